@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+# The three kinds of target: a room's library, a program, a test.
+# Headers are compiled alone once per library, so that none leans on its includer.
+
+# scalebench_library(name SOURCES ... LIBRARIES ... [NO_HEADERS])
+# NO_HEADERS: another library of the folder has them checked, or they need LibTorch's half minute.
+function(scalebench_library name)
+  cmake_parse_arguments(ARG "NO_HEADERS" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC scalebench_options ${ARG_LIBRARIES})
+  if(NOT ARG_NO_HEADERS)
+    file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.hpp
+         ${CMAKE_CURRENT_SOURCE_DIR}/*/*.hpp)
+    set(alone)
+    foreach(header IN LISTS headers)
+      file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${header})
+      string(MAKE_C_IDENTIFIER ${path} id)
+      file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/alone/${id}.cpp
+           CONTENT "#include \"${path}\"\n#include \"${path}\"\n")
+      list(APPEND alone ${CMAKE_CURRENT_BINARY_DIR}/alone/${id}.cpp)
+    endforeach()
+    add_library(${name}_headers_alone OBJECT ${alone})
+    target_link_libraries(${name}_headers_alone PRIVATE ${name})
+  endif()
+endfunction()
+
+# scalebench_program(name SOURCES ... LIBRARIES ...): lands in build/<preset>/bin
+function(scalebench_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+endfunction()
+
+set(SCALEBENCH_MPIRUN ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe --bind-to none
+                      --mca btl_base_warn_component_unused 0)
+
+# scalebench_test(name SOURCES ... LIBRARIES ... [RANKS 1 2 4] [LABELS unit])
+# With RANKS the same program runs once per count under mpirun, labelled mpi; it brings its own
+# main. Without, GoogleTest's main is linked and every TEST is a test of CTest.
+function(scalebench_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;RANKS;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest)
+  if(ARG_RANKS)
+    foreach(ranks IN LISTS ARG_RANKS)
+      add_test(NAME ${name}.np${ranks}
+               COMMAND ${SCALEBENCH_MPIRUN} -np ${ranks} $<TARGET_FILE:${name}>)
+      set_tests_properties(${name}.np${ranks} PROPERTIES LABELS "mpi" PROCESSORS 2 TIMEOUT 300)
+    endforeach()
+  else()
+    target_link_libraries(${name} PRIVATE GTest::gtest_main)
+    include(GoogleTest)
+    if(NOT ARG_LABELS)
+      set(ARG_LABELS unit)
+    endif()
+    gtest_discover_tests(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600 DISCOVERY_TIMEOUT 60)
+  endif()
+endfunction()
