@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Appending rows to a CSV file so that a crash loses none that was written: RFC 4180, one write(2)
+// a row, header only in a new file. And reading one back, by column name.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace scalebench {
+
+/// One cell, quoted where RFC 4180 asks for it; text that a spreadsheet would run as a formula
+/// (leading = + - @ TAB CR, and not a number) gets a leading apostrophe.
+std::string csv_cell(std::string_view text);
+
+class CsvWriter {
+ public:
+  /// Opens `path` for appending and writes the header if the file is new or empty. Throws Error
+  /// (path and reason) when it cannot be opened or has another header.
+  CsvWriter(const std::filesystem::path& path, const std::vector<std::string>& columns);
+  ~CsvWriter();
+  CsvWriter(CsvWriter&& other) noexcept;
+  CsvWriter& operator=(CsvWriter&&) = delete;
+
+  /// Writes one row with one write(2). `cells` has one entry per column. Throws Error with the path
+  /// when the disk is full; the file then ends after the last whole row.
+  void append(const std::vector<std::string>& cells);
+
+ private:
+  std::filesystem::path path_;
+  std::size_t columns_;
+  int descriptor_ = -1;
+};
+
+/// A CSV file in memory. Every row has as many cells as the header.
+class CsvTable {
+ public:
+  /// Throws UsageError `file:line: what` for a ragged row or an unterminated quote; a last line
+  /// that was cut short (no newline at its end) is dropped and `torn()` says so.
+  static CsvTable read(const std::filesystem::path& path);
+
+  const std::vector<std::string>& columns() const { return columns_; }
+  std::size_t size() const { return rows_.size(); }
+  bool torn() const { return torn_; }
+  bool has(std::string_view column) const;
+  /// The cell as text, with the apostrophe of csv_cell removed. Throws Error for unknown columns.
+  const std::string& text(std::size_t row, std::string_view column) const;
+  /// The cell as a number; NaN when it is empty. Throws Error when it is not a number.
+  double number(std::size_t row, std::string_view column) const;
+
+ private:
+  std::size_t index_of(std::string_view column) const;
+  std::string name_;
+  std::vector<std::string> columns_;
+  std::unordered_map<std::string, std::size_t> index_;
+  std::vector<std::vector<std::string>> rows_;
+  bool torn_ = false;
+};
+
+}  // namespace scalebench

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/record/file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <random>
+
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::string_view kTemporaryMark = ".tmp-";
+
+/// An open file descriptor, closed at the end of its scope.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return number_; }
+
+ private:
+  int number_;
+};
+
+bool write_and_sync(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(descriptor, text.data(), text.size());
+    if (n < 0 && errno != EINTR) return false;
+    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return ::fsync(descriptor) == 0;
+}
+
+}  // namespace
+
+std::string read_file(const std::filesystem::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) fail<UsageError>("cannot open '{}': {}", path.string(), std::strerror(errno));
+  std::string text;
+  std::string block(std::size_t{1} << 16U, '\0');
+  while (true) {
+    const ssize_t n = ::read(file.get(), block.data(), block.size());
+    if (n == 0) return text;
+    if (n > 0) text.append(block, 0, static_cast<std::size_t>(n));
+    if (n < 0 && errno != EINTR) {
+      fail<UsageError>("cannot read '{}': {}", path.string(), std::strerror(errno));
+    }
+  }
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  const std::string hidden =
+      fmt::format(".{}{}{:08x}", path.filename().string(), kTemporaryMark, std::random_device()());
+  const std::string temporary = (folder / hidden).string();
+  const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (file.get() < 0) fail("cannot write '{}': {}", path.string(), std::strerror(errno));
+  const bool done =
+      write_and_sync(file.get(), text) && ::rename(temporary.c_str(), path.c_str()) == 0;
+  if (!done) {
+    const int reason = errno;
+    ::unlink(temporary.c_str());
+    fail("cannot write '{}': {}", path.string(), std::strerror(reason));
+  }
+  const Descriptor parent(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some network file systems cannot sync a folder; the rename has happened all the same.
+  if (parent.get() >= 0) ::fsync(parent.get());
+}
+
+bool is_temporary_file(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with('.') && name.find(kTemporaryMark) != std::string::npos;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// manifest.json: what makes a run's numbers traceable. Who measured what, on what, with which exact
+// commands, and the hash of every file, so that a later change is seen.
+// A plain value; written anew, atomically, whenever something was added.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/record/build_info.hpp"
+#include "bench/record/environment.hpp"
+#include "bench/record/warnings.hpp"
+
+namespace scalebench {
+
+/// One start of a program.
+struct LaunchRecord {
+  int number = 0;
+  std::string program;
+  int ranks = 0;
+  std::vector<std::string> command;
+  std::string status;  // of the rows' words: ok, skipped, wrong, failed
+  std::string note;
+  std::optional<double> seconds;  // from start to exit; unknown while it runs
+};
+
+struct Manifest {
+  std::string run_id;
+  std::string study;
+  std::string origin = "measured";
+  std::string started_utc;            // "2026-03-01T04:05:06Z"
+  std::string finished_utc;           // empty while it runs
+  std::string status = "partial";     // or "complete"
+  std::vector<std::string> command;   // argv as typed
+  std::optional<std::uint64_t> seed;  // of the shuffled order
+  std::string config;                 // text of the effective configuration
+  BuildInfo tool;
+  std::map<std::string, std::string> binaries;  // name: SHA-256
+  Environment environment;
+  std::vector<Warning> warnings;
+  std::vector<LaunchRecord> launches;
+  std::map<std::string, std::string> files;  // path within the run's folder: SHA-256
+};
+
+nlohmann::json json_of(const Manifest& manifest);
+
+/// `manifest` with the hashes of what is in `folder` now and the time as its end.
+/// `status` is "partial" or "complete".
+Manifest updated(Manifest manifest, const std::filesystem::path& folder, std::string status);
+
+/// Writes `folder/manifest.json`. Throws Error (path and reason); an older one is then untouched.
+void write_manifest(const std::filesystem::path& folder, const Manifest& manifest);
+
+/// Reads `folder/manifest.json`. Throws UsageError `file: what` when it is missing, malformed, or
+/// of a later schema version.
+Manifest read_manifest(const std::filesystem::path& folder);
+
+}  // namespace scalebench

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/record/result_row.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "kernels/error.hpp"
+#include "kernels/unknown_name.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::string_view kCommon = "schema_version run_id case_id origin status note ";
+constexpr std::string_view kStatistics =
+    "launches repetitions seconds_median seconds_ci_low seconds_ci_high interval seconds_min "
+    "seconds_p5 seconds_p95 seconds_max seconds_mean outliers converged ";
+
+/// The words of `parts`, which are separated by single spaces.
+template <class... Parts>
+std::vector<std::string> words(Parts... parts) {
+  std::vector<std::string> all(1);
+  for (const std::string_view part : {std::string_view(parts)...}) {
+    for (const char c : part) {
+      if (c != ' ') {
+        all.back() += c;
+      } else if (!all.back().empty()) {
+        all.emplace_back();
+      }
+    }
+  }
+  if (all.back().empty()) all.pop_back();
+  return all;
+}
+
+}  // namespace
+
+const Schema& samples_schema() {
+  static const Schema schema{
+      "samples.csv",
+      words("schema_version run_id case_id origin bench launch ranks rank repetition seconds bytes "
+            "samples skew_seconds slowest_rank")};
+  return schema;
+}
+
+const Schema& kernels_schema() {
+  static const Schema schema{
+      "kernels.csv", words(kCommon, "kernel memory device dtype count bytes flops ", kStatistics,
+                           "gb_per_s gflop_per_s")};
+  return schema;
+}
+
+const Schema& allreduce_schema() {
+  static const Schema schema{
+      "allreduce.csv",
+      words(kCommon,
+            "algorithm transport memory dtype op mode cache sync size_bytes count ranks nodes ",
+            kStatistics,
+            "warm first_call_seconds algbw_gb_per_s busbw_gb_per_s busbw_ci_low_gb_per_s "
+            "busbw_ci_high_gb_per_s wire_bw_gb_per_s skew_seconds slowest_rank redone wrong")};
+  return schema;
+}
+
+const Schema& throughput_schema() {
+  static const Schema schema{
+      "throughput.csv",
+      words(kCommon, "model parameters device dtype threads batch ranks nodes rank host ",
+            kStatistics,
+            "images_per_s images_per_s_ci_low images_per_s_ci_high relative_to_one_rank")};
+  return schema;
+}
+
+const Schema& epoch_schema() {
+  static const Schema schema{
+      "epoch.csv",
+      words(kCommon,
+            "model parameters gradient_sync allreduce transport device dtype threads dataset "
+            "scaling global_batch batch optimizer learning_rate epochs ranks nodes rank host ",
+            kStatistics,
+            "samples images_per_s load_seconds forward_seconds backward_seconds sync_seconds "
+            "update_seconds other_seconds evaluate_seconds train_loss test_accuracy "
+            "replicas_equal")};
+  return schema;
+}
+
+const Schema& scaling_schema() {
+  static const Schema schema{
+      "scaling.csv",
+      words(kCommon,
+            "model parameters gradient_sync allreduce transport device dataset scaling "
+            "global_batch batch ranks nodes baseline h_seconds ideal_seconds seconds_median "
+            "seconds_ci_low seconds_ci_high interval launches rho speedup speedup_ci_low "
+            "speedup_ci_high efficiency efficiency_ci_low efficiency_ci_high h_raw_seconds "
+            "efficiency_raw karp_flatt lost_seconds test_accuracy")};
+  return schema;
+}
+
+ResultRow::ResultRow(const Schema& schema) : schema_(&schema), cells_(schema.columns.size()) {}
+
+std::size_t ResultRow::index_of(std::string_view column) const {
+  const auto& columns = schema_->columns;
+  const auto found = std::find(columns.begin(), columns.end(), column);
+  if (found != columns.end()) return static_cast<std::size_t>(found - columns.begin());
+  const std::vector<std::string_view> valid(columns.begin(), columns.end());
+  fail("{}: {}", schema_->file, unknown_name("column", column, valid));
+}
+
+ResultRow& ResultRow::set(std::string_view column, std::string_view text) {
+  cells_[index_of(column)] = text;
+  return *this;
+}
+
+ResultRow& ResultRow::set(std::string_view column, double value) {
+  return set(column, std::isfinite(value) ? fmt::format("{}", value) : std::string());
+}
+
+const std::string& ResultRow::get(std::string_view column) const {
+  return cells_[index_of(column)];
+}
+
+}  // namespace scalebench

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Folders are new, contained, writable and roomy, or refused with a remedy.
+#include "bench/record/results_folder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <regex>
+
+#include "bench/record/file.hpp"
+#include "bench/record/temporary_folder.hpp"
+#include "bench/record/utc_time.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(UtcTime, IsTheSameEverywhere) {
+  EXPECT_EQ(utc_label(951782400), "2000-02-29T00:00:00Z");
+  EXPECT_EQ(utc_name(1767225599), "20251231T235959Z");
+}
+
+TEST(ResultsFolder, IsNewAndNamedByTimeStudyAndChance) {
+  const TemporaryFolder parent;
+  const ResultsFolder a = ResultsFolder::create(parent / "results", "smoke", 0);
+  const ResultsFolder b = ResultsFolder::create(parent / "results", "smoke", 0);
+  EXPECT_NE(a.run_id(), b.run_id());
+  EXPECT_TRUE(fs::is_empty(a.path()));
+  EXPECT_TRUE(std::regex_match(a.run_id(), std::regex("[0-9]{8}T[0-9]{6}Z-smoke-[0-9a-f]{6}")));
+  EXPECT_EQ(a.path(), parent.path() / "results" / a.run_id());
+}
+
+TEST(ResultsFolder, RefusesNamesThatLeaveTheirPlace) {
+  const TemporaryFolder parent;
+  for (const char* name : {"", "..", "a/b", "A", "a b", ".hidden", "ä", "$(x)"}) {
+    EXPECT_THROW(ResultsFolder::create(parent.path(), name, 0), UsageError) << name;
+  }
+  EXPECT_TRUE(fs::is_empty(parent.path()));
+}
+
+TEST(ResultsFolder, RefusesWhenThereIsTooLittleRoom) {
+  const TemporaryFolder parent;
+  const std::string message = message_of<UsageError>([&] {
+    ResultsFolder::create(parent.path(), "smoke", std::numeric_limits<std::uintmax_t>::max());
+  });
+  EXPECT_THAT(message,
+              AllOf(HasSubstr(parent.path().string()), HasSubstr("free"), HasSubstr("--out")));
+  EXPECT_TRUE(fs::is_empty(parent.path()));
+}
+
+TEST(ResultsFolder, RefusesWhatCannotBeWritten) {
+  const TemporaryFolder parent;
+  const fs::path file = parent.write("file", "");
+  for (const fs::path& bad : {file, file / "below", fs::path("/proc/none")}) {
+    EXPECT_THAT(message_of<UsageError>([&] { ResultsFolder::at(bad, 0); }),
+                AllOf(HasSubstr(bad.string()), HasSubstr("--out")));
+    EXPECT_THROW(ResultsFolder::create(bad, "smoke", 0), UsageError);
+  }
+  // For root too, which may write in any folder of a disk.
+  EXPECT_THROW(ResultsFolder::at("/proc/self", 0), UsageError);
+}
+
+TEST(ResultsFolder, TakesTheUsersFolderAndItsName) {
+  const TemporaryFolder parent;
+  const ResultsFolder folder = ResultsFolder::at(parent / "mine/first/", 0);
+  EXPECT_EQ(folder.run_id(), "first");
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+  parent.write("mine/first/stdout.log", "a launcher's log is no run");
+  EXPECT_EQ(ResultsFolder::at(parent / "mine/first", 0).run_id(), "first");
+}
+
+TEST(ResultsFolder, KeepsOutOfAnotherRun) {
+  for (const char* name : {"manifest.json", "samples.csv"}) {
+    const TemporaryFolder parent;
+    parent.write(name, "");
+    EXPECT_THAT(message_of<UsageError>([&] { ResultsFolder::at(parent.path(), 0); }),
+                AllOf(HasSubstr("already holds a run"), HasSubstr(name)));
+  }
+}
+
+TEST(ResultsFolder, NumbersItsLaunches) {
+  const TemporaryFolder parent;
+  const ResultsFolder folder = ResultsFolder::at(parent.path(), 0);
+  EXPECT_EQ(folder.make_launch(7, "epoch-p4"), folder.path() / "launches/007-epoch-p4");
+  EXPECT_TRUE(fs::is_directory(folder.path() / "launches/007-epoch-p4"));
+  EXPECT_THROW(folder.make_launch(7, "epoch-p4"), Error);
+  EXPECT_THROW(folder.make_launch(8, "../x"), Error);
+}
+
+TEST(File, IsReplacedWholeOrNotAtAll) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "a.json", "old");
+  write_file_atomically(folder / "a.json", "new");
+  EXPECT_EQ(read_file(folder / "a.json"), "new");
+  fs::create_directory(folder / "taken");
+  EXPECT_THROW(write_file_atomically(folder / "taken", "x"), Error);
+  EXPECT_THROW(write_file_atomically(folder / "none/a.json", "x"), Error);
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.path())) {
+    EXPECT_FALSE(is_temporary_file(entry.path())) << entry.path();
+  }
+  EXPECT_TRUE(is_temporary_file(".a.json.tmp-x1Y2z3"));
+}
+
+TEST(File, GetsThePermissionsOfAnyOther) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "a", "x");
+  EXPECT_EQ(fs::status(folder / "a").permissions(),
+            fs::status(folder.write("b", "x")).permissions());
+}
+
+}  // namespace
+}  // namespace scalebench
