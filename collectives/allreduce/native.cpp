@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever the transport's own library does: MPI_Allreduce on host memory, ncclAllReduce on
+// devices. The library picks the algorithm, so the suite claims no cost for it.
+#include "collectives/allreduce.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench::allreduce {
+
+void native(Communicator& communicator, Span data) {
+  if (!communicator.native_allreduce(data)) {
+    fail<Unavailable>("transport '{}' has no allreduce of its own for {}", communicator.transport(),
+                      name_of(data.dtype));
+  }
+}
+
+}  // namespace scalebench::allreduce

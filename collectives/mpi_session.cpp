@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/mpi_session.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+#include "collectives/mpi_check.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+
+void throw_mpi_error(int code, const char* expression, const char* file, int line) {
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  fail("{}:{}: {}: {}", file, line, expression,
+       std::string_view(text.data(), static_cast<std::size_t>(length)));
+}
+
+MpiSession::MpiSession(int& argc, char**& argv) {
+  int provided = 0;
+  MPI_CHECK(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided));
+  MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+  MPI_CHECK(MPI_Comm_rank(node, &local_rank_));
+  MPI_CHECK(MPI_Comm_size(node, &local_size_));
+  MPI_CHECK(MPI_Comm_free(&node));
+}
+
+MpiSession::~MpiSession() { MPI_Finalize(); }
+
+int MpiSession::rank() const {
+  int rank = 0;
+  MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  return rank;
+}
+
+int MpiSession::size() const {
+  int size = 0;
+  MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  return size;
+}
+
+std::string MpiSession::host() const {
+  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+  int length = 0;
+  MPI_CHECK(MPI_Get_processor_name(name.data(), &length));
+  return {name.data(), static_cast<std::size_t>(length)};
+}
+
+void MpiSession::abort(int exit_code) const {
+  MPI_Abort(MPI_COMM_WORLD, exit_code);
+  std::_Exit(exit_code);
+}
+
+std::string MpiSession::library_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  const std::string_view all(text.data(), static_cast<std::size_t>(length));
+  return std::string(all.substr(0, all.find_first_of(",\n")));
+}
+
+std::optional<int> ranks_promised_by_launcher() {
+  constexpr std::array kVariables{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE", "SLURM_NTASKS",
+                                  "WORLD_SIZE"};
+  for (const char* variable : kVariables) {
+    // An interactive shell inside a Slurm allocation has SLURM_NTASKS, but is no task of it.
+    if (std::string_view(variable) == "SLURM_NTASKS" && std::getenv("SLURM_PROCID") == nullptr) {
+      continue;
+    }
+    const char* value = std::getenv(variable);
+    if (value == nullptr) continue;
+    int ranks = 0;
+    const std::string_view text(value);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ranks);
+    if (error == std::errc() && end == text.data() + text.size() && ranks > 0) return ranks;
+  }
+  return std::nullopt;
+}
+
+void require_promised_ranks(const MpiSession& session) {
+  const std::optional<int> promised = ranks_promised_by_launcher();
+  if (!promised || *promised == session.size()) return;
+  fail<UsageError>(
+      "the launcher started {} ranks but MPI ({}) sees {}: mpirun or srun belongs to another MPI "
+      "than "
+      "this program; use the launcher of that MPI (srun: --mpi=pmix)",
+      *promised, MpiSession::library_version(), session.size());
+}
+
+}  // namespace scalebench

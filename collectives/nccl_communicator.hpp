@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device memory over NCCL: exchange by ncclSend/ncclRecv, native by ncclAllReduce, additions by the
+// suite's own kernel on the same stream.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "collectives/communicator.hpp"
+#include "kernels/device.hpp"
+
+namespace scalebench {
+
+/// Collective over the ranks of `control`, a host transport, which carries the NCCL id and the
+/// barriers and must outlive the result. Every rank has selected its own device before. Throws
+/// Unavailable in a build without NCCL, and when two ranks chose the same card, which NCCL refuses.
+std::unique_ptr<Communicator> make_nccl_communicator(Communicator& control);
+
+/// "2.28.3": the library at run time; empty in a build without NCCL.
+std::string nccl_version();
+
+}  // namespace scalebench
