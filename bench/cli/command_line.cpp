@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cli/command_line.hpp"
+
+#include <algorithm>
+
+#include "kernels/error.hpp"
+#include "kernels/unknown_name.hpp"
+
+namespace scalebench {
+namespace {
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+std::string refuse_extras(const CLI::App& app, const std::vector<std::string>& extras) {
+  const std::string given = extras.front().substr(0, extras.front().find('='));
+  const std::vector<std::string> owned = option_names(app);
+  const std::vector<std::string_view> names(owned.begin(), owned.end());
+  return unknown_name(given.starts_with('-') ? "option" : "argument", given, names);
+}
+
+/// CLI11's texts may span lines.
+std::string in_one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+/// The innermost subcommand that was given.
+CLI::App& innermost(CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : innermost(*chosen.front());
+}
+
+}  // namespace
+
+bool parse_command_line(CLI::App& app, int argc, const char* const* argv, std::string& text) {
+  app.allow_extras();
+  for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) sub->allow_extras();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    text = innermost(app).help();
+    return false;
+  } catch (const CLI::CallForVersion& version) {
+    text = std::string(version.what()) + "\n";
+    return false;
+  } catch (const CLI::ParseError& error) {
+    fail<UsageError>("{} (see {} --help)", in_one_line(error.what()), app.get_name());
+  }
+  const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
+  if (!extras.empty()) throw UsageError(refuse_extras(innermost(app), extras));
+  return true;
+}
+
+std::vector<std::string> split_list(std::string_view option, std::string_view text) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == ',') {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  for (const std::string& part : parts) {
+    if (part.empty()) fail<UsageError>("{}: '{}' has an empty entry", option, text);
+  }
+  return parts;
+}
+
+void require_known(std::string_view kind, std::string_view name,
+                   std::span<const std::string_view> valid) {
+  if (std::ranges::find(valid, name) == valid.end()) {
+    throw UsageError(unknown_name(kind, name, valid));
+  }
+}
+
+}  // namespace scalebench

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cli/command_line.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+std::string refusal(std::vector<const char*> arguments) {
+  CLI::App app("a test", "bench_test");
+  int number = 0;
+  std::string algorithm;
+  app.add_option("-n,--repetitions", number, "how often");
+  app.add_option("--algorithm", algorithm, "which");
+  arguments.insert(arguments.begin(), "bench_test");
+  std::string text;
+  try {
+    parse_command_line(app, static_cast<int>(arguments.size()), arguments.data(), text);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(CommandLine, NamesTheNearestOption) {
+  EXPECT_NE(refusal({"--algoritm=ring"}).find("unknown option '--algoritm'"), std::string::npos);
+  EXPECT_NE(refusal({"--algoritm=ring"}).find("did you mean '--algorithm'?"), std::string::npos);
+  EXPECT_NE(refusal({"stray"}).find("unknown argument 'stray'"), std::string::npos);
+}
+
+TEST(CommandLine, RefusesAWrongValueInOneLine) {
+  const std::string text = refusal({"-n", "many"});
+  EXPECT_NE(text.find("many"), std::string::npos) << text;
+  EXPECT_NE(text.find("bench_test --help"), std::string::npos) << text;
+  EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+}
+
+TEST(CommandLine, AcceptsWhatIsValidAndOffersHelp) {
+  EXPECT_EQ(refusal({"-n", "3", "--algorithm", "ring"}), "accepted");
+  CLI::App app("a test", "bench_test");
+  std::string text;
+  const std::array arguments{"bench_test", "--help"};
+  EXPECT_FALSE(parse_command_line(app, 2, arguments.data(), text));
+  EXPECT_NE(text.find("a test"), std::string::npos);
+}
+
+TEST(SplitList, SplitsAtCommasAndRefusesGaps) {
+  EXPECT_EQ(split_list("--algorithm", "ring,native"), (std::vector<std::string>{"ring", "native"}));
+  EXPECT_THROW(split_list("--algorithm", "ring,,native"), UsageError);
+  EXPECT_THROW(split_list("--algorithm", ""), UsageError);
+}
+
+TEST(RequireKnown, ListsWhatIsValid) {
+  const std::array<std::string_view, 2> valid{"cold", "warm"};
+  require_known("cache", "warm", valid);
+  EXPECT_THROW(require_known("cache", "wram", valid), UsageError);
+}
+
+}  // namespace
+}  // namespace scalebench
