@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/program.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "collectives/mpi_communicator.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+int code_of(ExitCode code) { return static_cast<int>(code); }
+
+/// Other ranks may be inside a collective by now: end them all.
+[[noreturn]] void end_all(const MpiSession& session, const char* what, ExitCode code) {
+  fmt::print(stderr, "rank {} {}: {}\n", session.rank(), session.host(), what);
+  std::fflush(stderr);
+  session.abort(code_of(code));
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, const std::function<std::string()>& parse,
+                const std::function<ExitCode(const Ranks&)>& body) {
+  MpiSession session(argc, argv);
+  try {
+    // Every rank reads the same command line and comes to the same end: one of them says it.
+    const std::string text = parse();
+    if (!text.empty()) {
+      if (session.rank() == 0) fmt::print("{}", text);
+      return code_of(ExitCode::ok);
+    }
+  } catch (const UsageError& error) {
+    if (session.rank() == 0) fmt::print(stderr, "{}\n", error.what());
+    return code_of(ExitCode::usage);
+  }
+  try {
+    require_promised_ranks(session);
+    const auto host = make_mpi_communicator();
+    return code_of(body({session, *host}));
+  } catch (const UsageError& error) {
+    end_all(session, error.what(), ExitCode::usage);
+  } catch (const std::exception& error) {
+    end_all(session, error.what(), ExitCode::internal);
+  }
+}
+
+}  // namespace scalebench

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every program of ranks does around its work: MPI's life, the promise of the launcher, one
+// catch that says `rank host: what`, and the exit codes.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "bench/exit_code.hpp"
+#include "collectives/communicator.hpp"
+#include "collectives/mpi_session.hpp"
+
+namespace scalebench {
+
+/// The ranks that a program runs on: `host` carries its own coordination.
+struct Ranks {
+  const MpiSession& session;
+  Communicator& host;
+  bool first() const { return session.rank() == 0; }
+};
+
+/// Runs a program on every rank: `parse` first, whose text (help, a list) rank 0 prints instead of
+/// running `body` and whose UsageError rank 0 reports; then `body`, any failure of which is
+/// reported by the rank that has it and ends all ranks. Returns the exit code.
+int run_program(int argc, char** argv, const std::function<std::string()>& parse,
+                const std::function<ExitCode(const Ranks&)>& body);
+
+/// The same for options that hold their own `text`.
+template <class Options>
+int run_program(int argc, char** argv, Options (*parse)(int, const char* const*),
+                ExitCode (*body)(const Ranks&, const Options&)) {
+  Options options;
+  return run_program(
+      argc, argv,
+      [&] {
+        options = parse(argc, argv);
+        return options.text;
+      },
+      [&](const Ranks& ranks) { return body(ranks, options); });
+}
+
+}  // namespace scalebench

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/recorder.hpp"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+
+#include "bench/record/case_id.hpp"
+#include "bench/record/results_folder.hpp"
+#include "bench/record/utc_time.hpp"
+#include "collectives/control.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::uintmax_t kBytesNeeded = 50'000'000;
+
+/// Ranks that share a core measure the scheduler: their rows must not pass for N devices.
+std::string origin_of(const Ranks& ranks) {
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  const bool crowded = ranks.session.local_size() > cores;
+  return any_agrees(ranks.host, crowded) ? "emulated" : "measured";
+}
+
+std::string joined(const std::vector<std::string>& cells) {
+  std::string line;
+  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + csv_cell(cell);
+  return line + "\n";
+}
+
+}  // namespace
+
+void add_record_options(CLI::App& app, RecordOptions& options) {
+  app.add_option("--out", options.out, "also write CSVs and a manifest into this new folder");
+  app.add_option("--run-id", options.run_id, "set by scalebench: the study that this belongs to")
+      ->group("");
+  app.add_option("--launch", options.launch, "set by scalebench: number of this start")->group("");
+}
+
+Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schema& cases,
+                   std::vector<std::string> command, const LinkedLibraries& libraries)
+    : options_(options), cases_(cases), origin_(origin_of(ranks)), ranks_(ranks.session.size()) {
+  if (!ranks.first() || options_.out.empty()) return;
+  std::filesystem::path folder = options_.out;
+  if (options_.run_id.empty()) {
+    const ResultsFolder made = ResultsFolder::at(folder, kBytesNeeded);
+    options_.run_id = made.run_id();
+    Manifest& manifest = manifest_.emplace();
+    manifest.run_id = options_.run_id;
+    manifest.study = std::filesystem::path(command.front()).filename().string();
+    manifest.origin = origin_;
+    manifest.started_utc = utc_label();
+    manifest.tool = build_info();
+    manifest.environment = capture_environment(libraries);
+    manifest.warnings = warnings(manifest.environment, ranks.session.local_size());
+    LaunchRecord launch;
+    launch.program = manifest.study;
+    launch.ranks = ranks_;
+    launch.command = command;
+    launch.status = "ok";
+    manifest.launches.push_back(launch);
+    manifest.command = std::move(command);
+    write_manifest(folder, manifest);
+  }
+  case_file_.emplace(folder / cases_.file, cases_.columns);
+  sample_file_.emplace(folder / samples_schema().file, samples_schema().columns);
+}
+
+ResultRow Recorder::row_of(const Schema& schema, std::string_view canonical) const {
+  ResultRow row(schema);
+  row.set("schema_version", kSchemaVersion).set("run_id", options_.run_id);
+  row.set("case_id", case_id(canonical)).set("origin", origin_).set("ranks", ranks_);
+  return row;
+}
+
+ResultRow Recorder::case_row(std::string_view canonical) const { return row_of(cases_, canonical); }
+
+ResultRow Recorder::sample_row(std::string_view canonical, std::string_view bench) const {
+  ResultRow row = row_of(samples_schema(), canonical);
+  return row.set("bench", bench).set("launch", options_.launch);
+}
+
+void Recorder::write(const ResultRow& row) {
+  auto& file = &row.schema() == &samples_schema() ? sample_file_ : case_file_;
+  if (file) file->append(row.cells());
+}
+
+void Recorder::finish() {
+  if (!manifest_) return;
+  *manifest_ = updated(*manifest_, options_.out, "complete");
+  write_manifest(options_.out, *manifest_);
+}
+
+std::string json_line(const ResultRow& row) {
+  nlohmann::ordered_json object;
+  const auto& columns = row.schema().columns;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::string& cell = row.cells()[i];
+    double value = 0;
+    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    const bool numeric = error == std::errc() && end == cell.data() + cell.size();
+    if (cell.empty()) {
+      object[columns[i]] = nullptr;
+    } else if (numeric && columns[i] != "case_id") {
+      object[columns[i]] = nlohmann::ordered_json::parse(cell);
+    } else {
+      object[columns[i]] = cell;
+    }
+  }
+  return object.dump() + "\n";
+}
+
+std::string csv_line(const ResultRow& row) { return joined(row.cells()); }
+std::string csv_header(const Schema& schema) { return joined(schema.columns); }
+
+}  // namespace scalebench

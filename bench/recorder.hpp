@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the rows of one start of a program go: to stdout in the format asked for, and with --out
+// into a results folder, flushed row by row. Only rank 0 writes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/program.hpp"
+#include "bench/record/csv.hpp"
+#include "bench/record/manifest.hpp"
+#include "bench/record/result_row.hpp"
+
+namespace scalebench {
+
+struct RecordOptions {
+  std::string out;     // folder; empty: write no files
+  std::string run_id;  // set by a study, whose folder `out` then lies in
+  int launch = 0;
+};
+void add_record_options(CLI::App& app, RecordOptions& options);
+
+class Recorder {
+ public:
+  /// Collective. Rank 0 makes or checks the folder before anything is measured: UsageError when it
+  /// cannot be written or holds another run. `command`: argv as typed.
+  Recorder(const Ranks& ranks, const RecordOptions& options, const Schema& cases,
+           std::vector<std::string> command, const LinkedLibraries& libraries);
+
+  /// A row of the case file / of samples.csv with the columns that every row has filled in.
+  /// `canonical` is the case's canonical parameters without the number of ranks.
+  ResultRow case_row(std::string_view canonical) const;
+  ResultRow sample_row(std::string_view canonical, std::string_view bench) const;
+
+  /// Appends a row; no-op on other ranks and without --out.
+  void write(const ResultRow& row);
+  /// After the last row of a program that was not started by a study: its manifest.
+  void finish();
+
+  const std::string& origin() const { return origin_; }
+
+ private:
+  ResultRow row_of(const Schema& schema, std::string_view canonical) const;
+
+  RecordOptions options_;
+  const Schema& cases_;
+  std::string origin_;
+  int ranks_;
+  std::optional<CsvWriter> case_file_;
+  std::optional<CsvWriter> sample_file_;
+  std::optional<Manifest> manifest_;
+};
+
+/// One line of JSON with the row's columns; numbers as numbers, empty cells as null.
+std::string json_line(const ResultRow& row);
+/// One line of CSV, and the header that goes before the first.
+std::string csv_line(const ResultRow& row);
+std::string csv_header(const Schema& schema);
+
+}  // namespace scalebench
