@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench_kernels: what one core and one device can do, kernel by kernel: the ceiling under which the
+// collectives and the training steps are read.
+// parse -> register the cases of the memories asked for -> Google Benchmark runs -> rows.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <exception>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/cli/command_line.hpp"
+#include "bench/kernel_report.hpp"
+#include "kernels/device.hpp"
+#include "kernels/error.hpp"
+#include "kernels/gemm.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::array<std::string_view, 3> kDevices{"auto", "cpu", "cuda"};
+constexpr std::array<std::string_view, 2> kFormats{"table", "csv"};
+
+struct KernelOptions {
+  KernelReportOptions report;
+  std::string device = "auto";
+  std::vector<std::string> google;  // what begins with --benchmark_, and our defaults before it
+  std::string text;                 // to print instead of measuring
+};
+
+KernelOptions parse(int argc, char** argv) {
+  KernelOptions options;
+  CLI::App app("What one core and one device can do, kernel by kernel", "bench_kernels");
+  app.add_option("--out", options.report.out, "append rows to DIR/kernels.csv and DIR/samples.csv");
+  app.add_option("--device", options.device, "auto (cpu, and cuda where there is one), cpu or cuda")
+      ->capture_default_str();
+  app.add_option("--format", options.report.format, "of the result on stdout: table or csv")
+      ->capture_default_str();
+  app.add_option("--run-id", options.report.run_id, "set by scalebench: the study this belongs to")
+      ->group("");
+  app.add_option("--launch", options.report.launch, "set by scalebench: number of this start")
+      ->group("");
+  app.footer(
+      "Options of Google Benchmark pass through, for instance\n"
+      "  --benchmark_filter=REGEX         'add/(half|float)/' or '64 MiB/host'\n"
+      "  --benchmark_list_tests           print the names of the cases and stop\n"
+      "  --benchmark_repetitions=N        samples of each case (9)\n"
+      "  --benchmark_min_time=SECONDS     of one repetition (0.05)\n");
+  std::vector<const char*> ours{argv[0]};
+  options.google = {argv[0], "--benchmark_repetitions=9", "--benchmark_min_time=0.05"};
+  for (const char* argument : std::span(argv + 1, argv + argc)) {
+    if (std::string_view(argument).starts_with("--benchmark_")) {
+      options.google.emplace_back(argument);
+    } else {
+      ours.push_back(argument);
+    }
+  }
+  if (!parse_command_line(app, static_cast<int>(ours.size()), ours.data(), options.text)) {
+    return options;
+  }
+  require_known("device", options.device, kDevices);
+  require_known("format", options.report.format, kFormats);
+  return options;
+}
+
+/// Hands Google Benchmark its options; throws UsageError for one that is not its own either.
+void initialize_google(std::vector<std::string> arguments) {
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  int count = static_cast<int>(pointers.size());
+  benchmark::Initialize(&count, pointers.data());
+  if (count > 1) fail<UsageError>("unknown option '{}' (see bench_kernels --help)", pointers[1]);
+}
+
+KernelReporter::Entries register_cases(const std::string& device) {
+  std::vector<Memory> memories;
+  if (device != "cuda") memories.push_back(Memory::host);
+  if (device == "cuda" || (device == "auto" && device_count() > 0)) {
+    memories.push_back(Memory::device);
+  }
+  KernelReporter::Entries entries;
+  for (const Memory memory : memories) {
+    for (const KernelCase& one : kernel_cases(memory)) {
+      const std::string name = one.name();
+      // Nodes of a map stay where they are, also when the map is moved.
+      KernelReporter::Entry& entry =
+          entries.emplace(name, KernelReporter::Entry{one, {}}).first->second;
+      const auto body = [&entry](benchmark::State& state) {
+        time_kernel(state, entry.one, entry.status);
+      };
+      benchmark::RegisterBenchmark(name.c_str(), body)->UseManualTime();
+    }
+  }
+  return entries;
+}
+
+ExitCode run(KernelOptions options) {
+  if (!options.text.empty()) {
+    fmt::print("{}", options.text);
+    return ExitCode::ok;
+  }
+  initialize_google(options.google);
+  if (!set_gemm_threads(1)) {
+    fmt::print(stderr, "warning: gemm may use several threads (link OpenBLAS to be sure of one)\n");
+  }
+  if (device_count() > 0) options.report.device = device_name(0);
+  const KernelReporter::Entries entries = register_cases(options.device);
+  KernelReporter reporter(options.report, entries);
+  if (benchmark::RunSpecifiedBenchmarks(&reporter) == 0) return ExitCode::nothing_measured;
+  return reporter.exit_code();
+}
+
+}  // namespace
+}  // namespace scalebench
+
+int main(int argc, char** argv) {
+  using scalebench::ExitCode;
+  try {
+    return static_cast<int>(scalebench::run(scalebench::parse(argc, argv)));
+  } catch (const scalebench::UsageError& error) {
+    fmt::print(stderr, "bench_kernels: {}\n", error.what());
+    return static_cast<int>(ExitCode::usage);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_kernels: {}\n", error.what());
+    return static_cast<int>(ExitCode::internal);
+  }
+}

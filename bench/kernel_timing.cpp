@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/kernel_timing.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <exception>
+
+#include "bench/kernel_run.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point start, Clock::time_point stop) {
+  return std::chrono::duration<double>(stop - start).count();
+}
+
+void time_on_host(benchmark::State& state, const KernelCase& one, const KernelRun& run) {
+  for ([[maybe_unused]] auto iteration : state) {
+    const Clock::time_point start = Clock::now();
+    for (std::size_t call = 0; call < one.calls(); ++call) {
+      run({});
+      benchmark::ClobberMemory();
+    }
+    state.SetIterationTime(seconds_between(start, Clock::now()));
+  }
+}
+
+void time_on_device(benchmark::State& state, const KernelCase& one, const KernelRun& run) {
+  const OwnedStream stream;
+  DeviceEvent start, stop;
+  for ([[maybe_unused]] auto iteration : state) {
+    start.record(stream.get());
+    for (std::size_t call = 0; call < one.calls(); ++call) run(stream.get());
+    stop.record(stream.get());
+    stop.synchronize();
+    state.SetIterationTime(stop.seconds_since(start));
+  }
+}
+
+/// What every reading of a host time costs: the pair of clock calls around it.
+void time_the_clock(benchmark::State& state, const KernelCase& one) {
+  for ([[maybe_unused]] auto iteration : state) {
+    const Clock::time_point start = Clock::now();
+    for (std::size_t pair = 0; pair < one.calls(); ++pair) {
+      benchmark::DoNotOptimize(seconds_between(Clock::now(), Clock::now()));
+    }
+    state.SetIterationTime(seconds_between(start, Clock::now()));
+  }
+}
+
+void check_and_time(benchmark::State& state, const KernelCase& one, KernelStatus& status) {
+  if (one.count == 0) return time_the_clock(state, one);
+  const bool on_device = one.memory == Memory::device;
+  if (on_device && device_count() == 0) throw Unavailable(why_no_device());
+  const KernelRun run(one);
+  run({});
+  if (on_device) device_synchronize();
+  if (const std::size_t wrong = run.count_wrong(); wrong > 0) {
+    status = {"wrong", fmt::format("{} of {} elements", wrong, one.count)};
+    return state.SkipWithError(status.note.c_str());
+  }
+  if (on_device) return time_on_device(state, one, run);
+  time_on_host(state, one, run);
+}
+
+}  // namespace
+
+void time_kernel(benchmark::State& state, const KernelCase& one, KernelStatus& status) {
+  try {
+    check_and_time(state, one, status);
+  } catch (const Unavailable& error) {
+    status = {"skipped", error.what()};
+    state.SkipWithError(error.what());
+  } catch (const std::exception& error) {
+    status = {"failed", error.what()};
+    state.SkipWithError(error.what());
+  }
+}
+
+}  // namespace scalebench

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host memory is refused before it is touched: Linux hands out more than it has and kills the
+// process on first use, which would lose a whole study instead of one row.
+#include "kernels/buffer.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "kernels/device.hpp"
+#include "kernels/error.hpp"
+#include "kernels/span_check.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kHugePage = std::size_t{2} << 20U;
+
+/// Bytes the kernel can give out without swapping; the largest number when it does not say.
+std::size_t available_bytes() {
+  std::ifstream meminfo("/proc/meminfo");
+  std::string key, unit;
+  std::size_t kib = 0;
+  while (meminfo >> key >> kib) {
+    if (key == "MemAvailable:") return kib * 1024;
+    std::getline(meminfo, unit);
+  }
+  return std::numeric_limits<std::size_t>::max();
+}
+
+std::byte* host_allocate(std::size_t bytes) {
+  const bool large = bytes >= 2 * kHugePage;
+  const std::size_t alignment = large ? kHugePage : kPage;
+  if (large && bytes > available_bytes()) {
+    fail("out of host memory: {} bytes asked for, {} available", bytes, available_bytes());
+  }
+  void* memory = nullptr;
+  if (posix_memalign(&memory, alignment, bytes) != 0) {
+    fail("out of host memory: {} bytes asked for, {} available", bytes, available_bytes());
+  }
+#ifdef MADV_HUGEPAGE
+  // Only a hint: fewer TLB misses, and timings that depend less on which pages came.
+  if (large) static_cast<void>(madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE));
+#endif
+  std::memset(memory, 0, bytes);  // touches every page, on the NUMA node of this thread
+  return static_cast<std::byte*>(memory);
+}
+
+std::byte* device_allocate_zeroed(std::size_t bytes) {
+  void* memory = device_allocate(bytes);
+  try {
+    device_zero(memory, bytes);
+  } catch (...) {
+    device_free(memory);
+    throw;
+  }
+  return static_cast<std::byte*>(memory);
+}
+
+}  // namespace
+
+Buffer::Buffer(std::size_t count, DType dtype, Memory memory)
+    : span_{nullptr, count, dtype, memory} {
+  if (count > std::numeric_limits<std::size_t>::max() / size_of(dtype)) {
+    fail("{} elements of {} are more bytes than can be addressed", count, name_of(dtype));
+  }
+  if (memory == Memory::device) {
+    span_.data = device_allocate_zeroed(std::max<std::size_t>(bytes(), 1));
+  } else if (count > 0) {
+    span_.data = host_allocate(bytes());
+  }
+}
+
+Buffer::~Buffer() {
+  if (span_.memory == Memory::device) {
+    device_free(span_.data);
+  } else {
+    std::free(span_.data);
+  }
+}
+
+Buffer::Buffer(Buffer&& other) noexcept : span_(std::exchange(other.span_, Span{})) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  std::swap(span_, other.span_);
+  return *this;
+}
+
+void copy(ConstSpan from, Span to) {
+  if (from.count != to.count || from.dtype != to.dtype) {
+    fail("copy: spans differ: {} and {}", describe(from), describe(to));
+  }
+  if (from.empty()) return;
+  if (from.memory == Memory::host && to.memory == Memory::host) {
+    std::memmove(to.data, from.data, to.bytes());
+  } else {
+    device_copy(from.data, to.data, to.bytes());
+  }
+}
+
+}  // namespace scalebench

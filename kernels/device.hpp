@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the suite needs to know of accelerators, without a CUDA header: count, name, choice,
+// streams and events. In a build without CUDA there are zero devices and every other call throws
+// Unavailable, so that callers need no #ifdef.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace scalebench {
+
+/// Devices this process can see: 0 without CUDA, without a driver or without a card.
+int device_count();
+/// Empty when device_count() > 0, else one line that says why there is none.
+std::string why_no_device();
+/// Marketing name and UUID of device `index`.
+std::string device_name(int index);
+std::string device_uuid(int index);
+void select_device(int index);
+
+/// Versions as "13.0"; empty when not in the build (or, for the driver, not on the machine).
+std::string cuda_build_version();
+std::string cuda_driver_version();
+
+/// Raw memory on the selected device. Throws Error with bytes asked and free when there is not
+/// enough.
+void* device_allocate(std::size_t bytes);
+void device_free(void* pointer) noexcept;
+void device_copy(const void* from, void* to, std::size_t bytes);
+void device_zero(void* pointer, std::size_t bytes);
+void device_synchronize();
+
+/// An ordered queue of device work; a cudaStream_t. The default-constructed one is the legacy
+/// default stream, which LibTorch also uses.
+struct DeviceStream {
+  void* handle = nullptr;
+};
+
+/// Owns a non-blocking stream.
+class OwnedStream {
+ public:
+  OwnedStream();
+  ~OwnedStream();
+  OwnedStream(const OwnedStream&) = delete;
+  OwnedStream& operator=(const OwnedStream&) = delete;
+  DeviceStream get() const { return stream_; }
+  void synchronize() const;
+
+ private:
+  DeviceStream stream_;
+};
+
+/// A point in a stream's time; seconds between two of them once both have passed.
+class DeviceEvent {
+ public:
+  DeviceEvent();
+  ~DeviceEvent();
+  DeviceEvent(const DeviceEvent&) = delete;
+  DeviceEvent& operator=(const DeviceEvent&) = delete;
+  void record(DeviceStream stream = {});
+  void synchronize() const;
+  double seconds_since(const DeviceEvent& earlier) const;
+
+ private:
+  void* handle_ = nullptr;
+};
+
+}  // namespace scalebench

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// device.hpp on the CUDA runtime. A machine without a driver or a card is no error here: it has
+// zero devices and why_no_device() says why.
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "kernels/cuda_check.hpp"
+#include "kernels/device.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+std::string version_text(int version) {
+  return version == 0 ? "" : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+cudaStream_t raw(DeviceStream stream) { return static_cast<cudaStream_t>(stream.handle); }
+
+}  // namespace
+
+int device_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  cudaGetLastError();  // or the next call would report this one
+  return 0;
+}
+
+std::string why_no_device() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess) return count > 0 ? "" : "CUDA sees no device";
+  cudaGetLastError();
+  return fmt::format("no CUDA device: {}", cudaGetErrorString(status));
+}
+
+std::string device_name(int index) {
+  cudaDeviceProp properties{};
+  CUDA_CHECK(cudaGetDeviceProperties(&properties, index));
+  return properties.name;
+}
+
+std::string device_uuid(int index) {
+  cudaDeviceProp properties{};
+  CUDA_CHECK(cudaGetDeviceProperties(&properties, index));
+  // Written as nvidia-smi writes it.
+  std::string text = "GPU";
+  for (int i = 0; i < 16; ++i) {
+    const bool group = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+    const auto byte = static_cast<unsigned char>(properties.uuid.bytes[i]);
+    text += fmt::format("{}{:02x}", group ? "-" : "", byte);
+  }
+  return text;
+}
+
+void select_device(int index) { CUDA_CHECK(cudaSetDevice(index)); }
+
+std::string cuda_build_version() { return version_text(CUDART_VERSION); }
+
+std::string cuda_driver_version() {
+  int version = 0;
+  CUDA_CHECK(cudaDriverGetVersion(&version));
+  return version_text(version);
+}
+
+void* device_allocate(std::size_t bytes) {
+  void* pointer = nullptr;
+  const cudaError_t status = cudaMalloc(&pointer, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    std::size_t available = 0, total = 0;
+    CUDA_CHECK(cudaMemGetInfo(&available, &total));
+    fail("out of device memory: {} bytes asked for, {} available", bytes, available);
+  }
+  CUDA_CHECK(status);
+  return pointer;
+}
+
+void device_free(void* pointer) noexcept { static_cast<void>(cudaFree(pointer)); }
+
+void device_copy(const void* from, void* to, std::size_t bytes) {
+  CUDA_CHECK(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
+  // A copy within the device returns before it is done.
+  CUDA_CHECK(cudaStreamSynchronize(nullptr));
+}
+
+void device_zero(void* pointer, std::size_t bytes) {
+  CUDA_CHECK(cudaMemset(pointer, 0, bytes));
+  CUDA_CHECK(cudaStreamSynchronize(nullptr));
+}
+
+void device_synchronize() { CUDA_CHECK(cudaDeviceSynchronize()); }
+
+OwnedStream::OwnedStream() {
+  cudaStream_t stream = nullptr;
+  CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  stream_.handle = stream;
+}
+OwnedStream::~OwnedStream() { static_cast<void>(cudaStreamDestroy(raw(stream_))); }
+void OwnedStream::synchronize() const { CUDA_CHECK(cudaStreamSynchronize(raw(stream_))); }
+
+DeviceEvent::DeviceEvent() {
+  cudaEvent_t event = nullptr;
+  CUDA_CHECK(cudaEventCreate(&event));
+  handle_ = event;
+}
+DeviceEvent::~DeviceEvent() {
+  static_cast<void>(cudaEventDestroy(static_cast<cudaEvent_t>(handle_)));
+}
+void DeviceEvent::record(DeviceStream stream) {
+  CUDA_CHECK(cudaEventRecord(static_cast<cudaEvent_t>(handle_), raw(stream)));
+}
+void DeviceEvent::synchronize() const {
+  CUDA_CHECK(cudaEventSynchronize(static_cast<cudaEvent_t>(handle_)));
+}
+double DeviceEvent::seconds_since(const DeviceEvent& earlier) const {
+  float milliseconds = 0;
+  CUDA_CHECK(cudaEventElapsedTime(&milliseconds, static_cast<cudaEvent_t>(earlier.handle_),
+                                  static_cast<cudaEvent_t>(handle_)));
+  return static_cast<double>(milliseconds) * 1e-3;
+}
+
+}  // namespace scalebench

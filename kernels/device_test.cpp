@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every device kernel against its twin on the host, which the other tests hold against the
+// definition: same spans, same numbers, bit for bit except for the payload of a NaN.
+#include "kernels/device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "kernels/add.hpp"
+#include "kernels/cast.hpp"
+#include "kernels/error.hpp"
+#include "kernels/gemm.hpp"
+#include "kernels/pack.hpp"
+#include "kernels/scale.hpp"
+#include "kernels/stream.hpp"
+#include "kernels/test_spans.hpp"
+
+namespace scalebench {
+namespace {
+
+/// Fractions, so that every result has to be rounded; some too large for half.
+double fraction(std::size_t i) {
+  return (static_cast<double>(i * 2654435761U % 1000003) - 500000) / 7;
+}
+
+/// Skips, visibly and with the reason, where there is no device.
+class Device : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (device_count() == 0) GTEST_SKIP() << why_no_device();
+    select_device(0);
+  }
+};
+class DeviceKernel : public Device, public testing::WithParamInterface<DType> {};
+
+void expect_equal(const TestSpan& device, const TestSpan& host) {
+  const std::vector<double> got = device.values();
+  const std::vector<double> want = host.values();
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    ASSERT_TRUE(got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i])))
+        << got[i] << " is not " << want[i] << " at " << i;
+  }
+  EXPECT_TRUE(device.margins_are_zero());
+}
+
+/// Runs `kernel(Span, Span, Span, stream)` in both memories on equal inputs, compares all three.
+template <class Kernel>
+void compare(DType first, DType second, Kernel kernel) {
+  const OwnedStream stream;
+  for (const std::size_t count : kTestSizes) {
+    for (const std::size_t shift : kTestShifts) {
+      SCOPED_TRACE(fmt::format("{} x {} after {}", count, name_of(first), shift));
+      std::vector<TestSpan> sides[2];
+      for (const Memory memory : {Memory::host, Memory::device}) {
+        auto& spans = sides[memory == Memory::host ? 0 : 1];
+        spans.emplace_back(count, first, shift, memory).fill(fraction);
+        spans.emplace_back(count, first, shift, memory).fill([](std::size_t i) {
+          return fraction(i + 1);
+        });
+        spans.emplace_back(count, second, count % 2 == 0 ? shift : 1, memory);
+        kernel(spans[0].get(), spans[1].get(), spans[2].get(),
+               memory == Memory::host ? DeviceStream{} : stream.get());
+      }
+      stream.synchronize();
+      for (std::size_t i = 0; i < 3; ++i) expect_equal(sides[1][i], sides[0][i]);
+    }
+  }
+}
+
+TEST_P(DeviceKernel, Add) {
+  compare(GetParam(), GetParam(), [](Span a, Span b, Span, DeviceStream s) { add(a, b, s); });
+}
+
+TEST_P(DeviceKernel, Scale) {
+  compare(GetParam(), GetParam(), [](Span a, Span, Span, DeviceStream s) { scale(a, 0.3, s); });
+}
+
+TEST_P(DeviceKernel, Stream) {
+  compare(GetParam(), GetParam(),
+          [](Span a, Span, Span c, DeviceStream s) { stream_copy(a, c, s); });
+  compare(GetParam(), GetParam(),
+          [](Span a, Span b, Span c, DeviceStream s) { stream_triad(c, a, b, 0.3, s); });
+}
+
+TEST_P(DeviceKernel, CastToEveryDtype) {
+  for (const DType to : kDTypes) {
+    SCOPED_TRACE(name_of(to));
+    compare(GetParam(), to, [](Span a, Span, Span c, DeviceStream s) { cast(a, c, s); });
+  }
+}
+
+TEST_P(DeviceKernel, PackAndUnpackMoreThanOneLaunch) {
+  std::vector<TestSpan> parts;
+  std::vector<ConstSpan> sources;
+  std::vector<Span> targets;
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < 300; ++i) {
+    const std::size_t count = i == 7 ? 100003 : i % 40;
+    parts.emplace_back(count, GetParam(), i % 9, Memory::device).fill([total](std::size_t at) {
+      return small_integer(total + at);
+    });
+    sources.push_back(parts.back());
+    targets.push_back(parts.back());
+    total += count;
+  }
+  const TestSpan flat(total, GetParam(), 3, Memory::device);
+  TestSpan expected(total, GetParam());
+  expected.fill(small_integer);
+  pack(sources, flat);
+  device_synchronize();
+  expect_equal(flat, expected);
+  for (TestSpan& part : parts) part.fill([](std::size_t) { return 0.0; });
+  unpack(flat, targets);
+  device_synchronize();
+  std::size_t first = 0;
+  for (const TestSpan& part : parts) {
+    for (const double value : part.values()) ASSERT_EQ(value, small_integer(first++));
+    EXPECT_TRUE(part.margins_are_zero());
+  }
+}
+
+TEST_P(DeviceKernel, GemmOfSmallIntegers) {
+  constexpr std::size_t kM = 40, kN = 24, kK = 16;
+  TestSpan a(kM * kK, GetParam(), 0, Memory::device);
+  TestSpan b(kK * kN, GetParam(), 0, Memory::device);
+  const TestSpan c(kM * kN, GetParam(), 0, Memory::device);
+  const auto bit = [](std::size_t i) { return static_cast<double>(i * 7 % 3) - 1; };
+  a.fill(bit);
+  b.fill(bit);
+  if (GetParam() == DType::int32) {
+    EXPECT_THROW(gemm(a, b, c, kM, kN, kK), Unavailable);
+    return;
+  }
+  gemm(a, b, c, kM, kN, kK);
+  device_synchronize();
+  const std::vector<double> product = c.values();
+  for (std::size_t i = 0; i < kM * kN; ++i) {
+    double sum = 0;
+    for (std::size_t k = 0; k < kK; ++k) sum += bit(i / kN * kK + k) * bit(k * kN + i % kN);
+    ASSERT_EQ(product[i], sum) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryDtype, DeviceKernel, testing::ValuesIn(kDTypes),
+                         [](const auto& test) { return std::string(name_of(test.param)); });
+
+TEST_F(Device, HasANameAndAUuid) {
+  EXPECT_FALSE(device_name(0).empty());
+  EXPECT_EQ(device_uuid(0).substr(0, 4), "GPU-");
+  EXPECT_THROW(device_name(device_count()), Error);
+  EXPECT_FALSE(cuda_driver_version().empty());
+}
+
+TEST_F(Device, RefusesMoreMemoryThanThereIs) {
+  EXPECT_THROW(Buffer(std::size_t{1} << 50U, DType::float32, Memory::device), Error);
+  EXPECT_NO_THROW(Buffer(8, DType::float32, Memory::device));  // the error does not stick
+}
+
+TEST_F(Device, EventsMeasureTime) {
+  const Buffer buffer(std::size_t{1} << 20U, DType::float32, Memory::device);
+  DeviceEvent start, stop;
+  start.record();
+  scale(buffer.span(), 2);
+  stop.record();
+  stop.synchronize();
+  EXPECT_GT(stop.seconds_since(start), 0);
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/dtype.hpp"
+
+namespace scalebench {
+
+std::size_t size_of(DType dtype) {
+  return with_type(dtype, []<class T>() { return sizeof(T); });
+}
+
+std::string_view name_of(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return "float";
+    case DType::float64:
+      return "double";
+    case DType::int32:
+      return "int32";
+    case DType::float16:
+      return "half";
+    case DType::bfloat16:
+      return "bfloat16";
+  }
+  return "unknown";
+}
+
+std::optional<DType> dtype_named(std::string_view name) {
+  for (const DType dtype : kDTypes) {
+    if (name_of(dtype) == name) return dtype;
+  }
+  return std::nullopt;
+}
+
+}  // namespace scalebench

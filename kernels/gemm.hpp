@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix product: what the arithmetic units can do, and most of what a training step does.
+// The host's is the BLAS that the build linked, the device's is cuBLAS, so that the number is that
+// of the library users run, not of a loop of ours.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/device.hpp"
+#include "kernels/span.hpp"
+
+namespace scalebench {
+
+/// c = a * b, row-major: a is m x k, b is k x n, c is m x n. float and double on the host; on a
+/// device half and bfloat16 too, summed in float. Other dtypes throw Unavailable; spans that do not
+/// fit the shape, differ in dtype or memory or overlap throw Error. Asynchronous on a device.
+void gemm(ConstSpan a, ConstSpan b, Span c, std::size_t m, std::size_t n, std::size_t k,
+          DeviceStream stream = {});
+
+/// Threads of later products on the host. False when the linked BLAS is none that this knows how
+/// to ask (OpenBLAS): the number of its threads is then unknown.
+bool set_gemm_threads(int threads);
+
+}  // namespace scalebench
