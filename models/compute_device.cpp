@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Thread counts and device selection, the two settings that LibTorch keeps per thread or process.
+#include "models/compute_device.hpp"
+
+#include <dlfcn.h>
+
+#include "kernels/device.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+/// OpenBLAS built with pthreads takes all cores for a matrix product whatever OpenMP is told.
+/// Looked up at run time: LibTorch may come with another BLAS.
+void set_blas_threads(int threads) {
+  using SetThreads = void (*)(int);
+  if (void* const symbol = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
+    reinterpret_cast<SetThreads>(symbol)(threads);
+  }
+}
+
+}  // namespace
+
+torch::Device select_compute_device(ComputeDevice device, int index, int threads) {
+  if (threads < 1) fail<UsageError>("{} threads: expected at least 1", threads);
+  torch::set_num_threads(threads);
+  set_blas_threads(threads);
+  if (device == ComputeDevice::cpu) return torch::kCPU;
+  if (!torch::cuda::is_available()) {
+    fail<Unavailable>(
+        "this LibTorch ({}) sees no CUDA device: train with device cpu, or build on "
+        "a LibTorch for CUDA on a machine with a GPU",
+        TORCH_VERSION);
+  }
+  const auto count = static_cast<int>(torch::cuda::device_count());
+  if (index < 0 || index >= count) {
+    fail<Unavailable>("CUDA device {}: LibTorch sees {} of them, numbered from 0", index, count);
+  }
+  select_device(index);
+  return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
+}
+
+void finish(torch::Device device) {
+  if (device.is_cuda()) torch::cuda::synchronize(device.index());
+}
+
+}  // namespace scalebench

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a rank computes: LibTorch's view of it, chosen once per rank and thread.
+#pragma once
+
+#include <torch/torch.h>
+
+#include "models/trainer_options.hpp"
+
+namespace scalebench {
+
+/// Makes the calling thread compute on that device with that many CPU threads, and returns it.
+/// LibTorch's OpenMP setting belongs to the calling thread; an OpenBLAS with its own threads is
+/// told too, because LibTorch does not. Throws Unavailable when LibTorch or the machine has no such
+/// device, UsageError for fewer than one thread.
+torch::Device select_compute_device(ComputeDevice device, int index, int threads);
+
+/// Returns when everything enqueued on the device is done; at once for the CPU.
+void finish(torch::Device device);
+
+}  // namespace scalebench

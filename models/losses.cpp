@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums losses in double precision, in the order of the steps.
+#include "models/losses.hpp"
+
+#include <cmath>
+
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::size_t kPendingLimit = 64;
+
+}  // namespace
+
+void Losses::add(const torch::Tensor& loss, std::int64_t step) {
+  if (loss.is_cpu()) return check(loss.item<float>(), step);
+  if (pending_.empty()) first_pending_ = step;
+  pending_.push_back(loss.detach());
+  if (pending_.size() == kPendingLimit) look();
+}
+
+double Losses::take_mean() {
+  look();
+  const double mean = sum_ / static_cast<double>(count_);
+  sum_ = 0;
+  count_ = 0;
+  return mean;
+}
+
+void Losses::check(double loss, std::int64_t step) {
+  if (!std::isfinite(loss)) {
+    fail("rank {}: the training loss of step {} is {}; a smaller learning rate may help", rank_,
+         step, loss);
+  }
+  sum_ += loss;
+  ++count_;
+}
+
+void Losses::look() {
+  if (pending_.empty()) return;
+  const torch::Tensor losses = torch::stack(pending_).cpu();
+  pending_.clear();
+  const float* values = losses.data_ptr<float>();
+  for (std::int64_t i = 0; i < losses.numel(); ++i) check(values[i], first_pending_ + i);
+}
+
+}  // namespace scalebench

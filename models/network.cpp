@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a name to a network with reproducible weights.
+#include "models/network.hpp"
+
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <cmath>
+
+#include "models/models.hpp"
+
+namespace scalebench {
+namespace {
+
+std::shared_ptr<Network> build(std::string_view name) {
+#define MODEL(model, parameters, channels, height, width, classes, batch, optimizer, rate, \
+              purpose)                                                                     \
+  if (name == #model) return network::model();
+#include "models/models.def"
+#undef MODEL
+  return nullptr;
+}
+
+/// torch::nn::Linear and Conv2d draw weight and bias from U(-1/sqrt(fan_in), 1/sqrt(fan_in)); the
+/// same here from a generator of our own. Batch normalisation keeps its ones and zeros.
+void initialise(torch::nn::Module& module, at::Generator& generator) {
+  torch::NoGradGuard no_grad;
+  for (const auto& layer : module.modules()) {
+    auto parameters = layer->named_parameters(/*recurse=*/false);
+    const torch::Tensor* weight = parameters.find("weight");
+    if (weight == nullptr || weight->dim() < 2) continue;
+    const auto fan_in = static_cast<double>(weight->numel() / weight->size(0));
+    const double bound = 1.0 / std::sqrt(fan_in);
+    for (auto& parameter : parameters) parameter.value().uniform_(-bound, bound, generator);
+  }
+}
+
+}  // namespace
+
+void Network::seed_dropout(std::uint64_t) {}
+
+std::shared_ptr<Network> make_network(std::string_view name, std::uint64_t seed) {
+  auto network = build(model_named(name).name);
+  auto generator = at::make_generator<at::CPUGeneratorImpl>(seed);
+  initialise(*network, generator);
+  return network;
+}
+
+}  // namespace scalebench

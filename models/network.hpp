@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every network of models.def is: a LibTorch module from images to logits.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace scalebench {
+
+class Network : public torch::nn::Module {
+ public:
+  /// images: float32 (n, channels, height, width) as in models.def; returns logits (n, classes).
+  virtual torch::Tensor forward(torch::Tensor images) = 0;
+
+  /// Restarts the network's own random numbers, if it uses any (dropout). They never come from
+  /// LibTorch's generator, which all ranks of one process share.
+  virtual void seed_dropout(std::uint64_t seed);
+};
+
+/// The network of that name on the CPU, in training mode. Weights are LibTorch's default (uniform
+/// within 1/sqrt(fan-in)) but drawn from `seed` alone: equal seeds give equal bits on every rank.
+/// Throws UsageError for an unknown name.
+std::shared_ptr<Network> make_network(std::string_view name, std::uint64_t seed);
+
+namespace network {
+#define MODEL(name, parameters, channels, height, width, classes, batch, optimizer, rate, purpose) \
+  std::shared_ptr<Network> name();
+#include "models/models.def"
+#undef MODEL
+}  // namespace network
+
+}  // namespace scalebench

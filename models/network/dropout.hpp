@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dropout with a generator of its own, so that ranks which are threads of one process draw
+// independent and repeatable masks. Otherwise what torch::dropout does (inverted dropout).
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+
+namespace scalebench {
+
+class Dropout {
+ public:
+  /// probability: share of elements that become 0, in [0, 1).
+  explicit Dropout(double probability) : keep_(1.0 - probability) {}
+
+  void seed(std::uint64_t seed) {
+    seed_ = seed;
+    generator_ = {};
+  }
+
+  /// Same shape; kept elements are divided by the share that is kept.
+  torch::Tensor operator()(const torch::Tensor& values) {
+    if (!generator_.defined()) {
+      // A clone of the device's generator is the one way to make a CUDA generator without CUDA.
+      generator_ = at::globalContext().defaultGenerator(values.device()).clone();
+      generator_.set_current_seed(seed_);
+    }
+    return values * torch::empty_like(values).bernoulli_(keep_, generator_).div_(keep_);
+  }
+
+ private:
+  double keep_;
+  std::uint64_t seed_ = 0;
+  at::Generator generator_;
+};
+
+}  // namespace scalebench

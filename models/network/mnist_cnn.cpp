@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The small convolutional network that Horovod's and PyTorch's MNIST examples share:
+// conv 32 3x3, conv 64 3x3, max-pool 2, dropout .25, dense 128, dropout .5, dense 10.
+// 28x28 images shrink to 26, 24 and, pooled, 12; 64 * 12 * 12 = 9216 numbers enter the dense part.
+#include "models/network.hpp"
+#include "models/network/dropout.hpp"
+
+namespace scalebench {
+namespace {
+
+class MnistCnn : public Network {
+ public:
+  torch::Tensor forward(torch::Tensor images) override {
+    images = torch::relu(conv1_->forward(images));
+    images = torch::max_pool2d(torch::relu(conv2_->forward(images)), 2);
+    if (is_training()) images = dropout1_(images);
+    images = torch::relu(dense1_->forward(images.flatten(1)));
+    if (is_training()) images = dropout2_(images);
+    return dense2_->forward(images);
+  }
+
+  void seed_dropout(std::uint64_t seed) override {
+    dropout1_.seed(2 * seed);
+    dropout2_.seed(2 * seed + 1);
+  }
+
+ private:
+  torch::nn::Conv2d conv1_ =
+      register_module("conv1", torch::nn::Conv2d(torch::nn::Conv2dOptions(1, 32, 3)));
+  torch::nn::Conv2d conv2_ =
+      register_module("conv2", torch::nn::Conv2d(torch::nn::Conv2dOptions(32, 64, 3)));
+  torch::nn::Linear dense1_ = register_module("dense1", torch::nn::Linear(64 * 12 * 12, 128));
+  torch::nn::Linear dense2_ = register_module("dense2", torch::nn::Linear(128, 10));
+  Dropout dropout1_{0.25};
+  Dropout dropout2_{0.5};
+};
+
+}  // namespace
+
+std::shared_ptr<Network> network::mnist_cnn() { return std::make_shared<MnistCnn>(); }
+
+}  // namespace scalebench

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// ResNet-20 for 3x32x32 images: He et al., "Deep Residual Learning for Image Recognition", 2016,
+// section 4.2. Three stages of three blocks with 16, 32 and 64 channels; where a stage halves the
+// image, the shortcut takes every second pixel and pads the new channels with zeros (option A),
+// which needs no parameters.
+#include "models/network.hpp"
+
+namespace scalebench {
+namespace {
+
+torch::nn::Conv2d conv3x3(int in, int out, int stride) {
+  return torch::nn::Conv2d(
+      torch::nn::Conv2dOptions(in, out, 3).stride(stride).padding(1).bias(false));
+}
+
+class Block : public torch::nn::Module {
+ public:
+  Block(int in, int out, int stride)
+      : new_channels_(out - in),
+        stride_(stride),
+        conv1_(register_module("conv1", conv3x3(in, out, stride))),
+        norm1_(register_module("norm1", torch::nn::BatchNorm2d(out))),
+        conv2_(register_module("conv2", conv3x3(out, out, 1))),
+        norm2_(register_module("norm2", torch::nn::BatchNorm2d(out))) {}
+
+  torch::Tensor forward(const torch::Tensor& images) {
+    const auto inner = torch::relu(norm1_->forward(conv1_->forward(images)));
+    return torch::relu(norm2_->forward(conv2_->forward(inner)) + shortcut(images));
+  }
+
+ private:
+  torch::Tensor shortcut(const torch::Tensor& images) const {
+    if (new_channels_ == 0) return images;
+    using torch::indexing::None;
+    using torch::indexing::Slice;
+    const Slice every(None, None, stride_);
+    const int before = new_channels_ / 2;
+    return torch::constant_pad_nd(images.index({Slice(), Slice(), every, every}),
+                                  {0, 0, 0, 0, before, new_channels_ - before});
+  }
+
+  int new_channels_;
+  int stride_;
+  torch::nn::Conv2d conv1_;
+  torch::nn::BatchNorm2d norm1_;
+  torch::nn::Conv2d conv2_;
+  torch::nn::BatchNorm2d norm2_;
+};
+
+class Resnet20 : public Network {
+ public:
+  Resnet20() {
+    int in = 16;
+    for (const int out : {16, 32, 64}) {
+      for (int block = 0; block < 3; ++block) {
+        blocks_.push_back(register_module("block" + std::to_string(blocks_.size() + 1),
+                                          std::make_shared<Block>(in, out, in == out ? 1 : 2)));
+        in = out;
+      }
+    }
+  }
+
+  torch::Tensor forward(torch::Tensor images) override {
+    images = torch::relu(norm_->forward(conv_->forward(images)));
+    for (const auto& block : blocks_) images = block->forward(images);
+    return output_->forward(images.mean({2, 3}));
+  }
+
+ private:
+  torch::nn::Conv2d conv_ = register_module("conv", conv3x3(3, 16, 1));
+  torch::nn::BatchNorm2d norm_ = register_module("norm", torch::nn::BatchNorm2d(16));
+  std::vector<std::shared_ptr<Block>> blocks_;
+  torch::nn::Linear output_ = register_module("output", torch::nn::Linear(64, 10));
+};
+
+}  // namespace
+
+std::shared_ptr<Network> network::resnet20() { return std::make_shared<Resnet20>(); }
+
+}  // namespace scalebench

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/network.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/expect_error.hpp"
+#include "models/image_store.hpp"
+#include "models/models.hpp"
+#include "models/replicas.hpp"
+
+namespace scalebench {
+namespace {
+
+TEST(Network, HasTheParametersAndShapesOfTheTable) {
+  for (const ModelInfo& model : models()) {
+    SCOPED_TRACE(model.name);
+    const auto network = make_network(model.name, 1);
+    std::int64_t parameters = 0;
+    for (const auto& parameter : network->parameters()) parameters += parameter.numel();
+    EXPECT_EQ(parameters, model.parameters);
+    const ImageShape& shape = model.shape;
+    const auto logits =
+        network->forward(torch::zeros({2, shape.channels, shape.height, shape.width}));
+    EXPECT_EQ(logits.sizes(), (std::vector<std::int64_t>{2, shape.classes}));
+  }
+}
+
+TEST(Network, WeightsDependOnTheSeedAlone) {
+  for (const ModelInfo& model : models()) {
+    SCOPED_TRACE(model.name);
+    torch::manual_seed(1);
+    const std::uint64_t hash = hash_of(*make_network(model.name, 7));
+    torch::manual_seed(2);
+    EXPECT_EQ(hash_of(*make_network(model.name, 7)), hash);
+    EXPECT_NE(hash_of(*make_network(model.name, 8)), hash);
+  }
+}
+
+TEST(Network, WeightsAreWithinLibTorchsDefaultBound) {
+  const auto network = make_network("mlp", 1);
+  const auto parameters = network->named_parameters();
+  const auto& weight = parameters["hidden1.weight"];
+  EXPECT_LE(weight.abs().max().item<float>(), 1 / 28.F);
+  EXPECT_NEAR(weight.std().item<float>(), 1 / 28.F / std::sqrt(3.F), 1e-3);
+  EXPECT_LE(parameters["hidden1.bias"].abs().max().item<float>(), 1 / 28.F);
+}
+
+TEST(Network, DropoutIsOursAndOffInEvaluation) {
+  const auto network = make_network("mnist_cnn", 1);
+  const auto images = torch::rand({2, 1, 28, 28});
+  const auto with_seed = [&](std::uint64_t seed) {
+    network->seed_dropout(seed);
+    return network->forward(images);
+  };
+  EXPECT_TRUE(torch::equal(with_seed(3), with_seed(3)));
+  EXPECT_FALSE(torch::equal(with_seed(3), with_seed(4)));
+  network->eval();
+  EXPECT_TRUE(torch::equal(network->forward(images), network->forward(images)));
+}
+
+TEST(Network, RefusesUnknownNames) {
+  expect_error([] { make_network("mlpp", 1); }, {"mlpp", "did you mean 'mlp'"});
+}
+
+TEST(ImageStore, PadsNormalisesAndRepeats) {
+  const Dataset set{"two pixels", {1, 1, 2, 10}, {0, 255}, {7}};
+  const ImageStore store(set, {3, 3, 4, 10}, torch::kCPU);
+  const auto batch = store.at(torch::tensor({0}, torch::kInt64));
+  EXPECT_EQ(batch.images.sizes(), (std::vector<std::int64_t>{1, 3, 3, 4}));
+  EXPECT_TRUE(batch.images.is_contiguous());
+  EXPECT_EQ(batch.labels.item<std::int64_t>(), 7);
+  auto expected = torch::full({1, 3, 3, 4}, -1.F);
+  expected.index_put_({0, torch::indexing::Slice(), 1, 2}, 1.F);
+  EXPECT_TRUE(torch::allclose(batch.images, expected));
+  EXPECT_TRUE(torch::equal(store.range(0, 1).images, batch.images));
+  expect_error([&] { ImageStore(set, {3, 3, 1, 10}, torch::kCPU); }, {"two pixels", "1x1x2"});
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The update rules as PyTorch writes them: Sutskever et al. 2013 in PyTorch's variant (the rate
+// multiplies the velocity, not the gradient), and Kingma and Ba 2015.
+#include "models/optimizer.hpp"
+
+#include <torch/torch.h>
+
+#include <array>
+#include <cmath>
+
+#include "kernels/error.hpp"
+#include "kernels/unknown_name.hpp"
+
+namespace scalebench {
+namespace {
+
+using Tensors = std::vector<torch::Tensor>;
+
+constexpr std::array<std::string_view, 2> kNames{"sgd", "adam"};
+
+Tensors gradients_of(const Tensors& parameters) {
+  Tensors gradients;
+  gradients.reserve(parameters.size());
+  for (const auto& parameter : parameters) gradients.push_back(parameter.grad());
+  return gradients;
+}
+
+Tensors zeros_like(const Tensors& parameters) {
+  Tensors zeros;
+  zeros.reserve(parameters.size());
+  for (const auto& parameter : parameters) zeros.push_back(torch::zeros_like(parameter));
+  return zeros;
+}
+
+class Sgd : public Optimizer {
+ public:
+  explicit Sgd(const Tensors& parameters)
+      : parameters_(parameters), velocities_(zeros_like(parameters)) {}
+
+  void step(double learning_rate) override {
+    torch::NoGradGuard no_grad;
+    at::_foreach_mul_(velocities_, kMomentum);
+    at::_foreach_add_(velocities_, gradients_of(parameters_));
+    at::_foreach_add_(parameters_, velocities_, -learning_rate);
+  }
+
+ private:
+  static constexpr double kMomentum = 0.9;
+  Tensors parameters_;
+  Tensors velocities_;
+};
+
+class Adam : public Optimizer {
+ public:
+  explicit Adam(const Tensors& parameters)
+      : parameters_(parameters), means_(zeros_like(parameters)), squares_(zeros_like(parameters)) {}
+
+  void step(double learning_rate) override {
+    torch::NoGradGuard no_grad;
+    const Tensors gradients = gradients_of(parameters_);
+    at::_foreach_mul_(means_, kBeta1);
+    at::_foreach_add_(means_, gradients, 1 - kBeta1);
+    at::_foreach_mul_(squares_, kBeta2);
+    at::_foreach_addcmul_(squares_, gradients, gradients, 1 - kBeta2);
+    ++steps_;
+    const double bias1 = 1 - std::pow(kBeta1, steps_);
+    const double bias2 = 1 - std::pow(kBeta2, steps_);
+    Tensors denominators = at::_foreach_sqrt(squares_);
+    at::_foreach_div_(denominators, std::sqrt(bias2));
+    at::_foreach_add_(denominators, kEpsilon);
+    at::_foreach_addcdiv_(parameters_, means_, denominators, -learning_rate / bias1);
+  }
+
+ private:
+  static constexpr double kBeta1 = 0.9;
+  static constexpr double kBeta2 = 0.999;
+  static constexpr double kEpsilon = 1e-8;
+  Tensors parameters_;
+  Tensors means_;
+  Tensors squares_;
+  int steps_ = 0;
+};
+
+}  // namespace
+
+std::span<const std::string_view> optimizer_names() { return kNames; }
+
+std::unique_ptr<Optimizer> make_optimizer(std::string_view name, const Tensors& parameters) {
+  if (name == "sgd") return std::make_unique<Sgd>(parameters);
+  if (name == "adam") return std::make_unique<Adam>(parameters);
+  throw UsageError(unknown_name("optimizer", name, kNames));
+}
+
+}  // namespace scalebench

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SGD with momentum and Adam in torch's foreach operations: one call for all parameters, which on
+// a GPU is a few kernels instead of a few per parameter. That is what PyTorch does by default on
+// a GPU; LibTorch's torch::optim has only the loop over parameters. The results agree with it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace at {
+class Tensor;
+}
+
+namespace scalebench {
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  /// Updates all parameters from their .grad, every one of which must be defined.
+  virtual void step(double learning_rate) = 0;
+};
+
+/// `sgd` (momentum .9) and `adam` (betas .9 and .999, epsilon 1e-8); neither decays weights.
+std::span<const std::string_view> optimizer_names();
+
+/// Throws UsageError for an unknown name. The optimizer's state lives where the parameters live.
+std::unique_ptr<Optimizer> make_optimizer(std::string_view name,
+                                          const std::vector<at::Tensor>& parameters);
+
+}  // namespace scalebench

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What to train and how. Zero or empty means "as models.def says"; resolved() fills that in.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "collectives/allreduce.hpp"
+#include "models/learning_rate.hpp"
+
+namespace scalebench {
+
+enum class ComputeDevice : std::uint8_t { cpu, cuda };
+
+struct TrainerOptions {
+  /// A name of models.def.
+  std::string model = "mlp";
+  /// See load_dataset.
+  std::string dataset = "fashion-mnist";
+  /// A name of gradient_sync.def, and the algorithm for those that reduce.
+  std::string gradient_sync = "mirrored";
+  Allreduce allreduce = nullptr;
+  /// Images per step: of one rank (weak scaling), or of all together (strong scaling; must divide
+  /// by the number of ranks). Giving both is an error unless they agree; 0: from models.def.
+  std::int64_t batch = 0;
+  std::int64_t global_batch = 0;
+  /// `sgd` or `adam`; empty: from models.def.
+  std::string optimizer = {};
+  /// The base rate 0 stands for the one in models.def.
+  RateRule rate{.base = 0};
+  /// Seeds weights, shuffle, dropout and synthetic images.
+  std::uint64_t seed = 1;
+  /// Images that all ranks together take an epoch; 0: the whole data set.
+  std::int64_t samples_per_epoch = 0;
+  ComputeDevice device = ComputeDevice::cpu;
+  int device_index = 0;
+  /// CPU threads that this rank computes with.
+  int threads = 1;
+  /// On a GPU: wait for the device at the end of each phase, so that listeners see where time goes;
+  /// false lets phases overlap, and only whole steps can be timed. No effect on the CPU.
+  bool exact_phases = true;
+};
+
+/// The options that a trainer on `ranks` ranks really uses: no zero or empty value left but
+/// samples_per_epoch. Throws UsageError for unknown names and impossible numbers, without reading
+/// the data set.
+TrainerOptions resolved(TrainerOptions options, int ranks);
+
+}  // namespace scalebench

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/trainer_options.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/expect_error.hpp"
+#include "models/gradient_sync.hpp"
+#include "models/models.hpp"
+
+namespace scalebench {
+namespace {
+
+TEST(Resolved, FillsInTheModelsDefaults) {
+  const ModelInfo& model = model_named("mnist_cnn");
+  const TrainerOptions options = resolved({.model = "mnist_cnn"}, 3);
+  EXPECT_EQ(options.batch, model.batch);
+  EXPECT_EQ(options.global_batch, 3 * model.batch);
+  EXPECT_EQ(options.optimizer, model.optimizer);
+  EXPECT_EQ(options.rate.base, model.learning_rate);
+}
+
+TEST(Resolved, SplitsTheGlobalBatch) {
+  EXPECT_EQ(resolved({.global_batch = 96}, 3).batch, 32);
+  EXPECT_EQ(resolved({.batch = 32, .global_batch = 96}, 3).global_batch, 96);
+  EXPECT_EQ(resolved({.batch = 32}, 3).global_batch, 96);
+  expect_error([] { resolved({.global_batch = 100}, 3); }, {"100", "3 ranks", "99 or 102"});
+  expect_error([] { resolved({.batch = 16, .global_batch = 96}, 3); }, {"16", "96", "disagree"});
+}
+
+TEST(Resolved, IsIdempotent) {
+  const TrainerOptions once = resolved({.model = "resnet20"}, 2);
+  const TrainerOptions twice = resolved(once, 2);
+  EXPECT_EQ(once.batch, twice.batch);
+  EXPECT_EQ(once.global_batch, twice.global_batch);
+}
+
+TEST(Resolved, RefusesUnknownNames) {
+  expect_error([] { resolved({.model = "resnet2"}, 1); }, {"resnet2", "did you mean 'resnet20'"});
+  expect_error([] { resolved({.gradient_sync = "miror"}, 1); }, {"miror", "mirrored"});
+  expect_error([] { resolved({.optimizer = "adm"}, 1); }, {"adm", "adam"});
+}
+
+TEST(Resolved, RefusesImpossibleNumbers) {
+  expect_error([] { resolved({.batch = -1}, 1); }, {"batch -1"});
+  expect_error([] { resolved({.global_batch = -4}, 2); }, {"global batch -4"});
+  expect_error([] { resolved({.rate = {.base = -1}}, 1); }, {"learning rate -1"});
+  expect_error([] { resolved({.rate = {.warmup_epochs = -1}}, 1); }, {"-1 warm-up epochs"});
+}
+
+TEST(GradientSyncTable, SaysWhoPromisesEqualReplicas) {
+  EXPECT_FALSE(gradient_sync_named("none").equal_replicas);
+  EXPECT_TRUE(gradient_sync_named("one_device").equal_replicas);
+  EXPECT_TRUE(gradient_sync_named("mirrored").equal_replicas);
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/trainer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <mutex>
+#include <vector>
+
+#include "collectives/thread_communicator.hpp"
+#include "models/expect_error.hpp"
+#include "models/models.hpp"
+
+namespace scalebench {
+namespace {
+
+class Trace : public PhaseListener {
+ public:
+  void enter(Phase phase) override { phases.push_back(phase); }
+  std::vector<Phase> phases;
+};
+
+/// What each rank saw, gathered from threads.
+struct Outcome {
+  std::vector<double> losses;
+  double accuracy = 0;
+  bool equal = true;
+};
+
+/// Trains some epochs on threads as ranks and returns rank 0's outcome, its losses being means over
+/// the ranks.
+Outcome train(const TrainerOptions& options, int ranks, int epochs) {
+  Outcome outcome;
+  outcome.losses.assign(static_cast<std::size_t>(epochs), 0);
+  std::mutex mutex;
+  run_ranks(ranks, [&](Communicator& communicator) {
+    Trainer trainer(options, communicator, communicator);
+    Trace trace;
+    bool equal = true;
+    for (int epoch = 0; epoch < epochs; ++epoch) {
+      const EpochResult result = trainer.train_epoch(epoch, trace);
+      EXPECT_EQ(result.samples, result.steps * trainer.options().batch);
+      equal = trainer.replicas_equal() && equal;
+      const std::lock_guard lock(mutex);
+      outcome.losses[static_cast<std::size_t>(epoch)] += result.loss / ranks;
+    }
+    const double accuracy = trainer.evaluate(trace);
+    equal = trainer.replicas_equal() && equal;
+    const std::lock_guard lock(mutex);
+    if (communicator.rank() == 0) {
+      outcome.accuracy = accuracy;
+      outcome.equal = equal;
+    } else {
+      EXPECT_EQ(trainer.parameter_count(), model_named(options.model).parameters);
+    }
+  });
+  return outcome;
+}
+
+TEST(Trainer, TwoRanksEqualOneWithTwiceTheBatch) {
+  // One step an epoch, so that the loss of every step is seen.
+  TrainerOptions options{.dataset = "synthetic:600", .optimizer = "sgd", .rate = {.base = 0.05}};
+  options.gradient_sync = "none";
+  options.batch = 32;
+  options.samples_per_epoch = 32;
+  const Outcome one = train(options, 1, 10);
+  options.gradient_sync = "mirrored";
+  options.batch = 16;
+  for (const char* algorithm : {"naive", "ring"}) {
+    SCOPED_TRACE(algorithm);
+    options.allreduce = allreduce_named(algorithm).run;
+    const Outcome two = train(options, 2, 10);
+    EXPECT_TRUE(two.equal);
+    for (std::size_t step = 0; step < one.losses.size(); ++step) {
+      EXPECT_NEAR(two.losses[step], one.losses[step], 1e-5) << "step " << step;
+    }
+  }
+}
+
+TEST(Trainer, OneDeviceAndMirroredAloneEqualThePlainLoopBitwise) {
+  TrainerOptions options{.dataset = "synthetic:600", .gradient_sync = "none"};
+  const Outcome plain = train(options, 1, 2);
+  options.allreduce = allreduce_named("ring").run;
+  for (const char* sync : {"one_device", "mirrored"}) {
+    SCOPED_TRACE(sync);
+    options.gradient_sync = sync;
+    const Outcome other = train(options, 1, 2);
+    EXPECT_EQ(other.losses, plain.losses);
+    EXPECT_EQ(other.accuracy, plain.accuracy);
+  }
+}
+
+TEST(Trainer, ReplicasStayEqualOnlyWhenSynchronised) {
+  TrainerOptions options{
+      .dataset = "synthetic:96", .allreduce = allreduce_named("ring").run, .batch = 16};
+  for (const ModelInfo& model : models()) {
+    SCOPED_TRACE(model.name);
+    options.model = model.name;
+    options.gradient_sync = "mirrored";
+    EXPECT_TRUE(train(options, 3, 1).equal);
+    options.gradient_sync = "none";
+    EXPECT_FALSE(train(options, 3, 1).equal);
+  }
+}
+
+TEST(Trainer, EveryModelLearns) {
+  for (const ModelInfo& model : models()) {
+    SCOPED_TRACE(model.name);
+    TrainerOptions options{.model = std::string(model.name),
+                           .dataset = "synthetic:600",
+                           .gradient_sync = "one_device"};
+    options.batch = 20;
+    const Outcome outcome = train(options, 1, 3);
+    EXPECT_NEAR(outcome.losses[0], std::log(10), 1.5);
+    EXPECT_LT(outcome.losses[2], 0.5 * outcome.losses[0]);
+    EXPECT_GT(outcome.accuracy, 0.8);
+  }
+}
+
+TEST(Trainer, EqualSeedsGiveEqualRuns) {
+  TrainerOptions options{.model = "mnist_cnn", .dataset = "synthetic:96", .gradient_sync = "none"};
+  options.batch = 16;
+  const auto losses = train(options, 2, 1).losses;
+  EXPECT_EQ(train(options, 2, 1).losses, losses);
+  options.seed = 2;
+  EXPECT_NE(train(options, 2, 1).losses, losses);
+}
+
+TEST(Trainer, AccuracyDoesNotDependOnTheNumberOfRanks) {
+  // With so small a rate every rank keeps the initial weights; 101 test images do not divide by 3.
+  TrainerOptions options{.dataset = "synthetic:606", .allreduce = allreduce_named("ring").run};
+  options.rate.base = 1e-30;
+  const double one = train(options, 1, 1).accuracy;
+  EXPECT_DOUBLE_EQ(std::round(one * 101), one * 101);
+  EXPECT_EQ(train(options, 3, 1).accuracy, one);
+}
+
+TEST(Trainer, TellsThePhasesOfAStepInOrder) {
+  run_ranks(1, [](Communicator& communicator) {
+    Trainer trainer({.dataset = "synthetic:96", .gradient_sync = "none"}, communicator,
+                    communicator);
+    Trace trace;
+    const std::vector<Phase> step{Phase::load, Phase::forward, Phase::backward,
+                                  Phase::sync, Phase::update,  Phase::other};
+    trainer.train_step(trace);
+    trace.phases.erase(trace.phases.begin());  // the first step also loads the epoch's order
+    EXPECT_EQ(trace.phases, step);
+    for (int more = 1; more < 15; ++more) trainer.train_step(trace);
+    trace.phases.clear();
+    trainer.evaluate(trace);
+    EXPECT_EQ(trace.phases, (std::vector<Phase>{Phase::evaluate, Phase::other}));
+    EXPECT_EQ(trainer.steps_per_epoch(), 6);
+    EXPECT_EQ(trainer.training_images(), 96);
+    EXPECT_EQ(trainer.dataset_name(), "synthetic:96");
+  });
+}
+
+TEST(Trainer, StopsAtALossThatIsNotANumber) {
+  for (const int ranks : {1, 2}) {
+    expect_error<Error>(
+        [&] {
+          TrainerOptions options{.dataset = "synthetic:96",
+                                 .allreduce = allreduce_named("naive").run,
+                                 .optimizer = "sgd",
+                                 .rate = {.base = 1e30}};
+          train(options, ranks, 2);
+        },
+        {"rank ", "step ", "learning rate"});
+  }
+}
+
+TEST(Trainer, RefusesWhatIsNotThere) {
+  run_ranks(1, [](Communicator& communicator) {
+    const auto construct = [&](const TrainerOptions& options) {
+      Trainer trainer(options, communicator, communicator);
+    };
+    expect_error<Unavailable>(
+        [&] {
+          construct({.dataset = "synthetic:96",
+                     .gradient_sync = "none",
+                     .device = ComputeDevice::cuda,
+                     .device_index = 99});
+        },
+        {"CUDA"});
+    expect_error([&] { construct({.dataset = "synthetic:96", .threads = 0}); }, {"0 threads"});
+    expect_error(
+        [&] { construct({.dataset = "synthetic:96", .gradient_sync = "none", .batch = 97}); },
+        {"96", "97"});
+  });
+}
+
+}  // namespace
+}  // namespace scalebench
