@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# plot.py RUN draws figures/*.png and *.svg from the CSV files of one run, and computes nothing that
+# a CSV file should hold. A figure without rows is left out with a line on stderr.
+# Exit: 0 done, 2 usage, 3 no matplotlib. Call it through scripts/python, which finds one.
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from view.manifest import Manifest
+from view.rows import say
+
+try:
+    import matplotlib
+
+    from view import busbw_figure, phases_figure, scaling_figure, theme, throughput_figure
+except ImportError as error:
+    say(
+        f"plot.py: {error}: no figures. Install python3-matplotlib (Debian) or `python3 -m pip install matplotlib`"
+    )
+    sys.exit(3)
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1 or not Path(arguments[0]).is_dir():
+        say(
+            "usage: scripts/python scripts/plot.py results/RUN (a folder with CSV files of one run)"
+        )
+        return 2
+    run = Path(arguments[0]).resolve()
+    fine_print = Manifest(run).fine_print(run.name)
+    figures = {
+        "scaling": scaling_figure.draw,
+        "phases": phases_figure.draw,
+        "throughput": throughput_figure.draw,
+        "busbw": busbw_figure.draw,
+    }
+    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **theme.STYLE, "backend": "agg"}):
+        for name, draw in figures.items():
+            try:
+                for path in theme.save(draw(run), run, name, fine_print):
+                    print(path)
+            except theme.NothingToDraw as reason:
+                theme.remove(run, name)
+                say(f"plot.py: no {name} figure: {reason}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+# report.py RUN writes report.html: one self-contained page from the CSV files, manifest.json and
+# figures of a run, whichever of them are there. It needs no library.
+# Exit: 0 done, 2 usage.
+from __future__ import annotations
+
+import base64
+import os
+import sys
+from pathlib import Path
+
+from view import provenance, tables
+from view.inline_svg import inline_svg
+from view.manifest import Manifest
+from view.page import Html, element, joined, page, section
+from view.rows import say
+
+FIGURES = {
+    "scaling": "Speedup and efficiency against the number of ranks, with intervals over launches.",
+    "phases": "Where an epoch's seconds went; the bar is the ideal H/N.",
+    "throughput": "Training steps without synchronisation: the drop from the dotted line is contention.",
+    "busbw": "Bus bandwidth of allreduce over message size; bands are intervals.",
+}
+
+
+def figures(run: Path) -> Html:
+    shown: list[object] = []
+    for name, caption in FIGURES.items():
+        drawing = inline_svg(run / "figures" / f"{name}.svg", caption) or inline_png(
+            run / "figures" / f"{name}.png", caption
+        )
+        if drawing:
+            shown.append(element("figure", drawing, element("figcaption", caption)))
+    none = element(
+        "p",
+        "None were drawn. With matplotlib: scripts/python scripts/plot.py, then report.py again.",
+        css="muted",
+    )
+    return section("Figures", *(shown or [none]))
+
+
+def inline_png(path: Path, title: str) -> Html | None:
+    try:
+        data = base64.b64encode(path.read_bytes()).decode("ascii")
+    except OSError:
+        return None
+    return Html(f'<img alt="{element("span", title)[6:-7]}" src="data:image/png;base64,{data}">')
+
+
+def report(run: Path) -> str:
+    manifest = Manifest(run)
+    study = manifest.text("study") or run.name
+    body = joined(
+        [
+            element("h1", f"Scaling efficiency: {study}"),
+            element(
+                "p",
+                " · ".join(
+                    part for part in (manifest.text("started_utc"), manifest.host()) if part
+                ),
+                css="muted",
+            ),
+            provenance.verdict(run, manifest),
+            tables.scaling(run),
+            figures(run),
+            tables.bandwidth(run),
+            tables.throughput(run),
+            tables.kernels(run),
+            provenance.failures(run, manifest),
+            provenance.environment(manifest),
+            provenance.footer(run, manifest),
+        ]
+    )
+    return page(f"{study} – scalebench", body)
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1 or not Path(arguments[0]).is_dir():
+        say(
+            "usage: scripts/python scripts/report.py results/RUN (a folder with the files of one run)"
+        )
+        return 2
+    run = Path(arguments[0]).resolve()
+    # Renamed when whole: a report is never half of one.
+    unfinished = run / f".report.{os.getpid()}.html"
+    unfinished.write_text(report(run), encoding="utf-8", errors="replace")
+    unfinished.replace(run / "report.html")
+    print(run / "report.html")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+# report.py on made-up runs: the page is one whole file, says the verdict first, survives whatever is
+# missing, and lets nothing through that a browser would run or fetch.
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from html.parser import HTMLParser
+from pathlib import Path
+
+import run_fixture
+
+SCRIPTS = Path(__file__).resolve().parent
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
+VOID = {"meta", "img", "link", "br", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """Collects tags, attributes and text; notes tags that are not closed in order."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.words: list[str] = []
+        self.misplaced: list[str] = []
+        self._open: list[str] = []
+        self.feed(markup)
+        self.close()
+        self.misplaced += self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self._open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self._open or self._open.pop() != tag:
+            self.misplaced.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", "".join(self.words))
+
+
+class ReportTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.run_folder = Path(folder.name) / "20260102T030405Z-quick-0a1b2c"
+
+    def report(self) -> Page:
+        done = subprocess.run(
+            [sys.executable, str(SCRIPTS / "report.py"), str(self.run_folder)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        page = Page((self.run_folder / "report.html").read_text(encoding="utf-8"))
+        self.assertEqual(page.misplaced, [])
+        self.assert_harmless(page)
+        return page
+
+    def assert_harmless(self, page: Page) -> None:
+        self.assertFalse(
+            {"script", "iframe", "object", "embed", "link", "base", "form"} & set(page.tags)
+        )
+        self.assertIn(("http-equiv", "Content-Security-Policy"), page.attributes)
+        for name, value in page.attributes:
+            self.assertFalse(name.startswith("on"), name)
+            if name in ("src", "href", "xlink:href"):
+                self.assertRegex(value, r"^(#|data:image/png;base64,)")
+
+    def test_verdict_comes_first(self) -> None:
+        run_fixture.write_run(self.run_folder, models=["mnist_cnn"], syncs=["flat"])
+        text = self.report().text()
+        verdict, rest = text.split("Scaling S = ", 1)
+        self.assertIn(
+            "mnist_cnn, strong scaling, global batch 64, flat · ring · mpi: 91.7 % efficiency on 2 ranks",
+            verdict,
+        )
+        self.assertIn("(range of launches 88.0 % to 94.4 %)", verdict)
+        self.assertIn("an epoch takes 16.4 s where the ideal H/N is 15.0 s", verdict)
+        self.assertIn("emulated: ranks share cores", verdict)
+        self.assertIn("AMD EPYC 7B13, 2 cores, 2 × NVIDIA H200", verdict)
+        order = [
+            "Allreduce",
+            "Throughput",
+            "Kernels",
+            "Failures and skips",
+            "Warnings",
+            "Environment",
+            "provenance",
+        ]
+        places = [rest.index(title) for title in order]
+        self.assertEqual(places, sorted(places))
+
+    def test_emulated_is_the_headline_only_where_nothing_else_was_measured(self) -> None:
+        run_fixture.write_run(self.run_folder, models=["mlp"], syncs=["flat"], ranks=[1, 4])
+        self.assertIn("efficiency on 4 emulated ranks", self.report().text())
+
+    def test_one_rank(self) -> None:
+        run_fixture.write_run(self.run_folder, models=["mlp"], syncs=["flat"], ranks=[1])
+        self.assertIn("efficiency on 1 rank (", self.report().text())
+
+    def test_skips_failures_warnings_and_hashes_are_shown_with_reasons(self) -> None:
+        run_fixture.write_run(self.run_folder)
+        text = self.report().text()
+        self.assertIn("built without CUDA: configure with -DSCALEBENCH_CUDA=ON", text)
+        self.assertIn("rank 3 was killed by signal 9", text)
+        self.assertIn("mpirun -np 4 bench_epoch", text)
+        self.assertIn("4 ranks share 2 cores", text)
+        self.assertIn("use --ranks 1,2, or a machine with 4 cores", text)
+        self.assertIn("0123456789abcdef", text)
+        self.assertRegex(text, r"SHA-256 of manifest\.json[0-9a-f]{64}")
+
+    def test_partial_run_and_nothing_measured(self) -> None:
+        run_fixture.write_manifest(self.run_folder, status="partial")
+        text = self.report().text()
+        self.assertIn("This run is partial", text)
+        self.assertIn("Nothing was measured", text)
+        self.assertIn("None were drawn", text)
+
+    def test_works_without_any_file(self) -> None:
+        self.run_folder.mkdir()
+        self.assertIn("Nothing was measured", self.report().text())
+
+    def test_manifest_of_other_shape(self) -> None:
+        run_fixture.write_run(self.run_folder)
+        shapes = [
+            "{",
+            "[]",
+            '{"environment": 3, "warnings": {}, "launches": [1, null], "tool": "x", "files": []}',
+        ]
+        for shape in shapes:
+            (self.run_folder / "manifest.json").write_text(shape, encoding="utf-8")
+            self.assertIn("91.7 % efficiency", self.report().text())
+
+    def test_everything_is_escaped(self) -> None:
+        kernel = {"kernel": EVIL, "status": "failed", "note": EVIL, "device": EVIL}
+        run_fixture.write_run(
+            self.run_folder, models=[EVIL], syncs=[EVIL], algorithms=[EVIL], transports=[EVIL]
+        )
+        run_fixture.write_csv(self.run_folder, "kernels.csv", [kernel, {**kernel, "status": "ok"}])
+        environment = {"key": {EVIL: EVIL, "cpu_model": EVIL}, "treatment": {EVIL: [EVIL]}}
+        launch = {"number": EVIL, "program": EVIL, "status": EVIL, "note": EVIL, "command": EVIL}
+        warning = {"text": EVIL, "remedy": EVIL}
+        run_fixture.write_manifest(
+            self.run_folder,
+            study=EVIL,
+            command=EVIL,
+            seed=EVIL,
+            status=EVIL,
+            tool={"version": EVIL, "commit": EVIL},
+            environment=environment,
+            launches=[launch],
+            warnings=[warning],
+            files={EVIL: EVIL},
+        )
+        self.assertGreater(self.report().text().count(EVIL), 20)
+
+    def test_figures_are_taken_in_without_what_a_drawing_does_not_need(self) -> None:
+        run_fixture.write_run(self.run_folder)
+        figures = self.run_folder / "figures"
+        figures.mkdir()
+        (figures / "scaling.svg").write_text(
+            '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+            'viewBox="0 0 9 9" width="90pt" onload="alert(1)"><script>alert(2)</script><style>@import "x"</style>'
+            '<image xlink:href="http://example.invalid/x"/><foreignObject><p>alert(3)</p></foreignObject>'
+            '<defs><path id="m" d="M0 0" onclick="alert(4)"/></defs><a xlink:href="javascript:alert(5)"><g/></a>'
+            '<use xlink:href="#m" style="fill: #1f2328"/><use xlink:href="http://example.invalid/#m"/>'
+            '<rect style="fill: url(http://example.invalid/)" clip-path="url(#m)"/></svg>',
+            encoding="utf-8",
+        )
+        (figures / "busbw.png").write_bytes(b"\x89PNG")
+        (figures / "phases.svg").write_text(
+            '<!DOCTYPE x [<!ENTITY a "b">]><svg/>', encoding="utf-8"
+        )
+        page = self.report()
+        markup = (self.run_folder / "report.html").read_text(encoding="utf-8")
+        self.assertNotIn("alert(", markup)
+        self.assertNotIn("example.invalid", markup)
+        self.assertIn('id="scaling-m"', markup)
+        self.assertIn('href="#scaling-m"', markup)
+        self.assertIn("url(#scaling-m)", markup)
+        self.assertIn("fill: var(--ink)", markup)
+        self.assertIn(("src", "data:image/png;base64,iVBORw=="), page.attributes)
+
+    def test_drawn_colours_are_the_ones_that_follow_dark_mode(self) -> None:
+        theme = (SCRIPTS / "view" / "theme.py").read_text(encoding="utf-8")
+        replaced = (SCRIPTS / "view" / "inline_svg.py").read_text(encoding="utf-8")
+        names = re.search(r"^INK, MUTED, GRID, PAPER = (.*)$", theme, re.MULTILINE)
+        self.assertIsNotNone(names)
+        for colour in re.findall(r'"(#[0-9a-f]{6})"', names[1] if names else ""):
+            self.assertIn(f'"{colour}": "var(--', replaced)
+
+    def test_long_tables_end_and_say_where_the_rest_is(self) -> None:
+        skipped = {"kernel": "add", "status": "skipped", "note": "no device"}
+        run_fixture.write_csv(self.run_folder, "kernels.csv", [skipped] * 1000)
+        self.assertIn("600 more rows in the CSV files", self.report().text())
+
+    def test_formula_apostrophe_is_removed_and_no_number_is_no_cell(self) -> None:
+        rows = [
+            {"kernel": "'=cmd()", "gb_per_s": "nan", "gflop_per_s": "fast", "seconds_median": ""}
+        ]
+        run_fixture.write_csv(self.run_folder, "kernels.csv", rows)
+        text = self.report().text()
+        self.assertIn("=cmd()", text)
+        self.assertNotIn("'=cmd()", text)
+        self.assertNotIn("nan", text.split("Kernels")[1].split("Failures")[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+# The frame of report.html: one file without scripts or outside links, escaped throughout, readable
+# in the light, in the dark and on paper.
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1f2328; --muted: #59636e; --line: #dfe3e8; --paper: #ffffff;
+  --soft: #f6f8fa; --good: #1a7f37; --bad: #b42318; --note: #9a6700; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ed; --muted: #9aa4af; --line: #30363d;
+  --paper: #12161b; --soft: #1b2026; --good: #56b870; --bad: #ff8178; --note: #d9a43a; } }
+body { margin: 0 auto; padding: 2.5rem 1.5rem 4rem; max-width: 68rem; background: var(--paper);
+  color: var(--ink); font: 15px/1.55 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
+h1 { margin: 0; font-size: 1.7rem; line-height: 1.25; }
+h2 { margin: 2.8rem 0 .6rem; font-size: 1.15rem; }
+h3 { margin: 1.6rem 0 .4rem; font-size: 1rem; }
+p { margin: .4rem 0; max-width: 50rem; }
+.muted, figcaption, footer { color: var(--muted); }
+.verdict { margin: 1.4rem 0; padding: .9rem 1.2rem; border-left: 4px solid var(--good);
+  background: var(--soft); border-radius: 0 6px 6px 0; }
+.verdict.warn { border-color: var(--note); }
+.verdict.stop { border-color: var(--bad); }
+.verdict li { margin: .35rem 0; }
+.verdict ul { margin: .3rem 0; padding-left: 1.1rem; }
+.scroll { overflow-x: auto; margin: .5rem 0; }
+table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; }
+th { text-align: left; font-weight: 600; color: var(--muted); vertical-align: bottom; }
+th, td { white-space: nowrap; }
+th, td { padding: .32rem .55rem; border-bottom: 1px solid var(--line); }
+th.number, td.number { text-align: right; }
+td.wrap { white-space: normal; overflow-wrap: anywhere; min-width: 14rem; }
+td small { color: var(--muted); }
+tr.weak td { color: var(--muted); font-style: italic; }
+.side { display: flex; flex-wrap: wrap; gap: 0 2.5rem; }
+.side > div { max-width: 100%; }
+figure { margin: 1.2rem 0 2rem; }
+figure svg { width: 100%; height: auto; }
+figure img { max-width: 100%; background: #fff; }
+figcaption { font-size: .86rem; }
+code { font: .86em ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
+.bad { color: var(--bad); font-weight: 600; }
+summary { cursor: pointer; color: var(--muted); }
+footer { margin-top: 3.5rem; padding-top: 1rem; border-top: 1px solid var(--line); font-size: .82rem; }
+@media print { body { max-width: none; padding: 0; font-size: 10pt; } .scroll { overflow: visible; }
+  figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } }
+"""
+
+
+class Html(str):
+    """Text that is markup already. Any other text is escaped where it is put into a page."""
+
+
+def markup(text: object) -> str:
+    return str(text) if isinstance(text, Html) else escape(str(text))
+
+
+def element(tag: str, *content: object, css: str = "") -> Html:
+    opening = f'{tag} class="{escape(css)}"' if css else tag
+    return Html(f"<{opening}>{''.join(map(markup, content))}</{tag}>")
+
+
+def joined(parts: Iterable[object]) -> Html:
+    return Html("\n".join(map(markup, parts)))
+
+
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[object]], numbers: Iterable[int] = (), wrap: Iterable[int] = (),
+    weak: Iterable[int] = (), most: int = 400, rest: str = "",
+) -> Html:  # fmt: skip
+    """Columns whose places are in `numbers` are set right, those in `wrap` may break; rows in `weak`
+    are set back. Beyond `most` rows the table ends and says where the `rest` is."""
+    css = {**dict.fromkeys(wrap, "wrap"), **dict.fromkeys(numbers, "number")}
+    rows, weak = list(rows), set(weak)
+    lines = [
+        element("tr", *(element("th", cell, css=css.get(n, "")) for n, cell in enumerate(head)))
+    ]
+    for place, row in enumerate(rows[:most]):
+        cells = (element("td", cell, css=css.get(n, "")) for n, cell in enumerate(row))
+        lines.append(element("tr", *cells, css="weak" if place in weak else ""))
+    more = f"{len(rows) - most} more rows in {rest}" if len(rows) > most else ""
+    body = element("table", element("thead", lines[0]), element("tbody", *lines[1:]))
+    return joined(
+        [element("div", body, css="scroll"), *([element("p", more, css="muted")] if more else [])]
+    )
+
+
+def section(title: str, *content: object) -> Html:
+    return joined([element("h2", title), *content]) if content else Html("")
+
+
+def page(title: str, body: Html) -> str:
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)}</title>
+<style>{STYLE}</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""

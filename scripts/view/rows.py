@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+# Rows of a run's CSV files as results/README.md describes them: text by column name, numbers where
+# there are any. Reading never fails on a cell; what cannot be used is said on stderr.
+from __future__ import annotations
+
+import csv
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+SCHEMA_VERSION = "1"
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+class Row(dict[str, str]):
+    """One row of a CSV file. A column that the file lacks reads as an empty cell."""
+
+    def __missing__(self, column: str) -> str:
+        return ""
+
+    def number(self, column: str) -> float:
+        """The cell as a number; NaN when it is empty or no number."""
+        try:
+            value = float(self[column])
+        except ValueError:
+            return math.nan
+        return value if math.isfinite(value) else math.nan
+
+    def integer(self, column: str) -> int:
+        """The cell as a count; 0 when it is empty or no number."""
+        value = self.number(column)
+        return 0 if math.isnan(value) else int(value)
+
+
+def unescaped(cell: str) -> str:
+    """The cell without the apostrophe that keeps spreadsheets from running it as a formula."""
+    return cell[1:] if cell[:1] == "'" and cell[1:].startswith(FORMULA_STARTS) else cell
+
+
+def read_rows(run: Path, name: str) -> list[Row]:
+    """All rows of one file; none when it is missing. A torn last row is left out and reported."""
+    rows: list[Row] = []
+    try:
+        with open(run / name, encoding="utf-8", errors="replace", newline="") as file:
+            lines = csv.reader(line.replace("\0", "") for line in file)
+            columns = next(lines, [])
+            for cells in lines:
+                if len(cells) != len(columns):
+                    say(
+                        f"{name}: line {lines.line_num} has {len(cells)} cells, not {len(columns)}: left out"
+                    )
+                    continue
+                rows.append(Row(zip(columns, map(unescaped, cells))))
+    except FileNotFoundError:
+        return []
+    except (OSError, csv.Error) as error:
+        say(f"{name}: {error}: read up to there")
+    foreign = [row for row in rows if row["schema_version"] != SCHEMA_VERSION]
+    if foreign:
+        say(
+            f"{name}: {len(foreign)} rows of schema version '{foreign[0]['schema_version']}' left out; "
+            f"this script knows {SCHEMA_VERSION}: use the scripts of the version that wrote them"
+        )
+    return [row for row in rows if row["schema_version"] == SCHEMA_VERSION]
+
+
+def usable(rows: Iterable[Row]) -> list[Row]:
+    """Rows whose numbers count."""
+    return [row for row in rows if row["status"] == "ok"]
+
+
+def grouped(rows: Iterable[Row], columns: Sequence[str]) -> dict[tuple[str, ...], list[Row]]:
+    """Rows by the texts of `columns`, groups in order of first appearance."""
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[column] for column in columns), []).append(row)
+    return groups
+
+
+def short_names(keys: Sequence[tuple[str, ...]], always: int = 1) -> dict[tuple[str, ...], str]:
+    """A name for each key: its first `always` parts, and those parts that differ between the keys."""
+    shown = [
+        place
+        for place in range(len(keys[0]) if keys else 0)
+        if place < always or len({key[place] for key in keys}) > 1
+    ]
+    return {key: " · ".join(key[place] for place in shown if key[place]) for key in keys}
+
+
+def byte_size(size: float) -> str:
+    """4096 -> '4 KiB'."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024 or unit == "GiB":
+            break
+        size /= 1024
+    return f"{size:g} {unit}" if size == int(size) else f"{size:.1f} {unit}"
+
+
+def three_digits(value: float) -> str:
+    """30.612 -> '30.6', 9 -> '9.00', 1234.5 -> '1234'; '' for NaN."""
+    if math.isnan(value):
+        return ""
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:.{digits}f}" if digits < 6 else f"{value:.2e}"
+
+
+def workload(row: Row) -> str:
+    """'mnist_cnn, strong scaling, global batch 64': what a training row is about."""
+    batch = {
+        "strong": f"global batch {row['global_batch']}",
+        "weak": f"batch {row['batch']} per rank",
+    }.get(row["scaling"], "")
+    words = [row["model"], f"{row['scaling']} scaling" if row["scaling"] else "", batch]
+    return ", ".join(word for word in words if word)

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+# How every figure looks: colours that colour-blind readers can tell apart (Okabe and Ito), marks by
+# origin (measured filled, emulated hollow, predicted hollow and dashed, quoted a cross), labels
+# beside the lines instead of a legend, and files that are equal byte by byte for equal data.
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+# report.py replaces these four by CSS variables, so that figures follow the dark mode.
+INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#dfe3e8", "#ffffff"
+SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8c6bb1", "#6b7280")
+MARKERS = "os^Dvph*"
+
+STYLE: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 10,
+    "axes.labelsize": 9,
+    "axes.labelcolor": MUTED,
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.facecolor": PAPER,
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
+    "text.color": INK,
+    "axes.titlecolor": INK,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.major.size": 0,
+    "ytick.major.size": 0,
+    "figure.facecolor": PAPER,
+    "figure.dpi": 100,
+    "savefig.dpi": 160,
+    "text.parse_math": False,
+}
+
+
+class NothingToDraw(Exception):
+    """Why a figure is left out."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How one series is drawn."""
+
+    color: str
+    marker: str
+    origin: str
+
+    def line(self) -> dict[str, Any]:
+        """Keywords for Axes.plot."""
+        style = {"measured": "-", "emulated": "-", "imported": "-", "predicted": (0, (4, 2))}.get(
+            self.origin, ""
+        )
+        hollow = self.origin in ("emulated", "predicted")
+        return {
+            "color": self.color,
+            "linestyle": style or "none",
+            "linewidth": 1.2 if hollow else 1.8,
+            "marker": "x" if self.origin == "quoted" else self.marker,
+            "markersize": 5.5,
+            "markerfacecolor": PAPER if hollow else self.color,
+            "markeredgecolor": self.color,
+            "markeredgewidth": 1.3,
+            "clip_on": False,
+            "zorder": 3,
+        }
+
+
+def marks(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """A colour and a marker for each name; the marker changes too, for prints without colour."""
+    order = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    return {
+        name: (SERIES[n % len(SERIES)], MARKERS[(n + n // 8) % len(MARKERS)])
+        for name, n in order.items()
+    }
+
+
+def with_origin(name: str, origin: str) -> str:
+    return name if origin in ("measured", "") else f"{name} ({origin})"
+
+
+def panels(
+    count: int, rows_each: int, width: float, height: float, most: int = 3
+) -> tuple[Figure, list[list[Axes]]]:
+    """`count` panels, at most `most` in a line, each of `rows_each` axes stacked on a common x axis."""
+    lines = math.ceil(count / most)
+    columns = math.ceil(count / lines)  # four panels look better as 2 + 2 than as 3 + 1
+    figure = Figure(
+        figsize=(width * columns + 0.4, height * rows_each * lines + 0.5), layout="constrained"
+    )
+    foot = 0.3 / figure.get_figheight()
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1, rect=(0, foot, 1, 1 - foot))
+    grid = figure.add_gridspec(lines * rows_each, columns)
+    stacks: list[list[Axes]] = []
+    for place in range(count):
+        line, column = divmod(place, columns)
+        stack: list[Axes] = []
+        for row in range(rows_each):
+            stack.append(figure.add_subplot(grid[line * rows_each + row, column]))
+        stacks.append(stack)
+    return figure, stacks
+
+
+def ranks_axis(axes: Axes, ranks: Sequence[int]) -> None:
+    """A log2 axis with a tick at each N that was run."""
+    ticks = sorted(set(ranks))
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_xlim(ticks[0] / 1.2, ticks[-1] * 1.2)
+    axes.grid(axis="x", visible=False)
+
+
+def label_lines(axes: Axes, labels: Sequence[tuple[float, float, str, str]]) -> None:
+    """Writes (x, y, text, colour) right of each line's end: outside the axes for lines that reach the
+    right edge, else inside. Texts that would overlap are moved apart. Call it with final limits."""
+    axes.figure.draw_without_rendering()
+    points_high = axes.get_window_extent().height * 72 / axes.figure.dpi
+    gap = 11.5 / points_high
+    to_fraction = axes.transData + axes.transAxes.inverted()
+    ends: dict[float, list[tuple[float, str, str]]] = {}
+    for x, y, text, color in labels:
+        if math.isfinite(y):
+            across, up = to_fraction.transform((x, y))
+            ends.setdefault(round(float(across), 6), []).append((float(up), text, color))
+    for across, group in ends.items():
+        group.sort()
+        outside = across == max(ends) and across > 0.6
+        beside = 1.03 if outside else across + 0.045
+        for height, (up, text, color) in zip(moved_apart([up for up, _, _ in group], gap), group):
+            axes.annotate(
+                text,
+                xy=(across, up),
+                xycoords="axes fraction",
+                xytext=(beside, height),
+                textcoords="axes fraction",
+                va="center",
+                fontsize=8,
+                annotation_clip=False,
+                zorder=5,
+                bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.6},
+                arrowprops={
+                    "arrowstyle": "-",
+                    "color": color,
+                    "linewidth": 0.8,
+                    "shrinkA": 1,
+                    "shrinkB": 4,
+                },
+            )
+
+
+def moved_apart(heights: Sequence[float], gap: float) -> list[float]:
+    """Ascending heights, moved as little as needed to be `gap` apart; 0 to 1 where they fit."""
+    placed = list(heights)
+    for _ in range(500):
+        overlaps = [gap - (high - low) for low, high in zip(placed, placed[1:])]
+        if max(overlaps, default=0) < 1e-4:
+            break
+        for low, overlap in enumerate(overlaps):
+            if overlap > 0:
+                placed[low] -= overlap / 2
+                placed[low + 1] += overlap / 2
+        shift = max(0.0, -placed[0]) - max(0.0, placed[-1] - 1.0)
+        if len(placed) * gap <= 1:
+            placed = [height + shift for height in placed]
+    return placed
+
+
+def note(axes: Axes, text: str, top: bool = False) -> None:
+    """A remark inside the panel, in a corner that lines seldom cross."""
+    axes.text(0.03, 0.97 if top else 0.03, text, transform=axes.transAxes, va="top" if top else "bottom",
+              fontsize=8, color=MUTED)  # fmt: skip
+
+
+def save(figure: Figure, run: Path, name: str, fine_print: str) -> list[Path]:
+    """Writes figures/<name>.png and .svg without dates or versions in them."""
+    figure.text(
+        0.008,
+        0.06 / figure.get_figheight(),
+        fine_print,
+        fontsize=6.5,
+        color=MUTED,
+        va="bottom",
+        wrap=True,
+    )
+    folder = run / "figures"
+    folder.mkdir(exist_ok=True)
+    paths = [folder / f"{name}.png", folder / f"{name}.svg"]
+    with matplotlib.rc_context({"svg.hashsalt": name}):
+        figure.savefig(paths[0], metadata={"Software": None})
+        figure.savefig(paths[1], metadata={"Date": None, "Creator": None})
+    return paths
+
+
+def remove(run: Path, name: str) -> None:
+    """A figure of an earlier call would show rows that are no longer there."""
+    for suffix in ("png", "svg"):
+        (run / "figures" / f"{name}.{suffix}").unlink(missing_ok=True)
