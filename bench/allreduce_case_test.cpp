@@ -60,7 +60,7 @@ TEST(MeasureAllreduce, SkipsWithTheReason) {
 
 AllreduceOptions parsed(std::vector<const char*> words) {
   words.insert(words.begin(), "bench_allreduce");
-  return parse_allreduce_options(static_cast<int>(words.size()), words.data());
+  return parse_allreduce_options(static_cast<int>(words.size()), words.data(), 1);
 }
 
 TEST(AllreducePlan, KeepsComparedAlgorithmsTogether) {

@@ -108,7 +108,7 @@ void describe(CLI::App& app, Words& words, AllreduceOptions& options) {
 
 }  // namespace
 
-AllreduceOptions parse_allreduce_options(int argc, const char* const* argv) {
+AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int /*ranks*/) {
   AllreduceOptions options;
   options.command.assign(argv, argv + argc);
   Words words;

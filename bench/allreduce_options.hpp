@@ -33,7 +33,7 @@ struct AllreduceOptions {
 };
 
 /// Throws UsageError in one line for anything that is not valid.
-AllreduceOptions parse_allreduce_options(int argc, const char* const* argv);
+AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int ranks);
 
 /// All cases in the order in which they are measured: sizes ascending or shuffled by the seed, the
 /// algorithms of one size and dtype always neighbours.

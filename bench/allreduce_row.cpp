@@ -5,9 +5,9 @@
 #include <cmath>
 #include <map>
 
-#include "bench/measure/bandwidth.hpp"
 #include "bench/measure/statistics.hpp"
 #include "bench/statistics_columns.hpp"
+#include "bench/study/bandwidth.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {

@@ -5,18 +5,11 @@
 
 #include <array>
 
-#include "bench/allreduce_row.hpp"
+#include "bench/number_text.hpp"
 #include "collectives/control.hpp"
 
 namespace scalebench {
 namespace {
-
-/// A cell of the row as a number in another unit, or the text for "unknown".
-std::string shown(const ResultRow& row, std::string_view column, double factor,
-                  std::string_view format) {
-  const std::string& cell = row.get(column);
-  return cell.empty() ? "-" : fmt::format(fmt::runtime(format), std::stod(cell) * factor);
-}
 
 std::string heading(const std::array<std::string_view, 15>& words) {
   std::string line = fmt::format("#{:>11} {:>12} {:>9} {:>6} {:>5} {:>10}", words[0], words[1],
@@ -59,13 +52,12 @@ std::string table_line(const ResultRow& row) {
   }
   for (const std::string_view column :
        {"seconds_median", "seconds_ci_low", "seconds_ci_high", "seconds_min", "seconds_max"}) {
-    line += fmt::format(" {:>10}", shown(row, column, 1e6, "{:.2f}"));
+    line += fmt::format(" {:>10}", scaled(row.get(column), 1e6, 2));
   }
   const std::string& wrong = row.get("wrong");
-  return line +
-         fmt::format(" {:>8} {:>8} {:>7} {:>6}{}\n", shown(row, "algbw_gb_per_s", 1, "{:.3f}"),
-                     shown(row, "busbw_gb_per_s", 1, "{:.3f}"), wrong.empty() ? "N/A" : wrong,
-                     row.get("repetitions"), row.get("converged") == "1" ? "" : "*");
+  return line + fmt::format(" {:>8} {:>8} {:>7} {:>6}{}\n", scaled(row.get("algbw_gb_per_s"), 1, 3),
+                            scaled(row.get("busbw_gb_per_s"), 1, 3), wrong.empty() ? "N/A" : wrong,
+                            row.get("repetitions"), row.get("converged") == "1" ? "" : "*");
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
+#include <thread>
 
 #include "collectives/mpi_communicator.hpp"
 #include "kernels/error.hpp"
@@ -23,12 +25,12 @@ int code_of(ExitCode code) { return static_cast<int>(code); }
 
 }  // namespace
 
-int run_program(int argc, char** argv, const std::function<std::string()>& parse,
+int run_program(int argc, char** argv, const std::function<std::string(int ranks)>& parse,
                 const std::function<ExitCode(const Ranks&)>& body) {
   MpiSession session(argc, argv);
   try {
     // Every rank reads the same command line and comes to the same end: one of them says it.
-    const std::string text = parse();
+    const std::string text = parse(session.size());
     if (!text.empty()) {
       if (session.rank() == 0) fmt::print("{}", text);
       return code_of(ExitCode::ok);
@@ -42,6 +44,8 @@ int run_program(int argc, char** argv, const std::function<std::string()>& parse
     const auto host = make_mpi_communicator();
     return code_of(body({session, *host}));
   } catch (const UsageError& error) {
+    // A bad data set is met by all ranks alike: rank 0's report ends the others before theirs.
+    if (session.rank() != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
     end_all(session, error.what(), ExitCode::usage);
   } catch (const std::exception& error) {
     end_all(session, error.what(), ExitCode::internal);

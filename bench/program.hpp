@@ -22,18 +22,18 @@ struct Ranks {
 /// Runs a program on every rank: `parse` first, whose text (help, a list) rank 0 prints instead of
 /// running `body` and whose UsageError rank 0 reports; then `body`, any failure of which is
 /// reported by the rank that has it and ends all ranks. Returns the exit code.
-int run_program(int argc, char** argv, const std::function<std::string()>& parse,
+int run_program(int argc, char** argv, const std::function<std::string(int ranks)>& parse,
                 const std::function<ExitCode(const Ranks&)>& body);
 
 /// The same for options that hold their own `text`.
 template <class Options>
-int run_program(int argc, char** argv, Options (*parse)(int, const char* const*),
+int run_program(int argc, char** argv, Options (*parse)(int, const char* const*, int ranks),
                 ExitCode (*body)(const Ranks&, const Options&)) {
   Options options;
   return run_program(
       argc, argv,
-      [&] {
-        options = parse(argc, argv);
+      [&](int ranks) {
+        options = parse(argc, argv, ranks);
         return options.text;
       },
       [&](const Ranks& ranks) { return body(ranks, options); });

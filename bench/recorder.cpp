@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/recorder.hpp"
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -24,9 +25,9 @@ std::string origin_of(const Ranks& ranks) {
 }
 
 std::string joined(const std::vector<std::string>& cells) {
-  std::string line;
-  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + csv_cell(cell);
-  return line + "\n";
+  std::vector<std::string> quoted;
+  for (const std::string& cell : cells) quoted.push_back(csv_cell(cell));
+  return fmt::format("{}\n", fmt::join(quoted, ","));
 }
 
 }  // namespace

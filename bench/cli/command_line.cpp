@@ -2,6 +2,7 @@
 #include "bench/cli/command_line.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "kernels/error.hpp"
 #include "kernels/unknown_name.hpp"
@@ -71,6 +72,19 @@ std::vector<std::string> split_list(std::string_view option, std::string_view te
     if (part.empty()) fail<UsageError>("{}: '{}' has an empty entry", option, text);
   }
   return parts;
+}
+
+std::vector<int> parse_counts(std::string_view option, std::string_view text) {
+  std::vector<int> counts;
+  for (const std::string& part : split_list(option, text)) {
+    int count = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), count);
+    if (error != std::errc() || end != part.data() + part.size() || count < 1) {
+      fail<UsageError>("{}: '{}' is not a positive whole number", option, part);
+    }
+    counts.push_back(count);
+  }
+  return counts;
 }
 
 void require_known(std::string_view kind, std::string_view name,

@@ -19,6 +19,9 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv, std::s
 /// "a,b,c" -> {"a", "b", "c"}. Throws UsageError, naming `option`, when a part is empty.
 std::vector<std::string> split_list(std::string_view option, std::string_view text);
 
+/// "1,2,4" -> {1, 2, 4}. Throws UsageError, naming `option`, unless all are whole and positive.
+std::vector<int> parse_counts(std::string_view option, std::string_view text);
+
 /// Throws UsageError with the valid names and the nearest unless `name` is one of them.
 void require_known(std::string_view kind, std::string_view name,
                    std::span<const std::string_view> valid);

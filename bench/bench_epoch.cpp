@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// mpirun -np N bench_epoch: whole training epochs on N ranks, strong or weak scaling, with the
+// phases of each rank and the accuracy that was reached.
+#include "bench/cli/console.hpp"
+#include "bench/epoch_case.hpp"
+#include "bench/epoch_options.hpp"
+#include "bench/epoch_row.hpp"
+#include "bench/outcome.hpp"
+
+namespace scalebench {
+namespace {
+
+ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
+  EpochOptions options = given;
+  choose_device(ranks, options.training);
+  Recorder recorder(ranks, options.training.record, epoch_schema(), options.training.command,
+                    training_libraries());
+  const Console console(ranks.first(), options.training.quiet);
+  const std::string& format = options.training.format;
+  const EpochRun run = measure_epochs(ranks, options, [&](const EpochRun& so_far) {
+    for (const ResultRow& row : samples_of_last(options, so_far, recorder)) recorder.write(row);
+    if (format != "table") return;
+    if (so_far.epochs.size() == 1) console.result(epoch_head(ranks, options, so_far));
+    console.result(epoch_line(so_far));
+  });
+  Outcome outcome;
+  if (format == "csv") console.result(csv_header(epoch_schema()));
+  for (const ResultRow& row : rows_of(ranks, options, run, recorder)) {
+    recorder.write(row);
+    if (format == "csv") console.result(csv_line(row));
+    if (format == "json") console.result(json_line(row));
+    outcome.count(row.get("status"));
+  }
+  recorder.finish();
+  return outcome.exit_code();
+}
+
+}  // namespace
+}  // namespace scalebench
+
+int main(int argc, char** argv) {
+  return scalebench::run_program(argc, argv, &scalebench::parse_epoch_options,
+                                 &scalebench::train_epochs);
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/epoch_options.hpp"
+
+#include <array>
+
+#include "bench/cli/command_line.hpp"
+#include "kernels/error.hpp"
+#include "models/gradient_sync.hpp"
+#include "models/models.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::array<std::string_view, 2> kScalings{"strong", "weak"};
+constexpr std::array<std::string_view, 3> kTransports{"auto", "mpi", "nccl"};
+constexpr std::array<std::string_view, 2> kRateScalings{"none", "linear"};
+
+struct Words {
+  std::string rate_scaling = "none";
+  bool list = false;
+  bool no_evaluation = false;
+};
+
+void describe(CLI::App& app, Words& words, EpochOptions& options) {
+  TrainerOptions& trainer = options.training.trainer;
+  add_training_options(app, options.training);
+  app.add_option(
+         "--scaling", options.scaling,
+         "strong: the global batch stays, each rank takes 1/N; weak: the batch per rank stays")
+      ->capture_default_str();
+  app.add_option("--global-batch", trainer.global_batch,
+                 "images of all ranks together in a step (strong scaling); 0: the model's default")
+      ->capture_default_str();
+  app.add_option("--gradient-sync", trainer.gradient_sync, "a name of --list")
+      ->capture_default_str();
+  app.add_option("--allreduce", options.allreduce, "algorithm that gradient syncs reduce with")
+      ->capture_default_str();
+  app.add_option("--transport", options.transport, "of gradients: mpi, nccl or auto (by device)")
+      ->capture_default_str();
+  app.add_option("--epochs", options.epochs, "how many")->capture_default_str();
+  app.add_option("--samples", trainer.samples_per_epoch,
+                 "images that all ranks together take in an epoch; 0: the whole data set")
+      ->capture_default_str();
+  app.add_option("--lr-scaling", words.rate_scaling, "none, or linear: learning rate times ranks")
+      ->capture_default_str();
+  app.add_option("--lr-warmup", trainer.rate.warmup_epochs, "epochs of learning-rate warm-up")
+      ->capture_default_str();
+  app.add_option("--warmup-steps", options.warm_up_steps,
+                 "steps before the clock starts, on a model that is then thrown away")
+      ->capture_default_str();
+  app.add_flag("--no-evaluation", words.no_evaluation, "leave the test accuracy out");
+  app.add_flag("--list", words.list, "list models and gradient syncs and stop");
+}
+
+std::string lists() {
+  std::string text = "models:\n";
+  for (const ModelInfo& model : models()) {
+    text +=
+        fmt::format("  {:<12} {:>9} parameters  {}\n", model.name, model.parameters, model.purpose);
+  }
+  text += "gradient syncs:\n";
+  for (const GradientSyncInfo& sync : gradient_syncs()) {
+    text += fmt::format("  {:<12} {}\n", sync.name, sync.purpose);
+  }
+  return text;
+}
+
+}  // namespace
+
+EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
+  EpochOptions options;
+  options.training.command.assign(argv, argv + argc);
+  Words words;
+  CLI::App app("Time whole training epochs on N ranks: mpirun -np N bench_epoch", "bench_epoch");
+  describe(app, words, options);
+  if (!parse_command_line(app, argc, argv, options.text)) return options;
+  if (words.list) {
+    options.text = lists();
+    return options;
+  }
+  check_training_options(options.training);
+  require_known("scaling", options.scaling, kScalings);
+  require_known("transport", options.transport, kTransports);
+  require_known("lr-scaling", words.rate_scaling, kRateScalings);
+  TrainerOptions& trainer = options.training.trainer;
+  gradient_sync_named(trainer.gradient_sync);
+  trainer.allreduce = allreduce_named(options.allreduce).run;
+  if (words.rate_scaling == "linear") trainer.rate.scaling = RateScaling::linear;
+  if (options.epochs < 1) fail<UsageError>("--epochs {}: must be at least 1", options.epochs);
+  if (options.warm_up_steps < 0) fail<UsageError>("--warmup-steps: must not be negative");
+  const bool strong = options.scaling == "strong";
+  if (strong && trainer.batch > 0 && trainer.global_batch == 0) {
+    fail<UsageError>(
+        "--batch is per rank and changes the global batch with N: strong scaling takes "
+        "--global-batch (or give --scaling weak)");
+  }
+  if (!strong && trainer.global_batch > 0) {
+    fail<UsageError>(
+        "--global-batch stays fixed: weak scaling takes --batch (or give --scaling strong)");
+  }
+  if (strong && trainer.global_batch == 0) {
+    trainer.global_batch = model_named(trainer.model).batch;
+  }
+  resolved(trainer, ranks);
+  options.evaluate = !words.no_evaluation;
+  return options;
+}
+
+}  // namespace scalebench

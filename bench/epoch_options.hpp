@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of bench_epoch.
+#pragma once
+
+#include <string>
+
+#include "bench/training_options.hpp"
+
+namespace scalebench {
+
+struct EpochOptions {
+  TrainingOptions training;
+  std::string scaling = "strong";
+  std::string allreduce = "ring";
+  std::string transport = "auto";
+  int epochs = 1;
+  int warm_up_steps = 10;
+  bool evaluate = true;
+  std::string text;
+};
+
+/// Throws UsageError in one line for anything that is not valid.
+EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks);
+
+}  // namespace scalebench

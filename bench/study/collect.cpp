@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/collect.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <set>
+
+#include "bench/measure/statistics.hpp"
+#include "bench/study/bandwidth.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+/// Columns of a case row, beside the time, whose value over launches is their median.
+constexpr std::array<std::string_view, 13> kMedians{
+    "first_call_seconds", "skew_seconds",   "load_seconds",  "forward_seconds",  "backward_seconds",
+    "sync_seconds",       "update_seconds", "other_seconds", "evaluate_seconds", "train_loss",
+    "test_accuracy",      "samples",        "wrong"};
+
+bool has(const Schema& schema, std::string_view column) {
+  return std::ranges::find(schema.columns, column) != schema.columns.end();
+}
+
+std::string text_in(const ResultRow& row, std::string_view column) {
+  return has(row.schema(), column) ? row.get(column) : std::string();
+}
+
+/// What one case of one launch says: its row and the repetitions behind it.
+struct LaunchCase {
+  const ResultRow* row = nullptr;
+  std::vector<double> seconds;
+};
+
+/// A rank's own samples carry its number; those of all ranks together carry none.
+std::string sample_key(const std::string& case_id, const std::string& ranks, std::string rank) {
+  if (rank == "all") rank.clear();
+  return case_id + "/" + ranks + "/" + rank;
+}
+
+/// Which rank's samples stand behind a row: in throughput.csv, `all` is the slowest rank's step.
+std::string sampled_rank(const LaunchRows& launch, const ResultRow& row) {
+  const std::string rank = text_in(row, "rank");
+  if (row.schema().file != throughput_schema().file || rank != "all") return rank;
+  for (const ResultRow& other : launch.cases) {
+    const bool same = other.get("case_id") == row.get("case_id") && other.get("rank") != "all" &&
+                      other.get("seconds_median") == row.get("seconds_median");
+    if (same) return other.get("rank");
+  }
+  return rank;
+}
+
+std::vector<double> numbers(const std::vector<LaunchCase>& cases, std::string_view column) {
+  std::vector<double> values;
+  for (const LaunchCase& one : cases) {
+    const double value = number_in(*one.row, column);
+    if (!std::isnan(value)) values.push_back(value);
+  }
+  return values;
+}
+
+void set_time(ResultRow& row, const std::vector<LaunchCase>& cases) {
+  std::vector<double> medians, all;
+  bool converged = true;
+  for (const LaunchCase& one : cases) {
+    medians.push_back(median_of(one.seconds));
+    all.insert(all.end(), one.seconds.begin(), one.seconds.end());
+    converged = converged && text_in(*one.row, "converged") != "0";
+  }
+  const LaunchInterval interval = across_launches(medians);
+  const Summary summary = summarise(all);
+  row.set("launches", cases.size()).set("repetitions", summary.n);
+  row.set("seconds_median", interval.median).set("seconds_ci_low", interval.low);
+  row.set("seconds_ci_high", interval.high).set("interval", interval.kind);
+  row.set("seconds_min", summary.min).set("seconds_p5", summary.p5);
+  row.set("seconds_p95", summary.p95).set("seconds_max", summary.max);
+  row.set("seconds_mean", summary.mean).set("outliers", summary.outliers);
+  if (!text_in(*cases.front().row, "converged").empty()) row.set("converged", converged ? 1 : 0);
+}
+
+/// Rates follow from the time, last.
+void set_rates(ResultRow& row, const ResultRow& of_launch) {
+  const double median = number_in(row, "seconds_median");
+  const double low = number_in(row, "seconds_ci_low");
+  const double high = number_in(row, "seconds_ci_high");
+  if (row.schema().file == allreduce_schema().file) {
+    const double bytes = number_in(row, "size_bytes");
+    const int ranks = static_cast<int>(number_in(row, "ranks"));
+    row.set("algbw_gb_per_s", algbw_gb_per_s(bytes, median));
+    row.set("busbw_gb_per_s", busbw_gb_per_s(bytes, median, ranks));
+    row.set("busbw_ci_low_gb_per_s", busbw_gb_per_s(bytes, high, ranks));
+    row.set("busbw_ci_high_gb_per_s", busbw_gb_per_s(bytes, low, ranks));
+    const double moved =
+        number_in(of_launch, "wire_bw_gb_per_s") * number_in(of_launch, "seconds_median");
+    row.set("wire_bw_gb_per_s", moved / median);
+  } else if (has(row.schema(), "images_per_s")) {
+    // Images that stand behind one repetition of this row.
+    const double images =
+        number_in(of_launch, "images_per_s") * number_in(of_launch, "seconds_median");
+    row.set("images_per_s", images / median);
+    if (has(row.schema(), "images_per_s_ci_low")) {
+      row.set("images_per_s_ci_low", images / high).set("images_per_s_ci_high", images / low);
+    }
+  }
+}
+
+std::string most_frequent(const std::vector<LaunchCase>& cases, std::string_view column) {
+  std::map<std::string, int> times;
+  for (const LaunchCase& one : cases) ++times[one.row->get(column)];
+  return std::ranges::max_element(times, {}, [](const auto& entry) { return entry.second; })->first;
+}
+
+/// One case over its launches. `cases` is not empty; the first row gives what all share.
+ResultRow join(const std::vector<LaunchCase>& cases) {
+  std::vector<LaunchCase> measured;
+  for (const LaunchCase& one : cases) {
+    if (one.row->get("status") == "ok" && !one.seconds.empty()) measured.push_back(one);
+  }
+  for (const LaunchCase& one : cases) {
+    // One wrong sum voids the case, whatever other launches said.
+    if (one.row->get("status") == "wrong") return *one.row;
+  }
+  if (measured.empty()) return *cases.front().row;
+  ResultRow row = *measured.front().row;
+  set_time(row, measured);
+  set_rates(row, *measured.front().row);
+  for (const std::string_view column : kMedians) {
+    if (has(row.schema(), column)) row.set(column, median_of(numbers(measured, column)));
+  }
+  if (has(row.schema(), "slowest_rank"))
+    row.set("slowest_rank", most_frequent(measured, "slowest_rank"));
+  if (measured.size() < cases.size()) {
+    row.set("note", fmt::format("{} of {} launches measured it", measured.size(), cases.size()));
+  }
+  return row;
+}
+
+/// Launches are shuffled; a file is read from its parameters down to N and the rank.
+std::vector<std::pair<double, std::string>> order_of(const ResultRow& row) {
+  constexpr std::array<std::string_view, 12> kOrder{
+      "model", "transport",    "dtype",      "scaling",       "dataset",   "ranks",
+      "batch", "global_batch", "size_bytes", "gradient_sync", "algorithm", "rank"};
+  std::vector<std::pair<double, std::string>> order;
+  for (const std::string_view column : kOrder) {
+    const std::string text = text_in(row, column);
+    const bool number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    order.emplace_back(number ? std::stod(text) : std::numeric_limits<double>::max(), text);
+  }
+  return order;
+}
+
+std::vector<ResultRow> rows_in(const std::filesystem::path& path, const Schema& schema) {
+  std::vector<ResultRow> rows;
+  if (!std::filesystem::exists(path)) return rows;
+  const CsvTable table = CsvTable::read(path);
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    ResultRow& row = rows.emplace_back(schema);
+    for (const std::string& column : schema.columns) row.set(column, table.text(i, column));
+  }
+  return rows;
+}
+
+}  // namespace
+
+double number_in(const ResultRow& row, std::string_view column) {
+  const std::string& cell = row.get(column);
+  return cell.empty() ? std::numeric_limits<double>::quiet_NaN() : std::stod(cell);
+}
+
+LaunchRows read_launch(const std::filesystem::path& folder, int launch, const Schema& schema) {
+  return {launch, rows_in(folder / schema.file, schema),
+          rows_in(folder / samples_schema().file, samples_schema())};
+}
+
+std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches,
+                                     const Schema& schema) {
+  std::map<std::string, std::vector<LaunchCase>> by_key;
+  std::vector<std::string> order;
+  for (const LaunchRows& launch : launches) {
+    std::map<std::string, std::vector<double>> samples;
+    for (const ResultRow& row : launch.samples) {
+      samples[sample_key(row.get("case_id"), row.get("ranks"), row.get("rank"))].push_back(
+          number_in(row, "seconds"));
+    }
+    for (const ResultRow& row : launch.cases) {
+      if (&row.schema() != &schema) fail("a row of {} among {}", row.schema().file, schema.file);
+      const std::string key =
+          row.get("case_id") + "/" + row.get("ranks") + "/" + text_in(row, "rank");
+      if (!by_key.contains(key)) order.push_back(key);
+      by_key[key].push_back(
+          {&row,
+           samples[sample_key(row.get("case_id"), row.get("ranks"), sampled_rank(launch, row))]});
+    }
+  }
+  std::vector<ResultRow> rows;
+  for (const std::string& key : order) rows.push_back(join(by_key[key]));
+  std::ranges::stable_sort(rows, {}, order_of);
+  return rows;
+}
+
+void relate_to_one_rank(std::vector<ResultRow>& throughput_rows) {
+  std::map<std::string, double> alone;
+  for (const ResultRow& row : throughput_rows) {
+    if (row.get("ranks") == "1" && row.get("rank") == "0") {
+      alone[row.get("case_id")] = number_in(row, "images_per_s");
+    }
+  }
+  for (ResultRow& row : throughput_rows) {
+    const auto found = alone.find(row.get("case_id"));
+    if (found == alone.end()) continue;
+    const double ranks = row.get("rank") == "all" ? number_in(row, "ranks") : 1;
+    row.set("relative_to_one_rank", number_in(row, "images_per_s") / (ranks * found->second));
+  }
+}
+
+}  // namespace scalebench

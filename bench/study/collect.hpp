@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the rows of many launches to one row a case: the median of the launches' medians with its
+// interval, extremes over all repetitions. Rows in, rows out; no file is touched here.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bench/record/csv.hpp"
+#include "bench/record/result_row.hpp"
+
+namespace scalebench {
+
+/// The rows that one launch wrote: of its case file and of samples.csv.
+struct LaunchRows {
+  int launch = 0;
+  std::vector<ResultRow> cases;
+  std::vector<ResultRow> samples;
+};
+
+/// Reads what is there in a launch's folder; nothing for a launch that wrote nothing. A torn last
+/// line is left out. Throws UsageError for a damaged file.
+LaunchRows read_launch(const std::filesystem::path& folder, int launch, const Schema& schema);
+
+/// One row for each case, number of ranks and rank that any launch has, sorted by its parameters. A
+/// case that some launches measured and others did not says so in its note.
+std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches, const Schema& schema);
+
+/// Fills in `relative_to_one_rank` of throughput rows from the rows of one rank among them.
+void relate_to_one_rank(std::vector<ResultRow>& throughput_rows);
+
+/// The cell as a number; NaN when empty.
+double number_in(const ResultRow& row, std::string_view column);
+
+}  // namespace scalebench

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starting one program under mpirun and waiting for its end: output into files, a deadline, no
+// process left behind. What went wrong is said in one line.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bench/study/plan.hpp"
+
+namespace scalebench {
+
+struct LaunchSettings {
+  std::string mpirun = "mpirun";
+  std::filesystem::path programs;  // folder of the benchmark programs
+  std::string run_id;
+  bool oversubscribe = false;
+  bool bind_to_core = true;
+  std::vector<std::string> mpirun_arguments;
+  std::vector<std::pair<std::string, std::string>> environment;  // added to this process's
+};
+
+/// argv of a launch, ready to be typed: mpirun, its options, the program, its options.
+std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSettings& settings,
+                                    const std::filesystem::path& out);
+
+/// The same as one line that a shell takes.
+std::string shell_line(const std::vector<std::string>& command);
+
+struct LaunchEnd {
+  bool ok = false;
+  bool interrupted = false;  // `stop` was set while it ran
+  double seconds = 0;
+  std::string why;  // one line when not ok: what the program said, the signal, or the deadline
+};
+
+/// Runs `command` in a process group of its own, with stdout and stderr in `folder`/stdout.log and
+/// stderr.log and the command in command.txt. After `deadline_seconds`, or when `stop` becomes
+/// true, the group gets SIGTERM, and ten seconds later SIGKILL.
+LaunchEnd run_launch(const std::vector<std::string>& command, const LaunchSettings& settings,
+                     const std::filesystem::path& folder, double deadline_seconds,
+                     const std::atomic<bool>& stop);
+
+}  // namespace scalebench

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/scaling_rows.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <tuple>
+
+#include "bench/study/collect.hpp"
+#include "bench/study/scaling.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::array<std::string_view, 16> kCopied{
+    "schema_version", "run_id",    "case_id",   "origin",      "model",   "parameters",
+    "gradient_sync",  "allreduce", "transport", "device",      "dataset", "scaling",
+    "ranks",          "nodes",     "batch",     "global_batch"};
+
+/// What must be equal for two legs to be compared: everything but N, the strategy and how gradients
+/// travel. Strong scaling keeps the global batch, weak scaling each rank's.
+bool comparable(const ResultRow& leg, const ResultRow& one) {
+  constexpr std::array<std::string_view, 9> kEqual{"model",     "device",        "dtype",
+                                                   "threads",   "dataset",       "scaling",
+                                                   "optimizer", "learning_rate", "epochs"};
+  const std::string_view batch = leg.get("scaling") == "strong" ? "global_batch" : "batch";
+  return leg.get(batch) == one.get(batch) && std::ranges::all_of(kEqual, [&](auto column) {
+           return leg.get(column) == one.get(column);
+         });
+}
+
+const ResultRow* baseline(const std::vector<const ResultRow*>& rows, const ResultRow& leg,
+                          std::string_view sync) {
+  for (const ResultRow* row : rows) {
+    const bool is_one = row->get("gradient_sync") == sync && row->get("ranks") == "1";
+    if (is_one && row->get("status") == "ok" && comparable(leg, *row)) return row;
+  }
+  return nullptr;
+}
+
+TimeWithInterval time_of(const ResultRow& row) {
+  return {number_in(row, "seconds_median"), number_in(row, "seconds_ci_low"),
+          number_in(row, "seconds_ci_high")};
+}
+
+Scaling scaling_of(const ResultRow& leg, const ResultRow& one) {
+  return scaling_of(time_of(one), number_in(one, "samples"), time_of(leg),
+                    number_in(leg, "samples"), static_cast<int>(number_in(leg, "ranks")));
+}
+
+void set_scaling(ResultRow& row, const ResultRow& leg, const ResultRow& one) {
+  const Scaling scaling = scaling_of(leg, one);
+  row.set("baseline", one.get("gradient_sync")).set("h_seconds", number_in(one, "seconds_median"));
+  row.set("ideal_seconds", scaling.ideal_seconds).set("rho", scaling.rho);
+  row.set("speedup", scaling.speedup).set("speedup_ci_low", scaling.speedup_low);
+  row.set("speedup_ci_high", scaling.speedup_high).set("efficiency", scaling.efficiency);
+  row.set("efficiency_ci_low", scaling.efficiency_low);
+  row.set("efficiency_ci_high", scaling.efficiency_high);
+  row.set("karp_flatt", scaling.karp_flatt).set("lost_seconds", scaling.lost_seconds);
+}
+
+ResultRow scaling_row(const ResultRow& leg, const std::vector<const ResultRow*>& rows) {
+  ResultRow row(scaling_schema());
+  for (const std::string_view column : kCopied) row.set(column, leg.get(column));
+  row.set("status", leg.get("status")).set("note", leg.get("note"));
+  if (leg.get("status") != "ok") return row;
+  for (const std::string_view column : {"seconds_median", "seconds_ci_low", "seconds_ci_high",
+                                        "interval", "launches", "test_accuracy"}) {
+    row.set(column, leg.get(column));
+  }
+  const ResultRow* one = baseline(rows, leg, "one_device");
+  const ResultRow* raw = baseline(rows, leg, "none");
+  // H is one real device; legs whose ranks share a core are emulated and have no true speedup, so
+  // only a base of the same kind will do.
+  const auto same_origin = [&](const ResultRow* base) {
+    return base != nullptr && base->get("origin") == leg.get("origin");
+  };
+  if (same_origin(raw)) {
+    row.set("h_raw_seconds", number_in(*raw, "seconds_median"));
+    row.set("efficiency_raw", scaling_of(leg, *raw).efficiency);
+  }
+  if (same_origin(one)) {
+    set_scaling(row, leg, *one);
+  } else if (one != nullptr) {
+    row.set("note", "no speedup: H is " + one->get("origin") + ", this is " + leg.get("origin"));
+  } else {
+    row.set("status", "failed").set("note", "H is missing: no one_device epoch on one rank");
+  }
+  return row;
+}
+
+}  // namespace
+
+std::vector<ResultRow> scaling_rows(const std::vector<ResultRow>& epoch_rows) {
+  std::vector<const ResultRow*> legs;
+  for (const ResultRow& row : epoch_rows) {
+    if (row.get("rank") == "all") legs.push_back(&row);
+  }
+  std::vector<ResultRow> rows;
+  for (const ResultRow* leg : legs) rows.push_back(scaling_row(*leg, legs));
+  std::ranges::stable_sort(rows, [](const ResultRow& a, const ResultRow& b) {
+    const auto key = [](const ResultRow& row) {
+      return std::tuple(row.get("model"), row.get("scaling"), std::stoi(row.get("ranks")),
+                        row.get("gradient_sync"));
+    };
+    return key(a) < key(b);
+  });
+  return rows;
+}
+
+}  // namespace scalebench

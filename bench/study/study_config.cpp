@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/study_config.hpp"
+
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include <cmath>
+#include <limits>
+
+#include "bench/record/file.hpp"
+#include "bench/study/toml_reader.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::int64_t kMany = 1'000'000'000;
+
+void read(TomlReader& reader, const toml::table& table, StudyConfig& config) {
+  reader.text(table, "name", config.name);
+  reader.whole(table, "launches", config.launches, 1, 1000);
+  std::int64_t seed = 1;
+  reader.whole(table, "seed", seed, 0, std::numeric_limits<std::int64_t>::max());
+  config.seed = static_cast<std::uint64_t>(seed);
+  reader.whole(table, "threads", config.threads, 1, 4096);
+  reader.choice(table, "device", config.device, {"auto", "cpu", "cuda"});
+  reader.texts(table, "mpirun_arguments", config.mpirun_arguments);
+  reader.wholes(table, "ranks", config.ranks, 1, 65536);
+  reader.no_other_keys(table);
+}
+
+void read(TomlReader& reader, const toml::table& table, AllreduceStudy& study) {
+  reader.texts(table, "algorithms", study.algorithms);
+  reader.texts(table, "dtypes", study.dtypes);
+  reader.choice(table, "transport", study.transport, {"auto", "mpi", "nccl"});
+  reader.text(table, "min", study.min_bytes);
+  reader.text(table, "max", study.max_bytes);
+  reader.whole(table, "factor", study.factor, 2, 1024);
+  reader.choice(table, "cache", study.cache, {"warm", "cold"});
+  reader.positive(table, "max_seconds", study.max_seconds);
+  reader.no_other_keys(table);
+}
+
+void read(TomlReader& reader, const toml::table& table, ThroughputStudy& study) {
+  reader.texts(table, "models", study.models);
+  reader.text(table, "data", study.data);
+  reader.whole(table, "batch", study.batch, 1, kMany);
+  reader.positive(table, "max_seconds", study.max_seconds);
+  reader.required(table, "models");
+  reader.no_other_keys(table);
+}
+
+void read(TomlReader& reader, const toml::table& table, EpochStudy& study) {
+  reader.text(table, "model", study.model);
+  reader.texts(table, "gradient_syncs", study.gradient_syncs);
+  reader.text(table, "allreduce", study.allreduce);
+  reader.choice(table, "transport", study.transport, {"auto", "mpi", "nccl"});
+  reader.choice(table, "scaling", study.scaling, {"strong", "weak"});
+  reader.text(table, "data", study.data);
+  reader.whole(table, "batch", study.batch, 1, kMany);
+  reader.whole(table, "samples", study.samples, 1, kMany);
+  reader.whole(table, "epochs", study.epochs, 1, 100'000);
+  reader.flag(table, "evaluate", study.evaluate);
+  reader.choice(table, "optimizer", study.optimizer, {"sgd", "adam"});
+  reader.positive(table, "learning_rate", study.learning_rate);
+  reader.required(table, "model");
+  reader.no_other_keys(table);
+}
+
+template <class Part>
+void read_part(TomlReader& reader, const toml::table& root, std::string_view key,
+               std::optional<Part>& part) {
+  if (const toml::table* table = reader.table(root, key)) read(reader, *table, part.emplace());
+}
+
+}  // namespace
+
+StudyConfig read_study_config(const std::filesystem::path& path) {
+  StudyConfig config;
+  config.text = read_file(path);
+  toml::table root;
+  try {
+    root = toml::parse(config.text);
+  } catch (const toml::parse_error& error) {
+    const toml::source_position at = error.source().begin;
+    fail<UsageError>("{}:{}:{}: {}", path.string(), at.line, at.column, error.description());
+  }
+  TomlReader reader(path.string());
+  if (const toml::table* study = reader.table(root, "study")) read(reader, *study, config);
+  read_part(reader, root, "allreduce", config.allreduce);
+  read_part(reader, root, "throughput", config.throughput);
+  for (const toml::table* table : reader.tables(root, "epoch")) {
+    read(reader, *table, config.epochs.emplace_back());
+  }
+  reader.no_other_keys(root);
+  if (config.name.empty()) config.name = path.stem().string();
+  if (!config.allreduce && !config.throughput && config.epochs.empty()) {
+    reader.complain(root, "measures nothing; valid: [allreduce], [throughput], [[epoch]]");
+  }
+  reader.throw_complaints();
+  return config;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A study as a TOML file says it: what to measure, on how many ranks, how often. Strict: an unknown
+// key, a wrong type or an impossible value is refused, all of them in one pass.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace scalebench {
+
+struct AllreduceStudy {
+  std::vector<std::string> algorithms{"all"};
+  std::vector<std::string> dtypes{"float"};
+  std::string transport = "auto";
+  std::string min_bytes = "1KiB";
+  std::string max_bytes = "64MiB";
+  std::int64_t factor = 4;
+  std::string cache = "warm";
+  double max_seconds = 5;  // cap on the repetitions of a case
+};
+
+struct ThroughputStudy {
+  std::vector<std::string> models;
+  std::string data = "fashion-mnist";
+  std::int64_t batch = 0;  // per rank; 0: the model's default
+  double max_seconds = 5;
+};
+
+struct EpochStudy {
+  std::string model;
+  std::vector<std::string> gradient_syncs{"mirrored"};
+  std::string allreduce = "ring";
+  std::string transport = "auto";
+  std::string scaling = "strong";
+  std::string data = "fashion-mnist";
+  std::int64_t batch = 0;    // of all ranks (strong) or of each (weak); 0: the model's default
+  std::int64_t samples = 0;  // an epoch; 0: the whole data set
+  std::int64_t epochs = 1;
+  bool evaluate = true;      // test accuracy after each epoch
+  std::string optimizer;     // empty: the model's default
+  double learning_rate = 0;  // 0: the model's default
+};
+
+struct StudyConfig {
+  std::string name;
+  std::int64_t launches = 5;
+  std::vector<int> ranks;  // empty: 1, 2, 4, ... up to one a core or device
+  std::uint64_t seed = 1;
+  std::int64_t threads = 1;  // CPU threads of a rank: what counts as one device on a CPU
+  std::string device = "auto";
+  std::vector<std::string> mpirun_arguments;
+  std::optional<AllreduceStudy> allreduce;
+  std::optional<ThroughputStudy> throughput;
+  std::vector<EpochStudy> epochs;
+  std::string text;  // the file itself
+};
+
+/// Throws UsageError with one line `file:line:column: what; what is valid` for each thing wrong.
+StudyConfig read_study_config(const std::filesystem::path& path);
+
+}  // namespace scalebench

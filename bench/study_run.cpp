@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study_run.hpp"
+
+#include <algorithm>
+
+#include "bench/record/case_id.hpp"
+#include "bench/study/scaling_rows.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+void write_rows(const std::filesystem::path& folder, const Schema& schema,
+                const std::vector<ResultRow>& rows) {
+  if (rows.empty()) return;
+  std::filesystem::remove(folder / schema.file);
+  CsvWriter file(folder / schema.file, schema.columns);
+  for (const ResultRow& row : rows) file.append(row.cells());
+}
+
+/// The value that follows an option in a launch's arguments.
+std::string argument(const PlannedLaunch& launch, std::string_view option) {
+  const auto found = std::ranges::find(launch.arguments, option);
+  return found == launch.arguments.end() ? "" : *std::next(found);
+}
+
+/// What a launch may take before it counts as stuck.
+double deadline(double expected) { return std::max(60.0, 5 * expected); }
+
+}  // namespace
+
+const Schema& schema_of_program(const std::string& program) {
+  if (program == "bench_allreduce") return allreduce_schema();
+  if (program == "bench_throughput") return throughput_schema();
+  if (program == "bench_epoch") return epoch_schema();
+  fail("no result file is known for {}", program);
+}
+
+StudyRun::StudyRun(ResultsFolder folder, std::vector<PlannedLaunch> plan, LaunchSettings settings,
+                   Manifest manifest, Console& console)
+    : folder_(std::move(folder)),
+      plan_(std::move(plan)),
+      settings_(std::move(settings)),
+      manifest_(std::move(manifest)),
+      console_(console),
+      samples_(folder_.path() / samples_schema().file, samples_schema().columns) {
+  write_manifest(folder_.path(), manifest_);
+}
+
+double StudyRun::expected_seconds(const PlannedLaunch& launch) const {
+  const auto found = seconds_of_.find(launch.name);
+  if (found == seconds_of_.end()) return launch.guess_seconds;
+  return *std::ranges::max_element(found->second);
+}
+
+double StudyRun::seconds_left(std::size_t next) const {
+  double left = 0;
+  for (std::size_t i = next; i < plan_.size(); ++i) {
+    if (plan_[i].skipped_because.empty()) left += expected_seconds(plan_[i]);
+  }
+  return left;
+}
+
+void StudyRun::measure(const std::atomic<bool>& stop) {
+  for (std::size_t i = 0; i < plan_.size() && !stop; ++i) {
+    console_.progress(i + 1, plan_.size(),
+                      fmt::format("{} · round {}", plan_[i].name, plan_[i].round + 1),
+                      seconds_left(i));
+    measure_one(plan_[i], stop);
+    write_manifest(folder_.path(), manifest_);
+  }
+  console_.clear_progress();
+}
+
+void StudyRun::measure_one(const PlannedLaunch& launch, const std::atomic<bool>& stop) {
+  LaunchRecord record;
+  record.number = launch.number;
+  record.program = launch.program;
+  record.ranks = launch.ranks;
+  if (!launch.skipped_because.empty()) {
+    record.status = "skipped";
+    record.note = launch.skipped_because;
+    manifest_.launches.push_back(record);
+    lost_.emplace_back(launch, "skipped: " + launch.skipped_because);
+    return;
+  }
+  const std::filesystem::path folder = folder_.make_launch(launch.number, launch.name);
+  record.command = command_of(launch, settings_, folder);
+  const LaunchEnd end =
+      run_launch(record.command, settings_, folder, deadline(expected_seconds(launch)), stop);
+  record.seconds = end.seconds;
+  record.status = end.ok ? "ok" : "failed";
+  record.note = end.why;
+  manifest_.launches.push_back(record);
+  keep(launch, folder);
+  if (end.ok) {
+    ++measured_;
+    seconds_of_[launch.name].push_back(end.seconds);
+  } else if (!end.interrupted) {
+    ++failed_;
+    lost_.emplace_back(launch, end.why);
+    console_.warn(fmt::format("launch {} ({}) failed: {}", launch.number, launch.name, end.why),
+                  (folder / "stderr.log").string());
+  }
+}
+
+void StudyRun::keep(const PlannedLaunch& launch, const std::filesystem::path& folder) {
+  const Schema& schema = schema_of_program(launch.program);
+  LaunchRows rows = read_launch(folder, launch.number, schema);
+  for (const ResultRow& sample : rows.samples) samples_.append(sample.cells());
+  // They stand in the run's samples.csv now; twice would be once too often.
+  std::filesystem::remove(folder / samples_schema().file);
+  rows_[std::string(schema.file)].push_back(std::move(rows));
+}
+
+std::vector<ResultRow> StudyRun::failed_scaling_rows() const {
+  std::vector<ResultRow> rows;
+  for (const auto& [launch, why] : lost_) {
+    if (launch.program != "bench_epoch") continue;
+    const std::string model = argument(launch, "--model");
+    const auto same = [&](const ResultRow& row) {
+      return row.get("model") == model && row.get("gradient_sync") == launch.gradient_sync &&
+             row.get("ranks") == std::to_string(launch.ranks) &&
+             row.get("scaling") == argument(launch, "--scaling");
+    };
+    if (std::ranges::any_of(scaling_, same) || std::ranges::any_of(rows, same)) continue;
+    ResultRow& row = rows.emplace_back(scaling_schema());
+    row.set("schema_version", kSchemaVersion).set("run_id", settings_.run_id);
+    row.set("case_id", case_id(launch.name)).set("origin", manifest_.origin);
+    row.set("status", why.starts_with("skipped: ") ? "skipped" : "failed").set("note", why);
+    row.set("model", model).set("gradient_sync", launch.gradient_sync).set("ranks", launch.ranks);
+    row.set("scaling", argument(launch, "--scaling"))
+        .set("allreduce", argument(launch, "--allreduce"));
+  }
+  return rows;
+}
+
+void StudyRun::summarise() {
+  for (const Schema* schema : {&allreduce_schema(), &throughput_schema(), &epoch_schema()}) {
+    std::vector<ResultRow> rows = over_launches(rows_[std::string(schema->file)], *schema);
+    if (schema == &throughput_schema()) relate_to_one_rank(rows);
+    write_rows(folder_.path(), *schema, rows);
+    if (schema == &epoch_schema()) scaling_ = scaling_rows(rows);
+  }
+  const std::vector<ResultRow> failed = failed_scaling_rows();
+  scaling_.insert(scaling_.end(), failed.begin(), failed.end());
+  write_rows(folder_.path(), scaling_schema(), scaling_);
+}
+
+void StudyRun::seal(const std::string& status) {
+  manifest_ = updated(manifest_, folder_.path(), status);
+  write_manifest(folder_.path(), manifest_);
+}
+
+}  // namespace scalebench

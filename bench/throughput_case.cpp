@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/throughput_case.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "bench/measure/clock_sync.hpp"
+#include "bench/phase_clock.hpp"
+#include "collectives/control.hpp"
+#include "models/trainer.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr double kRoundSeconds = 0.5;
+constexpr double kTarget = 0.01;  // half-width of each rank's interval relative to its median
+constexpr std::size_t kAtLeast = 30;
+
+double time_step(Trainer& trainer, PhaseClock& phases) {
+  const double begin = local_seconds();
+  trainer.train_step(phases);
+  return local_seconds() - begin;
+}
+
+/// Steps until the round's time is over on this rank, at least one, at most `most`.
+void run_round(const Ranks& ranks, Trainer& trainer, PhaseClock& phases, std::size_t most,
+               std::vector<double>& seconds) {
+  ranks.host.barrier();
+  const double end = local_seconds() + kRoundSeconds;
+  for (std::size_t i = 0; i < most; ++i) {
+    seconds.push_back(time_step(trainer, phases));
+    if (local_seconds() >= end) return;
+  }
+}
+
+/// Everybody's steps; ranks may hold different numbers of them.
+std::vector<std::vector<double>> gather(const Ranks& ranks, std::vector<double> mine) {
+  const auto counts = all_gather(ranks.host, static_cast<double>(mine.size()));
+  mine.resize(static_cast<std::size_t>(std::ranges::max(counts)));
+  const std::vector<double> all = all_gather(ranks.host, mine);
+  std::vector<std::vector<double>> by_rank;
+  for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(rank * mine.size());
+    by_rank.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(counts[rank]));
+  }
+  return by_rank;
+}
+
+}  // namespace
+
+ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions& options) {
+  Trainer trainer(options.training.trainer, ranks.host, ranks.host);
+  ThroughputResult result;
+  result.trainer = trainer.options();
+  result.parameters = trainer.parameter_count();
+  PhaseClock phases;
+  result.first_step_seconds = time_step(trainer, phases);
+  std::vector<double> warm_up;
+  do {
+    run_round(ranks, trainer, phases, std::numeric_limits<std::size_t>::max(), warm_up);
+  } while (!all_agree(ranks.host, warm_up.size() >= 10));
+
+  const auto wanted = static_cast<std::size_t>(options.steps);
+  std::vector<double> mine;
+  double begin = local_seconds();
+  while (true) {
+    const std::size_t most = wanted > 0 ? wanted - std::min(wanted, mine.size())
+                                        : std::numeric_limits<std::size_t>::max();
+    run_round(ranks, trainer, phases, most, mine);
+    const bool narrow = mine.size() >= kAtLeast && relative_half_width(summarise(mine)) <= kTarget;
+    const bool all_narrow = all_agree(ranks.host, narrow);
+    const bool all_have_steps = all_agree(ranks.host, wanted > 0 && mine.size() >= wanted);
+    // Rank 0's clock decides, so that no rank leaves alone.
+    double elapsed = local_seconds() - begin;
+    broadcast(ranks.host, span_of(std::span(&elapsed, 1)), 0);
+    const bool enough = wanted > 0 ? all_have_steps : all_narrow || elapsed >= options.max_seconds;
+    if (!enough) continue;
+    result.converged = all_narrow;
+    result.step_seconds = gather(ranks, std::move(mine));
+    return result;
+  }
+}
+
+}  // namespace scalebench

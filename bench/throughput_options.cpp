@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/throughput_options.hpp"
+
+#include "bench/cli/command_line.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+
+ThroughputOptions parse_throughput_options(int argc, const char* const* argv, int ranks) {
+  ThroughputOptions options;
+  options.training.command.assign(argv, argv + argc);
+  CLI::App app("Time full training steps without synchronisation: mpirun -np N bench_throughput",
+               "bench_throughput");
+  add_training_options(app, options.training);
+  app.add_option("-n,--steps", options.steps,
+                 "timed steps of each rank; 0: until every median's 95 % interval is within 1 %")
+      ->capture_default_str();
+  app.add_option("--max-seconds", options.max_seconds, "cap on the timed steps")
+      ->capture_default_str();
+  if (!parse_command_line(app, argc, argv, options.text)) return options;
+  check_training_options(options.training);
+  if (options.steps < 0) fail<UsageError>("-n {}: must not be negative", options.steps);
+  if (!(options.max_seconds > 0)) fail<UsageError>("--max-seconds: must be positive");
+  options.training.trainer.gradient_sync = "none";
+  resolved(options.training.trainer, ranks);
+  return options;
+}
+
+}  // namespace scalebench

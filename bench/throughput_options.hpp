@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of bench_throughput.
+#pragma once
+
+#include "bench/training_options.hpp"
+
+namespace scalebench {
+
+struct ThroughputOptions {
+  TrainingOptions training;
+  long steps = 0;  // exactly this many timed steps of each rank; 0: until intervals are narrow
+  double max_seconds = 5;  // cap on the timed steps
+  std::string text;
+};
+
+/// Throws UsageError in one line for anything that is not valid.
+ThroughputOptions parse_throughput_options(int argc, const char* const* argv, int ranks);
+
+}  // namespace scalebench

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What bench_throughput found, as rows of throughput.csv and samples.csv and as lines on stdout.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/throughput_case.hpp"
+
+namespace scalebench {
+
+/// Collective. One row for each rank, then one for all.
+std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& options,
+                               const ThroughputResult& result, const Recorder& recorder);
+std::vector<ResultRow> samples_of(const ThroughputOptions& options, const ThroughputResult& result,
+                                  const Recorder& recorder);
+
+/// What goes before the first line in the chosen format.
+std::string throughput_head(const ThroughputOptions& options, const ThroughputResult& result);
+std::string throughput_line(const ResultRow& row, const std::string& format);
+
+}  // namespace scalebench

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options that bench_throughput and bench_epoch share: what is trained, on what, how.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/program.hpp"
+#include "bench/recorder.hpp"
+#include "models/trainer_options.hpp"
+
+namespace scalebench {
+
+struct TrainingOptions {
+  TrainerOptions trainer;
+  std::string device = "auto";
+  std::string format = "table";
+  bool quiet = false;
+  RecordOptions record;
+  std::vector<std::string> command;  // argv as typed
+};
+
+/// Adds the options to `app`, bound to `options`.
+void add_training_options(CLI::App& app, TrainingOptions& options);
+
+/// Throws UsageError for unknown names among them.
+void check_training_options(const TrainingOptions& options);
+
+/// Collective: fills in the device of this rank. Throws Unavailable when `--device cuda` is
+/// impossible, UsageError when a host has more ranks than devices.
+void choose_device(const Ranks& ranks, TrainingOptions& options);
+
+/// LibTorch's, MPI's and NCCL's versions.
+LinkedLibraries training_libraries();
+
+/// "cpu" or the card's name.
+std::string device_label(const TrainerOptions& trainer);
+
+}  // namespace scalebench
