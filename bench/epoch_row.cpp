@@ -82,8 +82,11 @@ ResultRow row_for(const EpochOptions& options, const EpochRun& run, const Record
   row.set("status", last.replicas_equal ? "ok" : "wrong");
   if (!last.replicas_equal) row.set("note", "replicas differ after the last epoch");
   row.set("model", trainer.model).set("parameters", run.parameters);
-  row.set("gradient_sync", trainer.gradient_sync).set("allreduce", options.allreduce);
-  row.set("transport", run.transport).set("device", device_label(options.training.trainer));
+  row.set("gradient_sync", trainer.gradient_sync);
+  row.set("device", device_label(options.training.trainer));
+  // One rank exchanges nothing, by whatever algorithm.
+  if (last.ranks.size() > 1)
+    row.set("allreduce", options.allreduce).set("transport", run.transport);
   row.set("dtype", "float").set("threads", trainer.threads).set("dataset", run.dataset);
   row.set("scaling", options.scaling).set("global_batch", trainer.global_batch);
   row.set("batch", trainer.batch).set("optimizer", trainer.optimizer);

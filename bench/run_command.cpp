@@ -9,11 +9,13 @@
 #include <csignal>
 #include <optional>
 
+#include "bench/cli/size.hpp"
 #include "bench/record/sha256.hpp"
 #include "bench/record/utc_time.hpp"
 #include "bench/scaling_table.hpp"
 #include "bench/study/study_config.hpp"
 #include "bench/study_run.hpp"
+#include "collectives/allreduce.hpp"
 #include "collectives/mpi_session.hpp"
 #include "collectives/nccl_communicator.hpp"
 #include "kernels/device.hpp"
@@ -51,7 +53,38 @@ std::filesystem::path executable_folder() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path();
 }
 
+/// What the programs know, so that a config is refused before anything starts.
+KnownNames known_names() {
+  KnownNames known;
+#define MODEL(name, ...) known.models.push_back(#name);
+#include "models/models.def"
+#undef MODEL
+#define GRADIENT_SYNC(name, ...) known.gradient_syncs.push_back(#name);
+#include "models/gradient_sync.def"
+#undef GRADIENT_SYNC
+  for (const AllreduceAlgorithm& algorithm : allreduce_algorithms()) {
+    known.algorithms.push_back(algorithm.name);
+  }
+  for (const DType dtype : kDTypes) known.dtypes.push_back(name_of(dtype));
+  return known;
+}
+
+StudyConfig config_of(const RunOptions& options) {
+  StudyConfig config = read_study_config(options.config, known_names());
+  if (!options.ranks.empty()) config.ranks = options.ranks;
+  if (options.launches > 0) config.launches = options.launches;
+  if (!config.allreduce) return config;
+  const std::string place = options.config.string() + ": [allreduce] ";
+  const std::size_t min = parse_size(place + "min", config.allreduce->min_bytes);
+  if (min > parse_size(place + "max", config.allreduce->max_bytes)) {
+    fail<UsageError>("{}min {} is larger than max {}", place, config.allreduce->min_bytes,
+                     config.allreduce->max_bytes);
+  }
+  return config;
+}
+
 int devices_of(const StudyConfig& config) {
+  if (config.devices > 0) return static_cast<int>(config.devices);
   if (config.device != "cpu" && device_count() > 0) return device_count();
   if (config.device == "cuda") fail<UsageError>("device = \"cuda\": {}", why_no_device());
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -167,9 +200,7 @@ std::filesystem::path scripts_folder() {
 }
 
 ExitCode run_study(const RunOptions& options) {
-  StudyConfig config = read_study_config(options.config);
-  if (!options.ranks.empty()) config.ranks = options.ranks;
-  if (options.launches > 0) config.launches = options.launches;
+  const StudyConfig config = config_of(options);
   const int devices = devices_of(config);
   const std::vector<PlannedLaunch> plan = plan_of(config, {devices, options.oversubscribe});
   const bool crowded = std::ranges::any_of(

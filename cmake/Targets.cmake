@@ -35,7 +35,7 @@ endfunction()
 set(SCALEBENCH_MPIRUN ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe --bind-to none
                       --mca btl_base_warn_component_unused 0)
 
-# scalebench_test(name SOURCES ... LIBRARIES ... [RANKS 1 2 4] [LABELS unit])
+# scalebench_test(name SOURCES ... LIBRARIES ... [RANKS 1 2 4] [LABELS unit]): one label
 # With RANKS the same program runs once per count under mpirun, labelled mpi; it brings its own
 # main. Without, GoogleTest's main is linked and every TEST is a test of CTest.
 function(scalebench_test name)

@@ -1,2 +1,236 @@
 // SPDX-License-Identifier: Apache-2.0
+// The order of launches, the baselines that every epoch study gets, and what is refused.
+#include "bench/study/plan.hpp"
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "bench/record/temporary_folder.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+EpochStudy mlp(std::int64_t batch = 64) {
+  EpochStudy study;
+  study.model = "mlp";
+  study.batch = batch;
+  return study;
+}
+
+/// One of everything on 1, 2 and 4 ranks.
+StudyConfig everything() {
+  StudyConfig config;
+  config.launches = 4;
+  config.ranks = {1, 2, 4};
+  config.seed = 7;
+  config.allreduce.emplace();
+  config.throughput.emplace().models = {"mlp"};
+  config.epochs = {mlp()};
+  return config;
+}
+
+std::vector<std::string> names_of(const std::vector<PlannedLaunch>& plan, int round = -1) {
+  std::vector<std::string> names;
+  for (const PlannedLaunch& launch : plan) {
+    if (round < 0 || launch.round == round) names.push_back(launch.name);
+  }
+  return names;
+}
+
+std::vector<std::string> sorted(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  return names;
+}
+
+/// The word after `option`; empty without it.
+std::string argument(const PlannedLaunch& launch, std::string_view option) {
+  const auto found = std::ranges::find(launch.arguments, option);
+  return found == launch.arguments.end() ? "" : *std::next(found);
+}
+
+TEST(DefaultRanks, DoubleUpToTheDevices) {
+  EXPECT_THAT(default_ranks(1), ElementsAre(1));
+  EXPECT_THAT(default_ranks(2), ElementsAre(1, 2));
+  EXPECT_THAT(default_ranks(6), ElementsAre(1, 2, 4, 6));
+  EXPECT_THAT(default_ranks(8), ElementsAre(1, 2, 4, 8));
+}
+
+TEST(Plan, HoldsEveryProgramAndNOnceARound) {
+  const auto plan = plan_of(everything(), {.devices = 4});
+  const std::vector<std::string> once = sorted(names_of(plan, 0));
+  EXPECT_THAT(once, ElementsAre("allreduce-n2", "allreduce-n4", "epoch-mlp-mirrored-strong-n2",
+                                "epoch-mlp-mirrored-strong-n4", "epoch-mlp-none-strong-n1",
+                                "epoch-mlp-one_device-strong-n1", "throughput-mlp-n1",
+                                "throughput-mlp-n2", "throughput-mlp-n4"));
+  ASSERT_EQ(plan.size(), 4 * once.size());
+  for (int round = 1; round < 4; ++round) EXPECT_EQ(sorted(names_of(plan, round)), once);
+}
+
+TEST(Plan, FinishesARoundBeforeTheNextAndCountsFromOne) {
+  const auto plan = plan_of(everything(), {.devices = 4});
+  int number = 0, round = 0;
+  for (const PlannedLaunch& launch : plan) {
+    EXPECT_EQ(launch.number, ++number);
+    EXPECT_GE(launch.round, round);
+    round = launch.round;
+  }
+  EXPECT_EQ(round, 3);
+}
+
+TEST(Plan, IsShuffledAnewEveryRoundByTheSeed) {
+  const auto plan = plan_of(everything(), {.devices = 4});
+  std::set<std::vector<std::string>> orders;
+  for (int round = 0; round < 4; ++round) orders.insert(names_of(plan, round));
+  EXPECT_GT(orders.size(), 1U) << "all rounds in the same order";
+
+  StudyConfig other = everything();
+  EXPECT_EQ(names_of(plan_of(other, {.devices = 4})), names_of(plan));
+  other.seed = 8;
+  EXPECT_NE(names_of(plan_of(other, {.devices = 4})), names_of(plan));
+}
+
+TEST(Plan, DependsOnNothingButItsInputs) {
+  const auto a = plan_of(everything(), {.devices = 4});
+  const auto b = plan_of(everything(), {.devices = 4});
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].arguments, b[i].arguments);
+}
+
+TEST(Plan, GivesEachAllreduceLaunchAShuffleOfItsOwn) {
+  std::set<std::string> seeds;
+  for (const PlannedLaunch& launch : plan_of(everything(), {.devices = 4})) {
+    if (launch.name == "allreduce-n2") seeds.insert(argument(launch, "--seed"));
+    // The weights and the data stay the same: only the order of measuring may change.
+    if (launch.program == "bench_epoch") {
+      EXPECT_EQ(argument(launch, "--seed"), "7");
+    }
+  }
+  EXPECT_THAT(seeds, ElementsAre("7000", "7001", "7002", "7003"));
+}
+
+TEST(Plan, AddsBothBaselinesOnOneRankThoughNobodyAskedForIt) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {2};
+  config.epochs = {mlp()};
+  EXPECT_THAT(sorted(names_of(plan_of(config, {.devices = 2}))),
+              ElementsAre("epoch-mlp-mirrored-strong-n2", "epoch-mlp-none-strong-n1",
+                          "epoch-mlp-one_device-strong-n1"));
+}
+
+TEST(Plan, NeedsNoSingleRankForAllreduce) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {2};
+  config.allreduce.emplace();
+  EXPECT_THAT(names_of(plan_of(config, {.devices = 2})), ElementsAre("allreduce-n2"));
+}
+
+TEST(Plan, CountsARepeatedNumberOfRanksOnce) {
+  StudyConfig config = everything();
+  config.launches = 1;
+  config.ranks = {2, 1, 2, 2};
+  EXPECT_EQ(plan_of(config, {.devices = 2}).size(), 6U);
+}
+
+TEST(Plan, TakesAllDevicesByDefault) {
+  StudyConfig config;
+  config.launches = 1;
+  config.epochs = {mlp(60)};
+  std::set<int> ranks;
+  for (const PlannedLaunch& launch : plan_of(config, {.devices = 6})) ranks.insert(launch.ranks);
+  EXPECT_THAT(ranks, ElementsAre(1, 2, 4, 6));
+}
+
+TEST(Plan, RefusesMoreRanksThanDevicesUnlessAskedTo) {
+  StudyConfig config = everything();
+  const std::string message =
+      message_of<UsageError>([&] { plan_of(config, {.devices = 2, .oversubscribe = false}); });
+  EXPECT_THAT(message, AllOf(HasSubstr("4 ranks on 2 core(s)"), HasSubstr("--oversubscribe")));
+  EXPECT_EQ(plan_of(config, {.devices = 2, .oversubscribe = true}).size(), 36U);
+}
+
+TEST(Plan, SkipsAnIndivisibleBatchWithTheReason) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {1, 2, 3};
+  config.epochs = {mlp(64)};
+  std::map<std::string, std::string> skipped;
+  for (const PlannedLaunch& launch : plan_of(config, {.devices = 3})) {
+    if (!launch.skipped_because.empty()) skipped[launch.name] = launch.skipped_because;
+  }
+  ASSERT_EQ(skipped.size(), 1U);
+  EXPECT_EQ(skipped["epoch-mlp-mirrored-strong-n3"],
+            "global batch 64 cannot be split over 3 ranks");
+}
+
+TEST(Plan, KeepsTheBatchOfARankInWeakScaling) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {1, 3};
+  config.epochs = {mlp(64)};
+  config.epochs[0].scaling = "weak";
+  for (const PlannedLaunch& launch : plan_of(config, {.devices = 3})) {
+    EXPECT_EQ(launch.skipped_because, "");
+    EXPECT_EQ(argument(launch, "--batch"), "64");
+    EXPECT_EQ(argument(launch, "--global-batch"), "");
+  }
+}
+
+TEST(Plan, EvaluatesWhatTheStudySaysButNeverThePlainLoop) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {1};
+  config.epochs = {mlp()};
+  for (const bool evaluate : {true, false}) {
+    config.epochs[0].evaluate = evaluate;
+    for (const PlannedLaunch& launch : plan_of(config, {.devices = 1})) {
+      const bool evaluates =
+          std::ranges::find(launch.arguments, "--no-evaluation") == launch.arguments.end();
+      EXPECT_EQ(evaluates, evaluate && launch.gradient_sync == "one_device") << launch.name;
+    }
+  }
+}
+
+TEST(Plan, PutsEveryWordOfTheStudyOnTheCommandLine) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {2};
+  config.threads = 3;
+  config.device = "cpu";
+  config.epochs = {mlp(96)};
+  EpochStudy& study = config.epochs[0];
+  study.data = "synthetic:600";
+  study.samples = 480;
+  study.epochs = 2;
+  study.optimizer = "sgd";
+  study.learning_rate = 0.05;
+  study.allreduce = "native";
+  for (const PlannedLaunch& launch : plan_of(config, {.devices = 2})) {
+    const std::map<std::string, std::string> expected{{"--model", "mlp"},
+                                                      {"--data-dir", "synthetic:600"},
+                                                      {"--global-batch", "96"},
+                                                      {"--samples", "480"},
+                                                      {"--epochs", "2"},
+                                                      {"--optimizer", "sgd"},
+                                                      {"--lr", "0.05"},
+                                                      {"--allreduce", "native"},
+                                                      {"--threads", "3"},
+                                                      {"--device", "cpu"},
+                                                      {"--scaling", "strong"},
+                                                      {"--transport", "auto"},
+                                                      {"--gradient-sync", launch.gradient_sync}};
+    for (const auto& [option, value] : expected) EXPECT_EQ(argument(launch, option), value);
+  }
+}
+
+}  // namespace
+}  // namespace scalebench

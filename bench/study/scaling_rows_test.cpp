@@ -1,2 +1,149 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which row is divided by which: H from one_device, H_raw from none, and nothing that differs in
+// more than N and strategy.
+#include "bench/study/scaling_rows.hpp"
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "bench/study/collect.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::ElementsAre;
+
+/// An epoch of 600 images with a global batch of 60, over all ranks.
+ResultRow epoch(const std::string& sync, int ranks, double seconds) {
+  ResultRow row(epoch_schema());
+  row.set("schema_version", 1).set("run_id", "run").set("origin", "measured").set("status", "ok");
+  row.set("case_id", "id-of-" + sync).set("model", "mlp").set("gradient_sync", sync);
+  row.set("device", "cpu").set("dtype", "float").set("threads", 1).set("dataset", "synthetic:600");
+  row.set("scaling", "strong").set("global_batch", 60).set("batch", 60 / ranks);
+  row.set("optimizer", "adam").set("learning_rate", 0.001).set("epochs", 1);
+  row.set("ranks", ranks).set("rank", "all").set("seconds_median", seconds).set("samples", 600);
+  return row.set("launches", 3).set("interval", "range").set("test_accuracy", 0.8);
+}
+
+/// The row of `ranks` ranks with the strategy `mirrored`.
+ResultRow mirrored(const std::vector<ResultRow>& epochs, int ranks = 2) {
+  for (const ResultRow& row : scaling_rows(epochs)) {
+    const bool is_it = row.get("ranks") == std::to_string(ranks);
+    if (is_it && row.get("gradient_sync") == "mirrored") return row;
+  }
+  ADD_FAILURE() << "no such row";
+  return ResultRow(scaling_schema());
+}
+
+TEST(ScalingRows, TakeHFromOneDeviceAndHRawFromNone) {
+  ResultRow leg = epoch("mirrored", 2, 6);
+  leg.set("seconds_ci_low", 5).set("seconds_ci_high", 8);
+  const ResultRow row = mirrored({epoch("none", 1, 9), epoch("one_device", 1, 10), leg});
+  EXPECT_EQ(row.get("status"), "ok");
+  EXPECT_EQ(row.get("baseline"), "one_device");
+  EXPECT_EQ(row.get("h_seconds"), "10");
+  EXPECT_EQ(row.get("ideal_seconds"), "5");
+  EXPECT_EQ(row.get("rho"), "1");
+  EXPECT_DOUBLE_EQ(number_in(row, "speedup"), 10.0 / 6);
+  EXPECT_DOUBLE_EQ(number_in(row, "speedup_ci_low"), 10.0 / 8);
+  EXPECT_DOUBLE_EQ(number_in(row, "speedup_ci_high"), 10.0 / 5);
+  EXPECT_DOUBLE_EQ(number_in(row, "efficiency"), 10.0 / 12);
+  EXPECT_EQ(row.get("h_raw_seconds"), "9");
+  EXPECT_DOUBLE_EQ(number_in(row, "efficiency_raw"), 9.0 / 12);
+  EXPECT_DOUBLE_EQ(number_in(row, "lost_seconds"), 1);
+  EXPECT_DOUBLE_EQ(number_in(row, "karp_flatt"), 0.2);
+  EXPECT_EQ(row.get("test_accuracy"), "0.8");
+  EXPECT_EQ(row.get("launches"), "3");
+}
+
+TEST(ScalingRows, ShowTheBaselinesThemselves) {
+  const auto rows = scaling_rows({epoch("one_device", 1, 10), epoch("none", 1, 9)});
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].get("gradient_sync"), "none");
+  EXPECT_EQ(rows[1].get("gradient_sync"), "one_device");
+  EXPECT_EQ(rows[1].get("efficiency"), "1");
+  EXPECT_EQ(rows[1].get("karp_flatt"), "");
+  EXPECT_EQ(rows[1].get("efficiency_raw"), "0.9") << "what the plumbing costs on one rank";
+}
+
+TEST(ScalingRows, FailWithoutH) {
+  const ResultRow row = mirrored({epoch("none", 1, 9), epoch("mirrored", 2, 6)});
+  EXPECT_EQ(row.get("status"), "failed");
+  EXPECT_EQ(row.get("note"), "H is missing: no one_device epoch on one rank");
+  EXPECT_EQ(row.get("speedup"), "");
+  EXPECT_EQ(row.get("seconds_median"), "6") << "what was measured stays";
+}
+
+TEST(ScalingRows, DoNotTakeAnHThatIsNotOk) {
+  ResultRow broken = epoch("one_device", 1, 10);
+  broken.set("status", "failed");
+  EXPECT_EQ(mirrored({broken, epoch("mirrored", 2, 6)}).get("status"), "failed");
+}
+
+TEST(ScalingRows, PassOnWhyALegHasNoNumber) {
+  ResultRow leg = epoch("mirrored", 2, 6);
+  leg.set("status", "wrong").set("note", "replicas differ");
+  const ResultRow row = mirrored({epoch("one_device", 1, 10), leg});
+  EXPECT_EQ(row.get("status"), "wrong");
+  EXPECT_EQ(row.get("note"), "replicas differ");
+  EXPECT_EQ(row.get("seconds_median"), "");
+  EXPECT_EQ(row.get("speedup"), "");
+}
+
+TEST(ScalingRows, NeverDivideAcrossOrigins) {
+  ResultRow leg = epoch("mirrored", 4, 6);
+  leg.set("origin", "emulated");
+  const ResultRow row = mirrored({epoch("one_device", 1, 10), epoch("none", 1, 9), leg}, 4);
+  EXPECT_EQ(row.get("note"), "no speedup: H is measured, this is emulated");
+  for (const char* column :
+       {"speedup", "efficiency", "h_seconds", "efficiency_raw", "h_raw_seconds", "karp_flatt"}) {
+    EXPECT_EQ(row.get(column), "") << column;
+  }
+}
+
+TEST(ScalingRows, CompareOnlyWhatDiffersInNAndStrategyAlone) {
+  for (const char* column : {"model", "device", "dtype", "threads", "dataset", "scaling",
+                             "optimizer", "learning_rate", "epochs", "global_batch"}) {
+    ResultRow other = epoch("one_device", 1, 10);
+    other.set(column, "another");
+    EXPECT_EQ(mirrored({other, epoch("mirrored", 2, 6)}).get("status"), "failed") << column;
+  }
+  // The batch per rank is what strong scaling changes, and a path to a peer needs two ranks.
+  ResultRow other = epoch("one_device", 1, 10);
+  other.set("allreduce", "native").set("transport", "none");
+  EXPECT_EQ(mirrored({other, epoch("mirrored", 2, 6)}).get("status"), "ok");
+}
+
+TEST(ScalingRows, CarryTheWorkOfWeakScalingInRho) {
+  ResultRow one = epoch("one_device", 1, 10);
+  ResultRow leg = epoch("mirrored", 2, 10);
+  one.set("scaling", "weak").set("batch", 30).set("global_batch", 30).set("samples", 600);
+  leg.set("scaling", "weak").set("batch", 30).set("global_batch", 60).set("samples", 1200);
+  const ResultRow row = mirrored({one, leg});
+  EXPECT_EQ(row.get("rho"), "2");
+  EXPECT_EQ(row.get("speedup"), "2") << "twice the work in the same time";
+  EXPECT_EQ(row.get("efficiency"), "1");
+
+  leg.set("batch", 60).set("global_batch", 120);
+  EXPECT_EQ(mirrored({one, leg}).get("status"), "failed") << "another batch per rank";
+}
+
+TEST(ScalingRows, LeaveTheRowsOfSingleRanksOut) {
+  ResultRow single = epoch("one_device", 1, 99);
+  single.set("rank", "0");
+  const auto rows = scaling_rows({single, epoch("one_device", 1, 10)});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].get("h_seconds"), "10");
+}
+
+TEST(ScalingRows, AreSortedByTheNumberNotTheTextOfRanks) {
+  std::vector<std::string> ranks;
+  for (const ResultRow& row : scaling_rows({epoch("mirrored", 10, 2), epoch("one_device", 1, 10),
+                                            epoch("mirrored", 2, 6), epoch("mirrored", 4, 3)})) {
+    ranks.push_back(row.get("ranks"));
+  }
+  EXPECT_THAT(ranks, ElementsAre("1", "2", "4", "10"));
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -16,7 +16,14 @@ namespace {
 
 constexpr std::int64_t kMany = 1'000'000'000;
 
-void read(TomlReader& reader, const toml::table& table, StudyConfig& config) {
+/// "all" stands for every name of the list.
+std::vector<std::string_view> or_all(std::vector<std::string_view> names) {
+  if (!names.empty()) names.push_back("all");
+  return names;
+}
+
+void read(TomlReader& reader, const toml::table& table, const KnownNames& /*known*/,
+          StudyConfig& config) {
   reader.text(table, "name", config.name);
   reader.whole(table, "launches", config.launches, 1, 1000);
   std::int64_t seed = 1;
@@ -24,14 +31,16 @@ void read(TomlReader& reader, const toml::table& table, StudyConfig& config) {
   config.seed = static_cast<std::uint64_t>(seed);
   reader.whole(table, "threads", config.threads, 1, 4096);
   reader.choice(table, "device", config.device, {"auto", "cpu", "cuda"});
+  reader.whole(table, "devices", config.devices, 1, 65536);
   reader.texts(table, "mpirun_arguments", config.mpirun_arguments);
   reader.wholes(table, "ranks", config.ranks, 1, 65536);
   reader.no_other_keys(table);
 }
 
-void read(TomlReader& reader, const toml::table& table, AllreduceStudy& study) {
-  reader.texts(table, "algorithms", study.algorithms);
-  reader.texts(table, "dtypes", study.dtypes);
+void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
+          AllreduceStudy& study) {
+  reader.choices(table, "algorithms", study.algorithms, or_all(known.algorithms));
+  reader.choices(table, "dtypes", study.dtypes, or_all(known.dtypes));
   reader.choice(table, "transport", study.transport, {"auto", "mpi", "nccl"});
   reader.text(table, "min", study.min_bytes);
   reader.text(table, "max", study.max_bytes);
@@ -41,8 +50,9 @@ void read(TomlReader& reader, const toml::table& table, AllreduceStudy& study) {
   reader.no_other_keys(table);
 }
 
-void read(TomlReader& reader, const toml::table& table, ThroughputStudy& study) {
-  reader.texts(table, "models", study.models);
+void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
+          ThroughputStudy& study) {
+  reader.choices(table, "models", study.models, known.models);
   reader.text(table, "data", study.data);
   reader.whole(table, "batch", study.batch, 1, kMany);
   reader.positive(table, "max_seconds", study.max_seconds);
@@ -50,10 +60,11 @@ void read(TomlReader& reader, const toml::table& table, ThroughputStudy& study) 
   reader.no_other_keys(table);
 }
 
-void read(TomlReader& reader, const toml::table& table, EpochStudy& study) {
-  reader.text(table, "model", study.model);
-  reader.texts(table, "gradient_syncs", study.gradient_syncs);
-  reader.text(table, "allreduce", study.allreduce);
+void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
+          EpochStudy& study) {
+  reader.choice(table, "model", study.model, known.models);
+  reader.choices(table, "gradient_syncs", study.gradient_syncs, known.gradient_syncs);
+  reader.choice(table, "allreduce", study.allreduce, known.algorithms);
   reader.choice(table, "transport", study.transport, {"auto", "mpi", "nccl"});
   reader.choice(table, "scaling", study.scaling, {"strong", "weak"});
   reader.text(table, "data", study.data);
@@ -69,13 +80,15 @@ void read(TomlReader& reader, const toml::table& table, EpochStudy& study) {
 
 template <class Part>
 void read_part(TomlReader& reader, const toml::table& root, std::string_view key,
-               std::optional<Part>& part) {
-  if (const toml::table* table = reader.table(root, key)) read(reader, *table, part.emplace());
+               const KnownNames& known, std::optional<Part>& part) {
+  if (const toml::table* table = reader.table(root, key)) {
+    read(reader, *table, known, part.emplace());
+  }
 }
 
 }  // namespace
 
-StudyConfig read_study_config(const std::filesystem::path& path) {
+StudyConfig read_study_config(const std::filesystem::path& path, const KnownNames& known) {
   StudyConfig config;
   config.text = read_file(path);
   toml::table root;
@@ -86,11 +99,11 @@ StudyConfig read_study_config(const std::filesystem::path& path) {
     fail<UsageError>("{}:{}:{}: {}", path.string(), at.line, at.column, error.description());
   }
   TomlReader reader(path.string());
-  if (const toml::table* study = reader.table(root, "study")) read(reader, *study, config);
-  read_part(reader, root, "allreduce", config.allreduce);
-  read_part(reader, root, "throughput", config.throughput);
+  if (const toml::table* study = reader.table(root, "study")) read(reader, *study, known, config);
+  read_part(reader, root, "allreduce", known, config.allreduce);
+  read_part(reader, root, "throughput", known, config.throughput);
   for (const toml::table* table : reader.tables(root, "epoch")) {
-    read(reader, *table, config.epochs.emplace_back());
+    read(reader, *table, known, config.epochs.emplace_back());
   }
   reader.no_other_keys(root);
   if (config.name.empty()) config.name = path.stem().string();

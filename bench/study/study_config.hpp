@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace scalebench {
@@ -51,6 +52,7 @@ struct StudyConfig {
   std::uint64_t seed = 1;
   std::int64_t threads = 1;  // CPU threads of a rank: what counts as one device on a CPU
   std::string device = "auto";
+  std::int64_t devices = 0;  // ranks that fit on all hosts together; 0: this host's cores or GPUs
   std::vector<std::string> mpirun_arguments;
   std::optional<AllreduceStudy> allreduce;
   std::optional<ThroughputStudy> throughput;
@@ -58,7 +60,15 @@ struct StudyConfig {
   std::string text;  // the file itself
 };
 
+/// The names that a config may use; an empty list allows any.
+struct KnownNames {
+  std::vector<std::string_view> models;
+  std::vector<std::string_view> gradient_syncs;
+  std::vector<std::string_view> algorithms;
+  std::vector<std::string_view> dtypes;
+};
+
 /// Throws UsageError with one line `file:line:column: what; what is valid` for each thing wrong.
-StudyConfig read_study_config(const std::filesystem::path& path);
+StudyConfig read_study_config(const std::filesystem::path& path, const KnownNames& known = {});
 
 }  // namespace scalebench

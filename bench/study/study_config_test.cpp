@@ -1,2 +1,254 @@
 // SPDX-License-Identifier: Apache-2.0
+// What a study file may say, and the exact line for everything that it may not.
+#include "bench/study/study_config.hpp"
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "bench/record/temporary_folder.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+StudyConfig read(std::string_view text) {
+  const TemporaryFolder folder;
+  return read_study_config(folder.write("a_study.toml", text));
+}
+
+/// What is complained about, without the folder in front of the file's name.
+std::string refusal(std::string_view text) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("bad.toml", text).string();
+  std::string message = message_of<UsageError>([&] { read_study_config(file); });
+  const std::string prefix = folder.path().string() + "/";
+  for (std::size_t at = message.find(prefix); at != std::string::npos; at = message.find(prefix)) {
+    message.erase(at, prefix.size());
+  }
+  return message;
+}
+
+constexpr std::string_view kEpoch = "[[epoch]]\nmodel = \"mlp\"\n";
+
+/// The refusal of one more line in an epoch, whose place is then line 3.
+std::string epoch_refusal(const std::string& line) {
+  return refusal(std::string(kEpoch) + line + "\n");
+}
+
+TEST(StudyConfig, ReadsEveryKey) {
+  const StudyConfig config = read(R"(
+[study]
+name = "whole"
+launches = 7
+seed = 42
+threads = 2
+device = "cpu"
+ranks = [1, 2, 4]
+mpirun_arguments = ["--host", "a,b"]
+[allreduce]
+algorithms = ["ring", "native"]
+dtypes = ["float", "half"]
+transport = "mpi"
+min = "8"
+max = "1MiB"
+factor = 2
+cache = "cold"
+max_seconds = 0.5
+[throughput]
+models = ["mlp", "resnet20"]
+data = "synthetic"
+batch = 32
+max_seconds = 2
+[[epoch]]
+model = "mlp"
+gradient_syncs = ["mirrored"]
+allreduce = "native"
+transport = "mpi"
+scaling = "weak"
+data = "synthetic:600"
+batch = 16
+samples = 320
+epochs = 3
+evaluate = false
+optimizer = "sgd"
+learning_rate = 0.1
+[[epoch]]
+model = "resnet20"
+)");
+  EXPECT_EQ(config.name, "whole");
+  EXPECT_EQ(config.launches, 7);
+  EXPECT_EQ(config.seed, 42U);
+  EXPECT_EQ(config.threads, 2);
+  EXPECT_EQ(config.device, "cpu");
+  EXPECT_THAT(config.ranks, ElementsAre(1, 2, 4));
+  EXPECT_THAT(config.mpirun_arguments, ElementsAre("--host", "a,b"));
+  ASSERT_TRUE(config.allreduce && config.throughput);
+  EXPECT_THAT(config.allreduce->algorithms, ElementsAre("ring", "native"));
+  EXPECT_THAT(config.allreduce->dtypes, ElementsAre("float", "half"));
+  EXPECT_EQ(config.allreduce->min_bytes, "8");
+  EXPECT_EQ(config.allreduce->factor, 2);
+  EXPECT_EQ(config.allreduce->cache, "cold");
+  EXPECT_EQ(config.allreduce->max_seconds, 0.5);
+  EXPECT_THAT(config.throughput->models, ElementsAre("mlp", "resnet20"));
+  EXPECT_EQ(config.throughput->batch, 32);
+  EXPECT_EQ(config.throughput->max_seconds, 2) << "a whole number is a number";
+  ASSERT_EQ(config.epochs.size(), 2U);
+  EXPECT_EQ(config.epochs[0].scaling, "weak");
+  EXPECT_EQ(config.epochs[0].samples, 320);
+  EXPECT_EQ(config.epochs[0].epochs, 3);
+  EXPECT_FALSE(config.epochs[0].evaluate);
+  EXPECT_EQ(config.epochs[0].optimizer, "sgd");
+  EXPECT_EQ(config.epochs[0].learning_rate, 0.1);
+  EXPECT_EQ(config.epochs[1].model, "resnet20");
+  EXPECT_THAT(config.text, HasSubstr("name = \"whole\"")) << "the manifest shows the file itself";
+}
+
+TEST(StudyConfig, HasDefaultsAndTheNameOfItsFile) {
+  const StudyConfig config = read(kEpoch);
+  EXPECT_EQ(config.name, "a_study");
+  EXPECT_EQ(config.launches, 5);
+  EXPECT_TRUE(config.ranks.empty());
+  EXPECT_FALSE(config.allreduce);
+  EXPECT_THAT(config.epochs.at(0).gradient_syncs, ElementsAre("mirrored"));
+  EXPECT_TRUE(read("[allreduce]\n").allreduce) << "an empty part takes all defaults";
+}
+
+TEST(StudyConfig, NamesAMissingFile) {
+  const std::string message =
+      message_of<UsageError>([] { read_study_config("/no/such/study.toml"); });
+  EXPECT_THAT(message, HasSubstr("/no/such/study.toml"));
+}
+
+TEST(StudyConfig, RefusesMalformedTomlWithItsPlace) {
+  EXPECT_THAT(refusal("[study]\nlaunches = \n"), StartsWith("bad.toml:2:"));
+  EXPECT_THAT(refusal("[study\n"), StartsWith("bad.toml:1:"));
+  EXPECT_THAT(refusal("[study]\nname = \"open\n"), StartsWith("bad.toml:2:"));
+}
+
+TEST(StudyConfig, RefusesADuplicateKeyWithItsPlace) {
+  const std::string message = refusal("[study]\nseed = 1\nseed = 2\n" + std::string(kEpoch));
+  EXPECT_THAT(message, StartsWith("bad.toml:3:"));
+  EXPECT_THAT(message, HasSubstr("seed"));
+}
+
+TEST(StudyConfig, RefusesAnUnknownKeyWithTheNearest) {
+  EXPECT_EQ(refusal("[throughput]\nmodels = [\"mlp\"]\nbacth = 3\n"),
+            "bad.toml:3:1: unknown key 'bacth'; valid: models, data, batch, max_seconds (did you "
+            "mean 'batch'?)");
+  EXPECT_THAT(epoch_refusal("scalling = \"weak\""),
+              AllOf(StartsWith("bad.toml:3:1: unknown key 'scalling'; valid: model, "),
+                    EndsWith("(did you mean 'scaling'?)")));
+  EXPECT_EQ(refusal("[alreduce]\n" + std::string(kEpoch)),
+            "bad.toml:1:2: unknown key 'alreduce'; valid: study, allreduce, throughput, epoch "
+            "(did you mean 'allreduce'?)");
+}
+
+TEST(StudyConfig, RefusesAWrongType) {
+  EXPECT_EQ(epoch_refusal("data = 7"), "bad.toml:3:8: data: expected a text in quotes");
+  EXPECT_EQ(epoch_refusal("scaling = true"), "bad.toml:3:11: scaling: expected a text in quotes");
+  EXPECT_EQ(epoch_refusal("epochs = \"3\""),
+            "bad.toml:3:10: epochs: expected a whole number from 1 to 100000");
+  EXPECT_EQ(epoch_refusal("epochs = 1.5"),
+            "bad.toml:3:10: epochs: expected a whole number from 1 to 100000");
+  EXPECT_EQ(epoch_refusal("gradient_syncs = \"mirrored\""),
+            "bad.toml:3:18: gradient_syncs: expected a list of texts, as [\"a\", \"b\"]");
+  EXPECT_EQ(epoch_refusal("gradient_syncs = []"),
+            "bad.toml:3:18: gradient_syncs: expected a list of texts, as [\"a\", \"b\"]");
+  EXPECT_EQ(epoch_refusal("evaluate = 1"), "bad.toml:3:12: evaluate: expected true or false");
+  EXPECT_EQ(epoch_refusal("learning_rate = \"0.1\""),
+            "bad.toml:3:17: learning_rate: expected a positive number");
+}
+
+TEST(StudyConfig, RefusesAnImpossibleValue) {
+  EXPECT_EQ(epoch_refusal("batch = 0"),
+            "bad.toml:3:9: batch: expected a whole number from 1 to 1000000000");
+  EXPECT_EQ(epoch_refusal("learning_rate = -0.1"),
+            "bad.toml:3:17: learning_rate: expected a positive number");
+  EXPECT_EQ(epoch_refusal("learning_rate = nan"),
+            "bad.toml:3:17: learning_rate: expected a positive number");
+  EXPECT_EQ(
+      epoch_refusal("scaling = \"storng\""),
+      "bad.toml:3:11: unknown scaling 'storng'; valid: strong, weak (did you mean 'strong'?)");
+  const std::string study = "\n" + std::string(kEpoch);
+  EXPECT_EQ(refusal("[study]\nlaunches = 0" + study),
+            "bad.toml:2:12: launches: expected a whole number from 1 to 1000");
+  EXPECT_EQ(refusal("[study]\nseed = -1" + study),
+            "bad.toml:2:8: seed: expected a whole number from 0 to 9223372036854775807");
+  EXPECT_EQ(refusal("[study]\nranks = [1, 0]" + study),
+            "bad.toml:2:9: ranks: expected a list of whole numbers from 1 to 65536");
+  EXPECT_EQ(refusal("[study]\nranks = []" + study),
+            "bad.toml:2:9: ranks: expected a list of whole numbers from 1 to 65536");
+  EXPECT_EQ(refusal("[study]\nranks = [1, \"2\"]" + study),
+            "bad.toml:2:9: ranks: expected a list of whole numbers from 1 to 65536");
+}
+
+TEST(StudyConfig, RefusesAPartThatIsNoTable) {
+  EXPECT_EQ(refusal("allreduce = 3\n" + std::string(kEpoch)),
+            "bad.toml:1:13: allreduce: expected a table, as [allreduce]");
+  EXPECT_THAT(refusal("[epoch]\nmodel = \"mlp\"\n"),
+              StartsWith("bad.toml:1:1: epoch: expected tables, as [[epoch]]"));
+}
+
+TEST(StudyConfig, RefusesAPartWithoutWhatItMeasures) {
+  EXPECT_EQ(refusal("[[epoch]]\nbatch = 4\n"), "bad.toml:1:1: model is missing");
+  EXPECT_EQ(refusal("[throughput]\nbatch = 4\n"), "bad.toml:1:1: models is missing");
+}
+
+TEST(StudyConfig, RefusesNamesThatNoProgramKnows) {
+  const KnownNames known{.models = {"mlp", "resnet20"},
+                         .gradient_syncs = {"none", "mirrored"},
+                         .algorithms = {"ring", "native"},
+                         .dtypes = {"float", "half"}};
+  const TemporaryFolder folder;
+  const auto complaints = [&](std::string_view text) {
+    const auto file = folder.write("names.toml", text);
+    return message_of<UsageError>([&] { read_study_config(file, known); });
+  };
+  EXPECT_EQ(complaints("[allreduce]\nalgorithms = [\"all\"]\ndtypes = [\"half\"]\n"), "");
+  const std::string at = (folder / "names.toml").string();
+  EXPECT_EQ(complaints("[allreduce]\nalgorithms = [\"ring\", \"nativ\"]\n"),
+            at + ":2:23: unknown algorithms 'nativ'; valid: ring, native, all (did you mean "
+                 "'native'?)");
+  EXPECT_EQ(complaints("[[epoch]]\nmodel = \"mpl\"\ngradient_syncs = [\"miror\"]\n"),
+            at + ":2:9: unknown model 'mpl'; valid: mlp, resnet20 (did you mean 'mlp'?)\n" + at +
+                ":3:19: unknown gradient_syncs 'miror'; valid: none, mirrored (did you mean "
+                "'mirrored'?)");
+}
+
+TEST(StudyConfig, RefusesAStudyOfNothing) {
+  const std::string nothing =
+      "bad.toml:1:1: measures nothing; valid: [allreduce], [throughput], [[epoch]]";
+  EXPECT_EQ(refusal(""), nothing);
+  EXPECT_EQ(refusal("[study]\nname = \"idle\"\n"), nothing);
+}
+
+TEST(StudyConfig, CollectsEverythingWrongInTheOrderOfTheFile) {
+  std::istringstream lines(refusal(R"([study]
+launches = "five"
+sead = 3
+[throughput]
+models = ["mlp"]
+batch = -1
+[[epoch]]
+batch = 64
+scaling = "weka"
+)"));
+  std::vector<std::string> complaints;
+  for (std::string line; std::getline(lines, line);) complaints.push_back(line);
+  EXPECT_THAT(complaints,
+              ElementsAre(StartsWith("bad.toml:2:12: launches: expected a whole"),
+                          StartsWith("bad.toml:3:1: unknown key 'sead'; valid: name, "),
+                          StartsWith("bad.toml:6:9: batch: expected a whole number"),
+                          "bad.toml:7:1: model is missing",
+                          StartsWith("bad.toml:9:11: unknown scaling 'weka'; valid: ")));
+}
+
+}  // namespace
+}  // namespace scalebench

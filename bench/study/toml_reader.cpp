@@ -50,10 +50,25 @@ void TomlReader::choice(const toml::table& table, std::string_view key, std::str
   std::string chosen = value;
   text(table, key, chosen);
   if (chosen == value) return;
-  if (std::ranges::find(valid, chosen) == valid.end()) {
+  if (!valid.empty() && std::ranges::find(valid, chosen) == valid.end()) {
     complain(*table.get(key), unknown_name(key, chosen, valid));
   } else {
     value = chosen;
+  }
+}
+
+void TomlReader::choices(const toml::table& table, std::string_view key,
+                         std::vector<std::string>& value,
+                         const std::vector<std::string_view>& valid) {
+  const std::size_t complaints = complaints_.size();
+  texts(table, key, value);
+  const toml::node* node = table.get(key);
+  if (node == nullptr || valid.empty() || complaints_.size() > complaints) return;
+  for (const toml::node& entry : *node->as_array()) {
+    const std::string text = *entry.value<std::string>();
+    if (std::ranges::find(valid, text) == valid.end()) {
+      complain(entry, unknown_name(key, text, valid));
+    }
   }
 }
 

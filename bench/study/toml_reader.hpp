@@ -21,8 +21,11 @@ class TomlReader {
   // Each leaves `value` alone when the key is absent, and complains about a wrong type or value.
   void text(const toml::table& table, std::string_view key, std::string& value);
   void texts(const toml::table& table, std::string_view key, std::vector<std::string>& value);
+  /// `valid` empty: any text.
   void choice(const toml::table& table, std::string_view key, std::string& value,
               const std::vector<std::string_view>& valid);
+  void choices(const toml::table& table, std::string_view key, std::vector<std::string>& value,
+               const std::vector<std::string_view>& valid);
   void whole(const toml::table& table, std::string_view key, std::int64_t& value, std::int64_t low,
              std::int64_t high);
   void wholes(const toml::table& table, std::string_view key, std::vector<int>& value, int low,

@@ -13,7 +13,7 @@ STYLE = """
   --soft: #f6f8fa; --good: #1a7f37; --bad: #b42318; --note: #9a6700; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ed; --muted: #9aa4af; --line: #30363d;
   --paper: #12161b; --soft: #1b2026; --good: #56b870; --bad: #ff8178; --note: #d9a43a; } }
-body { margin: 0 auto; padding: 2.5rem 1.5rem 4rem; max-width: 68rem; background: var(--paper);
+body { margin: 0 auto; padding: 2.5rem 1.5rem 4rem; max-width: 80rem; background: var(--paper);
   color: var(--ink); font: 15px/1.55 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
 h1 { margin: 0; font-size: 1.7rem; line-height: 1.25; }
 h2 { margin: 2.8rem 0 .6rem; font-size: 1.15rem; }

@@ -54,13 +54,20 @@ def headlines(run: Path) -> list[Html]:
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault((workload(row), how(row, "device", "dataset")), []).append(row)
+    compared = {name for (name, _), group in groups.items() if highest_n(group) > 1}
     sentences = []
-    for group in groups.values():
+    for (name, _), group in groups.items():
+        if name in compared and highest_n(group) == 1:
+            continue  # a base of the comparison, not its outcome
         measured = [
             row for row in group if row["origin"] == "measured" and row.integer("ranks") > 1
         ]
         sentences.append(sentence(max(measured or group, key=lambda row: row.integer("ranks"))))
     return sentences
+
+
+def highest_n(rows: Iterable[Row]) -> int:
+    return max(row.integer("ranks") for row in rows)
 
 
 def sentence(row: Row) -> Html:
