@@ -167,7 +167,8 @@ void draw(const std::filesystem::path& folder, std::string_view script, Console&
   const std::vector<std::string> command{(scripts / "python").string(), (scripts / script).string(),
                                          folder.string()};
   const std::atomic<bool> never = false;
-  const std::filesystem::path logs = folder / "launches" / script;
+  // Pictures are no part of what the manifest's hashes cover.
+  const std::filesystem::path logs = folder / "figures" / script;
   std::filesystem::create_directories(logs);
   const LaunchEnd end = run_launch(command, {}, logs, 300, never);
   if (end.ok) {

@@ -24,6 +24,19 @@ std::string argument(const PlannedLaunch& launch, std::string_view option) {
   return found == launch.arguments.end() ? "" : *std::next(found);
 }
 
+/// Whether a launch was meant to give this row (beside others of its repeated launches).
+bool belongs(const ResultRow& row, const PlannedLaunch& launch) {
+  if (row.get("ranks") != std::to_string(launch.ranks)) return false;
+  const auto& columns = row.schema().columns;
+  const auto same = [&](std::string_view column, const std::string& value) {
+    const bool has = std::ranges::find(columns, column) != columns.end();
+    return !has || value.empty() || row.get(column) == value;
+  };
+  return same("model", argument(launch, "--model")) &&
+         same("gradient_sync", launch.gradient_sync) &&
+         same("scaling", argument(launch, "--scaling"));
+}
+
 /// What a launch may take before it counts as stuck.
 double deadline(double expected) { return std::max(60.0, 5 * expected); }
 
@@ -113,22 +126,29 @@ void StudyRun::keep(const PlannedLaunch& launch, const std::filesystem::path& fo
   rows_[std::string(schema.file)].push_back(std::move(rows));
 }
 
+void StudyRun::note_lost_launches(std::vector<ResultRow>& rows) const {
+  for (ResultRow& row : rows) {
+    for (const auto& [launch, why] : lost_) {
+      const bool its = row.schema().file == schema_of_program(launch.program).file;
+      if (!its || row.get("status") != "ok" || !belongs(row, launch)) continue;
+      row.set("note", fmt::format("launch {} is not in it: {}", launch.number, why));
+    }
+  }
+}
+
 std::vector<ResultRow> StudyRun::failed_scaling_rows() const {
   std::vector<ResultRow> rows;
   for (const auto& [launch, why] : lost_) {
     if (launch.program != "bench_epoch") continue;
-    const std::string model = argument(launch, "--model");
-    const auto same = [&](const ResultRow& row) {
-      return row.get("model") == model && row.get("gradient_sync") == launch.gradient_sync &&
-             row.get("ranks") == std::to_string(launch.ranks) &&
-             row.get("scaling") == argument(launch, "--scaling");
-    };
-    if (std::ranges::any_of(scaling_, same) || std::ranges::any_of(rows, same)) continue;
+    const auto is_its = [&](const ResultRow& row) { return belongs(row, launch); };
+    if (std::ranges::any_of(scaling_, is_its) || std::ranges::any_of(rows, is_its)) continue;
     ResultRow& row = rows.emplace_back(scaling_schema());
     row.set("schema_version", kSchemaVersion).set("run_id", settings_.run_id);
     row.set("case_id", case_id(launch.name)).set("origin", manifest_.origin);
     row.set("status", why.starts_with("skipped: ") ? "skipped" : "failed").set("note", why);
-    row.set("model", model).set("gradient_sync", launch.gradient_sync).set("ranks", launch.ranks);
+    row.set("model", argument(launch, "--model"))
+        .set("gradient_sync", launch.gradient_sync)
+        .set("ranks", launch.ranks);
     row.set("scaling", argument(launch, "--scaling"))
         .set("allreduce", argument(launch, "--allreduce"));
   }
@@ -138,6 +158,7 @@ std::vector<ResultRow> StudyRun::failed_scaling_rows() const {
 void StudyRun::summarise() {
   for (const Schema* schema : {&allreduce_schema(), &throughput_schema(), &epoch_schema()}) {
     std::vector<ResultRow> rows = over_launches(rows_[std::string(schema->file)], *schema);
+    note_lost_launches(rows);
     if (schema == &throughput_schema()) relate_to_one_rank(rows);
     write_rows(folder_.path(), *schema, rows);
     if (schema == &epoch_schema()) scaling_ = scaling_rows(rows);

@@ -42,6 +42,7 @@ class StudyRun {
   void keep(const PlannedLaunch& launch, const std::filesystem::path& folder);
   double seconds_left(std::size_t next) const;
   double expected_seconds(const PlannedLaunch& launch) const;
+  void note_lost_launches(std::vector<ResultRow>& rows) const;
   std::vector<ResultRow> failed_scaling_rows() const;
 
   ResultsFolder folder_;

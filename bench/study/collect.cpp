@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <numeric>
 #include <set>
 
 #include "bench/measure/statistics.hpp"
@@ -132,6 +133,12 @@ ResultRow join(const std::vector<LaunchCase>& cases) {
   }
   if (has(row.schema(), "slowest_rank"))
     row.set("slowest_rank", most_frequent(measured, "slowest_rank"));
+  if (has(row.schema(), "redone")) {
+    const std::vector<double> redone = numbers(measured, "redone");
+    const std::vector<double> warm = numbers(measured, "warm");
+    if (!redone.empty()) row.set("redone", std::accumulate(redone.begin(), redone.end(), 0.0));
+    if (!warm.empty()) row.set("warm", std::ranges::min(warm));
+  }
   if (measured.size() < cases.size()) {
     row.set("note", fmt::format("{} of {} launches measured it", measured.size(), cases.size()));
   }

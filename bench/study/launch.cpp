@@ -136,7 +136,9 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const LaunchSettin
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  kill(-child, SIGKILL);  // what mpirun may have left behind
+  // What mpirun may have left in its group. Ranks are in groups of their own: they end by
+  // themselves when they notice that mpirun is gone.
+  kill(-child, SIGKILL);
   end.seconds = seconds_since(begin);
   end.ok = asked_to_end < 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   if (end.interrupted) {

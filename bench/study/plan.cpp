@@ -104,7 +104,9 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   }
   // The plain loop trains the same model as one_device does: once is enough to say how well.
   if (!study.evaluate || sync == "none") launch.arguments.emplace_back("--no-evaluation");
-  if (strong && study.batch > 0 && study.batch % ranks != 0) {
+  if (sync == "one_device" && ranks > 1) {
+    launch.skipped_because = "one_device is the base on one rank; mirrored is its like for more";
+  } else if (strong && study.batch > 0 && study.batch % ranks != 0) {
     launch.skipped_because =
         fmt::format("global batch {} cannot be split over {} ranks", study.batch, ranks);
   }
@@ -160,6 +162,10 @@ std::vector<PlannedLaunch> plan_of(const StudyConfig& config, const PlanLimits& 
         "{} ranks on {} core(s) or device(s): ranks that share one measure the scheduler; "
         "use at most {}, or --oversubscribe, which marks every row emulated",
         ranks.back(), limits.devices, limits.devices);
+  }
+  if (one_round(config, ranks).empty()) {
+    fail<UsageError>("nothing to measure: an allreduce needs 2 ranks, and this study has {}",
+                     ranks.back());
   }
   std::mt19937_64 random(config.seed);
   std::vector<PlannedLaunch> plan;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <tuple>
 
@@ -29,13 +30,19 @@ bool comparable(const ResultRow& leg, const ResultRow& one) {
          });
 }
 
+/// The leg on one rank with this strategy; among several, that of the most similar amount of work.
 const ResultRow* baseline(const std::vector<const ResultRow*>& rows, const ResultRow& leg,
                           std::string_view sync) {
+  const ResultRow* nearest = nullptr;
+  const auto distance = [&](const ResultRow& row) {
+    return std::abs(number_in(row, "samples") - number_in(leg, "samples"));
+  };
   for (const ResultRow* row : rows) {
     const bool is_one = row->get("gradient_sync") == sync && row->get("ranks") == "1";
-    if (is_one && row->get("status") == "ok" && comparable(leg, *row)) return row;
+    if (!is_one || row->get("status") != "ok" || !comparable(leg, *row)) continue;
+    if (nearest == nullptr || distance(*row) < distance(*nearest)) nearest = row;
   }
-  return nullptr;
+  return nearest;
 }
 
 TimeWithInterval time_of(const ResultRow& row) {

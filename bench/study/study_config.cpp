@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
 
 #include "bench/record/file.hpp"
@@ -41,6 +41,13 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
           AllreduceStudy& study) {
   reader.choices(table, "algorithms", study.algorithms, or_all(known.algorithms));
   reader.choices(table, "dtypes", study.dtypes, or_all(known.dtypes));
+  for (const char* key : {"algorithms", "dtypes"}) {
+    const auto& names = key[0] == 'a' ? study.algorithms : study.dtypes;
+    if (names.size() > 1 && std::ranges::find(names, "all") != names.end()) {
+      reader.complain(*table.get(key),
+                      fmt::format("{}: \"all\" stands for every name, alone", key));
+    }
+  }
   reader.choice(table, "transport", study.transport, {"auto", "mpi", "nccl"});
   reader.text(table, "min", study.min_bytes);
   reader.text(table, "max", study.max_bytes);

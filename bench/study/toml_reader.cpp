@@ -47,13 +47,11 @@ void TomlReader::texts(const toml::table& table, std::string_view key,
 
 void TomlReader::choice(const toml::table& table, std::string_view key, std::string& value,
                         const std::vector<std::string_view>& valid) {
-  std::string chosen = value;
-  text(table, key, chosen);
-  if (chosen == value) return;
-  if (!valid.empty() && std::ranges::find(valid, chosen) == valid.end()) {
-    complain(*table.get(key), unknown_name(key, chosen, valid));
-  } else {
-    value = chosen;
+  text(table, key, value);
+  const toml::node* node = table.get(key);
+  if (node == nullptr || !node->is_string() || valid.empty()) return;
+  if (std::ranges::find(valid, value) == valid.end()) {
+    complain(*node, unknown_name(key, value, valid));
   }
 }
 
