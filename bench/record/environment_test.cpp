@@ -142,6 +142,8 @@ TEST(Warnings, NameWhatSpoilsNumbers) {
   EXPECT_THAT(with(treatment, "turbo", true), HasSubstr("turbo"));
   EXPECT_THAT(with(treatment, "optimized", false), HasSubstr("not optimized"));
   EXPECT_THAT(with(treatment, "sanitized", true), HasSubstr("sanitizer"));
+  EXPECT_THAT(with(treatment, "variables", {{"OPENBLAS_CORETYPE", "Haswell"}}),
+              HasSubstr("OPENBLAS_CORETYPE=Haswell"));
   EXPECT_THAT(with(treatment, "dirty", true), HasSubstr("changed files"));
   EXPECT_THAT(with(treatment, "transparent_huge_pages", "never"), HasSubstr("huge pages"));
   EXPECT_THAT(with(observation, "load_average", 4.1), HasSubstr("4.10 on 8 cores"));
