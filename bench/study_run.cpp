@@ -97,7 +97,9 @@ void StudyRun::measure_one(const PlannedLaunch& launch, const std::atomic<bool>&
     lost_.emplace_back(launch, "skipped: " + launch.skipped_because);
     return;
   }
-  const std::filesystem::path folder = folder_.make_launch(launch.number, launch.name);
+  // As typed from here: a command with another machine's absolute path helps nobody.
+  const std::filesystem::path folder =
+      std::filesystem::proximate(folder_.make_launch(launch.number, launch.name));
   record.command = command_of(launch, settings_, folder);
   const LaunchEnd end =
       run_launch(record.command, settings_, folder, deadline(expected_seconds(launch)), stop);
