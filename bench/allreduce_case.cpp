@@ -49,15 +49,14 @@ class Rotation {
 /// Runs the case once on inputs whose sum is known; returns wrong elements over all ranks.
 std::size_t check(Communicator& data, Communicator& host, const AllreduceCase& one, Span buffer) {
   const Buffer staging(one.count, one.dtype);
-  fill_inputs(staging.span(), data.rank());
+  fill_inputs(staging.span(), data.rank(), data.size(), ReduceOp::sum);
   copy(staging.span(), buffer);
-  one.algorithm->run(data, buffer);
+  one.algorithm->run(data, buffer, buffer, ReduceOp::sum);
   data.wait();
   poison(staging.span());
   copy(buffer, staging.span());
-  const auto mine = static_cast<double>(count_wrong(staging.span(), data.size()));
+  const auto mine = static_cast<double>(count_wrong(staging.span(), data.size(), ReduceOp::sum));
   const std::vector<double> all = all_gather(host, mine);
-  fill_inputs(staging.span(), data.rank());
   with_type(one.dtype, [&]<class T>() { std::ranges::fill(staging.span().as<T>(), T(0)); });
   copy(staging.span(), buffer);
   return static_cast<std::size_t>(std::accumulate(all.begin(), all.end(), 0.0));
@@ -91,7 +90,7 @@ AllreduceResult measure_allreduce(Communicator& data, Communicator& host, const 
       stop.fixed = method.repetitions;
       stop.at_most_seconds = method.stop_seconds;
       const auto operation = [&] {
-        one.algorithm->run(data, rotation.current());
+        one.algorithm->run(data, rotation.current(), rotation.current(), ReduceOp::sum);
         data.wait();
       };
       result.timing = time_collective(

@@ -36,9 +36,8 @@ TEST(MeasureAllreduce, MeasuresARightAlgorithm) {
 TEST(MeasureAllreduce, VoidsAWrongOne) {
   // A "sum" that forgets the other ranks.
   const AllreduceAlgorithm lazy{.name = "lazy",
-                                .run = [](Communicator&, Span) {},
-                                .steps = nullptr,
-                                .elements_sent = nullptr,
+                                .function = [](Communicator&, ConstSpan, Span, ReduceOp) {},
+                                .cost = nullptr,
                                 .purpose = ""};
   run_ranks(2, [&](Communicator& ranks) {
     const AllreduceResult result =

@@ -29,7 +29,7 @@ void set_measurement(ResultRow& row, const AllreduceCase& one, const Timing& tim
   }
   const Summary summary = summarise(seconds);
   const auto bytes = static_cast<double>(one.bytes());
-  const double sent = one.algorithm->elements_sent(ranks, static_cast<double>(one.count));
+  const double sent = one.algorithm->cost(ranks, static_cast<double>(one.count), ranks).sent;
   set_statistics(row, summary, timing.converged);
   row.set("sync", name_of(timing.start)).set("warm", timing.warm ? 1 : 0);
   row.set("first_call_seconds", timing.first_call_seconds).set("redone", timing.redone);

@@ -84,7 +84,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   require_known("lr-scaling", words.rate_scaling, kRateScalings);
   TrainerOptions& trainer = options.training.trainer;
   gradient_sync_named(trainer.gradient_sync);
-  trainer.allreduce = allreduce_named(options.allreduce).run;
+  trainer.allreduce = &allreduce_named(options.allreduce);
   if (words.rate_scaling == "linear") trainer.rate.scaling = RateScaling::linear;
   if (options.epochs < 1) fail<UsageError>("--epochs {}: must be at least 1", options.epochs);
   if (options.warm_up_steps < 0) fail<UsageError>("--warmup-steps: must not be negative");

@@ -6,23 +6,33 @@
 #include <vector>
 
 #include "kernels/error.hpp"
+#include "kernels/span_check.hpp"
 #include "kernels/unknown_name.hpp"
 
 namespace scalebench {
 
 std::span<const AllreduceAlgorithm> allreduce_algorithms() {
-  // Not every cost depends on both p and n.
+  // Not every cost depends on all of p, n and g.
   static constexpr std::array kTable{
-#define ALLREDUCE(name, steps, elements, purpose)                                              \
-  AllreduceAlgorithm{                                                                          \
-      #name, &allreduce::name,                                                                 \
-      []([[maybe_unused]] double p, [[maybe_unused]] double n) -> double { return steps; },    \
-      []([[maybe_unused]] double p, [[maybe_unused]] double n) -> double { return elements; }, \
+#define ALLREDUCE(name, steps, sent, reduced, purpose)                                      \
+  AllreduceAlgorithm{                                                                       \
+      #name, &allreduce::name,                                                              \
+      []([[maybe_unused]] double p, [[maybe_unused]] double n, [[maybe_unused]] double g) { \
+        return AllreduceCost{steps, sent, reduced};                                         \
+      },                                                                                    \
       purpose},
 #include "collectives/allreduce.def"
 #undef ALLREDUCE
   };
   return kTable;
+}
+
+void AllreduceAlgorithm::run(Communicator& communicator, ConstSpan in, Span out,
+                             ReduceOp op) const {
+  require_alike("allreduce", in, out);
+  const bool scaled = op == ReduceOp::avg && function != &allreduce::native;
+  function(communicator, in, out, scaled ? ReduceOp::sum : op);
+  if (scaled) communicator.scale(out, 1.0 / communicator.size());
 }
 
 const AllreduceAlgorithm& allreduce_named(std::string_view name) {

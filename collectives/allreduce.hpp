@@ -4,7 +4,6 @@
 #pragma once
 
 #include <limits>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -12,21 +11,30 @@
 
 namespace scalebench {
 
-/// Sums `data` over all ranks, in place: afterwards every rank holds the same elements. Collective;
-/// every rank passes the same count and dtype. On a device the work is enqueued.
-/// Throws Unavailable where the transport cannot do it.
-using Allreduce = void (*)(Communicator& communicator, Span data);
+/// Reduces `in` over all ranks into `out`, which holds the same elements on every rank afterwards.
+/// Collective; every rank passes the same count, dtype and op, and either in == out (in place) or
+/// spans that are apart. `op` is never avg, but for `native`. On a device the work is enqueued.
+/// Throws Unavailable, on every rank and before any message, where the transport cannot do it.
+using AllreduceFunction = void (*)(Communicator& communicator, ConstSpan in, Span out, ReduceOp op);
 
 inline constexpr double kNotOurs = std::numeric_limits<double>::quiet_NaN();
 
+/// What the busiest rank does; NaN when the library decides.
+struct AllreduceCost {
+  double steps = kNotOurs;    // exchanges and barriers
+  double sent = kNotOurs;     // elements
+  double reduced = kNotOurs;  // elements
+};
+
 struct AllreduceAlgorithm {
   std::string_view name;
-  Allreduce run;
-  /// Exchanges of the busiest rank for p ranks and n elements; NaN when the library decides.
-  double (*steps)(double p, double n);
-  /// Elements sent by the busiest rank; NaN when the library decides.
-  double (*elements_sent)(double p, double n);
+  AllreduceFunction function;
+  /// For p ranks of which g share a node, and n elements.
+  AllreduceCost (*cost)(double p, double n, double g);
   std::string_view purpose;
+
+  /// Runs `function`, any op: an average is a sum and a scale. Throws Error for spans that differ.
+  void run(Communicator& communicator, ConstSpan in, Span out, ReduceOp op) const;
 };
 
 std::span<const AllreduceAlgorithm> allreduce_algorithms();
@@ -34,7 +42,8 @@ std::span<const AllreduceAlgorithm> allreduce_algorithms();
 const AllreduceAlgorithm& allreduce_named(std::string_view name);
 
 namespace allreduce {
-#define ALLREDUCE(name, steps, elements, purpose) void name(Communicator& communicator, Span data);
+#define ALLREDUCE(name, steps, sent, reduced, purpose) \
+  void name(Communicator& communicator, ConstSpan in, Span out, ReduceOp op);
 #include "collectives/allreduce.def"
 #undef ALLREDUCE
 }  // namespace allreduce

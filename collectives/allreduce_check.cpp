@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/allreduce_check.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -8,38 +11,150 @@
 namespace scalebench {
 namespace {
 
-/// A multiplicative hash of (rank, index), its top four bits.
-constexpr int input_at(std::size_t index, int rank) {
-  const std::uint64_t key = (static_cast<std::uint64_t>(rank) << 40U) ^ index;
-  return static_cast<int>(((key + 1) * 0x9e3779b97f4a7c15U) >> 60U);
+/// Elements that are worked on together: loops over a block vectorise, and the block stays in L1.
+constexpr std::size_t kBlock = 1024;
+using Block = std::array<std::int32_t, kBlock>;
+
+/// 32 bits that depend on rank and index alike.
+constexpr std::uint32_t hash(std::uint32_t index, std::uint32_t rank) {
+  const std::uint32_t mixed = (index + rank * 0x85ebca77U) * 0x9e3779b1U;
+  return (mixed ^ (mixed >> 15U)) * 0x2c1b3c6dU;
+}
+
+/// Bits of a hash that make an input, so that a sum over `ranks` of them stays an exact integer in
+/// bfloat16, the shortest type: at most 256.
+struct SumInputs {
+  std::uint32_t bits = 4;         // values 0 .. 2^bits - 1
+  std::uint32_t sparse_bits = 0;  // more than 256 ranks: only one of 2^sparse_bits is not zero
+  explicit SumInputs(int ranks) {
+    while (bits > 1 && static_cast<std::int64_t>((1U << bits) - 1U) * ranks > 256) --bits;
+    while ((ranks >> sparse_bits) > 256) ++sparse_bits;
+  }
+};
+
+/// Inputs of `rank` for elements [first, first + kBlock).
+void fill_block(Block& values, std::size_t first, int rank, int ranks, ReduceOp op) {
+  const auto start = static_cast<std::uint32_t>(first);
+  const auto r = static_cast<std::uint32_t>(rank);
+  if (op == ReduceOp::min || op == ReduceOp::max) {
+    for (std::uint32_t i = 0; i < kBlock; ++i) {
+      values[i] = static_cast<std::int32_t>(hash(start + i, r) >> 24U) - 128;
+    }
+  } else if (op == ReduceOp::prod) {
+    // One in sixteen is 2 and three are -1: no product of inputs is 0, and few are large.
+    for (std::uint32_t i = 0; i < kBlock; ++i) {
+      const std::uint32_t h = hash(start + i, r) >> 28U;
+      values[i] = h == 0 ? 2 : (h < 4 ? -1 : 1);
+    }
+  } else {
+    const SumInputs inputs(ranks);
+    const std::uint32_t shift = 32 - inputs.bits;
+    const std::uint32_t sparse = (1U << inputs.sparse_bits) - 1U;
+    for (std::uint32_t i = 0; i < kBlock; ++i) {
+      const std::uint32_t h = hash(start + i, r);
+      values[i] = (h & sparse) == 0 ? static_cast<std::int32_t>(h >> shift) : 0;
+    }
+  }
+}
+
+void combine_blocks(Block& into, const Block& from, ReduceOp op) {
+  for (std::size_t i = 0; i < kBlock; ++i) {
+    if (op == ReduceOp::min) {
+      into[i] = std::min(into[i], from[i]);
+    } else if (op == ReduceOp::max) {
+      into[i] = std::max(into[i], from[i]);
+    } else {
+      into[i] += from[i];
+    }
+  }
+}
+
+/// The exact reduction over all ranks, before an average is divided; products as double, which
+/// holds every power of two that can occur.
+std::array<double, kBlock> reduced_block(std::size_t first, int ranks, ReduceOp op) {
+  Block total, next;
+  fill_block(total, first, 0, ranks, op);
+  std::array<double, kBlock> result;
+  std::ranges::copy(total, result.begin());
+  for (int rank = 1; rank < ranks; ++rank) {
+    fill_block(next, first, rank, ranks, op);
+    if (op == ReduceOp::prod) {
+      for (std::size_t i = 0; i < kBlock; ++i) result[i] *= next[i];
+    } else {
+      combine_blocks(total, next, op);
+    }
+  }
+  if (op != ReduceOp::prod) std::ranges::copy(total, result.begin());
+  return result;
 }
 
 template <class T>
-T number(int value) {
+T number(double value) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
     return T(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<T, std::int32_t>) {
+    return static_cast<T>(static_cast<std::uint32_t>(static_cast<std::int64_t>(value)));
   } else {
     return static_cast<T>(value);
   }
 }
 
+template <class T>
+double value_of(T value) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    return static_cast<double>(static_cast<float>(value));
+  } else {
+    return static_cast<double>(value);
+  }
+}
+
+/// Distance between neighbouring numbers just above 1.
+double epsilon_of(DType dtype) {
+  switch (dtype) {
+    case DType::float64:
+      return 0x1p-52;
+    case DType::float16:
+      return 0x1p-10;
+    case DType::bfloat16:
+      return 0x1p-7;
+    default:
+      return 0x1p-23;
+  }
+}
+
+template <class T>
+bool right(T got, double reduced, int ranks, ReduceOp op) {
+  if (op != ReduceOp::avg) return got == number<T>(reduced);
+  const double average = reduced / ranks;
+  const double difference = std::abs(value_of(got) - average);
+  if constexpr (std::is_same_v<T, std::int32_t>) return difference < 1;
+  return difference <= 2 * epsilon_of(kDTypeOf<T>) * std::abs(average);
+}
+
 }  // namespace
 
-void fill_inputs(Span data, int rank) {
+void fill_inputs(Span data, int rank, int ranks, ReduceOp op) {
   with_type(data.dtype, [&]<class T>() {
     const auto values = data.as<T>();
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = number<T>(input_at(i, rank));
+    Block block;
+    for (std::size_t first = 0; first < values.size(); first += kBlock) {
+      fill_block(block, first, rank, ranks, op);
+      const std::size_t length = std::min(kBlock, values.size() - first);
+      for (std::size_t i = 0; i < length; ++i) values[first + i] = number<T>(block[i]);
+    }
   });
 }
 
-std::size_t count_wrong(ConstSpan data, int ranks) {
+std::size_t count_wrong(ConstSpan data, int ranks, ReduceOp op) {
   return with_type(data.dtype, [&]<class T>() {
     std::size_t wrong = 0;
     const auto values = data.as<T>();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      int sum = 0;
-      for (int rank = 0; rank < ranks; ++rank) sum += input_at(i, rank);
-      if (!(values[i] == number<T>(sum))) ++wrong;
+    for (std::size_t first = 0; first < values.size(); first += kBlock) {
+      const std::array<double, kBlock> reduced = reduced_block(first, ranks, op);
+      const std::size_t length = std::min(kBlock, values.size() - first);
+      for (std::size_t i = 0; i < length; ++i) {
+        wrong += right(values[first + i], reduced[i], ranks, op) ? 0 : 1;
+      }
     }
     return wrong;
   });

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs whose sum is exact in every dtype and in every order, and differs if a rank is left out,
-// added twice, or an element lands elsewhere: small integers that depend on rank and index.
+// Inputs whose reduction is known: small integers that differ by rank and by index, chosen so that
+// every partial result is exact in every dtype, whatever the order. A rank that is missed, counted
+// twice, swapped with another or shifted by one element is seen.
 #pragma once
 
 #include <cstddef>
 
+#include "kernels/reduce_op.hpp"
 #include "kernels/span.hpp"
 
 namespace scalebench {
 
-/// Fills `data` (host) with rank's inputs: integers in [0, 16), distinct per rank and index.
-void fill_inputs(Span data, int rank);
+/// Fills a host span with the inputs of `rank` among `ranks`.
+void fill_inputs(Span data, int rank, int ranks, ReduceOp op);
 
-/// How many elements of `data` (host) differ from the sum over `ranks` ranks' inputs; up to 16
-/// ranks are exact in bfloat16 (sums below 256), up to 128 in half; every count in the wider types.
-std::size_t count_wrong(ConstSpan data, int ranks);
+/// Elements of a host span that differ from the reduction over ranks 0..ranks-1. Exact, but for
+/// avg: there 2 units in the last place are allowed, as in nccl-tests, and less than 1 in int32.
+std::size_t count_wrong(ConstSpan data, int ranks, ReduceOp op);
 
-/// Overwrites `data` (host) with a value that no sum has, so that an output that was never written
-/// is seen: NaN, or the lowest integer.
+/// Overwrites every element by one that no reduction of inputs can be: NaN, or the lowest int32.
 void poison(Span data);
 
 }  // namespace scalebench

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that an allreduce algorithm may use: who takes part, how to move and add numbers.
-// A transport (threads, MPI, NCCL) implements it; algorithms and transports are independent axes.
-// Calls are collective only where they say so. Every call may throw Error.
+// All that an allreduce algorithm may use: who takes part, how to move and combine numbers.
+// A transport (threads, MPI, shared memory, NCCL, CUDA IPC) implements it; algorithms and
+// transports are independent axes. Calls are collective only where they say so. Every call may
+// throw Error.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "collectives/scratch_buffer.hpp"
+#include "kernels/device.hpp"
+#include "kernels/reduce_op.hpp"
 #include "kernels/span.hpp"
 
 namespace scalebench {
+
+class AllreduceChoices;
 
 /// Which ranks share a node, by rank: node_of_rank[r] is 0-based and dense.
 struct Topology {
@@ -24,39 +31,81 @@ struct Topology {
 /// Ranks with equal host names share a node.
 Topology topology_of_hosts(std::span<const std::string> host_of_rank);
 
+/// Memory of one rank that its peers can address where the transport allows it. Letting go of the
+/// last copy of `owner` is collective, and comes before the communicator's end.
+struct Window {
+  Span span;
+  std::shared_ptr<void> owner;
+};
+
 class Communicator {
  public:
+  explicit Communicator(Memory memory) : memory_(memory), scratch_(memory) {}
   virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
   virtual Topology topology() const = 0;
   /// The transport's name in tables and CSVs, and the memory its spans must be in.
   virtual std::string_view transport() const = 0;
-  virtual Memory memory() const = 0;
+  Memory memory() const { return memory_; }
 
   /// Sends `out` to rank `to` while receiving `in` from rank `from`; both sides may name different
   /// ranks. An empty span means that this side does not take place; the peer's matching span must
   /// then be empty too. On a device the work is enqueued; wait() completes it.
   virtual void exchange(ConstSpan out, int to, Span in, int from) = 0;
 
-  /// into[i] += from[i], in order after earlier exchanges. Equal counts and dtypes.
-  virtual void add(Span into, ConstSpan from) = 0;
+  /// As the kernels of these names, in order after earlier work of this communicator. The spans may
+  /// be this rank's own or come from peer().
+  virtual void combine(std::span<const ConstSpan> from, std::span<const Span> to, ReduceOp op);
+  virtual void scale(Span values, double factor);
+  virtual void copy(ConstSpan from, Span to);
+  /// into[i] = into[i] op from[i].
+  void reduce(Span into, ConstSpan from, ReduceOp op);
 
   /// Scratch memory in memory(), valid until the next call; grows only while warming up.
-  virtual Span scratch(std::size_t count, DType dtype) = 0;
+  virtual Span scratch(std::size_t count, DType dtype);
 
-  /// Returns when everything enqueued by this rank is done.
-  virtual void wait() = 0;
+  /// Collective, with the same arguments on all ranks: zeroed memory for buffers that are reduced
+  /// often. Any span works in every call, but only windows can be reached by peer().
+  virtual Window window(std::size_t count, DType dtype);
 
-  /// Collective: no rank leaves before all have entered. Includes wait().
-  virtual void barrier() = 0;
+  /// Collective, with the same arguments on all ranks: scratch within a window. Two calls in a row
+  /// return different memory, so that a slower peer may still be reading what the first one got;
+  /// with a barrier() after each, the third call may reuse the first one's.
+  virtual Span shared_scratch(std::size_t count, DType dtype);
 
-  /// The same buffer of another rank where it can be addressed directly, else empty.
+  /// The same part of the same window of another rank, where it can be addressed directly; `mine`
+  /// itself for this rank. Empty: `mine` is in no window, or `rank` is out of reach. Whether ranks
+  /// are in reach is the same for all windows.
   virtual std::optional<Span> peer(Span mine, int rank);
 
-  /// Collective: the transport library's own sum in place. False: this transport has none.
-  virtual bool native_allreduce(Span data);
+  /// Returns when everything enqueued by this rank is done.
+  virtual void wait() {}
+
+  /// Collective: no rank leaves before all have entered. Includes wait(); what a rank wrote into
+  /// windows before it entered is seen by all that have left.
+  virtual void barrier() = 0;
+
+  /// Collective: the transport library's own allreduce; `in` and `out` are equal or apart. False:
+  /// this transport has none for this dtype and op.
+  virtual bool native_allreduce(ConstSpan in, Span out, ReduceOp op);
+
+  /// Where work is enqueued; the default one on the host, where nothing is.
+  virtual DeviceStream stream() const { return {}; }
+
+  /// The measured table from which the algorithm `auto` chooses; null: none was given.
+  const AllreduceChoices* choices() const { return choices_.get(); }
+  void set_choices(std::shared_ptr<const AllreduceChoices> choices);
+
+ private:
+  const Memory memory_;
+  ScratchBuffer scratch_;
+  Window shared_scratch_[2];
+  unsigned next_shared_scratch_ = 0;
+  std::shared_ptr<const AllreduceChoices> choices_;
 };
 
 }  // namespace scalebench

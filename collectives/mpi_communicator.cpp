@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "collectives/mpi_check.hpp"
-#include "collectives/scratch_buffer.hpp"
-#include "kernels/add.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -19,7 +17,7 @@ constexpr std::size_t kLargestPiece = std::size_t{1} << 30U;
 
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator() {
+  MpiCommunicator() : Communicator(Memory::host) {
     MPI_CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &world_));
     MPI_CHECK(MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN));
     MPI_CHECK(MPI_Comm_rank(world_, &rank_));
@@ -27,14 +25,11 @@ class MpiCommunicator final : public Communicator {
     topology_ = gather_topology();
   }
   ~MpiCommunicator() override { MPI_Comm_free(&world_); }
-  MpiCommunicator(const MpiCommunicator&) = delete;
-  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   Topology topology() const override { return topology_; }
   std::string_view transport() const override { return "mpi"; }
-  Memory memory() const override { return Memory::host; }
 
   void exchange(ConstSpan out, int to, Span in, int from) override {
     requests_.clear();
@@ -50,19 +45,18 @@ class MpiCommunicator final : public Communicator {
         MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
   }
 
-  void add(Span into, ConstSpan from) override { scalebench::add(into, from); }
-  Span scratch(std::size_t count, DType dtype) override { return scratch_.get(count, dtype); }
-  void wait() override {}
   void barrier() override { MPI_CHECK(MPI_Barrier(world_)); }
 
-  bool native_allreduce(Span data) override {
-    const MPI_Datatype type = mpi_type_of(data.dtype);
+  bool native_allreduce(ConstSpan in, Span out, ReduceOp op) override {
+    const MPI_Datatype type = mpi_type_of(out.dtype);
     if (type == MPI_DATATYPE_NULL) return false;
-    const std::size_t largest = kLargestPiece / size_of(data.dtype);
-    for (std::size_t at = 0; at < data.count; at += largest) {
-      const int count = static_cast<int>(std::min(largest, data.count - at));
-      MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, data.part(at, 0).data, count, type, MPI_SUM, world_));
+    const std::size_t largest = kLargestPiece / size_of(out.dtype);
+    for (std::size_t at = 0; at < out.count; at += largest) {
+      const int count = static_cast<int>(std::min(largest, out.count - at));
+      const void* from = in.data == out.data ? MPI_IN_PLACE : in.part(at, 0).data;
+      MPI_CHECK(MPI_Allreduce(from, out.part(at, 0).data, count, type, mpi_op_of(op), world_));
     }
+    if (op == ReduceOp::avg) scale(out, 1.0 / size_);
     return true;
   }
 
@@ -83,6 +77,22 @@ class MpiCommunicator final : public Communicator {
         break;
     }
     return MPI_DATATYPE_NULL;
+  }
+
+  /// MPI knows no average: the sum, to be scaled.
+  static MPI_Op mpi_op_of(ReduceOp op) {
+    switch (op) {
+      case ReduceOp::prod:
+        return MPI_PROD;
+      case ReduceOp::min:
+        return MPI_MIN;
+      case ReduceOp::max:
+        return MPI_MAX;
+      case ReduceOp::sum:
+      case ReduceOp::avg:
+        break;
+    }
+    return MPI_SUM;
   }
 
   MPI_Request* next_request() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
@@ -106,7 +116,6 @@ class MpiCommunicator final : public Communicator {
   int size_ = 1;
   Topology topology_;
   std::vector<MPI_Request> requests_;
-  ScratchBuffer scratch_{Memory::host};
 };
 
 }  // namespace

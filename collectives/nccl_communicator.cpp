@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "collectives/control.hpp"
-#include "collectives/scratch_buffer.hpp"
-#include "kernels/add.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -40,9 +38,26 @@ ncclDataType_t nccl_type_of(DType dtype) {
   return ncclFloat;
 }
 
+ncclRedOp_t nccl_op_of(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::prod:
+      return ncclProd;
+    case ReduceOp::min:
+      return ncclMin;
+    case ReduceOp::max:
+      return ncclMax;
+    case ReduceOp::avg:
+      return ncclAvg;
+    case ReduceOp::sum:
+      break;
+  }
+  return ncclSum;
+}
+
 class NcclCommunicator final : public Communicator {
  public:
-  explicit NcclCommunicator(Communicator& control) : control_(control) {
+  explicit NcclCommunicator(Communicator& control)
+      : Communicator(Memory::device), control_(control) {
     require_distinct_devices();
     ncclUniqueId id{};
     if (rank() == 0) NCCL_CHECK(ncclGetUniqueId(&id));
@@ -50,33 +65,27 @@ class NcclCommunicator final : public Communicator {
     NCCL_CHECK(ncclCommInitRank(&communicator_, size(), id, rank()));
   }
   ~NcclCommunicator() override { ncclCommDestroy(communicator_); }
-  NcclCommunicator(const NcclCommunicator&) = delete;
-  NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
   int rank() const override { return control_.rank(); }
   int size() const override { return control_.size(); }
   Topology topology() const override { return control_.topology(); }
   std::string_view transport() const override { return "nccl"; }
-  Memory memory() const override { return Memory::device; }
 
   void exchange(ConstSpan out, int to, Span in, int from) override {
     NCCL_CHECK(ncclGroupStart());
     if (!out.empty()) {
-      NCCL_CHECK(ncclSend(out.data, out.bytes(), ncclInt8, to, communicator_, stream()));
+      NCCL_CHECK(ncclSend(out.data, out.bytes(), ncclInt8, to, communicator_, handle()));
     }
     if (!in.empty()) {
-      NCCL_CHECK(ncclRecv(in.data, in.bytes(), ncclInt8, from, communicator_, stream()));
+      NCCL_CHECK(ncclRecv(in.data, in.bytes(), ncclInt8, from, communicator_, handle()));
     }
     NCCL_CHECK(ncclGroupEnd());
   }
 
-  void add(Span into, ConstSpan from) override { scalebench::add(into, from, stream_.get()); }
-  Span scratch(std::size_t count, DType dtype) override { return scratch_.get(count, dtype); }
-
   void wait() override {
     // A peer that died leaves the stream stuck for ever: NCCL reports that beside the stream.
     while (true) {
-      const cudaError_t state = cudaStreamQuery(stream());
+      const cudaError_t state = cudaStreamQuery(handle());
       if (state == cudaSuccess) return;
       if (state != cudaErrorNotReady) fail("nccl stream: {}", cudaGetErrorString(state));
       ncclResult_t asynchronous = ncclSuccess;
@@ -93,14 +102,16 @@ class NcclCommunicator final : public Communicator {
     control_.barrier();
   }
 
-  bool native_allreduce(Span data) override {
-    NCCL_CHECK(ncclAllReduce(data.data, data.data, data.count, nccl_type_of(data.dtype), ncclSum,
-                             communicator_, stream()));
+  bool native_allreduce(ConstSpan in, Span out, ReduceOp op) override {
+    NCCL_CHECK(ncclAllReduce(in.data, out.data, out.count, nccl_type_of(out.dtype), nccl_op_of(op),
+                             communicator_, handle()));
     return true;
   }
 
+  DeviceStream stream() const override { return stream_.get(); }
+
  private:
-  cudaStream_t stream() const { return static_cast<cudaStream_t>(stream_.get().handle); }
+  cudaStream_t handle() const { return static_cast<cudaStream_t>(stream_.get().handle); }
 
   void require_distinct_devices() const {
     int device = 0;
@@ -119,7 +130,6 @@ class NcclCommunicator final : public Communicator {
   Communicator& control_;
   ncclComm_t communicator_ = nullptr;
   OwnedStream stream_;
-  ScratchBuffer scratch_{Memory::device};
 };
 
 }  // namespace

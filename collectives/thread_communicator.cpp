@@ -9,8 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "collectives/scratch_buffer.hpp"
-#include "kernels/add.hpp"
+#include "collectives/window_table.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/error.hpp"
 
@@ -29,7 +28,10 @@ struct Message {
 class Hub {
  public:
   Hub(int ranks, SendMode mode)
-      : ranks_(ranks), mode_(mode), queues_(static_cast<std::size_t>(ranks) * ranks_of(ranks)) {}
+      : ranks_(ranks),
+        mode_(mode),
+        queues_(ranks_of(ranks) * ranks_of(ranks)),
+        published_(ranks_of(ranks)) {}
 
   int ranks() const { return ranks_; }
 
@@ -53,6 +55,22 @@ class Hub {
     }
     changed_.wait(lock, [&] { return generation_ != generation || failed_; });
     if (generation_ == generation) stop();
+  }
+
+  /// Collective: every rank's pointer, by rank.
+  std::vector<std::byte*> all_gather(int rank, std::byte* pointer) {
+    {
+      const std::lock_guard lock(mutex_);
+      published_[ranks_of(rank)] = pointer;
+    }
+    barrier();
+    std::vector<std::byte*> all;
+    {
+      const std::lock_guard lock(mutex_);
+      all = published_;
+    }
+    barrier();  // before anyone publishes the next one
+    return all;
   }
 
   void fail_with(std::exception_ptr error) {
@@ -106,6 +124,7 @@ class Hub {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::deque<Message>> queues_;
+  std::vector<std::byte*> published_;
   int waiting_ = 0;
   long generation_ = 0;
   std::exception_ptr failed_;
@@ -113,40 +132,58 @@ class Hub {
 
 class ThreadCommunicator final : public Communicator {
  public:
-  ThreadCommunicator(Hub& hub, int rank) : hub_(hub), rank_(rank) {}
+  ThreadCommunicator(Hub& hub, int rank, Topology topology)
+      : Communicator(Memory::host), hub_(hub), rank_(rank), topology_(std::move(topology)) {}
 
   int rank() const override { return rank_; }
   int size() const override { return hub_.ranks(); }
-  Topology topology() const override {
-    return {std::vector<int>(static_cast<std::size_t>(size()), 0)};
-  }
+  Topology topology() const override { return topology_; }
   std::string_view transport() const override { return "threads"; }
-  Memory memory() const override { return Memory::host; }
 
   void exchange(ConstSpan out, int to, Span in, int from) override {
     hub_.exchange(rank_, out, to, in, from);
   }
-  void add(Span into, ConstSpan from) override { scalebench::add(into, from); }
-  Span scratch(std::size_t count, DType dtype) override { return scratch_.get(count, dtype); }
-  void wait() override {}
+
+  Window window(std::size_t count, DType dtype) override {
+    const auto buffer = std::make_shared<Buffer>(count, dtype);
+    const Span span = buffer->span();
+    if (span.empty()) return {span, buffer};
+    windows_->insert(hub_.all_gather(rank_, span.data), rank_, span.bytes());
+    // The table may be gone before the window when a test throws.
+    const std::weak_ptr<WindowTable> table = windows_;
+    return {span, std::shared_ptr<void>(span.data, [buffer, table](void* own_base) {
+              if (const auto windows = table.lock()) {
+                windows->erase(static_cast<const std::byte*>(own_base));
+              }
+            })};
+  }
+  std::optional<Span> peer(Span mine, int rank) override {
+    if (rank == rank_) return mine;
+    return windows_->find(mine, rank);
+  }
+
   void barrier() override { hub_.barrier(); }
 
  private:
   Hub& hub_;
   const int rank_;
-  ScratchBuffer scratch_{Memory::host};
+  const Topology topology_;
+  std::shared_ptr<WindowTable> windows_ = std::make_shared<WindowTable>();
 };
 
 }  // namespace
 
-void run_ranks(int ranks, const std::function<void(Communicator&)>& body, SendMode mode) {
+void run_ranks(int ranks, const std::function<void(Communicator&)>& body, SendMode mode,
+               int ranks_per_node) {
+  Topology topology;
+  for (int rank = 0; rank < ranks; ++rank) topology.node_of_rank.push_back(rank / ranks_per_node);
   Hub hub(ranks, mode);
   {
     std::vector<std::jthread> threads;
     for (int rank = 0; rank < ranks; ++rank) {
-      threads.emplace_back([&hub, &body, rank] {
+      threads.emplace_back([&hub, &body, &topology, rank] {
         try {
-          ThreadCommunicator communicator(hub, rank);
+          ThreadCommunicator communicator(hub, rank, topology);
           body(communicator);
         } catch (...) {
           hub.fail_with(std::current_exception());

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 
 #include "collectives/communicator.hpp"
 
@@ -16,8 +17,10 @@ enum class SendMode {
 
 /// Runs `body` once per rank, each on a thread of its own with its own communicator, and returns
 /// when all have ended. The first exception of any rank is rethrown, after the others have been
-/// woken with an Error instead of waiting for ever. `ranks` >= 1.
+/// woken with an Error instead of waiting for ever. `ranks` >= 1. The topology pretends that each
+/// `ranks_per_node` ranks in a row have a node of their own; peer() reaches all ranks nevertheless.
 void run_ranks(int ranks, const std::function<void(Communicator&)>& body,
-               SendMode mode = SendMode::rendezvous);
+               SendMode mode = SendMode::rendezvous,
+               int ranks_per_node = std::numeric_limits<int>::max());
 
 }  // namespace scalebench

@@ -8,11 +8,14 @@
 #include <span>
 
 #include "kernels/device.hpp"
+#include "kernels/reduce_op.hpp"
 #include "kernels/span.hpp"
 
 namespace scalebench::device {
 
 void add(Span into, ConstSpan from, DeviceStream stream);
+void combine(std::span<const ConstSpan> from, std::span<const Span> to, ReduceOp op,
+             DeviceStream stream);
 void scale(Span values, double factor, DeviceStream stream);
 void cast(ConstSpan from, Span to, DeviceStream stream);
 void pack(std::span<const ConstSpan> parts, Span flat, DeviceStream stream);

@@ -10,6 +10,7 @@
 
 #include "kernels/add.hpp"
 #include "kernels/cast.hpp"
+#include "kernels/combine.hpp"
 #include "kernels/error.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/pack.hpp"
@@ -72,6 +73,16 @@ void compare(DType first, DType second, Kernel kernel) {
 
 TEST_P(DeviceKernel, Add) {
   compare(GetParam(), GetParam(), [](Span a, Span b, Span, DeviceStream s) { add(a, b, s); });
+}
+
+TEST_P(DeviceKernel, Combine) {
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max}) {
+    compare(GetParam(), GetParam(), [&](Span a, Span b, Span c, DeviceStream s) {
+      const std::array<ConstSpan, 3> from{a, b, c};
+      const std::array<Span, 2> to{a, c};
+      combine(from, to, op, Stores::cached, s);
+    });
+  }
 }
 
 TEST_P(DeviceKernel, Scale) {

@@ -43,6 +43,9 @@ double DeviceEvent::seconds_since(const DeviceEvent&) const { refuse(); }
 namespace device {
 
 void add(Span, ConstSpan, DeviceStream) { refuse(); }
+void combine(std::span<const ConstSpan>, std::span<const Span>, ReduceOp, DeviceStream) {
+  refuse();
+}
 void scale(Span, double, DeviceStream) { refuse(); }
 void cast(ConstSpan, Span, DeviceStream) { refuse(); }
 void pack(std::span<const ConstSpan>, Span, DeviceStream) { refuse(); }

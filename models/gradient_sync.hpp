@@ -34,7 +34,7 @@ struct GradientSyncInputs {
   const std::vector<at::Tensor>& parameters;
   Communicator& communicator;
   /// Used by strategies that reduce; may be null for the others.
-  Allreduce allreduce = nullptr;
+  const AllreduceAlgorithm* allreduce = nullptr;
 };
 
 struct GradientSyncInfo {

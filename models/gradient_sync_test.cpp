@@ -54,7 +54,7 @@ TEST(GradientSync, EveryStrategyForgetsTheLastStep) {
     for (const GradientSyncInfo& info : gradient_syncs()) {
       SCOPED_TRACE(info.name);
       const Tensors parameters = two_parameters();
-      const auto sync = info.make({parameters, communicator, allreduce_named("ring").run});
+      const auto sync = info.make({parameters, communicator, &allreduce_named("ring")});
       for (int step = 0; step < 2; ++step) {
         sync->begin_step();
         backward(parameters, 4);
@@ -70,7 +70,7 @@ TEST(GradientSync, MirroredIsTheMeanOverRanks) {
     run_ranks(3, [&](Communicator& communicator) {
       const Tensors parameters = two_parameters();
       const auto sync = gradient_sync_named("mirrored")
-                            .make({parameters, communicator, allreduce_named(algorithm).run});
+                            .make({parameters, communicator, &allreduce_named(algorithm)});
       sync->begin_step();
       backward(parameters, 3 * communicator.rank());
       sync->synchronise();

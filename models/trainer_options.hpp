@@ -19,7 +19,7 @@ struct TrainerOptions {
   std::string dataset = "fashion-mnist";
   /// A name of gradient_sync.def, and the algorithm for those that reduce.
   std::string gradient_sync = "mirrored";
-  Allreduce allreduce = nullptr;
+  const AllreduceAlgorithm* allreduce = nullptr;
   /// Images per step: of one rank (weak scaling), or of all together (strong scaling; must divide
   /// by the number of ranks). Giving both is an error unless they agree; 0: from models.def.
   std::int64_t batch = 0;

@@ -68,7 +68,7 @@ TEST(Trainer, TwoRanksEqualOneWithTwiceTheBatch) {
   options.batch = 16;
   for (const char* algorithm : {"naive", "ring"}) {
     SCOPED_TRACE(algorithm);
-    options.allreduce = allreduce_named(algorithm).run;
+    options.allreduce = &allreduce_named(algorithm);
     const Outcome two = train(options, 2, 10);
     EXPECT_TRUE(two.equal);
     for (std::size_t step = 0; step < one.losses.size(); ++step) {
@@ -80,7 +80,7 @@ TEST(Trainer, TwoRanksEqualOneWithTwiceTheBatch) {
 TEST(Trainer, OneDeviceAndMirroredAloneEqualThePlainLoopBitwise) {
   TrainerOptions options{.dataset = "synthetic:600", .gradient_sync = "none"};
   const Outcome plain = train(options, 1, 2);
-  options.allreduce = allreduce_named("ring").run;
+  options.allreduce = &allreduce_named("ring");
   for (const char* sync : {"one_device", "mirrored"}) {
     SCOPED_TRACE(sync);
     options.gradient_sync = sync;
@@ -92,7 +92,7 @@ TEST(Trainer, OneDeviceAndMirroredAloneEqualThePlainLoopBitwise) {
 
 TEST(Trainer, ReplicasStayEqualOnlyWhenSynchronised) {
   TrainerOptions options{
-      .dataset = "synthetic:96", .allreduce = allreduce_named("ring").run, .batch = 16};
+      .dataset = "synthetic:96", .allreduce = &allreduce_named("ring"), .batch = 16};
   for (const ModelInfo& model : models()) {
     SCOPED_TRACE(model.name);
     options.model = model.name;
@@ -128,7 +128,7 @@ TEST(Trainer, EqualSeedsGiveEqualRuns) {
 
 TEST(Trainer, AccuracyDoesNotDependOnTheNumberOfRanks) {
   // With so small a rate every rank keeps the initial weights; 101 test images do not divide by 3.
-  TrainerOptions options{.dataset = "synthetic:606", .allreduce = allreduce_named("ring").run};
+  TrainerOptions options{.dataset = "synthetic:606", .allreduce = &allreduce_named("ring")};
   options.rate.base = 1e-30;
   const double one = train(options, 1, 1).accuracy;
   EXPECT_DOUBLE_EQ(std::round(one * 101), one * 101);
@@ -160,7 +160,7 @@ TEST(Trainer, StopsAtALossThatIsNotANumber) {
     expect_error<Error>(
         [&] {
           TrainerOptions options{.dataset = "synthetic:96",
-                                 .allreduce = allreduce_named("naive").run,
+                                 .allreduce = &allreduce_named("naive"),
                                  .optimizer = "sgd",
                                  .rate = {.base = 1e30}};
           train(options, ranks, 2);

@@ -6,10 +6,10 @@
 
 namespace scalebench::allreduce {
 
-void native(Communicator& communicator, Span data) {
-  if (!communicator.native_allreduce(data)) {
+void native(Communicator& communicator, ConstSpan in, Span out, ReduceOp op) {
+  if (!communicator.native_allreduce(in, out, op)) {
     fail<Unavailable>("transport '{}' has no allreduce of its own for {}", communicator.transport(),
-                      name_of(data.dtype));
+                      name_of(out.dtype));
   }
 }
 

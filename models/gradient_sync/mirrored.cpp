@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Synchronous data parallelism without overlap: after the backward pass one allreduce of all
-// gradients, then the mean. As TensorFlow's MirroredStrategy with fused gradients. Cost: the whole
+// gradients to their mean. As TensorFlow's MirroredStrategy with fused gradients. Cost: the whole
 // allreduce of 4 bytes a parameter is exposed; wins where a model is small or the step is short.
 // Gradients on a GPU travel through host memory if the transport only reaches that.
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
-#include "kernels/scale.hpp"
 #include "models/gradient_bucket.hpp"
 #include "models/gradient_sync.hpp"
 
@@ -30,25 +29,24 @@ class Mirrored : public GradientSync {
     const Span gradients = bucket_.gradients();
     if (staging_.bytes() > 0) {
       copy(gradients, staging_.span());
-      sum(staging_.span());
+      average(staging_.span());
       copy(staging_.span(), gradients);
     } else {
       // The communicator has a stream of its own, which knows nothing of LibTorch's.
       if (gradients.memory == Memory::device) device_synchronize();
-      sum(gradients);
+      average(gradients);
     }
-    scale(gradients, 1.0 / communicator_.size());
   }
 
  private:
-  void sum(Span data) {
-    allreduce_(communicator_, data);
+  void average(Span data) {
+    allreduce_->run(communicator_, data, data, ReduceOp::avg);
     communicator_.wait();
   }
 
   GradientBucket bucket_;
   Communicator& communicator_;
-  Allreduce allreduce_;
+  const AllreduceAlgorithm* allreduce_;
   Buffer staging_;
 };
 
