@@ -5,18 +5,28 @@
 #include <array>
 #include <vector>
 
+#include "collectives/allreduce_cost.hpp"
 #include "kernels/error.hpp"
 #include "kernels/span_check.hpp"
 #include "kernels/unknown_name.hpp"
 
 namespace scalebench {
+namespace {
+
+/// `auto` is a keyword, so that the function of that algorithm has a longer name.
+constexpr std::string_view label(std::string_view function) {
+  return function == "automatic" ? "auto" : function;
+}
+
+}  // namespace
 
 std::span<const AllreduceAlgorithm> allreduce_algorithms() {
+  using cost::folded, cost::halved, cost::lg, cost::segments, cost::trees;
   // Not every cost depends on all of p, n and g.
   static constexpr std::array kTable{
 #define ALLREDUCE(name, steps, sent, reduced, purpose)                                      \
   AllreduceAlgorithm{                                                                       \
-      #name, &allreduce::name,                                                              \
+      label(#name), &allreduce::name,                                                       \
       []([[maybe_unused]] double p, [[maybe_unused]] double n, [[maybe_unused]] double g) { \
         return AllreduceCost{steps, sent, reduced};                                         \
       },                                                                                    \
@@ -30,7 +40,8 @@ std::span<const AllreduceAlgorithm> allreduce_algorithms() {
 void AllreduceAlgorithm::run(Communicator& communicator, ConstSpan in, Span out,
                              ReduceOp op) const {
   require_alike("allreduce", in, out);
-  const bool scaled = op == ReduceOp::avg && function != &allreduce::native;
+  const bool knows_avg = function == &allreduce::native || function == &allreduce::automatic;
+  const bool scaled = op == ReduceOp::avg && !knows_avg;
   function(communicator, in, out, scaled ? ReduceOp::sum : op);
   if (scaled) communicator.scale(out, 1.0 / communicator.size());
 }

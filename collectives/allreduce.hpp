@@ -13,8 +13,9 @@ namespace scalebench {
 
 /// Reduces `in` over all ranks into `out`, which holds the same elements on every rank afterwards.
 /// Collective; every rank passes the same count, dtype and op, and either in == out (in place) or
-/// spans that are apart. `op` is never avg, but for `native`. On a device the work is enqueued.
-/// Throws Unavailable, on every rank and before any message, where the transport cannot do it.
+/// spans that are apart. `op` is never avg, but for `native` and `auto`. On a device the work is
+/// enqueued. Throws Unavailable, on every rank and before any message, where the transport cannot
+/// do it.
 using AllreduceFunction = void (*)(Communicator& communicator, ConstSpan in, Span out, ReduceOp op);
 
 inline constexpr double kNotOurs = std::numeric_limits<double>::quiet_NaN();

@@ -96,6 +96,11 @@ class Communicator {
   /// Where work is enqueued; the default one on the host, where nothing is.
   virtual DeviceStream stream() const { return {}; }
 
+  /// True where an allreduce only enqueues work on stream(), once it has warmed up and as long as
+  /// it calls neither wait() nor barrier(), so that a DeviceGraph can record and replay it. The
+  /// graph goes before the communicator.
+  virtual bool capturable() const { return false; }
+
   /// The measured table from which the algorithm `auto` chooses; null: none was given.
   const AllreduceChoices* choices() const { return choices_.get(); }
   void set_choices(std::shared_ptr<const AllreduceChoices> choices);

@@ -3,11 +3,18 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "collectives/mpi_check.hpp"
+#include "collectives/mpi_session.hpp"
+#include "collectives/together.hpp"
 #include "kernels/error.hpp"
+
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>  // Open MPI's own; after mpi.h
+#endif
 
 namespace scalebench {
 namespace {
@@ -15,9 +22,33 @@ namespace {
 // MPI counts are int: larger messages go in pieces of this many bytes.
 constexpr std::size_t kLargestPiece = std::size_t{1} << 30U;
 
+/// What the library says at run time; an MPI that cannot be asked is none.
+bool is_cuda_aware() {
+#if defined(MPIX_CUDA_AWARE_SUPPORT)
+  return MPIX_Query_cuda_support() == 1;
+#elif defined(MPIX_GPU_SUPPORT_CUDA)
+  int supported = 0;  // MPICH and what is made of it
+  return MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &supported) == MPI_SUCCESS && supported != 0;
+#else
+  return false;
+#endif
+}
+
+std::string why_no_device_memory() {
+  if (device_count() == 0) return why_no_device();
+  if (is_cuda_aware()) return {};
+  return fmt::format(
+      "this MPI ({}) is not CUDA-aware; take transport nccl or cuda_ipc, or an MPI built for CUDA",
+      MpiSession::library_version());
+}
+
+/// On a device, combine() and the like are enqueued on a stream that MPI does not know: it is
+/// synchronised before MPI gets a buffer, which the stream may be writing or, where something
+/// arrives, still reading. What MPI has completed is there for whatever is enqueued afterwards.
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator() : Communicator(Memory::host) {
+  explicit MpiCommunicator(Memory memory) : Communicator(memory) {
+    if (memory == Memory::device) stream_.emplace();
     MPI_CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &world_));
     MPI_CHECK(MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN));
     MPI_CHECK(MPI_Comm_rank(world_, &rank_));
@@ -32,6 +63,8 @@ class MpiCommunicator final : public Communicator {
   std::string_view transport() const override { return "mpi"; }
 
   void exchange(ConstSpan out, int to, Span in, int from) override {
+    if (out.empty() && in.empty()) return;
+    wait();
     requests_.clear();
     for (std::size_t at = 0; at < in.bytes(); at += kLargestPiece) {
       const int bytes = static_cast<int>(std::min(kLargestPiece, in.bytes() - at));
@@ -45,11 +78,21 @@ class MpiCommunicator final : public Communicator {
         MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
   }
 
-  void barrier() override { MPI_CHECK(MPI_Barrier(world_)); }
+  void wait() override {
+    if (stream_) stream_->synchronize();
+  }
+
+  void barrier() override {
+    wait();
+    MPI_CHECK(MPI_Barrier(world_));
+  }
+
+  DeviceStream stream() const override { return stream_ ? stream_->get() : DeviceStream{}; }
 
   bool native_allreduce(ConstSpan in, Span out, ReduceOp op) override {
     const MPI_Datatype type = mpi_type_of(out.dtype);
     if (type == MPI_DATATYPE_NULL) return false;
+    wait();
     const std::size_t largest = kLargestPiece / size_of(out.dtype);
     for (std::size_t at = 0; at < out.count; at += largest) {
       const int count = static_cast<int>(std::min(largest, out.count - at));
@@ -111,6 +154,7 @@ class MpiCommunicator final : public Communicator {
     return topology_of_hosts(names);
   }
 
+  std::optional<OwnedStream> stream_;  // on a device
   MPI_Comm world_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
@@ -120,8 +164,12 @@ class MpiCommunicator final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_mpi_communicator() {
-  return std::make_unique<MpiCommunicator>();
+std::unique_ptr<Communicator> make_mpi_communicator(Memory memory) {
+  if (memory == Memory::device) {
+    MpiCommunicator host(Memory::host);
+    throw_together<Unavailable>(host, "transport mpi on a device", why_no_device_memory());
+  }
+  return std::make_unique<MpiCommunicator>(memory);
 }
 
 }  // namespace scalebench

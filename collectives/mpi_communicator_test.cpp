@@ -59,6 +59,20 @@ TEST(MpiCommunicator, SharesOneNodeAndGathersTexts) {
   }
 }
 
+TEST(MpiCommunicator, TakesDeviceMemoryOrSaysWhyNot) {
+  try {
+    const auto communicator = make_mpi_communicator(Memory::device);
+    EXPECT_EQ(communicator->memory(), Memory::device);
+    EXPECT_EQ(communicator->transport(), "mpi");
+    EXPECT_NE(communicator->stream().handle, nullptr);
+  } catch (const Unavailable& error) {
+    const std::string text = error.what();
+    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+    const std::string reason = device_count() == 0 ? why_no_device() : "is not CUDA-aware";
+    EXPECT_NE(text.find(reason), std::string::npos) << text;
+  }
+}
+
 }  // namespace
 }  // namespace scalebench
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory over NCCL: exchange by ncclSend/ncclRecv, native by ncclAllReduce, additions by the
-// suite's own kernel on the same stream.
+// Device memory over NCCL: exchange by ncclSend/ncclRecv, native by ncclAllReduce, reductions by
+// the suite's own kernel on the same stream; windows are registered with NCCL where it can.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,10 @@
 namespace scalebench {
 
 /// Collective over the ranks of `control`, a host transport, which carries the NCCL id and the
-/// barriers and must outlive the result. Every rank has selected its own device before. Throws
-/// Unavailable in a build without NCCL, and when two ranks chose the same card, which NCCL refuses.
+/// barriers and must outlive the result. Every rank has selected its device before. wait() throws
+/// Error, after it has aborted the communicator, when NCCL reports that a peer or the network
+/// failed. Throws Unavailable, on every rank, in a build without NCCL, without a device, and when
+/// two ranks chose the same card, unless NCCL is 2.30.3 or later and NCCL_MULTI_RANK_GPU_ENABLE=1.
 std::unique_ptr<Communicator> make_nccl_communicator(Communicator& control);
 
 /// "2.28.3": the library at run time; empty in a build without NCCL.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/nccl_communicator.hpp"
+#include "kernels/device.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 
 std::unique_ptr<Communicator> make_nccl_communicator(Communicator& /*control*/) {
-  fail<Unavailable>("transport nccl: this build has no CUDA and NCCL (see the configure step)");
+  fail<Unavailable>("transport nccl: {}", why_no_device());
 }
 
 std::string nccl_version() { return {}; }

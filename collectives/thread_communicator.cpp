@@ -149,12 +149,8 @@ class ThreadCommunicator final : public Communicator {
     const Span span = buffer->span();
     if (span.empty()) return {span, buffer};
     windows_->insert(hub_.all_gather(rank_, span.data), rank_, span.bytes());
-    // The table may be gone before the window when a test throws.
-    const std::weak_ptr<WindowTable> table = windows_;
-    return {span, std::shared_ptr<void>(span.data, [buffer, table](void* own_base) {
-              if (const auto windows = table.lock()) {
-                windows->erase(static_cast<const std::byte*>(own_base));
-              }
+    return {span, std::shared_ptr<void>(span.data, [windows = windows_, buffer](void* own_base) {
+              windows->erase(static_cast<const std::byte*>(own_base));
             })};
   }
   std::optional<Span> peer(Span mine, int rank) override {
@@ -168,6 +164,7 @@ class ThreadCommunicator final : public Communicator {
   Hub& hub_;
   const int rank_;
   const Topology topology_;
+  // Shared with the windows, the last of which outlive this object as scratch of its base.
   std::shared_ptr<WindowTable> windows_ = std::make_shared<WindowTable>();
 };
 

@@ -4,6 +4,7 @@
 #include "kernels/buffer.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -24,27 +25,15 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20U;
 
-/// Bytes the kernel can give out without swapping; the largest number when it does not say.
-std::size_t available_bytes() {
-  std::ifstream meminfo("/proc/meminfo");
-  std::string key, unit;
-  std::size_t kib = 0;
-  while (meminfo >> key >> kib) {
-    if (key == "MemAvailable:") return kib * 1024;
-    std::getline(meminfo, unit);
-  }
-  return std::numeric_limits<std::size_t>::max();
-}
-
 std::byte* host_allocate(std::size_t bytes) {
   const bool large = bytes >= 2 * kHugePage;
   const std::size_t alignment = large ? kHugePage : kPage;
-  if (large && bytes > available_bytes()) {
-    fail("out of host memory: {} bytes asked for, {} available", bytes, available_bytes());
+  if (large && bytes > host_bytes_available()) {
+    fail("out of host memory: {} bytes asked for, {} available", bytes, host_bytes_available());
   }
   void* memory = nullptr;
   if (posix_memalign(&memory, alignment, bytes) != 0) {
-    fail("out of host memory: {} bytes asked for, {} available", bytes, available_bytes());
+    fail("out of host memory: {} bytes asked for, {} available", bytes, host_bytes_available());
   }
 #ifdef MADV_HUGEPAGE
   // Only a hint: fewer TLB misses, and timings that depend less on which pages came.
@@ -92,6 +81,27 @@ Buffer::Buffer(Buffer&& other) noexcept : span_(std::exchange(other.span_, Span{
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   std::swap(span_, other.span_);
   return *this;
+}
+
+std::size_t host_bytes_available() {
+  std::ifstream meminfo("/proc/meminfo");
+  std::string key, unit;
+  std::size_t kib = 0;
+  while (meminfo >> key >> kib) {
+    if (key == "MemAvailable:") return kib * 1024;
+    std::getline(meminfo, unit);
+  }
+  return std::numeric_limits<std::size_t>::max();
+}
+
+std::size_t host_cache_bytes() {
+  // What the kernel says comes first: in a virtual machine sysconf may tell the whole socket's.
+  std::ifstream size("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  std::size_t kib = 0;
+  char unit = 0;
+  if (size >> kib >> unit && unit == 'K' && kib > 0) return kib * 1024;
+  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : std::size_t{64} << 20U;
 }
 
 void copy(ConstSpan from, Span to) {

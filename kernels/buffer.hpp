@@ -29,6 +29,13 @@ class Buffer {
   Span span_;
 };
 
+/// Bytes of host memory that can be given out without swapping; the largest number where the system
+/// does not say.
+std::size_t host_bytes_available();
+
+/// Size of this host's last-level cache; 64 MiB where the system does not say.
+std::size_t host_cache_bytes();
+
 /// Copies between any two memories; equal counts and dtypes, else Error. Blocks until done.
 void copy(ConstSpan from, Span to);
 

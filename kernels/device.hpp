@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the suite needs to know of accelerators, without a CUDA header: count, name, choice,
-// streams and events. In a build without CUDA there are zero devices and every other call throws
-// Unavailable, so that callers need no #ifdef.
+// streams, events and graphs. In a build without CUDA there are zero devices and every other call
+// throws Unavailable, so that callers need no #ifdef.
 #pragma once
 
 #include <cstddef>
@@ -63,6 +63,30 @@ class DeviceEvent {
 
  private:
   void* handle_ = nullptr;
+};
+
+/// Device work that is recorded once from a stream and then replayed as a whole, without the cost
+/// of launching its kernels one by one. Between begin_capture() and end_capture() the work is
+/// recorded and not run: this thread must then neither wait for the stream nor allocate.
+class DeviceGraph {
+ public:
+  DeviceGraph() = default;
+  /// Also ends a capture that an exception has cut short.
+  ~DeviceGraph();
+  DeviceGraph(const DeviceGraph&) = delete;
+  DeviceGraph& operator=(const DeviceGraph&) = delete;
+
+  /// `stream` is not the default one. What was recorded before is dropped. Throws Error when a
+  /// capture is under way.
+  void begin_capture(DeviceStream stream);
+  /// Throws Error when something was enqueued that cannot be recorded.
+  void end_capture();
+  /// Enqueues the recorded work. Throws Error before the first end_capture().
+  void launch(DeviceStream stream) const;
+
+ private:
+  DeviceStream captured_;       // while a capture is under way
+  void* executable_ = nullptr;  // a cudaGraphExec_t
 };
 
 }  // namespace scalebench

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <string>
+#include <utility>
 
 #include "kernels/cuda_check.hpp"
 #include "kernels/device.hpp"
@@ -119,6 +120,54 @@ double DeviceEvent::seconds_since(const DeviceEvent& earlier) const {
   CUDA_CHECK(cudaEventElapsedTime(&milliseconds, static_cast<cudaEvent_t>(earlier.handle_),
                                   static_cast<cudaEvent_t>(handle_)));
   return static_cast<double>(milliseconds) * 1e-3;
+}
+
+DeviceGraph::~DeviceGraph() {
+  if (captured_.handle != nullptr) {
+    cudaGraph_t cut_short = nullptr;
+    static_cast<void>(cudaStreamEndCapture(raw(captured_), &cut_short));
+    if (cut_short != nullptr) static_cast<void>(cudaGraphDestroy(cut_short));
+    cudaGetLastError();  // the capture may have been invalid
+  }
+  if (executable_ != nullptr) {
+    static_cast<void>(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(executable_)));
+  }
+}
+
+void DeviceGraph::begin_capture(DeviceStream stream) {
+  if (captured_.handle != nullptr) fail("device graph: a capture is under way");
+  if (stream.handle == nullptr) fail("device graph: the default stream cannot be recorded");
+  if (executable_ != nullptr) {
+    CUDA_CHECK(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(executable_)));
+    executable_ = nullptr;
+  }
+  // Only this thread is held to what a capture allows: those of other ranks, or of NCCL, go on.
+  CUDA_CHECK(cudaStreamBeginCapture(raw(stream), cudaStreamCaptureModeThreadLocal));
+  captured_ = stream;
+}
+
+void DeviceGraph::end_capture() {
+  if (captured_.handle == nullptr) fail("device graph: no capture is under way");
+  cudaGraph_t recorded = nullptr;
+  const DeviceStream stream = std::exchange(captured_, DeviceStream{});
+  const cudaError_t ended = cudaStreamEndCapture(raw(stream), &recorded);
+  if (ended != cudaSuccess) {
+    cudaGetLastError();  // or the next kernel would report it
+    fail("device graph: the work cannot be recorded: {}", cudaGetErrorString(ended));
+  }
+  cudaGraphExec_t executable = nullptr;
+  const cudaError_t made = cudaGraphInstantiateWithFlags(&executable, recorded, 0);
+  static_cast<void>(cudaGraphDestroy(recorded));
+  if (made != cudaSuccess) {
+    cudaGetLastError();
+    fail("device graph: the work cannot be replayed: {}", cudaGetErrorString(made));
+  }
+  executable_ = executable;
+}
+
+void DeviceGraph::launch(DeviceStream stream) const {
+  if (executable_ == nullptr) fail("device graph: nothing is recorded");
+  CUDA_CHECK(cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable_), raw(stream)));
 }
 
 }  // namespace scalebench

@@ -170,6 +170,45 @@ TEST_F(Device, RefusesMoreMemoryThanThereIs) {
   EXPECT_NO_THROW(Buffer(8, DType::float32, Memory::device));  // the error does not stick
 }
 
+TEST_F(Device, GraphsReplayWhatWasRecorded) {
+  const OwnedStream stream;
+  TestSpan values(1000, DType::float32, 0, Memory::device);
+  values.fill([](std::size_t) { return 1.0; });
+  DeviceGraph graph;
+  EXPECT_THROW(graph.launch(stream.get()), Error);
+  EXPECT_THROW(graph.end_capture(), Error);
+  for (const double factor : {2.0, 3.0}) {  // the second recording replaces the first
+    graph.begin_capture(stream.get());
+    EXPECT_THROW(graph.begin_capture(stream.get()), Error);
+    scale(values, factor, stream.get());
+    graph.end_capture();
+  }
+  stream.synchronize();
+  EXPECT_EQ(values.values()[999], 1) << "recording must not run anything";
+  for (int replay = 0; replay < 3; ++replay) graph.launch(stream.get());
+  stream.synchronize();
+  for (const double value : values.values()) ASSERT_EQ(value, 27);
+}
+
+TEST_F(Device, GraphsOutliveACaptureThatWentWrong) {
+  const OwnedStream stream;
+  const TestSpan values(1000, DType::float32, 0, Memory::device);
+  EXPECT_THROW(DeviceGraph().begin_capture(DeviceStream{}), Error);
+  {
+    DeviceGraph graph;
+    graph.begin_capture(stream.get());
+    EXPECT_THROW(stream.synchronize(), Error);  // makes the capture invalid
+    EXPECT_THROW(graph.end_capture(), Error);
+  }
+  {
+    DeviceGraph cut_short;
+    cut_short.begin_capture(stream.get());
+    scale(values, 2, stream.get());
+  }
+  EXPECT_NO_THROW(scale(values, 2, stream.get()));  // the stream and this thread go on
+  EXPECT_NO_THROW(stream.synchronize());
+}
+
 TEST_F(Device, EventsMeasureTime) {
   const Buffer buffer(std::size_t{1} << 20U, DType::float32, Memory::device);
   DeviceEvent start, stop;

@@ -40,6 +40,11 @@ void DeviceEvent::record(DeviceStream) { refuse(); }
 void DeviceEvent::synchronize() const { refuse(); }
 double DeviceEvent::seconds_since(const DeviceEvent&) const { refuse(); }
 
+DeviceGraph::~DeviceGraph() = default;
+void DeviceGraph::begin_capture(DeviceStream) { refuse(); }
+void DeviceGraph::end_capture() { refuse(); }
+void DeviceGraph::launch(DeviceStream) const { refuse(); }
+
 namespace device {
 
 void add(Span, ConstSpan, DeviceStream) { refuse(); }
