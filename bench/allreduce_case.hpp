@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One case of bench_allreduce: algorithm, dtype and size on a given transport, checked, then timed.
+// One case of bench_allreduce: what is run, on which transport, and how it is measured.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "bench/measure/repetition.hpp"
 #include "collectives/allreduce.hpp"
@@ -12,36 +15,45 @@ namespace scalebench {
 
 struct AllreduceCase {
   const AllreduceAlgorithm* algorithm = nullptr;
+  std::size_t transport = 0;  // position among the transports of the launch
   DType dtype = DType::float32;
+  ReduceOp op = ReduceOp::sum;
+  bool in_place = true;
+  bool pipelined = false;
   std::size_t count = 0;  // elements of one rank's buffer
 
   std::size_t bytes() const { return count * size_of(dtype); }
+  std::string_view placement() const { return in_place ? "in_place" : "out_of_place"; }
+  std::string_view mode() const { return pipelined ? "pipelined" : "isolated"; }
 };
+
+/// What the caches hold of the buffers when an operation begins.
+enum class Cache : std::uint8_t {
+  warm,     // what the operation before left there: one buffer is used again and again
+  cold,     // nothing: buffers are walked through that are larger than the last cache
+  written,  // what each rank has just written: all of its own input, as after a backward pass
+};
+inline constexpr std::array<std::string_view, 3> kCaches{"warm", "cold", "written"};
+inline std::string_view name_of(Cache cache) { return kCaches[static_cast<std::size_t>(cache)]; }
 
 /// How every case is measured.
 struct AllreduceMethod {
   std::size_t repetitions = 0;  // 0: interval-driven
+  std::size_t pipeline = 20;    // operations of one repetition of a pipelined case,
+  std::size_t batches = 0;      // and its repetitions; 0: interval-driven
   WarmUpRule warm_up;
   double stop_seconds = 5;
   bool check = true;
-  bool cold = false;
+  Cache cache = Cache::warm;
+  bool graph = false;  // replay a CUDA graph of the operation
   StartMode start = StartMode::clock;
 };
 
-struct AllreduceResult {
-  std::string status = "ok";  // ok, skipped, wrong
-  std::string note;
-  std::size_t wrong = 0;  // elements, over all ranks, before and after timing
-  Timing timing;          // empty unless ok
-};
+/// Parameters that name the case, without the number of ranks.
+std::string canonical(const AllreduceCase& one, std::string_view transport, Memory memory,
+                      const AllreduceMethod& method);
 
-/// Collective over `data` (which the algorithm uses) and `host` (which coordinates); both have the
-/// same ranks. All ranks return the same result.
-AllreduceResult measure_allreduce(Communicator& data, Communicator& host, const AllreduceCase& one,
-                                  const AllreduceMethod& method);
-
-/// Throws UsageError with the bytes needed and free when the largest case does not fit into this
-/// host's memory beside those of the other ranks on it. Host memory only.
-void require_memory(std::size_t largest_bytes, int ranks_on_host, bool cold);
+/// `host` or `device`.
+std::string_view name_of(Memory memory);
 
 }  // namespace scalebench

@@ -3,56 +3,55 @@
 
 #include <algorithm>
 #include <array>
-#include <random>
+#include <cmath>
 
-#include "bench/cli/command_line.hpp"
+#include "bench/allreduce_words.hpp"
 #include "bench/cli/size.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
 
-constexpr std::array<std::string_view, 3> kFormats{"table", "csv", "json"};
-constexpr std::array<std::string_view, 3> kTransports{"auto", "mpi", "nccl"};
-constexpr std::array<std::string_view, 2> kCaches{"warm", "cold"};
+constexpr std::array<std::string_view, 5> kFormats{"table", "nccl", "osu", "csv", "json"};
+constexpr std::array<std::string_view, 3> kMemories{"auto", "host", "device"};
+constexpr std::array<std::string_view, 3> kPlacements{"in_place", "out_of_place", "both"};
+constexpr std::array<std::string_view, 3> kModes{"isolated", "pipelined", "both"};
 constexpr std::array<std::string_view, 2> kOrders{"ascending", "shuffled"};
-constexpr std::array<std::string_view, 1> kOps{"sum"};
 
-/// What the command line says, before it is checked.
-struct Words {
-  std::string min_bytes = "1K";
-  std::string max_bytes = "64M";
-  std::string step_bytes = "0";
-  std::string algorithms = "all";
-  std::string dtypes = "float";
-  std::string op = "sum";
-  std::string cache = "warm";
-  std::string order = "ascending";
-  long step_factor = 4;
-  long repetitions = 0;
-  int warm_up = -1;
-  int check = 1;
-  bool list = false;
-};
+/// Batches of a pipelined case when their number of operations is given: enough for a median.
+constexpr std::size_t kBatches = 5;
 
-std::string list_of_algorithms() {
-  std::string text;
+std::string list_of_names() {
+  std::string text = "algorithms (steps and bytes sent of p ranks on one node, size S)\n";
+  constexpr double kRanks = 8;
   for (const AllreduceAlgorithm& algorithm : allreduce_algorithms()) {
-    text += fmt::format("{:<10} {}\n", algorithm.name, algorithm.purpose);
+    const AllreduceCost cost = algorithm.cost(kRanks, 1, kRanks);
+    const std::string spent = std::isnan(cost.steps)
+                                  ? std::string("p=8: its own choice")
+                                  : fmt::format("p=8: {:g} steps, {:g} S", cost.steps, cost.sent);
+    text += fmt::format("  {:<20} {:<24} {}\n", algorithm.name, spent, algorithm.purpose);
+  }
+  text += "transports (what they need)\n";
+  for (const TransportNeed& transport : transport_needs()) {
+    text += fmt::format("  {:<20} {}\n", transport.name, transport.needs);
   }
   return text;
 }
 
-std::vector<DType> dtypes_of(const std::string& words) {
-  if (words == "all") return {kDTypes.begin(), kDTypes.end()};
+/// The values that a list of names, or `all`, stands for.
+template <class Value, std::size_t N>
+std::vector<Value> named(std::string_view option, std::string_view kind, const std::string& words,
+                         const std::array<Value, N>& values) {
+  if (words == "all") return {values.begin(), values.end()};
   std::vector<std::string_view> names;
-  for (const DType dtype : kDTypes) names.push_back(name_of(dtype));
-  std::vector<DType> dtypes;
-  for (const std::string& name : split_list("-d", words)) {
-    require_known("datatype", name, names);
-    dtypes.push_back(*dtype_named(name));
+  for (const Value value : values) names.push_back(name_of(value));
+  std::vector<Value> chosen;
+  for (const std::string& name : split_list(option, words)) {
+    require_known(kind, name, names);
+    chosen.push_back(
+        values[static_cast<std::size_t>(std::ranges::find(names, name) - names.begin())]);
   }
-  return dtypes;
+  return chosen;
 }
 
 std::vector<const AllreduceAlgorithm*> algorithms_of(const std::string& words) {
@@ -67,66 +66,22 @@ std::vector<const AllreduceAlgorithm*> algorithms_of(const std::string& words) {
   return chosen;
 }
 
-void describe(CLI::App& app, Words& words, AllreduceOptions& options) {
-  app.add_option("-b,--minbytes", words.min_bytes,
-                 "smallest buffer of one rank; sizes are " + std::string(kSizeRule))
-      ->capture_default_str();
-  app.add_option("-e,--maxbytes", words.max_bytes, "largest buffer")->capture_default_str();
-  app.add_option("-f,--stepfactor", words.step_factor, "multiply the size by this")
-      ->capture_default_str();
-  app.add_option("-i,--stepbytes", words.step_bytes, "add this to the size instead")
-      ->capture_default_str();
-  app.add_option("-n,--iters", words.repetitions,
-                 "repetitions of a case; 0: until the median's 95 % interval is narrow")
-      ->capture_default_str();
-  app.add_option("-w,--warmup_iters", words.warm_up, "warm-up operations; -1: until steady")
-      ->capture_default_str();
-  app.add_option("-c,--check", words.check, "verify results before and after timing: 1 or 0")
-      ->capture_default_str();
-  app.add_option("-d,--datatype", words.dtypes, "float, double, int32, half, bfloat16 or all")
-      ->capture_default_str();
-  app.add_option("-o,--op", words.op, "reduction: sum")->capture_default_str();
-  app.add_option("--algorithm", words.algorithms, "names of --list separated by commas, or all")
-      ->capture_default_str();
-  app.add_option("--transport", options.transport,
-                 "mpi (host memory), nccl (device memory), auto (nccl where there is a device)")
-      ->capture_default_str();
-  app.add_option("--cache", words.cache, "warm: one buffer; cold: rotate through 4x the last cache")
-      ->capture_default_str();
-  app.add_option("--order", words.order, "order of sizes: ascending or shuffled")
-      ->capture_default_str();
-  app.add_option("--seed", options.seed, "of the shuffle")->capture_default_str();
-  app.add_option("--max-seconds", options.method.stop_seconds, "cap on the repetitions of a case")
-      ->capture_default_str();
-  app.add_option("--format", options.format, "table, csv or json (one object a line) on stdout")
-      ->capture_default_str();
-  add_record_options(app, options.record);
-  app.add_flag("--list", words.list, "list the algorithms and stop");
-  app.add_flag("--dry-run", options.dry_run, "list the cases and stop");
-  app.add_flag("-q,--quiet", options.quiet, "no progress on stderr");
+std::vector<std::string> transports_of(const std::string& words) {
+  std::vector<std::string> chosen = split_list("--transport", words);
+  std::vector<std::string_view> names;
+  for (const TransportNeed& transport : transport_needs()) names.push_back(transport.name);
+  if (chosen.size() == 1) names.insert(names.end(), {"auto", "all"});
+  for (const std::string& name : chosen) require_known("transport", name, names);
+  return chosen;
 }
 
-}  // namespace
+/// {"a", "b", "both"} as booleans: is it `a`? With both, `b` first.
+std::vector<bool> is_first(std::string_view word, std::string_view first) {
+  if (word == "both") return {false, true};
+  return {word == first};
+}
 
-AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int /*ranks*/) {
-  AllreduceOptions options;
-  options.command.assign(argv, argv + argc);
-  Words words;
-  CLI::App app("Time allreduce algorithms side by side: mpirun -np N bench_allreduce",
-               "bench_allreduce");
-  describe(app, words, options);
-  if (!parse_command_line(app, argc, argv, options.text)) return options;
-  if (words.list) {
-    options.text = list_of_algorithms();
-    return options;
-  }
-  require_known("format", options.format, kFormats);
-  require_known("transport", options.transport, kTransports);
-  require_known("cache", words.cache, kCaches);
-  require_known("order", words.order, kOrders);
-  require_known("op", words.op, kOps);
-  options.algorithms = algorithms_of(words.algorithms);
-  options.dtypes = dtypes_of(words.dtypes);
+void set_sizes(AllreduceOptions& options, const AllreduceWords& words) {
   options.min_bytes = parse_size("-b", words.min_bytes);
   options.max_bytes = parse_size("-e", words.max_bytes);
   options.step_bytes = parse_size("-i", words.step_bytes);
@@ -137,48 +92,95 @@ AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int 
     fail<UsageError>("-f {}: must be at least 2 (or give -i)", words.step_factor);
   }
   options.step_factor = static_cast<std::size_t>(std::max(words.step_factor, 2L));
+}
+
+void set_cases(AllreduceOptions& options, const AllreduceWords& words) {
+  require_known("memory", words.memory, kMemories);
+  require_known("placement", words.placement, kPlacements);
+  require_known("mode", words.mode, kModes);
+  require_known("cache", words.cache, kCaches);
+  require_known("order", words.order, kOrders);
+  options.algorithms = algorithms_of(words.algorithms);
+  options.transports = transports_of(words.transports);
+  if (words.memory != "auto") {
+    options.memory = words.memory == "host" ? MemoryChoice::host : MemoryChoice::device;
+  }
+  options.dtypes = named("-d", "datatype", words.dtypes, kDTypes);
+  options.ops = named("-o", "op", words.ops, kReduceOps);
+  options.in_place = is_first(words.placement, "in_place");
+  options.pipelined = is_first(words.mode, "pipelined");
+  options.shuffle = words.order == "shuffled";
+}
+
+void set_method(AllreduceOptions& options, const AllreduceWords& words) {
+  AllreduceMethod& method = options.method;
   if (words.repetitions < 0) fail<UsageError>("-n {}: must not be negative", words.repetitions);
   if (words.warm_up < -1) fail<UsageError>("-w {}: must be -1 or more", words.warm_up);
   if (words.check != 0 && words.check != 1) fail<UsageError>("-c {}: must be 0 or 1", words.check);
-  if (!(options.method.stop_seconds > 0)) fail<UsageError>("--max-seconds: must be positive");
-  options.method.repetitions = static_cast<std::size_t>(words.repetitions);
-  options.method.warm_up.fixed = words.warm_up;
-  options.method.check = words.check == 1;
-  options.method.cold = words.cache == "cold";
-  options.shuffle = words.order == "shuffled";
-  return options;
+  if (words.bound != 0 && words.bound != 1) fail<UsageError>("--bound: must be 0 or 1");
+  if (words.graph < 0) fail<UsageError>("-G {}: must not be negative", words.graph);
+  if (words.max_seconds && !(*words.max_seconds > 0)) {
+    fail<UsageError>("--max-seconds: must be positive");
+  }
+  if (!(options.timeout_seconds >= 0)) fail<UsageError>("-T: must not be negative");
+  const auto cache = static_cast<Cache>(std::ranges::find(kCaches, words.cache) - kCaches.begin());
+  if (cache == Cache::cold && words.graph > 0) {
+    fail<UsageError>("-G {}: a graph replays one buffer; leave out --cache cold", words.graph);
+  }
+  method.repetitions = static_cast<std::size_t>(words.repetitions);
+  if (method.repetitions > 0) method.pipeline = method.repetitions;
+  if (words.graph > 0) method.pipeline *= static_cast<std::size_t>(words.graph);
+  method.batches = method.repetitions > 0 ? kBatches : 0;
+  method.warm_up.fixed = words.warm_up;
+  options.max_seconds = words.max_seconds;
+  method.check = words.check == 1;
+  method.cache = cache;
+  method.graph = words.graph > 0;
+  options.bound = words.bound == 1;
 }
 
-std::vector<AllreduceCase> plan_of(const AllreduceOptions& options) {
-  std::vector<std::size_t> sizes;
-  for (std::size_t bytes = options.min_bytes; bytes <= options.max_bytes;) {
-    sizes.push_back(bytes);
-    const std::size_t next =
-        options.step_bytes > 0 ? bytes + options.step_bytes : bytes * options.step_factor;
-    if (next <= bytes) break;
-    bytes = next;
-  }
-  std::mt19937_64 random(options.seed);
-  const auto shuffle = [&](auto& list) {
-    for (std::size_t i = list.size(); options.shuffle && i > 1; --i) {
-      std::swap(list[i - 1], list[random() % i]);
-    }
+/// Formats of other tools have no column that tells two algorithms or transports apart.
+void require_one_line_a_size(const AllreduceOptions& options) {
+  const std::string& format = options.format;
+  if (!options.one_transport()) return;
+  const auto refuse = [&](std::string_view what, std::string_view remedy) {
+    fail<UsageError>("--format {} cannot tell {} apart: add {}", format, what, remedy);
   };
-  std::vector<AllreduceCase> blocks;
-  for (const DType dtype : options.dtypes) {
-    for (const std::size_t bytes : sizes)
-      blocks.push_back({nullptr, dtype, bytes / size_of(dtype)});
+  if (options.algorithms.size() != 1) refuse("algorithms", "--algorithm with one name");
+  if (options.transports.size() != 1 || options.transports.front() == "all") {
+    refuse("transports", "--transport with one name");
   }
-  shuffle(blocks);
-  std::vector<AllreduceCase> plan;
-  for (const AllreduceCase& block : blocks) {
-    auto algorithms = options.algorithms;
-    shuffle(algorithms);
-    for (const AllreduceAlgorithm* algorithm : algorithms) {
-      plan.push_back({algorithm, block.dtype, block.count});
-    }
+  if (options.pipelined.size() != 1) refuse("modes", "--mode isolated or pipelined");
+  if (options.shuffle) fail<UsageError>("--format {} has a fixed order: leave out --order", format);
+  if (format == "nccl") return;
+  if (options.in_place.size() != 1) refuse("placements", "--placement in_place or out_of_place");
+  if (options.dtypes.size() != 1) refuse("datatypes", "-d with one name");
+  if (options.ops.size() != 1) refuse("ops", "-o with one name");
+}
+
+}  // namespace
+
+AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int ranks) {
+  AllreduceOptions options;
+  options.command.assign(argv, argv + argc);
+  AllreduceWords words;
+  CLI::App app("Time allreduce algorithms side by side: mpirun -np N bench_allreduce",
+               "bench_allreduce");
+  describe(app, words, options);
+  if (!parse_command_line(app, argc, argv, options.text)) return options;
+  if (words.list) {
+    options.text = list_of_names();
+    return options;
   }
-  return plan;
+  require_known("format", options.format, kFormats);
+  apply_format_defaults(app, options.format, words);
+  apply_nccl_letters(app, words);
+  set_sizes(options, words);
+  set_cases(options, words);
+  set_method(options, words);
+  require_one_line_a_size(options);
+  options.fault = AllreduceFault::parse(words.fault, ranks);
+  return options;
 }
 
 }  // namespace scalebench

@@ -1,24 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// One case of bench_allreduce as rows of allreduce.csv and samples.csv.
+// One case of bench_allreduce as rows of allreduce.csv, allreduce_ranks.csv and samples.csv;
+// and of bound.csv.
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "bench/allreduce_case.hpp"
+#include "bench/allreduce_bound.hpp"
+#include "bench/allreduce_launch.hpp"
+#include "bench/allreduce_measure.hpp"
 #include "bench/recorder.hpp"
 
 namespace scalebench {
 
-/// Parameters that name the case, without the number of ranks.
-std::string canonical(const AllreduceCase& one, const Communicator& data,
-                      const AllreduceMethod& method);
+/// What the rows of one launch share.
+struct AllreduceRowContext {
+  const Recorder& recorder;
+  const AllreduceMethod& method;
+  Topology topology;
+  std::vector<std::string> hosts;    // by rank
+  std::vector<std::string> devices;  // by rank; empty texts without one
 
-ResultRow row_of(const AllreduceCase& one, const AllreduceResult& result, const Communicator& data,
-                 const AllreduceMethod& method, const Recorder& recorder);
+  int ranks() const { return static_cast<int>(hosts.size()); }
+};
 
-/// Repetition `index` of the case as a row of samples.csv.
-ResultRow sample_of(const AllreduceCase& one, const Timing& timing, std::size_t index,
-                    const Communicator& data, const AllreduceMethod& method,
-                    const Recorder& recorder);
+ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
+                 const LaunchTransport& transport, const AllreduceResult& result);
+
+/// Repetition `index` of the case that `row` is about, as a row of samples.csv.
+ResultRow sample_of(const AllreduceRowContext& context, const AllreduceCase& one,
+                    const LaunchTransport& transport, const Timing& timing, std::size_t index);
+
+/// Each rank's part in the case that `row` is about; none unless it was measured.
+std::vector<ResultRow> rank_rows_of(const AllreduceRowContext& context, const ResultRow& row,
+                                    const Timing& timing);
+
+/// A point of the bound as a row of bound.csv.
+ResultRow bound_row_of(const AllreduceRowContext& context, const LaunchTransport& transport,
+                       std::size_t bytes, const BoundPoint& point);
+
+/// A row of another schema with the columns that every file has, from `row`.
+ResultRow beside(const ResultRow& row, const Schema& schema);
 
 }  // namespace scalebench

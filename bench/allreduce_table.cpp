@@ -1,78 +1,110 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/allreduce_table.hpp"
-
+// Our own table: nccl-tests' columns with algorithm and transport, and the interval beside the
+// time.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
+#include "bench/allreduce_report.hpp"
 #include "bench/number_text.hpp"
-#include "collectives/control.hpp"
 
 namespace scalebench {
 namespace {
 
-std::string heading(const std::array<std::string_view, 15>& words) {
-  std::string line = fmt::format("#{:>11} {:>12} {:>9} {:>6} {:>5} {:>10}", words[0], words[1],
-                                 words[2], words[3], words[4], words[5]);
-  for (std::size_t i = 6; i < 11; ++i) line += fmt::format(" {:>10}", words[i]);
-  return line +
-         fmt::format(" {:>8} {:>8} {:>7} {:>6}\n", words[11], words[12], words[13], words[14]);
+struct Column {
+  std::string_view name;
+  std::string_view unit;
+  std::size_t width;
+};
+constexpr std::array<Column, 18> kColumns{{{"size", "(B)", 11},
+                                           {"count", "(elements)", 12},
+                                           {"type", "", 9},
+                                           {"redop", "", 6},
+                                           {"root", "", 5},
+                                           {"place", "", 9},
+                                           {"transport", "", 14},
+                                           {"algorithm", "", 20},
+                                           {"time", "(us)", 10},
+                                           {"low", "(us)", 10},
+                                           {"high", "(us)", 10},
+                                           {"min", "(us)", 10},
+                                           {"max", "(us)", 10},
+                                           {"algbw", "(GB/s)", 8},
+                                           {"busbw", "(GB/s)", 8},
+                                           {"bound%", "", 7},
+                                           {"#wrong", "", 7},
+                                           {"reps", "", 6}}};
+
+template <class Cells>
+std::string table_line(char first, const Cells& cells) {
+  std::string line(1, first);
+  for (std::size_t i = 0; i < kColumns.size(); ++i) {
+    line +=
+        fmt::format("{:>{}}{}", cells[i], kColumns[i].width, i + 1 < kColumns.size() ? " " : "");
+  }
+  return line;
 }
 
-std::string table_head(const Ranks& ranks, const Communicator& data, const AllreduceMethod& method,
-                       const std::string& origin) {
-  const std::vector<std::string> hosts = all_gather(ranks.host, ranks.session.host());
-  std::string head = fmt::format(
-      "# scalebench allreduce: {} rank(s) on {} node(s), transport {}, {}\n", data.size(),
-      data.topology().nodes(), data.transport(), MpiSession::library_version());
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    head += fmt::format("#  rank {:3} on {}\n", rank, hosts[rank]);
-  }
-  head += fmt::format(
-      "# in place, {} buffers; a repetition is last end - first start over ranks; time: median, "
-      "low\n"
-      "# and high: its 95 % interval, *: wider than the target; GB/s are 10^9 bytes a second\n",
-      method.cold ? "cold" : "warm");
-  if (origin == "emulated") {
-    head += "# EMULATED: more ranks than cores on a host: good for correctness, not for speed\n";
-  }
-  if (data.size() == 1) head += "# one rank: there is nothing to reduce, and busbw is 0\n";
-  head += "#\n" + heading({"size", "count", "type", "redop", "root", "algorithm", "time", "low",
-                           "high", "min", "max", "algbw", "busbw", "#wrong", "reps"});
-  return head + heading({"(B)", "(elements)", "", "", "", "", "(us)", "(us)", "(us)", "(us)",
-                         "(us)", "(GB/s)", "(GB/s)", "", ""});
-}
+class AllreduceTable final : public AllreduceReport {
+ public:
+  using AllreduceReport::AllreduceReport;
 
-std::string table_line(const ResultRow& row) {
-  std::string line =
-      fmt::format("{:>12} {:>12} {:>9} {:>6} {:>5} {:>10}", row.get("size_bytes"), row.get("count"),
-                  row.get("dtype"), row.get("op"), -1, row.get("algorithm"));
-  if (row.get("status") != "ok") {
-    return line + fmt::format("  {}: {}\n", row.get("status"), row.get("note"));
+  void head() override {
+    const AllreduceMethod& method = context().rows.method;
+    std::array<std::string_view, kColumns.size()> names, units;
+    std::ranges::transform(kColumns, names.begin(), &Column::name);
+    std::ranges::transform(kColumns, units.begin(), &Column::unit);
+    print(fmt::format(
+        "# scalebench allreduce\n{}"
+        "# {} buffers; a repetition is last end - first start over ranks; time: median, low and "
+        "high: its\n"
+        "# 95 % interval, *: wider than the target; GB/s are 10^9 bytes a second; bound%: busbw in "
+        "per cent\n"
+        "# of what memory alone would let it be\n#\n{}\n{}\n",
+        who_takes_part(), name_of(method.cache), table_line('#', names), table_line('#', units)));
   }
-  for (const std::string_view column :
-       {"seconds_median", "seconds_ci_low", "seconds_ci_high", "seconds_min", "seconds_max"}) {
-    line += fmt::format(" {:>10}", scaled(row.get(column), 1e6, 2));
+
+  void line(const AllreduceLine& line) override {
+    const ResultRow& row = line.row;
+    if (row.get("status") == "skipped") return skip(row);
+    std::array<std::string, kColumns.size()> cells;
+    const std::string place = row.get("placement") == "in_place" ? "in" : "out";
+    const std::array<std::string, 8> name{row.get("size_bytes"),
+                                          row.get("count"),
+                                          row.get("dtype"),
+                                          row.get("op"),
+                                          "-1",
+                                          place + (row.get("mode") == "pipelined" ? ",pipe" : ""),
+                                          row.get("transport"),
+                                          row.get("algorithm")};
+    std::ranges::copy(name, cells.begin());
+    std::size_t at = name.size();
+    for (const std::string_view column :
+         {"seconds_median", "seconds_ci_low", "seconds_ci_high", "seconds_min", "seconds_max"}) {
+      cells[at++] = scaled(row.get(column), 1e6, 2);
+    }
+    cells[at++] = scaled(row.get("algbw_gb_per_s"), 1, 3);
+    cells[at++] = scaled(row.get("busbw_gb_per_s"), 1, 3);
+    const bool bounded = !std::isnan(line.bound_busbw) && !row.get("busbw_gb_per_s").empty();
+    cells[at++] = bounded ? scaled(row.get("busbw_gb_per_s"), 100 / line.bound_busbw, 1) : "-";
+    cells[at++] = row.get("wrong").empty() ? "N/A" : row.get("wrong");
+    cells[at++] = row.get("repetitions").empty() ? "-" : row.get("repetitions");
+    std::string text = table_line(' ', cells);
+    if (row.get("converged") == "0") text += "*";
+    if (!row.get("note").empty()) {
+      const bool bad = row.get("status") != "ok";
+      text += fmt::format("  {}{}", bad ? row.get("status") + ": " : "", row.get("note"));
+    }
+    print(text + "\n");
   }
-  const std::string& wrong = row.get("wrong");
-  return line + fmt::format(" {:>8} {:>8} {:>7} {:>6}{}\n", scaled(row.get("algbw_gb_per_s"), 1, 3),
-                            scaled(row.get("busbw_gb_per_s"), 1, 3), wrong.empty() ? "N/A" : wrong,
-                            row.get("repetitions"), row.get("converged") == "1" ? "" : "*");
-}
+};
 
 }  // namespace
 
-void AllreducePrinter::head(const Ranks& ranks, const Communicator& data,
-                            const AllreduceMethod& method, const std::string& origin) const {
-  const std::string head = table_head(ranks, data, method, origin);
-  if (format_ == "table") console_.result(head);
-  if (format_ == "csv") console_.result(csv_header(allreduce_schema()));
-}
-
-void AllreducePrinter::line(const ResultRow& row) const {
-  if (format_ == "table") console_.result(table_line(row));
-  if (format_ == "csv") console_.result(csv_line(row));
-  if (format_ == "json") console_.result(json_line(row));
+std::unique_ptr<AllreduceReport> make_allreduce_table(AllreduceReportContext context) {
+  return std::make_unique<AllreduceTable>(std::move(context));
 }
 
 }  // namespace scalebench

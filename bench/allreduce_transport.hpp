@@ -1,19 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which communicator moves the gradients or the benchmark's buffers: MPI on host memory, or NCCL
-// with one device per rank of a host.
+// The communicators that move gradients or the benchmark's buffers, by their transports' names, and
+// which of them `auto` means on these ranks.
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "bench/program.hpp"
 
 namespace scalebench {
 
+/// What a transport needs, for --list.
+struct TransportNeed {
+  std::string_view name;
+  std::string_view needs;
+};
+std::vector<TransportNeed> transport_needs();
+
+/// Collective: whether every rank has a device of its own.
+bool every_rank_has_a_device(const Ranks& ranks);
+
+/// Where buffers lie by choice: device memory is only for ranks with a device each.
+enum class MemoryChoice { automatic, host, device };
+
+/// Collective. `words`: names, `all`, or `auto`: mpi and shared_memory on host memory, nccl and
+/// cuda_ipc on devices, of which automatic memory takes the latter where each rank has one.
+/// Transports that `auto` named may be missing later; `by_name` is false for them. `only_one`: of
+/// several, the first that works is enough.
+struct TransportPlan {
+  std::vector<std::string> names;
+  bool by_name = true;
+  bool only_one = false;
+  Memory mpi_memory = Memory::host;
+
+  /// Transports whose windows take host memory.
+  std::size_t on_host() const;
+};
+TransportPlan transport_plan(const Ranks& ranks, const std::vector<std::string>& words,
+                             MemoryChoice memory, bool only_one);
+
+/// Collective: the transport of that name. Throws Unavailable, on every rank, where it cannot work.
+std::unique_ptr<Communicator> make_transport(const Ranks& ranks, std::string_view name,
+                                             Memory mpi_memory);
+
+/// One transport, for programs that train.
 class AllreduceTransport {
  public:
-  /// Collective. `name`: mpi, nccl, or auto (nccl where every rank has a device of its own). Throws
-  /// Unavailable when nccl is asked for and impossible.
+  /// Collective. `name`: a transport, or auto (nccl where every rank has a device of its own, else
+  /// mpi). Throws Unavailable when it is impossible.
   AllreduceTransport(const Ranks& ranks, std::string_view name);
   Communicator& communicator() const { return *communicator_; }
 
@@ -21,8 +57,5 @@ class AllreduceTransport {
   std::unique_ptr<Communicator> owned_;
   Communicator* communicator_;
 };
-
-/// Collective: whether every rank has a device of its own.
-bool every_rank_has_a_device(const Ranks& ranks);
 
 }  // namespace scalebench

@@ -1,59 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// mpirun -np N bench_allreduce: allreduce algorithms side by side in one launch.
-// parse -> plan -> for each case: check, time, write the row.
+// mpirun -np N bench_allreduce: allreduce algorithms and transports side by side in one launch.
+// parse -> transports -> plan -> for each case: check, time, write the row.
 #include <fmt/format.h>
 
-#include "bench/allreduce_options.hpp"
-#include "bench/allreduce_row.hpp"
-#include "bench/allreduce_table.hpp"
-#include "bench/allreduce_transport.hpp"
-#include "bench/cli/console.hpp"
-#include "bench/cli/size.hpp"
-#include "bench/outcome.hpp"
-#include "collectives/nccl_communicator.hpp"
+#include <algorithm>
+#include <cstdio>
+
+#include "bench/allreduce_run.hpp"
 
 namespace scalebench {
 namespace {
 
-ExitCode measure_plan(const Ranks& ranks, const AllreduceOptions& options) {
-  const std::vector<AllreduceCase> plan = plan_of(options);
-  Console console(ranks.first(), options.quiet);
-  require_memory(options.max_bytes, ranks.session.local_size(), options.method.cold);
-  const AllreduceTransport transport(ranks, options.transport);
-  Communicator& data = transport.communicator();
-  if (options.dry_run) {
-    for (const AllreduceCase& one : plan) {
-      console.result(canonical(one, data, options.method) + "\n");
-    }
-    return ExitCode::ok;
-  }
-  Recorder recorder(ranks, options.record, allreduce_schema(), options.command,
-                    {.mpi = MpiSession::library_version(), .torch = "", .nccl = nccl_version()});
-  AllreduceMethod method = options.method;
-  // Ranks that share a core cannot spin until a common instant.
-  if (recorder.origin() == "emulated") method.start = StartMode::barrier;
+AllreduceFootprint footprint_of(const AllreduceOptions& options) {
+  const bool apart = std::ranges::find(options.in_place, false) != options.in_place.end();
+  return {.largest_bytes = options.max_bytes,
+          .out_of_place = apart,
+          .cold = options.method.cache == Cache::cold};
+}
 
-  const AllreducePrinter printer(options.format, console);
-  printer.head(ranks, data, method, recorder.origin());
-  Outcome outcome;
-  for (std::size_t done = 0; done < plan.size(); ++done) {
-    const AllreduceCase& one = plan[done];
-    console.progress(done + 1, plan.size(),
-                     fmt::format("allreduce {} {} {}", one.algorithm->name, name_of(one.dtype),
-                                 show_size(one.bytes())),
-                     outcome.seconds_left(plan.size() - done));
-    const AllreduceResult result = measure_allreduce(data, ranks.host, one, method);
-    const ResultRow row = row_of(one, result, data, method, recorder);
-    for (std::size_t i = 0; i < result.timing.repetitions.size(); ++i) {
-      recorder.write(sample_of(one, result.timing, i, data, method, recorder));
-    }
-    recorder.write(row);
-    console.clear_progress();
-    printer.line(row);
-    outcome.count(result.status);
+ExitCode list(const std::vector<AllreduceCase>& plan,
+              const std::vector<LaunchTransport>& transports, const AllreduceOptions& options,
+              const Console& console) {
+  for (const AllreduceCase& one : plan) {
+    const LaunchTransport& transport = transports[one.transport];
+    console.result(canonical(one, transport.name, transport.memory, options.method) + "\n");
   }
-  recorder.finish();
-  return outcome.exit_code();
+  return ExitCode::ok;
+}
+
+ExitCode measure_plan(const Ranks& ranks, const AllreduceOptions& options) {
+  Console console(ranks.first(), options.quiet);
+  const TransportPlan wanted =
+      transport_plan(ranks, options.transports, options.memory, options.one_transport());
+  require_memory(footprint_of(options), wanted.on_host(), ranks.session.local_size());
+  std::vector<LaunchTransport> transports = open_transports(ranks, wanted);
+  const std::vector<AllreduceCase> plan = plan_of(options, transports.size());
+  if (options.dry_run) return list(plan, transports, options, console);
+  AllreduceRun run(ranks, options, transports, console);
+  try {
+    allocate(transports, footprint_of(options));
+    return run.measure(plan);
+  } catch (const std::exception& error) {
+    // Letting go of windows is collective, and the other ranks are elsewhere: nothing may unwind.
+    fmt::print(stderr, "rank {} {}: {}\n", ranks.session.rank(), ranks.session.host(),
+               error.what());
+    ranks.session.abort(static_cast<int>(ExitCode::internal));
+  }
 }
 
 }  // namespace

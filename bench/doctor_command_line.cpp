@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "bench/run_command.hpp"
 #include "bench/study/doctor.hpp"
+#include "bench/study_setup.hpp"
 #include "collectives/mpi_session.hpp"
 #include "collectives/nccl_communicator.hpp"
 

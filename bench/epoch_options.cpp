@@ -12,7 +12,8 @@ namespace scalebench {
 namespace {
 
 constexpr std::array<std::string_view, 2> kScalings{"strong", "weak"};
-constexpr std::array<std::string_view, 3> kTransports{"auto", "mpi", "nccl"};
+constexpr std::array<std::string_view, 5> kTransports{"auto", "mpi", "shared_memory", "nccl",
+                                                      "cuda_ipc"};
 constexpr std::array<std::string_view, 2> kRateScalings{"none", "linear"};
 
 struct Words {
@@ -35,7 +36,9 @@ void describe(CLI::App& app, Words& words, EpochOptions& options) {
       ->capture_default_str();
   app.add_option("--allreduce", options.allreduce, "algorithm that gradient syncs reduce with")
       ->capture_default_str();
-  app.add_option("--transport", options.transport, "of gradients: mpi, nccl or auto (by device)")
+  app.add_option(
+         "--transport", options.transport,
+         "of gradients: mpi, shared_memory, nccl, cuda_ipc, or auto (nccl or mpi, by device)")
       ->capture_default_str();
   app.add_option("--epochs", options.epochs, "how many")->capture_default_str();
   app.add_option("--samples", trainer.samples_per_epoch,

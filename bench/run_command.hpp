@@ -3,30 +3,19 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 #include <vector>
 
 #include "bench/exit_code.hpp"
+#include "bench/study_setup.hpp"
 
 namespace scalebench {
 
-struct RunOptions {
+struct RunOptions : StartOptions {
   std::filesystem::path config;
-  std::filesystem::path results = "results";  // new folders go here
-  std::string out;                            // this new folder instead
-  std::vector<int> ranks;                     // instead of the config's
-  int launches = 0;                           // instead of the config's; 0: as there
-  bool oversubscribe = false;
-  bool dry_run = false;
-  bool quiet = false;
-  std::string mpirun = "mpirun";
-  std::vector<std::string> command;  // argv as typed
+  std::vector<int> ranks;  // instead of the config's
+  int launches = 0;        // instead of the config's; 0: as there
 };
 
 ExitCode run_study(const RunOptions& options);
-
-/// Folders that belong to this program, wherever it was built or unpacked.
-std::filesystem::path programs_folder();
-std::filesystem::path scripts_folder();
 
 }  // namespace scalebench

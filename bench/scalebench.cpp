@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// scalebench: run a study over 1..N ranks, or look at the machine first.
+// scalebench: run a study over 1..N ranks, certify how well differences are told from noise, or
+// look at the machine first.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string_view>
 
+#include "bench/certify_command.hpp"
 #include "bench/cli/command_line.hpp"
 #include "bench/doctor_command_line.hpp"
 #include "bench/record/build_info.hpp"
@@ -24,17 +28,13 @@ ExitCode run(int argc, char** argv) {
   std::string ranks;
   CLI::App& study = *app.add_subcommand("run", "measure a study on 1..N ranks against H/N");
   study.add_option("config", options.config, "TOML file, as configs/quick.toml")->required();
-  study.add_option("--results", options.results, "where the run's new folder goes")
-      ->capture_default_str();
-  study.add_option("--out", options.out, "the run's new folder itself");
   study.add_option("--ranks", ranks, "numbers of ranks, as 1,2,4, instead of the config's");
   study.add_option("--launches", options.launches, "fresh launches of each case");
-  study.add_option("--mpirun", options.mpirun, "launcher")->capture_default_str();
-  study.add_flag("--oversubscribe", options.oversubscribe,
-                 "allow more ranks than cores or devices; every row is then emulated");
-  study.add_flag("--dry-run", options.dry_run,
-                 "print the exact commands and an estimate, and stop");
-  study.add_flag("-q,--quiet", options.quiet, "no progress");
+  add_start_options(study, options);
+
+  CertifyOptions against_itself;
+  against_itself.command = options.command;
+  const CLI::App& twice = describe_certify(app, against_itself);
 
   DoctorOptions doctor;
   CLI::App& look =
@@ -43,12 +43,18 @@ ExitCode run(int argc, char** argv) {
   look.add_option("--mpirun", doctor.mpirun, "launcher")->capture_default_str();
   look.add_option("--ranks", doctor.ranks, "ranks on this host that will be asked for");
 
+  // CLI11 gives what follows -- to no subcommand.
+  char** const end = std::find(argv, argv + argc, std::string_view("--"));
+  if (end != argv + argc) against_itself.more.assign(end + 1, argv + argc);
   std::string text;
-  if (!parse_command_line(app, argc, argv, text)) {
+  if (!parse_command_line(app, static_cast<int>(end - argv), argv, text)) {
     fmt::print("{}", text);
     return ExitCode::ok;
   }
+  if (!twice.parsed() && end != argv + argc)
+    fail<UsageError>("--: only certify takes more options");
   if (look.parsed()) return show_doctor(doctor);
+  if (twice.parsed()) return certify(against_itself);
   if (options.launches < 0)
     fail<UsageError>("--launches {}: must not be negative", options.launches);
   if (!ranks.empty()) options.ranks = parse_counts("--ranks", ranks);

@@ -4,19 +4,13 @@
 #include <algorithm>
 
 #include "bench/record/case_id.hpp"
+#include "bench/study/fit_rows.hpp"
 #include "bench/study/scaling_rows.hpp"
+#include "collectives/allreduce.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
-
-void write_rows(const std::filesystem::path& folder, const Schema& schema,
-                const std::vector<ResultRow>& rows) {
-  if (rows.empty()) return;
-  std::filesystem::remove(folder / schema.file);
-  CsvWriter file(folder / schema.file, schema.columns);
-  for (const ResultRow& row : rows) file.append(row.cells());
-}
 
 /// The value that follows an option in a launch's arguments.
 std::string argument(const PlannedLaunch& launch, std::string_view option) {
@@ -35,6 +29,12 @@ bool belongs(const ResultRow& row, const PlannedLaunch& launch) {
   return same("model", argument(launch, "--model")) &&
          same("gradient_sync", launch.gradient_sync) &&
          same("scaling", argument(launch, "--scaling"));
+}
+
+/// What an algorithm's own line says; elements for bytes.
+AllreduceWork cost_of(std::string_view algorithm, double p, double n, double g) {
+  const AllreduceCost cost = allreduce_named(algorithm).cost(p, n, g);
+  return {cost.steps, cost.sent, cost.reduced};
 }
 
 /// What a launch may take before it counts as stuck.
@@ -126,6 +126,11 @@ void StudyRun::keep(const PlannedLaunch& launch, const std::filesystem::path& fo
   // They stand in the run's samples.csv now; twice would be once too often.
   std::filesystem::remove(folder / samples_schema().file);
   rows_[std::string(schema.file)].push_back(std::move(rows));
+  if (&schema != &allreduce_schema()) return;
+  for (ResultRow& row : rows_in(folder, bound_schema())) bounds_.push_back(std::move(row));
+  for (ResultRow& row : rows_in(folder, allreduce_ranks_schema())) {
+    rank_rows_.push_back(std::move(row));
+  }
 }
 
 void StudyRun::note_lost_launches(std::vector<ResultRow>& rows) const {
@@ -157,17 +162,40 @@ std::vector<ResultRow> StudyRun::failed_scaling_rows() const {
   return rows;
 }
 
+void StudyRun::fit(const std::vector<ResultRow>& allreduce_rows) {
+  const FitModel model{cost_of, {}};
+  const std::vector<FitRow> fits = fits_of(points_of(allreduce_rows), model);
+  fits_ = fit_rows(fits, settings_.run_id);
+  write(fit_schema(), fits_);
+  write(fit_points_schema(), fit_point_rows(fits, model, settings_.run_id));
+}
+
+void StudyRun::write(const Schema& schema, const std::vector<ResultRow>& rows) const {
+  if (rows.empty()) return;
+  std::filesystem::remove(folder_.path() / schema.file);
+  CsvWriter file(folder_.path() / schema.file, schema.columns);
+  for (const ResultRow& row : rows) file.append(row.cells());
+}
+
+std::vector<LaunchRows> StudyRun::launches(const Schema& schema) const {
+  const auto found = rows_.find(std::string(schema.file));
+  return found == rows_.end() ? std::vector<LaunchRows>() : found->second;
+}
+
 void StudyRun::summarise() {
   for (const Schema* schema : {&allreduce_schema(), &throughput_schema(), &epoch_schema()}) {
     std::vector<ResultRow> rows = over_launches(rows_[std::string(schema->file)], *schema);
     note_lost_launches(rows);
     if (schema == &throughput_schema()) relate_to_one_rank(rows);
-    write_rows(folder_.path(), *schema, rows);
+    write(*schema, rows);
+    if (schema == &allreduce_schema()) fit(rows);
     if (schema == &epoch_schema()) scaling_ = scaling_rows(rows);
   }
+  write(bound_schema(), middle_rows(bounds_, "seconds"));
+  write(allreduce_ranks_schema(), middle_rows(rank_rows_, "seconds_median"));
   const std::vector<ResultRow> failed = failed_scaling_rows();
   scaling_.insert(scaling_.end(), failed.begin(), failed.end());
-  write_rows(folder_.path(), scaling_schema(), scaling_);
+  write(scaling_schema(), scaling_);
 }
 
 void StudyRun::seal(const std::string& status) {

@@ -27,13 +27,18 @@ class StudyRun {
   /// launch its samples are in samples.csv and the manifest is up to date.
   void measure(const std::atomic<bool>& stop);
 
-  /// Writes the case files and scaling.csv from what was measured.
+  /// Writes the case files, the fits and scaling.csv from what was measured.
   void summarise();
+  /// Writes one more file of rows, unless there are none.
+  void write(const Schema& schema, const std::vector<ResultRow>& rows) const;
   /// The manifest with the hashes of all files; `complete` or `partial`.
   void seal(const std::string& status);
 
   const std::filesystem::path& folder() const { return folder_.path(); }
   const std::vector<ResultRow>& scaling() const { return scaling_; }
+  const std::vector<ResultRow>& fits() const { return fits_; }
+  /// What each launch wrote into that case file.
+  std::vector<LaunchRows> launches(const Schema& schema) const;
   std::size_t failed() const { return failed_; }
   std::size_t measured() const { return measured_; }
 
@@ -44,6 +49,7 @@ class StudyRun {
   double expected_seconds(const PlannedLaunch& launch) const;
   void note_lost_launches(std::vector<ResultRow>& rows) const;
   std::vector<ResultRow> failed_scaling_rows() const;
+  void fit(const std::vector<ResultRow>& allreduce_rows);
 
   ResultsFolder folder_;
   std::vector<PlannedLaunch> plan_;
@@ -51,10 +57,13 @@ class StudyRun {
   Manifest manifest_;
   Console& console_;
   CsvWriter samples_;
-  std::map<std::string, std::vector<LaunchRows>> rows_;      // by case file
+  std::map<std::string, std::vector<LaunchRows>> rows_;  // by case file
+  std::vector<ResultRow> bounds_;                        // of all launches
+  std::vector<ResultRow> rank_rows_;
   std::map<std::string, std::vector<double>> seconds_of_;    // by launch name
   std::vector<std::pair<PlannedLaunch, std::string>> lost_;  // launches without rows, and why
   std::vector<ResultRow> scaling_;
+  std::vector<ResultRow> fits_;
   std::size_t failed_ = 0;
   std::size_t measured_ = 0;
 };

@@ -2,6 +2,7 @@
 // Lays the views out, and checks them.
 #include "models/gradient_bucket.hpp"
 
+#include "kernels/buffer.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -17,12 +18,19 @@ Memory memory_of(const torch::Tensor& tensor) {
   return tensor.is_cuda() ? Memory::device : Memory::host;
 }
 
+Window window_for(std::size_t count, Memory memory, Communicator& communicator) {
+  if (memory == communicator.memory()) return communicator.window(count, DType::float32);
+  const auto buffer = std::make_shared<Buffer>(count, DType::float32, memory);
+  return {buffer->span(), buffer};
+}
+
 }  // namespace
 
-GradientBucket::GradientBucket(const std::vector<torch::Tensor>& parameters)
+GradientBucket::GradientBucket(const std::vector<torch::Tensor>& parameters,
+                               Communicator& communicator)
     : parameters_(parameters),
-      buffer_(total(parameters), DType::float32, memory_of(parameters.at(0))) {
-  const Span all = buffer_.span();
+      window_(window_for(total(parameters), memory_of(parameters.at(0)), communicator)) {
+  const Span all = window_.span;
   const auto options = torch::TensorOptions().dtype(torch::kFloat32).device(parameters[0].device());
   flat_ = torch::from_blob(all.data, {static_cast<std::int64_t>(all.count)}, options);
   std::int64_t first = 0;
@@ -41,7 +49,7 @@ GradientBucket::~GradientBucket() {
 }
 
 Span GradientBucket::gradients() const {
-  const std::byte* expected = buffer_.span().data;
+  const std::byte* expected = window_.span.data;
   for (const auto& parameter : parameters_) {
     const auto& gradient = parameter.grad();
     if (!gradient.defined() || gradient.data_ptr() != expected) {
@@ -50,7 +58,7 @@ Span GradientBucket::gradients() const {
     }
     expected += gradient.nbytes();
   }
-  return buffer_.span();
+  return window_.span;
 }
 
 }  // namespace scalebench

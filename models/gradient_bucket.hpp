@@ -8,15 +8,16 @@
 
 #include <vector>
 
-#include "kernels/buffer.hpp"
+#include "collectives/communicator.hpp"
 
 namespace scalebench {
 
 class GradientBucket {
  public:
-  /// float32 parameters on one device; the buffer is in that device's memory, in the order of the
-  /// parameters and without gaps.
-  explicit GradientBucket(const std::vector<torch::Tensor>& parameters);
+  /// Collective. float32 parameters on one device; the buffer is in that device's memory, in the
+  /// order of the parameters and without gaps, and in a window where the communicator's memory is
+  /// the same, so that peers may read it where it is.
+  GradientBucket(const std::vector<torch::Tensor>& parameters, Communicator& communicator);
   /// Takes the views away from the parameters before their memory goes.
   ~GradientBucket();
   GradientBucket(const GradientBucket&) = delete;
@@ -31,7 +32,7 @@ class GradientBucket {
 
  private:
   std::vector<torch::Tensor> parameters_;
-  Buffer buffer_;
+  Window window_;
   torch::Tensor flat_;
 };
 

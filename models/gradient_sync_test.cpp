@@ -23,30 +23,45 @@ void backward(const Tensors& parameters, double factor) {
 }
 
 TEST(GradientBucket, HoldsTheGradientsInOrder) {
-  const Tensors parameters = two_parameters();
-  GradientBucket bucket(parameters);
-  EXPECT_EQ(bucket.gradients().count, 11U);
-  (2 * parameters[0].sum() + 3 * parameters[1].sum()).backward();
-  const auto values = bucket.gradients().as<float>();
-  EXPECT_EQ(std::vector<float>(values.begin(), values.end()),
-            (std::vector<float>{2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3}));
-  bucket.zero();
-  EXPECT_EQ(parameters[1].grad().abs().sum().item<float>(), 0);
+  run_ranks(1, [](Communicator& communicator) {
+    const Tensors parameters = two_parameters();
+    GradientBucket bucket(parameters, communicator);
+    EXPECT_EQ(bucket.gradients().count, 11U);
+    (2 * parameters[0].sum() + 3 * parameters[1].sum()).backward();
+    const auto values = bucket.gradients().as<float>();
+    EXPECT_EQ(std::vector<float>(values.begin(), values.end()),
+              (std::vector<float>{2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3}));
+    bucket.zero();
+    EXPECT_EQ(parameters[1].grad().abs().sum().item<float>(), 0);
+  });
 }
 
 TEST(GradientBucket, NoticesAReplacedGradient) {
-  const Tensors parameters = two_parameters();
-  GradientBucket bucket(parameters);
-  parameters[1].mutable_grad() = torch::zeros({5});
-  expect_error<Error>([&] { bucket.gradients(); }, {"5 numbers", "flat buffer"});
-  parameters[1].mutable_grad().reset();
-  expect_error<Error>([&] { bucket.gradients(); }, {"flat buffer"});
+  run_ranks(1, [](Communicator& communicator) {
+    const Tensors parameters = two_parameters();
+    GradientBucket bucket(parameters, communicator);
+    parameters[1].mutable_grad() = torch::zeros({5});
+    expect_error<Error>([&] { bucket.gradients(); }, {"5 numbers", "flat buffer"});
+    parameters[1].mutable_grad().reset();
+    expect_error<Error>([&] { bucket.gradients(); }, {"flat buffer"});
+  });
 }
 
 TEST(GradientBucket, TakesItsViewsAway) {
-  const Tensors parameters = two_parameters();
-  { const GradientBucket bucket(parameters); }
-  EXPECT_FALSE(parameters[0].grad().defined());
+  run_ranks(1, [](Communicator& communicator) {
+    const Tensors parameters = two_parameters();
+    { const GradientBucket bucket(parameters, communicator); }
+    EXPECT_FALSE(parameters[0].grad().defined());
+  });
+}
+
+TEST(GradientBucket, LiesWherePeersCanReadIt) {
+  run_ranks(2, [](Communicator& communicator) {
+    const Tensors parameters = two_parameters();
+    const GradientBucket bucket(parameters, communicator);
+    EXPECT_TRUE(communicator.peer(bucket.gradients(), 1 - communicator.rank()).has_value());
+    communicator.barrier();
+  });
 }
 
 TEST(GradientSync, EveryStrategyForgetsTheLastStep) {

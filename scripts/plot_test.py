@@ -116,6 +116,23 @@ class FiguresTest(PlotTest):
         self.plot()
         self.assertEqual(self.drawn(), FIGURES)
 
+    def test_bandwidth_does_without_fit_and_bound_and_says_what_is_not_there(self) -> None:
+        run_fixture.write_run(self.run_folder, models=["mlp"], transports=["mpi"])
+        self.plot()
+        svg = self.run_folder / "figures" / "busbw.svg"
+        with_both = svg.read_text(encoding="utf-8")
+        for words in ("memory's bound", "dashed: fitted cost model", "skipped: hierarchical"):
+            self.assertIn(f"<!-- {words}", with_both)
+        (self.run_folder / "fit_points.csv").unlink()
+        (self.run_folder / "bound.csv").unlink()
+        edit(self.run_folder / "allreduce.csv",
+             lambda row: {**row, "status": "wrong"} if row["algorithm"] == "naive" else row)  # fmt: skip
+        self.plot()
+        without = svg.read_text(encoding="utf-8")
+        self.assertIn("wrong: naive", without)
+        for words in ("memory's bound", "dashed"):
+            self.assertNotIn(f"<!-- {words}", without)
+
     def test_rows_that_are_not_ok_are_not_drawn(self) -> None:
         run_fixture.write_run(self.run_folder, models=["mlp"])
         edit(self.run_folder / "scaling.csv", lambda row: {**row, "status": "wrong"})

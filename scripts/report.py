@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from view import provenance, tables
+from view import allreduce_tables, provenance, tables
 from view.inline_svg import inline_svg
 from view.manifest import Manifest
 from view.page import Html, element, joined, page, section
@@ -19,7 +19,8 @@ FIGURES = {
     "scaling": "Speedup and efficiency against the number of ranks, with intervals over launches.",
     "phases": "Where an epoch's seconds went; the bar is the ideal H/N.",
     "throughput": "Training steps without synchronisation: the drop from the dotted line is contention.",
-    "busbw": "Bus bandwidth of allreduce over message size; bands are intervals.",
+    "busbw": "Bus bandwidth of allreduce over message size, with intervals. Dashed: the fitted cost model. Black: "
+    "what streaming through memory once would allow.",
 }
 
 
@@ -63,7 +64,9 @@ def report(run: Path) -> str:
             provenance.verdict(run, manifest),
             tables.scaling(run),
             figures(run),
-            tables.bandwidth(run),
+            allreduce_tables.certificate(run),
+            allreduce_tables.bandwidth(run),
+            allreduce_tables.fit(run),
             tables.throughput(run),
             tables.kernels(run),
             provenance.failures(run, manifest),

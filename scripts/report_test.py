@@ -99,6 +99,7 @@ class ReportTest(unittest.TestCase):
         self.assertIn("AMD EPYC 7B13, 2 cores, 2 × NVIDIA H200", verdict)
         order = [
             "Allreduce",
+            "Cost model",
             "Throughput",
             "Kernels",
             "Failures and skips",
@@ -207,6 +208,30 @@ class ReportTest(unittest.TestCase):
         self.assertIsNotNone(names)
         for colour in re.findall(r'"(#[0-9a-f]{6})"', names[1] if names else ""):
             self.assertIn(f'"{colour}": "var(--', replaced)
+
+    def test_fit_is_shown_with_how_far_it_is_off(self) -> None:
+        run_fixture.write_run(self.run_folder, models=["mlp"])
+        cost_model = self.report().text().split("Cost model")[1]
+        self.assertIn("2, 4", cost_model)
+        self.assertIn("-31.0 %64 MiB", cost_model.replace("\u00a0", " "))
+        (self.run_folder / "fit.csv").unlink()
+        self.assertNotIn("Cost model", self.report().text())
+
+    def test_certificate_shows_what_differs_and_what_would_be_seen(self) -> None:
+        cell = {**run_fixture.SHARE, "transport": "mpi", "ranks": 2, "size_bytes": 1024, "seconds_a": 2e-6, "ratio": 1.1234,
+                "ratio_low": 1.05, "ratio_high": 1.2, "p_holm": 0.004, "verdict": "SLOWER", "smallest_effect": 0.105}  # fmt: skip
+        run_fixture.write_csv(self.run_folder, "certificate.csv", [{**cell, "algorithm": "ring"}])
+        text = self.report().text().replace("\u00a0", " ")
+        for part in ("A against A", "ring", "1.123 [1.05, 1.20]", "0.004", "SLOWER", "10.5 %"):
+            self.assertIn(part, text)
+
+    def test_skips_that_differ_in_size_alone_are_one_line(self) -> None:
+        skipped = {"algorithm": "native", "transport": "shared_memory", "ranks": 2, "status": "skipped", "note": "none"}
+        sizes = [{**skipped, "size_bytes": 4**n} for n in range(5, 14)]
+        run_fixture.write_csv(self.run_folder, "allreduce.csv", sizes)
+        text = self.report().text()
+        self.assertIn("native · shared_memory · ranks 2 · 9 sizes", text)
+        self.assertEqual(text.count("native · shared_memory"), 1)
 
     def test_long_tables_end_and_say_where_the_rest_is(self) -> None:
         skipped = {"kernel": "add", "status": "skipped", "note": "no device"}

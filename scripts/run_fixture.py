@@ -18,9 +18,18 @@ STATISTICS = (
 )
 COLUMNS = {
     "kernels.csv": f"{COMMON} kernel memory device dtype count bytes flops {STATISTICS} gb_per_s gflop_per_s",
-    "allreduce.csv": f"{COMMON} algorithm transport memory dtype op mode cache sync size_bytes count ranks nodes "
+    "allreduce.csv": f"{COMMON} algorithm transport memory dtype op placement mode cache graph sync operations "
+    f"clock_residual_seconds size_bytes count ranks nodes "
     f"{STATISTICS} warm first_call_seconds algbw_gb_per_s busbw_gb_per_s busbw_ci_low_gb_per_s "
     "busbw_ci_high_gb_per_s wire_bw_gb_per_s skew_seconds slowest_rank redone wrong",
+    "bound.csv": f"{COMMON} transport memory size_bytes ranks kernel stream_gb_per_s seconds algbw_gb_per_s busbw_gb_per_s",
+    "fit.csv": f"{COMMON} algorithm transport memory dtype op placement mode cache graph ranks nodes sizes points "
+    "smallest_bytes largest_bytes alpha_seconds beta_seconds_per_byte gamma_seconds_per_byte rms_relative_residual "
+    "worst_relative_residual worst_bytes",
+    "fit_points.csv": f"{COMMON} algorithm transport memory dtype op placement mode cache graph size_bytes ranks nodes "
+    "seconds busbw_gb_per_s relative_residual",
+    "certificate.csv": f"{COMMON} algorithm transport memory dtype op placement mode cache graph size_bytes ranks nodes "
+    "launches_a launches_b seconds_a seconds_b ratio ratio_low ratio_high p_value p_holm verdict floor smallest_effect",
     "throughput.csv": f"{COMMON} model parameters device dtype threads batch ranks nodes rank host {STATISTICS} "
     "images_per_s images_per_s_ci_low images_per_s_ci_high relative_to_one_rank",
     "epoch.csv": f"{COMMON} model parameters gradient_sync allreduce transport device dtype threads dataset scaling "
@@ -188,6 +197,21 @@ def throughput_rows(models: Iterable[str], ranks: Iterable[int], cores: int) -> 
     return rows
 
 
+SHARE = {"memory": "host", "dtype": "float32", "op": "sum", "placement": "in_place", "mode": "isolated",
+         "cache": "warm", "graph": 0, "nodes": 1}  # fmt: skip
+SIZES = [4**power for power in range(5, 14)]
+
+
+def modelled_seconds(a: int, t: int, n: int, size: int, cores: int) -> float:
+    """A latency a rank and a rate; ranks that share a core wait for each other."""
+    latency = (2e-6 + 3e-6 * t) * (1 + 0.6 * ((7 * a) % 12)) * n * (1 if n <= cores else 8)
+    return latency + size * (1 + 0.25 * a) * 2 * (n - 1) / n / (9e9 - 3e9 * t)
+
+
+def busbw(size: int, seconds: float, n: int) -> float:
+    return size / seconds * 2 * (n - 1) / n / 1e9
+
+
 def allreduce_rows(
     algorithms: Iterable[str], transports: Iterable[str], ranks: Iterable[int], cores: int
 ) -> list[Cells]:
@@ -196,39 +220,102 @@ def allreduce_rows(
     for t, transport in enumerate(transports):
         for a, algorithm in enumerate(algorithms):
             for n in ranks:
-                for size in [4**power for power in range(1, 14)]:
-                    latency = (4e-6 + 6e-6 * t) * (1 + a) * n * (1 if n <= cores else 8)
-                    seconds = latency + size * (1 + 0.35 * a) * 2 * (
-                        n - 1
-                    ) / n / 6e9 * dice.uniform(0.93, 1.07)
-                    busbw = size / seconds * 2 * (n - 1) / n / 1e9
+                for size in SIZES:
+                    # Beyond the caches it is slower than any one line says.
+                    slower = 1.4 if size > 2**22 else 1.0
+                    seconds = modelled_seconds(a, t, n, size, cores) * slower * dice.uniform(0.93, 1.07)
+                    rate = busbw(size, seconds, n)
                     rows.append(
                         {
+                            **SHARE,
+                            **statistics(seconds),
                             "case_id": f"{a}{t}{size:x}",
                             "origin": origin(n, cores),
                             "algorithm": algorithm,
                             "transport": transport,
-                            "memory": "host",
-                            "dtype": "float32",
-                            "op": "sum",
-                            "mode": "isolated",
-                            "cache": "cold",
                             "sync": "clock",
                             "size_bytes": size,
                             "count": size // 4,
                             "ranks": n,
-                            "nodes": 1,
-                            **statistics(seconds),
                             "algbw_gb_per_s": f"{size / seconds / 1e9:.5g}",
-                            "busbw_gb_per_s": f"{busbw:.5g}",
-                            "busbw_ci_low_gb_per_s": f"{busbw * 0.92:.5g}",
-                            "busbw_ci_high_gb_per_s": f"{busbw * 1.06:.5g}",
+                            "busbw_gb_per_s": f"{rate:.5g}",
+                            "busbw_ci_low_gb_per_s": f"{rate * 0.92:.5g}",
+                            "busbw_ci_high_gb_per_s": f"{rate * 1.06:.5g}",
                             "wrong": 0,
                         }
                     )
+        rows.append({**SHARE, "algorithm": "hierarchical", "transport": transport, "ranks": 2, "size_bytes": 1024,
+                     "status": "skipped", "note": "one node: nothing to divide"})  # fmt: skip
     rows.append({"algorithm": "native", "transport": "nccl", "ranks": 2, "size_bytes": 1024, "status": "skipped",
                  "note": "built without CUDA: configure with -DSCALEBENCH_CUDA=ON"})  # fmt: skip
     return rows
+
+
+def fit_rows(algorithms: Iterable[str], transports: Iterable[str], ranks: Iterable[int]) -> list[Cells]:
+    shown = [n for n in ranks if n > 1]
+    return [
+        {
+            **SHARE,
+            "algorithm": algorithm,
+            "transport": transport,
+            "ranks": ";".join(map(str, shown)),
+            "sizes": len(SIZES),
+            "points": len(SIZES) * len(shown),
+            "smallest_bytes": SIZES[0],
+            "largest_bytes": SIZES[-1],
+            "alpha_seconds": 2e-6 + 3e-6 * t,
+            "beta_seconds_per_byte": 1.1e-10 * (1 + a),
+            "rms_relative_residual": 0.12,
+            "worst_relative_residual": -0.31,
+            "worst_bytes": SIZES[-1],
+        }
+        for t, transport in enumerate(transports)
+        for a, algorithm in enumerate(algorithms)
+        if shown
+    ]
+
+
+def fit_point_rows(
+    algorithms: Iterable[str], transports: Iterable[str], ranks: Iterable[int], cores: int
+) -> list[Cells]:
+    rows: list[Cells] = []
+    for t, transport in enumerate(transports):
+        for a, algorithm in enumerate(algorithms):
+            for n in (n for n in ranks if n > 1):
+                for size in SIZES:
+                    seconds = 1.1 * modelled_seconds(a, t, n, size, cores)
+                    rows.append(
+                        {
+                            **SHARE,
+                            "origin": "predicted",
+                            "algorithm": algorithm,
+                            "transport": transport,
+                            "size_bytes": size,
+                            "ranks": n,
+                            "seconds": f"{seconds:.5g}",
+                            "busbw_gb_per_s": f"{busbw(size, seconds, n):.5g}",
+                        }
+                    )
+    return rows
+
+
+def bound_rows(transports: Iterable[str], ranks: Iterable[int]) -> list[Cells]:
+    return [
+        {
+            "transport": transport,
+            "memory": "host",
+            "size_bytes": size,
+            "ranks": n,
+            "kernel": "combine",
+            "stream_gb_per_s": 80 if size <= 2**22 else 40,
+            "busbw_gb_per_s": 40 if size <= 2**22 else 20,
+        }
+        for transport in transports
+        for n in ranks
+        if n > 1
+        for size in SIZES
+        if size >= 2**16
+    ]
 
 
 def write_manifest(run: Path, **changes: object) -> None:
@@ -273,6 +360,9 @@ def write_run(
     write_csv(run, "epoch.csv", epoch_rows(models, ranks, syncs, cores))
     write_csv(run, "throughput.csv", throughput_rows(models, ranks, cores))
     write_csv(run, "allreduce.csv", allreduce_rows(algorithms, transports, ranks, cores))
+    write_csv(run, "fit.csv", fit_rows(algorithms, transports, ranks))
+    write_csv(run, "fit_points.csv", fit_point_rows(algorithms, transports, ranks, cores))
+    write_csv(run, "bound.csv", bound_rows(transports, ranks))
     kernel = {
         "kernel": "add",
         "memory": "host",

@@ -2,45 +2,70 @@
 #include "bench/measure/clock_sync.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <limits>
+#include <thread>
+#include <utility>
 
 #include "collectives/control.hpp"
 
 namespace scalebench {
 namespace {
 
-constexpr int kPingPongs = 100;
+constexpr int kPoints = 20;
+constexpr int kPingPongs = 10;  // per point, which is the fastest of them
+// A drift needs a stretch of time to show: a long one at first, later the calls lie apart anyway.
+constexpr double kFirstSpacing = 0.02;
+constexpr double kSpacing = 0.001;
+constexpr std::size_t kRemembered = 10 * kPoints;
 
-struct Offset {
-  double seconds = 0;
+struct Answer {
+  double now = 0;
   double residual = 0;
 };
 
-/// Rank `peer` asks rank 0 for the time; the answer of the fastest round trip is believed.
-Offset measure_offset(Communicator& host, int peer) {
-  double value = 0;
-  const Span message = span_of(std::span(&value, 1));
-  const Span nothing = message.part(0, 0);
-  if (host.rank() == 0) {
-    for (int i = 0; i < kPingPongs; ++i) {
-      host.exchange(nothing, peer, message, peer);
-      value = local_seconds();
-      host.exchange(message, peer, nothing, peer);
+/// What the rank that asks sees of one question: when, the answer, how far off that may be.
+class Questions {
+ public:
+  Questions(Communicator& host, int reference) : host_(host), reference_(reference) {}
+
+  ClockPoint fastest_of(int count, const std::function<double()>& local) {
+    ClockPoint best{0, 0, std::numeric_limits<double>::infinity()};
+    for (int i = 0; i < count; ++i) {
+      const double sent = local();
+      host_.exchange(question_, reference_, answer_.part(0, 0), reference_);
+      host_.exchange(question_.part(0, 0), reference_, answer_, reference_);
+      const double received = local();
+      const double middle = (sent + received) / 2;
+      const double half_round = (received - sent) / 2;
+      if (half_round < best.half_round) best = {middle, values_[0] - middle, half_round};
     }
-    return {};
+    return best;
   }
-  Offset best{0, std::numeric_limits<double>::infinity()};
-  for (int i = 0; i < kPingPongs; ++i) {
-    const double sent = local_seconds();
-    host.exchange(message, 0, nothing, 0);
-    host.exchange(nothing, 0, message, 0);
-    const double received = local_seconds();
-    if (received - sent < 2 * best.residual) {
-      best = {value - (sent + received) / 2, (received - sent) / 2};
-    }
+  double residual_of_reference() const { return values_[1]; }
+
+ private:
+  Communicator& host_;
+  const int reference_;
+  std::array<double, 2> values_{};
+  const Span answer_ = span_of(std::span<double>(values_));
+  double nothing_ = 0;
+  const Span question_ = span_of(std::span(&nothing_, 1));
+};
+
+/// The other side of Questions.
+void answer(Communicator& host, int asker, const std::function<Answer()>& look) {
+  double nothing = 0;
+  const Span question = span_of(std::span(&nothing, 1));
+  std::array<double, 2> values{};
+  const Span reply = span_of(std::span<double>(values));
+  for (int i = 0; i < kPoints * kPingPongs; ++i) {
+    host.exchange(reply.part(0, 0), asker, question, asker);
+    const Answer seen = look();
+    values = {seen.now, seen.residual};
+    host.exchange(reply, asker, question.part(0, 0), asker);
   }
-  return best;
 }
 
 }  // namespace
@@ -49,17 +74,53 @@ double local_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-GlobalClock::GlobalClock(Communicator& host) {
-  if (host.topology().nodes() <= 1) return;
-  for (int peer = 1; peer < host.size(); ++peer) {
-    if (host.rank() != 0 && host.rank() != peer) continue;
-    const Offset offset = measure_offset(host, peer);
-    if (host.rank() == peer) {
-      offset_ = offset.seconds;
-      residual_ = offset.residual;
+GlobalClock::GlobalClock(Communicator& host, std::function<double()> local)
+    : host_(host), local_(std::move(local)) {
+  const std::vector<int> nodes = host.topology().node_of_rank;
+  for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
+    const auto first = std::ranges::find(nodes, nodes[rank]) - nodes.begin();
+    if (first == static_cast<std::ptrdiff_t>(rank)) leaders_.push_back(static_cast<int>(rank));
+    if (static_cast<int>(rank) == host.rank()) leader_ = static_cast<int>(first);
+  }
+  synchronise();
+}
+
+void GlobalClock::synchronise() {
+  if (leaders_.size() <= 1) return;
+  if (host_.rank() == leader_) follow_other_hosts();
+  const std::array<double, 4> mine{model_.anchor, model_.offset, model_.slope, model_.residual};
+  const std::vector<double> all = all_gather(host_, mine);
+  const double* leaders = &all[mine.size() * static_cast<std::size_t>(leader_)];
+  model_ = {leaders[0], leaders[1], leaders[2], leaders[3]};
+  residual_ = 0;
+  for (std::size_t i = 3; i < all.size(); i += mine.size()) residual_ = std::max(residual_, all[i]);
+}
+
+void GlobalClock::follow_other_hosts() {
+  const std::size_t hosts = leaders_.size();
+  const auto mine =
+      static_cast<std::size_t>(std::ranges::find(leaders_, host_.rank()) - leaders_.begin());
+  // Host h learns from the host a power of two below, which has learnt in an earlier round.
+  for (std::size_t distance = 1; distance < hosts; distance *= 2) {
+    if (mine < distance && mine + distance < hosts) {
+      answer(host_, leaders_[mine + distance], [&] { return Answer{now(), model_.residual}; });
+    } else if (mine >= distance && mine < 2 * distance) {
+      learn_from(leaders_[mine - distance]);
     }
   }
-  residual_ = std::ranges::max(all_gather(host, residual_));
+}
+
+void GlobalClock::learn_from(int reference) {
+  Questions questions(host_, reference);
+  const double spacing = points_.empty() ? kFirstSpacing : kSpacing;
+  double next = local_();
+  for (int i = 0; i < kPoints; ++i, next += spacing) {
+    while (local_() < next) std::this_thread::yield();
+    points_.push_back(questions.fastest_of(kPingPongs, local_));
+  }
+  if (points_.size() > kRemembered) points_.erase(points_.begin(), points_.end() - kRemembered);
+  model_ = fit_clock(points_);
+  model_.residual += questions.residual_of_reference();
 }
 
 }  // namespace scalebench

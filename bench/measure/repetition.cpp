@@ -2,16 +2,17 @@
 #include "bench/measure/repetition.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
-#include "bench/measure/clock_sync.hpp"
-#include "bench/measure/statistics.hpp"
+#include "bench/measure/common_start.hpp"
+#include "bench/measure/repetition_plan.hpp"
+#include "bench/measure/warm_up.hpp"
 #include "collectives/control.hpp"
 
 namespace scalebench {
 namespace {
 
-constexpr std::size_t kBatch = 10;  // repetitions between two decisions
+constexpr double kLongestLead = 0.001;  // a rank that is not told by then will not be in time
 
 struct Stamps {
   double start = 0;
@@ -19,44 +20,28 @@ struct Stamps {
   double late = 0;  // seconds after the agreed instant
 };
 
-class Timer {
+/// The repetitions of one cell.
+class Cell {
  public:
-  Timer(Communicator& host, const std::function<void()>& prepare,
-        const std::function<void()>& operation, StartMode start)
-      : host_(host), prepare_(prepare), operation_(operation), clock_(host), start_(start) {}
+  Cell(Communicator& host, const GlobalClock& clock, const CollectiveOperation& operation,
+       TimingMode mode, double clock_pair, double seconds, Timing& timing)
+      : host_(host),
+        clock_(clock),
+        operation_(operation),
+        mode_(mode),
+        clock_pair_(clock_pair),
+        timing_(timing),
+        repetition_seconds_(seconds * static_cast<double>(timing.operations)) {}
 
-  /// Local duration of one operation without any agreement on its start.
-  double run_alone() {
-    prepare_();
-    const double begin = local_seconds();
-    operation_();
-    return local_seconds() - begin;
-  }
-
-  /// The same after a barrier, as the slowest rank saw it: shared by all ranks.
-  double run_slowest() {
-    host_.barrier();
-    return std::ranges::max(all_gather(host_, run_alone()));
-  }
-
-  /// Ten operations back to back; the median of each, slowest rank: shared by all ranks.
-  double median_of_batch() {
-    std::vector<double> seconds(kBatch);
-    host_.barrier();
-    for (double& value : seconds) value = run_alone();
-    return std::ranges::max(all_gather(host_, median_of(seconds)));
-  }
-
-  double residual_seconds() const { return clock_.residual_seconds(); }
-  StartMode start_mode() const { return start_; }
-  void fall_back_to_barrier() { start_ = StartMode::barrier; }
+  double repetition_seconds() const { return repetition_seconds_; }
+  std::span<const double> seconds() const { return seconds_; }
 
   /// One repetition as this rank saw it. `lead`: how far ahead rank 0 names the common instant.
-  Stamps run_together(double lead) {
-    prepare_();
+  Stamps run(double lead) {
+    operation_.prepare();
     Stamps stamps;
-    host_.barrier();
-    if (start_ == StartMode::clock) {
+    if (timing_.start == StartMode::clock) {
+      host_.barrier();
       double instant = clock_.now() + lead;
       broadcast(host_, span_of(std::span(&instant, 1)), 0);
       do {
@@ -64,135 +49,142 @@ class Timer {
       } while (stamps.start < instant);
       stamps.late = stamps.start - instant;
     } else {
-      // The first barrier's exits are skewed by its own messages; a second one starts from nearer.
-      host_.barrier();
+      // The first barrier's exits are skewed by when ranks came; a second one starts from nearer.
+      dissemination_barrier(host_);
+      dissemination_barrier(host_);
       stamps.start = clock_.now();
     }
-    operation_();
+    for (std::size_t i = 0; i < timing_.operations; ++i) {
+      operation_.enqueue();
+      if (mode_ == TimingMode::isolated) operation_.wait();
+    }
+    if (mode_ == TimingMode::pipelined) operation_.wait();
     stamps.end = clock_.now();
     return stamps;
   }
 
-  /// From ten probes: three times what it takes to tell every rank the instant.
-  double measure_lead() {
-    std::vector<double> probes(kBatch);
-    for (double& probe : probes) {
-      double value = 0;
-      host_.barrier();
-      const double begin = local_seconds();
-      broadcast(host_, span_of(std::span(&value, 1)), 0);
-      probe = local_seconds() - begin;
+  struct Joined {
+    std::size_t voided = 0;
+    double elapsed = 0;  // rank 0's
+  };
+  /// Joins the ranks' stamps into repetitions; late ones are counted and left out. The same on all
+  /// ranks, as is rank 0's `elapsed`.
+  Joined join(std::span<const Stamps> batch, double elapsed) {
+    std::vector<double> mine{elapsed};
+    for (const Stamps& stamps : batch) {
+      mine.insert(mine.end(), {stamps.start, stamps.end, stamps.late});
     }
-    return 3 * std::ranges::max(all_gather(host_, median_of(probes)));
+    const std::vector<double> all = all_gather(host_, mine);
+    const double tolerance = std::max(4 * clock_pair_, 0.02 * repetition_seconds_);
+    Joined joined{0, all[0]};
+    std::vector<Stamps> of_rank(static_cast<std::size_t>(host_.size()));
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
+        const double* values = &all[rank * mine.size() + 1 + 3 * i];
+        of_rank[rank] = {values[0], values[1], values[2]};
+      }
+      if (std::ranges::max(of_rank, {}, &Stamps::late).late > tolerance) {
+        ++joined.voided;
+      } else {
+        keep(of_rank);
+      }
+    }
+    timing_.redone += joined.voided;
+    return joined;
+  }
+
+  void fall_back_to_barrier() {
+    timing_.start = StartMode::barrier;
+    timing_.repetitions.clear();
+    seconds_.clear();
   }
 
  private:
+  void keep(std::span<const Stamps> of_rank) {
+    const double first = std::ranges::min(of_rank, {}, &Stamps::start).start;
+    Repetition repetition;
+    double last = 0;
+    double earliest = 0;
+    for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
+      // Behind a barrier the clocks may disagree: then only durations of one rank can be believed.
+      const double since = timing_.start == StartMode::clock ? first : of_rank[rank].start;
+      const double seconds = (of_rank[rank].end - since) / static_cast<double>(timing_.operations);
+      repetition.rank_seconds.push_back(static_cast<float>(seconds));
+      if (rank == 0 || seconds > last) {
+        last = seconds;
+        repetition.slowest_rank = static_cast<int>(rank);
+      }
+      earliest = rank == 0 ? seconds : std::min(earliest, seconds);
+    }
+    repetition.seconds = last;
+    repetition.skew_seconds = last - earliest;
+    seconds_.push_back(last);
+    timing_.repetitions.push_back(std::move(repetition));
+  }
+
   Communicator& host_;
-  const std::function<void()>& prepare_;
-  const std::function<void()>& operation_;
-  GlobalClock clock_;
-  StartMode start_;
+  const GlobalClock& clock_;
+  const CollectiveOperation& operation_;
+  const TimingMode mode_;
+  const double clock_pair_;
+  Timing& timing_;
+  const double repetition_seconds_;  // as the warm-up foretells
+  std::vector<double> seconds_;      // of timing_.repetitions
 };
-
-struct WarmUp {
-  double seconds = 0;  // median of the last group
-  bool steady = true;
-};
-
-WarmUp warm_up(Communicator& host, Timer& timer, const WarmUpRule& rule) {
-  if (rule.fixed >= 0) {
-    for (int i = 0; i < rule.fixed; ++i) timer.run_alone();
-    return {timer.run_slowest(), true};
-  }
-  double begin = local_seconds();
-  double before = timer.median_of_batch();
-  for (int done = static_cast<int>(kBatch);; done += static_cast<int>(kBatch)) {
-    // Ranks decide on rank 0's clock, so that none leaves the loop alone.
-    double elapsed = local_seconds() - begin;
-    broadcast(host, span_of(std::span(&elapsed, 1)), 0);
-    const double now = timer.median_of_batch();
-    const bool steady = std::abs(now - before) < 0.05 * before;
-    before = now;
-    if (steady && done >= rule.at_least && elapsed >= rule.at_least_seconds) return {now, true};
-    if (elapsed >= rule.at_most_seconds) return {now, steady};
-    if (done >= rule.at_most && elapsed >= rule.at_least_seconds) return {now, steady};
-  }
-}
-
-/// Joins the ranks' stamps of a batch into repetitions; late ones are counted and left out.
-void join(Communicator& host, std::span<const Stamps> batch, StartMode mode, double tolerance,
-          Timing& timing) {
-  std::vector<double> mine;
-  for (const Stamps& stamps : batch) {
-    mine.insert(mine.end(), {stamps.start, stamps.end, stamps.late});
-  }
-  const std::vector<double> all = all_gather(host, mine);
-  const auto ranks = static_cast<std::size_t>(host.size());
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    std::vector<double> starts, ends, durations;
-    double late = 0;
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      const double* of_rank = &all[rank * mine.size() + 3 * i];
-      starts.push_back(of_rank[0]);
-      ends.push_back(of_rank[1]);
-      durations.push_back(of_rank[1] - of_rank[0]);
-      late = std::max(late, of_rank[2]);
-    }
-    if (late > tolerance) {
-      ++timing.redone;
-      continue;
-    }
-    // Behind a barrier the clocks may disagree: then only durations of one rank can be believed.
-    const auto& last = mode == StartMode::clock ? ends : durations;
-    const auto slowest = std::ranges::max_element(last);
-    const double seconds =
-        mode == StartMode::clock ? *slowest - std::ranges::min(starts) : *slowest;
-    timing.repetitions.push_back(
-        {seconds, *slowest - std::ranges::min(last), static_cast<int>(slowest - last.begin())});
-  }
-}
 
 }  // namespace
 
 std::string_view name_of(StartMode mode) { return mode == StartMode::clock ? "clock" : "barrier"; }
 
-Timing time_collective(Communicator& host, const std::function<void()>& prepare,
-                       const std::function<void()>& operation, const WarmUpRule& warm_up_rule,
-                       const StopRule& stop, StartMode start) {
-  Timing timing;
-  Timer timer(host, prepare, operation, start);
-  timing.first_call_seconds = timer.run_slowest();
-  const WarmUp warm = warm_up(host, timer, warm_up_rule);
-  timing.warm = warm.steady;
-  // Clocks that disagree by more than 5 % of the time itself cannot define a common start.
-  if (timer.residual_seconds() > 0.05 * warm.seconds) timer.fall_back_to_barrier();
+std::string_view name_of(TimingMode mode) {
+  return mode == TimingMode::isolated ? "isolated" : "pipelined";
+}
 
-  const double lead = timer.measure_lead();
-  const double tolerance = std::max(2e-6, 0.02 * warm.seconds);
+CollectiveTimer::CollectiveTimer(Communicator& host)
+    : host_(host),
+      clock_(host),
+      clock_pair_seconds_(measure_clock_pair_seconds(host, clock_)),
+      lead_seconds_(measure_lead_seconds(host)) {}
+
+Timing CollectiveTimer::measure(const CollectiveOperation& operation, const TimingMethod& method) {
+  Timing timing;
+  const WarmUp warm = warm_up(host_, operation, method.warm_up);
+  timing.first_call_seconds = warm.first_call_seconds;
+  timing.warm = warm.steady;
+  timing.operations = method.mode == TimingMode::pipelined
+                          ? std::max<std::size_t>(method.pipeline, 1)
+                          : operations_to_outlast_clock(warm.seconds, clock_pair_seconds_);
+  Cell cell(host_, clock_, operation, method.mode, clock_pair_seconds_, warm.seconds, timing);
+
+  if (method.start == StartMode::clock) clock_.synchronise();
+  timing.residual_seconds = clock_.residual_seconds();
+  const bool clocks_agree = timing.residual_seconds <= kClockShare * cell.repetition_seconds();
+  timing.start = clocks_agree ? method.start : StartMode::barrier;
+
   double begin = local_seconds();
   while (true) {
-    const std::size_t wanted =
-        stop.fixed > 0 ? std::min(kBatch, stop.fixed - timing.repetitions.size()) : kBatch;
-    std::vector<Stamps> batch(wanted);
-    for (Stamps& stamps : batch) stamps = timer.run_together(lead);
-    join(host, batch, timer.start_mode(), tolerance, timing);
+    std::vector<Stamps> batch(
+        repetitions_to_decision(method.stop, timing.repetitions.size(), cell.repetition_seconds()));
+    for (Stamps& stamps : batch) stamps = cell.run(lead_seconds_);
+    const auto [voided, elapsed] = cell.join(batch, local_seconds() - begin);
+    if (2 * voided > batch.size()) lead_seconds_ = std::min(2 * lead_seconds_, kLongestLead);
     // More voided than kept: these ranks cannot start on time (they share a core, say).
-    if (timing.redone > 2 * kBatch && timing.redone > timing.repetitions.size()) {
-      timing.repetitions.clear();
-      timer.fall_back_to_barrier();
-      timing.redone = 0;
+    if (voided > 0 && timing.redone > 20 && timing.redone > timing.repetitions.size()) {
+      cell.fall_back_to_barrier();
+      begin = local_seconds();
     }
-    double elapsed = local_seconds() - begin;
-    broadcast(host, span_of(std::span(&elapsed, 1)), 0);
-    std::vector<double> seconds;
-    for (const Repetition& repetition : timing.repetitions) seconds.push_back(repetition.seconds);
-    const StopRule::Decision decision = stop.decide(seconds, elapsed);
+    if (timing.repetitions.empty()) continue;
+    const StopRule::Decision decision = method.stop.decide(cell.seconds(), elapsed);
     if (decision.stop) {
       timing.converged = decision.converged;
-      timing.start = timer.start_mode();
       return timing;
     }
   }
+}
+
+Timing time_collective(Communicator& host, const CollectiveOperation& operation,
+                       const TimingMethod& method) {
+  return CollectiveTimer(host).measure(operation, method);
 }
 
 }  // namespace scalebench

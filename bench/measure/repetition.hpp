@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timing one collective operation: first call apart, warm-up until steady, then repetitions that
-// all ranks start together and stop together. A repetition's time is the last end minus the first
-// start.
+// Timing a collective operation: first call apart, warm-up until steady, then repetitions that all
+// ranks start together and stop together. A repetition's time is the last end minus the first
+// start. Construct one CollectiveTimer per program, call measure() per cell.
 #pragma once
 
 #include <cstddef>
@@ -9,45 +9,91 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/measure/clock_sync.hpp"
 #include "bench/measure/stop_rule.hpp"
 #include "collectives/communicator.hpp"
 
 namespace scalebench {
 
+/// Seconds of one operation: where a repetition holds several, all are divided by their number.
 struct Repetition {
   double seconds = 0;       // max(end) - min(start) over ranks
-  double skew_seconds = 0;  // max(end) - min(end)
+  double skew_seconds = 0;  // max - min of rank_seconds
   int slowest_rank = 0;     // the rank that ended last
+  /// By rank: its end minus the first start (StartMode::clock), its own duration (barrier).
+  std::vector<float> rank_seconds;
+};
+
+/// One rank's part of what is measured.
+struct CollectiveOperation {
+  std::function<void()> prepare;  // untimed, before each timed region: rotate buffers, say
+  std::function<void()> enqueue;  // starts one operation
+  std::function<void()> wait;     // returns when all that was enqueued is done
 };
 
 struct WarmUpRule {
   int fixed = -1;  // exactly this many operations; -1: until steady
   int at_least = 10;
   double at_least_seconds = 0.2;
-  int at_most = 200;
+  int at_most = 200;  // counted from where both minima are met, which tiny operations do late
   double at_most_seconds = 2;
 };
 
 enum class StartMode {
   clock,    // all ranks wait for one instant that rank 0 named
-  barrier,  // a barrier before each repetition; the time is the longest local duration
+  barrier,  // two barriers before each repetition; the time is the longest local duration
 };
 std::string_view name_of(StartMode mode);
 
+enum class TimingMode {
+  isolated,   // one operation per repetition, or a few in a row when one is too short for the clock
+  pipelined,  // many enqueued back to back between one start and one wait, as nccl-tests does
+};
+std::string_view name_of(TimingMode mode);
+
+struct TimingMethod {
+  WarmUpRule warm_up = {};
+  StopRule stop = {};
+  StartMode start = StartMode::clock;
+  TimingMode mode = TimingMode::isolated;
+  std::size_t pipeline = 20;  // operations of a pipelined repetition
+};
+
+/// The same on all ranks.
 struct Timing {
   double first_call_seconds = 0;  // slowest rank
   bool warm = true;               // false: the warm-up's cap was hit before the times were steady
   bool converged = false;
-  StartMode start = StartMode::clock;
+  StartMode start = StartMode::clock;  // barrier also where the clocks could not define a start
+  double residual_seconds = 0;         // of the common clock; 0 on one host
+  std::size_t operations = 1;          // per repetition
   std::size_t redone = 0;  // repetitions voided because a rank started late, and measured again
   std::vector<Repetition> repetitions;
 };
 
-/// Collective. `operation` runs once per call and returns when this rank is done with it; `prepare`
-/// runs before each call outside the timed region (rotate buffers, say). `host` carries stamps and
-/// decisions and must not be in use by `operation` at the same time.
-Timing time_collective(Communicator& host, const std::function<void()>& prepare,
-                       const std::function<void()>& operation, const WarmUpRule& warm_up,
-                       const StopRule& stop, StartMode start);
+/// What lives across cells: the common clock, how far ahead a common start must be named, and what
+/// a pair of clock readings costs.
+class CollectiveTimer {
+ public:
+  /// Collective. `host` carries stamps and decisions, must outlive the timer, and must not be in
+  /// use by an operation at the same time.
+  explicit CollectiveTimer(Communicator& host);
+
+  /// Collective, with the same method on all ranks. prepare() is called before each operation, and
+  /// once before a repetition of several.
+  Timing measure(const CollectiveOperation& operation, const TimingMethod& method);
+
+  const GlobalClock& clock() const { return clock_; }
+
+ private:
+  Communicator& host_;
+  GlobalClock clock_;
+  double clock_pair_seconds_ = 0;
+  double lead_seconds_ = 0;
+};
+
+/// Collective: one cell with a timer of its own.
+Timing time_collective(Communicator& host, const CollectiveOperation& operation,
+                       const TimingMethod& method);
 
 }  // namespace scalebench

@@ -21,14 +21,20 @@ double quantile(std::span<const double> sorted, double fraction) {
   return sorted[below] + weight * (sorted[above] - sorted[below]);
 }
 
-/// Lag-1 autocorrelation, clipped to [0, 0.99]: negative correlation earns no narrower interval.
-double autocorrelation(std::span<const double> samples, double mean) {
+/// Lag-1 autocorrelation of the samples drawn in to [low, high], since a single spike would hide
+/// the drift of all others. Clipped to [0, 0.99]: negative correlation earns no narrower interval.
+double autocorrelation(std::span<const double> samples, double low, double high) {
+  double mean = 0;
+  for (const double sample : samples) mean += std::clamp(sample, low, high);
+  mean /= static_cast<double>(samples.size());
   double products = 0;
   double squares = 0;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    const double here = samples[i] - mean;
+  double before = 0;
+  for (const double sample : samples) {
+    const double here = std::clamp(sample, low, high) - mean;
     squares += here * here;
-    if (i > 0) products += here * (samples[i - 1] - mean);
+    products += here * before;
+    before = here;
   }
   return squares > 0 ? std::clamp(products / squares, 0.0, 0.99) : 0.0;
 }
@@ -82,7 +88,10 @@ Summary summarise(std::span<const double> samples) {
   std::ranges::sort(sorted);
   const auto n = static_cast<double>(sorted.size());
   summary.mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / n;
-  const double r = autocorrelation(samples, summary.mean);
+  const double q1 = quantile(sorted, 0.25);
+  const double q3 = quantile(sorted, 0.75);
+  const double fence = 1.5 * (q3 - q1);
+  const double r = autocorrelation(samples, q1 - fence, q3 + fence);
   summary.n_effective = n * (1 - r) / (1 + r);
   summary.median = quantile(sorted, 0.5);
   summary.min = sorted.front();
@@ -95,9 +104,6 @@ Summary summarise(std::span<const double> samples) {
     summary.ci_low = sorted[ranks.low];
     summary.ci_high = sorted[ranks.high];
   }
-  const double q1 = quantile(sorted, 0.25);
-  const double q3 = quantile(sorted, 0.75);
-  const double fence = 1.5 * (q3 - q1);
   summary.outliers = static_cast<std::size_t>(std::ranges::count_if(
       sorted, [&](double value) { return value < q1 - fence || value > q3 + fence; }));
   return summary;

@@ -12,7 +12,7 @@ namespace scalebench {
 
 struct Summary {
   std::size_t n = 0;
-  double n_effective = 0;  // n(1-r)/(1+r), r = lag-1 autocorrelation in measured order
+  double n_effective = 0;  // n(1-r)/(1+r), r = lag-1 autocorrelation, outliers drawn in
   double median = 0;
   double ci_low = 0;  // 95 % interval of the median; NaN below 6 samples
   double ci_high = 0;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -79,6 +80,24 @@ TEST(Statistics, CorrelatedSamplesWidenTheInterval) {
   }
   EXPECT_GT(relative_half_width(summarise(correlated)),
             2 * relative_half_width(summarise(independent)));
+}
+
+TEST(Statistics, ASpikeDoesNotHideADrift) {
+  std::vector<double> drifting = one_to(100);
+  for (const std::size_t spike : {20U, 50U, 80U}) drifting[spike] = 1e6;
+  std::vector<double> shuffled = drifting;
+  std::shuffle(shuffled.begin(), shuffled.end(), std::mt19937_64(7));
+  EXPECT_GT(relative_half_width(summarise(drifting)),
+            1.5 * relative_half_width(summarise(shuffled)));
+}
+
+TEST(Statistics, AlternatingSamplesHaveAnIntervalOverBothKinds) {
+  std::vector<double> samples;
+  for (int i = 0; i < 400; ++i) samples.push_back(i % 2 == 0 ? 1.0 : 2.0);
+  const Summary summary = summarise(samples);
+  EXPECT_EQ(summary.ci_low, 1);
+  EXPECT_EQ(summary.ci_high, 2);
+  EXPECT_EQ(summary.n_effective, 400) << "no gain from negative correlation";
 }
 
 TEST(Statistics, CountsOutliersAndKeepsThem) {

@@ -56,10 +56,29 @@ const Schema& allreduce_schema() {
   static const Schema schema{
       "allreduce.csv",
       words(kCommon,
-            "algorithm transport memory dtype op mode cache sync size_bytes count ranks nodes ",
+            "algorithm transport memory dtype op placement mode cache graph sync operations "
+            "clock_residual_seconds size_bytes count ranks nodes ",
             kStatistics,
             "warm first_call_seconds algbw_gb_per_s busbw_gb_per_s busbw_ci_low_gb_per_s "
             "busbw_ci_high_gb_per_s wire_bw_gb_per_s skew_seconds slowest_rank redone wrong")};
+  return schema;
+}
+
+const Schema& allreduce_ranks_schema() {
+  static const Schema schema{
+      "allreduce_ranks.csv",
+      words(kCommon,
+            "algorithm transport memory dtype op placement mode cache graph size_bytes ranks rank "
+            "host device seconds_median slowest_share")};
+  return schema;
+}
+
+const Schema& bound_schema() {
+  static const Schema schema{
+      "bound.csv",
+      words(kCommon,
+            "transport memory size_bytes ranks kernel stream_gb_per_s seconds algbw_gb_per_s "
+            "busbw_gb_per_s")};
   return schema;
 }
 
@@ -94,6 +113,36 @@ const Schema& scaling_schema() {
             "seconds_ci_low seconds_ci_high interval launches rho speedup speedup_ci_low "
             "speedup_ci_high efficiency efficiency_ci_low efficiency_ci_high h_raw_seconds "
             "efficiency_raw karp_flatt lost_seconds test_accuracy")};
+  return schema;
+}
+
+const Schema& fit_schema() {
+  static const Schema schema{
+      "fit.csv",
+      words(
+          kCommon,
+          "algorithm transport memory dtype op placement mode cache graph ranks nodes sizes points "
+          "smallest_bytes largest_bytes alpha_seconds beta_seconds_per_byte "
+          "gamma_seconds_per_byte rms_relative_residual worst_relative_residual worst_bytes")};
+  return schema;
+}
+
+const Schema& fit_points_schema() {
+  static const Schema schema{
+      "fit_points.csv",
+      words(kCommon,
+            "algorithm transport memory dtype op placement mode cache graph size_bytes ranks nodes "
+            "seconds busbw_gb_per_s relative_residual")};
+  return schema;
+}
+
+const Schema& certificate_schema() {
+  static const Schema schema{
+      "certificate.csv",
+      words(kCommon,
+            "algorithm transport memory dtype op placement mode cache graph size_bytes ranks nodes "
+            "launches_a launches_b seconds_a seconds_b ratio ratio_low ratio_high p_value p_holm "
+            "verdict floor smallest_effect")};
   return schema;
 }
 

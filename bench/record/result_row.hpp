@@ -21,9 +21,14 @@ struct Schema {
 const Schema& samples_schema();
 const Schema& kernels_schema();
 const Schema& allreduce_schema();
+const Schema& allreduce_ranks_schema();
+const Schema& bound_schema();
 const Schema& throughput_schema();
 const Schema& epoch_schema();
 const Schema& scaling_schema();
+const Schema& fit_schema();
+const Schema& fit_points_schema();
+const Schema& certificate_schema();
 
 class ResultRow {
  public:

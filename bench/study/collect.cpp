@@ -17,17 +17,23 @@ namespace scalebench {
 namespace {
 
 /// Columns of a case row, beside the time, whose value over launches is their median.
-constexpr std::array<std::string_view, 13> kMedians{
-    "first_call_seconds", "skew_seconds",   "load_seconds",  "forward_seconds",  "backward_seconds",
-    "sync_seconds",       "update_seconds", "other_seconds", "evaluate_seconds", "train_loss",
-    "test_accuracy",      "samples",        "wrong"};
+constexpr std::array<std::string_view, 14> kMedians{"first_call_seconds",
+                                                    "skew_seconds",
+                                                    "load_seconds",
+                                                    "forward_seconds",
+                                                    "backward_seconds",
+                                                    "sync_seconds",
+                                                    "update_seconds",
+                                                    "other_seconds",
+                                                    "evaluate_seconds",
+                                                    "train_loss",
+                                                    "test_accuracy",
+                                                    "samples",
+                                                    "wrong",
+                                                    "clock_residual_seconds"};
 
 bool has(const Schema& schema, std::string_view column) {
   return std::ranges::find(schema.columns, column) != schema.columns.end();
-}
-
-std::string text_in(const ResultRow& row, std::string_view column) {
-  return has(row.schema(), column) ? row.get(column) : std::string();
 }
 
 /// What one case of one launch says: its row and the repetitions behind it.
@@ -145,10 +151,21 @@ ResultRow join(const std::vector<LaunchCase>& cases) {
   return row;
 }
 
-/// Launches are shuffled; a file is read from its parameters down to N and the rank.
+}  // namespace
+
+std::string text_in(const ResultRow& row, std::string_view column) {
+  return has(row.schema(), column) ? row.get(column) : std::string();
+}
+
+double number_in(const ResultRow& row, std::string_view column) {
+  const std::string& cell = row.get(column);
+  return cell.empty() ? std::numeric_limits<double>::quiet_NaN() : std::stod(cell);
+}
+
 std::vector<std::pair<double, std::string>> order_of(const ResultRow& row) {
-  constexpr std::array<std::string_view, 12> kOrder{
-      "model", "transport",    "dtype",      "scaling",       "dataset",   "ranks",
+  constexpr std::array<std::string_view, 18> kOrder{
+      "model", "transport",    "memory",     "dtype",         "op",        "placement",
+      "mode",  "cache",        "graph",      "scaling",       "dataset",   "ranks",
       "batch", "global_batch", "size_bytes", "gradient_sync", "algorithm", "rank"};
   std::vector<std::pair<double, std::string>> order;
   for (const std::string_view column : kOrder) {
@@ -159,8 +176,9 @@ std::vector<std::pair<double, std::string>> order_of(const ResultRow& row) {
   return order;
 }
 
-std::vector<ResultRow> rows_in(const std::filesystem::path& path, const Schema& schema) {
+std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema& schema) {
   std::vector<ResultRow> rows;
+  const std::filesystem::path path = folder / schema.file;
   if (!std::filesystem::exists(path)) return rows;
   const CsvTable table = CsvTable::read(path);
   for (std::size_t i = 0; i < table.size(); ++i) {
@@ -170,16 +188,8 @@ std::vector<ResultRow> rows_in(const std::filesystem::path& path, const Schema& 
   return rows;
 }
 
-}  // namespace
-
-double number_in(const ResultRow& row, std::string_view column) {
-  const std::string& cell = row.get(column);
-  return cell.empty() ? std::numeric_limits<double>::quiet_NaN() : std::stod(cell);
-}
-
 LaunchRows read_launch(const std::filesystem::path& folder, int launch, const Schema& schema) {
-  return {launch, rows_in(folder / schema.file, schema),
-          rows_in(folder / samples_schema().file, samples_schema())};
+  return {launch, rows_in(folder, schema), rows_in(folder, samples_schema())};
 }
 
 std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches,
@@ -206,6 +216,27 @@ std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches,
   for (const std::string& key : order) rows.push_back(join(by_key[key]));
   std::ranges::stable_sort(rows, {}, order_of);
   return rows;
+}
+
+std::vector<ResultRow> middle_rows(std::vector<ResultRow> rows, std::string_view seconds) {
+  std::map<std::string, std::vector<ResultRow>> by_key;
+  for (ResultRow& row : rows) {
+    std::string key;
+    for (const char* column : {"case_id", "ranks", "rank", "transport", "memory", "size_bytes"}) {
+      key += text_in(row, column) + "/";
+    }
+    by_key[key].push_back(std::move(row));
+  }
+  std::vector<ResultRow> middle;
+  for (auto& [key, same] : by_key) {
+    std::ranges::stable_sort(same, {}, [&](const ResultRow& row) {
+      const double value = number_in(row, seconds);
+      return std::isnan(value) ? std::numeric_limits<double>::max() : value;
+    });
+    middle.push_back(std::move(same[(same.size() - 1) / 2]));
+  }
+  std::ranges::stable_sort(middle, {}, order_of);
+  return middle;
 }
 
 void relate_to_one_rank(std::vector<ResultRow>& throughput_rows) {

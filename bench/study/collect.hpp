@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/record/csv.hpp"
@@ -27,8 +28,22 @@ LaunchRows read_launch(const std::filesystem::path& folder, int launch, const Sc
 /// case that some launches measured and others did not says so in its note.
 std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches, const Schema& schema);
 
+/// The rows of a file that a program writes beside its case file (bound.csv, allreduce_ranks.csv),
+/// from launches: of each case, size and rank, that of the launch in the middle by `seconds`.
+std::vector<ResultRow> middle_rows(std::vector<ResultRow> rows, std::string_view seconds);
+
+/// All rows of one file; nothing when it is missing.
+std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema& schema);
+
 /// Fills in `relative_to_one_rank` of throughput rows from the rows of one rank among them.
 void relate_to_one_rank(std::vector<ResultRow>& throughput_rows);
+
+/// What rows are sorted by: launches are shuffled, but a file is read from its parameters down to
+/// N, the size and the rank.
+std::vector<std::pair<double, std::string>> order_of(const ResultRow& row);
+
+/// The cell; empty where the row's file has no such column.
+std::string text_in(const ResultRow& row, std::string_view column);
 
 /// The cell as a number; NaN when empty.
 double number_in(const ResultRow& row, std::string_view column);

@@ -18,6 +18,16 @@ constexpr double kGuessedImagesPerSecond = 1000;
 
 std::string number_text(double value) { return fmt::format("{}", value); }
 
+/// Cases times what each may take, with its warm-up. Names that stand for several count as many.
+double guess_seconds(const AllreduceStudy& study) {
+  constexpr double kSizes = 9, kAllNames = 12, kTransports = 2, kBesideRepeating = 0.3;
+  const auto names = [](const std::vector<std::string>& list) {
+    return list.front() == "all" ? kAllNames : static_cast<double>(list.size());
+  };
+  const double cases = kSizes * kTransports * names(study.algorithms) * names(study.dtypes);
+  return kStartSeconds + cases * (study.max_seconds + kBesideRepeating);
+}
+
 PlannedLaunch allreduce_launch(const StudyConfig& config, int ranks) {
   const AllreduceStudy& study = *config.allreduce;
   PlannedLaunch launch;
@@ -42,7 +52,7 @@ PlannedLaunch allreduce_launch(const StudyConfig& config, int ranks) {
                       "shuffled",
                       "--max-seconds",
                       number_text(study.max_seconds)};
-  launch.guess_seconds = kStartSeconds + 10 * study.max_seconds;
+  launch.guess_seconds = guess_seconds(study);
   return launch;
 }
 

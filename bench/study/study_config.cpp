@@ -14,6 +14,7 @@
 namespace scalebench {
 namespace {
 
+const std::vector<std::string_view> kTransports{"auto", "mpi", "shared_memory", "nccl", "cuda_ipc"};
 constexpr std::int64_t kMany = 1'000'000'000;
 
 /// "all" stands for every name of the list.
@@ -48,11 +49,11 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
                       fmt::format("{}: \"all\" stands for every name, alone", key));
     }
   }
-  reader.choice(table, "transport", study.transport, {"auto", "mpi", "nccl"});
+  reader.choice(table, "transport", study.transport, kTransports);
   reader.text(table, "min", study.min_bytes);
   reader.text(table, "max", study.max_bytes);
   reader.whole(table, "factor", study.factor, 2, 1024);
-  reader.choice(table, "cache", study.cache, {"warm", "cold"});
+  reader.choice(table, "cache", study.cache, {"warm", "cold", "written"});
   reader.positive(table, "max_seconds", study.max_seconds);
   reader.no_other_keys(table);
 }
@@ -72,7 +73,7 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
   reader.choice(table, "model", study.model, known.models);
   reader.choices(table, "gradient_syncs", study.gradient_syncs, known.gradient_syncs);
   reader.choice(table, "allreduce", study.allreduce, known.algorithms);
-  reader.choice(table, "transport", study.transport, {"auto", "mpi", "nccl"});
+  reader.choice(table, "transport", study.transport, kTransports);
   reader.choice(table, "scaling", study.scaling, {"strong", "weak"});
   reader.text(table, "data", study.data);
   reader.whole(table, "batch", study.batch, 1, kMany);

@@ -14,7 +14,7 @@ namespace {
 class Mirrored : public GradientSync {
  public:
   explicit Mirrored(const GradientSyncInputs& inputs)
-      : bucket_(inputs.parameters),
+      : bucket_(inputs.parameters, inputs.communicator),
         communicator_(inputs.communicator),
         allreduce_(inputs.allreduce) {
     const Span gradients = bucket_.gradients();

@@ -11,7 +11,8 @@ namespace {
 
 class OneDevice : public GradientSync {
  public:
-  explicit OneDevice(const GradientSyncInputs& inputs) : bucket_(inputs.parameters) {}
+  explicit OneDevice(const GradientSyncInputs& inputs)
+      : bucket_(inputs.parameters, inputs.communicator) {}
 
   void begin_step() override { bucket_.zero(); }
   void synchronise() override { scale(bucket_.gradients(), 1.0); }

@@ -76,17 +76,30 @@ def describe(row: Row) -> str:
     return " · ".join([*words, *([byte_size(size)] if row["size_bytes"] and size == size else [])])
 
 
+def without_sizes(rows: list[tuple[str, Row]]) -> list[tuple[str, str, Row]]:
+    """(file, case, row): cases that differ in nothing but their size become one."""
+    groups: dict[tuple[str, ...], list[tuple[str, Row]]] = {}
+    for place, (name, row) in enumerate(rows):
+        sizeless = Row({**row, "size_bytes": ""})
+        key = (name, describe(sizeless), row["status"], row["note"], "" if row["size_bytes"] else str(place))
+        groups.setdefault(key, []).append((name, row))
+    return [
+        (name, describe(group[0][1]) if len(group) == 1 else f"{case} · {len(group)} sizes", group[0][1])
+        for (name, case, *_), group in groups.items()
+    ]
+
+
 def failures(run: Path, manifest: Manifest) -> Html:
     parts: list[object] = []
     rows = [(name, row) for name in FILES for row in read_rows(run, name) if row["status"] != "ok"]
     cells = [
         [
             name,
-            describe(row),
+            case,
             element("span", row["status"], css="" if row["status"] == "skipped" else "bad"),
             row["note"],
         ]
-        for name, row in rows
+        for name, case, row in without_sizes(rows)
     ]
     if cells:
         parts.append(

@@ -11,9 +11,7 @@ from view.page import Html, element, joined, section, table
 from view.rows import (
     Row,
     byte_size,
-    grouped,
     read_rows,
-    short_names,
     three_digits,
     usable,
     workload,
@@ -147,53 +145,6 @@ def scaling_cells(row: Row) -> list[object]:
 
 def not_measured(rows: list[Row]) -> list[int]:
     return [place for place, row in enumerate(rows) if row["origin"] != "measured"]
-
-
-def bandwidth(run: Path) -> Html:
-    rows = [
-        row
-        for row in usable(read_rows(run, "allreduce.csv"))
-        if row["busbw_gb_per_s"] or row["seconds_median"]
-    ]
-    if not rows:
-        return Html("")
-    case = ("transport", "memory", "dtype", "op", "mode", "cache", "nodes")
-    names = short_names(list(grouped(rows, case)))
-    words = (
-        "Bus bandwidth in GB/s (10⁹ bytes) with its interval, then the median time. busbw = bytes / seconds · 2(p−1)/p, "
-        "so that algorithms and numbers of ranks can be compared."
-    )
-    panels = []
-    for key, panel in grouped(rows, (*case, "ranks", "origin")).items():
-        algorithms = list(dict.fromkeys(row["algorithm"] for row in panel))
-        by_size = grouped(sorted(panel, key=lambda row: row.number("size_bytes")), ("size_bytes",))
-        cells = []
-        for group in by_size.values():
-            found = {row["algorithm"]: row for row in group}
-            cells.append([byte_size(group[0].number("size_bytes") or 0), *(
-                bandwidth_cell(found[name]) if name in found else "" for name in algorithms)])  # fmt: skip
-        origin = "" if key[-1] == "measured" else f"{key[-1]} "
-        title = element(
-            "h3", f"{names[key[:-2]]}, {key[-2]} {origin}rank{'s' if key[-2] != '1' else ''}"
-        )
-        weak = range(len(cells)) if key[-1] != "measured" else []
-        numbers = range(len(algorithms) + 1)
-        shown = table(
-            ["size", *algorithms], cells, numbers=numbers, weak=weak, rest="allreduce.csv"
-        )
-        panels.append(element("div", title, shown))
-    return section(
-        "Allreduce", element("p", words, css="muted"), element("div", *panels, css="side")
-    )
-
-
-def bandwidth_cell(row: Row) -> Html:
-    time = duration(row.number("seconds_median"))
-    if row["ranks"] == "1":  # its bus bandwidth is 0 by definition
-        return element("span", time)
-    low, high = "busbw_ci_low_gb_per_s", "busbw_ci_high_gb_per_s"
-    rate = with_interval(row, "busbw", three_digits(row.number("busbw_gb_per_s")), low, high)
-    return joined([rate, element("small", f" {time}")])
 
 
 def duration(seconds: float) -> str:

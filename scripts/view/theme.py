@@ -17,7 +17,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 # report.py replaces these four by CSS variables, so that figures follow the dark mode.
 INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#dfe3e8", "#ffffff"
-SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8c6bb1", "#6b7280")
+SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8c6bb1", "#6b7280",
+          "#8a5a2b", "#7a9a01", "#1b4965", "#b5179e")  # fmt: skip
 MARKERS = "os^Dvph*"
 
 STYLE: dict[str, Any] = {
@@ -134,7 +135,7 @@ def label_lines(axes: Axes, labels: Sequence[tuple[float, float, str, str]]) -> 
     right edge, else inside. Texts that would overlap are moved apart. Call it with final limits."""
     axes.figure.draw_without_rendering()
     points_high = axes.get_window_extent().height * 72 / axes.figure.dpi
-    gap = 11.5 / points_high
+    gap = 11 / points_high
     to_fraction = axes.transData + axes.transAxes.inverted()
     ends: dict[float, list[tuple[float, str, str]]] = {}
     for x, y, text, color in labels:
@@ -144,8 +145,11 @@ def label_lines(axes: Axes, labels: Sequence[tuple[float, float, str, str]]) -> 
     for across, group in ends.items():
         group.sort()
         outside = across == max(ends) and across > 0.6
-        beside = 1.03 if outside else across + 0.045
-        for height, (up, text, color) in zip(moved_apart([up for up, _, _ in group], gap), group):
+        heights = moved_apart([up for up, _, _ in group], gap)
+        # Texts far from their lines stand further off, or their leaders would be steep.
+        far = max(abs(height - up) for height, (up, _, _) in zip(heights, group))
+        beside = 1.03 + min(0.4 * far, 0.06) if outside else across + 0.045
+        for height, (up, text, color) in zip(heights, group):
             axes.annotate(
                 text,
                 xy=(across, up),
@@ -163,6 +167,7 @@ def label_lines(axes: Axes, labels: Sequence[tuple[float, float, str, str]]) -> 
                     "linewidth": 0.8,
                     "shrinkA": 1,
                     "shrinkB": 4,
+                    "relpos": (0, 0.5),
                 },
             )
 
@@ -188,6 +193,12 @@ def note(axes: Axes, text: str, top: bool = False) -> None:
     """A remark inside the panel, in a corner that lines seldom cross."""
     axes.text(0.03, 0.97 if top else 0.03, text, transform=axes.transAxes, va="top" if top else "bottom",
               fontsize=8, color=MUTED)  # fmt: skip
+
+
+def corner_note(axes: Axes, text: str) -> None:
+    """A remark in the lower right corner, below lines that rise to the right."""
+    axes.text(0.98, 0.03, text, transform=axes.transAxes, va="bottom", ha="right", fontsize=7,
+              color=MUTED, linespacing=1.4)  # fmt: skip
 
 
 def save(figure: Figure, run: Path, name: str, fine_print: str) -> list[Path]:

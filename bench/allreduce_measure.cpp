@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/allreduce_measure.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+TimingMethod timing_of(const AllreduceCase& one, const AllreduceMethod& method) {
+  TimingMethod timing;
+  timing.warm_up = method.warm_up;
+  timing.stop = StopRule::for_bytes(one.bytes());
+  timing.stop.fixed = one.pipelined ? method.batches : method.repetitions;
+  timing.stop.at_most_seconds = method.stop_seconds;
+  timing.start = method.start;
+  timing.mode = one.pipelined ? TimingMode::pipelined : TimingMode::isolated;
+  timing.pipeline = method.pipeline;
+  return timing;
+}
+
+/// Collective: a graph of the case in its first slot.
+std::unique_ptr<DeviceGraph> captured(const AllreduceBench& bench, const AllreduceCase& one) {
+  Communicator& data = bench.data;
+  if (data.memory() == Memory::host) {
+    fail<Unavailable>("-G needs a device: transport {} is on host memory", data.transport());
+  }
+  if (!data.capturable()) {
+    fail<Unavailable>("transport {} cannot be captured into a CUDA graph", data.transport());
+  }
+  const AllreduceSpans spans = bench.buffers.slot(one, 0);
+  // While capturing nothing may be allocated: scratch has come to its size before, both of it.
+  for (int warm_up = 0; warm_up < 2; ++warm_up) bench.run(one, spans);
+  bench.wait();
+  auto graph = std::make_unique<DeviceGraph>();
+  graph->begin_capture(data.stream());
+  one.algorithm->run(data, spans.in, spans.out, one.op);
+  graph->end_capture();
+  return graph;
+}
+
+}  // namespace
+
+void AllreduceBench::run(const AllreduceCase& one, AllreduceSpans spans) const {
+  if (watchdog != nullptr) watchdog->enter();
+  one.algorithm->run(data, spans.in, spans.out, one.op);
+  if (fault != nullptr) {
+    data.wait();
+    fault->strike(spans.out);
+  }
+  if (watchdog != nullptr) watchdog->leave();
+}
+
+void AllreduceBench::wait() const {
+  // On the host nothing is ever waited for: run() has done it all.
+  if (data.memory() == Memory::host) return;
+  if (watchdog != nullptr) watchdog->enter();
+  data.wait();
+  if (watchdog != nullptr) watchdog->leave();
+}
+
+AllreduceResult measure_allreduce(const AllreduceBench& bench, const AllreduceCase& one,
+                                  const AllreduceMethod& method) {
+  AllreduceResult result;
+  std::unique_ptr<DeviceGraph> graph;
+  const std::size_t slots = bench.buffers.slots(one);
+  std::size_t slot = 0;
+  const auto operate = [&](std::size_t where) {
+    if (graph) return graph->launch(bench.data.stream());
+    bench.run(one, bench.buffers.slot(one, where));
+  };
+  const auto right = [&] {
+    if (!method.check) return true;
+    result.wrong = bench.verifier.count_wrong(bench.data, bench.buffers.slot(one, 0), one.op, [&] {
+      operate(0);
+      bench.wait();
+    });
+    return result.wrong == 0;
+  };
+  // Every operation of a pipelined repetition has a slot of its own, too.
+  const auto next = [&] {
+    operate(slot);
+    slot = (slot + 1) % slots;
+  };
+  const auto prepare = [&] {
+    // Zeros times one are zeros, written by the rank whose input they are.
+    if (method.cache != Cache::written) return;
+    const Span input = bench.buffers.slot(one, slot).in;
+    bench.data.scale(input, 1);
+    bench.data.wait();
+  };
+  const CollectiveOperation operation{
+      .prepare = prepare, .enqueue = next, .wait = [&] { bench.wait(); }};
+  try {
+    bool fine = right();
+    if (fine && method.graph) {
+      graph = captured(bench, one);
+      fine = right();
+    }
+    if (fine) {
+      result.timing = bench.timer.measure(operation, timing_of(one, method));
+      fine = right();
+    }
+    if (fine) return result;
+  } catch (const Unavailable& reason) {
+    // Every rank meets it at the same place, before any message of this case.
+    return {"skipped", reason.what(), 0, {}};
+  }
+  return {"wrong",
+          fmt::format("{} elements differ from the exact result", result.wrong),
+          result.wrong,
+          {}};
+}
+
+}  // namespace scalebench

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/allreduce_run.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "bench/cli/size.hpp"
+#include "bench/study/bandwidth.hpp"
+#include "collectives/control.hpp"
+#include "collectives/nccl_communicator.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr double kBoundSeconds = 2.5;  // of a launch, for all transports
+
+AllreduceMethod method_of(const AllreduceOptions& options, const Recorder& recorder) {
+  AllreduceMethod method = options.method;
+  // Ranks that share a core cannot spin until a common instant.
+  if (recorder.origin() == "emulated") method.start = StartMode::barrier;
+  return method;
+}
+
+/// Each rank's card, where some transport uses it.
+std::vector<std::string> devices_of(const Ranks& ranks,
+                                    const std::vector<LaunchTransport>& transports) {
+  const bool used = std::ranges::any_of(transports, [](const LaunchTransport& transport) {
+    return transport.communicator && transport.memory == Memory::device;
+  });
+  return all_gather(
+      ranks.host, used ? device_name(ranks.session.local_rank() % device_count()) : std::string());
+}
+
+WatchdogOptions watchdog_options(const Ranks& ranks, const AllreduceOptions& options) {
+  WatchdogOptions watchdog;
+  if (options.timeout_seconds > 0) watchdog.limit_seconds = options.timeout_seconds;
+  watchdog.end = [&ranks] { ranks.session.abort(static_cast<int>(ExitCode::incomplete)); };
+  return watchdog;
+}
+
+/// What the slowest algorithm may take on a slow network, all through one rank.
+double slow_seconds(std::size_t bytes, int ranks) {
+  constexpr double kSlowBytesPerSecond = 1e9;
+  return 2.0 * static_cast<double>(bytes) * ranks / kSlowBytesPerSecond;
+}
+
+std::vector<std::string> names_of(const std::vector<LaunchTransport>& transports) {
+  std::vector<std::string> names;
+  for (const LaunchTransport& transport : transports) names.push_back(transport.name);
+  return names;
+}
+
+}  // namespace
+
+AllreduceRun::AllreduceRun(const Ranks& ranks, const AllreduceOptions& options,
+                           std::vector<LaunchTransport>& transports, Console& console)
+    : ranks_(ranks),
+      options_(options),
+      transports_(transports),
+      console_(console),
+      recorder_(ranks, options.record, allreduce_schema(), options.command,
+                {.mpi = MpiSession::library_version(), .torch = "", .nccl = nccl_version()}),
+      rank_file_(ranks, options.record, allreduce_ranks_schema()),
+      method_(method_of(options, recorder_)),
+      context_{recorder_, method_, ranks.host.topology(),
+               all_gather(ranks.host, ranks.session.host()), devices_of(ranks, transports)},
+      timer_(ranks.host),
+      verifier_(ranks.host, options.max_bytes),
+      watchdog_(ranks.host, watchdog_options(ranks, options)) {
+  if (!options.choices.empty()) earlier_.emplace(ranks.host, options.choices);
+}
+
+ExitCode AllreduceRun::measure(const std::vector<AllreduceCase>& plan) {
+  method_.stop_seconds = stop_seconds_of(options_, plan);
+  prepare_bounds();
+  measure_choices(plan);
+  report_ =
+      make_allreduce_report(options_.format, {.console = console_,
+                                              .rows = context_,
+                                              .transports = names_of(transports_),
+                                              .both_placements = options_.in_place.size() > 1});
+  report_->head();
+  for (std::size_t done = 0; done < plan.size(); ++done) {
+    const AllreduceCase& one = plan[done];
+    console_.progress(done + 1, plan.size(), title(one), outcome_.seconds_left(plan.size() - done));
+    watchdog_.cell(fmt::format("[{}/{}] {}", done + 1, plan.size(), title(one)));
+    if (options_.timeout_seconds == 0) {
+      watchdog_.expect(slow_seconds(one.bytes(), context_.ranks()) *
+                       static_cast<double>(one.pipelined ? method_.pipeline : 1));
+    }
+    measure_case(one, done + 1);
+    watchdog_.end_cell();
+  }
+  console_.clear_progress();
+  report_->foot();
+  if (options_.per_rank && options_.format != "csv" && options_.format != "json") {
+    console_.result(rank_table(rank_rows_));
+  }
+  write_bounds();
+  recorder_.finish();
+  return outcome_.exit_code();
+}
+
+void AllreduceRun::prepare_bounds() {
+  for (const LaunchTransport& transport : transports_) {
+    auto& bound = bounds_.emplace_back();
+    if (!options_.bound || !transport.buffers || transport.memory != Memory::host) continue;
+    bound.emplace(ranks_.host, *transport.buffers,
+                  kBoundSeconds / static_cast<double>(transports_.size()));
+  }
+}
+
+void AllreduceRun::write_bounds() {
+  SideFile file(ranks_, options_.record, bound_schema());
+  for (std::size_t i = 0; i < transports_.size(); ++i) {
+    if (!bounds_[i]) continue;
+    for (const auto& [bytes, point] : bounds_[i]->points()) {
+      file.write(bound_row_of(context_, transports_[i], bytes, point));
+    }
+  }
+}
+
+AllreduceBench AllreduceRun::bench(const LaunchTransport& transport) {
+  return {*transport.communicator, *transport.buffers, timer_, verifier_, &watchdog_, nullptr};
+}
+
+void AllreduceRun::measure_choices(const std::vector<AllreduceCase>& plan) {
+  for (const AllreduceCase& one : plan) {
+    const bool chooses = one.algorithm->function == &allreduce::automatic;
+    if (chooses && transports_[one.transport].communicator && learned(one) == nullptr) learn(one);
+  }
+}
+
+void AllreduceRun::learn(const AllreduceCase& one) {
+  const LaunchTransport& transport = transports_[one.transport];
+  Learned& known = learned_.emplace_back();
+  known.setting = {transport.name, transport.memory, one.dtype, one.op};
+  const std::string place =
+      fmt::format("auto on {} ({} {})", transport.name, name_of(one.dtype), name_of(one.op));
+  try {
+    if (earlier_) {
+      known.choices = earlier_->choices(known.setting);
+    } else {
+      console_.note(place + ": trying the algorithms ...");
+      watchdog_.cell(place);
+      watchdog_.expect(slow_seconds(options_.max_bytes, context_.ranks()));
+      known.choices = tune(bench(transport), ranks_.host, known.setting, method_,
+                           options_.min_bytes / 4, options_.max_bytes);
+    }
+    console_.note(fmt::format("{}: {}", place, fmt::join(known.choices->describe(), ", ")));
+  } catch (const Unavailable& reason) {
+    known.why_not = reason.what();
+  }
+  watchdog_.end_cell();
+}
+
+const AllreduceRun::Learned* AllreduceRun::learned(const AllreduceCase& one) const {
+  const LaunchTransport& transport = transports_[one.transport];
+  const AllreduceSetting setting{transport.name, transport.memory, one.dtype, one.op};
+  const auto found = std::ranges::find(learned_, setting, &Learned::setting);
+  return found == learned_.end() ? nullptr : &*found;
+}
+
+std::string AllreduceRun::title(const AllreduceCase& one) const {
+  return fmt::format("{} on {} {} {} {}", one.algorithm->name, transports_[one.transport].name,
+                     name_of(one.dtype), name_of(one.op), show_size(one.bytes()));
+}
+
+void AllreduceRun::measure_case(const AllreduceCase& one, std::size_t number) {
+  const LaunchTransport& transport = transports_[one.transport];
+  if (!transport.communicator) return write(one, {"skipped", transport.why_not, 0, {}});
+  std::string note;
+  if (one.algorithm->function == &allreduce::automatic) {
+    const Learned& known = *learned(one);
+    if (!known.choices) return write(one, {"skipped", known.why_not, 0, {}});
+    transport.communicator->set_choices(known.choices);
+    note = fmt::format("chose {}", known.choices->pick(one.bytes()).name);
+  }
+  if (bounds_[one.transport]) bounds_[one.transport]->measure(one.bytes());
+  AllreduceBench here = bench(transport);
+  if (options_.fault.strikes(number, ranks_.session.rank())) here.fault = &options_.fault;
+  AllreduceResult result = measure_allreduce(here, one, method_);
+  if (result.note.empty()) result.note = note;
+  write(one, result);
+}
+
+void AllreduceRun::write(const AllreduceCase& one, const AllreduceResult& result) {
+  const LaunchTransport& transport = transports_[one.transport];
+  for (std::size_t i = 0; i < result.timing.repetitions.size(); ++i) {
+    recorder_.write(sample_of(context_, one, transport, result.timing, i));
+  }
+  const ResultRow row = row_of(context_, one, transport, result);
+  for (const ResultRow& of_rank : rank_rows_of(context_, row, result.timing)) {
+    rank_file_.write(of_rank);
+    if (options_.per_rank) rank_rows_.push_back(of_rank);
+  }
+  recorder_.write(row);
+  console_.clear_progress();
+  const auto& bound = bounds_[one.transport];
+  const double seconds =
+      bound ? bound->seconds(one.bytes()) : std::numeric_limits<double>::quiet_NaN();
+  report_->line({row, result.timing,
+                 busbw_gb_per_s(static_cast<double>(one.bytes()), seconds, context_.ranks())});
+  outcome_.count(result.status);
+}
+
+}  // namespace scalebench

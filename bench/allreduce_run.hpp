@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measuring half of bench_allreduce: bound, trial of the algorithms for `auto`, then each case,
+// whose rows are written as it ends.
+#pragma once
+
+#include <vector>
+
+#include "bench/allreduce_bound.hpp"
+#include "bench/allreduce_plan.hpp"
+#include "bench/allreduce_report.hpp"
+#include "bench/allreduce_side_file.hpp"
+#include "bench/allreduce_tuning.hpp"
+#include "bench/outcome.hpp"
+#include "bench/watchdog.hpp"
+
+namespace scalebench {
+
+class AllreduceRun {
+ public:
+  /// Collective. The transports must be open and outlive the run.
+  AllreduceRun(const Ranks& ranks, const AllreduceOptions& options,
+               std::vector<LaunchTransport>& transports, Console& console);
+
+  /// Collective. Measures the plan and returns the program's exit code.
+  ExitCode measure(const std::vector<AllreduceCase>& plan);
+
+ private:
+  void prepare_bounds();
+  void write_bounds();
+  void measure_choices(const std::vector<AllreduceCase>& plan);
+  void learn(const AllreduceCase& one);
+  void measure_case(const AllreduceCase& one, std::size_t number);
+  std::string title(const AllreduceCase& one) const;
+  void write(const AllreduceCase& one, const AllreduceResult& result);
+  AllreduceBench bench(const LaunchTransport& transport);
+
+  /// What `auto` goes by in one setting, or why it cannot.
+  struct Learned {
+    AllreduceSetting setting;
+    SharedChoices choices;
+    std::string why_not;
+  };
+  const Learned* learned(const AllreduceCase& one) const;
+
+  const Ranks& ranks_;
+  const AllreduceOptions& options_;
+  std::vector<LaunchTransport>& transports_;
+  Console& console_;
+  Recorder recorder_;
+  SideFile rank_file_;
+  AllreduceMethod method_;
+  AllreduceRowContext context_;
+  CollectiveTimer timer_;
+  AllreduceVerifier verifier_;
+  Watchdog watchdog_;
+  std::unique_ptr<AllreduceReport> report_;
+  std::optional<EarlierRows> earlier_;
+  std::vector<Learned> learned_;
+  std::vector<std::optional<AllreduceBound>> bounds_;  // by transport; host memory only
+  std::vector<ResultRow> rank_rows_;                   // kept for --per-rank
+  Outcome outcome_;
+};
+
+}  // namespace scalebench

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/certify_command.hpp"
+
+#include <fmt/format.h>
+
+#include "bench/allreduce_options.hpp"
+#include "bench/certificate_table.hpp"
+#include "bench/cli/command_line.hpp"
+#include "bench/cli/size.hpp"
+#include "bench/interruption.hpp"
+#include "bench/study/certificate.hpp"
+#include "bench/study/certify_plan.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+// Below, no 95 % interval exists.
+constexpr int kFewestLaunches = 4;
+
+StudyConfig config_of(const CertifyOptions& options) {
+  StudyConfig config;
+  config.name = "certify";
+  config.launches = options.launches;
+  config.seed = options.seed;
+  AllreduceStudy& study = config.allreduce.emplace();
+  study.algorithms = split_list("--algorithm", options.algorithms);
+  study.dtypes = split_list("-d", options.dtypes);
+  study.transport = options.transport;
+  study.min_bytes = options.min_bytes;
+  study.max_bytes = options.max_bytes;
+  study.factor = options.factor;
+  study.max_seconds = options.max_seconds;
+  config.ranks = {options.ranks > 0 ? options.ranks : std::max(2, devices_of(config))};
+  return config;
+}
+
+void require_valid(const CertifyOptions& options) {
+  if (options.launches < kFewestLaunches) {
+    fail<UsageError>("--launches {}: fewer than {} a side have no 95 % interval", options.launches,
+                     kFewestLaunches);
+  }
+  if (options.ranks < 0 || options.ranks == 1) {
+    fail<UsageError>("--ranks {}: an allreduce needs 2 or more", options.ranks);
+  }
+}
+
+/// The plan, once bench_allreduce's own parser has found nothing wrong with what it will be given.
+CertifyPlan plan_of(const CertifyOptions& options, const StudyConfig& config) {
+  CertifyPlan plan = certify_plan(config, limits_of(options, config));
+  for (PlannedLaunch& launch : plan.launches) {
+    launch.arguments.insert(launch.arguments.end(), options.more.begin(), options.more.end());
+  }
+  const PlannedLaunch& first = plan.launches.front();
+  std::vector<const char*> argv{first.program.c_str()};
+  for (const std::string& word : first.arguments) argv.push_back(word.c_str());
+  parse_allreduce_options(static_cast<int>(argv.size()), argv.data(), first.ranks);
+  return plan;
+}
+
+ExitCode exit_code_of(const Certificate& certificate, const StudyRun& study) {
+  if (certificate.compared == 0) return ExitCode::nothing_measured;
+  if (!certificate.incomplete.empty() || study.failed() > 0) return ExitCode::incomplete;
+  return certificate.certified() ? ExitCode::ok : ExitCode::regression;
+}
+
+}  // namespace
+
+CLI::App& describe_certify(CLI::App& app, CertifyOptions& options) {
+  CLI::App& certify = *app.add_subcommand(
+      "certify", "measure the same binary against itself: what does this machine make of nothing?");
+  certify.add_option("--launches", options.launches, "fresh launches of each side, A and B")
+      ->capture_default_str();
+  certify.add_option("--ranks", options.ranks, "number of ranks; 0: one for each core or device")
+      ->capture_default_str();
+  certify
+      .add_option("-b,--minbytes", options.min_bytes,
+                  "smallest buffer of one rank; sizes are " + std::string(kSizeRule))
+      ->capture_default_str();
+  certify.add_option("-e,--maxbytes", options.max_bytes, "largest buffer")->capture_default_str();
+  certify.add_option("-f,--stepfactor", options.factor, "multiply the size by this")
+      ->capture_default_str();
+  certify.add_option("--algorithm", options.algorithms, "names separated by commas, or all")
+      ->capture_default_str();
+  certify.add_option("--transport", options.transport, "as bench_allreduce takes it")
+      ->capture_default_str();
+  certify.add_option("-d,--datatype", options.dtypes, "as bench_allreduce takes it")
+      ->capture_default_str();
+  certify.add_option("--max-seconds", options.max_seconds, "cap on the repetitions of a case")
+      ->capture_default_str();
+  certify.add_option("--seed", options.seed, "of the order of launches and cases")
+      ->capture_default_str();
+  add_start_options(certify, options);
+  certify.footer("After -- come more options, as bench_allreduce takes them.");
+  return certify;
+}
+
+ExitCode certify(const CertifyOptions& options) {
+  require_valid(options);
+  const StudyConfig config = config_of(options);
+  const CertifyPlan plan = plan_of(options, config);
+  Console console(/*speaks=*/true, options.quiet);
+  if (options.dry_run) {
+    print_plan(options, config, plan.launches, console);
+    return ExitCode::ok;
+  }
+  StudyRun study = open_study(options, config, plan.launches, console);
+  const Interruption interruption;
+  study.measure(interruption.stop());
+  study.summarise();
+  const std::vector<LaunchRows> rows = study.launches(allreduce_schema());
+  const Certificate certificate =
+      certificate_of(rows_of_side(rows, plan, false), rows_of_side(rows, plan, true));
+  study.write(certificate_schema(), certificate.rows);
+  study.seal(interruption.stop() ? "partial" : "complete");
+  const ExitCode code = exit_code_of(certificate, study);
+  console.result(certificate_table(certificate, study.failed()));
+  console.note(fmt::format("results: {}", study.folder().string()));
+  if (interruption.stop()) {
+    console.warn("partial: interrupted; everything that was measured is kept");
+    return interruption.exit_code();
+  }
+  return code;
+}
+
+}  // namespace scalebench

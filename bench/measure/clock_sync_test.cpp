@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every thread pretends to be a host whose clock is off and drifts. The true time is a counter that
+// each look at any clock moves on, so that nothing here depends on how threads are scheduled.
+#include "bench/measure/clock_sync.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <random>
+
+#include "collectives/control.hpp"
+#include "collectives/thread_communicator.hpp"
+
+namespace scalebench {
+namespace {
+
+/// The one true time of all hosts of a test.
+class TrueTime {
+ public:
+  double look() { return 1e-6 * static_cast<double>(microseconds_.fetch_add(1)); }
+  /// Now and a stretch later; no rank may look at the same time.
+  void skip(double seconds) { microseconds_ += static_cast<long>(seconds * 1e6); }
+
+ private:
+  std::atomic<long> microseconds_{5'000'000};
+};
+
+double shown(double true_seconds, int rank, double drift) {
+  return 3.7 * rank + true_seconds * (1 + drift * rank);
+}
+
+/// Ranks one to a host; the largest disagreement with rank 0 `later` seconds after synchronising.
+void expect_agreement(int ranks, double drift, double later, double tolerance, int cells) {
+  TrueTime time;
+  run_ranks(
+      ranks,
+      [&](Communicator& host) {
+        double frozen = -1;
+        GlobalClock clock(
+            host, [&] { return shown(frozen >= 0 ? frozen : time.look(), host.rank(), drift); });
+        for (int cell = 1; cell < cells; ++cell) {
+          host.barrier();
+          if (host.rank() == 0) time.skip(0.5);
+          host.barrier();
+          clock.synchronise();
+        }
+        host.barrier();
+        frozen = host.rank() == 0 ? time.look() + later : 0;
+        broadcast(host, span_of(std::span(&frozen, 1)), 0);
+        EXPECT_NEAR(clock.now(), shown(frozen, 0, drift), clock.residual_seconds() + tolerance)
+            << "rank " << host.rank() << " of " << ranks;
+        EXPECT_GT(clock.residual_seconds(), 0);
+        EXPECT_EQ(all_gather(host, clock.residual_seconds())[0], clock.residual_seconds());
+      },
+      SendMode::rendezvous, 1);
+}
+
+TEST(GlobalClock, FollowsAnOffset) { expect_agreement(2, 50e-6, 0, 1e-6, 1); }
+
+// 50 ppm are 5 ms in 100 s.
+TEST(GlobalClock, FollowsADrift) { expect_agreement(2, 50e-6, 100, 5e-4, 1); }
+
+TEST(GlobalClock, PassesTheTimeOnFromHostToHost) {
+  for (const int ranks : {3, 4, 7}) expect_agreement(ranks, 50e-6, 0, 1e-4, 1);
+}
+
+TEST(GlobalClock, KeepsFollowingFromCellToCell) { expect_agreement(3, 50e-6, 1, 1e-4, 15); }
+
+TEST(GlobalClock, NeedsNoMessageOnOneHost) {
+  run_ranks(3, [](Communicator& host) {
+    GlobalClock clock(host, [] { return 42.0; });
+    clock.synchronise();
+    EXPECT_EQ(clock.now(), 42.0);
+    EXPECT_EQ(clock.residual_seconds(), 0);
+  });
+}
+
+TEST(GlobalClock, SharesAHostsClockAmongItsRanks) {
+  TrueTime time;
+  run_ranks(
+      4,
+      [&](Communicator& host) {
+        double frozen = -1;
+        const int node = host.rank() / 2;
+        GlobalClock clock(host,
+                          [&] { return shown(frozen >= 0 ? frozen : time.look(), node, 1e-4); });
+        host.barrier();
+        frozen = host.rank() == 0 ? time.look() : 0;
+        broadcast(host, span_of(std::span(&frozen, 1)), 0);
+        EXPECT_NEAR(clock.now(), frozen, clock.residual_seconds() + 1e-6);
+        const auto all = all_gather(host, clock.now());
+        EXPECT_EQ(all[2], all[3]) << "ranks of one host hold the same model";
+      },
+      SendMode::rendezvous, 2);
+}
+
+TEST(ClockFit, FindsTheLineAndBelievesCertainPointsMore) {
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> noise(-1, 1);
+  std::vector<ClockPoint> points;
+  for (int i = 0; i < 40; ++i) {
+    const double local = 1000 + 0.1 * i;
+    // Every fourth round trip was held up, and the answer lies anywhere in it.
+    const double half_round = i % 4 == 0 ? 1e-3 : 1e-6;
+    const double offset = 2.5 + 30e-6 * (local - 1000) + half_round * noise(random);
+    points.push_back({local, offset, half_round});
+  }
+  const ClockModel model = fit_clock(points);
+  EXPECT_NEAR(model.slope, 30e-6, 2e-6);
+  EXPECT_NEAR(model.global_of(1005), 1005 + 2.5 + 5 * 30e-6, 3e-6);
+  EXPECT_LT(model.residual, 1e-5);
+}
+
+TEST(ClockFit, ClaimsNoDriftFromOneInstant) {
+  const ClockModel model = fit_clock(std::vector<ClockPoint>(5, {10, 1, 1e-6}));
+  EXPECT_EQ(model.slope, 0);
+  EXPECT_NEAR(model.global_of(10), 11, 1e-12);
+  EXPECT_NEAR(model.residual, 1e-6, 1e-12);
+}
+
+}  // namespace
+}  // namespace scalebench

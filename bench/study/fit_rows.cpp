@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/fit_rows.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "bench/record/case_id.hpp"
+#include "bench/study/bandwidth.hpp"
+#include "bench/study/collect.hpp"
+
+namespace scalebench {
+namespace {
+
+AllreduceWork work_of(const AllreducePoint& point, const FitModel& model) {
+  const double p = point.ranks;
+  AllreduceWork work = model.cost_of(point.of.algorithm, p, point.count, p / point.nodes);
+  work.sent_bytes *= point.element_bytes;
+  work.reduced_bytes *= point.element_bytes;
+  return work;
+}
+
+ResultRow row_of(const Schema& schema, const FitCase& of, std::string_view run_id) {
+  ResultRow row(schema);
+  row.set("schema_version", kSchemaVersion).set("run_id", run_id).set("origin", of.origin);
+  row.set("status", "ok").set("algorithm", of.algorithm).set("transport", of.transport);
+  row.set("memory", of.memory).set("dtype", of.dtype).set("op", of.op);
+  row.set("placement", of.placement).set("mode", of.mode).set("cache", of.cache);
+  row.set("graph", of.graph);
+  return row;
+}
+
+std::string canonical(std::string_view kind, const FitCase& of) {
+  return fmt::format(
+      "{} algorithm={} transport={} memory={} dtype={} op={} placement={} mode={} cache={} "
+      "graph={} one_node={}",
+      kind, of.algorithm, of.transport, of.memory, of.dtype, of.op, of.placement, of.mode, of.cache,
+      of.graph, of.one_node);
+}
+
+/// "2;4": the different values of a member over the points.
+std::string values(const std::vector<AllreducePoint>& points, int AllreducePoint::*member) {
+  std::set<int> different;
+  for (const AllreducePoint& point : points) different.insert(point.*member);
+  return fmt::format("{}", fmt::join(different, ";"));
+}
+
+std::size_t sizes_of(const std::vector<AllreducePoint>& points) {
+  std::set<double> sizes;
+  for (const AllreducePoint& point : points) sizes.insert(point.size_bytes());
+  return sizes.size();
+}
+
+}  // namespace
+
+std::vector<AllreducePoint> points_of(const std::vector<ResultRow>& allreduce_rows) {
+  std::vector<AllreducePoint> points;
+  for (const ResultRow& row : allreduce_rows) {
+    const double ranks = number_in(row, "ranks");
+    const double count = number_in(row, "count");
+    const double seconds = number_in(row, "seconds_median");
+    const bool usable = row.get("status") == "ok" && ranks > 1 && count > 0 && seconds > 0;
+    if (!usable) continue;
+    const double nodes = number_in(row, "nodes");
+    AllreducePoint& point = points.emplace_back();
+    FitCase& of = point.of;
+    of.algorithm = row.get("algorithm");
+    of.transport = row.get("transport");
+    of.memory = row.get("memory");
+    of.dtype = row.get("dtype");
+    of.op = row.get("op");
+    of.placement = row.get("placement");
+    of.mode = row.get("mode");
+    of.cache = row.get("cache");
+    of.graph = row.get("graph");
+    of.origin = row.get("origin");
+    of.one_node = !(nodes > 1);
+    point.ranks = static_cast<int>(ranks);
+    point.nodes = nodes > 1 ? static_cast<int>(nodes) : 1;
+    point.element_bytes = number_in(row, "size_bytes") / count;
+    point.count = count;
+    point.seconds = seconds;
+  }
+  return points;
+}
+
+std::vector<FitRow> fits_of(const std::vector<AllreducePoint>& points, const FitModel& model) {
+  std::vector<FitRow> fits;
+  for (const AllreducePoint& point : points) {
+    auto found = std::ranges::find(fits, point.of, &FitRow::of);
+    if (found == fits.end()) found = fits.insert(fits.end(), {point.of, {}, std::nullopt});
+    found->points.push_back(point);
+  }
+  for (FitRow& row : fits) {
+    std::ranges::stable_sort(row.points, {}, [](const AllreducePoint& point) {
+      return std::tuple(point.ranks, point.count);
+    });
+    std::vector<MeasuredWork> measured;
+    for (const AllreducePoint& point : row.points) {
+      measured.push_back({work_of(point, model), point.size_bytes(), point.seconds});
+    }
+    row.fit = fit_of(measured, model.known_gamma ? model.known_gamma(row.of) : std::nullopt);
+  }
+  return fits;
+}
+
+std::vector<ResultRow> fit_rows(const std::vector<FitRow>& fits, std::string_view run_id) {
+  std::vector<ResultRow> rows;
+  for (const FitRow& one : fits) {
+    ResultRow& row = rows.emplace_back(row_of(fit_schema(), one.of, run_id));
+    row.set("case_id", case_id(canonical("fit", one.of)));
+    row.set("ranks", values(one.points, &AllreducePoint::ranks));
+    row.set("nodes", values(one.points, &AllreducePoint::nodes));
+    row.set("sizes", sizes_of(one.points)).set("points", one.points.size());
+    if (!one.fit) {
+      row.set("status", "skipped").set("note", "a fit needs more points, of two sizes or more");
+      continue;
+    }
+    const AllreduceFit& fit = *one.fit;
+    row.set("smallest_bytes", fit.smallest_bytes).set("largest_bytes", fit.largest_bytes);
+    row.set("alpha_seconds", fit.alpha_seconds);
+    row.set("beta_seconds_per_byte", fit.beta_seconds_per_byte);
+    if (fit.gamma_seconds_per_byte) {
+      row.set("gamma_seconds_per_byte", *fit.gamma_seconds_per_byte);
+    } else {
+      row.set("note", "beta holds what reducing costs too");
+    }
+    row.set("rms_relative_residual", fit.rms_relative_residual);
+    row.set("worst_relative_residual", fit.worst_relative_residual);
+    row.set("worst_bytes", fit.worst_bytes);
+  }
+  return rows;
+}
+
+std::vector<ResultRow> fit_point_rows(const std::vector<FitRow>& fits, const FitModel& model,
+                                      std::string_view run_id) {
+  std::vector<ResultRow> rows;
+  for (const FitRow& one : fits) {
+    if (!one.fit) continue;
+    for (const AllreducePoint& point : one.points) {
+      const double seconds = predicted_seconds(*one.fit, work_of(point, model), point.size_bytes());
+      ResultRow& row = rows.emplace_back(row_of(fit_points_schema(), one.of, run_id));
+      row.set("case_id", case_id(canonical("fit", one.of) + fmt::format(" count={}", point.count)));
+      // Of emulated ranks it stays that: a prediction from them says nothing about N devices.
+      row.set("origin", "predicted");
+      row.set("note",
+              one.of.origin == "measured" ? "" : "fitted to rows that are " + one.of.origin);
+      row.set("size_bytes", point.size_bytes()).set("ranks", point.ranks).set("nodes", point.nodes);
+      row.set("seconds", seconds);
+      row.set("busbw_gb_per_s", busbw_gb_per_s(point.size_bytes(), seconds, point.ranks));
+      row.set("relative_residual", (seconds - point.seconds) / point.seconds);
+    }
+  }
+  return rows;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study_setup.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "bench/record/sha256.hpp"
+#include "bench/record/utc_time.hpp"
+#include "collectives/mpi_session.hpp"
+#include "collectives/nccl_communicator.hpp"
+#include "kernels/device.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::uintmax_t kBytesNeeded = 100'000'000;
+
+std::filesystem::path executable_folder() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path();
+}
+
+LaunchSettings settings_of(const StartOptions& options, const StudyConfig& config, bool crowded) {
+  LaunchSettings settings;
+  settings.mpirun = options.mpirun;
+  settings.programs = programs_folder();
+  settings.oversubscribe = crowded;
+  // A rank that drives a device needs more than one core for what LibTorch does beside it.
+  settings.bind_to_core = config.threads == 1 && (config.device == "cpu" || device_count() == 0);
+  settings.mpirun_arguments = config.mpirun_arguments;
+  settings.environment = {{"OMP_NUM_THREADS", std::to_string(config.threads)}};
+  if (geteuid() == 0) {
+    // Containers run as root, where Open MPI wants to be told twice.
+    settings.environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT", "1");
+    settings.environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+  }
+  return settings;
+}
+
+std::map<std::string, std::string> hashes_of_programs(const std::vector<PlannedLaunch>& plan) {
+  std::map<std::string, std::string> hashes;
+  for (const PlannedLaunch& launch : plan) {
+    const std::filesystem::path program = programs_folder() / launch.program;
+    if (!std::filesystem::exists(program)) {
+      fail<UsageError>(
+          "{} is not built (LibTorch missing?); leave its part out of the config, or see "
+          "scalebench doctor",
+          launch.program);
+    }
+    if (!hashes.contains(launch.program)) hashes[launch.program] = sha256_of_file(program);
+  }
+  return hashes;
+}
+
+Manifest manifest_of(const StartOptions& options, const StudyConfig& config,
+                     const std::vector<PlannedLaunch>& plan, const std::string& run_id,
+                     bool crowded) {
+  Manifest manifest;
+  manifest.run_id = run_id;
+  manifest.study = config.name;
+  manifest.origin = crowded ? "emulated" : "measured";
+  manifest.started_utc = utc_label();
+  manifest.command = options.command;
+  manifest.seed = config.seed;
+  manifest.config = config.text;
+  manifest.tool = build_info();
+  manifest.binaries = hashes_of_programs(plan);
+  manifest.environment = capture_environment({.mpi = MpiSession::library_version(),
+                                              .torch = SCALEBENCH_TORCH_VERSION,
+                                              .nccl = nccl_version()});
+  int most = 1;
+  for (const PlannedLaunch& launch : plan) most = std::max(most, launch.ranks);
+  manifest.warnings = warnings(manifest.environment, most * static_cast<int>(config.threads));
+  return manifest;
+}
+
+bool is_crowded(const StudyConfig& config, const std::vector<PlannedLaunch>& plan) {
+  const int devices = devices_of(config);
+  return std::ranges::any_of(plan,
+                             [&](const PlannedLaunch& launch) { return launch.ranks > devices; });
+}
+
+}  // namespace
+
+void add_start_options(CLI::App& command, StartOptions& options) {
+  command.add_option("--results", options.results, "where the run's new folder goes")
+      ->capture_default_str();
+  command.add_option("--out", options.out, "the run's new folder itself");
+  command.add_option("--mpirun", options.mpirun, "launcher")->capture_default_str();
+  command.add_flag("--oversubscribe", options.oversubscribe,
+                   "allow more ranks than cores or devices; every row is then emulated");
+  command.add_flag("--dry-run", options.dry_run,
+                   "print the exact commands and an estimate, and stop");
+  command.add_flag("-q,--quiet", options.quiet, "no progress");
+}
+
+std::filesystem::path programs_folder() {
+  const std::filesystem::path folder = executable_folder();
+  // Commands are meant to be typed again, elsewhere too: below the current folder they say so.
+  const std::filesystem::path here = std::filesystem::proximate(folder);
+  return here.string().starts_with("..") ? folder : here;
+}
+
+std::filesystem::path scripts_folder() {
+  for (const char* candidate : {"../share/scalebench/scripts", "../../../scripts"}) {
+    const std::filesystem::path folder = executable_folder() / candidate;
+    if (std::filesystem::exists(folder / "plot.py")) return folder.lexically_normal();
+  }
+  return "scripts";
+}
+
+int devices_of(const StudyConfig& config) {
+  if (config.devices > 0) return static_cast<int>(config.devices);
+  if (config.device != "cpu" && device_count() > 0) return device_count();
+  if (config.device == "cuda") fail<UsageError>("device = \"cuda\": {}", why_no_device());
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return std::max(1, static_cast<int>(cores / config.threads));
+}
+
+PlanLimits limits_of(const StartOptions& options, const StudyConfig& config) {
+  return {devices_of(config), options.oversubscribe};
+}
+
+void print_plan(const StartOptions& options, const StudyConfig& config,
+                const std::vector<PlannedLaunch>& plan, const Console& console) {
+  const LaunchSettings settings = settings_of(options, config, is_crowded(config, plan));
+  double seconds = 0;
+  for (const PlannedLaunch& launch : plan) {
+    if (!launch.skipped_because.empty()) {
+      console.result(fmt::format("# {} skipped: {}\n", launch.name, launch.skipped_because));
+      continue;
+    }
+    seconds += launch.guess_seconds;
+    const std::string folder = fmt::format("RUN/launches/{:03}-{}", launch.number, launch.name);
+    console.result(shell_line(command_of(launch, settings, folder)) + "\n");
+  }
+  console.result(
+      fmt::format("# {} launches, very roughly {}\n", plan.size(), show_duration(seconds)));
+}
+
+StudyRun open_study(const StartOptions& options, const StudyConfig& config,
+                    const std::vector<PlannedLaunch>& plan, Console& console) {
+  const bool crowded = is_crowded(config, plan);
+  hashes_of_programs(plan);  // refuses before a folder is made
+  const ResultsFolder folder =
+      options.out.empty() ? ResultsFolder::create(options.results, config.name, kBytesNeeded)
+                          : ResultsFolder::at(options.out, kBytesNeeded);
+  LaunchSettings settings = settings_of(options, config, crowded);
+  settings.run_id = folder.run_id();
+  Manifest manifest = manifest_of(options, config, plan, settings.run_id, crowded);
+  for (const Warning& warning : manifest.warnings) console.warn(warning.text, warning.remedy);
+  return {folder, plan, settings, std::move(manifest), console};
+}
+
+}  // namespace scalebench

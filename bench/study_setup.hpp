@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every command that starts launches does first: how many devices there are, how the launcher
+// is called, and a new results folder with its manifest. Shared by `run` and `certify`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bench/cli/console.hpp"
+#include "bench/study/plan.hpp"
+#include "bench/study_run.hpp"
+
+namespace scalebench {
+
+struct StartOptions {
+  std::filesystem::path results = "results";  // new folders go here
+  std::string out;                            // this new folder instead
+  bool oversubscribe = false;
+  bool dry_run = false;
+  bool quiet = false;
+  std::string mpirun = "mpirun";
+  std::vector<std::string> command;  // argv as typed
+};
+
+/// The options that all such commands have.
+void add_start_options(CLI::App& command, StartOptions& options);
+
+/// Folders that belong to this program, wherever it was built or unpacked.
+std::filesystem::path programs_folder();
+std::filesystem::path scripts_folder();
+
+/// Ranks that fit: GPUs where those are used, else cores. Throws UsageError for GPUs without any.
+int devices_of(const StudyConfig& config);
+PlanLimits limits_of(const StartOptions& options, const StudyConfig& config);
+
+/// --dry-run: the exact commands and an estimate, to stdout.
+void print_plan(const StartOptions& options, const StudyConfig& config,
+                const std::vector<PlannedLaunch>& plan, const Console& console);
+
+/// Makes the folder and its manifest and passes on the warnings. Throws UsageError, before there is
+/// a folder, when a program is not built or the folder cannot hold a run.
+StudyRun open_study(const StartOptions& options, const StudyConfig& config,
+                    const std::vector<PlannedLaunch>& plan, Console& console);
+
+}  // namespace scalebench

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/watchdog_guard.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <utility>
+
+namespace scalebench {
+namespace {
+
+using Kind = WatchdogMessage::Kind;
+
+constexpr double kFarewellSeconds = 1;  // how long a rank waits for the others' last word
+constexpr double kGraceSeconds = 1;     // in which the rank that speaks ends the others
+constexpr double kSilentShare = 0.5;    // of the limit: four messages and more are missing
+
+/// A thread that takes no signals: they belong to the program's main thread.
+std::jthread start_quiet_thread(std::function<void()> body) {
+  sigset_t all{};
+  sigset_t before{};
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::jthread thread(std::move(body));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
+}  // namespace
+
+WatchdogGuard::WatchdogGuard(int rank, const ProgressMarks& marks, WatchdogOptions options,
+                             WatchdogLinks links)
+    : rank_(rank),
+      marks_(marks),
+      options_(std::move(options)),
+      interval_(std::min(0.5, options_.limit_seconds / 8)),
+      hosts_(std::move(links.hosts)),
+      links_(std::move(links.links)),
+      peers_(links_.size()),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      moved_(watchdog_seconds()),
+      last_look_(moved_),
+      next_look_(moved_) {
+  for (Peer& peer : peers_) peer.heard = moved_;
+  if (rank_ == 0) peers_[0].gone = true;
+  thread_ = start_quiet_thread([this] { run(); });
+}
+
+void WatchdogGuard::command(Command command) {
+  command_.store(command);
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof(one));
+}
+
+void WatchdogGuard::run() {
+  bool over = false;  // nothing more to find out; the links stay until this rank parts
+  while (true) {
+    const std::span<const WatchdogLink> links(links_);
+    sleep_on(wake_.get(), over ? links.first(0) : links,
+             over ? interval_ : next_look_ - watchdog_seconds());
+    std::uint64_t woken = 0;
+    [[maybe_unused]] const ssize_t got = read(wake_.get(), &woken, sizeof(woken));
+    const Command command = command_.load();
+    if (command == Command::part) return part(Kind::goodbye);
+    if (command == Command::part_failing) return part(Kind::failing);
+    if (command == Command::die) links_.clear();
+    over = over || command != Command::watch || look();
+  }
+}
+
+/// True: all ranks are to end, and this one has done its part.
+bool WatchdogGuard::look() {
+  const double now = watchdog_seconds();
+  for (std::size_t from = 0; from < peers_.size(); ++from) {
+    if (!peers_[from].gone && hear(from, now)) return true;
+  }
+  if (now < next_look_) return false;
+  next_look_ = now + interval_;
+  const RankProgress mine = marks_.read();
+  if (!mine.same_place(mine_)) moved_ = now;
+  mine_ = mine;
+  tell();
+  return judge(now);
+}
+
+bool WatchdogGuard::hear(std::size_t from, double now) {
+  Peer& peer = peers_[from];
+  for (const WatchdogMessage& message : links_[from].receive()) {
+    peer.heard = now;
+    switch (message.kind) {
+      case Kind::hello:
+        break;
+      case Kind::progress:
+        if (!message.progress.same_place(peer.progress)) moved_ = now;
+        peer.progress = message.progress;
+        if (rank_ != 0) successor_ = static_cast<int>(message.successor);
+        break;
+      case Kind::failing:
+        excused_ = true;
+        if (rank_ == 0) send_to_all(Kind::failing, message.rank);
+        peer.gone = peer.gone || static_cast<std::size_t>(message.rank) == from;
+        break;
+      case Kind::goodbye:
+        peer.gone = true;
+        break;
+      case Kind::ending:
+        return obey();
+    }
+  }
+  if (peer.gone) links_[from].close();
+  if (peer.gone || links_[from].open()) return false;
+  peer.gone = true;
+  return !excused_ && on_death(from);
+}
+
+void WatchdogGuard::tell() {
+  if (rank_ == 0) {
+    const auto alive = std::ranges::find(peers_, false, &Peer::gone);
+    successor_ = static_cast<int>(alive - peers_.begin());
+  }
+  send_to_all(Kind::progress, rank_);
+}
+
+bool WatchdogGuard::judge(double now) {
+  bool in_cell = mine_.in_cell != 0;
+  double limit = mine_.limit_seconds;
+  for (const Peer& peer : peers_) {
+    if (peer.gone) continue;
+    in_cell = in_cell || peer.progress.in_cell != 0;
+    limit = std::max(limit, peer.progress.limit_seconds);
+  }
+  // A rank that was stopped itself knows nothing of the others' meantime.
+  const bool was_stopped = now - std::exchange(last_look_, now) > limit / 2;
+  if (was_stopped) {
+    for (Peer& peer : peers_) peer.heard = now;
+  }
+  if (was_stopped || !in_cell) moved_ = now;
+  if (now - moved_ <= limit) return false;
+
+  const auto silent = [&](const Peer& peer) { return now - peer.heard > kSilentShare * limit; };
+  if (rank_ != 0) {
+    // While rank 0 lives, it judges.
+    if (peers_[0].gone || !silent(peers_[0])) return false;
+    const WatchedRank first = watched(0, true);
+    return end_of_first_rank(describe_hang(std::span(&first, 1), limit));
+  }
+  std::vector<WatchedRank> ranks{{rank_, hosts_[0], false, mine_}};
+  for (std::size_t rank = 1; rank < peers_.size(); ++rank) {
+    if (!peers_[rank].gone) ranks.push_back(watched(rank, silent(peers_[rank])));
+  }
+  return speak(describe_hang(ranks, limit));
+}
+
+bool WatchdogGuard::on_death(std::size_t of) {
+  const std::string text = describe_death(watched(of, true));
+  return rank_ == 0 ? speak(text) : end_of_first_rank(text);
+}
+
+bool WatchdogGuard::end_of_first_rank(const std::string& text) {
+  return rank_ == successor_ ? speak(text) : obey();
+}
+
+bool WatchdogGuard::speak(const std::string& text) {
+  if (options_.say) {
+    options_.say(text);
+  } else {
+    fmt::print(stderr, "{}\n", text);
+    std::fflush(stderr);
+  }
+  // Also to a rank 0 that is only stopped: it is woken up to be killed, and would report deaths.
+  send_to_all(Kind::ending, rank_);
+  options_.end();
+  return true;
+}
+
+bool WatchdogGuard::obey() {
+  const double until = watchdog_seconds() + kGraceSeconds;
+  while (command_.load() == Command::watch && watchdog_seconds() < until) {
+    sleep_on(wake_.get(), {}, until - watchdog_seconds());
+  }
+  if (command_.load() == Command::watch) options_.end();
+  return true;
+}
+
+void WatchdogGuard::part(Kind farewell) {
+  send_to_all(farewell, rank_);
+  for (WatchdogLink& link : links_) link.finish_sending();
+  // A connection that is closed with something unread takes its farewell back.
+  const double until = watchdog_seconds() + kFarewellSeconds;
+  while (std::ranges::any_of(links_, &WatchdogLink::open) && watchdog_seconds() < until) {
+    sleep_on(-1, links_, std::min(0.1, until - watchdog_seconds()));
+    for (WatchdogLink& link : links_) link.receive();
+  }
+}
+
+void WatchdogGuard::send_to_all(Kind kind, int about) {
+  WatchdogMessage message;
+  message.kind = kind;
+  message.rank = about;
+  message.successor = successor_;
+  message.progress = mine_;
+  for (WatchdogLink& link : links_) link.send(message);
+}
+
+WatchedRank WatchdogGuard::watched(std::size_t rank, bool silent) const {
+  return {static_cast<int>(rank), hosts_[rank], silent, peers_[rank].progress};
+}
+
+}  // namespace scalebench
