@@ -157,7 +157,11 @@ bool WatchdogGuard::judge(double now) {
 }
 
 bool WatchdogGuard::on_death(std::size_t of) {
-  const std::string text = describe_death(watched(of, true));
+  WatchedRank dead = watched(of, true);
+  // What it last told may be half a second old, and no rank begins a cell without the others.
+  const RankProgress mine = marks_.read();
+  if (mine.cells > dead.progress.cells) dead.progress = mine;
+  const std::string text = describe_death(dead);
   return rank_ == 0 ? speak(text) : end_of_first_rank(text);
 }
 

@@ -56,11 +56,11 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--starts", type=int, default=3, help="of every setting")
     parser.add_argument("--settings", help="separated by semicolons, of: " + "; ".join(OPEN_MPI))
-    parser.add_argument("-b", default="8")
+    parser.add_argument("-b", default="16")
     parser.add_argument("-e", default="64M")
-    parser.add_argument("-f", default="8")
+    parser.add_argument("-f", default="4")
     parser.add_argument("--cache", default="warm")
-    parser.add_argument("--max-seconds", default="0.3")
+    parser.add_argument("--max-seconds", default="0.15")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help="a new folder")
     options = parser.parse_args(argv)
@@ -74,9 +74,10 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
 def command_of(options: argparse.Namespace, setting: str, folder: Path, seed: int) -> list[str]:
     launcher = ["mpiexec.mpich", "-bind-to", "core"] if setting == MPICH else ["mpirun", "--bind-to", "core"]
     programs = options.mpich if setting == MPICH else options.programs
+    algorithms = "native,one_shot,direct" + (",ring" if setting == RING else "")
     return [
         *launcher, "-np", str(options.ranks), str(programs / "bench_allreduce"),
-        "--transport", "mpi,shared_memory", "--algorithm", "native,ring,one_shot,direct",
+        "--transport", "mpi,shared_memory", "--algorithm", algorithms,
         "-b", options.b, "-e", options.e, "-f", options.f, "--cache", options.cache,
         "--max-seconds", options.max_seconds, "--order", "shuffled", "--seed", str(seed),
         "--quiet", "--out", str(folder),
