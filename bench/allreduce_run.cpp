@@ -148,7 +148,7 @@ void AllreduceRun::learn(const AllreduceCase& one) {
       watchdog_.cell(place);
       watchdog_.expect(slow_seconds(options_.max_bytes, context_.ranks()));
       known.choices = tune(bench(transport), ranks_.host, known.setting, method_,
-                           options_.min_bytes / 4, options_.max_bytes);
+                           options_.min_bytes, options_.max_bytes);
     }
     console_.note(fmt::format("{}: {}", place, fmt::join(known.choices->describe(), ", ")));
   } catch (const Unavailable& reason) {

@@ -25,6 +25,9 @@ constexpr double kPatienceSeconds = 0.5;
 constexpr std::size_t kLarge = std::size_t{1} << 20U;
 constexpr std::size_t kFinalists = 3;
 
+/// Every power of two where transports change their ways and a case costs little.
+std::size_t step_after(std::size_t bytes) { return bytes < std::size_t{256} << 10U ? 2 : 4; }
+
 /// The slowest rank's seconds, the same on all ranks.
 double seconds_once(const AllreduceBench& bench, Communicator& host, const AllreduceCase& one) {
   const AllreduceSpans spans = bench.buffers.slot(one, 0);
@@ -79,7 +82,7 @@ SharedChoices tune(const AllreduceBench& bench, Communicator& host, const Allred
   one.dtype = setting.dtype;
   one.op = setting.op;
   const double begin = local_seconds();
-  for (std::size_t bytes = std::max<std::size_t>(smallest_bytes, 8);; bytes *= 4) {
+  for (std::size_t bytes = std::max<std::size_t>(smallest_bytes, 8);; bytes *= step_after(bytes)) {
     bytes = std::min(bytes, largest_bytes);
     one.count = bytes / size_of(one.dtype);
     double best = std::numeric_limits<double>::infinity();

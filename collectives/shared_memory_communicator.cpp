@@ -92,10 +92,11 @@ class SharedMemoryCommunicator final : public Communicator {
       : Communicator(Memory::host), control_(control), topology_(control.topology()) {
     const int node = topology_.node_of_rank[index(rank())];
     for (int other = 0; other < size(); ++other) {
+      local_index_.push_back(local_ranks_.size());
       if (topology_.node_of_rank[index(other)] == node) local_ranks_.push_back(other);
     }
     crowded_ = local_ranks_.size() > static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
-    board_ = make_shared(control_, sizeof(Board) + index(size()) * sizeof(Mailbox));
+    board_ = make_shared(control_, sizeof(Board) + local_ranks_.size() * sizeof(Mailbox));
     control_.barrier();
   }
 
@@ -158,7 +159,7 @@ class SharedMemoryCommunicator final : public Communicator {
   }
 
  private:
-  /// What each rank shows to all; its mailboxes to every rank follow.
+  /// What each rank shows to its host; its mailboxes to the ranks there follow.
   struct alignas(kCacheLine) Board {
     std::atomic<std::uint64_t> barriers;  // that this rank has entered
   };
@@ -179,8 +180,8 @@ class SharedMemoryCommunicator final : public Communicator {
   /// Going around the caches spares reading the lines that are overwritten. In place they are read
   /// anyway, and as long as all ranks' buffers fit into the last cache they are better kept there.
   Stores stores_for(std::span<const ConstSpan> from, std::span<const Span> to) const {
-    const bool in_place = std::ranges::any_of(
-        from, [&](ConstSpan source) { return source.data == to.front().data; });
+    const bool in_place =
+        std::ranges::any_of(from, [&](ConstSpan source) { return source.data == to.front().data; });
     const std::size_t of_all_ranks =
         from.front().bytes() * (from.size() + to.size()) * local_ranks_.size();
     return in_place || of_all_ranks <= cache_bytes_ ? Stores::cached : Stores::streaming;
@@ -194,7 +195,7 @@ class SharedMemoryCommunicator final : public Communicator {
   /// Lies in the sender's segment.
   Mailbox& mailbox(int from, int to) const {
     return reinterpret_cast<Mailbox*>(board_.base_of_rank[index(from)] +
-                                      sizeof(Board))[index(to)];
+                                      sizeof(Board))[local_index_[index(to)]];
   }
 
   void start(Sending& sending) const {
@@ -258,6 +259,7 @@ class SharedMemoryCommunicator final : public Communicator {
   Communicator& control_;
   const Topology topology_;
   std::vector<int> local_ranks_;
+  std::vector<std::size_t> local_index_;  // by rank: its position among them, where it is one
   bool crowded_ = false;
   std::size_t cache_bytes_ = host_cache_bytes();
   Shared board_;

@@ -50,8 +50,8 @@ void SharedSegment::close_descriptor() {
 
 void SharedSegment::map() {
   // Populated: the first use of a page is no page fault in somebody's timed region.
-  void* address = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                       descriptor_, 0);
+  void* address =
+      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor_, 0);
   if (address == MAP_FAILED) {
     const int error = errno;
     close_descriptor();

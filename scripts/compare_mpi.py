@@ -68,6 +68,10 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
         parser.error(f"--out {options.out} exists")
     if not (options.programs / "bench_allreduce").exists():
         parser.error(f"no bench_allreduce in {options.programs}: build first")
+    # As typed from here: another machine's absolute path in a manifest helps nobody.
+    options.programs, options.mpich, options.out = (
+        folder and Path(os.path.relpath(folder)) for folder in (options.programs, options.mpich, options.out)
+    )
     return options
 
 
