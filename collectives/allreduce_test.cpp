@@ -14,6 +14,7 @@
 #include "collectives/allreduce_check.hpp"
 #include "collectives/counting_communicator.hpp"
 #include "collectives/thread_communicator.hpp"
+#include "collectives/transport_test.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/error.hpp"
 
@@ -23,15 +24,6 @@ namespace {
 std::set<std::size_t> sizes_for(int ranks) {
   const auto p = static_cast<std::size_t>(ranks);
   return {0, 1, p - 1, p, p + 1, 16 * p, 101, 1009};
-}
-
-/// The table without `native`, which threads do not have, and `auto`, which is one of the others.
-std::vector<AllreduceAlgorithm> our_algorithms() {
-  std::vector<AllreduceAlgorithm> ours;
-  for (const AllreduceAlgorithm& algorithm : allreduce_algorithms()) {
-    if (algorithm.name != "native" && algorithm.name != "auto") ours.push_back(algorithm);
-  }
-  return ours;
 }
 
 struct Case {
@@ -236,7 +228,7 @@ TEST_P(EveryAlgorithm, CostsWhatItsLineClaims) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Allreduce, EveryAlgorithm, testing::ValuesIn(our_algorithms()),
+INSTANTIATE_TEST_SUITE_P(Allreduce, EveryAlgorithm, testing::ValuesIn(own_algorithms()),
                          [](const auto& param) { return std::string(param.param.name); });
 
 TEST(Allreduce, NativeSaysThatThreadsHaveNone) {

@@ -26,7 +26,7 @@ namespace {
 /// not, and at once where ranks share cores.
 class Spinner {
  public:
-  explicit Spinner(bool crowded) : patience_(crowded ? 50 : 20'000) {}
+  explicit Spinner(bool crowded) : patience_(crowded ? 50 : 1'000) {}
   void pause() {
     if (++spins_ > patience_) {
       sched_yield();
