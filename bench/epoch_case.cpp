@@ -20,9 +20,9 @@ namespace {
 void warm_up(const TrainerOptions& options, Communicator& gradients, const Ranks& ranks,
              int steps) {
   if (steps == 0) return;
-  Trainer trainer(options, gradients, ranks.host);
-  PhaseClock phases;
-  for (int i = 0; i < steps; ++i) trainer.train_step(phases);
+  NoTrace trace;
+  Trainer trainer(options, gradients, ranks.host, trace);
+  for (int i = 0; i < steps; ++i) trainer.train_step();
 }
 
 double mean(const std::vector<double>& values) {
@@ -31,19 +31,19 @@ double mean(const std::vector<double>& values) {
 
 class EpochTimer {
  public:
-  EpochTimer(const Ranks& ranks, Trainer& trainer) : ranks_(ranks), trainer_(trainer) {}
+  EpochTimer(const Ranks& ranks, Trainer& trainer, PhaseClock& phases)
+      : ranks_(ranks), trainer_(trainer), phases_(phases) {}
 
   EpochMeasurement run(int epoch, bool evaluate, bool check_replicas) {
     const GlobalClock clock(ranks_.host);
-    PhaseClock phases;
     ranks_.host.barrier();
     const double start = clock.now();
-    phases.restart();
-    const EpochResult trained = trainer_.train_epoch(epoch, phases);
-    phases.enter(Phase::other);
+    phases_.restart();
+    const EpochResult trained = trainer_.train_epoch(epoch);
+    phases_.enter(Phase::other);
     const double end = clock.now();
 
-    EpochMeasurement measured = join(start, end, phases, clock.residual_seconds());
+    EpochMeasurement measured = join(start, end, clock.residual_seconds());
     const auto samples = all_gather(ranks_.host, static_cast<double>(trained.samples));
     measured.samples =
         static_cast<std::int64_t>(std::accumulate(samples.begin(), samples.end(), 0.0));
@@ -52,7 +52,7 @@ class EpochTimer {
     measured.test_accuracy = std::numeric_limits<double>::quiet_NaN();
     if (evaluate) {
       const double begin = local_seconds();
-      measured.test_accuracy = trainer_.evaluate(phases);
+      measured.test_accuracy = trainer_.evaluate();
       measured.evaluate_seconds =
           std::ranges::max(all_gather(ranks_.host, local_seconds() - begin));
     }
@@ -60,10 +60,10 @@ class EpochTimer {
   }
 
  private:
-  EpochMeasurement join(double start, double end, const PhaseClock& phases, double residual) const {
+  EpochMeasurement join(double start, double end, double residual) const {
     std::vector<double> mine{start, end};
     for (int phase = 0; phase < kPhases; ++phase) {
-      mine.push_back(phases.seconds(static_cast<Phase>(phase)));
+      mine.push_back(phases_.seconds(static_cast<Phase>(phase)));
     }
     const std::vector<double> all = all_gather(ranks_.host, mine);
     const auto ranks = static_cast<std::size_t>(ranks_.session.size());
@@ -89,6 +89,7 @@ class EpochTimer {
 
   const Ranks& ranks_;
   Trainer& trainer_;
+  PhaseClock& phases_;
 };
 
 }  // namespace
@@ -102,14 +103,15 @@ EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
   Communicator& gradients = transport.communicator();
   warm_up(wanted, gradients, ranks, options.warm_up_steps);
 
-  Trainer trainer(wanted, gradients, ranks.host);
+  PhaseClock phases;
+  Trainer trainer(wanted, gradients, ranks.host, phases);
   EpochRun run;
   run.trainer = trainer.options();
   run.parameters = trainer.parameter_count();
   run.dataset = trainer.dataset_name();
   run.transport = gradients.transport();
   run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
-  EpochTimer timer(ranks, trainer);
+  EpochTimer timer(ranks, trainer, phases);
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     run.epochs.push_back(timer.run(epoch, options.evaluate, run.promises_equal_replicas));
     after_epoch(run);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "bench/cli/command_line.hpp"
+#include "bench/gradient_sync_words.hpp"
 #include "kernels/error.hpp"
 #include "models/gradient_sync.hpp"
 #include "models/models.hpp"
@@ -17,6 +18,7 @@ constexpr std::array<std::string_view, 5> kTransports{"auto", "mpi", "shared_mem
 constexpr std::array<std::string_view, 2> kRateScalings{"none", "linear"};
 
 struct Words {
+  GradientSyncWords sync;
   std::string rate_scaling = "none";
   bool list = false;
   bool no_evaluation = false;
@@ -39,6 +41,10 @@ void describe(CLI::App& app, Words& words, EpochOptions& options) {
   app.add_option(
          "--transport", options.transport,
          "of gradients: mpi, shared_memory, nccl, cuda_ipc, or auto (nccl or mpi, by device)")
+      ->capture_default_str();
+  add_gradient_sync_options(app, words.sync, trainer.sync);
+  app.add_option("--accumulate", trainer.accumulate,
+                 "backward passes of a step, whose gradients add up before they travel")
       ->capture_default_str();
   app.add_option("--epochs", options.epochs, "how many")->capture_default_str();
   app.add_option("--samples", trainer.samples_per_epoch,
@@ -87,6 +93,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   require_known("lr-scaling", words.rate_scaling, kRateScalings);
   TrainerOptions& trainer = options.training.trainer;
   gradient_sync_named(trainer.gradient_sync);
+  apply(words.sync, trainer.sync);
   trainer.allreduce = &allreduce_named(options.allreduce);
   if (words.rate_scaling == "linear") trainer.rate.scaling = RateScaling::linear;
   if (options.epochs < 1) fail<UsageError>("--epochs {}: must be at least 1", options.epochs);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "bench/gradient_sync_words.hpp"
 #include "bench/statistics_columns.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
@@ -62,16 +63,20 @@ std::string canonical(const EpochOptions& options, const EpochRun& run) {
   const std::string batch = options.scaling == "strong"
                                 ? fmt::format("global_batch={}", trainer.global_batch)
                                 : fmt::format("batch={}", trainer.batch);
+  const std::string sync = text_of(trainer.gradient_sync, trainer.sync);
+  const std::string accumulate =
+      trainer.accumulate > 1 ? fmt::format(" accumulate={}", trainer.accumulate) : "";
   return fmt::format(
-      "epoch model={} gradient_sync={} allreduce={} transport={} device={} dtype=float threads={} "
+      "epoch model={} gradient_sync={}{}{}{} allreduce={} transport={} device={} dtype=float "
+      "threads={} "
       "dataset={} scaling={} {} samples={} optimizer={} learning_rate={} lr_scaling={} "
       "lr_warmup={} "
       "seed={}",
-      trainer.model, trainer.gradient_sync, options.allreduce, run.transport,
-      device_label(options.training.trainer), trainer.threads, run.dataset, options.scaling, batch,
-      trainer.samples_per_epoch, trainer.optimizer, trainer.rate.base,
-      trainer.rate.scaling == RateScaling::linear ? "linear" : "none", trainer.rate.warmup_epochs,
-      trainer.seed);
+      trainer.model, trainer.gradient_sync, sync.empty() ? "" : " ", sync, accumulate,
+      options.allreduce, run.transport, device_label(options.training.trainer), trainer.threads,
+      run.dataset, options.scaling, batch, trainer.samples_per_epoch, trainer.optimizer,
+      trainer.rate.base, trainer.rate.scaling == RateScaling::linear ? "linear" : "none",
+      trainer.rate.warmup_epochs, trainer.seed);
 }
 
 ResultRow row_for(const EpochOptions& options, const EpochRun& run, const Recorder& recorder,

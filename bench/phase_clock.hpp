@@ -10,8 +10,11 @@
 
 namespace scalebench {
 
-class PhaseClock final : public PhaseListener {
+class PhaseClock final : public StepTrace {
  public:
+  void begin_step() override {}
+  void posted(Exchange) override {}
+  void ended() override {}
   void enter(Phase phase) override {
     const double now = local_seconds();
     seconds_[index(phase_)] += now - since_;

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "bench/measure/clock_sync.hpp"
-#include "bench/phase_clock.hpp"
 #include "collectives/control.hpp"
 #include "models/trainer.hpp"
 
@@ -16,19 +15,19 @@ constexpr double kRoundSeconds = 0.5;
 constexpr double kTarget = 0.01;  // half-width of each rank's interval relative to its median
 constexpr std::size_t kAtLeast = 30;
 
-double time_step(Trainer& trainer, PhaseClock& phases) {
+double time_step(Trainer& trainer) {
   const double begin = local_seconds();
-  trainer.train_step(phases);
+  trainer.train_step();
   return local_seconds() - begin;
 }
 
 /// Steps until the round's time is over on this rank, at least one, at most `most`.
-void run_round(const Ranks& ranks, Trainer& trainer, PhaseClock& phases, std::size_t most,
+void run_round(const Ranks& ranks, Trainer& trainer, std::size_t most,
                std::vector<double>& seconds) {
   ranks.host.barrier();
   const double end = local_seconds() + kRoundSeconds;
   for (std::size_t i = 0; i < most; ++i) {
-    seconds.push_back(time_step(trainer, phases));
+    seconds.push_back(time_step(trainer));
     if (local_seconds() >= end) return;
   }
 }
@@ -49,15 +48,15 @@ std::vector<std::vector<double>> gather(const Ranks& ranks, std::vector<double> 
 }  // namespace
 
 ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions& options) {
-  Trainer trainer(options.training.trainer, ranks.host, ranks.host);
+  NoTrace trace;
+  Trainer trainer(options.training.trainer, ranks.host, ranks.host, trace);
   ThroughputResult result;
   result.trainer = trainer.options();
   result.parameters = trainer.parameter_count();
-  PhaseClock phases;
-  result.first_step_seconds = time_step(trainer, phases);
+  result.first_step_seconds = time_step(trainer);
   std::vector<double> warm_up;
   do {
-    run_round(ranks, trainer, phases, std::numeric_limits<std::size_t>::max(), warm_up);
+    run_round(ranks, trainer, std::numeric_limits<std::size_t>::max(), warm_up);
   } while (!all_agree(ranks.host, warm_up.size() >= 10));
 
   const auto wanted = static_cast<std::size_t>(options.steps);
@@ -66,7 +65,7 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
   while (true) {
     const std::size_t most = wanted > 0 ? wanted - std::min(wanted, mine.size())
                                         : std::numeric_limits<std::size_t>::max();
-    run_round(ranks, trainer, phases, most, mine);
+    run_round(ranks, trainer, most, mine);
     const bool narrow = mine.size() >= kAtLeast && relative_half_width(summarise(mine)) <= kTarget;
     const bool all_narrow = all_agree(ranks.host, narrow);
     const bool all_have_steps = all_agree(ranks.host, wanted > 0 && mine.size() >= wanted);

@@ -32,6 +32,25 @@ Tensors zeros_like(const Tensors& parameters) {
   return zeros;
 }
 
+using Named = std::vector<std::pair<std::string, torch::Tensor>>;
+
+void append(Named& state, std::string_view name, const Tensors& tensors) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    state.emplace_back(fmt::format("{}.{}", name, i), tensors[i]);
+  }
+}
+
+/// Copies `from` into the tensors of `to`, which has the same names and sizes.
+void copy_state(const Named& from, Named to) {
+  const torch::NoGradGuard no_grad;
+  bool same = from.size() == to.size();
+  for (std::size_t i = 0; same && i < from.size(); ++i) {
+    same = from[i].first == to[i].first && from[i].second.sizes() == to[i].second.sizes();
+    if (same) to[i].second.copy_(from[i].second);
+  }
+  if (!same) fail<UsageError>("this state is not one of this optimizer with this model");
+}
+
 class Sgd : public Optimizer {
  public:
   explicit Sgd(const Tensors& parameters)
@@ -43,6 +62,13 @@ class Sgd : public Optimizer {
     at::_foreach_add_(velocities_, gradients_of(parameters_));
     at::_foreach_add_(parameters_, velocities_, -learning_rate);
   }
+
+  Named state() const override {
+    Named state;
+    append(state, "velocity", velocities_);
+    return state;
+  }
+  void restore(const Named& from) override { copy_state(from, state()); }
 
  private:
   static constexpr double kMomentum = 0.9;
@@ -69,6 +95,19 @@ class Adam : public Optimizer {
     at::_foreach_div_(denominators, std::sqrt(bias2));
     at::_foreach_add_(denominators, kEpsilon);
     at::_foreach_addcdiv_(parameters_, means_, denominators, -learning_rate / bias1);
+  }
+
+  Named state() const override {
+    Named state;
+    append(state, "mean", means_);
+    append(state, "square", squares_);
+    state.emplace_back("steps", torch::scalar_tensor(steps_, torch::kFloat64));
+    return state;
+  }
+  void restore(const Named& from) override {
+    Named to = state();
+    copy_state(from, to);
+    steps_ = static_cast<int>(to.back().second.item<double>());
   }
 
  private:

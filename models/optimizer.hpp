@@ -6,7 +6,9 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace at {
@@ -20,6 +22,11 @@ class Optimizer {
   virtual ~Optimizer() = default;
   /// Updates all parameters from their .grad, every one of which must be defined.
   virtual void step(double learning_rate) = 0;
+  /// What it remembers beside the parameters, by name: the tensors themselves, and counters as
+  /// float64 scalars. restore() copies from such a list; throws UsageError when names or sizes
+  /// differ.
+  virtual std::vector<std::pair<std::string, at::Tensor>> state() const = 0;
+  virtual void restore(const std::vector<std::pair<std::string, at::Tensor>>& state) = 0;
 };
 
 /// `sgd` (momentum .9) and `adam` (betas .9 and .999, epsilon 1e-8); neither decays weights.

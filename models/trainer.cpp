@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "collectives/control.hpp"
@@ -13,6 +14,7 @@
 #include "models/gradient_sync.hpp"
 #include "models/image_store.hpp"
 #include "models/losses.hpp"
+#include "models/model_pass.hpp"
 #include "models/network.hpp"
 #include "models/optimizer.hpp"
 #include "models/replicas.hpp"
@@ -28,34 +30,52 @@ constexpr std::int64_t kEvaluationBatch = 500;
 }  // namespace
 
 struct Trainer::State {
-  State(const TrainerOptions& given, Communicator& gradients, Communicator& control_ranks)
-      : options(resolved(given, gradients.size())),
-        ranks(gradients.size()),
+  State(const TrainerOptions& given, Communicator& gradients, Communicator& control_ranks,
+        StepTrace& step_trace)
+      : ranks(gradients.size()),
         rank(gradients.rank()),
         control(control_ranks),
-        sync_info(gradient_sync_named(options.gradient_sync)),
-        device(select_compute_device(options.device, options.device_index, options.threads)),
-        network(make_network(options.model, options.seed)),
+        trace(step_trace),
+        sync_info(gradient_sync_named(given.gradient_sync)),
+        device(select_compute_device(given.device, given.device_index, given.threads)),
+        network(network_on(device, given.model, given.seed)),
+        sync(make_sync(given, gradients)),
+        options(resolved(given, sync->workers().count)),
         training(load(Split::train)),
         test(load(Split::test)),
-        sampler({training.count(), options.samples_per_epoch, options.batch, ranks, rank,
-                 options.seed}),
-        losses(rank) {
+        sampler({training.count(), options.samples_per_epoch, options.batch, sync->workers().count,
+                 std::max(0, sync->workers().index), options.seed}),
+        losses(rank),
+        network_pass(*network, *sync, options, [this](Phase phase) { enter(phase); }) {
     if (control.size() != ranks || control.rank() != rank) {
       fail("rank {} of {} for gradients is rank {} of {} for control", rank, ranks, control.rank(),
            control.size());
     }
-    network->to(device);
     network->seed_dropout(
         SplitMix(SplitMix(options.seed).next() + static_cast<std::uint64_t>(rank)).next());
-    sync = sync_info.make({network->parameters(), gradients, options.allreduce});
-    optimizer = make_optimizer(options.optimizer, network->parameters());
+  }
+
+  static std::shared_ptr<Network> network_on(torch::Device device, std::string_view model,
+                                             std::uint64_t seed) {
+    auto network = make_network(model, seed);
+    network->to(device);
+    return network;
+  }
+
+  std::unique_ptr<GradientSync> make_sync(const TrainerOptions& given,
+                                          Communicator& gradients) const {
+    const std::string optimizer =
+        given.optimizer.empty() ? std::string(model_named(given.model).optimizer) : given.optimizer;
+    return sync_info.make({network->parameters(), gradients, given.allreduce, optimizer, trace,
+                           given.sync, network.get()});
   }
 
   ImageStore load(Split split) const {
     const ImageShape& shape = model_named(options.model).shape;
     return {load_dataset(options.dataset, split, shape, options.seed), shape, device};
   }
+
+  bool sees_images() const { return sync->workers().index >= 0; }
 
   /// This rank's indices of one epoch, on the device.
   torch::Tensor order_of(int epoch) const {
@@ -65,27 +85,25 @@ struct Trainer::State {
   }
 
   /// `order` is that of the epoch which `step`, counted over all epochs, belongs to.
-  void step(const torch::Tensor& order, std::int64_t step, PhaseListener& listener) {
-    enter(Phase::load, listener);
+  void step(const torch::Tensor& order, std::int64_t step) {
+    trace.begin_step();
+    enter(Phase::load);
     const std::int64_t first = step % sampler.steps_per_epoch() * options.batch;
     const auto batch = training.at(order.narrow(0, first, options.batch));
-    enter(Phase::forward, listener);
-    const auto logits = network->forward(batch.images);
-    const auto loss = torch::nn::functional::cross_entropy(logits, batch.labels);
-    losses.add(loss, step);
-    enter(Phase::backward, listener);
-    sync->begin_step();
-    loss.backward();
-    enter(Phase::sync, listener);
+    ModelPass* const own = sync->own_pass();
+    ModelPass& pass = own != nullptr ? *own : network_pass;
+    losses.add(pass.run(batch.images, batch.labels, 1), step);
+    enter(Phase::sync);
     sync->synchronise();
-    enter(Phase::update, listener);
-    optimizer->step(learning_rate(options.rate, ranks, step, sampler.steps_per_epoch()));
-    enter(Phase::other, listener);
+    enter(Phase::update);
+    const int workers = sync->workers().count;
+    sync->update(learning_rate(options.rate, workers, step, sampler.steps_per_epoch()), 1);
+    enter(Phase::other);
   }
 
-  void enter(Phase phase, PhaseListener& listener) const {
+  void enter(Phase phase) const {
     if (options.exact_phases) finish(device);
-    listener.enter(phase);
+    trace.enter(phase);
   }
 
   void equalise_buffers() {
@@ -105,26 +123,28 @@ struct Trainer::State {
     return hits.item<std::int64_t>();
   }
 
-  const TrainerOptions options;
   const int ranks;
   const int rank;
   Communicator& control;
+  StepTrace& trace;
   const GradientSyncInfo& sync_info;
   const torch::Device device;
   const std::shared_ptr<Network> network;
+  const std::unique_ptr<GradientSync> sync;
+  const TrainerOptions options;
   const ImageStore training;
   const ImageStore test;
   const Sampler sampler;
   Losses losses;
-  std::unique_ptr<GradientSync> sync;
-  std::unique_ptr<Optimizer> optimizer;
+  NetworkPass network_pass;
   /// Of train_step: steps done, and the order of the epoch they are in.
   std::int64_t free_steps = 0;
   torch::Tensor free_order;
 };
 
-Trainer::Trainer(const TrainerOptions& options, Communicator& gradients, Communicator& control)
-    : state_(std::make_unique<State>(options, gradients, control)) {}
+Trainer::Trainer(const TrainerOptions& options, Communicator& gradients, Communicator& control,
+                 StepTrace& trace)
+    : state_(std::make_unique<State>(options, gradients, control, trace)) {}
 
 Trainer::~Trainer() = default;
 
@@ -136,49 +156,62 @@ std::int64_t Trainer::parameter_count() const {
   return count;
 }
 
+int Trainer::workers() const { return state_->sync->workers().count; }
+
 std::int64_t Trainer::steps_per_epoch() const { return state_->sampler.steps_per_epoch(); }
 
 std::int64_t Trainer::training_images() const { return state_->training.count(); }
 
 const std::string& Trainer::dataset_name() const { return state_->training.name(); }
 
-EpochResult Trainer::train_epoch(int epoch, PhaseListener& listener) {
+EpochResult Trainer::train_epoch(int epoch) {
   State& state = *state_;
   const std::int64_t steps = steps_per_epoch();
-  state.enter(Phase::load, listener);
-  const torch::Tensor order = state.order_of(epoch);
-  for (std::int64_t step = 0; step < steps; ++step) {
-    state.step(order, epoch * steps + step, listener);
+  EpochResult result{steps, 0, std::numeric_limits<double>::quiet_NaN()};
+  if (state.sees_images()) {
+    state.enter(Phase::load);
+    const torch::Tensor order = state.order_of(epoch);
+    for (std::int64_t step = 0; step < steps; ++step) state.step(order, epoch * steps + step);
+    result.samples = state.sampler.samples_per_epoch();
+    result.loss = state.losses.take_mean();
+  } else {
+    state.sync->serve(steps);
   }
-  state.enter(Phase::sync, listener);
+  state.enter(Phase::evaluate);
   state.equalise_buffers();
-  state.enter(Phase::other, listener);
-  return {steps, state.sampler.samples_per_epoch(), state.losses.take_mean()};
+  state.enter(Phase::other);
+  return result;
 }
 
-void Trainer::train_step(PhaseListener& listener) {
+void Trainer::train_step() {
   State& state = *state_;
+  if (!state.sees_images()) return state.sync->serve(1);
   if (state.free_steps % steps_per_epoch() == 0) {
-    state.enter(Phase::load, listener);
+    state.enter(Phase::load);
     state.free_order = state.order_of(static_cast<int>(state.free_steps / steps_per_epoch()));
   }
-  state.step(state.free_order, state.free_steps++, listener);
+  state.step(state.free_order, state.free_steps++);
 }
 
-double Trainer::evaluate(PhaseListener& listener) {
+double Trainer::evaluate() {
   State& state = *state_;
-  state.enter(Phase::evaluate, listener);
+  state.enter(Phase::evaluate);
+  state.sync->publish();
   state.equalise_buffers();
   const std::int64_t count = state.test.count();
   const std::int64_t correct =
       state.correct(count * state.rank / state.ranks, count * (state.rank + 1) / state.ranks);
   const auto all = all_gather(state.control, static_cast<double>(correct));
-  state.enter(Phase::other, listener);
+  state.enter(Phase::other);
   return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(count);
 }
 
 bool Trainer::replicas_equal() {
+  state_->sync->publish();
+  state_->equalise_buffers();
   return scalebench::replicas_equal(*state_->network, state_->control);
 }
+
+std::string Trainer::remarks() const { return state_->sync->remarks(); }
 
 }  // namespace scalebench

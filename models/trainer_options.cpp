@@ -16,26 +16,30 @@
 namespace scalebench {
 namespace {
 
-void resolve_batch(TrainerOptions& options, std::int64_t model_batch, int ranks) {
+void resolve_batch(TrainerOptions& options, std::int64_t model_batch, int workers) {
   if (options.batch < 0) fail<UsageError>("batch {}: expected at least 1", options.batch);
   if (options.global_batch != 0) {
-    const std::int64_t split = batch_per_rank(options.global_batch, ranks);
+    const std::int64_t split = batch_per_rank(options.global_batch, workers);
     if (options.batch != 0 && options.batch != split) {
       fail<UsageError>("batch {} and global batch {} disagree on {} ranks; give one of them",
-                       options.batch, options.global_batch, ranks);
+                       options.batch, options.global_batch, workers);
     }
     options.batch = split;
   }
   if (options.batch == 0) options.batch = model_batch;
-  options.global_batch = options.batch * ranks;
+  options.global_batch = options.batch * workers;
 }
 
 }  // namespace
 
-TrainerOptions resolved(TrainerOptions options, int ranks) {
+TrainerOptions resolved(TrainerOptions options, int workers) {
   const ModelInfo& model = model_named(options.model);
   gradient_sync_named(options.gradient_sync);
-  resolve_batch(options, model.batch, ranks);
+  resolve_batch(options, model.batch, workers);
+  if (options.accumulate < 1 || options.batch % options.accumulate != 0) {
+    fail<UsageError>("{} images a step cannot be accumulated from {} passes; expected a divisor",
+                     options.batch, options.accumulate);
+  }
   if (options.optimizer.empty()) options.optimizer = model.optimizer;
   const auto optimizers = optimizer_names();
   if (std::find(optimizers.begin(), optimizers.end(), options.optimizer) == optimizers.end()) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "collectives/allreduce.hpp"
+#include "models/gradient_sync_options.hpp"
 #include "models/learning_rate.hpp"
 
 namespace scalebench {
@@ -20,10 +21,13 @@ struct TrainerOptions {
   /// A name of gradient_sync.def, and the algorithm for those that reduce.
   std::string gradient_sync = "mirrored";
   const AllreduceAlgorithm* allreduce = nullptr;
-  /// Images per step: of one rank (weak scaling), or of all together (strong scaling; must divide
-  /// by the number of ranks). Giving both is an error unless they agree; 0: from models.def.
+  GradientSyncOptions sync = {};
+  /// Images per step: of one worker (weak scaling), or of all together (strong scaling; must divide
+  /// by the number of workers). Giving both is an error unless they agree; 0: from models.def.
   std::int64_t batch = 0;
   std::int64_t global_batch = 0;
+  /// Backward passes of a step, each over that part of its images, whose gradients add up.
+  std::int64_t accumulate = 1;
   /// `sgd` or `adam`; empty: from models.def.
   std::string optimizer = {};
   /// The base rate 0 stands for the one in models.def.
@@ -41,9 +45,9 @@ struct TrainerOptions {
   bool exact_phases = true;
 };
 
-/// The options that a trainer on `ranks` ranks really uses: no zero or empty value left but
-/// samples_per_epoch. Throws UsageError for unknown names and impossible numbers, without reading
-/// the data set.
-TrainerOptions resolved(TrainerOptions options, int ranks);
+/// The options that a trainer with `workers` ranks that see images really uses: no zero or empty
+/// value left but samples_per_epoch. Throws UsageError for unknown names and impossible numbers,
+/// without reading the data set.
+TrainerOptions resolved(TrainerOptions options, int workers);
 
 }  // namespace scalebench

@@ -14,8 +14,11 @@
 namespace scalebench {
 namespace {
 
-class Trace : public PhaseListener {
+class Trace : public StepTrace {
  public:
+  void begin_step() override {}
+  void posted(Exchange) override {}
+  void ended() override {}
   void enter(Phase phase) override { phases.push_back(phase); }
   std::vector<Phase> phases;
 };
@@ -34,17 +37,17 @@ Outcome train(const TrainerOptions& options, int ranks, int epochs) {
   outcome.losses.assign(static_cast<std::size_t>(epochs), 0);
   std::mutex mutex;
   run_ranks(ranks, [&](Communicator& communicator) {
-    Trainer trainer(options, communicator, communicator);
-    Trace trace;
+    NoTrace trace;
+    Trainer trainer(options, communicator, communicator, trace);
     bool equal = true;
     for (int epoch = 0; epoch < epochs; ++epoch) {
-      const EpochResult result = trainer.train_epoch(epoch, trace);
+      const EpochResult result = trainer.train_epoch(epoch);
       EXPECT_EQ(result.samples, result.steps * trainer.options().batch);
       equal = trainer.replicas_equal() && equal;
       const std::lock_guard lock(mutex);
       outcome.losses[static_cast<std::size_t>(epoch)] += result.loss / ranks;
     }
-    const double accuracy = trainer.evaluate(trace);
+    const double accuracy = trainer.evaluate();
     equal = trainer.replicas_equal() && equal;
     const std::lock_guard lock(mutex);
     if (communicator.rank() == 0) {
@@ -137,17 +140,17 @@ TEST(Trainer, AccuracyDoesNotDependOnTheNumberOfRanks) {
 
 TEST(Trainer, TellsThePhasesOfAStepInOrder) {
   run_ranks(1, [](Communicator& communicator) {
-    Trainer trainer({.dataset = "synthetic:96", .gradient_sync = "none"}, communicator,
-                    communicator);
     Trace trace;
+    Trainer trainer({.dataset = "synthetic:96", .gradient_sync = "none"}, communicator,
+                    communicator, trace);
     const std::vector<Phase> step{Phase::load, Phase::forward, Phase::backward,
                                   Phase::sync, Phase::update,  Phase::other};
-    trainer.train_step(trace);
+    trainer.train_step();
     trace.phases.erase(trace.phases.begin());  // the first step also loads the epoch's order
     EXPECT_EQ(trace.phases, step);
-    for (int more = 1; more < 15; ++more) trainer.train_step(trace);
+    for (int more = 1; more < 15; ++more) trainer.train_step();
     trace.phases.clear();
-    trainer.evaluate(trace);
+    trainer.evaluate();
     EXPECT_EQ(trace.phases, (std::vector<Phase>{Phase::evaluate, Phase::other}));
     EXPECT_EQ(trainer.steps_per_epoch(), 6);
     EXPECT_EQ(trainer.training_images(), 96);
@@ -172,7 +175,8 @@ TEST(Trainer, StopsAtALossThatIsNotANumber) {
 TEST(Trainer, RefusesWhatIsNotThere) {
   run_ranks(1, [](Communicator& communicator) {
     const auto construct = [&](const TrainerOptions& options) {
-      Trainer trainer(options, communicator, communicator);
+      NoTrace trace;
+      Trainer trainer(options, communicator, communicator, trace);
     };
     expect_error<Unavailable>(
         [&] {

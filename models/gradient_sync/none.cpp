@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plain training loop: gradients are LibTorch's own and stay on their rank. With several ranks
-// each trains a model of its own, which measures what they cost each other by contention alone.
+// A plain training loop: parameters and gradients are LibTorch's own and stay on their rank. With
+// several ranks each trains a model of its own, which measures what they cost each other by
+// contention alone.
 #include <torch/torch.h>
 
 #include "models/gradient_sync.hpp"
+#include "models/optimizer.hpp"
+#include "models/replica_sync.hpp"
 
 namespace scalebench {
 namespace {
 
 class None : public GradientSync {
  public:
-  explicit None(const GradientSyncInputs& inputs) : parameters_(inputs.parameters) {}
+  explicit None(const GradientSyncInputs& inputs)
+      : workers_{inputs.communicator.size(), inputs.communicator.rank()},
+        parameters_(inputs.parameters),
+        optimizer_(make_optimizer(inputs.optimizer, inputs.parameters)) {}
+
+  Workers workers() const override { return workers_; }
 
   /// What zero_grad() does: without a gradient, the backward pass stores instead of adding.
   void begin_step() override {
@@ -19,8 +27,21 @@ class None : public GradientSync {
 
   void synchronise() override {}
 
+  bool update(double learning_rate, double gradient_scale) override {
+    for (const auto& parameter : parameters_) {
+      if (parameter.grad().defined() && !unscale(parameter.grad(), gradient_scale)) return false;
+    }
+    optimizer_->step(learning_rate);
+    return true;
+  }
+
+  NamedTensors optimizer_state() override { return optimizer_->state(); }
+  void restore_optimizer(const NamedTensors& state) override { optimizer_->restore(state); }
+
  private:
+  Workers workers_;
   std::vector<torch::Tensor> parameters_;
+  std::unique_ptr<Optimizer> optimizer_;
 };
 
 }  // namespace

@@ -2,23 +2,15 @@
 // One rank with all that `mirrored` does except sending: the baseline of "what does adding ranks
 // cost", as TensorFlow's OneDeviceStrategy. Its difference to `none` is the price of the plumbing.
 #include "kernels/error.hpp"
-#include "kernels/scale.hpp"
-#include "models/gradient_bucket.hpp"
-#include "models/gradient_sync.hpp"
+#include "models/replica_sync.hpp"
 
 namespace scalebench {
 namespace {
 
-class OneDevice : public GradientSync {
+class OneDevice : public ReplicaSync {
  public:
-  explicit OneDevice(const GradientSyncInputs& inputs)
-      : bucket_(inputs.parameters, inputs.communicator) {}
-
-  void begin_step() override { bucket_.zero(); }
-  void synchronise() override { scale(bucket_.gradients(), 1.0); }
-
- private:
-  GradientBucket bucket_;
+  using ReplicaSync::ReplicaSync;
+  void synchronise() override { replica().finish_step(); }
 };
 
 }  // namespace
