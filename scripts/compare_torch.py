@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+# compare_torch.py: whole epochs of bench_epoch beside the same models in Python's PyTorch, alone and
+# as DistributedDataParallel over gloo, one core a rank, strong scaling. Each start runs every leg
+# once, in random order; ratios are taken within a start, and their medians over the starts are
+# printed with their range. Everything measured stays in --out.
+# Needs a Python with torch, of the LibTorch that the suite was built with (Debian: python3-torch).
+# Exit: 0 done, 2 usage, 3 some legs failed.
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import random
+import shlex
+import socket
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+REFERENCE = Path("scripts/torch_reference.py")
+# Model: data set, images of all ranks in a step, and in an epoch.
+WORK = {
+    "mlp": ("fashion-mnist", 256, 60000),
+    "mnist_cnn": ("fashion-mnist", 128, 3840),
+    "resnet20": ("fashion-mnist", 128, 1920),
+    "resnet18": ("synthetic:128", 16, 64),
+}
+LEGS = ("torch", "ddp", "one_device", "none", "sync")
+MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def arguments_of(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="scripts/compare_torch.py",
+        description="epochs of this suite beside Python's PyTorch, alone and with DDP over gloo",
+    )
+    parser.add_argument("--programs", type=Path, default=ROOT / "build/release/bin")
+    parser.add_argument("--python", default="/usr/bin/python3", help="interpreter that has torch")
+    parser.add_argument("--models", default=",".join(WORK), help="comma-separated")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--starts", type=int, default=5, help="of every leg")
+    parser.add_argument(
+        "--sync",
+        default="--gradient-sync mirrored --transport shared_memory --allreduce direct",
+        help="bench_epoch's options of the strategy",
+    )
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, required=True, help="a new folder")
+    options = parser.parse_args(argv)
+    options.models = options.models.split(",")
+    if unknown := [model for model in options.models if model not in WORK]:
+        parser.error(f"unknown model {unknown[0]!r}; valid: {', '.join(WORK)}")
+    if options.ranks < 2:
+        parser.error(f"--ranks {options.ranks}: must be at least 2")
+    if indivisible := [model for model in options.models if WORK[model][1] % options.ranks]:
+        model = indivisible[0]
+        parser.error(f"--ranks {options.ranks} does not divide the {WORK[model][1]} images of a step of {model}")
+    if options.out.exists():
+        parser.error(f"--out {options.out} exists")
+    if not (options.programs / "bench_epoch").exists():
+        parser.error(f"no bench_epoch in {options.programs}: build first")
+    has_torch = [options.python, "-c", "import torch"]
+    if subprocess.run(has_torch, capture_output=True, check=False).returncode != 0:
+        parser.error(f"{options.python} has no torch (Debian: apt install python3-torch)")
+    options.programs = Path(os.path.relpath(options.programs, ROOT))
+    return options
+
+
+def ranks_of(leg: str, options: argparse.Namespace) -> int:
+    return 1 if leg in ("torch", "one_device") else options.ranks
+
+
+def bench_command(options: argparse.Namespace, leg: str, model: str) -> list[str]:
+    data, batch, samples = WORK[model]
+    sync = shlex.split(options.sync) if leg == "sync" else ["--gradient-sync", leg]
+    return [
+        "mpirun", "--bind-to", "core", "-np", str(ranks_of(leg, options)),
+        str(options.programs / "bench_epoch"), "--model", model, "--data-dir", data,
+        "--global-batch", str(batch), "--samples", str(samples), *sync,
+        "--no-evaluation", "--device", "cpu", "--quiet", "--format", "json",
+    ]  # fmt: skip
+
+
+def torch_command(options: argparse.Namespace, leg: str, model: str) -> list[str]:
+    data, batch, samples = WORK[model]
+    return [
+        options.python, str(REFERENCE), "--model", model, "--data", data,
+        "--batch", str(batch // ranks_of(leg, options)), "--samples", str(samples),
+    ]  # fmt: skip
+
+
+def run_bench(options: argparse.Namespace, leg: str, model: str) -> float:
+    done = subprocess.run(
+        bench_command(options, leg, model),
+        cwd=ROOT, env={**MPI_AS_ROOT, **os.environ}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise RuntimeError((done.stderr.strip().splitlines() or ["no message"])[-1])
+    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return next(float(row["seconds_median"]) for row in rows if str(row["rank"]) == "all")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def run_torch(options: argparse.Namespace, leg: str, model: str) -> float:
+    ranks = ranks_of(leg, options)
+    shared = {**os.environ, "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1"}
+    shared |= {"MASTER_PORT": str(free_port()), "GLOO_SOCKET_IFNAME": "lo"}
+    command = torch_command(options, leg, model)
+    processes = [
+        subprocess.Popen(
+            command, cwd=ROOT, env={**shared, "RANK": str(rank)}, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        for rank in range(ranks)
+    ]
+    ended = [process.communicate() for process in processes]
+    for process, (_, errors) in zip(processes, ended):
+        if process.returncode != 0:
+            raise RuntimeError((errors.strip().splitlines() or ["no message"])[-1])
+    return statistics.median(json.loads(ended[0][0])["seconds"])
+
+
+def ratios_of(seconds: dict[str, float], ranks: int) -> dict[str, float]:
+    """Of one start, from the seconds of its legs."""
+    return {
+        "one_rank_vs_torch": seconds["torch"] / seconds["one_device"],
+        "efficiency": seconds["one_device"] / (ranks * seconds["sync"]),
+        "efficiency_ddp": seconds["torch"] / (ranks * seconds["ddp"]),
+        "vs_unsynchronised": seconds["none"] / seconds["sync"],
+        "time_vs_ddp": seconds["ddp"] / seconds["sync"],
+    }
+
+
+def summary_row(model: str, starts: list[dict[str, float]], ranks: int) -> dict[str, str]:
+    """Medians over starts, with the range of each ratio."""
+    row = {"model": model, "ranks": str(ranks), "starts": str(len(starts))}
+    for leg in LEGS:
+        row[f"{leg}_seconds"] = f"{statistics.median(start[leg] for start in starts):.4f}"
+    ratios = [ratios_of(start, ranks) for start in starts]
+    for name in ratios[0]:
+        values = [ratio[name] for ratio in ratios]
+        row[name] = f"{statistics.median(values):.3f}"
+        row[f"{name}_low"], row[f"{name}_high"] = f"{min(values):.3f}", f"{max(values):.3f}"
+    return row
+
+
+def print_table(rows: list[dict[str, str]]) -> None:
+    ratios = [name.removesuffix("_low") for name in rows[0] if name.endswith("_low")]
+    print("model".rjust(10), *(name.rjust(26) for name in ratios))
+    for row in rows:
+        cells = (f"{row[name]} [{row[name + '_low']}, {row[name + '_high']}]" for name in ratios)
+        print(row["model"].rjust(10), *(cell.rjust(26) for cell in cells))
+
+
+def main(argv: list[str]) -> int:
+    options = arguments_of(argv)
+    options.out.mkdir(parents=True)
+    shuffled = random.Random(options.seed)
+    starts: dict[str, list[dict[str, float]]] = {model: [] for model in options.models}
+    failed = 0
+    with open(options.out / "samples.csv", "w", newline="", encoding="utf-8") as file:
+        samples = csv.writer(file, lineterminator="\n")
+        samples.writerow(["start", "model", "leg", "ranks", "seconds"])
+        for number in range(options.starts):
+            for model in options.models:
+                seconds: dict[str, float] = {}
+                for leg in shuffled.sample(LEGS, len(LEGS)):
+                    run = run_torch if leg in ("torch", "ddp") else run_bench
+                    print(f"[{number + 1}/{options.starts}] {model} {leg}", file=sys.stderr)
+                    try:
+                        seconds[leg] = run(options, leg, model)
+                    except RuntimeError as error:
+                        failed += 1
+                        print(f"compare_torch: {model} {leg}: {error}", file=sys.stderr)
+                        continue
+                    samples.writerow([number, model, leg, ranks_of(leg, options), f"{seconds[leg]:.6f}"])
+                    file.flush()
+                if len(seconds) == len(LEGS):
+                    starts[model].append(seconds)
+    rows = [summary_row(model, done, options.ranks) for model, done in starts.items() if done]
+    if not rows:
+        print("compare_torch: no start had all its legs", file=sys.stderr)
+        return 3
+    with open(options.out / "compare_torch.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    print_table(rows)
+    return 3 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a PyTorch user would run: the suite's networks trained by an ordinary loop in Python, alone or
+# as DistributedDataParallel over gloo, one core a rank. The peer of compare_torch.py, which starts it
+# once for each rank with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT set; rank 0 prints one line of
+# JSON with the seconds of each epoch, from barrier to barrier.
+# Images lie in memory as bytes and are converted a batch at a time, as in bench_epoch.
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import time
+from pathlib import Path
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before torch loads it
+
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+from torch import Tensor, nn  # noqa: E402
+
+FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
+WARM_UP_STEPS = 10
+
+
+class Mlp(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 60), nn.ReLU(), nn.Linear(60, 10)
+        )
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.layers(images.flatten(1))
+
+
+class MnistCnn(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv2d(1, 32, 3), nn.Conv2d(32, 64, 3)
+        self.dropout1, self.dropout2 = nn.Dropout(0.25), nn.Dropout(0.5)
+        self.dense1, self.dense2 = nn.Linear(9216, 128), nn.Linear(128, 10)
+
+    def forward(self, images: Tensor) -> Tensor:
+        images = F.relu(self.conv2(F.relu(self.conv1(images))))
+        images = self.dropout1(F.max_pool2d(images, 2)).flatten(1)
+        return self.dense2(self.dropout2(F.relu(self.dense1(images))))
+
+
+class Block(nn.Module):
+    """Two 3x3 convolutions; the shortcut pads new channels (option A) or projects them (B)."""
+
+    def __init__(self, channels: int, out: int, stride: int, project: bool) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels, out, 3, stride, 1, bias=False)
+        self.conv2 = nn.Conv2d(out, out, 3, 1, 1, bias=False)
+        self.norm1, self.norm2 = nn.BatchNorm2d(out), nn.BatchNorm2d(out)
+        self.stride, self.new = stride, out - channels
+        self.projection = None
+        if project and self.new:
+            self.projection = nn.Sequential(
+                nn.Conv2d(channels, out, 1, stride, bias=False), nn.BatchNorm2d(out)
+            )
+
+    def forward(self, images: Tensor) -> Tensor:
+        inner = self.norm2(self.conv2(F.relu(self.norm1(self.conv1(images)))))
+        if self.projection is not None:
+            return F.relu(inner + self.projection(images))
+        if self.new:
+            images = images[:, :, :: self.stride, :: self.stride]
+            images = F.pad(images, (0, 0, 0, 0, self.new // 2, self.new - self.new // 2))
+        return F.relu(inner + images)
+
+
+def stages(widths: list[int], blocks: int, project: bool) -> nn.Sequential:
+    layers, channels = [], widths[0]
+    for width in widths:
+        for block in range(blocks):
+            stride = 2 if block == 0 and width != widths[0] else 1
+            layers.append(Block(channels, width, stride, project))
+            channels = width
+    return nn.Sequential(*layers)
+
+
+class Resnet20(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU())
+        self.stages = stages([16, 32, 64], 3, project=False)
+        self.output = nn.Linear(64, 10)
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.output(self.stages(self.stem(images)).mean((2, 3)))
+
+
+class Resnet18(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(
+            nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)
+        )
+        self.stages = stages([64, 128, 256, 512], 2, project=True)
+        self.output = nn.Linear(512, 1000)
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.output(self.stages(self.stem(images)).mean((2, 3)))
+
+
+# Class, channels, side, optimizer, rate: as in models/models.def.
+MODELS = {
+    "mlp": (Mlp, 1, 28, "adam", 1e-3),
+    "mnist_cnn": (MnistCnn, 1, 28, "adam", 1e-3),
+    "resnet20": (Resnet20, 3, 32, "sgd", 0.05),
+    "resnet18": (Resnet18, 3, 224, "sgd", 0.0125),
+}
+
+
+def images_of(data: str, channels: int, side: int) -> tuple[Tensor, Tensor]:
+    """Bytes (n, c, h, w) and labels: Fashion-MNIST, or synthetic:N random images."""
+    if data.startswith("synthetic:"):
+        count = int(data.partition(":")[2])
+        shape = (count, channels, side, side)
+        return torch.randint(0, 256, shape, dtype=torch.uint8), torch.randint(0, 10, (count,))
+    read = lambda name: bytearray(gzip.open(FASHION_MNIST / name).read())  # noqa: E731
+    images = torch.frombuffer(read("train-images-idx3-ubyte.gz")[16:], dtype=torch.uint8)
+    labels = torch.frombuffer(read("train-labels-idx1-ubyte.gz")[8:], dtype=torch.uint8)
+    return images.view(-1, 1, 28, 28), labels.long()
+
+
+def converted(bytes_: Tensor, channels: int, side: int) -> Tensor:
+    if (pad := side - bytes_.size(2)) > 0:
+        bytes_ = F.pad(bytes_, (pad // 2, pad - pad // 2, pad // 2, pad - pad // 2))
+    images = bytes_.float().mul_(2 / 255).sub_(1)
+    return images if images.size(1) == channels else images.expand(-1, channels, -1, -1).contiguous()
+
+
+def optimizer_of(name: str, model: nn.Module, rate: float) -> torch.optim.Optimizer:
+    if name == "adam":
+        return torch.optim.Adam(model.parameters(), lr=rate)
+    return torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9)
+
+
+def train(options: argparse.Namespace, rank: int, ranks: int) -> list[float]:
+    kind, channels, side, optimizer_name, rate = MODELS[options.model]
+    torch.manual_seed(1)
+    model: nn.Module = kind()
+    images, labels = images_of(options.data, channels, side)
+    if ranks > 1:
+        model = nn.parallel.DistributedDataParallel(model)
+    optimizer = optimizer_of(optimizer_name, model, rate)
+    batch = options.batch
+    steps = options.samples // (batch * ranks)
+
+    def step(order: Tensor, number: int) -> None:
+        first = (number * ranks + rank) * batch
+        chosen = order[first : first + batch]
+        inputs, targets = converted(images[chosen], channels, side), labels[chosen]
+        optimizer.zero_grad(set_to_none=True)
+        F.cross_entropy(model(inputs), targets).backward()
+        optimizer.step()
+
+    def epoch() -> float:
+        order = torch.randperm(len(labels))
+        if ranks > 1:
+            dist.broadcast(order, 0)
+            dist.barrier()
+        begin = time.perf_counter()
+        for number in range(steps):
+            step(order, number)
+        if ranks > 1:
+            dist.barrier()
+        return time.perf_counter() - begin
+
+    order = torch.randperm(len(labels))
+    if ranks > 1:
+        dist.broadcast(order, 0)
+    for number in range(min(WARM_UP_STEPS, steps)):
+        step(order, number)
+    return [epoch() for _ in range(options.epochs)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", choices=MODELS, required=True)
+    parser.add_argument("--data", default="fashion-mnist")
+    parser.add_argument("--batch", type=int, required=True, help="images per rank and step")
+    parser.add_argument("--samples", type=int, required=True, help="of all ranks in an epoch")
+    parser.add_argument("--epochs", type=int, default=1)
+    options = parser.parse_args()
+    rank, ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    allowed = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {allowed[rank % len(allowed)]})  # as mpirun --bind-to core
+    torch.set_num_threads(1)
+    if ranks > 1:
+        dist.init_process_group("gloo")
+    seconds = train(options, rank, ranks)
+    if rank == 0:
+        print(json.dumps({"torch": torch.__version__, "seconds": seconds}))
+    if ranks > 1:
+        dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
