@@ -82,18 +82,18 @@ double rank_0_seconds(Communicator& host) {
 
 }  // namespace
 
-void AllreduceBound::measure(std::size_t size) {
+bool AllreduceBound::measure(std::size_t size) {
   const std::size_t bytes = std::bit_floor(size);
-  if (bytes < kSmallest || host_.size() == 1) return;
+  if (bytes < kSmallest || host_.size() == 1) return false;
   // Measuring again takes one part in thirty of the time at most.
   constexpr double kFresh = 30, kFreshSeconds = 3;
   const double begin = rank_0_seconds(host_);
   const auto known = points_.find(bytes);
-  if (known == points_.end() && budget_seconds_ <= 0) return;
+  if (known == points_.end() && budget_seconds_ <= 0) return false;
   if (known != points_.end()) {
     const BoundPoint& point = known->second;
     const double age = begin - point.measured_at;
-    if (age < kFreshSeconds || age < kFresh * point.cost_seconds) return;
+    if (age < kFreshSeconds || age < kFresh * point.cost_seconds) return false;
   }
   BoundPoint& point = points_[bytes];
   const Span span = buffers_.front(bytes / sizeof(float), DType::float32);
@@ -111,6 +111,7 @@ void AllreduceBound::measure(std::size_t size) {
   point.measured_at = rank_0_seconds(host_);
   point.cost_seconds = point.measured_at - begin;
   budget_seconds_ -= only.empty() ? point.cost_seconds : 0;
+  return true;
 }
 
 double AllreduceBound::seconds(std::size_t bytes) const {

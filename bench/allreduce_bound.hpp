@@ -29,8 +29,8 @@ class AllreduceBound {
 
   /// Collective, just before a case of that size, and `buffers` hold zeros: what memory gives
   /// changes from minute to minute where a machine is shared. At the power of two below `bytes`,
-  /// from 64 KiB on; cheap when that was done a moment ago.
-  void measure(std::size_t bytes);
+  /// from 64 KiB on; false, and cheap, when that was done a moment ago.
+  bool measure(std::size_t bytes);
 
   /// By footprint, at powers of two.
   const std::map<std::size_t, BoundPoint>& points() const { return points_; }

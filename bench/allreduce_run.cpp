@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 
 #include "bench/cli/size.hpp"
@@ -99,7 +100,6 @@ ExitCode AllreduceRun::measure(const std::vector<AllreduceCase>& plan) {
   if (options_.per_rank && options_.format != "csv" && options_.format != "json") {
     console_.result(rank_table(rank_rows_));
   }
-  write_bounds();
   recorder_.finish();
   return outcome_.exit_code();
 }
@@ -114,6 +114,10 @@ void AllreduceRun::prepare_bounds() {
 }
 
 void AllreduceRun::write_bounds() {
+  // All of them anew: a later measurement of a size replaces the earlier one.
+  if (ranks_.first() && !options_.record.out.empty()) {
+    std::filesystem::remove(std::filesystem::path(options_.record.out) / bound_schema().file);
+  }
   SideFile file(ranks_, options_.record, bound_schema());
   for (std::size_t i = 0; i < transports_.size(); ++i) {
     if (!bounds_[i]) continue;
@@ -179,7 +183,8 @@ void AllreduceRun::measure_case(const AllreduceCase& one, std::size_t number) {
     transport.communicator->set_choices(known.choices);
     note = fmt::format("chose {}", known.choices->pick(one.bytes()).name);
   }
-  if (bounds_[one.transport]) bounds_[one.transport]->measure(one.bytes());
+  auto& bound = bounds_[one.transport];
+  if (bound && bound->measure(one.bytes())) write_bounds();
   AllreduceBench here = bench(transport);
   if (options_.fault.strikes(number, ranks_.session.rank())) here.fault = &options_.fault;
   AllreduceResult result = measure_allreduce(here, one, method_);

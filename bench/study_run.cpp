@@ -163,7 +163,7 @@ std::vector<ResultRow> StudyRun::failed_scaling_rows() const {
 }
 
 void StudyRun::fit(const std::vector<ResultRow>& allreduce_rows) {
-  const FitModel model{cost_of, {}};
+  const FitModel model{cost_of};
   const std::vector<FitRow> fits = fits_of(points_of(allreduce_rows), model);
   fits_ = fit_rows(fits, settings_.run_id);
   write(fit_schema(), fits_);

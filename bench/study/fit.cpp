@@ -38,8 +38,7 @@ double predicted_seconds(const AllreduceFit& fit, const AllreduceWork& work, dou
          fit.gamma_seconds_per_byte.value_or(0) * done.reduced_bytes;
 }
 
-std::optional<AllreduceFit> fit_of(std::span<const MeasuredWork> points,
-                                   std::optional<double> known_gamma) {
+std::optional<AllreduceFit> fit_of(std::span<const MeasuredWork> points) {
   if (points.empty()) return std::nullopt;
   // Divided by the measured time, so that errors are relative: the target is 1 everywhere.
   std::vector<double> steps, sent, reduced;
@@ -49,23 +48,18 @@ std::optional<AllreduceFit> fit_of(std::span<const MeasuredWork> points,
     sent.push_back(work.sent_bytes / point.seconds);
     reduced.push_back(work.reduced_bytes / point.seconds);
   }
-  const bool reduces = std::ranges::any_of(reduced, [](double bytes) { return bytes > 0; });
-  const bool given = known_gamma.has_value() && reduces;
   Columns columns{steps, sent};
-  if (!given && !collinear(sent, reduced)) columns.push_back(reduced);
+  if (!collinear(sent, reduced)) columns.push_back(reduced);
   const auto [smallest, largest] =
       std::ranges::minmax(points, {}, [](const MeasuredWork& point) { return point.size_bytes; });
   if (points.size() <= columns.size() || smallest.size_bytes == largest.size_bytes) {
     return std::nullopt;
   }
-  std::vector<double> target(points.size(), 1.0);
-  for (std::size_t i = 0; given && i < target.size(); ++i) target[i] -= *known_gamma * reduced[i];
-
+  const std::vector<double> target(points.size(), 1.0);
   const std::vector<double> x = nonnegative_least_squares(columns, target);
   AllreduceFit fit;
   fit.alpha_seconds = x[0];
   fit.beta_seconds_per_byte = x[1];
-  if (given) fit.gamma_seconds_per_byte = known_gamma;
   if (columns.size() == 3) fit.gamma_seconds_per_byte = x[2];
   fit.points = points.size();
   fit.smallest_bytes = smallest.size_bytes;

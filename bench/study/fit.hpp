@@ -36,13 +36,11 @@ struct AllreduceFit {
   double largest_bytes = 0;
 };
 
-/// Fits all `points`, which belong to one algorithm over one transport. gamma is `known_gamma` when
-/// that is given; it is fitted when the points tell sending from reducing (several numbers of
-/// ranks, and an algorithm whose two shares change with them), and else stays empty. Work that is
-/// unknown is fitted as alpha + beta * size. Nothing when there are fewer than two sizes, or no
-/// more points than unknowns.
-std::optional<AllreduceFit> fit_of(std::span<const MeasuredWork> points,
-                                   std::optional<double> known_gamma = std::nullopt);
+/// Fits all `points`, which belong to one algorithm over one transport. gamma is fitted when the
+/// points tell sending from reducing (several numbers of ranks, and an algorithm whose two shares
+/// change with them), and else stays empty. Work that is unknown is fitted as alpha + beta * size.
+/// Nothing when there are fewer than two sizes, or no more points than unknowns.
+std::optional<AllreduceFit> fit_of(std::span<const MeasuredWork> points);
 
 /// What the model says, in seconds. `size_bytes` counts where the work is unknown.
 double predicted_seconds(const AllreduceFit& fit, const AllreduceWork& work, double size_bytes);

@@ -101,7 +101,7 @@ std::vector<FitRow> fits_of(const std::vector<AllreducePoint>& points, const Fit
     for (const AllreducePoint& point : row.points) {
       measured.push_back({work_of(point, model), point.size_bytes(), point.seconds});
     }
-    row.fit = fit_of(measured, model.known_gamma ? model.known_gamma(row.of) : std::nullopt);
+    row.fit = fit_of(measured);
   }
   return fits;
 }

@@ -38,8 +38,6 @@ struct FitModel {
   /// Elements that the busiest rank sends and reduces, and its steps, for p ranks of which g share
   /// a node, and n elements: `AllreduceWork` with elements for bytes. Throws for unknown names.
   std::function<AllreduceWork(std::string_view algorithm, double p, double n, double g)> cost_of;
-  /// Seconds a reduced byte, where a kernel's rate was measured; may be empty.
-  std::function<std::optional<double>(const FitCase&)> known_gamma;
 };
 
 struct FitRow {

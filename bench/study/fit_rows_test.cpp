@@ -18,7 +18,7 @@ AllreduceWork cost_of(std::string_view algorithm, double p, double n, double /*g
   if (algorithm != "ring") return {NAN, NAN, NAN};
   return {2 * (p - 1), 2 * n * (p - 1) / p, n * (p - 1) / p};
 }
-const FitModel kModel{cost_of, {}};
+const FitModel kModel{cost_of};
 
 ResultRow measured(const std::string& algorithm, int ranks, double count) {
   ResultRow row(allreduce_schema());
@@ -94,16 +94,6 @@ TEST(FitRows, SayWhenThereIsTooLittleToFit) {
   EXPECT_EQ(rows[0].get("status"), "skipped");
   EXPECT_EQ(rows[0].get("alpha_seconds"), "");
   EXPECT_THAT(rows[0].get("note"), HasSubstr("more points"));
-}
-
-TEST(FitRows, TakeAKnownGammaByCase) {
-  FitModel model = kModel;
-  model.known_gamma = [](const FitCase& of) {
-    return of.memory == "host" ? std::optional(1e-10) : std::nullopt;
-  };
-  const auto rows = fit_rows(fits_of(points_of(curve("ring", {2})), model), "run");
-  EXPECT_EQ(rows[0].get("gamma_seconds_per_byte"), "1e-10");
-  EXPECT_NEAR(number_in(rows[0], "beta_seconds_per_byte"), 1e-9 - 0.5e-10, 1e-17);
 }
 
 TEST(FitPointRows, PredictEveryMeasuredPoint) {

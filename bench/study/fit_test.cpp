@@ -80,22 +80,14 @@ TEST(Fit, LeavesGammaEmptyWhereSendingAndReducingGrowTogether) {
   EXPECT_FALSE(fit_of(measured(gather, {4}))->gamma_seconds_per_byte) << "one number of ranks";
 }
 
-TEST(Fit, TakesAGammaThatIsKnown) {
-  const auto fit = fit_of(measured(ring, {2}), kGamma);
-  ASSERT_TRUE(fit);
-  EXPECT_EQ(fit->gamma_seconds_per_byte, kGamma);
-  expect_relative(fit->alpha_seconds, kAlpha, 1e-9);
-  expect_relative(fit->beta_seconds_per_byte, kBeta, 1e-9);
-}
-
 TEST(Fit, TakesUnknownWorkAsOneStepAndTheBuffer) {
   std::vector<MeasuredWork> points;
   for (const double bytes : {1e3, 1e4, 1e5, 1e6}) {
     points.push_back({{kUnknown, kUnknown, kUnknown}, bytes, kAlpha + kBeta * bytes});
   }
-  const auto fit = fit_of(points, kGamma);
+  const auto fit = fit_of(points);
   ASSERT_TRUE(fit);
-  EXPECT_FALSE(fit->gamma_seconds_per_byte) << "nothing is known to be reduced";
+  EXPECT_FALSE(fit->gamma_seconds_per_byte) << "what a library reduces is unknown";
   expect_relative(fit->alpha_seconds, kAlpha, 1e-9);
   expect_relative(fit->beta_seconds_per_byte, kBeta, 1e-9);
   expect_relative(predicted_seconds(*fit, points[0].work, 5e7), kAlpha + kBeta * 5e7, 1e-9);
