@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "kernels/add.hpp"
 #include "kernels/cast.hpp"
+#include "kernels/combine.hpp"
 #include "kernels/error.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/pack.hpp"
@@ -31,7 +31,10 @@ struct KernelSetup {
     const Span from = run.filled(one.count, one.dtype, second_input);
     run.result_ = into;
     run.expected_ = [](std::size_t i) { return first_input(i) + second_input(i); };
-    run.call_ = [=](DeviceStream stream) { scalebench::add(into, from, stream); };
+    run.call_ = [=](DeviceStream stream) {
+      const std::array<ConstSpan, 2> both{into, from};
+      combine(both, std::span(&into, 1), ReduceOp::sum, Stores::cached, stream);
+    };
   }
   static void scale(KernelRun& run, const KernelCase& one) {
     const Span values = run.filled(one.count, one.dtype, first_input);

@@ -2,7 +2,6 @@
 #include "kernels/combine.hpp"
 
 #include <array>
-#include <vector>
 
 #include "kernels/combine_loop.hpp"
 #include "kernels/device_kernels.hpp"

@@ -20,8 +20,9 @@ enum class Stores : std::uint8_t {
 
 /// to[j][i] = from[0][i] op from[1][i] op ..., for every destination j. One source is a copy.
 /// Half types are combined in float and rounded once, to nearest even; int32 wraps. A destination
-/// may be one of the sources, but must not overlap any other in part. All counts, dtypes and
-/// memories equal, 1 <= sources <= 1024, op != avg (sum, then scale), else Error. On a device the
+/// may be one of the sources, but must not overlap another in part, which is not checked: it would
+/// cost more than a short call. All counts, dtypes and memories equal, 1 <= sources <= 1024, as
+/// many destinations at most, op != avg (which is a sum and a scale), else Error. On a device the
 /// work is enqueued on `stream`; on the host it is done on return, and streaming stores are visible
 /// to other processors before any later store.
 void combine(std::span<const ConstSpan> from, std::span<const Span> to, ReduceOp op,

@@ -92,6 +92,37 @@ TEST(Combine, RoundsHalfTypesOnce) {
   for (const double value : sources[0].values()) ASSERT_EQ(value, 1 + 0x1p-10);
 }
 
+TEST(Combine, RoundsEveryHalfLikeTheScalarConversion) {
+  for (const DType dtype : {DType::float16, DType::bfloat16}) {
+    constexpr std::size_t kCount = 65536;
+    TestSpan into(kCount, dtype), from(kCount, dtype);
+    with_type(dtype, [&]<class T>() {
+      if constexpr (kStoredOnly<T>) {
+        std::vector<T> expected;
+        for (std::size_t i = 0; i < kCount; ++i) {
+          T& a = into.get().as<T>()[i];
+          T& b = from.get().as<T>()[i];
+          a.bits = static_cast<std::uint16_t>(i);
+          b.bits = static_cast<std::uint16_t>(i * 40503U);
+          expected.push_back(static_cast<T>(static_cast<float>(a) + static_cast<float>(b)));
+        }
+        const std::array<ConstSpan, 2> both{into, from};
+        const Span to = into;
+        combine(both, std::span(&to, 1), ReduceOp::sum);
+        for (std::size_t i = 0; i < kCount; ++i) {
+          const T sum = into.get().as<T>()[i];
+          const auto want = static_cast<float>(expected[i]);
+          if (want == want) {
+            ASSERT_EQ(sum.bits, expected[i].bits) << i;
+          } else {
+            ASSERT_NE(static_cast<float>(sum), static_cast<float>(sum)) << i;
+          }
+        }
+      }
+    });
+  }
+}
+
 TEST(Combine, WrapsIntegers) {
   TestSpan a(33, DType::int32), b(33, DType::int32);
   a.fill([](std::size_t) { return 2147483647.0; });

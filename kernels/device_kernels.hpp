@@ -13,7 +13,6 @@
 
 namespace scalebench::device {
 
-void add(Span into, ConstSpan from, DeviceStream stream);
 void combine(std::span<const ConstSpan> from, std::span<const Span> to, ReduceOp op,
              DeviceStream stream);
 void scale(Span values, double factor, DeviceStream stream);

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/add.hpp"
 #include "kernels/cast.hpp"
 #include "kernels/combine.hpp"
 #include "kernels/error.hpp"
@@ -69,10 +68,6 @@ void compare(DType first, DType second, Kernel kernel) {
       for (std::size_t i = 0; i < 3; ++i) expect_equal(sides[1][i], sides[0][i]);
     }
   }
-}
-
-TEST_P(DeviceKernel, Add) {
-  compare(GetParam(), GetParam(), [](Span a, Span b, Span, DeviceStream s) { add(a, b, s); });
 }
 
 TEST_P(DeviceKernel, Combine) {
