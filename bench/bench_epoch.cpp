@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // mpirun -np N bench_epoch: whole training epochs on N ranks, strong or weak scaling, with the
 // phases of each rank and the accuracy that was reached.
+#include "bench/allreduce_side_file.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/epoch_case.hpp"
 #include "bench/epoch_options.hpp"
 #include "bench/epoch_row.hpp"
+#include "bench/monitor.hpp"
 #include "bench/outcome.hpp"
 
 namespace scalebench {
@@ -15,10 +17,13 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   choose_device(ranks, options.training);
   Recorder recorder(ranks, options.training.record, epoch_schema(), options.training.command,
                     training_libraries());
-  const Console console(ranks.first(), options.training.quiet);
+  SideFile accuracy(ranks, options.training.record, accuracy_schema());
+  Console console(ranks.first(), options.training.quiet);
+  Monitor monitor(ranks, options.training.monitor, options.training.record, recorder, "epoch");
   const std::string& format = options.training.format;
   const EpochRun run = measure_epochs(ranks, options, [&](const EpochRun& so_far) {
     for (const ResultRow& row : samples_of_last(options, so_far, recorder)) recorder.write(row);
+    accuracy.write(accuracy_of_last(options, so_far, recorder));
     if (format != "table") return;
     if (so_far.epochs.size() == 1) console.result(epoch_head(ranks, options, so_far));
     console.result(epoch_line(so_far));
@@ -31,6 +36,7 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
     if (format == "json") console.result(json_line(row));
     outcome.count(row.get("status"));
   }
+  monitor.finish(console);
   recorder.finish();
   return outcome.exit_code();
 }

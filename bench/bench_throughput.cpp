@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "bench/cli/console.hpp"
+#include "bench/monitor.hpp"
 #include "bench/outcome.hpp"
 #include "bench/throughput_case.hpp"
 #include "bench/throughput_options.hpp"
@@ -21,6 +22,7 @@ ExitCode measure_steps(const Ranks& ranks, const ThroughputOptions& given) {
   console.note(fmt::format("{}: {} rank(s) at work for up to {:.0f} s",
                            options.training.trainer.model, ranks.session.size(),
                            options.max_seconds));
+  Monitor monitor(ranks, options.training.monitor, options.training.record, recorder, "throughput");
   const ThroughputResult result = measure_throughput(ranks, options);
   Outcome outcome;
   console.result(throughput_head(options, result));
@@ -30,6 +32,7 @@ ExitCode measure_steps(const Ranks& ranks, const ThroughputOptions& given) {
     outcome.count(row.get("status"));
   }
   for (const ResultRow& row : samples_of(options, result, recorder)) recorder.write(row);
+  monitor.finish(console);
   recorder.finish();
   return outcome.exit_code();
 }

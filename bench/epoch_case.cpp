@@ -6,9 +6,11 @@
 #include <numeric>
 
 #include "bench/allreduce_transport.hpp"
+#include "bench/checkpointing.hpp"
 #include "bench/measure/clock_sync.hpp"
 #include "bench/phase_clock.hpp"
 #include "collectives/control.hpp"
+#include "kernels/error.hpp"
 #include "models/gradient_sync.hpp"
 #include "models/trainer.hpp"
 
@@ -49,10 +51,12 @@ class EpochTimer {
         static_cast<std::int64_t>(std::accumulate(samples.begin(), samples.end(), 0.0));
     measured.loss = mean(all_gather(ranks_.host, trained.loss));
     if (check_replicas) measured.replicas_equal = trainer_.replicas_equal();
-    measured.test_accuracy = std::numeric_limits<double>::quiet_NaN();
+    measured.test_accuracy = measured.test_loss = std::numeric_limits<double>::quiet_NaN();
     if (evaluate) {
       const double begin = local_seconds();
-      measured.test_accuracy = trainer_.evaluate();
+      const Evaluation evaluation = trainer_.evaluate();
+      measured.test_accuracy = evaluation.accuracy;
+      measured.test_loss = evaluation.loss;
       measured.evaluate_seconds =
           std::ranges::max(all_gather(ranks_.host, local_seconds() - begin));
     }
@@ -94,6 +98,16 @@ class EpochTimer {
 
 }  // namespace
 
+double EpochRun::seconds_done() const {
+  double seconds = earlier.seconds;
+  for (const EpochMeasurement& epoch : epochs) seconds += epoch.seconds;
+  return seconds;
+}
+
+bool reached_target(const EpochOptions& options, const EpochRun& run) {
+  return options.target_accuracy > 0 && run.epochs.back().test_accuracy >= options.target_accuracy;
+}
+
 EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
                         const std::function<void(const EpochRun&)>& after_epoch) {
   const TrainerOptions& wanted = options.training.trainer;
@@ -101,6 +115,7 @@ EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
   const AllreduceTransport transport(
       ranks, options.transport == "auto" ? (on_device ? "nccl" : "mpi") : options.transport);
   Communicator& gradients = transport.communicator();
+  const Checkpointing checkpoints(ranks, options.checkpoints);
   warm_up(wanted, gradients, ranks, options.warm_up_steps);
 
   PhaseClock phases;
@@ -112,10 +127,23 @@ EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
   run.transport = gradients.transport();
   run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
   EpochTimer timer(ranks, trainer, phases);
-  for (int epoch = 0; epoch < options.epochs; ++epoch) {
-    run.epochs.push_back(timer.run(epoch, options.evaluate, run.promises_equal_replicas));
+  run.earlier = checkpoints.resume(trainer);
+  if (run.earlier.epochs >= options.epochs) {
+    fail<UsageError>("--epochs {}: the checkpoint has {} already; give the number to end with",
+                     options.epochs, run.earlier.epochs);
+  }
+  for (bool ends = false; !ends;) {
+    run.epochs.push_back(
+        timer.run(run.epochs_done(), options.evaluate, run.promises_equal_replicas));
+    EpochMeasurement& last = run.epochs.back();
+    ends =
+        !last.replicas_equal || run.epochs_done() == options.epochs || reached_target(options, run);
+    // What is wrong is not kept.
+    if (last.replicas_equal) {
+      last.checkpoint_seconds =
+          checkpoints.after_epoch(trainer, run.epochs_done(), run.seconds_done(), ends);
+    }
     after_epoch(run);
-    if (!run.epochs.back().replicas_equal) break;
   }
   return run;
 }

@@ -6,9 +6,11 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "bench/epoch_options.hpp"
+#include "models/checkpoint.hpp"
 #include "models/step_trace.hpp"
 
 namespace scalebench {
@@ -27,7 +29,9 @@ struct EpochMeasurement {
   std::int64_t samples = 0;  // really processed, all ranks together
   double loss = 0;           // mean over ranks
   double test_accuracy = 0;  // NaN without evaluation
+  double test_loss = 0;      // as well
   double evaluate_seconds = 0;
+  double checkpoint_seconds = std::numeric_limits<double>::quiet_NaN();  // NaN: none was due
   bool replicas_equal = true;
   std::vector<RankEpoch> ranks;
 };
@@ -38,8 +42,16 @@ struct EpochRun {
   std::string dataset;
   std::string transport;  // of gradients
   bool promises_equal_replicas = true;
+  TrainingProgress earlier;  // before this start, from a checkpoint
   std::vector<EpochMeasurement> epochs;
+
+  /// Epochs since the training's beginning, and their seconds.
+  int epochs_done() const { return earlier.epochs + static_cast<int>(epochs.size()); }
+  double seconds_done() const;
 };
+
+/// Whether the last epoch reached the target, if there is one.
+bool reached_target(const EpochOptions& options, const EpochRun& run);
 
 /// Collective. `after_epoch` is called on every rank when an epoch has been measured.
 EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,

@@ -22,6 +22,7 @@ struct Words {
   std::string rate_scaling = "none";
   bool list = false;
   bool no_evaluation = false;
+  const CLI::Option* target = nullptr;
 };
 
 void describe(CLI::App& app, Words& words, EpochOptions& options) {
@@ -57,6 +58,11 @@ void describe(CLI::App& app, Words& words, EpochOptions& options) {
   app.add_option("--warmup-steps", options.warm_up_steps,
                  "steps before the clock starts, on a model that is then thrown away")
       ->capture_default_str();
+  words.target = app.add_option(
+      "--target-accuracy", options.target_accuracy,
+      "end when this share of the test set is classified correctly, as 0.91; --epochs "
+      "is then the most that are trained");
+  add_checkpoint_options(app, options.checkpoints);
   app.add_flag("--no-evaluation", words.no_evaluation, "leave the test accuracy out");
   app.add_flag("--list", words.list, "list models and gradient syncs and stop");
 }
@@ -113,6 +119,15 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   }
   resolved(trainer, ranks);
   options.evaluate = !words.no_evaluation;
+  check_checkpoint_options(options.checkpoints, trainer.gradient_sync, ranks);
+  const bool possible = options.target_accuracy >= 0 && options.target_accuracy <= 1;
+  if (!possible || (options.target_accuracy == 0 && words.target->count() > 0)) {
+    fail<UsageError>("--target-accuracy {}: expected a share above 0 and up to 1, as 0.91",
+                     options.target_accuracy);
+  }
+  if (options.target_accuracy > 0 && !options.evaluate) {
+    fail<UsageError>("--target-accuracy needs the evaluation that --no-evaluation leaves out");
+  }
   return options;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "bench/checkpoint_options.hpp"
 #include "bench/training_options.hpp"
 
 namespace scalebench {
@@ -16,6 +17,8 @@ struct EpochOptions {
   int epochs = 1;
   int warm_up_steps = 10;
   bool evaluate = true;
+  double target_accuracy = 0;  // training ends when the test accuracy reaches it; 0: none
+  CheckpointOptions checkpoints;
   std::string text;
 };
 

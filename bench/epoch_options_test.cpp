@@ -103,6 +103,31 @@ TEST(EpochOptions, StrongScalingKeepsTheModelsBatchWhenNoneIsGiven) {
   EXPECT_FALSE(epoch({"--no-evaluation"}).evaluate);
 }
 
+TEST(EpochOptions, RefuseCheckpointsThatMakeNoSense) {
+  EXPECT_THAT(epoch_refusal({"--checkpoint", "c", "--checkpoint-every", "0"}),
+              HasSubstr("--checkpoint-every 0"));
+  EXPECT_THAT(epoch_refusal({"--checkpoint", "c", "--keep", "0"}), HasSubstr("--keep 0"));
+  for (const char* option : {"--checkpoint", "--resume"}) {
+    const Words words{option, "folder", "--gradient-sync", "none"};
+    EXPECT_THAT(epoch_refusal(words), AllOf(HasSubstr("none"), HasSubstr("2 ranks")));
+    EXPECT_EQ(epoch_refusal(words, 1), "accepted");
+  }
+}
+
+TEST(EpochOptions, RefuseATargetThatCannotBeReached) {
+  for (const char* target : {"0", "-0.5", "1.5", "91", "nan"}) {
+    EXPECT_THAT(epoch_refusal({"--target-accuracy", target}), HasSubstr("--target-accuracy"));
+  }
+  EXPECT_THAT(epoch_refusal({"--target-accuracy", "0.9", "--no-evaluation"}),
+              HasSubstr("--no-evaluation"));
+  EXPECT_EQ(epoch({"--target-accuracy", "0.9"}).target_accuracy, 0.9);
+}
+
+TEST(EpochOptions, RefuseAMonitorWithoutAFolder) {
+  EXPECT_THAT(epoch_refusal({"--monitor"}), HasSubstr("--out"));
+  EXPECT_EQ(epoch_refusal({"--monitor", "--out", "folder"}), "accepted");
+}
+
 TEST(EpochOptions, ListAndHelpAreTexts) {
   EXPECT_THAT(epoch({"--list"}).text, AllOf(HasSubstr("resnet20"), HasSubstr("one_device")));
   EXPECT_THAT(epoch({"--help"}).text, HasSubstr("--global-batch"));
@@ -132,7 +157,9 @@ StudyConfig study(const std::string& scaling, const std::string& optimizer) {
   one.model = "mlp";
   one.scaling = scaling;
   one.optimizer = optimizer;
-  one.evaluate = false;
+  one.evaluate = scaling == "strong";
+  one.target_accuracy = one.evaluate ? 0.9 : 0;
+  config.monitor = one.evaluate;
   return config;
 }
 
@@ -150,6 +177,8 @@ TEST(PlannedLaunches, AreCommandLinesThatTheProgramsTake) {
         EXPECT_EQ(options.training.trainer.gradient_sync, launch.gradient_sync);
         EXPECT_EQ(options.scaling, config.epochs[0].scaling);
         EXPECT_EQ(options.training.record.launch, launch.number);
+        EXPECT_EQ(options.target_accuracy, config.epochs[0].target_accuracy);
+        EXPECT_EQ(options.training.monitor, config.monitor);
       } else {
         EXPECT_EQ(throughput(words, launch.ranks).training.record.run_id, "run");
       }

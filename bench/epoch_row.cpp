@@ -57,6 +57,18 @@ double mean_seconds(const EpochRun& run) {
   return sum / static_cast<double>(run.epochs.size());
 }
 
+/// NaN when none was written.
+double mean_checkpoint_seconds(const EpochRun& run) {
+  double sum = 0;
+  int count = 0;
+  for (const EpochMeasurement& epoch : run.epochs) {
+    if (std::isnan(epoch.checkpoint_seconds)) continue;
+    sum += epoch.checkpoint_seconds;
+    ++count;
+  }
+  return sum / count;
+}
+
 std::string canonical(const EpochOptions& options, const EpochRun& run) {
   const TrainerOptions& trainer = run.trainer;
   // Strong scaling keeps the global batch over N, weak scaling each rank's.
@@ -66,17 +78,23 @@ std::string canonical(const EpochOptions& options, const EpochRun& run) {
   const std::string sync = text_of(trainer.gradient_sync, trainer.sync);
   const std::string accumulate =
       trainer.accumulate > 1 ? fmt::format(" accumulate={}", trainer.accumulate) : "";
+  const std::string target = options.target_accuracy > 0
+                                 ? fmt::format(" target_accuracy={}", options.target_accuracy)
+                                 : "";
   return fmt::format(
-      "epoch model={} gradient_sync={}{}{}{} allreduce={} transport={} device={} dtype=float "
-      "threads={} "
-      "dataset={} scaling={} {} samples={} optimizer={} learning_rate={} lr_scaling={} "
-      "lr_warmup={} "
-      "seed={}",
-      trainer.model, trainer.gradient_sync, sync.empty() ? "" : " ", sync, accumulate,
-      options.allreduce, run.transport, device_label(options.training.trainer), trainer.threads,
-      run.dataset, options.scaling, batch, trainer.samples_per_epoch, trainer.optimizer,
-      trainer.rate.base, trainer.rate.scaling == RateScaling::linear ? "linear" : "none",
-      trainer.rate.warmup_epochs, trainer.seed);
+             "epoch model={} gradient_sync={}{}{}{} allreduce={} transport={} device={} "
+             "dtype=float "
+             "threads={} "
+             "dataset={} scaling={} {} samples={} optimizer={} learning_rate={} lr_scaling={} "
+             "lr_warmup={} "
+             "seed={}",
+             trainer.model, trainer.gradient_sync, sync.empty() ? "" : " ", sync, accumulate,
+             options.allreduce, run.transport, device_label(options.training.trainer),
+             trainer.threads, run.dataset, options.scaling, batch, trainer.samples_per_epoch,
+             trainer.optimizer, trainer.rate.base,
+             trainer.rate.scaling == RateScaling::linear ? "linear" : "none",
+             trainer.rate.warmup_epochs, trainer.seed) +
+         target;
 }
 
 ResultRow row_for(const EpochOptions& options, const EpochRun& run, const Recorder& recorder,
@@ -106,7 +124,12 @@ ResultRow row_for(const EpochOptions& options, const EpochRun& run, const Record
   }
   row.set("other_seconds", other_seconds(phases, total));
   row.set("evaluate_seconds", options.evaluate ? last.evaluate_seconds : std::nan(""));
+  row.set("checkpoint_seconds", mean_checkpoint_seconds(run));
   row.set("train_loss", last.loss).set("test_accuracy", last.test_accuracy);
+  if (options.target_accuracy > 0) row.set("target_accuracy", options.target_accuracy);
+  if (reached_target(options, run)) {
+    row.set("epochs_to_target", run.epochs_done()).set("seconds_to_target", run.seconds_done());
+  }
   if (run.promises_equal_replicas) row.set("replicas_equal", last.replicas_equal ? 1 : 0);
   return row;
 }
@@ -154,6 +177,21 @@ std::vector<ResultRow> samples_of_last(const EpochOptions& options, const EpochR
   return rows;
 }
 
+ResultRow accuracy_of_last(const EpochOptions& options, const EpochRun& run,
+                           const Recorder& recorder) {
+  const EpochMeasurement& last = run.epochs.back();
+  ResultRow row = recorder.side_row(accuracy_schema(), canonical(options, run));
+  row.set("status", last.replicas_equal ? "ok" : "wrong");
+  if (!last.replicas_equal) row.set("note", "replicas differ after this epoch");
+  row.set("model", run.trainer.model).set("gradient_sync", run.trainer.gradient_sync);
+  row.set("dataset", run.dataset).set("scaling", options.scaling);
+  row.set("global_batch", run.trainer.global_batch);
+  row.set("launch", options.training.record.launch).set("epoch", run.epochs_done());
+  row.set("seconds", last.seconds).set("seconds_so_far", run.seconds_done());
+  row.set("samples", last.samples).set("train_loss", last.loss);
+  return row.set("test_loss", last.test_loss).set("test_accuracy", last.test_accuracy);
+}
+
 std::string epoch_head(const Ranks& ranks, const EpochOptions& options, const EpochRun& run) {
   const TrainerOptions& trainer = run.trainer;
   std::string head = fmt::format(
@@ -177,7 +215,7 @@ std::string epoch_line(const EpochRun& run) {
   only.epochs = {last};
   const RankEpoch phases = mean_of(only, 0, last.ranks.size());
   std::string line =
-      fmt::format("{:>6} {:>10.3f} {:>9} {:>11.1f}", run.epochs.size() - 1, last.seconds,
+      fmt::format("{:>6} {:>10.3f} {:>9} {:>11.1f}", run.epochs_done() - 1, last.seconds,
                   last.samples, static_cast<double>(last.samples) / last.seconds);
   for (const PhaseColumn& column : kColumns) {
     line += fmt::format(" {:>8.3f}", phase_seconds(phases, column.phase));

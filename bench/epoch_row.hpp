@@ -16,6 +16,10 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
 std::vector<ResultRow> samples_of_last(const EpochOptions& options, const EpochRun& run,
                                        const Recorder& recorder);
 
+/// The last epoch of `run` as a row of accuracy.csv.
+ResultRow accuracy_of_last(const EpochOptions& options, const EpochRun& run,
+                           const Recorder& recorder);
+
 /// The table that is printed while it runs; other formats print the rows at the end.
 std::string epoch_head(const Ranks& ranks, const EpochOptions& options, const EpochRun& run);
 std::string epoch_line(const EpochRun& run);

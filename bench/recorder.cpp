@@ -77,6 +77,10 @@ ResultRow Recorder::row_of(const Schema& schema, std::string_view canonical) con
 
 ResultRow Recorder::case_row(std::string_view canonical) const { return row_of(cases_, canonical); }
 
+ResultRow Recorder::side_row(const Schema& schema, std::string_view canonical) const {
+  return row_of(schema, canonical);
+}
+
 ResultRow Recorder::sample_row(std::string_view canonical, std::string_view bench) const {
   ResultRow row = row_of(samples_schema(), canonical);
   return row.set("bench", bench).set("launch", options_.launch);

@@ -30,9 +30,10 @@ class Recorder {
   Recorder(const Ranks& ranks, const RecordOptions& options, const Schema& cases,
            std::vector<std::string> command, const LinkedLibraries& libraries);
 
-  /// A row of the case file / of samples.csv with the columns that every row has filled in.
-  /// `canonical` is the case's canonical parameters without the number of ranks.
+  /// A row of the case file / of a file beside it / of samples.csv with the columns that every row
+  /// has filled in. `canonical` is the case's canonical parameters without the number of ranks.
   ResultRow case_row(std::string_view canonical) const;
+  ResultRow side_row(const Schema& schema, std::string_view canonical) const;
   ResultRow sample_row(std::string_view canonical, std::string_view bench) const;
 
   /// Appends a row; no-op on other ranks and without --out.

@@ -2,6 +2,7 @@
 #include "bench/study_run.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "bench/record/case_id.hpp"
 #include "bench/study/fit_rows.hpp"
@@ -126,11 +127,29 @@ void StudyRun::keep(const PlannedLaunch& launch, const std::filesystem::path& fo
   // They stand in the run's samples.csv now; twice would be once too often.
   std::filesystem::remove(folder / samples_schema().file);
   rows_[std::string(schema.file)].push_back(std::move(rows));
+  append(accuracy_schema(), folder);
+  append(monitor_schema(), folder);
   if (&schema != &allreduce_schema()) return;
   for (ResultRow& row : rows_in(folder, bound_schema())) bounds_.push_back(std::move(row));
   for (ResultRow& row : rows_in(folder, allreduce_ranks_schema())) {
     rank_rows_.push_back(std::move(row));
   }
+}
+
+void StudyRun::append(const Schema& schema, const std::filesystem::path& folder) {
+  std::vector<ResultRow> rows = rows_in(folder, schema);
+  if (rows.empty()) return;
+  CsvWriter file(folder_.path() / schema.file, schema.columns);
+  for (ResultRow& row : rows) {
+    if (&schema == &monitor_schema()) {
+      // From the launch's own beginning to the run's.
+      const double utc = number_in(row, "utc_seconds");
+      if (!begin_utc_seconds_) begin_utc_seconds_ = utc - number_in(row, "seconds");
+      row.set("seconds", std::round(1e3 * (utc - *begin_utc_seconds_)) / 1e3);
+    }
+    file.append(row.cells());
+  }
+  std::filesystem::remove(folder / schema.file);
 }
 
 void StudyRun::note_lost_launches(std::vector<ResultRow>& rows) const {

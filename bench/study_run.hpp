@@ -45,6 +45,8 @@ class StudyRun {
  private:
   void measure_one(const PlannedLaunch& launch, const std::atomic<bool>& stop);
   void keep(const PlannedLaunch& launch, const std::filesystem::path& folder);
+  /// Appends a file that a launch wrote beside its case file to the run's own and removes it.
+  void append(const Schema& schema, const std::filesystem::path& folder);
   double seconds_left(std::size_t next) const;
   double expected_seconds(const PlannedLaunch& launch) const;
   void note_lost_launches(std::vector<ResultRow>& rows) const;
@@ -64,6 +66,7 @@ class StudyRun {
   std::vector<std::pair<PlannedLaunch, std::string>> lost_;  // launches without rows, and why
   std::vector<ResultRow> scaling_;
   std::vector<ResultRow> fits_;
+  std::optional<double> begin_utc_seconds_;  // of the first launch that was monitored
   std::size_t failed_ = 0;
   std::size_t measured_ = 0;
 };

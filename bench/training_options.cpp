@@ -43,6 +43,9 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
   app.add_option("--format", options.format, "table, csv or json (one object a line) on stdout")
       ->capture_default_str();
   add_record_options(app, options.record);
+  app.add_flag("--monitor", options.monitor,
+               "record how busy cores, memory, disks, network and GPUs are, twice a second, in "
+               "monitor.csv of --out");
   app.add_flag("-q,--quiet", options.quiet, "no progress on stderr");
 }
 
@@ -50,6 +53,9 @@ void check_training_options(const TrainingOptions& options) {
   require_known("device", options.device, kDevices);
   require_known("format", options.format, kFormats);
   model_named(options.trainer.model);
+  if (options.monitor && options.record.out.empty()) {
+    fail<UsageError>("--monitor writes monitor.csv: give a folder with --out");
+  }
 }
 
 void choose_device(const Ranks& ranks, TrainingOptions& options) {

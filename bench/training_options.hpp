@@ -17,6 +17,7 @@ struct TrainingOptions {
   std::string device = "auto";
   std::string format = "table";
   bool quiet = false;
+  bool monitor = false;
   RecordOptions record;
   std::vector<std::string> command;  // argv as typed
 };

@@ -37,6 +37,8 @@ void initialise(torch::nn::Module& module, at::Generator& generator) {
 }  // namespace
 
 void Network::seed_dropout(std::uint64_t) {}
+std::vector<torch::Tensor> Network::random_state() const { return {}; }
+void Network::set_random_state(const std::vector<torch::Tensor>&) {}
 
 std::shared_ptr<Network> make_network(std::string_view name, std::uint64_t seed) {
   auto network = build(model_named(name).name);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 namespace scalebench {
 
@@ -18,6 +19,11 @@ class Network : public torch::nn::Module {
   /// Restarts the network's own random numbers, if it uses any (dropout). They never come from
   /// LibTorch's generator, which all ranks of one process share.
   virtual void seed_dropout(std::uint64_t seed);
+
+  /// Where those random numbers are: uint8 tensors on the CPU, in an order of the network's own;
+  /// and the way back, from as many. None where there are no random numbers.
+  virtual std::vector<torch::Tensor> random_state() const;
+  virtual void set_random_state(const std::vector<torch::Tensor>& state);
 };
 
 /// The network of that name on the CPU, in training mode. Weights are LibTorch's default (uniform

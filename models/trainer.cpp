@@ -5,8 +5,9 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
-#include <numeric>
+#include <span>
 
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
@@ -20,6 +21,8 @@
 #include "models/replicas.hpp"
 #include "models/sampler.hpp"
 #include "models/split_mix.hpp"
+#include "models/training_description.hpp"
+#include "models/training_state.hpp"
 
 namespace scalebench {
 namespace {
@@ -110,17 +113,35 @@ struct Trainer::State {
     if (sync_info.equal_replicas) broadcast_buffers(*network, control);
   }
 
-  /// Correctly classified images among [first, end) of the test set.
-  std::int64_t correct(std::int64_t first, std::int64_t end) {
+  /// Correctly classified images among [first, end) of the test set, and the sum of their losses.
+  std::array<double, 2> tally(std::int64_t first, std::int64_t end) {
     torch::NoGradGuard no_grad;
     network->eval();
     auto hits = torch::zeros({}, torch::TensorOptions(torch::kInt64).device(device));
+    auto loss = torch::zeros({}, torch::TensorOptions(torch::kFloat64).device(device));
     for (; first < end; first += kEvaluationBatch) {
       const auto batch = test.range(first, std::min(kEvaluationBatch, end - first));
-      hits += network->forward(batch.images).argmax(1).eq(batch.labels).sum();
+      const auto logits = network->forward(batch.images);
+      hits += logits.argmax(1).eq(batch.labels).sum();
+      loss += torch::nn::functional::cross_entropy(
+          logits, batch.labels,
+          torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum));
     }
     network->train();
-    return hits.item<std::int64_t>();
+    return {static_cast<double>(hits.item<std::int64_t>()), loss.item<double>()};
+  }
+
+  void require_one_model() const {
+    if (sync_info.name == "none" && ranks > 1) {
+      fail<UsageError>(
+          "gradient sync none trains a model of its own on each of {} ranks: no common "
+          "checkpoint",
+          ranks);
+    }
+  }
+
+  Description description() const {
+    return description_of(options, ranks, sync->workers().count, training.name());
   }
 
   const int ranks;
@@ -193,17 +214,51 @@ void Trainer::train_step() {
   state.step(state.free_order, state.free_steps++);
 }
 
-double Trainer::evaluate() {
+Evaluation Trainer::evaluate() {
   State& state = *state_;
   state.enter(Phase::evaluate);
   state.sync->publish();
   state.equalise_buffers();
   const std::int64_t count = state.test.count();
-  const std::int64_t correct =
-      state.correct(count * state.rank / state.ranks, count * (state.rank + 1) / state.ranks);
-  const auto all = all_gather(state.control, static_cast<double>(correct));
+  const auto mine =
+      state.tally(count * state.rank / state.ranks, count * (state.rank + 1) / state.ranks);
+  const auto all = all_gather(state.control, std::span<const double>(mine));
+  Evaluation mean;
+  for (std::size_t i = 0; i < all.size(); i += mine.size()) {
+    mean.accuracy += all[i];
+    mean.loss += all[i + 1];
+  }
+  mean.accuracy /= static_cast<double>(count);
+  mean.loss /= static_cast<double>(count);
   state.enter(Phase::other);
-  return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(count);
+  return mean;
+}
+
+std::string Trainer::checkpoint(int epochs, double seconds) {
+  State& state = *state_;
+  state.require_one_model();
+  state.enter(Phase::evaluate);
+  state.sync->publish();
+  Checkpoint checkpoint = captured(*state.network, *state.sync, state.control);
+  checkpoint.progress = {epochs, epochs * steps_per_epoch(), seconds};
+  checkpoint.training = state.description();
+  const std::string bytes = state.rank == 0 ? bytes_of(checkpoint) : std::string();
+  state.enter(Phase::other);
+  return bytes;
+}
+
+TrainingProgress Trainer::restore(const std::string& bytes) {
+  State& state = *state_;
+  state.require_one_model();
+  std::string same = bytes;
+  same.resize(
+      static_cast<std::size_t>(all_gather(state.control, static_cast<double>(bytes.size()))[0]));
+  broadcast_bytes(state.control, std::as_writable_bytes(std::span(same)), 0);
+  const Checkpoint checkpoint = checkpoint_from(same);
+  const std::string differs = difference(checkpoint, state.description());
+  if (!differs.empty()) fail<UsageError>("the checkpoint is of another training: {}", differs);
+  take_over(checkpoint, *state.network, *state.sync, state.rank);
+  return checkpoint.progress;
 }
 
 bool Trainer::replicas_equal() {

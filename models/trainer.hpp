@@ -8,6 +8,7 @@
 #include <string>
 
 #include "collectives/communicator.hpp"
+#include "models/checkpoint.hpp"
 #include "models/step_trace.hpp"
 #include "models/trainer_options.hpp"
 
@@ -19,6 +20,14 @@ struct EpochResult {
   std::int64_t samples = 0;
   /// Mean training loss of this rank, NaN where it saw no images. Slices are of equal size: the
   /// mean over workers is the loss.
+  double loss = 0;
+};
+
+/// On the whole test set, the same on every rank.
+struct Evaluation {
+  /// Share of the images that are classified correctly.
+  double accuracy = 0;
+  /// Mean cross-entropy.
   double loss = 0;
 };
 
@@ -54,10 +63,21 @@ class Trainer {
   /// from epoch 0 independently of train_epoch.
   void train_step();
 
-  /// Collective: share of the test set that is classified correctly, the same on every rank. Every
-  /// rank evaluates a slice of the images; the counts are summed exactly. Batch-normalisation
-  /// statistics are rank 0's (not with `none`, where every rank has a model of its own).
-  double evaluate();
+  /// Collective: accuracy and loss on the test set. Every rank evaluates a slice of the images; the
+  /// counts are summed exactly. Batch-normalisation statistics are rank 0's (not with `none`, where
+  /// every rank has a model of its own).
+  Evaluation evaluate();
+
+  /// Collective (phase evaluate), after `epochs` epochs: on rank 0 the bytes of a checkpoint, from
+  /// which restore() goes on with the same bits; empty on other ranks. `seconds` is kept for the
+  /// caller. Throws UsageError with gradient sync `none` on several ranks, which have no common
+  /// model.
+  std::string checkpoint(int epochs, double seconds);
+
+  /// Collective, before the first epoch: takes over what rank 0's `bytes` hold; the bytes of other
+  /// ranks do not matter. Returns how far they had come. Throws UsageError, on all ranks alike,
+  /// when they are of a training that is not this one, and says what differs.
+  TrainingProgress restore(const std::string& bytes);
 
   /// Collective: whether all parameters and buffers have the same bits on every rank.
   bool replicas_equal();

@@ -47,7 +47,7 @@ Outcome train(const TrainerOptions& options, int ranks, int epochs) {
       const std::lock_guard lock(mutex);
       outcome.losses[static_cast<std::size_t>(epoch)] += result.loss / ranks;
     }
-    const double accuracy = trainer.evaluate();
+    const double accuracy = trainer.evaluate().accuracy;
     equal = trainer.replicas_equal() && equal;
     const std::lock_guard lock(mutex);
     if (communicator.rank() == 0) {

@@ -13,7 +13,7 @@ from view.rows import say
 try:
     import matplotlib
 
-    from view import busbw_figure, phases_figure, scaling_figure, theme, throughput_figure
+    from view import busbw_figure, monitor_figure, phases_figure, scaling_figure, theme, throughput_figure
 except ImportError as error:
     say(
         f"plot.py: {error}: no figures. Install python3-matplotlib (Debian) or `python3 -m pip install matplotlib`"
@@ -34,6 +34,7 @@ def main(arguments: list[str]) -> int:
         "phases": phases_figure.draw,
         "throughput": throughput_figure.draw,
         "busbw": busbw_figure.draw,
+        "monitor": monitor_figure.draw,
     }
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, **theme.STYLE, "backend": "agg"}):
         for name, draw in figures.items():

@@ -14,11 +14,12 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import monitor_fixture
 import run_fixture
 
 SCRIPTS = Path(__file__).resolve().parent
 HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
-FIGURES = {"scaling", "phases", "throughput", "busbw"}
+FIGURES = {"scaling", "phases", "throughput", "busbw", "monitor"}
 
 
 def plot(run: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -72,10 +73,26 @@ class PlotTest(unittest.TestCase):
 
 @unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib: install python3-matplotlib")
 class FiguresTest(PlotTest):
-    def test_draws_all_four_and_names_run_and_host(self) -> None:
+    def test_draws_every_figure_and_names_run_and_host(self) -> None:
         run_fixture.write_run(self.run_folder, models=["mnist_cnn"])
         self.plot()
         self.assertEqual(self.drawn(), FIGURES)
+
+    def test_monitor_has_lanes_for_what_was_seen(self) -> None:
+        rows = monitor_fixture.rows_of([1, 2], hosts=2, gpus=2)
+        run_fixture.write_csv(self.run_folder, "monitor.csv", rows)
+        self.plot()
+        svg = (self.run_folder / "figures" / "monitor.svg").read_text(encoding="utf-8")
+        for words in ("host0", "host1", "CPU, %", "disk, MB/s", "GPU power, W", "GPU 1",
+                      "1 · epoch N=1", "held down by sw_power_cap"):  # fmt: skip
+            self.assertIn(f"<!-- {words}", svg)
+        self.assertNotIn("<!-- loopback", svg, "never seen")
+        edit(self.run_folder / "monitor.csv",
+             lambda row: None if row["gpu"] else {**row, "disk_read_bytes_per_s": "", "disk_write_bytes_per_s": ""})  # fmt: skip
+        self.plot()
+        svg = (self.run_folder / "figures" / "monitor.svg").read_text(encoding="utf-8")
+        for words in ("GPU", "disk"):
+            self.assertNotIn(f"<!-- {words}", svg)
 
     def test_equal_data_give_equal_bytes(self) -> None:
         run_fixture.write_run(self.run_folder, models=["mlp"], transports=["mpi"])
@@ -99,7 +116,7 @@ class FiguresTest(PlotTest):
         run_fixture.write_csv(self.run_folder, "throughput.csv", [])
         (self.run_folder / "allreduce.csv").write_bytes(b"")
         said = self.plot()
-        self.assertEqual(self.drawn(), {"phases"})
+        self.assertEqual(self.drawn(), {"phases", "monitor"})
         for name in ("scaling", "throughput", "busbw"):
             self.assertIn(f"no {name} figure", said)
 
@@ -164,7 +181,7 @@ class FiguresTest(PlotTest):
         for name in ("epoch.csv", "throughput.csv"):
             (self.run_folder / name).unlink()
         self.plot()
-        self.assertEqual(self.drawn(), {"scaling", "busbw"})
+        self.assertEqual(self.drawn(), {"scaling", "busbw", "monitor"})
 
 
 class WithoutFiguresTest(PlotTest):

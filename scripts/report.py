@@ -21,6 +21,7 @@ FIGURES = {
     "throughput": "Training steps without synchronisation: the drop from the dotted line is contention.",
     "busbw": "Bus bandwidth of allreduce over message size, with intervals. Dashed: the fitted cost model. Black: "
     "what streaming through memory once would allow.",
+    "monitor": "What the hosts did during the training launches (shaded), sampled twice a second.",
 }
 
 

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import monitor_fixture
+
 COMMON = "schema_version run_id case_id origin status note"
 STATISTICS = (
     "launches repetitions seconds_median seconds_ci_low seconds_ci_high interval seconds_min seconds_p5 "
@@ -35,11 +37,15 @@ COLUMNS = {
     "epoch.csv": f"{COMMON} model parameters gradient_sync allreduce transport device dtype threads dataset scaling "
     f"global_batch batch optimizer learning_rate epochs ranks nodes rank host {STATISTICS} samples images_per_s "
     "load_seconds forward_seconds backward_seconds sync_seconds update_seconds other_seconds evaluate_seconds "
-    "train_loss test_accuracy replicas_equal",
+    "checkpoint_seconds train_loss test_accuracy target_accuracy epochs_to_target seconds_to_target replicas_equal",
     "scaling.csv": f"{COMMON} model parameters gradient_sync allreduce transport device dataset scaling global_batch "
     "batch ranks nodes baseline h_seconds ideal_seconds seconds_median seconds_ci_low seconds_ci_high interval "
     "launches rho speedup speedup_ci_low speedup_ci_high efficiency efficiency_ci_low efficiency_ci_high "
-    "h_raw_seconds efficiency_raw karp_flatt lost_seconds test_accuracy",
+    "h_raw_seconds efficiency_raw karp_flatt lost_seconds test_accuracy target_accuracy epochs_to_target seconds_to_target "
+    "efficiency_statistical efficiency_to_accuracy",
+    "accuracy.csv": f"{COMMON} model gradient_sync dataset scaling global_batch ranks launch epoch seconds seconds_so_far "
+    "samples train_loss test_loss test_accuracy",
+    "monitor.csv": f"{COMMON} {monitor_fixture.COLUMNS}",
 }
 Cells = Mapping[str, object]
 
@@ -363,6 +369,7 @@ def write_run(
     write_csv(run, "fit.csv", fit_rows(algorithms, transports, ranks))
     write_csv(run, "fit_points.csv", fit_point_rows(algorithms, transports, ranks, cores))
     write_csv(run, "bound.csv", bound_rows(transports, ranks))
+    write_csv(run, "monitor.csv", monitor_fixture.rows_of(ranks))
     kernel = {
         "kernel": "add",
         "memory": "host",

@@ -99,8 +99,30 @@ const Schema& epoch_schema() {
             "scaling global_batch batch optimizer learning_rate epochs ranks nodes rank host ",
             kStatistics,
             "samples images_per_s load_seconds forward_seconds backward_seconds sync_seconds "
-            "update_seconds other_seconds evaluate_seconds train_loss test_accuracy "
-            "replicas_equal")};
+            "update_seconds other_seconds evaluate_seconds checkpoint_seconds train_loss "
+            "test_accuracy target_accuracy epochs_to_target seconds_to_target replicas_equal")};
+  return schema;
+}
+
+const Schema& accuracy_schema() {
+  static const Schema schema{
+      "accuracy.csv",
+      words(kCommon,
+            "model gradient_sync dataset scaling global_batch ranks launch epoch seconds "
+            "seconds_so_far samples train_loss test_loss test_accuracy")};
+  return schema;
+}
+
+const Schema& monitor_schema() {
+  static const Schema schema{
+      "monitor.csv",
+      words(kCommon,
+            "bench ranks launch host seconds utc_seconds cpu_share rank_cores_share core_shares "
+            "steal_share clock_mhz context_switches_per_s ranks_memory_bytes memory_used_bytes "
+            "memory_bytes disk_read_bytes_per_s disk_write_bytes_per_s "
+            "network_received_bytes_per_s network_sent_bytes_per_s loopback_bytes_per_s "
+            "sampling_seconds gpu gpu_share gpu_memory_used_bytes gpu_memory_bytes gpu_watts "
+            "gpu_clock_mhz gpu_celsius gpu_throttle_reasons")};
   return schema;
 }
 
@@ -112,7 +134,8 @@ const Schema& scaling_schema() {
             "global_batch batch ranks nodes baseline h_seconds ideal_seconds seconds_median "
             "seconds_ci_low seconds_ci_high interval launches rho speedup speedup_ci_low "
             "speedup_ci_high efficiency efficiency_ci_low efficiency_ci_high h_raw_seconds "
-            "efficiency_raw karp_flatt lost_seconds test_accuracy")};
+            "efficiency_raw karp_flatt lost_seconds test_accuracy target_accuracy "
+            "epochs_to_target seconds_to_target efficiency_statistical efficiency_to_accuracy")};
   return schema;
 }
 

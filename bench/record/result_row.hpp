@@ -25,6 +25,8 @@ const Schema& allreduce_ranks_schema();
 const Schema& bound_schema();
 const Schema& throughput_schema();
 const Schema& epoch_schema();
+const Schema& accuracy_schema();
+const Schema& monitor_schema();
 const Schema& scaling_schema();
 const Schema& fit_schema();
 const Schema& fit_points_schema();

@@ -17,7 +17,7 @@ namespace scalebench {
 namespace {
 
 /// Columns of a case row, beside the time, whose value over launches is their median.
-constexpr std::array<std::string_view, 14> kMedians{"first_call_seconds",
+constexpr std::array<std::string_view, 15> kMedians{"first_call_seconds",
                                                     "skew_seconds",
                                                     "load_seconds",
                                                     "forward_seconds",
@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, 14> kMedians{"first_call_seconds",
                                                     "update_seconds",
                                                     "other_seconds",
                                                     "evaluate_seconds",
+                                                    "checkpoint_seconds",
                                                     "train_loss",
                                                     "test_accuracy",
                                                     "samples",
@@ -120,6 +121,15 @@ std::string most_frequent(const std::vector<LaunchCase>& cases, std::string_view
   return std::ranges::max_element(times, {}, [](const auto& entry) { return entry.second; })->first;
 }
 
+/// The median over launches, an empty cell being one that never came and so the largest; NaN when
+/// the median is such a one.
+double median_with_never(const std::vector<LaunchCase>& cases, std::string_view column) {
+  std::vector<double> values = numbers(cases, column);
+  if (values.size() <= cases.size() / 2) return std::numeric_limits<double>::quiet_NaN();
+  values.resize(cases.size(), std::ranges::max(values));
+  return median_of(values);
+}
+
 /// One case over its launches. `cases` is not empty; the first row gives what all share.
 ResultRow join(const std::vector<LaunchCase>& cases) {
   std::vector<LaunchCase> measured;
@@ -136,6 +146,9 @@ ResultRow join(const std::vector<LaunchCase>& cases) {
   set_rates(row, *measured.front().row);
   for (const std::string_view column : kMedians) {
     if (has(row.schema(), column)) row.set(column, median_of(numbers(measured, column)));
+  }
+  for (const std::string_view column : {"epochs_to_target", "seconds_to_target"}) {
+    if (has(row.schema(), column)) row.set(column, median_with_never(measured, column));
   }
   if (has(row.schema(), "slowest_rank"))
     row.set("slowest_rank", most_frequent(measured, "slowest_rank"));

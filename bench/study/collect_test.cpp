@@ -76,6 +76,25 @@ TEST(OverLaunches, TakesTheMedianOfLaunchMediansNotOfAllRepetitions) {
   EXPECT_EQ(row.get("note"), "");
 }
 
+TEST(OverLaunches, TakesALaunchThatNeverReachedTheTargetForTheSlowest) {
+  const auto epochs_to_target = [](const std::vector<std::string>& launches) {
+    std::vector<LaunchRows> rows;
+    for (const std::string& epochs : launches) {
+      LaunchRows& launch = rows.emplace_back();
+      ResultRow& row = launch.cases.emplace_back(epoch_schema());
+      row.set("case_id", "c0ffee").set("status", "ok").set("ranks", 2).set("rank", "all");
+      row.set("epochs_to_target", epochs);
+      launch.samples.push_back(sample("c0ffee", 2, "", 1));
+    }
+    return over_launches(rows, epoch_schema()).at(0).get("epochs_to_target");
+  };
+  EXPECT_EQ(epochs_to_target({"4", "6", "8"}), "6");
+  EXPECT_EQ(epochs_to_target({"4", "", "8"}), "8");
+  EXPECT_EQ(epochs_to_target({"4", "", ""}), "");
+  EXPECT_EQ(epochs_to_target({"4", "5"}), "4.5");
+  EXPECT_EQ(epochs_to_target({"4", ""}), "");
+}
+
 TEST(OverLaunches, PoolsTheExtremesOfAllRepetitions) {
   const ResultRow row = join_of({{5, 6, 7}, {4, 6, 8}, {3, 6, 30}});
   EXPECT_EQ(row.get("seconds_min"), "3");

@@ -69,6 +69,7 @@ PlannedLaunch throughput_launch(const StudyConfig& config, const std::string& mo
                       "--device",      config.device,
                       "--max-seconds", number_text(study.max_seconds),
                       "--seed",        std::to_string(config.seed)};
+  if (config.monitor) launch.arguments.emplace_back("--monitor");
   launch.guess_seconds = kStartSeconds + 1 + study.max_seconds;
   return launch;
 }
@@ -112,8 +113,16 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   if (!study.optimizer.empty()) {
     launch.arguments.insert(launch.arguments.end(), {"--optimizer", study.optimizer});
   }
-  // The plain loop trains the same model as one_device does: once is enough to say how well.
-  if (!study.evaluate || sync == "none") launch.arguments.emplace_back("--no-evaluation");
+  const bool has_target = study.target_accuracy > 0;
+  if (has_target) {
+    launch.arguments.insert(launch.arguments.end(),
+                            {"--target-accuracy", number_text(study.target_accuracy)});
+  }
+  // The plain loop trains the same model as one_device does: once is enough to say how well, unless
+  // that says when to stop.
+  const bool said_elsewhere = sync == "none" && !has_target;
+  if (!study.evaluate || said_elsewhere) launch.arguments.emplace_back("--no-evaluation");
+  if (config.monitor) launch.arguments.emplace_back("--monitor");
   if (sync == "one_device" && ranks > 1) {
     launch.skipped_because = "one_device is the base on one rank; mirrored is its like for more";
   } else if (strong && study.batch > 0 && study.batch % ranks != 0) {

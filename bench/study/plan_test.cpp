@@ -214,6 +214,7 @@ TEST(Plan, PutsEveryWordOfTheStudyOnTheCommandLine) {
   study.optimizer = "sgd";
   study.learning_rate = 0.05;
   study.allreduce = "native";
+  study.target_accuracy = 0.9;
   for (const PlannedLaunch& launch : plan_of(config, {.devices = 2})) {
     const std::map<std::string, std::string> expected{{"--model", "mlp"},
                                                       {"--data-dir", "synthetic:600"},
@@ -227,8 +228,12 @@ TEST(Plan, PutsEveryWordOfTheStudyOnTheCommandLine) {
                                                       {"--device", "cpu"},
                                                       {"--scaling", "strong"},
                                                       {"--transport", "auto"},
+                                                      {"--target-accuracy", "0.9"},
                                                       {"--gradient-sync", launch.gradient_sync}};
     for (const auto& [option, value] : expected) EXPECT_EQ(argument(launch, option), value);
+    // A target is an evaluation, also of the plain loop.
+    EXPECT_EQ(std::ranges::count(launch.arguments, "--no-evaluation"), 0);
+    EXPECT_EQ(std::ranges::count(launch.arguments, "--monitor"), 1);
   }
 }
 

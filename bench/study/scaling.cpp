@@ -38,4 +38,10 @@ Scaling scaling_of(TimeWithInterval h, double samples_at_one, TimeWithInterval t
   return scaling;
 }
 
+StatisticalEfficiency statistical_efficiency(double epochs_at_one, double epochs_at_n,
+                                             double efficiency) {
+  const double statistical = epochs_at_one / epochs_at_n;
+  return {statistical, efficiency * statistical};
+}
+
 }  // namespace scalebench

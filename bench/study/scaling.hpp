@@ -30,4 +30,14 @@ struct Scaling {
 Scaling scaling_of(TimeWithInterval h, double samples_at_one, TimeWithInterval t,
                    double samples_at_n, int devices);
 
+/// What more ranks cost in epochs, and what is left of the efficiency when they are counted.
+struct StatisticalEfficiency {
+  double statistical = 0;  // epochs to the target at 1 / at N
+  double to_accuracy = 0;  // efficiency * that
+};
+
+/// NaN unless both reached the target.
+StatisticalEfficiency statistical_efficiency(double epochs_at_one, double epochs_at_n,
+                                             double efficiency);
+
 }  // namespace scalebench

@@ -23,11 +23,14 @@ constexpr std::array<std::string_view, 16> kCopied{
 bool comparable(const ResultRow& leg, const ResultRow& one) {
   constexpr std::array<std::string_view, 9> kEqual{"model",     "device",        "dtype",
                                                    "threads",   "dataset",       "scaling",
-                                                   "optimizer", "learning_rate", "epochs"};
+                                                   "optimizer", "learning_rate", "target_accuracy"};
+  // With a target each trains as long as it takes; the time is that of one epoch all the same.
+  const bool same_length =
+      !leg.get("target_accuracy").empty() || leg.get("epochs") == one.get("epochs");
   const std::string_view batch = leg.get("scaling") == "strong" ? "global_batch" : "batch";
-  return leg.get(batch) == one.get(batch) && std::ranges::all_of(kEqual, [&](auto column) {
-           return leg.get(column) == one.get(column);
-         });
+  return same_length && leg.get(batch) == one.get(batch) &&
+         std::ranges::all_of(kEqual,
+                             [&](auto column) { return leg.get(column) == one.get(column); });
 }
 
 /// The leg on one rank with this strategy; among several, that of the most similar amount of work.
@@ -63,6 +66,10 @@ void set_scaling(ResultRow& row, const ResultRow& leg, const ResultRow& one) {
   row.set("speedup_ci_high", scaling.speedup_high).set("efficiency", scaling.efficiency);
   row.set("efficiency_ci_low", scaling.efficiency_low);
   row.set("efficiency_ci_high", scaling.efficiency_high);
+  const StatisticalEfficiency statistical = statistical_efficiency(
+      number_in(one, "epochs_to_target"), number_in(leg, "epochs_to_target"), scaling.efficiency);
+  row.set("efficiency_statistical", statistical.statistical);
+  row.set("efficiency_to_accuracy", statistical.to_accuracy);
   row.set("karp_flatt", scaling.karp_flatt).set("lost_seconds", scaling.lost_seconds);
 }
 
@@ -71,8 +78,9 @@ ResultRow scaling_row(const ResultRow& leg, const std::vector<const ResultRow*>&
   for (const std::string_view column : kCopied) row.set(column, leg.get(column));
   row.set("status", leg.get("status")).set("note", leg.get("note"));
   if (leg.get("status") != "ok") return row;
-  for (const std::string_view column : {"seconds_median", "seconds_ci_low", "seconds_ci_high",
-                                        "interval", "launches", "test_accuracy"}) {
+  for (const std::string_view column :
+       {"seconds_median", "seconds_ci_low", "seconds_ci_high", "interval", "launches",
+        "test_accuracy", "target_accuracy", "epochs_to_target", "seconds_to_target"}) {
     row.set(column, leg.get(column));
   }
   const ResultRow* one = baseline(rows, leg, "one_device");

@@ -114,6 +114,24 @@ TEST(ScalingRows, CompareOnlyWhatDiffersInNAndStrategyAlone) {
   EXPECT_EQ(mirrored({other, epoch("mirrored", 2, 6)}).get("status"), "ok");
 }
 
+TEST(ScalingRows, CountTheEpochsToATarget) {
+  ResultRow one = epoch("one_device", 1, 10);
+  ResultRow leg = epoch("mirrored", 2, 6);
+  one.set("target_accuracy", 0.9).set("epochs", 8).set("epochs_to_target", 8);
+  leg.set("target_accuracy", 0.9).set("epochs", 10).set("epochs_to_target", 10);
+  leg.set("seconds_to_target", 60);
+  const ResultRow row = mirrored({one, leg});
+  EXPECT_EQ(row.get("status"), "ok") << "the number of epochs is the outcome here";
+  EXPECT_DOUBLE_EQ(number_in(row, "efficiency_statistical"), 0.8);
+  EXPECT_DOUBLE_EQ(number_in(row, "efficiency_to_accuracy"), 0.8 * 10.0 / 12);
+  EXPECT_EQ(row.get("seconds_to_target"), "60");
+
+  leg.set("epochs_to_target", "");
+  EXPECT_EQ(mirrored({one, leg}).get("efficiency_statistical"), "") << "never reached";
+  leg.set("target_accuracy", 0.8);
+  EXPECT_EQ(mirrored({one, leg}).get("status"), "failed") << "another target";
+}
+
 TEST(ScalingRows, CarryTheWorkOfWeakScalingInRho) {
   ResultRow one = epoch("one_device", 1, 10);
   ResultRow leg = epoch("mirrored", 2, 10);

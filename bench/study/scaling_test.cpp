@@ -57,6 +57,14 @@ TEST(Scaling, OneDeviceIsItsOwnIdeal) {
   EXPECT_TRUE(std::isnan(s.karp_flatt));
 }
 
+TEST(StatisticalEfficiency, CountsTheEpochsThatMoreRanksNeed) {
+  const StatisticalEfficiency slower = statistical_efficiency(8, 10, 0.9);
+  EXPECT_DOUBLE_EQ(slower.statistical, 0.8);
+  EXPECT_DOUBLE_EQ(slower.to_accuracy, 0.72);
+  EXPECT_TRUE(std::isnan(statistical_efficiency(8, kNone, 0.9).statistical)) << "never reached";
+  EXPECT_TRUE(std::isnan(statistical_efficiency(kNone, 8, 0.9).to_accuracy));
+}
+
 TEST(Scaling, RefusesWhatHasNoMeaning) {
   EXPECT_THROW(scaling_of(exactly(0), 1, exactly(1), 1, 2), Error);
   EXPECT_THROW(scaling_of(exactly(1), 0, exactly(1), 1, 2), Error);

@@ -33,6 +33,7 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& /*know
   reader.whole(table, "threads", config.threads, 1, 4096);
   reader.choice(table, "device", config.device, {"auto", "cpu", "cuda"});
   reader.whole(table, "devices", config.devices, 1, 65536);
+  reader.flag(table, "monitor", config.monitor);
   reader.texts(table, "mpirun_arguments", config.mpirun_arguments);
   reader.wholes(table, "ranks", config.ranks, 1, 65536);
   reader.no_other_keys(table);
@@ -80,6 +81,14 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
   reader.whole(table, "samples", study.samples, 1, kMany);
   reader.whole(table, "epochs", study.epochs, 1, 100'000);
   reader.flag(table, "evaluate", study.evaluate);
+  reader.positive(table, "target_accuracy", study.target_accuracy);
+  if (study.target_accuracy > 1) {
+    reader.complain(*table.get("target_accuracy"),
+                    "target_accuracy: a share of the test set; valid: above 0 and up to 1");
+  } else if (study.target_accuracy > 0 && !study.evaluate) {
+    reader.complain(*table.get("target_accuracy"),
+                    "target_accuracy: needs the evaluation that evaluate = false leaves out");
+  }
   reader.choice(table, "optimizer", study.optimizer, {"sgd", "adam"});
   reader.positive(table, "learning_rate", study.learning_rate);
   reader.required(table, "model");

@@ -40,9 +40,10 @@ struct EpochStudy {
   std::int64_t batch = 0;    // of all ranks (strong) or of each (weak); 0: the model's default
   std::int64_t samples = 0;  // an epoch; 0: the whole data set
   std::int64_t epochs = 1;
-  bool evaluate = true;      // test accuracy after each epoch
-  std::string optimizer;     // empty: the model's default
-  double learning_rate = 0;  // 0: the model's default
+  bool evaluate = true;        // test accuracy after each epoch
+  double target_accuracy = 0;  // ends a training before `epochs`; 0: none
+  std::string optimizer;       // empty: the model's default
+  double learning_rate = 0;    // 0: the model's default
 };
 
 struct StudyConfig {
@@ -53,6 +54,7 @@ struct StudyConfig {
   std::int64_t threads = 1;  // CPU threads of a rank: what counts as one device on a CPU
   std::string device = "auto";
   std::int64_t devices = 0;  // ranks that fit on all hosts together; 0: this host's cores or GPUs
+  bool monitor = true;       // training launches record what the machine does beside them
   std::vector<std::string> mpirun_arguments;
   std::optional<AllreduceStudy> allreduce;
   std::optional<ThroughputStudy> throughput;

@@ -81,6 +81,7 @@ optimizer = "sgd"
 learning_rate = 0.1
 [[epoch]]
 model = "resnet20"
+target_accuracy = 0.91
 )");
   EXPECT_EQ(config.name, "whole");
   EXPECT_EQ(config.launches, 7);
@@ -107,6 +108,7 @@ model = "resnet20"
   EXPECT_EQ(config.epochs[0].optimizer, "sgd");
   EXPECT_EQ(config.epochs[0].learning_rate, 0.1);
   EXPECT_EQ(config.epochs[1].model, "resnet20");
+  EXPECT_EQ(config.epochs[1].target_accuracy, 0.91);
   EXPECT_THAT(config.text, HasSubstr("name = \"whole\"")) << "the manifest shows the file itself";
 }
 
@@ -118,6 +120,18 @@ TEST(StudyConfig, HasDefaultsAndTheNameOfItsFile) {
   EXPECT_FALSE(config.allreduce);
   EXPECT_THAT(config.epochs.at(0).gradient_syncs, ElementsAre("mirrored"));
   EXPECT_TRUE(read("[allreduce]\n").allreduce) << "an empty part takes all defaults";
+}
+
+TEST(StudyConfig, RefusesATargetThatCannotBeReached) {
+  const std::string study = "[[epoch]]\nmodel = \"mlp\"\ntarget_accuracy = ";
+  EXPECT_THAT(refusal(study + "91\n"), HasSubstr("bad.toml:3:"));
+  EXPECT_THAT(refusal(study + "91\n"), HasSubstr("up to 1"));
+  EXPECT_THAT(refusal(study + "0.9\nevaluate = false\n"), HasSubstr("evaluate = false"));
+}
+
+TEST(StudyConfig, MonitorsUnlessToldNotTo) {
+  EXPECT_TRUE(read(kEpoch).monitor);
+  EXPECT_FALSE(read(std::string(kEpoch) + "[study]\nmonitor = false\n").monitor);
 }
 
 TEST(StudyConfig, NamesAMissingFile) {

@@ -23,6 +23,13 @@ class MnistCnn : public Network {
     dropout1_.seed(2 * seed);
     dropout2_.seed(2 * seed + 1);
   }
+  std::vector<torch::Tensor> random_state() const override {
+    return {dropout1_.state(), dropout2_.state()};
+  }
+  void set_random_state(const std::vector<torch::Tensor>& state) override {
+    dropout1_.set_state(state.at(0));
+    dropout2_.set_state(state.at(1));
+  }
 
  private:
   torch::nn::Conv2d conv1_ =
