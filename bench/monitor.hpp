@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looks at the machine twice a second while ranks work on it: one thread a host, beside local rank
-// 0 and on its core, asleep in between. What a sample costs is a column of its own: 0.2 ms or less
-// on two cores, 0.05 % of a core; more where the kernel has more cores to list.
+// 0 and on its core, asleep in between. What a sample costs is a column of its own: about 0.1 ms on
+// a host of two cores, 0.02 % of one of them; more where the kernel has more cores to list.
 #pragma once
 
 #include <memory>

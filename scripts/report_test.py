@@ -110,6 +110,16 @@ class ReportTest(unittest.TestCase):
         places = [rest.index(title) for title in order]
         self.assertEqual(places, sorted(places))
 
+    def test_time_to_accuracy_is_shown_where_a_target_was_given(self) -> None:
+        run_fixture.write_run(self.run_folder, models=["mlp"], syncs=["flat"])
+        self.assertNotIn("E_tta", self.report().text())
+        rows = run_fixture.scaling_rows(["mlp"], [2], ["flat"], cores=2)
+        target = {"target_accuracy": 0.9, "epochs_to_target": 10, "seconds_to_target": 164,
+                  "efficiency_statistical": 0.8, "efficiency_to_accuracy": 0.734}  # fmt: skip
+        run_fixture.write_csv(self.run_folder, "scaling.csv", [{**rows[0], **target}])
+        text = self.report().text().replace("\u00a0", " ")
+        self.assertIn("90.0 %1016480.0 %73.4 %", text)
+
     def test_emulated_is_the_headline_only_where_nothing_else_was_measured(self) -> None:
         run_fixture.write_run(self.run_folder, models=["mlp"], syncs=["flat"], ranks=[1, 4])
         self.assertIn("efficiency on 4 emulated ranks", self.report().text())

@@ -111,14 +111,21 @@ def scaling(run: Path) -> Html:
         "it. In brackets: the interval over launches. Karp–Flatt: the serial share that would explain S; growth with N "
         "means overhead. Accuracy: after the last epoch."
     )
+    with_target = any(row["target_accuracy"] for row in rows)
+    if with_target:
+        head += ["target", "epochs to it", "s to it", "E_stat", "E_tta"]
+        words += (
+            " E_stat: epochs to the target accuracy at 1 ÷ at N; E_tta = E · E_stat: what is left of the efficiency in "
+            "time to accuracy. Empty: the target was not reached."
+        )
     parts: list[object] = [element("p", words, css="muted")]
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(workload(row), []).append(row)
     for title, group in groups.items():
-        cells = [scaling_cells(row) for row in group]
+        cells = [scaling_cells(row) + (target_cells(row) if with_target else []) for row in group]
         shown = table(
-            head, cells, numbers=[1, *range(3, 11)], weak=not_measured(group), rest="scaling.csv"
+            head, cells, numbers=[1, *range(3, len(head))], weak=not_measured(group), rest="scaling.csv"
         )
         parts += [element("h3", title), shown]
     return section("Scaling", *parts)
@@ -140,6 +147,16 @@ def scaling_cells(row: Row) -> list[object]:
         f"{row.number('karp_flatt'):.4f}" if row["karp_flatt"] else "",
         three_digits(row.number("lost_seconds")),
         percent(row.number("test_accuracy")),
+    ]
+
+
+def target_cells(row: Row) -> list[object]:
+    return [
+        percent(row.number("target_accuracy")),
+        row["epochs_to_target"],
+        three_digits(row.number("seconds_to_target")),
+        percent(row.number("efficiency_statistical")),
+        percent(row.number("efficiency_to_accuracy")),
     ]
 
 
