@@ -69,7 +69,8 @@ double mean_checkpoint_seconds(const EpochRun& run) {
   return sum / count;
 }
 
-std::string canonical(const EpochOptions& options, const EpochRun& run) {
+/// Of one epoch, however many there are.
+std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
   const TrainerOptions& trainer = run.trainer;
   // Strong scaling keeps the global batch over N, weak scaling each rank's.
   const std::string batch = options.scaling == "strong"
@@ -78,23 +79,23 @@ std::string canonical(const EpochOptions& options, const EpochRun& run) {
   const std::string sync = text_of(trainer.gradient_sync, trainer.sync);
   const std::string accumulate =
       trainer.accumulate > 1 ? fmt::format(" accumulate={}", trainer.accumulate) : "";
-  const std::string target = options.target_accuracy > 0
-                                 ? fmt::format(" target_accuracy={}", options.target_accuracy)
-                                 : "";
   return fmt::format(
-             "epoch model={} gradient_sync={}{}{}{} allreduce={} transport={} device={} "
-             "dtype=float "
-             "threads={} "
-             "dataset={} scaling={} {} samples={} optimizer={} learning_rate={} lr_scaling={} "
-             "lr_warmup={} "
-             "seed={}",
-             trainer.model, trainer.gradient_sync, sync.empty() ? "" : " ", sync, accumulate,
-             options.allreduce, run.transport, device_label(options.training.trainer),
-             trainer.threads, run.dataset, options.scaling, batch, trainer.samples_per_epoch,
-             trainer.optimizer, trainer.rate.base,
-             trainer.rate.scaling == RateScaling::linear ? "linear" : "none",
-             trainer.rate.warmup_epochs, trainer.seed) +
-         target;
+      "epoch model={} gradient_sync={}{}{}{} allreduce={} transport={} device={} dtype=float "
+      "threads={} "
+      "dataset={} scaling={} {} samples={} optimizer={} learning_rate={} lr_scaling={} "
+      "lr_warmup={} "
+      "seed={}",
+      trainer.model, trainer.gradient_sync, sync.empty() ? "" : " ", sync, accumulate,
+      options.allreduce, run.transport, device_label(options.training.trainer), trainer.threads,
+      run.dataset, options.scaling, batch, trainer.samples_per_epoch, trainer.optimizer,
+      trainer.rate.base, trainer.rate.scaling == RateScaling::linear ? "linear" : "none",
+      trainer.rate.warmup_epochs, trainer.seed);
+}
+
+std::string canonical(const EpochOptions& options, const EpochRun& run) {
+  const std::string epoch = canonical_epoch(options, run);
+  if (options.target_accuracy == 0) return epoch;
+  return fmt::format("{} target_accuracy={}", epoch, options.target_accuracy);
 }
 
 ResultRow row_for(const EpochOptions& options, const EpochRun& run, const Recorder& recorder,

@@ -21,6 +21,7 @@ namespace scalebench {
 namespace {
 
 constexpr std::chrono::milliseconds kInterval{500};
+constexpr double kShortest = 0.1;  // seconds
 
 std::vector<int> cores_of_this_process() {
   std::vector<int> cores;
@@ -100,7 +101,10 @@ struct Monitor::Sampler {
       const double begin = local_seconds();
       double last = begin;
       HostLoad before = host.read();
-      while (sleep()) {
+      for (bool goes_on = true; goes_on;) {
+        goes_on = sleep();
+        // A last look, so that a short program has one; ticks are too coarse for less.
+        if (!goes_on && local_seconds() - last < kShortest) break;
         const double cost = thread_seconds();
         const HostLoad now = host.read();
         const double seconds = local_seconds();
