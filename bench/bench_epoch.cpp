@@ -24,6 +24,9 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   const EpochRun run = measure_epochs(ranks, options, [&](const EpochRun& so_far) {
     for (const ResultRow& row : samples_of_last(options, so_far, recorder)) recorder.write(row);
     accuracy.write(accuracy_of_last(options, so_far, recorder));
+    for (const std::string& line : so_far.epochs.back().warnings) {
+      console.warn(line, "its place is taken by the next image; mend or remove the file");
+    }
     if (format != "table") return;
     if (so_far.epochs.size() == 1) console.result(epoch_head(ranks, options, so_far));
     console.result(epoch_line(so_far));

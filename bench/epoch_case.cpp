@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <set>
 
 #include "bench/allreduce_transport.hpp"
 #include "bench/checkpointing.hpp"
@@ -37,6 +39,7 @@ class EpochTimer {
       : ranks_(ranks), trainer_(trainer), phases_(phases) {}
 
   EpochMeasurement run(int epoch, bool evaluate, bool check_replicas) {
+    const std::optional<Residency> files = trainer_.prepare_input();
     const GlobalClock clock(ranks_.host);
     ranks_.host.barrier();
     const double start = clock.now();
@@ -52,6 +55,7 @@ class EpochTimer {
     measured.loss = mean(all_gather(ranks_.host, trained.loss));
     if (check_replicas) measured.replicas_equal = trainer_.replicas_equal();
     measured.test_accuracy = measured.test_loss = std::numeric_limits<double>::quiet_NaN();
+    measured.resident_share = share_of(files);
     if (evaluate) {
       const double begin = local_seconds();
       const Evaluation evaluation = trainer_.evaluate();
@@ -60,10 +64,36 @@ class EpochTimer {
       measured.evaluate_seconds =
           std::ranges::max(all_gather(ranks_.host, local_seconds() - begin));
     }
+    report_input(measured);
     return measured;
   }
 
  private:
+  static double share_of(const std::optional<Residency>& files) {
+    if (!files || files->pages == 0 || files->unknown_files > 0) {
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+    return static_cast<double>(files->resident) / static_cast<double>(files->pages);
+  }
+
+  /// A file is named once, however many ranks stumble over it.
+  void report_input(EpochMeasurement& measured) {
+    const InputReport mine = trainer_.take_input_report();
+    for (const double images : all_gather(ranks_.host, static_cast<double>(mine.replaced_images))) {
+      measured.replaced_images += static_cast<std::int64_t>(images);
+    }
+    std::string lines;
+    for (const std::string& line : mine.warnings) lines += line + '\n';
+    for (const std::string& of_rank : all_gather(ranks_.host, lines)) {
+      for (std::size_t begin = 0; begin < of_rank.size();) {
+        const std::size_t end = of_rank.find('\n', begin);
+        std::string line = of_rank.substr(begin, end - begin);
+        if (warned_.insert(line).second) measured.warnings.push_back(std::move(line));
+        begin = end + 1;
+      }
+    }
+  }
+
   EpochMeasurement join(double start, double end, double residual) const {
     std::vector<double> mine{start, end};
     for (int phase = 0; phase < kPhases; ++phase) {
@@ -94,6 +124,7 @@ class EpochTimer {
   const Ranks& ranks_;
   Trainer& trainer_;
   PhaseClock& phases_;
+  std::set<std::string> warned_;
 };
 
 }  // namespace
@@ -126,6 +157,7 @@ EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
   run.dataset = trainer.dataset_name();
   run.transport = gradients.transport();
   run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
+  run.reads_files = trainer.reads_files();
   EpochTimer timer(ranks, trainer, phases);
   run.earlier = checkpoints.resume(trainer);
   if (run.earlier.epochs >= options.epochs) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "bench/epoch_options.hpp"
@@ -33,6 +34,12 @@ struct EpochMeasurement {
   double evaluate_seconds = 0;
   double checkpoint_seconds = std::numeric_limits<double>::quiet_NaN();  // NaN: none was due
   bool replicas_equal = true;
+  /// Share of the training files' pages in memory when it began; NaN if unknown or without files.
+  double resident_share = 0;
+  /// Since the epoch before, evaluation included: images replaced by others on all ranks, and a
+  /// line for each file found broken.
+  std::int64_t replaced_images = 0;
+  std::vector<std::string> warnings;
   std::vector<RankEpoch> ranks;
 };
 
@@ -43,6 +50,7 @@ struct EpochRun {
   std::string transport;  // of gradients
   bool promises_equal_replicas = true;
   TrainingProgress earlier;  // before this start, from a checkpoint
+  bool reads_files = false;  // while training: residency means something
   std::vector<EpochMeasurement> epochs;
 
   /// Epochs since the training's beginning, and their seconds.

@@ -5,6 +5,7 @@
 
 #include "bench/cli/command_line.hpp"
 #include "bench/gradient_sync_words.hpp"
+#include "bench/input_words.hpp"
 #include "kernels/error.hpp"
 #include "models/gradient_sync.hpp"
 #include "models/models.hpp"
@@ -19,6 +20,7 @@ constexpr std::array<std::string_view, 2> kRateScalings{"none", "linear"};
 
 struct Words {
   GradientSyncWords sync;
+  InputWords input;
   std::string rate_scaling = "none";
   bool list = false;
   bool no_evaluation = false;
@@ -44,6 +46,7 @@ void describe(CLI::App& app, Words& words, EpochOptions& options) {
          "of gradients: mpi, shared_memory, nccl, cuda_ipc, or auto (nccl or mpi, by device)")
       ->capture_default_str();
   add_gradient_sync_options(app, words.sync, trainer.sync);
+  add_input_options(app, words.input, trainer);
   app.add_option("--accumulate", trainer.accumulate,
                  "backward passes of a step, whose gradients add up before they travel")
       ->capture_default_str();
@@ -100,6 +103,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   TrainerOptions& trainer = options.training.trainer;
   gradient_sync_named(trainer.gradient_sync);
   apply(words.sync, trainer.sync);
+  apply(words.input, trainer);
   trainer.allreduce = &allreduce_named(options.allreduce);
   if (words.rate_scaling == "linear") trainer.rate.scaling = RateScaling::linear;
   if (options.epochs < 1) fail<UsageError>("--epochs {}: must be at least 1", options.epochs);
@@ -113,6 +117,11 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   if (!strong && trainer.global_batch > 0) {
     fail<UsageError>(
         "--global-batch stays fixed: weak scaling takes --batch (or give --scaling strong)");
+  }
+  if (strong && trainer.epoch_rule == EpochRule::seed) {
+    fail<UsageError>(
+        "--epoch-rule seed: the textbook's steps keep the batch of each rank, so that the global "
+        "one grows with N; give --scaling weak");
   }
   if (strong && trainer.global_batch == 0) {
     trainer.global_batch = model_named(trainer.model).batch;

@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "bench/input_words.hpp"
 #include "bench/study/launch.hpp"
 #include "bench/study/plan.hpp"
 #include "bench/throughput_options.hpp"
@@ -70,6 +72,39 @@ TEST(EpochOptions, RefuseAnUnknownNameWithTheNearest) {
   EXPECT_THAT(epoch_refusal({"--epoch", "3"}), HasSubstr("did you mean '--epochs'?"));
 }
 
+TEST(EpochOptions, RefuseAnUnknownInputWord) {
+  EXPECT_THAT(epoch_refusal({"--bad-images", "skp"}), HasSubstr("did you mean 'skip'?"));
+  EXPECT_THAT(epoch_refusal({"--page-cache", "cool"}), HasSubstr("did you mean 'cold'?"));
+  EXPECT_THAT(epoch_refusal({"--epoch-rule", "sede"}), HasSubstr("did you mean 'seed'?"));
+  EXPECT_THAT(epoch_refusal({"--lr-schedule", "resnt"}), HasSubstr("did you mean 'resnet'?"));
+}
+
+TEST(EpochOptions, TheSeedRuleNeedsWeakScalingAndAModelOfTheTextbook) {
+  EXPECT_THAT(epoch_refusal({"--epoch-rule", "seed"}), HasSubstr("--scaling weak"));
+  EXPECT_THAT(epoch_refusal({"--epoch-rule", "seed", "--scaling", "weak", "--model", "resnet20"}),
+              HasSubstr("resnet20"));
+  const EpochOptions options = epoch({"--epoch-rule", "seed", "--scaling", "weak"});
+  EXPECT_EQ(options.training.trainer.epoch_rule, EpochRule::seed);
+}
+
+TEST(EpochOptions, TakeWhatAnEpochReads) {
+  const EpochOptions options =
+      epoch({"--loader-threads", "2", "--bad-images", "skip", "--page-cache", "cold",
+             "--throttle-input", "0.25", "--lr-schedule", "resnet"});
+  const TrainerOptions& trainer = options.training.trainer;
+  EXPECT_EQ(trainer.loader_threads, 2);
+  EXPECT_EQ(trainer.bad_images, BadImages::skip);
+  EXPECT_EQ(trainer.page_cache, PageCache::cold);
+  EXPECT_EQ(trainer.throttle_input_seconds, 0.25);
+  EXPECT_EQ(trainer.rate.schedule, RateSchedule::resnet);
+  EXPECT_EQ(text_of_input(trainer),
+            " loader_threads=2 bad_images=skip page_cache=cold throttle_input=0.25 "
+            "lr_schedule=resnet");
+  EXPECT_EQ(text_of_input(epoch({}).training.trainer), "") << "case ids of earlier runs stay";
+  EXPECT_EQ(page_cache_text(PageCache::cold, 0.018), "cold (2 % resident)");
+  EXPECT_EQ(page_cache_text(PageCache::as_is, std::nan("")), "as_is (residency unknown)");
+}
+
 TEST(EpochOptions, RefuseAnImpossibleNumber) {
   for (const Words& words : {Words{"--epochs", "0"},
                              {"--epochs", "many"},
@@ -77,7 +112,10 @@ TEST(EpochOptions, RefuseAnImpossibleNumber) {
                              {"--lr", "-0.1"},
                              {"--lr", "nan"},
                              {"--global-batch", "-2"},
-                             {"--lr-warmup", "-1"}}) {
+                             {"--lr-warmup", "-1"},
+                             {"--loader-threads", "-1"},
+                             {"--throttle-input", "-1"},
+                             {"--throttle-input", "nan"}}) {
     EXPECT_NE(epoch_refusal(words), "accepted") << words[0] << " " << words[1];
   }
 }

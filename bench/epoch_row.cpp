@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "bench/gradient_sync_words.hpp"
+#include "bench/input_words.hpp"
 #include "bench/statistics_columns.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
@@ -84,12 +85,26 @@ std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
       "threads={} "
       "dataset={} scaling={} {} samples={} optimizer={} learning_rate={} lr_scaling={} "
       "lr_warmup={} "
-      "seed={}",
+      "seed={}{}",
       trainer.model, trainer.gradient_sync, sync.empty() ? "" : " ", sync, accumulate,
       options.allreduce, run.transport, device_label(options.training.trainer), trainer.threads,
       run.dataset, options.scaling, batch, trainer.samples_per_epoch, trainer.optimizer,
       trainer.rate.base, trainer.rate.scaling == RateScaling::linear ? "linear" : "none",
-      trainer.rate.warmup_epochs, trainer.seed);
+      trainer.rate.warmup_epochs, trainer.seed, text_of_input(trainer));
+}
+
+/// What to know of the images beside their number; empty when all is well.
+std::string input_note(const EpochRun& run) {
+  std::int64_t replaced = 0;
+  for (const EpochMeasurement& epoch : run.epochs) replaced += epoch.replaced_images;
+  if (replaced == 0) return {};
+  return fmt::format("{} images that cannot be decoded were replaced by others", replaced);
+}
+
+double mean_resident_share(const EpochRun& run) {
+  double sum = 0;
+  for (const EpochMeasurement& epoch : run.epochs) sum += epoch.resident_share;
+  return sum / static_cast<double>(run.epochs.size());
 }
 
 std::string canonical(const EpochOptions& options, const EpochRun& run) {
@@ -104,7 +119,7 @@ ResultRow row_for(const EpochOptions& options, const EpochRun& run, const Record
   const EpochMeasurement& last = run.epochs.back();
   ResultRow row = recorder.case_row(canonical(options, run));
   row.set("status", last.replicas_equal ? "ok" : "wrong");
-  if (!last.replicas_equal) row.set("note", "replicas differ after the last epoch");
+  row.set("note", last.replicas_equal ? input_note(run) : "replicas differ after the last epoch");
   row.set("model", trainer.model).set("parameters", run.parameters);
   row.set("gradient_sync", trainer.gradient_sync);
   row.set("device", device_label(options.training.trainer));
@@ -132,6 +147,10 @@ ResultRow row_for(const EpochOptions& options, const EpochRun& run, const Record
     row.set("epochs_to_target", run.epochs_done()).set("seconds_to_target", run.seconds_done());
   }
   if (run.promises_equal_replicas) row.set("replicas_equal", last.replicas_equal ? 1 : 0);
+  row.set("loader_threads", trainer.loader_threads);
+  if (run.reads_files) {
+    row.set("page_cache", page_cache_text(trainer.page_cache, mean_resident_share(run)));
+  }
   return row;
 }
 

@@ -26,8 +26,10 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
   for (const ModelInfo& model : models())
     names += (names.empty() ? "" : ", ") + std::string(model.name);
   app.add_option("--model", trainer.model, names)->capture_default_str();
-  app.add_option("--data-dir", trainer.dataset,
-                 "fashion-mnist, synthetic, or a folder with IDX files named as MNIST's")
+  app.add_option(
+         "--data-dir", trainer.dataset,
+         "fashion-mnist, synthetic, or a folder: IDX files named as MNIST's, CIFAR-10's binary "
+         "files, or JPEG files as class/image.jpg, also below train/ and val/")
       ->capture_default_str();
   app.add_option("--batch", trainer.batch, "images per rank and step; 0: the model's default")
       ->capture_default_str();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Finds what the suite builds on and says what was taken, what is missing and what that costs.
-# Sets SCALEBENCH_HAS_TORCH and SCALEBENCH_HAS_CUDA. Nothing is downloaded.
+# Sets SCALEBENCH_HAS_TORCH, SCALEBENCH_HAS_CUDA and SCALEBENCH_HAS_JPEG. Nothing is downloaded.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(MPI REQUIRED COMPONENTS C)
@@ -16,6 +16,15 @@ pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
 find_path(FCCP_INCLUDE_DIR NAMES csv.h PATH_SUFFIXES libfccp REQUIRED)
 find_package(BLAS REQUIRED)
+
+set(SCALEBENCH_HAS_JPEG OFF)
+pkg_check_modules(TURBOJPEG IMPORTED_TARGET libturbojpeg)
+if(TURBOJPEG_FOUND)
+  set(SCALEBENCH_HAS_JPEG ON)
+  message(STATUS "libjpeg-turbo: ${TURBOJPEG_VERSION}")
+else()
+  message(STATUS "libjpeg-turbo: none (Debian: libturbojpeg0-dev): JPEG folders cannot be read")
+endif()
 
 set(SCALEBENCH_HAS_CUDA OFF)
 if(NOT SCALEBENCH_CUDA STREQUAL "OFF")

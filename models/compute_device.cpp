@@ -40,6 +40,16 @@ torch::Device select_compute_device(ComputeDevice device, int index, int threads
   return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
 }
 
+void compute_with_one_thread() {
+  // torch::set_num_threads would be for the whole process with some BLAS libraries. Asking first
+  // lets LibTorch give this thread the process's number now instead of when it first computes.
+  torch::get_num_threads();
+  using SetThreads = void (*)(int);
+  if (void* const symbol = dlsym(RTLD_DEFAULT, "omp_set_num_threads")) {
+    reinterpret_cast<SetThreads>(symbol)(1);
+  }
+}
+
 void finish(torch::Device device) {
   if (device.is_cuda()) torch::cuda::synchronize(device.index());
 }

@@ -14,6 +14,9 @@ namespace scalebench {
 /// device, UsageError for fewer than one thread.
 torch::Device select_compute_device(ComputeDevice device, int index, int threads);
 
+/// For a thread that helps a rank: LibTorch computes on it alone, without threads of its own.
+void compute_with_one_thread();
+
 /// Returns when everything enqueued on the device is done; at once for the CPU.
 void finish(torch::Device device);
 

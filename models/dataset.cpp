@@ -8,7 +8,9 @@
 #include <string_view>
 
 #include "kernels/error.hpp"
+#include "models/cifar10.hpp"
 #include "models/idx.hpp"
+#include "models/image_folder.hpp"
 
 namespace scalebench {
 namespace {
@@ -30,6 +32,19 @@ fs::path find_file(const fs::path& directory, std::string_view prefix, std::stri
   }
   fail<UsageError>("{}: expected {}-{}-{}-ubyte or the same with .gz, found neither",
                    directory.string(), prefix, what, kind);
+}
+
+/// Whether any of MNIST's files is there, so that a set with one missing is not taken for another.
+bool has_idx(const fs::path& directory) {
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    const bool split = name.starts_with("train-") || name.starts_with("t10k-");
+    if (split && name.find("-ubyte") != std::string::npos) return true;
+  }
+  if (error) fail<UsageError>("{}: cannot list: {}", directory.string(), error.message());
+  return false;
 }
 
 Dataset read_directory(const fs::path& directory, Split split, const ImageShape& shape) {
@@ -81,6 +96,11 @@ std::int64_t synthetic_count(std::string_view source) {
 
 }  // namespace
 
+bool is_jpeg_folder(const std::string& source) {
+  return fs::is_directory(source) && !find_cifar10(source) && !has_idx(source) &&
+         has_folders(source);
+}
+
 Dataset load_dataset(const std::string& source, Split split, const ImageShape& shape,
                      std::uint64_t seed) {
   if (source == kSynthetic || source.starts_with("synthetic:")) {
@@ -100,8 +120,17 @@ Dataset load_dataset(const std::string& source, Split split, const ImageShape& s
   }
   if (!fs::is_directory(source)) {
     fail<UsageError>(
-        "dataset '{}': expected fashion-mnist, synthetic, synthetic:N or a directory "
-        "with IDX files, found no directory of that name",
+        "dataset '{}': expected fashion-mnist, synthetic, synthetic:N or a directory with IDX "
+        "files, CIFAR-10's binary files or JPEG files as class/image.jpg, found no directory of "
+        "that name",
+        source);
+  }
+  if (const auto cifar10 = find_cifar10(source)) return read_cifar10(*cifar10, split);
+  if (!has_idx(source)) {
+    fail<UsageError>(
+        "{}: expected IDX files (train-images-idx3-ubyte ...), CIFAR-10's (data_batch_1.bin ...) "
+        "or "
+        "folders of JPEG files (class/image.jpg), found none of them",
         source);
   }
   return read_directory(source, split, shape);

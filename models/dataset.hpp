@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labelled images in host memory: Fashion-MNIST, any directory with MNIST's file names, or a
-// synthetic set. Free of LibTorch; ImageStore moves a Dataset to the training device.
+// Labelled images in host memory: Fashion-MNIST, any directory with MNIST's file names, CIFAR-10,
+// or a synthetic set. Free of LibTorch; ImageStore moves a Dataset to the training device.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace scalebench {
 enum class Split { train, test };
 
 struct Dataset {
-  /// `fashion-mnist`, `synthetic`, `synthetic:N`, or the directory's last component.
+  /// `fashion-mnist`, `cifar-10`, `synthetic`, `synthetic:N`, or the directory's last component.
   std::string name;
   ImageShape shape;
   /// (count, channels, height, width) and (count), both unsigned bytes, row-major.
@@ -30,13 +30,17 @@ inline constexpr const char* kFashionMnistDirectory = "/usr/share/datasets/fashi
 /// One split of the set that `source` names:
 ///   fashion-mnist     kFashionMnistDirectory
 ///   a directory       {train,t10k}-images-idx3-ubyte and -labels-idx1-ubyte, also with `.idx` for
-///                     `-idx`, each plain or .gz
+///                     `-idx`, each plain or .gz; or CIFAR-10's binary files, there or in its
+///                     cifar-10-batches-bin
 ///   synthetic[:N]     see synthetic_dataset; N training images (default 60 000), N/6 test images
 /// `shape` is the model's: it is the shape of a synthetic set, and the largest image and number of
 /// classes that a file may have. `seed` matters only for synthetic sets.
 /// Throws UsageError with the file's name, what was expected and what was found.
 Dataset load_dataset(const std::string& source, Split split, const ImageShape& shape,
                      std::uint64_t seed);
+
+/// Whether `source` is a directory with folders in it and none of the files above: see ImageFolder.
+bool is_jpeg_folder(const std::string& source);
 
 /// `count` images of exactly `shape`: each class is a fixed pattern of bright and dark 4x4 cells,
 /// each pixel has uniform noise on top. Both splits share the patterns. The same seed gives the

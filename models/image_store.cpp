@@ -44,12 +44,8 @@ torch::Tensor ImageStore::convert(torch::Tensor bytes) const {
   return images.expand({-1, model_.channels, -1, -1}).contiguous();
 }
 
-ImageStore::Batch ImageStore::at(const torch::Tensor& indices) const {
+Batch ImageStore::at(const torch::Tensor& indices, int, const std::stop_token&) const {
   return {convert(images_.index_select(0, indices)), labels_.index_select(0, indices)};
-}
-
-ImageStore::Batch ImageStore::range(std::int64_t first, std::int64_t length) const {
-  return {convert(images_.narrow(0, first, length)), labels_.narrow(0, first, length)};
 }
 
 }  // namespace scalebench

@@ -7,31 +7,22 @@
 // Cost: one gather of bytes and two passes over the batch, on the device, while loading.
 #pragma once
 
-#include <torch/torch.h>
-
-#include "models/dataset.hpp"
+#include "models/image_source.hpp"
 
 namespace scalebench {
 
-class ImageStore {
+class ImageStore final : public ImageSource {
  public:
-  /// images: float32 (n, channels, height, width) of the model; labels: int64 (n).
-  struct Batch {
-    torch::Tensor images;
-    torch::Tensor labels;
-  };
-
   /// Copies `set` to `device`. Throws UsageError when its images are larger than the model's, have
   /// several channels but not the model's number, or more classes.
   ImageStore(const Dataset& set, const ImageShape& model, torch::Device device);
 
-  const std::string& name() const { return name_; }
-  std::int64_t count() const { return labels_.size(0); }
+  const std::string& name() const override { return name_; }
+  std::int64_t count() const override { return labels_.size(0); }
+  torch::Device device() const override { return labels_.device(); }
 
-  /// The images at `indices`, int64 on the device.
-  Batch at(const torch::Tensor& indices) const;
-  /// The images [first, first + length).
-  Batch range(std::int64_t first, std::int64_t length) const;
+  /// Images look the same in every epoch.
+  Batch at(const torch::Tensor& indices, int epoch, const std::stop_token& stop) const override;
 
  private:
   torch::Tensor convert(torch::Tensor bytes) const;

@@ -42,5 +42,29 @@ TEST(LearningRate, WarmUpWithoutScalingStartsBelowTheBase) {
   EXPECT_DOUBLE_EQ(learning_rate(rule, 4, 10, 10), 0.001);
 }
 
+TEST(ResnetSchedule, IsTfCnnBenchmarks) {
+  // 1024 images a step: 0.1 * 1024 / 256 = 0.4; 100 steps an epoch. The warm-up goes from 0 to 0.4
+  // in 500 steps, and a step at a boundary still has the rate before it.
+  const RateRule rule{.base = 0.1, .schedule = RateSchedule::resnet, .global_batch = 1024};
+  const auto rate = [&](std::int64_t step) { return learning_rate(rule, 8, step, 100); };
+  EXPECT_DOUBLE_EQ(rate(0), 0);
+  EXPECT_DOUBLE_EQ(rate(1), 0.4 / 500);
+  EXPECT_DOUBLE_EQ(rate(250), 0.2);
+  EXPECT_DOUBLE_EQ(rate(499), 0.4 * 499 / 500);
+  EXPECT_DOUBLE_EQ(rate(500), 0.4);
+  EXPECT_DOUBLE_EQ(rate(3000), 0.4);
+  EXPECT_DOUBLE_EQ(rate(3001), 0.04);
+  EXPECT_DOUBLE_EQ(rate(6000), 0.04);
+  EXPECT_DOUBLE_EQ(rate(6001), 0.004);
+  EXPECT_DOUBLE_EQ(rate(8001), 0.0004);
+  EXPECT_DOUBLE_EQ(rate(9000), 0.0004);
+  EXPECT_DOUBLE_EQ(rate(9001), 0.00004);
+}
+
+TEST(ResnetSchedule, DependsOnTheBatchAndNotOnTheRanks) {
+  const RateRule rule{.base = 0.1, .schedule = RateSchedule::resnet, .global_batch = 256};
+  for (const int ranks : {1, 4}) EXPECT_DOUBLE_EQ(learning_rate(rule, ranks, 700, 100), 0.1);
+}
+
 }  // namespace
 }  // namespace scalebench

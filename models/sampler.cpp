@@ -55,6 +55,11 @@ Sampler::Sampler(const Options& options) : options_(options), steps_(0) {
         "{} samples an epoch: expected 1 to {}, the size of the data set, or 0 for all",
         options.limit, options.images);
   }
+  if (options.steps > 0 && options.images > 0) {
+    if (options.limit > 0) fail("both a limit and a number of steps");
+    steps_ = options.steps;
+    return;
+  }
   const std::int64_t samples = options.limit > 0 ? options.limit : options.images;
   if (samples < all) {
     fail<UsageError>("an epoch of {} samples is smaller than one step of {} ranks x batch {} = {}",
@@ -64,12 +69,35 @@ Sampler::Sampler(const Options& options) : options_(options), steps_(0) {
 }
 
 std::vector<std::int64_t> Sampler::epoch(int epoch) const {
+  if (options_.steps > 0) return round_and_round(epoch);
   const std::vector<std::int64_t> order = shuffled(options_.images, options_.seed, epoch);
   std::vector<std::int64_t> mine;
   mine.reserve(static_cast<std::size_t>(samples_per_epoch()));
   for (std::int64_t step = 0; step < steps_; ++step) {
     const auto first = order.begin() + (step * options_.ranks + options_.rank) * options_.batch;
     mine.insert(mine.end(), first, first + options_.batch);
+  }
+  return mine;
+}
+
+std::vector<std::int64_t> Sampler::round_and_round(int epoch) const {
+  std::vector<std::int64_t> mine;
+  mine.reserve(static_cast<std::size_t>(samples_per_epoch()));
+  std::vector<std::int64_t> order;
+  std::int64_t pass = -1;
+  for (std::int64_t step = 0; step < steps_; ++step) {
+    const std::int64_t first = (step * options_.ranks + options_.rank) * options_.batch;
+    for (std::int64_t position = first; position < first + options_.batch; ++position) {
+      if (position / options_.images != pass) {
+        pass = position / options_.images;
+        // The first pass is the one of an epoch without going round.
+        const auto more = static_cast<std::uint64_t>(pass);
+        const std::uint64_t seed =
+            pass == 0 ? options_.seed : SplitMix(options_.seed ^ more).next();
+        order = shuffled(options_.images, seed, epoch);
+      }
+      mine.push_back(order[static_cast<std::size_t>(position % options_.images)]);
+    }
   }
   return mine;
 }

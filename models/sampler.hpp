@@ -2,7 +2,8 @@
 // Which images each rank sees in each step. Every rank shuffles alike; step s takes the global
 // positions [s*B, (s+1)*B) of the shuffled order and rank r of them the slice [r*b, (r+1)*b), with
 // B = N*b. So N = 2 with batch b sees step by step the same images as N = 1 with batch 2b.
-// The last, partial batch is dropped: the samples really processed are steps * B.
+// The last, partial batch is dropped: the samples really processed are steps * B. An epoch with a
+// given number of steps goes round the images instead.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +32,13 @@ class Sampler {
     int ranks = 1;
     int rank = 0;
     std::uint64_t seed = 0;
+    /// Steps of an epoch whatever the number of images, going round them again, each time in
+    /// another order; 0: as many as there are whole batches. Excludes a limit.
+    std::int64_t steps = 0;
   };
 
   /// Throws UsageError when b < 1, the limit is negative or above the data set, or an epoch would
-  /// have no step.
+  /// have no step; Error for a limit together with steps.
   explicit Sampler(const Options& options);
 
   std::int64_t steps_per_epoch() const { return steps_; }
@@ -45,6 +49,8 @@ class Sampler {
   std::vector<std::int64_t> epoch(int epoch) const;
 
  private:
+  std::vector<std::int64_t> round_and_round(int epoch) const;
+
   Options options_;
   std::int64_t steps_;
 };

@@ -71,6 +71,34 @@ TEST(Sampler, LimitTakesOtherImagesEachEpoch) {
   EXPECT_NE(sampler.epoch(0), sampler.epoch(1));
 }
 
+TEST(Sampler, GoesRoundTheImagesWhenStepsAreGiven) {
+  // 7 steps of 2 ranks x 3 images over 10 images: 4.2 passes, a step may lie in two of them.
+  Indices all(42);
+  for (int rank = 0; rank < 2; ++rank) {
+    const Sampler sampler({10, 0, 3, 2, rank, 5, 7});
+    EXPECT_EQ(sampler.steps_per_epoch(), 7);
+    EXPECT_EQ(sampler.samples_per_epoch(), 21);
+    const Indices mine = sampler.epoch(1);
+    ASSERT_EQ(mine.size(), 21U);
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      all[(i / 3 * 2 + static_cast<std::size_t>(rank)) * 3 + i % 3] = mine[i];
+    }
+  }
+  for (std::size_t pass = 0; pass < 4; ++pass) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(10 * pass);
+    EXPECT_EQ(std::set(first, first + 10).size(), 10U) << "pass " << pass;
+  }
+  EXPECT_TRUE(std::equal(all.begin(), all.begin() + 10, shuffled(10, 5, 1).begin()));
+  EXPECT_FALSE(std::equal(all.begin(), all.begin() + 10, all.begin() + 10)) << "another order";
+}
+
+TEST(Sampler, TakesFewerStepsThanThereAreImages) {
+  const Sampler sampler({1000, 0, 10, 1, 0, 1, 3});
+  EXPECT_EQ(sampler.samples_per_epoch(), 30);
+  const Indices whole = Sampler({1000, 0, 10, 1, 0, 1}).epoch(0);
+  EXPECT_EQ(sampler.epoch(0), Indices(whole.begin(), whole.begin() + 30));
+}
+
 TEST(Sampler, RefusesWhatHasNoStep) {
   expect_error([] { Sampler({100, 0, 60, 2, 0, 1}); }, {"100", "2 ranks x batch 60 = 120"});
   expect_error([] { Sampler({100, 20, 30, 1, 0, 1}); }, {"20", "30"});

@@ -7,13 +7,17 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 #include <span>
+#include <utility>
 
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
+#include "models/batch_stream.hpp"
 #include "models/compute_device.hpp"
 #include "models/gradient_sync.hpp"
-#include "models/image_store.hpp"
+#include "models/image_source.hpp"
+#include "models/input_files.hpp"
 #include "models/losses.hpp"
 #include "models/model_pass.hpp"
 #include "models/network.hpp"
@@ -44,15 +48,26 @@ struct Trainer::State {
         network(network_on(device, given.model, given.seed)),
         sync(make_sync(given, gradients)),
         options(resolved(given, sync->workers().count)),
-        training(load(Split::train)),
-        test(load(Split::test)),
-        sampler({training.count(), options.samples_per_epoch, options.batch, sync->workers().count,
-                 std::max(0, sync->workers().index), options.seed}),
+        // Loader threads work beside the device, so their images stay with the CPU.
+        training(open_image_source(options, Split::train,
+                                   options.loader_threads > 0 ? torch::kCPU : device)),
+        test(open_image_source(options, Split::test, device)),
+        sampler({training->count(), options.samples_per_epoch, options.batch, sync->workers().count,
+                 std::max(0, sync->workers().index), options.seed,
+                 options.epoch_rule == EpochRule::seed
+                     ? seed_steps_per_epoch(options.model, sync->workers().count)
+                     : 0}),
         losses(rank),
         network_pass(*network, *sync, options, [this](Phase phase) { enter(phase); }) {
     if (control.size() != ranks || control.rank() != rank) {
       fail("rank {} of {} for gradients is rank {} of {} for control", rank, ranks, control.rank(),
            control.size());
+    }
+    if (options.page_cache != PageCache::as_is && training->files() == 0) {
+      fail<UsageError>(
+          "page cache {}: {} is in memory while it trains; only the files of JPEG folders are read "
+          "then",
+          options.page_cache == PageCache::cold ? "cold" : "warm", training->name());
     }
     network->seed_dropout(
         SplitMix(SplitMix(options.seed).next() + static_cast<std::uint64_t>(rank)).next());
@@ -73,26 +88,22 @@ struct Trainer::State {
                            given.sync, network.get()});
   }
 
-  ImageStore load(Split split) const {
-    const ImageShape& shape = model_named(options.model).shape;
-    return {load_dataset(options.dataset, split, shape, options.seed), shape, device};
-  }
-
   bool sees_images() const { return sync->workers().index >= 0; }
 
-  /// This rank's indices of one epoch, on the device.
-  torch::Tensor order_of(int epoch) const {
-    std::vector<std::int64_t> order = sampler.epoch(epoch);
-    return torch::from_blob(order.data(), {static_cast<std::int64_t>(order.size())}, torch::kInt64)
-        .to(device, /*non_blocking=*/false, /*copy=*/true);
+  /// This rank's batches of one epoch.
+  std::unique_ptr<BatchStream> batches_of(int epoch) const {
+    return std::make_unique<BatchStream>(
+        *training, sampler.epoch(epoch), device,
+        BatchStreamOptions{options.batch, epoch, options.loader_threads,
+                           options.throttle_input_seconds});
   }
 
-  /// `order` is that of the epoch which `step`, counted over all epochs, belongs to.
-  void step(const torch::Tensor& order, std::int64_t step) {
+  /// `batches` are those of the epoch which `step`, counted over all epochs, belongs to.
+  void step(BatchStream& batches, std::int64_t step) {
     trace.begin_step();
     enter(Phase::load);
-    const std::int64_t first = step % sampler.steps_per_epoch() * options.batch;
-    const auto batch = training.at(order.narrow(0, first, options.batch));
+    const Batch batch = batches.next();
+    input_report.replaced_images += batch.replaced;
     ModelPass* const own = sync->own_pass();
     ModelPass& pass = own != nullptr ? *own : network_pass;
     losses.add(pass.run(batch.images, batch.labels, 1), step);
@@ -119,8 +130,14 @@ struct Trainer::State {
     network->eval();
     auto hits = torch::zeros({}, torch::TensorOptions(torch::kInt64).device(device));
     auto loss = torch::zeros({}, torch::TensorOptions(torch::kFloat64).device(device));
+    std::vector<std::int64_t> order(static_cast<std::size_t>(end - first));
+    std::iota(order.begin(), order.end(), first);
+    const int threads = test->files() > 0 ? options.loader_threads : 0;
+    BatchStream batches(*test, order, device,
+                        {.batch = kEvaluationBatch, .loader_threads = threads});
     for (; first < end; first += kEvaluationBatch) {
-      const auto batch = test.range(first, std::min(kEvaluationBatch, end - first));
+      const Batch batch = batches.next();
+      input_report.replaced_images += batch.replaced;
       const auto logits = network->forward(batch.images);
       hits += logits.argmax(1).eq(batch.labels).sum();
       loss += torch::nn::functional::cross_entropy(
@@ -141,7 +158,7 @@ struct Trainer::State {
   }
 
   Description description() const {
-    return description_of(options, ranks, sync->workers().count, training.name());
+    return description_of(options, ranks, sync->workers().count, training->name());
   }
 
   const int ranks;
@@ -153,14 +170,16 @@ struct Trainer::State {
   const std::shared_ptr<Network> network;
   const std::unique_ptr<GradientSync> sync;
   const TrainerOptions options;
-  const ImageStore training;
-  const ImageStore test;
+  const std::unique_ptr<ImageSource> training;
+  const std::unique_ptr<ImageSource> test;
   const Sampler sampler;
   Losses losses;
   NetworkPass network_pass;
-  /// Of train_step: steps done, and the order of the epoch they are in.
+  InputReport input_report;
+  bool files_are_warm = false;
+  /// Of train_step: steps done, and the batches of the epoch they are in.
   std::int64_t free_steps = 0;
-  torch::Tensor free_order;
+  std::unique_ptr<BatchStream> free_batches;
 };
 
 Trainer::Trainer(const TrainerOptions& options, Communicator& gradients, Communicator& control,
@@ -181,9 +200,9 @@ int Trainer::workers() const { return state_->sync->workers().count; }
 
 std::int64_t Trainer::steps_per_epoch() const { return state_->sampler.steps_per_epoch(); }
 
-std::int64_t Trainer::training_images() const { return state_->training.count(); }
+std::int64_t Trainer::training_images() const { return state_->training->count(); }
 
-const std::string& Trainer::dataset_name() const { return state_->training.name(); }
+const std::string& Trainer::dataset_name() const { return state_->training->name(); }
 
 EpochResult Trainer::train_epoch(int epoch) {
   State& state = *state_;
@@ -191,8 +210,8 @@ EpochResult Trainer::train_epoch(int epoch) {
   EpochResult result{steps, 0, std::numeric_limits<double>::quiet_NaN()};
   if (state.sees_images()) {
     state.enter(Phase::load);
-    const torch::Tensor order = state.order_of(epoch);
-    for (std::int64_t step = 0; step < steps; ++step) state.step(order, epoch * steps + step);
+    const auto batches = state.batches_of(epoch);
+    for (std::int64_t step = 0; step < steps; ++step) state.step(*batches, epoch * steps + step);
     result.samples = state.sampler.samples_per_epoch();
     result.loss = state.losses.take_mean();
   } else {
@@ -209,9 +228,9 @@ void Trainer::train_step() {
   if (!state.sees_images()) return state.sync->serve(1);
   if (state.free_steps % steps_per_epoch() == 0) {
     state.enter(Phase::load);
-    state.free_order = state.order_of(static_cast<int>(state.free_steps / steps_per_epoch()));
+    state.free_batches = state.batches_of(static_cast<int>(state.free_steps / steps_per_epoch()));
   }
-  state.step(state.free_order, state.free_steps++);
+  state.step(*state.free_batches, state.free_steps++);
 }
 
 Evaluation Trainer::evaluate() {
@@ -219,7 +238,7 @@ Evaluation Trainer::evaluate() {
   state.enter(Phase::evaluate);
   state.sync->publish();
   state.equalise_buffers();
-  const std::int64_t count = state.test.count();
+  const std::int64_t count = state.test->count();
   const auto mine =
       state.tally(count * state.rank / state.ranks, count * (state.rank + 1) / state.ranks);
   const auto all = all_gather(state.control, std::span<const double>(mine));
@@ -265,6 +284,25 @@ bool Trainer::replicas_equal() {
   state_->sync->publish();
   state_->equalise_buffers();
   return scalebench::replicas_equal(*state_->network, state_->control);
+}
+
+bool Trainer::reads_files() const { return state_->training->files() > 0; }
+
+std::optional<Residency> Trainer::prepare_input() {
+  State& state = *state_;
+  if (!reads_files()) return std::nullopt;
+  const PageCache wanted = state.options.page_cache;
+  const bool done = wanted == PageCache::warm && std::exchange(state.files_are_warm, true);
+  return prepare_files(*state.training, done ? PageCache::as_is : wanted, state.control);
+}
+
+InputReport Trainer::take_input_report() {
+  State& state = *state_;
+  InputReport report = std::exchange(state.input_report, {});
+  for (const auto& source : {state.training.get(), state.test.get()}) {
+    for (std::string& line : source->take_warnings()) report.warnings.push_back(std::move(line));
+  }
+  return report;
 }
 
 std::string Trainer::remarks() const { return state_->sync->remarks(); }

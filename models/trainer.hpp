@@ -5,10 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "collectives/communicator.hpp"
 #include "models/checkpoint.hpp"
+#include "models/page_cache.hpp"
 #include "models/step_trace.hpp"
 #include "models/trainer_options.hpp"
 
@@ -29,6 +32,13 @@ struct Evaluation {
   double accuracy = 0;
   /// Mean cross-entropy.
   double loss = 0;
+};
+
+/// What was wrong with this rank's images, of epochs and evaluations.
+struct InputReport {
+  std::int64_t replaced_images = 0;
+  /// One line for each file that cannot be decoded.
+  std::vector<std::string> warnings;
 };
 
 class Trainer {
@@ -52,6 +62,16 @@ class Trainer {
   /// Images in the training split, and the data set's name.
   std::int64_t training_images() const;
   const std::string& dataset_name() const;
+
+  /// Whether the data set's files are read while training.
+  bool reads_files() const;
+
+  /// Collective, before an epoch: brings the page cache into the state that the options ask for,
+  /// and says how much of the training files it then holds. Nothing for data sets in memory.
+  std::optional<Residency> prepare_input();
+
+  /// Since the last call.
+  InputReport take_input_report();
 
   /// Collective (except with gradient sync `none`): all steps of epoch `epoch`, counted from 0,
   /// which decides the shuffle and the warm-up. With a strategy that promises equal replicas, rank

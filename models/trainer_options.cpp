@@ -16,6 +16,10 @@
 namespace scalebench {
 namespace {
 
+constexpr int kMostLoaderThreads = 256;
+/// tf_cnn_benchmarks' rate of a batch of 256.
+constexpr double kResnetBase = 0.1;
+
 void resolve_batch(TrainerOptions& options, std::int64_t model_batch, int workers) {
   if (options.batch < 0) fail<UsageError>("batch {}: expected at least 1", options.batch);
   if (options.global_batch != 0) {
@@ -28,6 +32,34 @@ void resolve_batch(TrainerOptions& options, std::int64_t model_batch, int worker
   }
   if (options.batch == 0) options.batch = model_batch;
   options.global_batch = options.batch * workers;
+}
+
+void check_input(const TrainerOptions& options, int workers) {
+  if (options.loader_threads < 0 || options.loader_threads > kMostLoaderThreads) {
+    fail<UsageError>("{} loader threads: expected 0 to {}", options.loader_threads,
+                     kMostLoaderThreads);
+  }
+  if (!std::isfinite(options.throttle_input_seconds) || options.throttle_input_seconds < 0) {
+    fail<UsageError>("input throttled by {} seconds: expected 0 or more",
+                     options.throttle_input_seconds);
+  }
+  if (options.epoch_rule == EpochRule::whole) return;
+  seed_steps_per_epoch(options.model, workers);
+  if (options.samples_per_epoch != 0) {
+    fail<UsageError>("epoch rule seed says how many samples an epoch has; leave out the {} samples",
+                     options.samples_per_epoch);
+  }
+}
+
+void resolve_rate(RateRule& rate, double model_rate, std::int64_t global_batch) {
+  const bool resnet = rate.schedule == RateSchedule::resnet;
+  if (resnet && (rate.scaling != RateScaling::none || rate.warmup_epochs != 0)) {
+    fail<UsageError>(
+        "the resnet schedule scales with the batch and warms up by itself; leave out the other "
+        "scaling and warm-up");
+  }
+  if (rate.base == 0) rate.base = resnet ? kResnetBase : model_rate;
+  rate.global_batch = global_batch;
 }
 
 }  // namespace
@@ -45,7 +77,8 @@ TrainerOptions resolved(TrainerOptions options, int workers) {
   if (std::find(optimizers.begin(), optimizers.end(), options.optimizer) == optimizers.end()) {
     throw UsageError(unknown_name("optimizer", options.optimizer, optimizers));
   }
-  if (options.rate.base == 0) options.rate.base = model.learning_rate;
+  check_input(options, workers);
+  resolve_rate(options.rate, model.learning_rate, options.global_batch);
   if (!std::isfinite(options.rate.base) || options.rate.base < 0) {
     fail<UsageError>("learning rate {}: expected a positive number", options.rate.base);
   }

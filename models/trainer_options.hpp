@@ -6,12 +6,26 @@
 #include <string>
 
 #include "collectives/allreduce.hpp"
+#include "models/epoch_rule.hpp"
 #include "models/gradient_sync_options.hpp"
 #include "models/learning_rate.hpp"
 
 namespace scalebench {
 
 enum class ComputeDevice : std::uint8_t { cpu, cuda };
+
+/// What happens at an image that cannot be decoded.
+enum class BadImages : std::uint8_t {
+  stop,  // training fails with the file's name
+  skip,  // the next one that can be decoded takes its place, and is counted
+};
+
+/// Where the data set's files are when an epoch begins, if they are read while training.
+enum class PageCache : std::uint8_t {
+  as_is,  // wherever the runs before left them
+  cold,   // on disk: dropped from memory before each epoch
+  warm,   // in memory: read once before the first epoch
+};
 
 struct TrainerOptions {
   /// A name of models.def.
@@ -34,12 +48,20 @@ struct TrainerOptions {
   RateRule rate{.base = 0};
   /// Seeds weights, shuffle, dropout and synthetic images.
   std::uint64_t seed = 1;
+  /// Which images an epoch has. EpochRule::seed excludes samples_per_epoch.
+  EpochRule epoch_rule = EpochRule::whole;
   /// Images that all ranks together take an epoch; 0: the whole data set.
   std::int64_t samples_per_epoch = 0;
   ComputeDevice device = ComputeDevice::cpu;
   int device_index = 0;
   /// CPU threads that this rank computes with.
   int threads = 1;
+  /// Threads beside the rank's own that prepare batches ahead; 0: the rank prepares them itself.
+  int loader_threads = 0;
+  BadImages bad_images = BadImages::stop;
+  PageCache page_cache = PageCache::as_is;
+  /// A fault on purpose: preparing a batch takes that much longer.
+  double throttle_input_seconds = 0;
   /// On a GPU: wait for the device at the end of each phase, so that listeners see where time goes;
   /// false lets phases overlap, and only whole steps can be timed. No effect on the CPU.
   bool exact_phases = true;

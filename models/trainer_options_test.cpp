@@ -47,6 +47,37 @@ TEST(Resolved, RefusesImpossibleNumbers) {
   expect_error([] { resolved({.rate = {.warmup_epochs = -1}}, 1); }, {"-1 warm-up epochs"});
 }
 
+TEST(Resolved, GivesTheResnetScheduleItsBaseAndBatch) {
+  TrainerOptions options{.model = "resnet20"};
+  options.rate.schedule = RateSchedule::resnet;
+  const RateRule rate = resolved(options, 4).rate;
+  EXPECT_EQ(rate.base, 0.1);
+  EXPECT_EQ(rate.global_batch, 4 * model_named("resnet20").batch);
+  options.rate.base = 0.2;
+  EXPECT_EQ(resolved(resolved(options, 4), 4).rate.base, 0.2);
+  options.rate.scaling = RateScaling::linear;
+  expect_error([&] { resolved(options, 4); }, {"resnet schedule", "other scaling"});
+  options.rate.scaling = RateScaling::none;
+  options.rate.warmup_epochs = 1;
+  expect_error([&] { resolved(options, 4); }, {"resnet schedule", "warm-up"});
+}
+
+TEST(Resolved, RefusesWhatTheSeedRuleExcludes) {
+  TrainerOptions options{.epoch_rule = EpochRule::seed};
+  EXPECT_EQ(resolved(options, 2).batch, 16);
+  options.samples_per_epoch = 100;
+  expect_error([&] { resolved(options, 2); }, {"epoch rule seed", "100 samples"});
+  options.samples_per_epoch = 0;
+  options.model = "resnet20";
+  expect_error([&] { resolved(options, 2); }, {"epoch rule seed", "resnet20"});
+}
+
+TEST(Resolved, RefusesImpossibleLoaders) {
+  expect_error([] { resolved({.loader_threads = -1}, 1); }, {"-1 loader threads", "0 to 256"});
+  expect_error([] { resolved({.loader_threads = 257}, 1); }, {"257 loader threads"});
+  expect_error([] { resolved({.throttle_input_seconds = -1}, 1); }, {"-1 seconds"});
+}
+
 TEST(GradientSyncTable, SaysWhoPromisesEqualReplicas) {
   EXPECT_FALSE(gradient_sync_named("none").equal_replicas);
   EXPECT_TRUE(gradient_sync_named("one_device").equal_replicas);

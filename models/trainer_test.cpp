@@ -158,6 +158,38 @@ TEST(Trainer, TellsThePhasesOfAStepInOrder) {
   });
 }
 
+TEST(Trainer, LoaderThreadsChangeNoBit) {
+  TrainerOptions options{.model = "mnist_cnn",
+                         .dataset = "synthetic:192",
+                         .allreduce = &allreduce_named("ring"),
+                         .batch = 16};
+  const Outcome alone = train(options, 2, 2);
+  for (const int threads : {1, 3}) {
+    SCOPED_TRACE(threads);
+    options.loader_threads = threads;
+    const Outcome helped = train(options, 2, 2);
+    EXPECT_EQ(helped.losses, alone.losses);
+    EXPECT_EQ(helped.accuracy, alone.accuracy);
+  }
+}
+
+TEST(Trainer, TheSeedRuleCountsWhatItReallyProcesses) {
+  for (const int ranks : {1, 2}) {
+    run_ranks(ranks, [&](Communicator& communicator) {
+      NoTrace trace;
+      TrainerOptions options{.dataset = "synthetic:60",
+                             .allreduce = &allreduce_named("ring"),
+                             .batch = 1,
+                             .epoch_rule = EpochRule::seed};
+      Trainer trainer(options, communicator, communicator, trace);
+      EXPECT_EQ(trainer.steps_per_epoch(), 6000);
+      const EpochResult result = trainer.train_epoch(0);
+      EXPECT_EQ(result.steps, 6000);
+      EXPECT_EQ(result.samples, 6000);
+    });
+  }
+}
+
 TEST(Trainer, StopsAtALossThatIsNotANumber) {
   for (const int ranks : {1, 2}) {
     expect_error<Error>(

@@ -100,7 +100,8 @@ const Schema& epoch_schema() {
             kStatistics,
             "samples images_per_s load_seconds forward_seconds backward_seconds sync_seconds "
             "update_seconds other_seconds evaluate_seconds checkpoint_seconds train_loss "
-            "test_accuracy target_accuracy epochs_to_target seconds_to_target replicas_equal")};
+            "test_accuracy target_accuracy epochs_to_target seconds_to_target replicas_equal loader_threads "
+            "page_cache")};
   return schema;
 }
 
