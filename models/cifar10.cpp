@@ -51,7 +51,8 @@ void append(const fs::path& file, Dataset& set) {
 std::optional<fs::path> find_cifar10(const fs::path& directory) {
   for (const fs::path& folder : {directory, directory / "cifar-10-batches-bin"}) {
     const bool found = std::any_of(kFiles.begin(), kFiles.end(), [&](const char* name) {
-      return fs::is_regular_file(folder / name);
+      std::error_code unreadable;
+      return fs::is_regular_file(folder / name, unreadable);
     });
     if (found) return folder;
   }

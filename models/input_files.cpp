@@ -4,24 +4,40 @@
 #include <algorithm>
 
 #include "collectives/control.hpp"
+#include "kernels/error.hpp"
 
 namespace scalebench {
+namespace {
 
-Residency prepare_files(const ImageSource& source, PageCache wanted, Communicator& control) {
+/// A file that cannot be opened has no pages: reading it for training says so, by the policy for
+/// bad images.
+template <class Function>
+void for_own_files(const ImageSource& source, const Communicator& control, Function function) {
   const std::vector<int> node = control.topology().node_of_rank;
   const auto me = node.begin() + control.rank();
   const auto place = std::count(node.begin(), me, *me);
   const auto helpers = std::count(node.begin(), node.end(), *me);
   for (std::int64_t i = place; i < source.files(); i += helpers) {
-    if (wanted == PageCache::cold) drop_from_page_cache(source.file(i));
-    if (wanted == PageCache::warm) read_into_page_cache(source.file(i));
+    try {
+      function(source.file(i));
+    } catch (const Error&) {
+      continue;
+    }
   }
+}
+
+}  // namespace
+
+Residency prepare_files(const ImageSource& source, PageCache wanted, Communicator& control) {
+  for_own_files(source, control, [&](const std::filesystem::path& file) {
+    if (wanted == PageCache::cold) drop_from_page_cache(file);
+    if (wanted == PageCache::warm) read_into_page_cache(file);
+  });
   // Reading ahead for one file may bring in its neighbour: look when all are done.
   control.barrier();
   Residency mine;
-  for (std::int64_t i = place; i < source.files(); i += helpers) {
-    mine += residency_of(source.file(i));
-  }
+  for_own_files(source, control,
+                [&](const std::filesystem::path& file) { mine += residency_of(file); });
   Residency all;
   const std::vector<double> values{static_cast<double>(mine.pages),
                                    static_cast<double>(mine.resident),

@@ -26,14 +26,14 @@ class JpegImagesTest : public testing::Test {
 };
 
 /// What one rank alone sees when it trains.
-struct Run {
+struct Trained {
   double loss = 0;
   double accuracy = 0;
   InputReport report;
 };
 
-Run train(const TrainerOptions& options) {
-  Run run;
+Trained train(const TrainerOptions& options) {
+  Trained run;
   run_ranks(1, [&](Communicator& communicator) {
     NoTrace trace;
     Trainer trainer(options, communicator, communicator, trace);
@@ -62,9 +62,9 @@ TEST_F(JpegImagesTest, BatchesDoNotDependOnTheThreads) {
 
 TEST_F(JpegImagesTest, TrainsTheSameWithAnyNumberOfThreads) {
   TrainerOptions with = options();
-  const Run alone = train(with);
+  const Trained alone = train(with);
   with.loader_threads = 2;
-  const Run helped = train(with);
+  const Trained helped = train(with);
   EXPECT_EQ(helped.loss, alone.loss);
   EXPECT_EQ(helped.accuracy, alone.accuracy);
   EXPECT_EQ(alone.report.replaced_images, 0);
@@ -80,7 +80,7 @@ TEST_F(JpegImagesTest, CountsReplacedImagesAndNamesFiles) {
     with.bad_images = BadImages::stop;
     expect_error([&] { train(with); }, {"train/red/1.jpg", "not a JPEG"});
     with.bad_images = BadImages::skip;
-    const Run run = train(with);
+    const Trained run = train(with);
     EXPECT_EQ(run.report.replaced_images, 2);
     ASSERT_EQ(run.report.warnings.size(), 2U);
     EXPECT_NE(run.report.warnings[0].find("train/red/1.jpg"), std::string::npos);
@@ -101,6 +101,23 @@ TEST_F(JpegImagesTest, SaysWhatThePageCacheHolds) {
       EXPECT_EQ(files->pages, 12);
       EXPECT_EQ(files->resident, 12);
       EXPECT_EQ(files->unknown_files, 0);
+    });
+  }
+}
+
+TEST_F(JpegImagesTest, AFileThatCannotBeOpenedHasNoPages) {
+  const auto file = root.path() / "train/red/0.jpg";
+  std::filesystem::remove(file);
+  std::filesystem::create_symlink("/nowhere", file);
+  for (const PageCache wanted : {PageCache::as_is, PageCache::cold, PageCache::warm}) {
+    run_ranks(1, [&](Communicator& communicator) {
+      TrainerOptions with = options();
+      with.page_cache = wanted;
+      NoTrace trace;
+      Trainer trainer(with, communicator, communicator, trace);
+      const auto files = trainer.prepare_input();
+      ASSERT_TRUE(files.has_value());
+      EXPECT_EQ(files->pages, 11);
     });
   }
 }
