@@ -38,10 +38,17 @@ struct EpochRun {
   std::string dataset;
   std::string transport;  // of gradients
   bool promises_equal_replicas = true;
-  std::vector<EpochMeasurement> epochs;
+  std::vector<EpochMeasurement> epochs;  // those that are valid
+  std::vector<std::string> remarks;      // by rank
+  /// Why it ended early; then nothing in it is a result.
+  std::string failure;
+  /// This rank failed inside a step, where others may wait for it: no collective works any more.
+  bool alone = false;
 };
 
-/// Collective. `after_epoch` is called on every rank when an epoch has been measured.
+/// Collective. `after_epoch` is called on every rank when an epoch has been measured. A loss that
+/// is not a number ends it after its epoch, on all ranks; too little memory at once, on its rank
+/// alone.
 EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
                         const std::function<void(const EpochRun&)>& after_epoch);
 

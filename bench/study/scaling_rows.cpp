@@ -21,9 +21,9 @@ constexpr std::array<std::string_view, 16> kCopied{
 /// What must be equal for two legs to be compared: everything but N, the strategy and how gradients
 /// travel. Strong scaling keeps the global batch, weak scaling each rank's.
 bool comparable(const ResultRow& leg, const ResultRow& one) {
-  constexpr std::array<std::string_view, 9> kEqual{"model",     "device",        "dtype",
-                                                   "threads",   "dataset",       "scaling",
-                                                   "optimizer", "learning_rate", "epochs"};
+  constexpr std::array<std::string_view, 10> kEqual{
+      "model",   "device",  "dtype",     "memory_format", "threads",
+      "dataset", "scaling", "optimizer", "learning_rate", "epochs"};
   const std::string_view batch = leg.get("scaling") == "strong" ? "global_batch" : "batch";
   return leg.get(batch) == one.get(batch) && std::ranges::all_of(kEqual, [&](auto column) {
            return leg.get(column) == one.get(column);
