@@ -37,7 +37,7 @@ void Losses::check(double loss, std::int64_t step) {
   if (!std::isfinite(loss) && failure_.empty()) {
     failure_ =
         fmt::format("rank {}: the training loss of step {} is {}; a smaller learning rate may help",
-                    rank_, step, loss);
+                    rank_, step, std::isnan(loss) ? "not a number" : "infinite");
   }
   sum_ += loss;
   ++count_;

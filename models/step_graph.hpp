@@ -4,6 +4,8 @@
 // update stays outside, because its rate changes. Only a LibTorch with CUDA has it.
 #pragma once
 
+#include <torch/torch.h>
+
 #include <functional>
 #include <memory>
 
