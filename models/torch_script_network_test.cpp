@@ -27,6 +27,7 @@ class TorchScript : public testing::Test {
     module.register_parameter("weight", weight.to(type).requires_grad_(trainable), false);
     module.register_parameter("frozen", torch::ones({1}), false);
     module.register_buffer("shift", torch::zeros({outputs}));
+    module.register_attribute("training", c10::BoolType::get(), true);
     module.define(body);
     const std::string path = (folder_.path() / "net.pt").string();
     module.save(path);
@@ -94,7 +95,7 @@ TEST_F(TorchScript, LearnsWithEveryLossAndEqualReplicas) {
       const double second = trainer.train_epoch(1).loss;
       EXPECT_LT(second, first);
       EXPECT_TRUE(trainer.replicas_equal());
-      EXPECT_GE(trainer.evaluate(), 0.5);
+      EXPECT_GT(trainer.evaluate(), 0.2) << "chance is 0.1";
     });
   }
 }
