@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // mpirun -np N bench_epoch: whole training epochs on N ranks, strong or weak scaling, with the
 // phases of each rank and the accuracy that was reached.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
 #include "bench/allreduce_side_file.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/epoch_case.hpp"
@@ -11,6 +17,17 @@
 
 namespace scalebench {
 namespace {
+
+/// Says why, and ends all ranks where one failed inside a step: it cannot come back to the others.
+void end_failed(const Ranks& ranks, const EpochRun& run) {
+  if (run.failure.empty()) return;
+  if (run.alone || ranks.first()) fmt::print(stderr, "{}\n", run.failure);
+  if (!run.alone) return;
+  // Memory ends on all ranks alike, as a rule: rank 0 shall have time to write its row.
+  if (!ranks.first()) std::this_thread::sleep_for(std::chrono::seconds(3));
+  std::fflush(nullptr);
+  ranks.session.abort(static_cast<int>(ExitCode::incomplete));
+}
 
 ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   EpochOptions options = given;
@@ -41,6 +58,7 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   }
   monitor.finish(console);
   recorder.finish();
+  end_failed(ranks, run);
   return outcome.exit_code();
 }
 

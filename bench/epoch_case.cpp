@@ -9,6 +9,7 @@
 
 #include "bench/allreduce_transport.hpp"
 #include "bench/checkpointing.hpp"
+#include "bench/joint_failure.hpp"
 #include "bench/measure/clock_sync.hpp"
 #include "bench/phase_clock.hpp"
 #include "collectives/control.hpp"
@@ -21,11 +22,12 @@ namespace {
 
 /// The first steps build LibTorch's kernels and memory pools: a model of their own pays for that,
 /// so that the measured one starts from its first weights.
-void warm_up(const TrainerOptions& options, Communicator& gradients, const Ranks& ranks,
-             int steps) {
+void warm_up(const TrainerOptions& options, Communicator& gradients, const Ranks& ranks, int steps,
+             EpochRun& run) {
   if (steps == 0) return;
   NoTrace trace;
   Trainer trainer(options, gradients, ranks.host, trace);
+  run.parameters = trainer.parameter_count();
   for (int i = 0; i < steps; ++i) trainer.train_step();
 }
 
@@ -139,23 +141,24 @@ bool reached_target(const EpochOptions& options, const EpochRun& run) {
   return options.target_accuracy > 0 && run.epochs.back().test_accuracy >= options.target_accuracy;
 }
 
-EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
-                        const std::function<void(const EpochRun&)>& after_epoch) {
+namespace {
+
+void measure(const Ranks& ranks, const EpochOptions& options,
+             const std::function<void(const EpochRun&)>& after_epoch, EpochRun& run) {
   const TrainerOptions& wanted = options.training.trainer;
   const bool on_device = wanted.device == ComputeDevice::cuda;
   const AllreduceTransport transport(
       ranks, options.transport == "auto" ? (on_device ? "nccl" : "mpi") : options.transport);
   Communicator& gradients = transport.communicator();
   const Checkpointing checkpoints(ranks, options.checkpoints);
-  warm_up(wanted, gradients, ranks, options.warm_up_steps);
+  run.transport = gradients.transport();
+  warm_up(wanted, gradients, ranks, options.warm_up_steps, run);
 
   PhaseClock phases;
   Trainer trainer(wanted, gradients, ranks.host, phases);
-  EpochRun run;
   run.trainer = trainer.options();
   run.parameters = trainer.parameter_count();
   run.dataset = trainer.dataset_name();
-  run.transport = gradients.transport();
   run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
   run.reads_files = trainer.reads_files();
   EpochTimer timer(ranks, trainer, phases);
@@ -165,8 +168,11 @@ EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
                      options.epochs, run.earlier.epochs);
   }
   for (bool ends = false; !ends;) {
-    run.epochs.push_back(
-        timer.run(run.epochs_done(), options.evaluate, run.promises_equal_replicas));
+    const EpochMeasurement measured =
+        timer.run(run.epochs_done(), options.evaluate, run.promises_equal_replicas);
+    run.failure = joint_failure(ranks.host, trainer.failure());
+    if (!run.failure.empty()) return;
+    run.epochs.push_back(measured);
     EpochMeasurement& last = run.epochs.back();
     ends =
         !last.replicas_equal || run.epochs_done() == options.epochs || reached_target(options, run);
@@ -177,6 +183,20 @@ EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
     }
     after_epoch(run);
   }
+  run.remarks = all_gather(ranks.host, trainer.remarks());
+}
+
+}  // namespace
+
+EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
+                        const std::function<void(const EpochRun&)>& after_epoch) {
+  EpochRun run;
+  run.trainer = resolved(options.training.trainer, ranks.session.size());
+  run.dataset = run.trainer.dataset;
+  const std::string lack =
+      lack_of_memory(ranks, [&] { measure(ranks, options, after_epoch, run); });
+  if (!lack.empty()) run.failure = lack;
+  run.alone = !lack.empty() && ranks.session.size() > 1;
   return run;
 }
 

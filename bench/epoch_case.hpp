@@ -51,7 +51,12 @@ struct EpochRun {
   bool promises_equal_replicas = true;
   TrainingProgress earlier;  // before this start, from a checkpoint
   bool reads_files = false;  // while training: residency means something
-  std::vector<EpochMeasurement> epochs;
+  std::vector<EpochMeasurement> epochs;  // those that are valid
+  std::vector<std::string> remarks;      // by rank
+  /// Why it ended early; then nothing in it is a result.
+  std::string failure;
+  /// This rank failed inside a step, where others may wait for it: no collective works any more.
+  bool alone = false;
 
   /// Epochs since the training's beginning, and their seconds.
   int epochs_done() const { return earlier.epochs + static_cast<int>(epochs.size()); }
@@ -61,7 +66,9 @@ struct EpochRun {
 /// Whether the last epoch reached the target, if there is one.
 bool reached_target(const EpochOptions& options, const EpochRun& run);
 
-/// Collective. `after_epoch` is called on every rank when an epoch has been measured.
+/// Collective. `after_epoch` is called on every rank when an epoch has been measured. A loss that
+/// is not a number ends it after its epoch, on all ranks; too little memory at once, on its rank
+/// alone.
 EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
                         const std::function<void(const EpochRun&)>& after_epoch);
 

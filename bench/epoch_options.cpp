@@ -34,6 +34,8 @@ void describe(CLI::App& app, Words& words, EpochOptions& options) {
          "--scaling", options.scaling,
          "strong: the global batch stays, each rank takes 1/N; weak: the batch per rank stays")
       ->capture_default_str();
+  app.add_option("--batch", trainer.batch, "images per rank and step; 0: the model's default")
+      ->capture_default_str();
   app.add_option("--global-batch", trainer.global_batch,
                  "images of all ranks together in a step (strong scaling); 0: the model's default")
       ->capture_default_str();
@@ -96,7 +98,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
     options.text = lists();
     return options;
   }
-  check_training_options(options.training);
+  apply_training_options(options.training);
   require_known("scaling", options.scaling, kScalings);
   require_known("transport", options.transport, kTransports);
   require_known("lr-scaling", words.rate_scaling, kRateScalings);
@@ -124,7 +126,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
         "one grows with N; give --scaling weak");
   }
   if (strong && trainer.global_batch == 0) {
-    trainer.global_batch = model_named(trainer.model).batch;
+    trainer.global_batch = trainer.choice.batch;
   }
   resolved(trainer, ranks);
   options.evaluate = !words.no_evaluation;

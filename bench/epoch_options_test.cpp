@@ -70,6 +70,7 @@ TEST(EpochOptions, RefuseAnUnknownNameWithTheNearest) {
   EXPECT_THAT(epoch_refusal({"--lr-scaling", "liner"}), HasSubstr("did you mean 'linear'?"));
   EXPECT_THAT(epoch_refusal({"--transport", "ncl"}), HasSubstr("did you mean 'nccl'?"));
   EXPECT_THAT(epoch_refusal({"--epoch", "3"}), HasSubstr("did you mean '--epochs'?"));
+  EXPECT_THAT(epoch_refusal({"--precision", "fp61"}), HasSubstr("did you mean 'fp16'?"));
 }
 
 TEST(EpochOptions, RefuseAnUnknownInputWord) {
@@ -166,6 +167,22 @@ TEST(EpochOptions, RefuseAMonitorWithoutAFolder) {
   EXPECT_EQ(epoch_refusal({"--monitor", "--out", "folder"}), "accepted");
 }
 
+TEST(EpochOptions, RefuseWhatBelongsToAModuleBesideAName) {
+  for (const Words& words :
+       {Words{"--loss", "nll"}, {"--input-shape", "3,8,8"}, {"--classes", "3"}}) {
+    EXPECT_THAT(epoch_refusal(words), AllOf(HasSubstr("mlp"), HasSubstr("TorchScript")));
+  }
+  EXPECT_THAT(epoch_refusal({"--model", "no/such.pt"}),
+              AllOf(HasSubstr("no/such.pt"), HasSubstr("No such file")));
+  EXPECT_THAT(epoch_refusal({"--input-shape", "3,8"}), HasSubstr("channels,height,width"));
+}
+
+TEST(EpochOptions, TakeAPrecision) {
+  EXPECT_EQ(epoch({"--precision", "bf16"}).training.trainer.precision, Precision::bf16);
+  EXPECT_EQ(epoch({}).training.trainer.precision, Precision::float32);
+  EXPECT_TRUE(epoch({"--channels-last"}).training.trainer.channels_last);
+}
+
 TEST(EpochOptions, ListAndHelpAreTexts) {
   EXPECT_THAT(epoch({"--list"}).text, AllOf(HasSubstr("resnet20"), HasSubstr("one_device")));
   EXPECT_THAT(epoch({"--help"}).text, HasSubstr("--global-batch"));
@@ -183,6 +200,12 @@ TEST(ThroughputOptions, RefuseWhatIsNotValid) {
                              {"-n", "1.5"}}) {
     EXPECT_NE(throughput_refusal(words), "accepted") << words[0] << " " << words[1];
   }
+}
+
+TEST(ThroughputOptions, TakeAListOfBatches) {
+  EXPECT_THAT(throughput({}).batches, testing::ElementsAre(0));
+  EXPECT_THAT(throughput({"--batch", "16,32,64"}).batches, testing::ElementsAre(16, 32, 64));
+  EXPECT_NE(throughput_refusal({"--batch", "16,x"}), "accepted");
 }
 
 /// One study of everything, so that no word of a plan goes untested.

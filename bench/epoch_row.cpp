@@ -78,16 +78,15 @@ std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
                                 ? fmt::format("global_batch={}", trainer.global_batch)
                                 : fmt::format("batch={}", trainer.batch);
   const std::string sync = text_of(trainer.gradient_sync, trainer.sync);
-  const std::string accumulate =
-      trainer.accumulate > 1 ? fmt::format(" accumulate={}", trainer.accumulate) : "";
   return fmt::format(
-      "epoch model={} gradient_sync={}{}{}{} allreduce={} transport={} device={} dtype=float "
+      "epoch model={} gradient_sync={}{}{}{} allreduce={} transport={} device={} dtype={} "
       "threads={} "
       "dataset={} scaling={} {} samples={} optimizer={} learning_rate={} lr_scaling={} "
       "lr_warmup={} "
       "seed={}{}",
-      trainer.model, trainer.gradient_sync, sync.empty() ? "" : " ", sync, accumulate,
-      options.allreduce, run.transport, device_label(options.training.trainer), trainer.threads,
+      trainer.choice.label, trainer.gradient_sync, sync.empty() ? "" : " ", sync,
+      variant_text(trainer), options.allreduce, run.transport,
+      device_label(options.training.trainer), dtype_label(trainer.precision), trainer.threads,
       run.dataset, options.scaling, batch, trainer.samples_per_epoch, trainer.optimizer,
       trainer.rate.base, trainer.rate.scaling == RateScaling::linear ? "linear" : "none",
       trainer.rate.warmup_epochs, trainer.seed, text_of_input(trainer));
@@ -113,23 +112,33 @@ std::string canonical(const EpochOptions& options, const EpochRun& run) {
   return fmt::format("{} target_accuracy={}", epoch, options.target_accuracy);
 }
 
-ResultRow row_for(const EpochOptions& options, const EpochRun& run, const Recorder& recorder,
-                  const std::vector<double>& seconds, const RankEpoch& phases, double total) {
+/// What is known without having measured.
+ResultRow described(const Ranks& ranks, const EpochOptions& options, const EpochRun& run,
+                    const Recorder& recorder) {
   const TrainerOptions& trainer = run.trainer;
-  const EpochMeasurement& last = run.epochs.back();
   ResultRow row = recorder.case_row(canonical(options, run));
-  row.set("status", last.replicas_equal ? "ok" : "wrong");
-  row.set("note", last.replicas_equal ? input_note(run) : "replicas differ after the last epoch");
-  row.set("model", trainer.model).set("parameters", run.parameters);
+  row.set("model", trainer.choice.label);
+  if (run.parameters > 0) row.set("parameters", run.parameters);
   row.set("gradient_sync", trainer.gradient_sync);
   row.set("device", device_label(options.training.trainer));
   // One rank exchanges nothing, by whatever algorithm.
-  if (last.ranks.size() > 1)
+  if (ranks.session.size() > 1)
     row.set("allreduce", options.allreduce).set("transport", run.transport);
-  row.set("dtype", "float").set("threads", trainer.threads).set("dataset", run.dataset);
+  row.set("dtype", dtype_label(trainer.precision)).set("memory_format", memory_format(trainer));
+  row.set("threads", trainer.threads).set("dataset", run.dataset);
   row.set("scaling", options.scaling).set("global_batch", trainer.global_batch);
   row.set("batch", trainer.batch).set("optimizer", trainer.optimizer);
   row.set("learning_rate", trainer.rate.base).set("epochs", run.epochs.size());
+  return row.set("nodes", ranks.host.topology().nodes());
+}
+
+ResultRow row_for(const Ranks& ranks, const EpochOptions& options, const EpochRun& run,
+                  const Recorder& recorder, const std::vector<double>& seconds,
+                  const RankEpoch& phases, double total) {
+  const EpochMeasurement& last = run.epochs.back();
+  ResultRow row = described(ranks, options, run, recorder);
+  row.set("status", last.replicas_equal ? "ok" : "wrong");
+  if (!last.replicas_equal) row.set("note", "replicas differ after the last epoch");
   const Summary summary = summarise(seconds);
   set_statistics(row, summary, false);
   row.set("converged", "");  // epochs are counted, not repeated until an interval is narrow
@@ -158,24 +167,32 @@ ResultRow row_for(const EpochOptions& options, const EpochRun& run, const Record
 
 std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, const EpochRun& run,
                                const Recorder& recorder) {
+  if (!run.failure.empty()) {
+    ResultRow row = described(ranks, options, run, recorder);
+    return {row.set("status", "failed").set("note", run.failure).set("rank", "all")};
+  }
   const std::vector<std::string> hosts = all_gather(ranks.host, ranks.session.host());
-  const int nodes = ranks.host.topology().nodes();
+  const auto remark = [&](ResultRow& row, std::size_t rank) {
+    if (row.get("status") == "ok") row.set("note", run.remarks.at(rank));
+  };
   std::vector<ResultRow> rows;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     std::vector<double> seconds;
     for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.ranks[rank].seconds);
     const RankEpoch phases = mean_of(run, rank, rank + 1);
-    rows.push_back(row_for(options, run, recorder, seconds, phases, phases.seconds));
+    rows.push_back(row_for(ranks, options, run, recorder, seconds, phases, phases.seconds));
     const double share = static_cast<double>(run.epochs.back().samples) /
                          static_cast<double>(hosts.size()) / median_of(seconds);
-    rows.back().set("rank", rank).set("host", hosts[rank]).set("nodes", nodes);
+    rows.back().set("rank", rank).set("host", hosts[rank]);
+    remark(rows.back(), rank);
     rows.back().set("images_per_s", share);
   }
   std::vector<double> seconds;
   for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.seconds);
-  rows.push_back(
-      row_for(options, run, recorder, seconds, mean_of(run, 0, hosts.size()), mean_seconds(run)));
-  rows.back().set("rank", "all").set("nodes", nodes);
+  rows.push_back(row_for(ranks, options, run, recorder, seconds, mean_of(run, 0, hosts.size()),
+                         mean_seconds(run)));
+  rows.back().set("rank", "all");
+  remark(rows.back(), 0);
   return rows;
 }
 
@@ -203,7 +220,7 @@ ResultRow accuracy_of_last(const EpochOptions& options, const EpochRun& run,
   ResultRow row = recorder.side_row(accuracy_schema(), canonical(options, run));
   row.set("status", last.replicas_equal ? "ok" : "wrong");
   if (!last.replicas_equal) row.set("note", "replicas differ after this epoch");
-  row.set("model", run.trainer.model).set("gradient_sync", run.trainer.gradient_sync);
+  row.set("model", run.trainer.choice.label).set("gradient_sync", run.trainer.gradient_sync);
   row.set("dataset", run.dataset).set("scaling", options.scaling);
   row.set("global_batch", run.trainer.global_batch);
   row.set("launch", options.training.record.launch).set("epoch", run.epochs_done());
@@ -215,12 +232,14 @@ ResultRow accuracy_of_last(const EpochOptions& options, const EpochRun& run,
 std::string epoch_head(const Ranks& ranks, const EpochOptions& options, const EpochRun& run) {
   const TrainerOptions& trainer = run.trainer;
   std::string head = fmt::format(
-      "# scalebench epoch: {} ({} parameters) on {} rank(s), {}, gradient sync {}, allreduce {} "
+      "# scalebench epoch: {} ({} parameters) on {} rank(s), {}, {}, gradient sync {}, allreduce "
+      "{} "
       "over "
       "{}\n# {} scaling, global batch {}, {} per rank, {} at rate {}, data {}\n",
-      trainer.model, run.parameters, ranks.session.size(), device_label(options.training.trainer),
-      trainer.gradient_sync, options.allreduce, run.transport, options.scaling,
-      trainer.global_batch, trainer.batch, trainer.optimizer, trainer.rate.base, run.dataset);
+      trainer.choice.label, run.parameters, ranks.session.size(),
+      device_label(options.training.trainer), dtype_label(trainer.precision), trainer.gradient_sync,
+      options.allreduce, run.transport, options.scaling, trainer.global_batch, trainer.batch,
+      trainer.optimizer, trainer.rate.base, run.dataset);
   head +=
       "# phases: mean over ranks, seconds; they sum to the epoch; evaluation is not part of it\n";
   return head +

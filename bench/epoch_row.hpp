@@ -10,6 +10,7 @@
 namespace scalebench {
 
 /// Collective. One row for each rank, then one for all.
+/// Not collective for a run that failed: one row for all, with status failed, without statistics.
 std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, const EpochRun& run,
                                const Recorder& recorder);
 /// The last epoch of `run` as rows of samples.csv: all ranks together, then each.

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 
+#include "bench/joint_failure.hpp"
 #include "bench/measure/clock_sync.hpp"
 #include "collectives/control.hpp"
 #include "models/trainer.hpp"
@@ -21,15 +23,18 @@ double time_step(Trainer& trainer) {
   return local_seconds() - begin;
 }
 
-/// Steps until the round's time is over on this rank, at least one, at most `most`.
-void run_round(const Ranks& ranks, Trainer& trainer, std::size_t most,
-               std::vector<double>& seconds) {
+/// Steps until the round's time is over on this rank, at least one, at most `most`. Returns why
+/// memory was not enough, or nothing.
+std::string run_round(const Ranks& ranks, Trainer& trainer, std::size_t most,
+                      std::vector<double>& seconds) {
   ranks.host.barrier();
   const double end = local_seconds() + kRoundSeconds;
-  for (std::size_t i = 0; i < most; ++i) {
-    seconds.push_back(time_step(trainer));
-    if (local_seconds() >= end) return;
-  }
+  return lack_of_memory(ranks, [&] {
+    for (std::size_t i = 0; i < most; ++i) {
+      seconds.push_back(time_step(trainer));
+      if (local_seconds() >= end) return;
+    }
+  });
 }
 
 /// Everybody's steps; ranks may hold different numbers of them.
@@ -49,14 +54,26 @@ std::vector<std::vector<double>> gather(const Ranks& ranks, std::vector<double> 
 
 ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions& options) {
   NoTrace trace;
-  Trainer trainer(options.training.trainer, ranks.host, ranks.host, trace);
+  std::unique_ptr<Trainer> held;
   ThroughputResult result;
-  result.trainer = trainer.options();
-  result.parameters = trainer.parameter_count();
-  result.first_step_seconds = time_step(trainer);
+  result.trainer = resolved(options.training.trainer, ranks.session.size());
+  const auto failed = [&](const std::string& mine) {
+    result.failure = joint_failure(ranks.host, mine);
+    result.out_of_memory = !result.failure.empty();
+    return result.out_of_memory;
+  };
+  const auto construct = [&] {
+    held = std::make_unique<Trainer>(options.training.trainer, ranks.host, ranks.host, trace);
+    result.parameters = held->parameter_count();
+    result.first_step_seconds = time_step(*held);
+  };
+  if (failed(lack_of_memory(ranks, construct))) return result;
+  Trainer& trainer = *held;
   std::vector<double> warm_up;
   do {
-    run_round(ranks, trainer, std::numeric_limits<std::size_t>::max(), warm_up);
+    if (failed(run_round(ranks, trainer, std::numeric_limits<std::size_t>::max(), warm_up))) {
+      return result;
+    }
   } while (!all_agree(ranks.host, warm_up.size() >= 10));
 
   const auto wanted = static_cast<std::size_t>(options.steps);
@@ -65,7 +82,7 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
   while (true) {
     const std::size_t most = wanted > 0 ? wanted - std::min(wanted, mine.size())
                                         : std::numeric_limits<std::size_t>::max();
-    run_round(ranks, trainer, most, mine);
+    if (failed(run_round(ranks, trainer, most, mine))) return result;
     const bool narrow = mine.size() >= kAtLeast && relative_half_width(summarise(mine)) <= kTarget;
     const bool all_narrow = all_agree(ranks.host, narrow);
     const bool all_have_steps = all_agree(ranks.host, wanted > 0 && mine.size() >= wanted);
@@ -75,6 +92,8 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
     const bool enough = wanted > 0 ? all_have_steps : all_narrow || elapsed >= options.max_seconds;
     if (!enough) continue;
     result.converged = all_narrow;
+    result.failure = joint_failure(ranks.host, trainer.failure());
+    result.remarks = trainer.remarks();
     result.step_seconds = gather(ranks, std::move(mine));
     return result;
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "bench/measure/statistics.hpp"
@@ -17,9 +18,13 @@ struct ThroughputResult {
   double first_step_seconds = 0;                  // this rank's very first step
   std::vector<std::vector<double>> step_seconds;  // by rank, in measured order; on every rank
   bool converged = false;
+  std::string failure;         // why there is nothing, or nothing valid, in step_seconds
+  bool out_of_memory = false;  // that is why
+  std::string remarks;         // rank 0's
 };
 
-/// Collective. Warm-up: at least 10 steps and 0.5 s.
+/// Collective; the batch is that of options.training.trainer. Warm-up: at least 10 steps and 0.5 s.
+/// Too little memory on any rank, and a loss that is not a number, end in `failure` on all of them.
 ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions& options);
 
 }  // namespace scalebench

@@ -2,12 +2,18 @@
 // The command line of bench_throughput.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "bench/training_options.hpp"
 
 namespace scalebench {
 
 struct ThroughputOptions {
   TrainingOptions training;
+  /// Images per rank and step, each a case of its own; 0: the model's default.
+  std::vector<std::int64_t> batches{0};
   long steps = 0;  // exactly this many timed steps of each rank; 0: until intervals are narrow
   double max_seconds = 5;  // cap on the timed steps
   std::string text;

@@ -14,18 +14,29 @@ namespace {
 std::string canonical(const ThroughputOptions& options, const ThroughputResult& result) {
   const TrainerOptions& trainer = result.trainer;
   return fmt::format(
-      "throughput model={} device={} dtype=float threads={} dataset={} batch={} "
+      "throughput model={}{} device={} dtype={} threads={} dataset={} batch={} "
       "optimizer={} seed={}",
-      trainer.model, device_label(options.training.trainer), trainer.threads, trainer.dataset,
-      trainer.batch, trainer.optimizer, trainer.seed);
+      trainer.choice.label, variant_text(trainer), device_label(options.training.trainer),
+      dtype_label(trainer.precision), trainer.threads, trainer.dataset, trainer.batch,
+      trainer.optimizer, trainer.seed);
+}
+
+/// What is known without having measured.
+ResultRow described(const ThroughputOptions& options, const ThroughputResult& result,
+                    const Recorder& recorder) {
+  ResultRow row = recorder.case_row(canonical(options, result));
+  row.set("model", result.trainer.choice.label);
+  if (result.parameters > 0) row.set("parameters", result.parameters);
+  row.set("device", device_label(options.training.trainer));
+  row.set("dtype", dtype_label(result.trainer.precision));
+  row.set("memory_format", memory_format(result.trainer));
+  return row.set("threads", result.trainer.threads).set("batch", result.trainer.batch);
 }
 
 ResultRow row_for(const ThroughputOptions& options, const ThroughputResult& result,
                   const Recorder& recorder, const Summary& summary) {
-  ResultRow row = recorder.case_row(canonical(options, result));
-  row.set("status", "ok").set("model", result.trainer.model).set("parameters", result.parameters);
-  row.set("device", device_label(options.training.trainer)).set("dtype", "float");
-  row.set("threads", result.trainer.threads).set("batch", result.trainer.batch);
+  ResultRow row = described(options, result, recorder);
+  row.set("status", "ok").set("note", result.remarks);
   set_statistics(row, summary, result.converged);
   const auto batch = static_cast<double>(result.trainer.batch);
   row.set("images_per_s", batch / summary.median);
@@ -40,6 +51,11 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
                                const ThroughputResult& result, const Recorder& recorder) {
   const std::vector<std::string> hosts = all_gather(ranks.host, ranks.session.host());
   const int nodes = ranks.host.topology().nodes();
+  if (!result.failure.empty()) {
+    ResultRow row = described(options, result, recorder);
+    row.set("status", "failed").set("note", result.failure);
+    return {row.set("rank", "all").set("nodes", nodes)};
+  }
   std::vector<Summary> summaries;
   for (const auto& seconds : result.step_seconds) summaries.push_back(summarise(seconds));
   std::vector<ResultRow> rows;
@@ -60,9 +76,19 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
   return rows;
 }
 
+ResultRow skipped_row(const Ranks& ranks, const ThroughputOptions& options, const std::string& why,
+                      const Recorder& recorder) {
+  ThroughputResult result;
+  result.trainer = resolved(options.training.trainer, ranks.session.size());
+  ResultRow row = described(options, result, recorder);
+  row.set("status", "skipped").set("note", why).set("rank", "all");
+  return row.set("nodes", ranks.host.topology().nodes());
+}
+
 std::vector<ResultRow> samples_of(const ThroughputOptions& options, const ThroughputResult& result,
                                   const Recorder& recorder) {
   std::vector<ResultRow> rows;
+  if (!result.failure.empty()) return rows;
   for (std::size_t rank = 0; rank < result.step_seconds.size(); ++rank) {
     for (std::size_t i = 0; i < result.step_seconds[rank].size(); ++i) {
       ResultRow& row =
@@ -78,23 +104,29 @@ std::string throughput_head(const ThroughputOptions& options, const ThroughputRe
   if (options.training.format == "csv") return csv_header(throughput_schema());
   if (options.training.format == "json") return "";
   std::string head = fmt::format(
-      "# scalebench throughput: {} ({} parameters), {} images a step and rank, {} thread(s), {}\n"
+      "# scalebench throughput: {} ({} parameters) in {}, {} thread(s), {}\n"
       "# full training steps without synchronisation, all ranks at once; * interval wider than 1 "
       "%\n",
-      result.trainer.model, result.parameters, result.trainer.batch, result.trainer.threads,
-      result.trainer.dataset);
-  return head + fmt::format("{:>6} {:>20} {:>11} {:>11} {:>11} {:>12} {:>7}\n", "rank", "host",
-                            "step (ms)", "low (ms)", "high (ms)", "images/s", "steps");
+      result.trainer.choice.label, result.parameters, dtype_label(result.trainer.precision),
+      result.trainer.threads, result.trainer.dataset);
+  return head + fmt::format("{:>7} {:>6} {:>20} {:>11} {:>11} {:>11} {:>12} {:>7}\n", "batch",
+                            "rank", "host", "step (ms)", "low (ms)", "high (ms)", "images/s",
+                            "steps");
 }
 
 std::string throughput_line(const ResultRow& row, const std::string& format) {
   if (format == "csv") return csv_line(row);
   if (format == "json") return json_line(row);
-  return fmt::format(
-      "{:>6} {:>20} {:>11} {:>11} {:>11} {:>12} {:>7}{}\n", row.get("rank"), row.get("host"),
-      scaled(row.get("seconds_median"), 1e3, 3), scaled(row.get("seconds_ci_low"), 1e3, 3),
-      scaled(row.get("seconds_ci_high"), 1e3, 3), scaled(row.get("images_per_s"), 1, 1),
-      row.get("repetitions"), row.get("converged") == "1" ? "" : "*");
+  if (row.get("status") != "ok") {
+    return fmt::format("{:>7} {:>6} {}: {}\n", row.get("batch"), row.get("rank"), row.get("status"),
+                       row.get("note"));
+  }
+  return fmt::format("{:>7} {:>6} {:>20} {:>11} {:>11} {:>11} {:>12} {:>7}{}\n", row.get("batch"),
+                     row.get("rank"), row.get("host"), scaled(row.get("seconds_median"), 1e3, 3),
+                     scaled(row.get("seconds_ci_low"), 1e3, 3),
+                     scaled(row.get("seconds_ci_high"), 1e3, 3),
+                     scaled(row.get("images_per_s"), 1, 1), row.get("repetitions"),
+                     row.get("converged") == "1" ? "" : "*");
 }
 
 }  // namespace scalebench

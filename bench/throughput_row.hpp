@@ -9,9 +9,13 @@
 
 namespace scalebench {
 
-/// Collective. One row for each rank, then one for all.
+/// Collective. One row for each rank, then one for all; that one alone, with status failed, for a
+/// result with a failure.
 std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& options,
                                const ThroughputResult& result, const Recorder& recorder);
+/// Not collective: the row of a batch that was not tried.
+ResultRow skipped_row(const Ranks& ranks, const ThroughputOptions& options, const std::string& why,
+                      const Recorder& recorder);
 std::vector<ResultRow> samples_of(const ThroughputOptions& options, const ThroughputResult& result,
                                   const Recorder& recorder);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/training_options.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "bench/allreduce_transport.hpp"
@@ -25,13 +26,25 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
   std::string names;
   for (const ModelInfo& model : models())
     names += (names.empty() ? "" : ", ") + std::string(model.name);
-  app.add_option("--model", trainer.model, names)->capture_default_str();
+  app.add_option("--model", trainer.model, names + ", or a TorchScript module: a file as net.pt")
+      ->capture_default_str();
+  app.add_option("--loss", trainer.module.loss,
+                 "of a TorchScript module: cross_entropy (default), nll, mse or bce_with_logits");
+  app.add_option("--input-shape", options.input_shape,
+                 "of a TorchScript module: channels,height,width; default 1,28,28");
+  app.add_option("--classes", trainer.module.shape.classes,
+                 "of a TorchScript module, which returns (n, classes); default 10");
+  app.add_option("--precision", options.precision,
+                 "of forward and backward: float32, or autocast to bf16 or fp16 (loss scaling)")
+      ->capture_default_str();
+  app.add_flag("--channels-last", trainer.channels_last,
+               "images and weights with the channel as the fastest index");
+  app.add_flag("--step-graph", trainer.step_graph,
+               "on a GPU: forward and backward as one CUDA graph");
   app.add_option(
          "--data-dir", trainer.dataset,
          "fashion-mnist, synthetic, or a folder: IDX files named as MNIST's, CIFAR-10's binary "
          "files, or JPEG files as class/image.jpg, also below train/ and val/")
-      ->capture_default_str();
-  app.add_option("--batch", trainer.batch, "images per rank and step; 0: the model's default")
       ->capture_default_str();
   app.add_option("--optimizer", trainer.optimizer,
                  "sgd (momentum 0.9) or adam; default: the model's");
@@ -51,13 +64,27 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
   app.add_flag("-q,--quiet", options.quiet, "no progress on stderr");
 }
 
-void check_training_options(const TrainingOptions& options) {
+void apply_training_options(TrainingOptions& options) {
   require_known("device", options.device, kDevices);
   require_known("format", options.format, kFormats);
-  model_named(options.trainer.model);
   if (options.monitor && options.record.out.empty()) {
     fail<UsageError>("--monitor writes monitor.csv: give a folder with --out");
   }
+  require_known("precision", options.precision, kPrecisionNames);
+  TrainerOptions& trainer = options.trainer;
+  const auto* const precision = std::ranges::find(kPrecisionNames, options.precision);
+  trainer.precision = static_cast<Precision>(precision - kPrecisionNames.begin());
+  if (!options.input_shape.empty()) {
+    const std::vector<int> sizes = parse_counts("--input-shape", options.input_shape);
+    if (sizes.size() != 3) {
+      fail<UsageError>("--input-shape {}: expected channels,height,width", options.input_shape);
+    }
+    ImageShape& shape = trainer.module.shape;
+    shape.channels = sizes[0];
+    shape.height = sizes[1];
+    shape.width = sizes[2];
+  }
+  trainer.choice = choose_model(trainer.model, trainer.module);
 }
 
 void choose_device(const Ranks& ranks, TrainingOptions& options) {
@@ -76,6 +103,21 @@ void choose_device(const Ranks& ranks, TrainingOptions& options) {
 
 LinkedLibraries training_libraries() {
   return {.mpi = MpiSession::library_version(), .torch = torch_version(), .nccl = nccl_version()};
+}
+
+std::string variant_text(const TrainerOptions& trainer) {
+  std::string text;
+  if (trainer.choice.loss != Loss::cross_entropy) {
+    text += fmt::format(" loss={}", kLossNames.at(static_cast<std::size_t>(trainer.choice.loss)));
+  }
+  if (trainer.accumulate > 1) text += fmt::format(" accumulate={}", trainer.accumulate);
+  if (trainer.channels_last) text += " channels_last";
+  if (trainer.step_graph) text += " step_graph";
+  return text;
+}
+
+std::string memory_format(const TrainerOptions& trainer) {
+  return trainer.channels_last ? "channels_last" : "contiguous";
 }
 
 std::string device_label(const TrainerOptions& trainer) {

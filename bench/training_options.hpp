@@ -15,6 +15,8 @@ namespace scalebench {
 struct TrainingOptions {
   TrainerOptions trainer;
   std::string device = "auto";
+  std::string precision = "float32";
+  std::string input_shape;  // of a TorchScript module: C,H,W
   std::string format = "table";
   bool quiet = false;
   bool monitor = false;
@@ -25,8 +27,8 @@ struct TrainingOptions {
 /// Adds the options to `app`, bound to `options`.
 void add_training_options(CLI::App& app, TrainingOptions& options);
 
-/// Throws UsageError for unknown names among them.
-void check_training_options(const TrainingOptions& options);
+/// Fills in what the words mean, and the model. Throws UsageError for unknown names among them.
+void apply_training_options(TrainingOptions& options);
 
 /// Collective: fills in the device of this rank. Throws Unavailable when `--device cuda` is
 /// impossible, UsageError when a host has more ranks than devices.
@@ -34,6 +36,12 @@ void choose_device(const Ranks& ranks, TrainingOptions& options);
 
 /// LibTorch's, MPI's and NCCL's versions.
 LinkedLibraries training_libraries();
+
+/// Words of the canonical case that are there only when they are not the default.
+std::string variant_text(const TrainerOptions& trainer);
+
+/// `contiguous` or `channels_last`.
+std::string memory_format(const TrainerOptions& trainer);
 
 /// "cpu" or the card's name.
 std::string device_label(const TrainerOptions& trainer);

@@ -42,9 +42,10 @@ Dataset load_dataset(const std::string& source, Split split, const ImageShape& s
 /// Whether `source` is a directory with folders in it and none of the files above: see ImageFolder.
 bool is_jpeg_folder(const std::string& source);
 
-/// `count` images of exactly `shape`: each class is a fixed pattern of bright and dark 4x4 cells,
-/// each pixel has uniform noise on top. Both splits share the patterns. The same seed gives the
-/// same bytes on every platform; linear models learn it, so that training on it proves something.
+/// `count` images of exactly `shape`, at most 256 classes of them: each class is a fixed pattern of
+/// bright and dark 4x4 cells, each pixel has uniform noise on top. Both splits share the patterns.
+/// The same seed gives the same bytes on every platform; linear models learn it, so that training
+/// on it proves something.
 Dataset synthetic_dataset(std::int64_t count, Split split, const ImageShape& shape,
                           std::uint64_t seed);
 

@@ -9,7 +9,7 @@ namespace scalebench {
 
 std::unique_ptr<ImageSource> open_image_source(const TrainerOptions& options, Split split,
                                                torch::Device device) {
-  const ImageShape& shape = model_named(options.model).shape;
+  const ImageShape& shape = options.choice.shape;
   if (is_jpeg_folder(options.dataset)) {
     return std::make_unique<JpegImages>(options.dataset, split, shape, options.seed,
                                         options.bad_images);

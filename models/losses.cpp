@@ -2,9 +2,9 @@
 // Sums losses in double precision, in the order of the steps.
 #include "models/losses.hpp"
 
-#include <cmath>
+#include <fmt/format.h>
 
-#include "kernels/error.hpp"
+#include <cmath>
 
 namespace scalebench {
 namespace {
@@ -28,10 +28,16 @@ double Losses::take_mean() {
   return mean;
 }
 
+const std::string& Losses::failure() {
+  look();
+  return failure_;
+}
+
 void Losses::check(double loss, std::int64_t step) {
-  if (!std::isfinite(loss)) {
-    fail("rank {}: the training loss of step {} is {}; a smaller learning rate may help", rank_,
-         step, loss);
+  if (!std::isfinite(loss) && failure_.empty()) {
+    failure_ =
+        fmt::format("rank {}: the training loss of step {} is {}; a smaller learning rate may help",
+                    rank_, step, std::isnan(loss) ? "not a number" : "infinite");
   }
   sum_ += loss;
   ++count_;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mean of the training losses, and the alarm when one is not a number. On the CPU each loss is
-// looked at once; on a GPU that would stall every step, so losses are looked at 64 at a time.
+// The mean of the training losses, and the first that is not a number. On the CPU each loss is
+// looked at at once; on a GPU that would stall every step, so losses are looked at 64 at a time.
+// Nothing is thrown: other ranks may be inside the step's collective, and all must stop together.
 #pragma once
 
 #include <torch/torch.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace scalebench {
@@ -14,12 +16,14 @@ class Losses {
  public:
   explicit Losses(int rank) : rank_(rank) {}
 
-  /// loss: float32 scalar of step `step` (counted over all epochs). Throws Error with rank and
-  /// step when a loss is infinite or not a number.
+  /// loss: float32 scalar of step `step` (counted over all epochs).
   void add(const torch::Tensor& loss, std::int64_t step);
 
-  /// Mean of the losses since the last call, NaN without any. Throws as add().
+  /// Mean of the losses since the last call, NaN without any.
   double take_mean();
+
+  /// Empty, or a line with rank and step of the first loss that was infinite or not a number.
+  const std::string& failure();
 
  private:
   void check(double loss, std::int64_t step);
@@ -28,6 +32,7 @@ class Losses {
   int rank_;
   std::vector<torch::Tensor> pending_;
   std::int64_t first_pending_ = 0;
+  std::string failure_;
   double sum_ = 0;
   std::int64_t count_ = 0;
 };

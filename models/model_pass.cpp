@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/model_pass.hpp"
 
+#include "models/autocast.hpp"
+#include "models/loss.hpp"
+
 namespace scalebench {
 
 NetworkPass::NetworkPass(Network& network, GradientSync& sync, const TrainerOptions& options,
@@ -11,13 +14,19 @@ torch::Tensor NetworkPass::run(const torch::Tensor& images, const torch::Tensor&
                                double gradient_scale) {
   const std::int64_t parts = options_.accumulate;
   const std::int64_t length = images.size(0) / parts;
+  const auto part_of = [&](const torch::Tensor& all, std::int64_t part) {
+    return parts == 1 ? all : all.narrow(0, part * length, length);
+  };
   torch::Tensor sum;
   for (std::int64_t part = 0; part < parts; ++part) {
     enter_(Phase::forward);
     if (part == 0) sync_.begin_step();
-    const auto logits = network_.forward(images.narrow(0, part * length, length));
-    auto loss =
-        torch::nn::functional::cross_entropy(logits, labels.narrow(0, part * length, length));
+    torch::Tensor loss;
+    {
+      const AutocastScope scope(options_.precision, images.device());
+      const auto outputs = network_.forward(part_of(images, part));
+      loss = loss_of(options_.choice.loss, outputs, part_of(labels, part));
+    }
     if (parts > 1) loss = loss / static_cast<double>(parts);
     const torch::Tensor value = loss.detach();
     sum = part == 0 ? value : sum + value;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "models/models.hpp"
+#include "models/torch_script_network.hpp"
 
 namespace scalebench {
 namespace {
@@ -20,11 +21,15 @@ std::shared_ptr<Network> build(std::string_view name) {
   return nullptr;
 }
 
+}  // namespace
+
+void Network::seed_dropout(std::uint64_t) {}
+
 /// torch::nn::Linear and Conv2d draw weight and bias from U(-1/sqrt(fan_in), 1/sqrt(fan_in)); the
 /// same here from a generator of our own. Batch normalisation keeps its ones and zeros.
-void initialise(torch::nn::Module& module, at::Generator& generator) {
+void Network::initialise(at::Generator& generator) {
   torch::NoGradGuard no_grad;
-  for (const auto& layer : module.modules()) {
+  for (const auto& layer : modules()) {
     auto parameters = layer->named_parameters(/*recurse=*/false);
     const torch::Tensor* weight = parameters.find("weight");
     if (weight == nullptr || weight->dim() < 2) continue;
@@ -34,17 +39,26 @@ void initialise(torch::nn::Module& module, at::Generator& generator) {
   }
 }
 
-}  // namespace
-
-void Network::seed_dropout(std::uint64_t) {}
 std::vector<torch::Tensor> Network::random_state() const { return {}; }
 void Network::set_random_state(const std::vector<torch::Tensor>&) {}
 
 std::shared_ptr<Network> make_network(std::string_view name, std::uint64_t seed) {
   auto network = build(model_named(name).name);
   auto generator = at::make_generator<at::CPUGeneratorImpl>(seed);
-  initialise(*network, generator);
+  network->initialise(generator);
   return network;
+}
+
+void make_channels_last(torch::nn::Module& module) {
+  const torch::NoGradGuard no_grad;
+  for (torch::Tensor& parameter : module.parameters()) {
+    if (parameter.dim() != 4) continue;
+    parameter.set_data(parameter.contiguous(torch::MemoryFormat::ChannelsLast));
+  }
+}
+
+std::shared_ptr<Network> make_network(const ModelChoice& choice, std::uint64_t seed) {
+  return choice.is_file() ? load_torch_script(choice) : make_network(choice.model, seed);
 }
 
 }  // namespace scalebench

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "models/model_choice.hpp"
+
 namespace scalebench {
 
 class Network : public torch::nn::Module {
@@ -24,12 +26,21 @@ class Network : public torch::nn::Module {
   /// and the way back, from as many. None where there are no random numbers.
   virtual std::vector<torch::Tensor> random_state() const;
   virtual void set_random_state(const std::vector<torch::Tensor>& state);
+
+  /// Draws all weights from `generator` alone: LibTorch's default for dense layers and convolutions
+  /// (uniform within 1/sqrt(fan-in)) unless a network says otherwise.
+  virtual void initialise(at::Generator& generator);
 };
 
-/// The network of that name on the CPU, in training mode. Weights are LibTorch's default (uniform
-/// within 1/sqrt(fan-in)) but drawn from `seed` alone: equal seeds give equal bits on every rank.
-/// Throws UsageError for an unknown name.
+/// The network of that name on the CPU, in training mode. Weights are drawn from `seed` alone:
+/// equal seeds give equal bits on every rank. Throws UsageError for an unknown name.
 std::shared_ptr<Network> make_network(std::string_view name, std::uint64_t seed);
+
+/// The same for a choice that may be a file; see load_torch_script.
+std::shared_ptr<Network> make_network(const ModelChoice& choice, std::uint64_t seed);
+
+/// Convolutions' weights get the channel as their fastest index; values stay.
+void make_channels_last(torch::nn::Module& module);
 
 namespace network {
 #define MODEL(name, parameters, channels, height, width, classes, batch, optimizer, rate, purpose) \

@@ -45,6 +45,30 @@ TEST(Network, WeightsAreWithinLibTorchsDefaultBound) {
   EXPECT_LE(parameters["hidden1.bias"].abs().max().item<float>(), 1 / 28.F);
 }
 
+TEST(Network, ConvolutionsOfLargeResnetsStartAsTorchvisions) {
+  const auto network = make_network("resnet18", 1);
+  const auto parameters = network->named_parameters();
+  const auto& weight = parameters["stage4.1.path.conv2.weight"];
+  EXPECT_NEAR(weight.std().item<float>(), std::sqrt(2.F / (512 * 9)), 1e-4);
+  EXPECT_NEAR(weight.mean().item<float>(), 0, 1e-4);
+  EXPECT_EQ(parameters["stem.norm.weight"].min().item<float>(), 1);
+}
+
+TEST(Network, ChannelsLastChangesTheOrderAlone) {
+  const auto network = make_network("resnet20", 1);
+  const auto images = torch::rand({2, 3, 32, 32});
+  network->eval();
+  const std::uint64_t hash = hash_of(*network);
+  const auto plain = network->forward(images);
+  make_channels_last(*network);
+  EXPECT_EQ(network->parameters()[0].stride(1), 1);
+  EXPECT_EQ(network->parameters()[0].data_ptr<float>()[1],
+            network->parameters()[0][0][1][0][0].item<float>());
+  const auto last = network->forward(images.contiguous(torch::MemoryFormat::ChannelsLast));
+  EXPECT_TRUE(torch::allclose(plain, last, 1e-3, 1e-4));
+  EXPECT_EQ(hash_of(*network), hash);
+}
+
 TEST(Network, DropoutIsOursAndOffInEvaluation) {
   const auto network = make_network("mnist_cnn", 1);
   const auto images = torch::rand({2, 1, 28, 28});

@@ -5,11 +5,13 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "kernels/error.hpp"
 #include "kernels/unknown_name.hpp"
+#include "kernels/update.hpp"
 
 namespace scalebench {
 namespace {
@@ -51,12 +53,38 @@ void copy_state(const Named& from, Named to) {
   if (!same) fail<UsageError>("this state is not one of this optimizer with this model");
 }
 
+/// The elements of a tensor as they lie in memory; const tensors are handles to it.
+std::span<float> elements(const torch::Tensor& tensor) {
+  return {tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+/// Whether parameter and gradient are float32 in host memory in the same order without gaps, so
+/// that an update can run over both as arrays. State is made like the parameter.
+bool are_arrays(const torch::Tensor& parameter) {
+  const torch::Tensor& gradient = parameter.grad();
+  return parameter.is_cpu() && gradient.is_cpu() && parameter.is_non_overlapping_and_dense() &&
+         gradient.strides() == parameter.strides() && parameter.scalar_type() == torch::kFloat32 &&
+         gradient.scalar_type() == torch::kFloat32;
+}
+
+bool all_arrays(const Tensors& parameters) {
+  return std::all_of(parameters.begin(), parameters.end(), are_arrays);
+}
+
 class Sgd : public Optimizer {
  public:
   explicit Sgd(const Tensors& parameters)
       : parameters_(parameters), velocities_(zeros_like(parameters)) {}
 
   void step(double learning_rate) override {
+    if (all_arrays(parameters_)) {
+      for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        sgd_update(elements(parameters_[i]), elements(parameters_[i].grad()),
+                   elements(velocities_[i]), static_cast<float>(kMomentum),
+                   static_cast<float>(learning_rate));
+      }
+      return;
+    }
     torch::NoGradGuard no_grad;
     at::_foreach_mul_(velocities_, kMomentum);
     at::_foreach_add_(velocities_, gradients_of(parameters_));
@@ -82,15 +110,23 @@ class Adam : public Optimizer {
       : parameters_(parameters), means_(zeros_like(parameters)), squares_(zeros_like(parameters)) {}
 
   void step(double learning_rate) override {
+    ++steps_;
+    const double bias1 = 1 - std::pow(kBeta1, steps_);
+    const double bias2 = 1 - std::pow(kBeta2, steps_);
+    if (all_arrays(parameters_)) {
+      const AdamStep constants{kBeta1, kBeta2, kEpsilon, learning_rate / bias1, std::sqrt(bias2)};
+      for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        adam_update(elements(parameters_[i]), elements(parameters_[i].grad()), elements(means_[i]),
+                    elements(squares_[i]), constants);
+      }
+      return;
+    }
     torch::NoGradGuard no_grad;
     const Tensors gradients = gradients_of(parameters_);
     at::_foreach_mul_(means_, kBeta1);
     at::_foreach_add_(means_, gradients, 1 - kBeta1);
     at::_foreach_mul_(squares_, kBeta2);
     at::_foreach_addcmul_(squares_, gradients, gradients, 1 - kBeta2);
-    ++steps_;
-    const double bias1 = 1 - std::pow(kBeta1, steps_);
-    const double bias2 = 1 - std::pow(kBeta2, steps_);
     Tensors denominators = at::_foreach_sqrt(squares_);
     at::_foreach_div_(denominators, std::sqrt(bias2));
     at::_foreach_add_(denominators, kEpsilon);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SGD with momentum and Adam in torch's foreach operations: one call for all parameters, which on
-// a GPU is a few kernels instead of a few per parameter. That is what PyTorch does by default on
-// a GPU; LibTorch's torch::optim has only the loop over parameters. The results agree with it.
+// SGD with momentum and Adam: on the CPU one pass over memory, on a GPU torch's foreach operations,
+// a few kernels for all parameters instead of a few for each. That is what PyTorch does by default
+// on a GPU; LibTorch's torch::optim has only the loop over parameters. The results agree with it.
 #pragma once
 
 #include <memory>

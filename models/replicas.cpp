@@ -57,7 +57,7 @@ void broadcast_buffers(Network& network, Communicator& host) {
   torch::NoGradGuard no_grad;
   std::vector<torch::Tensor> flat;
   for (const auto& buffer : network.buffers()) {
-    if (buffer.is_floating_point()) flat.push_back(buffer.flatten());
+    if (buffer.is_floating_point()) flat.push_back(buffer.flatten().to(torch::kFloat32));
   }
   if (flat.empty() || host.size() == 1) return;
   const torch::Tensor all = torch::cat(flat).cpu().contiguous();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Class patterns plus noise from SplitMix64 (Steele, Lea, Flood 2014), eight noise bytes a draw:
 // the whole set costs less than decompressing a real one.
+#include <algorithm>
 #include <cstddef>
 
 #include "models/dataset.hpp"
@@ -10,6 +11,7 @@ namespace scalebench {
 namespace {
 
 constexpr int kCell = 4;
+constexpr int kClasses = 256;  // labels are bytes
 
 /// Per class and pixel 48 (dark cell) or 80 (bright cell); noise adds 0 to 127, so that one pixel
 /// says little and the whole image much.
@@ -33,8 +35,10 @@ std::vector<std::uint8_t> class_patterns(const ImageShape& shape, std::uint64_t 
 
 }  // namespace
 
-Dataset synthetic_dataset(std::int64_t count, Split split, const ImageShape& shape,
+Dataset synthetic_dataset(std::int64_t count, Split split, const ImageShape& wanted,
                           std::uint64_t seed) {
+  ImageShape shape = wanted;
+  shape.classes = std::min(shape.classes, kClasses);
   const auto pixels = static_cast<std::size_t>(shape.pixels());
   const std::vector<std::uint8_t> patterns = class_patterns(shape, seed);
   Dataset set{"synthetic", shape, {}, {}};

@@ -13,11 +13,14 @@
 
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
+#include "models/autocast.hpp"
 #include "models/batch_stream.hpp"
 #include "models/compute_device.hpp"
 #include "models/gradient_sync.hpp"
 #include "models/image_source.hpp"
 #include "models/input_files.hpp"
+#include "models/loss.hpp"
+#include "models/loss_scale.hpp"
 #include "models/losses.hpp"
 #include "models/model_pass.hpp"
 #include "models/network.hpp"
@@ -25,6 +28,8 @@
 #include "models/replicas.hpp"
 #include "models/sampler.hpp"
 #include "models/split_mix.hpp"
+#include "models/step_graph.hpp"
+#include "models/torch_error.hpp"
 #include "models/training_description.hpp"
 #include "models/training_state.hpp"
 
@@ -33,6 +38,16 @@ namespace {
 
 /// Images a forward pass takes while evaluating: bounds the memory for activations.
 constexpr std::int64_t kEvaluationBatch = 500;
+
+/// `work`, its lack of memory being an OutOfMemory.
+template <class Work>
+auto guarded(Work work) {
+  try {
+    return work();
+  } catch (const std::exception&) {
+    rethrow_memory_error();
+  }
+}
 
 }  // namespace
 
@@ -44,8 +59,9 @@ struct Trainer::State {
         control(control_ranks),
         trace(step_trace),
         sync_info(gradient_sync_named(given.gradient_sync)),
-        device(select_compute_device(given.device, given.device_index, given.threads)),
-        network(network_on(device, given.model, given.seed)),
+        choice(choose_model(given.model, given.module)),
+        device(device_for(given)),
+        network(network_on(device, choice, given)),
         sync(make_sync(given, gradients)),
         options(resolved(given, sync->workers().count)),
         // Loader threads work beside the device, so their images stay with the CPU.
@@ -58,7 +74,10 @@ struct Trainer::State {
                      ? seed_steps_per_epoch(options.model, sync->workers().count)
                      : 0}),
         losses(rank),
-        network_pass(*network, *sync, options, [this](Phase phase) { enter(phase); }) {
+        loss_scale(options.precision),
+        network_pass(*network, *sync, options, [this](Phase phase) {
+          if (step_graph == nullptr) enter(phase);
+        }) {
     if (control.size() != ranks || control.rank() != rank) {
       fail("rank {} of {} for gradients is rank {} of {} for control", rank, ranks, control.rank(),
            control.size());
@@ -69,21 +88,47 @@ struct Trainer::State {
           "then",
           options.page_cache == PageCache::cold ? "cold" : "warm", training->name());
     }
+    check_choices();
+    if (options.step_graph) {
+      step_graph = make_step_graph(network_pass, [this](Phase phase) { enter(phase); });
+    }
     network->seed_dropout(
         SplitMix(SplitMix(options.seed).next() + static_cast<std::uint64_t>(rank)).next());
   }
 
-  static std::shared_ptr<Network> network_on(torch::Device device, std::string_view model,
-                                             std::uint64_t seed) {
-    auto network = make_network(model, seed);
+  static torch::Device device_for(const TrainerOptions& given) {
+    const auto device = select_compute_device(given.device, given.device_index, given.threads);
+    require_precision(given.precision, device);
+    if (given.step_graph) begin_step_graphs(device);
+    return device;
+  }
+
+  static std::shared_ptr<Network> network_on(torch::Device device, const ModelChoice& choice,
+                                             const TrainerOptions& given) {
+    auto network = make_network(choice, given.seed);
     network->to(device);
+    if (given.channels_last) make_channels_last(*network);
     return network;
+  }
+
+  /// What only now can be known to be impossible.
+  void check_choices() const {
+    if (choice.is_file() && !scalebench::replicas_equal(*network, control)) {
+      fail<UsageError>("{}: not the same parameters on all ranks; every host needs the same file",
+                       choice.model);
+    }
+    const bool usual = options.precision == Precision::float32 &&
+                       choice.loss == Loss::cross_entropy && !options.channels_last;
+    if (sync->own_pass() != nullptr && !usual) {
+      fail<UsageError>(
+          "gradient sync {} has a pass of its own: in float32, contiguous, with cross_entropy only",
+          options.gradient_sync);
+    }
   }
 
   std::unique_ptr<GradientSync> make_sync(const TrainerOptions& given,
                                           Communicator& gradients) const {
-    const std::string optimizer =
-        given.optimizer.empty() ? std::string(model_named(given.model).optimizer) : given.optimizer;
+    const std::string optimizer = given.optimizer.empty() ? choice.optimizer : given.optimizer;
     return sync_info.make({network->parameters(), gradients, given.allreduce, optimizer, trace,
                            given.sync, network.get()});
   }
@@ -104,15 +149,26 @@ struct Trainer::State {
     enter(Phase::load);
     const Batch batch = batches.next();
     input_report.replaced_images += batch.replaced;
-    ModelPass* const own = sync->own_pass();
-    ModelPass& pass = own != nullptr ? *own : network_pass;
-    losses.add(pass.run(batch.images, batch.labels, 1), step);
+    const double scale = loss_scale.scale();
+    losses.add(pass().run(laid_out(batch.images), batch.labels, scale), step);
     enter(Phase::sync);
     sync->synchronise();
     enter(Phase::update);
     const int workers = sync->workers().count;
-    sync->update(learning_rate(options.rate, workers, step, sampler.steps_per_epoch()), 1);
+    const double rate = learning_rate(options.rate, workers, step, sampler.steps_per_epoch());
+    loss_scale.after(sync->update(rate, scale));
+    ++steps_done;
     enter(Phase::other);
+  }
+
+  ModelPass& pass() {
+    ModelPass* const own = sync->own_pass();
+    if (own != nullptr) return *own;
+    return step_graph != nullptr ? *step_graph : network_pass;
+  }
+
+  torch::Tensor laid_out(const torch::Tensor& images) const {
+    return options.channels_last ? images.contiguous(torch::MemoryFormat::ChannelsLast) : images;
   }
 
   void enter(Phase phase) const {
@@ -138,11 +194,11 @@ struct Trainer::State {
     for (; first < end; first += kEvaluationBatch) {
       const Batch batch = batches.next();
       input_report.replaced_images += batch.replaced;
-      const auto logits = network->forward(batch.images);
-      hits += logits.argmax(1).eq(batch.labels).sum();
-      loss += torch::nn::functional::cross_entropy(
-          logits, batch.labels,
-          torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum));
+      const AutocastScope scope(options.precision, device);
+      const auto outputs = network->forward(laid_out(batch.images));
+      hits += outputs.argmax(1).eq(batch.labels).sum();
+      loss += loss_of(choice.loss, outputs, batch.labels) *
+              static_cast<double>(batch.labels.size(0));
     }
     network->train();
     return {static_cast<double>(hits.item<std::int64_t>()), loss.item<double>()};
@@ -166,6 +222,7 @@ struct Trainer::State {
   Communicator& control;
   StepTrace& trace;
   const GradientSyncInfo& sync_info;
+  const ModelChoice choice;
   const torch::Device device;
   const std::shared_ptr<Network> network;
   const std::unique_ptr<GradientSync> sync;
@@ -174,7 +231,10 @@ struct Trainer::State {
   const std::unique_ptr<ImageSource> test;
   const Sampler sampler;
   Losses losses;
+  LossScale loss_scale;
+  std::int64_t steps_done = 0;
   NetworkPass network_pass;
+  std::unique_ptr<ModelPass> step_graph;
   InputReport input_report;
   bool files_are_warm = false;
   /// Of train_step: steps done, and the batches of the epoch they are in.
@@ -184,7 +244,8 @@ struct Trainer::State {
 
 Trainer::Trainer(const TrainerOptions& options, Communicator& gradients, Communicator& control,
                  StepTrace& trace)
-    : state_(std::make_unique<State>(options, gradients, control, trace)) {}
+    : state_(guarded([&] { return std::make_unique<State>(options, gradients, control, trace); })) {
+}
 
 Trainer::~Trainer() = default;
 
@@ -211,7 +272,9 @@ EpochResult Trainer::train_epoch(int epoch) {
   if (state.sees_images()) {
     state.enter(Phase::load);
     const auto batches = state.batches_of(epoch);
-    for (std::int64_t step = 0; step < steps; ++step) state.step(*batches, epoch * steps + step);
+    guarded([&] {
+      for (std::int64_t step = 0; step < steps; ++step) state.step(*batches, epoch * steps + step);
+    });
     result.samples = state.sampler.samples_per_epoch();
     result.loss = state.losses.take_mean();
   } else {
@@ -230,7 +293,7 @@ void Trainer::train_step() {
     state.enter(Phase::load);
     state.free_batches = state.batches_of(static_cast<int>(state.free_steps / steps_per_epoch()));
   }
-  state.step(*state.free_batches, state.free_steps++);
+  guarded([&] { state.step(*state.free_batches, state.free_steps++); });
 }
 
 Evaluation Trainer::evaluate() {
@@ -239,8 +302,9 @@ Evaluation Trainer::evaluate() {
   state.sync->publish();
   state.equalise_buffers();
   const std::int64_t count = state.test->count();
-  const auto mine =
-      state.tally(count * state.rank / state.ranks, count * (state.rank + 1) / state.ranks);
+  const auto mine = guarded([&] {
+    return state.tally(count * state.rank / state.ranks, count * (state.rank + 1) / state.ranks);
+  });
   const auto all = all_gather(state.control, std::span<const double>(mine));
   Evaluation mean;
   for (std::size_t i = 0; i < all.size(); i += mine.size()) {
@@ -305,6 +369,21 @@ InputReport Trainer::take_input_report() {
   return report;
 }
 
-std::string Trainer::remarks() const { return state_->sync->remarks(); }
+std::string Trainer::failure() const {
+  if (!state_->losses.failure().empty()) return state_->losses.failure();
+  if (state_->loss_scale.sane()) return {};
+  return fmt::format("rank {}: gradients overflow in fp16 whatever the loss scale; try bf16",
+                     state_->rank);
+}
+
+std::string Trainer::remarks() const {
+  std::string remarks = state_->sync->remarks();
+  if (state_->loss_scale.skipped() > 0) {
+    remarks += fmt::format("{}{} of {} steps skipped by loss scaling, now at {:g}",
+                           remarks.empty() ? "" : "; ", state_->loss_scale.skipped(),
+                           state_->steps_done, state_->loss_scale.scale());
+  }
+  return remarks;
+}
 
 }  // namespace scalebench

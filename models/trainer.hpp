@@ -46,7 +46,7 @@ class Trainer {
   /// Reads the data set, builds the network with equal weights on every rank, and sets LibTorch up
   /// for the calling thread, which must also make all later calls. `gradients` carries gradients
   /// (host or device memory), `control` small host data; they may be the same and must outlive the
-  /// trainer, as must `trace`. Collective. Throws UsageError, Unavailable and Error.
+  /// trainer, as must `trace`. Collective. Throws UsageError, Unavailable, OutOfMemory and Error.
   Trainer(const TrainerOptions& options, Communicator& gradients, Communicator& control,
           StepTrace& trace);
   ~Trainer();
@@ -75,8 +75,7 @@ class Trainer {
 
   /// Collective (except with gradient sync `none`): all steps of epoch `epoch`, counted from 0,
   /// which decides the shuffle and the warm-up. With a strategy that promises equal replicas, rank
-  /// 0's batch-normalisation statistics go to all at the end (phase evaluate).
-  /// Throws Error naming rank and step when the loss is infinite or not a number.
+  /// 0's batch-normalisation statistics go to all at the end (phase evaluate). Throws OutOfMemory.
   EpochResult train_epoch(int epoch);
 
   /// Collective as train_epoch: one full step on the next batch, going round epoch after epoch
@@ -102,7 +101,12 @@ class Trainer {
   /// Collective: whether all parameters and buffers have the same bits on every rank.
   bool replicas_equal();
 
-  /// Lines for the row's note; see GradientSync::remarks.
+  /// Empty, or why what this rank has trained so far is void, in a line that names rank and step: a
+  /// loss that was infinite or not a number. Training goes on meanwhile, so that ranks can stop
+  /// together.
+  std::string failure() const;
+
+  /// Lines for the row's note: steps that loss scaling skipped, and GradientSync::remarks.
   std::string remarks() const;
 
  private:

@@ -9,7 +9,6 @@
 #include "kernels/error.hpp"
 #include "kernels/unknown_name.hpp"
 #include "models/gradient_sync.hpp"
-#include "models/models.hpp"
 #include "models/optimizer.hpp"
 #include "models/sampler.hpp"
 
@@ -65,7 +64,10 @@ void resolve_rate(RateRule& rate, double model_rate, std::int64_t global_batch) 
 }  // namespace
 
 TrainerOptions resolved(TrainerOptions options, int workers) {
-  const ModelInfo& model = model_named(options.model);
+  if (options.choice.model != options.model) {
+    options.choice = choose_model(options.model, options.module);
+  }
+  const ModelChoice& model = options.choice;
   gradient_sync_named(options.gradient_sync);
   resolve_batch(options, model.batch, workers);
   if (options.accumulate < 1 || options.batch % options.accumulate != 0) {
@@ -79,6 +81,14 @@ TrainerOptions resolved(TrainerOptions options, int workers) {
   }
   check_input(options, workers);
   resolve_rate(options.rate, model.learning_rate, options.global_batch);
+  if (options.step_graph && options.gradient_sync != "none" &&
+      options.gradient_sync != "one_device") {
+    fail<UsageError>("a step graph needs gradient sync none or one_device, not {}",
+                     options.gradient_sync);
+  }
+  if (options.step_graph && options.precision == Precision::fp16) {
+    fail<UsageError>("a step graph keeps its loss scale: precision fp16 cannot have one, bf16 can");
+  }
   if (!std::isfinite(options.rate.base) || options.rate.base < 0) {
     fail<UsageError>("learning rate {}: expected a positive number", options.rate.base);
   }

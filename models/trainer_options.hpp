@@ -9,6 +9,8 @@
 #include "models/epoch_rule.hpp"
 #include "models/gradient_sync_options.hpp"
 #include "models/learning_rate.hpp"
+#include "models/model_choice.hpp"
+#include "models/precision.hpp"
 
 namespace scalebench {
 
@@ -28,8 +30,11 @@ enum class PageCache : std::uint8_t {
 };
 
 struct TrainerOptions {
-  /// A name of models.def.
+  /// A name of models.def, or the path of a TorchScript module (with a dot or slash), which
+  /// `module` describes. `choice` is what both mean, from resolved().
   std::string model = "mlp";
+  ModuleOptions module = {};
+  ModelChoice choice = {};
   /// See load_dataset.
   std::string dataset = "fashion-mnist";
   /// A name of gradient_sync.def, and the algorithm for those that reduce.
@@ -42,6 +47,11 @@ struct TrainerOptions {
   std::int64_t global_batch = 0;
   /// Backward passes of a step, each over that part of its images, whose gradients add up.
   std::int64_t accumulate = 1;
+  Precision precision = Precision::float32;
+  /// Images and weights with the channel as the fastest index, as tensor cores want them.
+  bool channels_last = false;
+  /// On a GPU: a step's forward and backward pass as one CUDA graph, without a launch a kernel.
+  bool step_graph = false;
   /// `sgd` or `adam`; empty: from models.def.
   std::string optimizer = {};
   /// The base rate 0 stands for the one in models.def.

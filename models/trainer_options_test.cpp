@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "models/expect_error.hpp"
 #include "models/gradient_sync.hpp"
+#include "models/loss_scale.hpp"
 #include "models/models.hpp"
+#include "models/test_files.hpp"
 
 namespace scalebench {
 namespace {
@@ -17,6 +21,52 @@ TEST(Resolved, FillsInTheModelsDefaults) {
   EXPECT_EQ(options.global_batch, 3 * model.batch);
   EXPECT_EQ(options.optimizer, model.optimizer);
   EXPECT_EQ(options.rate.base, model.learning_rate);
+}
+
+TEST(Resolved, KnowsWhichOptionsGoTogether) {
+  expect_error([] { resolved({.module = {.loss = "mse"}}, 1); }, {"mlp", "TorchScript"});
+  expect_error([] { resolved({.module = {.shape = {3, 8, 8, 0}}}, 1); }, {"mlp", "TorchScript"});
+  expect_error([] { resolved({.model = "no/such.pt"}, 1); }, {"no/such.pt", "No such file"});
+  expect_error([] { resolved({.step_graph = true}, 1); }, {"step graph", "mirrored"});
+  expect_error(
+      [] {
+        resolved({.gradient_sync = "none", .precision = Precision::fp16, .step_graph = true}, 1);
+      },
+      {"fp16", "bf16"});
+}
+
+TEST(Resolved, LabelsAFileByItsContents) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "my.net.pt").string();
+  std::ofstream(path) << "abc";
+  const TrainerOptions options =
+      resolved({.model = path, .module = {.loss = "nll", .shape = {3, 8, 9, 5}}}, 1);
+  EXPECT_EQ(options.choice.label, "my.net-ba7816bf") << "what sha256sum says of abc";
+  EXPECT_EQ(options.choice.loss, Loss::nll);
+  EXPECT_EQ(options.choice.shape.width, 9);
+  EXPECT_EQ(options.batch, 32);
+  EXPECT_EQ(resolved({.model = path}, 1).choice.shape.pixels(), 28 * 28);
+  expect_error([&] { resolved({.model = path, .module = {.loss = "nl"}}, 1); }, {"nl", "nll"});
+}
+
+TEST(LossScale, FollowsGradScaler) {
+  LossScale scale(Precision::fp16);
+  EXPECT_EQ(scale.scale(), 65536);
+  for (int step = 0; step < 1999; ++step) scale.after(true);
+  EXPECT_EQ(scale.scale(), 65536);
+  scale.after(false);
+  EXPECT_EQ(scale.scale(), 32768);
+  for (int step = 0; step < 2000; ++step) scale.after(true);
+  EXPECT_EQ(scale.scale(), 65536);
+  EXPECT_EQ(scale.skipped(), 1);
+  for (int step = 0; step < 16; ++step) scale.after(false);
+  EXPECT_NE(scale.scale(), 1) << "which stands for no scaling";
+  EXPECT_TRUE(scale.sane());
+  for (int step = 0; step < 16; ++step) scale.after(false);
+  EXPECT_FALSE(scale.sane());
+  LossScale none(Precision::bf16);
+  none.after(false);
+  EXPECT_EQ(none.scale(), 1);
 }
 
 TEST(Resolved, SplitsTheGlobalBatch) {

@@ -85,7 +85,8 @@ const Schema& bound_schema() {
 const Schema& throughput_schema() {
   static const Schema schema{
       "throughput.csv",
-      words(kCommon, "model parameters device dtype threads batch ranks nodes rank host ",
+      words(kCommon,
+            "model parameters device dtype memory_format threads batch ranks nodes rank host ",
             kStatistics,
             "images_per_s images_per_s_ci_low images_per_s_ci_high relative_to_one_rank")};
   return schema;
@@ -95,7 +96,8 @@ const Schema& epoch_schema() {
   static const Schema schema{
       "epoch.csv",
       words(kCommon,
-            "model parameters gradient_sync allreduce transport device dtype threads dataset "
+            "model parameters gradient_sync allreduce transport device dtype memory_format threads "
+            "dataset "
             "scaling global_batch batch optimizer learning_rate epochs ranks nodes rank host ",
             kStatistics,
             "samples images_per_s load_seconds forward_seconds backward_seconds sync_seconds "

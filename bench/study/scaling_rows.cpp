@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 16> kCopied{
 /// What must be equal for two legs to be compared: everything but N, the strategy and how gradients
 /// travel. Strong scaling keeps the global batch, weak scaling each rank's.
 bool comparable(const ResultRow& leg, const ResultRow& one) {
-  constexpr std::array<std::string_view, 9> kEqual{"model",     "device",        "dtype",
+  constexpr std::array<std::string_view, 10> kEqual{"model",     "device",        "dtype", "memory_format",
                                                    "threads",   "dataset",       "scaling",
                                                    "optimizer", "learning_rate", "target_accuracy"};
   // With a target each trains as long as it takes; the time is that of one epoch all the same.

@@ -102,8 +102,8 @@ TEST(ScalingRows, NeverDivideAcrossOrigins) {
 }
 
 TEST(ScalingRows, CompareOnlyWhatDiffersInNAndStrategyAlone) {
-  for (const char* column : {"model", "device", "dtype", "threads", "dataset", "scaling",
-                             "optimizer", "learning_rate", "epochs", "global_batch"}) {
+  for (const char* column : {"model", "device", "dtype", "memory_format", "threads", "dataset",
+                             "scaling", "optimizer", "learning_rate", "epochs", "global_batch"}) {
     ResultRow other = epoch("one_device", 1, 10);
     other.set(column, "another");
     EXPECT_EQ(mirrored({other, epoch("mirrored", 2, 6)}).get("status"), "failed") << column;

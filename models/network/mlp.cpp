@@ -10,8 +10,8 @@ namespace {
 class Mlp : public Network {
  public:
   torch::Tensor forward(torch::Tensor images) override {
-    images = torch::relu(hidden1_->forward(images.flatten(1)));
-    return output_->forward(torch::relu(hidden2_->forward(images)));
+    images = hidden1_->forward(images.flatten(1)).relu_();
+    return output_->forward(hidden2_->forward(images).relu_());
   }
 
  private:

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/network/resnet.hpp"
+
+#include <cmath>
+
+namespace scalebench {
+namespace {
+
+using torch::nn::BatchNorm2d;
+using torch::nn::Sequential;
+
+torch::nn::ReLU rectifier() { return torch::nn::ReLU(torch::nn::ReLUOptions().inplace(true)); }
+
+class Block : public torch::nn::Module {
+ public:
+  Block(Sequential path, int in, int out, int stride)
+      : path_(register_module("path", std::move(path))) {
+    if (in == out && stride == 1) return;
+    shortcut_->push_back("conv", plain_convolution(in, out, 1, stride));
+    shortcut_->push_back("norm", BatchNorm2d(out));
+  }
+
+  torch::Tensor forward(const torch::Tensor& images) {
+    const torch::Tensor beside = shortcut_->is_empty() ? images : shortcut_->forward(images);
+    return path_->forward(images).add_(beside).relu_();
+  }
+
+ private:
+  Sequential path_;
+  Sequential shortcut_ = register_module("shortcut", Sequential());
+};
+
+}  // namespace
+
+torch::nn::Conv2d plain_convolution(int in, int out, int side, int stride) {
+  return torch::nn::Conv2d(
+      torch::nn::Conv2dOptions(in, out, side).stride(stride).padding((side - 1) / 2).bias(false));
+}
+
+Resnet::Resnet(Path path, int expansion, const std::array<int, 4>& blocks) {
+  Sequential stem;
+  stem->push_back("conv", plain_convolution(3, 64, 7, 2));
+  stem->push_back("norm", BatchNorm2d(64));
+  stem->push_back("relu", rectifier());
+  stem->push_back("pool",
+                  torch::nn::MaxPool2d(torch::nn::MaxPool2dOptions(3).stride(2).padding(1)));
+  stages_.push_back(register_module("stem", stem));
+  int in = 64;
+  for (std::size_t stage = 0; stage < blocks.size(); ++stage) {
+    const int width = 64 << stage;
+    Sequential chain;
+    for (int block = 0; block < blocks[stage]; ++block) {
+      const int stride = stage > 0 && block == 0 ? 2 : 1;
+      chain->push_back(
+          std::make_shared<Block>(path(in, width, stride), in, width * expansion, stride));
+      in = width * expansion;
+    }
+    stages_.push_back(register_module("stage" + std::to_string(stage + 1), chain));
+  }
+  Sequential head;
+  head->push_back("mean", torch::nn::AdaptiveAvgPool2d(1));
+  head->push_back("flatten", torch::nn::Flatten());
+  head->push_back("dense", torch::nn::Linear(in, 1000));
+  stages_.push_back(register_module("head", head));
+}
+
+torch::Tensor Resnet::forward(torch::Tensor images) {
+  for (auto& stage : stages_) images = stage->forward(images);
+  return images;
+}
+
+void Resnet::initialise(at::Generator& generator) {
+  Network::initialise(generator);
+  const torch::NoGradGuard no_grad;
+  for (const auto& module : modules()) {
+    auto* const convolution = module->as<torch::nn::Conv2d>();
+    if (convolution == nullptr) continue;
+    torch::Tensor& weight = convolution->weight;
+    const auto fan_out = static_cast<double>(weight.numel() / weight.size(1));
+    weight.normal_(0, std::sqrt(2 / fan_out), generator);
+  }
+}
+
+}  // namespace scalebench

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// step_graph.hpp where LibTorch has no CUDA.
+#include "kernels/error.hpp"
+#include "models/step_graph.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr const char* kReason =
+    "--step-graph: this LibTorch was built without CUDA, whose graphs it needs";
+
+}  // namespace
+
+void begin_step_graphs(torch::Device) { throw UsageError(kReason); }
+
+std::unique_ptr<ModelPass> make_step_graph(ModelPass&, std::function<void(Phase)>) {
+  throw UsageError(kReason);
+}
+
+}  // namespace scalebench
