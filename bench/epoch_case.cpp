@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "bench/allreduce_transport.hpp"
+#include "bench/chrome_timeline.hpp"
+#include "bench/epoch_tuning.hpp"
 #include "bench/measure/clock_sync.hpp"
 #include "bench/phase_clock.hpp"
 #include "collectives/control.hpp"
@@ -99,21 +102,33 @@ EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
   const TrainerOptions& wanted = options.training.trainer;
   const bool on_device = wanted.device == ComputeDevice::cuda;
   const AllreduceTransport transport(
-      ranks, options.transport == "auto" ? (on_device ? "nccl" : "mpi") : options.transport);
+      ranks, options.transport == "auto" ? (on_device ? "nccl" : "mpi") : options.transport,
+      on_device ? std::optional(wanted.device_index) : std::nullopt);
   Communicator& gradients = transport.communicator();
+  tune_for_training(ranks, gradients, wanted);
   warm_up(wanted, gradients, ranks, options.warm_up_steps);
 
+  std::optional<ChromeTimeline> timeline;
+  if (ranks.first() && !options.timeline.empty()) timeline.emplace(options.timeline, local_seconds);
+  TrainerOptions measured = wanted;
+  measured.sync.clock = &local_seconds;
+  if (timeline) measured.sync.timeline = &*timeline;
+
   PhaseClock phases;
-  Trainer trainer(wanted, gradients, ranks.host, phases);
+  Trainer trainer(measured, gradients, ranks.host, phases);
   EpochRun run;
   run.trainer = trainer.options();
+  run.trainer.sync = wanted.sync;  // which outlives the timeline
   run.parameters = trainer.parameter_count();
   run.dataset = trainer.dataset_name();
   run.transport = gradients.transport();
   run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
   EpochTimer timer(ranks, trainer, phases);
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
+    if (timeline && epoch == 0) timeline->start();
     run.epochs.push_back(timer.run(epoch, options.evaluate, run.promises_equal_replicas));
+    if (timeline && epoch == 0) timeline->finish();
+    run.remarks = trainer.remarks();
     after_epoch(run);
     if (!run.epochs.back().replicas_equal) break;
   }

@@ -16,6 +16,7 @@ struct EpochOptions {
   int epochs = 1;
   int warm_up_steps = 10;
   bool evaluate = true;
+  std::string timeline;  // file; empty: none
   std::string text;
 };
 

@@ -85,7 +85,7 @@ ResultRow row_for(const EpochOptions& options, const EpochRun& run, const Record
   const EpochMeasurement& last = run.epochs.back();
   ResultRow row = recorder.case_row(canonical(options, run));
   row.set("status", last.replicas_equal ? "ok" : "wrong");
-  if (!last.replicas_equal) row.set("note", "replicas differ after the last epoch");
+  row.set("note", last.replicas_equal ? run.remarks : "replicas differ after the last epoch");
   row.set("model", trainer.model).set("parameters", run.parameters);
   row.set("gradient_sync", trainer.gradient_sync);
   row.set("device", device_label(options.training.trainer));
@@ -163,6 +163,7 @@ std::string epoch_head(const Ranks& ranks, const EpochOptions& options, const Ep
       trainer.model, run.parameters, ranks.session.size(), device_label(options.training.trainer),
       trainer.gradient_sync, options.allreduce, run.transport, options.scaling,
       trainer.global_batch, trainer.batch, trainer.optimizer, trainer.rate.base, run.dataset);
+  if (!run.remarks.empty()) head += fmt::format("# {}\n", run.remarks);
   head +=
       "# phases: mean over ranks, seconds; they sum to the epoch; evaluation is not part of it\n";
   return head +

@@ -15,6 +15,7 @@ namespace scalebench {
 struct TrainingOptions {
   TrainerOptions trainer;
   std::string device = "auto";
+  std::string devices;  // of each host, such as 0,2; empty: all
   std::string format = "table";
   bool quiet = false;
   RecordOptions record;
