@@ -16,9 +16,9 @@ namespace {
 
 bool is_on_device(std::string_view name) { return name == "nccl" || name == "cuda_ipc"; }
 
-/// Collective. Each rank of a host takes the device of its number, or shares one where there are
-/// too few, which NCCL would refuse.
-void select_devices(const Ranks& ranks, std::string_view transport) {
+/// Collective. Each rank of a host takes `device`, or that of its number, or shares one where there
+/// are too few, which NCCL would refuse.
+void select_devices(const Ranks& ranks, std::string_view transport, std::optional<int> device) {
   const bool enough = transport == "nccl" ? every_rank_has_a_device(ranks)
                                           : all_agree(ranks.host, device_count() > 0);
   if (!enough) {
@@ -26,7 +26,7 @@ void select_devices(const Ranks& ranks, std::string_view transport) {
     fail<Unavailable>("transport {} needs a device for every rank of a host{}{}", transport,
                       why.empty() ? "" : ": ", why);
   }
-  select_device(ranks.session.local_rank() % device_count());
+  select_device(device.value_or(ranks.session.local_rank() % device_count()));
 }
 
 }  // namespace
@@ -74,20 +74,21 @@ TransportPlan transport_plan(const Ranks& ranks, const std::vector<std::string>&
 }
 
 std::unique_ptr<Communicator> make_transport(const Ranks& ranks, std::string_view name,
-                                             Memory mpi_memory) {
+                                             Memory mpi_memory, std::optional<int> device) {
   if (name == "shared_memory") return make_shared_memory_communicator(ranks.host);
   if (name == "mpi" && mpi_memory == Memory::host) return make_mpi_communicator();
-  select_devices(ranks, name);
+  select_devices(ranks, name, device);
   if (name == "nccl") return make_nccl_communicator(ranks.host);
   if (name == "cuda_ipc") return make_cuda_ipc_communicator(ranks.host);
   return make_mpi_communicator(Memory::device);
 }
 
-AllreduceTransport::AllreduceTransport(const Ranks& ranks, std::string_view name) {
+AllreduceTransport::AllreduceTransport(const Ranks& ranks, std::string_view name,
+                                       std::optional<int> device) {
   if (name == "auto") {
     name = every_rank_has_a_device(ranks) && !nccl_version().empty() ? "nccl" : "mpi";
   }
-  if (name != "mpi") owned_ = make_transport(ranks, name, Memory::host);
+  if (name != "mpi") owned_ = make_transport(ranks, name, Memory::host, device);
   communicator_ = owned_ ? owned_.get() : &ranks.host;
 }
 

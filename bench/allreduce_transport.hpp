@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,16 +42,17 @@ struct TransportPlan {
 TransportPlan transport_plan(const Ranks& ranks, const std::vector<std::string>& words,
                              MemoryChoice memory, bool only_one);
 
-/// Collective: the transport of that name. Throws Unavailable, on every rank, where it cannot work.
+/// Collective: the transport of that name, on this rank's `device` where it uses one (empty: that
+/// of its number on the host). Throws Unavailable, on every rank, where it cannot work.
 std::unique_ptr<Communicator> make_transport(const Ranks& ranks, std::string_view name,
-                                             Memory mpi_memory);
+                                             Memory mpi_memory, std::optional<int> device = {});
 
 /// One transport, for programs that train.
 class AllreduceTransport {
  public:
   /// Collective. `name`: a transport, or auto (nccl where every rank has a device of its own, else
-  /// mpi). Throws Unavailable when it is impossible.
-  AllreduceTransport(const Ranks& ranks, std::string_view name);
+  /// mpi). `device` as in make_transport. Throws Unavailable when it is impossible.
+  AllreduceTransport(const Ranks& ranks, std::string_view name, std::optional<int> device = {});
   Communicator& communicator() const { return *communicator_; }
 
  private:

@@ -9,6 +9,8 @@
 
 #include "bench/allreduce_transport.hpp"
 #include "bench/checkpointing.hpp"
+#include "bench/chrome_timeline.hpp"
+#include "bench/epoch_tuning.hpp"
 #include "bench/joint_failure.hpp"
 #include "bench/measure/clock_sync.hpp"
 #include "bench/phase_clock.hpp"
@@ -148,15 +150,24 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   const TrainerOptions& wanted = options.training.trainer;
   const bool on_device = wanted.device == ComputeDevice::cuda;
   const AllreduceTransport transport(
-      ranks, options.transport == "auto" ? (on_device ? "nccl" : "mpi") : options.transport);
+      ranks, options.transport == "auto" ? (on_device ? "nccl" : "mpi") : options.transport,
+      on_device ? std::optional(wanted.device_index) : std::nullopt);
   Communicator& gradients = transport.communicator();
   const Checkpointing checkpoints(ranks, options.checkpoints);
   run.transport = gradients.transport();
+  tune_for_training(ranks, gradients, wanted);
   warm_up(wanted, gradients, ranks, options.warm_up_steps, run);
 
+  std::optional<ChromeTimeline> timeline;
+  if (ranks.first() && !options.timeline.empty()) timeline.emplace(options.timeline, local_seconds);
+  TrainerOptions measured = wanted;
+  measured.sync.clock = &local_seconds;
+  if (timeline) measured.sync.timeline = &*timeline;
+
   PhaseClock phases;
-  Trainer trainer(wanted, gradients, ranks.host, phases);
+  Trainer trainer(measured, gradients, ranks.host, phases);
   run.trainer = trainer.options();
+  run.trainer.sync = wanted.sync;  // which outlives the timeline
   run.parameters = trainer.parameter_count();
   run.dataset = trainer.dataset_name();
   run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
@@ -168,11 +179,14 @@ void measure(const Ranks& ranks, const EpochOptions& options,
                      options.epochs, run.earlier.epochs);
   }
   for (bool ends = false; !ends;) {
-    const EpochMeasurement measured =
+    if (timeline && run.epochs.empty()) timeline->start();
+    const EpochMeasurement epoch =
         timer.run(run.epochs_done(), options.evaluate, run.promises_equal_replicas);
+    if (timeline && run.epochs.empty()) timeline->finish();
     run.failure = joint_failure(ranks.host, trainer.failure());
     if (!run.failure.empty()) return;
-    run.epochs.push_back(measured);
+    run.epochs.push_back(epoch);
+    run.remarks = all_gather(ranks.host, trainer.remarks());
     EpochMeasurement& last = run.epochs.back();
     ends =
         !last.replicas_equal || run.epochs_done() == options.epochs || reached_target(options, run);
@@ -183,7 +197,6 @@ void measure(const Ranks& ranks, const EpochOptions& options,
     }
     after_epoch(run);
   }
-  run.remarks = all_gather(ranks.host, trainer.remarks());
 }
 
 }  // namespace

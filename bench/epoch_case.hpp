@@ -48,6 +48,7 @@ struct EpochRun {
   std::int64_t parameters = 0;
   std::string dataset;
   std::string transport;  // of gradients
+  std::string remarks;    // of the gradient sync, up to the last epoch
   bool promises_equal_replicas = true;
   TrainingProgress earlier;  // before this start, from a checkpoint
   bool reads_files = false;  // while training: residency means something

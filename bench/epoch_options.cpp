@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/epoch_options.hpp"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
 
 #include "bench/cli/command_line.hpp"
@@ -9,6 +12,7 @@
 #include "kernels/error.hpp"
 #include "models/gradient_sync.hpp"
 #include "models/models.hpp"
+#include "models/named_allreduce.hpp"
 
 namespace scalebench {
 namespace {
@@ -16,6 +20,8 @@ namespace {
 constexpr std::array<std::string_view, 2> kScalings{"strong", "weak"};
 constexpr std::array<std::string_view, 5> kTransports{"auto", "mpi", "shared_memory", "nccl",
                                                       "cuda_ipc"};
+/// Those that tell a timeline something.
+constexpr std::array<std::string_view, 2> kOnTimelines{"bucketed_overlap", "horovod"};
 constexpr std::array<std::string_view, 2> kRateScalings{"none", "linear"};
 
 struct Words {
@@ -68,6 +74,9 @@ void describe(CLI::App& app, Words& words, EpochOptions& options) {
       "end when this share of the test set is classified correctly, as 0.91; --epochs "
       "is then the most that are trained");
   add_checkpoint_options(app, options.checkpoints);
+  app.add_option("--timeline", options.timeline,
+                 "horovod, bucketed_overlap: file for chrome://tracing of what rank 0's gradients "
+                 "go through in the first epoch");
   app.add_flag("--no-evaluation", words.no_evaluation, "leave the test accuracy out");
   app.add_flag("--list", words.list, "list models and gradient syncs and stop");
 }
@@ -106,7 +115,15 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   gradient_sync_named(trainer.gradient_sync);
   apply(words.sync, trainer.sync);
   apply(words.input, trainer);
-  trainer.allreduce = &allreduce_named(options.allreduce);
+  // Rows and tables name the algorithm that is used.
+  trainer.allreduce =
+      allreduce_meant(trainer.gradient_sync, trainer.sync, &allreduce_named(options.allreduce));
+  options.allreduce = trainer.allreduce->name;
+  if (!options.timeline.empty() &&
+      std::ranges::find(kOnTimelines, trainer.gradient_sync) == kOnTimelines.end()) {
+    fail<UsageError>("--timeline: gradient sync {} tells nothing; expected {}",
+                     trainer.gradient_sync, fmt::join(kOnTimelines, " or "));
+  }
   if (words.rate_scaling == "linear") trainer.rate.scaling = RateScaling::linear;
   if (options.epochs < 1) fail<UsageError>("--epochs {}: must be at least 1", options.epochs);
   if (options.warm_up_steps < 0) fail<UsageError>("--warmup-steps: must not be negative");

@@ -19,6 +19,7 @@ struct EpochOptions {
   bool evaluate = true;
   double target_accuracy = 0;  // training ends when the test accuracy reaches it; 0: none
   CheckpointOptions checkpoints;
+  std::string timeline;  // file; empty: none
   std::string text;
 };
 

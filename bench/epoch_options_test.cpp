@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bench/device_choice.hpp"
 #include "bench/input_words.hpp"
 #include "bench/study/launch.hpp"
 #include "bench/study/plan.hpp"
@@ -181,6 +182,44 @@ TEST(EpochOptions, TakeAPrecision) {
   EXPECT_EQ(epoch({"--precision", "bf16"}).training.trainer.precision, Precision::bf16);
   EXPECT_EQ(epoch({}).training.trainer.precision, Precision::float32);
   EXPECT_TRUE(epoch({"--channels-last"}).training.trainer.channels_last);
+}
+
+TEST(EpochOptions, ATensorFlowNameIsTheAlgorithmOfRowsAndOfTraining) {
+  const auto algorithm = [](const Words& words) {
+    const EpochOptions options = epoch(words);
+    EXPECT_EQ(options.training.trainer.allreduce->name, options.allreduce);
+    return options.allreduce;
+  };
+  EXPECT_EQ(algorithm({"--cross-device", "hierarchical_copy"}), "hierarchical");
+  EXPECT_EQ(algorithm({"--gradient-sync", "multi_worker", "--collective", "auto"}), "auto");
+  EXPECT_EQ(algorithm({"--gradient-sync", "naive", "--cross-device", "nccl"}), "ring");
+}
+
+TEST(EpochOptions, ATimelineIsOnlyForThoseThatTellSomething) {
+  EXPECT_EQ(epoch_refusal({"--timeline", "f", "--gradient-sync", "horovod"}), "accepted");
+  EXPECT_THAT(epoch_refusal({"--timeline", "f", "--gradient-sync", "mirrored"}),
+              AllOf(HasSubstr("mirrored"), HasSubstr("bucketed_overlap or horovod")));
+}
+
+TEST(EpochOptions, RefuseDevicesThatAreNone) {
+  for (const char* devices : {"0,x", "0,,1", "0;1", "0,", ",1", "1 2"}) {
+    EXPECT_THAT(epoch_refusal({"--devices", devices}), HasSubstr("such as 0,2")) << devices;
+  }
+  EXPECT_THAT(epoch_refusal({"--devices", "1,0,1"}), HasSubstr("device 1 is named twice"));
+  EXPECT_THAT(epoch_refusal({"--devices", "0", "--device", "cpu"}), HasSubstr("--device cpu"));
+  EXPECT_EQ(epoch_refusal({"--devices", "2,0"}), "accepted");
+}
+
+TEST(DeviceChoice, EveryRankOfAHostTakesOneOfItsOwn) {
+  EXPECT_EQ(device_of_rank({}, 1, 2, 2), 1);
+  EXPECT_EQ(device_of_rank({2, 0}, 0, 2, 3), 2);
+  EXPECT_EQ(device_of_rank({2, 0}, 1, 2, 3), 0);
+  EXPECT_EQ(device_of_rank({1, 2, 0}, 1, 2, 3), 2);
+  const auto refused = [](const std::vector<int>& devices, int ranks, int available) {
+    return refusal([&] { device_of_rank(devices, 0, ranks, available); });
+  };
+  EXPECT_THAT(refused({2, 0}, 2, 2), AllOf(HasSubstr("no device 2"), HasSubstr("0 to 1")));
+  EXPECT_THAT(refused({1}, 2, 2), AllOf(HasSubstr("1 device(s)"), HasSubstr("2 ranks")));
 }
 
 TEST(EpochOptions, ListAndHelpAreTexts) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/epoch_row.hpp"
 
+#include <fmt/ranges.h>
+
 #include <cmath>
 #include <numeric>
 
@@ -92,12 +94,18 @@ std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
       trainer.rate.warmup_epochs, trainer.seed, text_of_input(trainer));
 }
 
-/// What to know of the images beside their number; empty when all is well.
-std::string input_note(const EpochRun& run) {
+/// What to know of a rank's run beside its numbers; empty when all is usual.
+std::string note_of(const EpochRun& run, std::size_t rank) {
+  std::vector<std::string> parts;
+  if (!run.epochs.back().replicas_equal) parts.emplace_back("replicas differ after the last epoch");
+  if (!run.remarks.at(rank).empty()) parts.push_back(run.remarks[rank]);
   std::int64_t replaced = 0;
   for (const EpochMeasurement& epoch : run.epochs) replaced += epoch.replaced_images;
-  if (replaced == 0) return {};
-  return fmt::format("{} images that cannot be decoded were replaced by others", replaced);
+  if (replaced > 0) {
+    parts.push_back(
+        fmt::format("{} images that cannot be decoded were replaced by others", replaced));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 double mean_resident_share(const EpochRun& run) {
@@ -138,7 +146,6 @@ ResultRow row_for(const Ranks& ranks, const EpochOptions& options, const EpochRu
   const EpochMeasurement& last = run.epochs.back();
   ResultRow row = described(ranks, options, run, recorder);
   row.set("status", last.replicas_equal ? "ok" : "wrong");
-  if (!last.replicas_equal) row.set("note", "replicas differ after the last epoch");
   const Summary summary = summarise(seconds);
   set_statistics(row, summary, false);
   row.set("converged", "");  // epochs are counted, not repeated until an interval is narrow
@@ -172,9 +179,6 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
     return {row.set("status", "failed").set("note", run.failure).set("rank", "all")};
   }
   const std::vector<std::string> hosts = all_gather(ranks.host, ranks.session.host());
-  const auto remark = [&](ResultRow& row, std::size_t rank) {
-    if (row.get("status") == "ok") row.set("note", run.remarks.at(rank));
-  };
   std::vector<ResultRow> rows;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     std::vector<double> seconds;
@@ -184,7 +188,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
     const double share = static_cast<double>(run.epochs.back().samples) /
                          static_cast<double>(hosts.size()) / median_of(seconds);
     rows.back().set("rank", rank).set("host", hosts[rank]);
-    remark(rows.back(), rank);
+    rows.back().set("note", note_of(run, rank));
     rows.back().set("images_per_s", share);
   }
   std::vector<double> seconds;
@@ -192,7 +196,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
   rows.push_back(row_for(ranks, options, run, recorder, seconds, mean_of(run, 0, hosts.size()),
                          mean_seconds(run)));
   rows.back().set("rank", "all");
-  remark(rows.back(), 0);
+  rows.back().set("note", note_of(run, 0));
   return rows;
 }
 
@@ -240,6 +244,9 @@ std::string epoch_head(const Ranks& ranks, const EpochOptions& options, const Ep
       device_label(options.training.trainer), dtype_label(trainer.precision), trainer.gradient_sync,
       options.allreduce, run.transport, options.scaling, trainer.global_batch, trainer.batch,
       trainer.optimizer, trainer.rate.base, run.dataset);
+  if (!run.remarks.empty() && !run.remarks.front().empty()) {
+    head += fmt::format("# {}\n", run.remarks.front());
+  }
   head +=
       "# phases: mean over ranks, seconds; they sum to the epoch; evaluation is not part of it\n";
   return head +

@@ -6,6 +6,7 @@
 
 #include "bench/allreduce_transport.hpp"
 #include "bench/cli/command_line.hpp"
+#include "bench/device_choice.hpp"
 #include "collectives/control.hpp"
 #include "collectives/nccl_communicator.hpp"
 #include "kernels/device.hpp"
@@ -55,6 +56,9 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
   app.add_option("--threads", trainer.threads, "CPU threads of a rank")->capture_default_str();
   app.add_option("--device", options.device, "auto, cpu, or cuda (one device per rank of a host)")
       ->capture_default_str();
+  app.add_option("--devices", options.devices,
+                 "the devices that the ranks of a host take, in their order, such as 0,2; "
+                 "default: all");
   app.add_option("--format", options.format, "table, csv or json (one object a line) on stdout")
       ->capture_default_str();
   add_record_options(app, options.record);
@@ -85,19 +89,26 @@ void apply_training_options(TrainingOptions& options) {
     shape.width = sizes[2];
   }
   trainer.choice = choose_model(trainer.model, trainer.module);
+  if (!parse_devices(options.devices).empty() && options.device == "cpu") {
+    fail<UsageError>("--devices {} names CUDA devices, and --device cpu asks for none",
+                     options.devices);
+  }
 }
 
 void choose_device(const Ranks& ranks, TrainingOptions& options) {
   const bool possible = every_rank_has_a_device(ranks) && all_agree(ranks.host, torch_sees_cuda());
-  if (options.device == "cuda" && !possible) {
-    fail<Unavailable>("--device cuda: {} device(s) for {} rank(s) on {}, LibTorch {} {} CUDA{}{}",
+  const std::vector<int> devices = parse_devices(options.devices);
+  if ((options.device == "cuda" || !devices.empty()) && !possible) {
+    fail<Unavailable>("--device{} {}: {} device(s) for {} rank(s) on {}, LibTorch {} {} CUDA{}{}",
+                      devices.empty() ? "" : "s", devices.empty() ? "cuda" : options.devices,
                       device_count(), ranks.session.local_size(), ranks.session.host(),
                       torch_version(), torch_sees_cuda() ? "with" : "without usable",
                       device_count() > 0 ? "" : "; ", device_count() > 0 ? "" : why_no_device());
   }
   if (options.device == "cpu" || !possible) return;
   options.trainer.device = ComputeDevice::cuda;
-  options.trainer.device_index = ranks.session.local_rank();
+  options.trainer.device_index = device_of_rank(devices, ranks.session.local_rank(),
+                                                ranks.session.local_size(), device_count());
   select_device(options.trainer.device_index);
 }
 

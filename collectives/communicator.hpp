@@ -101,6 +101,9 @@ class Communicator {
   /// graph goes before the communicator.
   virtual bool capturable() const { return false; }
 
+  /// Whether any thread may make the calls, one at a time, and not only the one that made this.
+  virtual bool takes_any_thread() const { return true; }
+
   /// The measured table from which the algorithm `auto` chooses; null: none was given.
   const AllreduceChoices* choices() const { return choices_.get(); }
   void set_choices(std::shared_ptr<const AllreduceChoices> choices);

@@ -104,6 +104,7 @@ class SharedMemoryCommunicator final : public Communicator {
   int size() const override { return control_.size(); }
   Topology topology() const override { return topology_; }
   std::string_view transport() const override { return "shared_memory"; }
+  bool takes_any_thread() const override { return control_.takes_any_thread(); }
 
   void exchange(ConstSpan out, int to, Span in, int from) override {
     const bool send_here = !out.empty() && is_local(to);

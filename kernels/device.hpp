@@ -59,6 +59,8 @@ class DeviceEvent {
   DeviceEvent& operator=(const DeviceEvent&) = delete;
   void record(DeviceStream stream = {});
   void synchronize() const;
+  /// What is enqueued on `stream` from now on waits for this point; the host does not.
+  void hold(DeviceStream stream) const;
   double seconds_since(const DeviceEvent& earlier) const;
 
  private:

@@ -115,6 +115,9 @@ void DeviceEvent::record(DeviceStream stream) {
 void DeviceEvent::synchronize() const {
   CUDA_CHECK(cudaEventSynchronize(static_cast<cudaEvent_t>(handle_)));
 }
+void DeviceEvent::hold(DeviceStream stream) const {
+  CUDA_CHECK(cudaStreamWaitEvent(raw(stream), static_cast<cudaEvent_t>(handle_), 0));
+}
 double DeviceEvent::seconds_since(const DeviceEvent& earlier) const {
   float milliseconds = 0;
   CUDA_CHECK(cudaEventElapsedTime(&milliseconds, static_cast<cudaEvent_t>(earlier.handle_),

@@ -204,6 +204,24 @@ TEST_F(Device, GraphsOutliveACaptureThatWentWrong) {
   EXPECT_NO_THROW(stream.synchronize());
 }
 
+TEST_F(Device, EventsHoldAnotherStream) {
+  const OwnedStream first, second;
+  TestSpan values(std::size_t{1} << 20U, DType::float32, 0, Memory::device);
+  values.fill([](std::size_t) { return 1.0; });
+  DeviceEvent scaled;
+  for (int turn = 0; turn < 10; ++turn) {
+    scale(values, 2, first.get());
+    scaled.record(first.get());
+    scaled.hold(second.get());
+    scale(values, 0.5, second.get());
+    scaled.record(second.get());
+    scaled.hold(first.get());
+  }
+  scale(values, 3, first.get());
+  first.synchronize();
+  EXPECT_EQ(values.values()[1000], 3);
+}
+
 TEST_F(Device, EventsMeasureTime) {
   const Buffer buffer(std::size_t{1} << 20U, DType::float32, Memory::device);
   DeviceEvent start, stop;

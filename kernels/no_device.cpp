@@ -38,6 +38,7 @@ DeviceEvent::DeviceEvent() : handle_(nullptr) { refuse(); }
 DeviceEvent::~DeviceEvent() = default;
 void DeviceEvent::record(DeviceStream) { refuse(); }
 void DeviceEvent::synchronize() const { refuse(); }
+void DeviceEvent::hold(DeviceStream) const { refuse(); }
 double DeviceEvent::seconds_since(const DeviceEvent&) const { refuse(); }
 
 DeviceGraph::~DeviceGraph() = default;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collectives/communicator.hpp"
+#include "models/gradient_buckets.hpp"
 
 namespace scalebench {
 
@@ -26,11 +27,7 @@ class FlatReplica {
   FlatReplica(const FlatReplica&) = delete;
   FlatReplica& operator=(const FlatReplica&) = delete;
 
-  /// Elements of parameter `index` within the flat buffers.
-  struct Place {
-    std::size_t first;
-    std::size_t count;
-  };
+  using Place = FlatPlace;
   /// By index of the parameter; counts are without the gap that follows.
   const std::vector<Place>& places() const { return places_; }
 

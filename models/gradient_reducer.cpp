@@ -33,11 +33,21 @@ GradientReducer::GradientReducer(const GradientSyncInputs& inputs, Span gradient
 }
 
 void GradientReducer::average(Span part) {
-  if (staging_.bytes() == 0) return average_wire(part);
+  if (staging_.bytes() == 0) {
+    average_wire(part);
+    return communicator_.wait();
+  }
   const Span staged = same_part(staging_.span(), gradients_, part);
   copy(part, staged);
   average_wire(staged);
+  communicator_.wait();
   copy(staged, part);
+}
+
+void GradientReducer::enqueue(Span part) {
+  if (staging_.bytes() > 0)
+    fail("gradients in another memory than {}'s", communicator_.transport());
+  average_wire(part);
 }
 
 void GradientReducer::average_wire(Span part) {
@@ -52,7 +62,6 @@ void GradientReducer::average_wire(Span part) {
     allreduce_.run(communicator_, sent, sent, ReduceOp::sum);
     cast(sent, part, communicator_.stream());
   }
-  communicator_.wait();
 }
 
 void average_now(GradientReducer& reducer, Span part, StepTrace& trace) {

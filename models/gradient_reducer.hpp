@@ -19,6 +19,11 @@ class GradientReducer {
   /// not say so to the trace. Gradients on a device must be complete there.
   void average(Span part);
 
+  /// The same, only enqueued on the communicator's stream, in whose memory the gradients must be.
+  void enqueue(Span part);
+
+  std::string_view algorithm() const { return allreduce_.name; }
+
  private:
   void average_wire(Span part);
 

@@ -9,6 +9,8 @@
 
 namespace scalebench {
 
+class Timeline;
+
 /// What carries a bucket's reduction once its last gradient is there.
 enum class Progress : std::uint8_t {
   thread,  // a thread beside the backward pass (on a GPU the communicator's stream)
@@ -34,6 +36,11 @@ struct GradientSyncOptions {
   std::string cross_device = {};
   /// multi_worker: ring, nccl or auto instead of `allreduce`; empty: that.
   std::string collective = {};
+  /// horovod, bucketed_overlap: is told what every tensor or bucket goes through; outlives them.
+  Timeline* timeline = nullptr;
+  /// horovod: seconds since some instant, by which it counts what negotiation takes; null: it
+  /// does not.
+  double (*clock)() = nullptr;
 };
 
 }  // namespace scalebench
