@@ -2,6 +2,7 @@
 #include "bench/epoch_case.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -25,7 +26,9 @@ void warm_up(const TrainerOptions& options, Communicator& gradients, const Ranks
   for (int i = 0; i < steps; ++i) trainer.train_step();
 }
 
-double mean(const std::vector<double>& values) {
+/// Of those that are numbers: a rank without images has no loss.
+double mean(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return std::isnan(value); });
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
@@ -45,10 +48,18 @@ class EpochTimer {
 
     EpochMeasurement measured = join(start, end, clock.residual_seconds());
     const auto samples = all_gather(ranks_.host, static_cast<double>(trained.samples));
-    measured.samples =
-        static_cast<std::int64_t>(std::accumulate(samples.begin(), samples.end(), 0.0));
+    for (std::size_t rank = 0; rank < samples.size(); ++rank) {
+      measured.ranks[rank].samples = static_cast<std::int64_t>(samples[rank]);
+      measured.samples += measured.ranks[rank].samples;
+    }
     measured.loss = mean(all_gather(ranks_.host, trained.loss));
-    if (check_replicas) measured.replicas_equal = trainer_.replicas_equal();
+    measured.replica_divergence = std::numeric_limits<double>::quiet_NaN();
+    if (check_replicas) {
+      measured.replicas_equal = trainer_.replicas_equal();
+    } else {
+      // Before the evaluation, which may publish one model to all.
+      measured.replica_divergence = trainer_.replica_divergence();
+    }
     measured.test_accuracy = std::numeric_limits<double>::quiet_NaN();
     if (evaluate) {
       const double begin = local_seconds();
@@ -110,10 +121,12 @@ EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
   run.parameters = trainer.parameter_count();
   run.dataset = trainer.dataset_name();
   run.transport = gradients.transport();
+  run.workers = trainer.workers();
   run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
   EpochTimer timer(ranks, trainer, phases);
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     run.epochs.push_back(timer.run(epoch, options.evaluate, run.promises_equal_replicas));
+    run.remarks = trainer.remarks();
     after_epoch(run);
     if (!run.epochs.back().replicas_equal) break;
   }

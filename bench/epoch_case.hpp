@@ -16,6 +16,7 @@ namespace scalebench {
 /// What one rank did in one epoch.
 struct RankEpoch {
   double seconds = 0;                           // of its own
+  std::int64_t samples = 0;                     // counted here; 0 where others count them
   std::array<double, kPhases> phase_seconds{};  // by Phase; `other` is the rest of `seconds`
 };
 
@@ -25,10 +26,11 @@ struct EpochMeasurement {
   double skew_seconds = 0;
   int slowest_rank = 0;
   std::int64_t samples = 0;  // really processed, all ranks together
-  double loss = 0;           // mean over ranks
+  double loss = 0;           // mean over ranks that saw images
   double test_accuracy = 0;  // NaN without evaluation
   double evaluate_seconds = 0;
   bool replicas_equal = true;
+  double replica_divergence = 0;  // NaN where replicas are promised equal
   std::vector<RankEpoch> ranks;
 };
 
@@ -38,6 +40,8 @@ struct EpochRun {
   std::string dataset;
   std::string transport;  // of gradients
   bool promises_equal_replicas = true;
+  int workers = 1;
+  std::string remarks;  // of the gradient sync, after the last epoch so far
   std::vector<EpochMeasurement> epochs;
 };
 

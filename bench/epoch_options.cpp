@@ -8,6 +8,7 @@
 #include "kernels/error.hpp"
 #include "models/gradient_sync.hpp"
 #include "models/models.hpp"
+#include "models/worker_count.hpp"
 
 namespace scalebench {
 namespace {
@@ -69,7 +70,7 @@ std::string lists() {
   }
   text += "gradient syncs:\n";
   for (const GradientSyncInfo& sync : gradient_syncs()) {
-    text += fmt::format("  {:<12} {}\n", sync.name, sync.purpose);
+    text += fmt::format("  {:<16} {}\n", sync.name, sync.purpose);
   }
   return text;
 }
@@ -111,7 +112,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   if (strong && trainer.global_batch == 0) {
     trainer.global_batch = model_named(trainer.model).batch;
   }
-  resolved(trainer, ranks);
+  resolved(trainer, worker_count(trainer.gradient_sync, trainer.sync, ranks));
   options.evaluate = !words.no_evaluation;
   return options;
 }

@@ -79,13 +79,19 @@ std::string canonical(const EpochOptions& options, const EpochRun& run) {
       trainer.rate.warmup_epochs, trainer.seed);
 }
 
+std::string note_of(const EpochRun& run) {
+  if (run.epochs.back().replicas_equal) return run.remarks;
+  return fmt::format("replicas differ after the last epoch{}{}", run.remarks.empty() ? "" : "; ",
+                     run.remarks);
+}
+
 ResultRow row_for(const EpochOptions& options, const EpochRun& run, const Recorder& recorder,
                   const std::vector<double>& seconds, const RankEpoch& phases, double total) {
   const TrainerOptions& trainer = run.trainer;
   const EpochMeasurement& last = run.epochs.back();
   ResultRow row = recorder.case_row(canonical(options, run));
   row.set("status", last.replicas_equal ? "ok" : "wrong");
-  if (!last.replicas_equal) row.set("note", "replicas differ after the last epoch");
+  row.set("note", note_of(run));
   row.set("model", trainer.model).set("parameters", run.parameters);
   row.set("gradient_sync", trainer.gradient_sync);
   row.set("device", device_label(options.training.trainer));
@@ -108,6 +114,7 @@ ResultRow row_for(const EpochOptions& options, const EpochRun& run, const Record
   row.set("evaluate_seconds", options.evaluate ? last.evaluate_seconds : std::nan(""));
   row.set("train_loss", last.loss).set("test_accuracy", last.test_accuracy);
   if (run.promises_equal_replicas) row.set("replicas_equal", last.replicas_equal ? 1 : 0);
+  row.set("replica_divergence", last.replica_divergence).set("workers", run.workers);
   return row;
 }
 
@@ -123,10 +130,9 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
     for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.ranks[rank].seconds);
     const RankEpoch phases = mean_of(run, rank, rank + 1);
     rows.push_back(row_for(options, run, recorder, seconds, phases, phases.seconds));
-    const double share = static_cast<double>(run.epochs.back().samples) /
-                         static_cast<double>(hosts.size()) / median_of(seconds);
     rows.back().set("rank", rank).set("host", hosts[rank]).set("nodes", nodes);
-    rows.back().set("images_per_s", share);
+    const auto counted = static_cast<double>(run.epochs.back().ranks[rank].samples);
+    rows.back().set("images_per_s", counted > 0 ? counted / median_of(seconds) : std::nan(""));
   }
   std::vector<double> seconds;
   for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.seconds);
@@ -147,9 +153,9 @@ std::vector<ResultRow> samples_of_last(const EpochOptions& options, const EpochR
   };
   std::vector<ResultRow> rows{sample(last.seconds, last.samples)};
   rows[0].set("skew_seconds", last.skew_seconds).set("slowest_rank", last.slowest_rank);
-  const auto ranks = static_cast<std::int64_t>(last.ranks.size());
   for (std::size_t rank = 0; rank < last.ranks.size(); ++rank) {
-    rows.push_back(sample(last.ranks[rank].seconds, last.samples / ranks).set("rank", rank));
+    const RankEpoch& one = last.ranks[rank];
+    rows.push_back(sample(one.seconds, one.samples).set("rank", rank));
   }
   return rows;
 }

@@ -36,6 +36,27 @@ void initialise(torch::nn::Module& module, at::Generator& generator) {
 
 }  // namespace
 
+std::vector<torch::Tensor> Layer::parameters() const {
+  std::vector<torch::Tensor> all;
+  for (const auto& module : modules) {
+    for (const torch::Tensor& parameter : module->parameters()) all.push_back(parameter);
+  }
+  return all;
+}
+
+std::vector<torch::Tensor> Layer::buffers() const {
+  std::vector<torch::Tensor> all;
+  for (const auto& module : modules) {
+    for (const torch::Tensor& buffer : module->buffers()) all.push_back(buffer);
+  }
+  return all;
+}
+
+torch::Tensor LayeredNetwork::forward(torch::Tensor images) {
+  for (const Layer& layer : layers_) images = layer.run(images);
+  return images;
+}
+
 void Network::seed_dropout(std::uint64_t) {}
 
 std::shared_ptr<Network> make_network(std::string_view name, std::uint64_t seed) {

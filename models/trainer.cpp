@@ -66,8 +66,15 @@ struct Trainer::State {
                                           Communicator& gradients) const {
     const std::string optimizer =
         given.optimizer.empty() ? std::string(model_named(given.model).optimizer) : given.optimizer;
-    return sync_info.make({network->parameters(), gradients, given.allreduce, optimizer, trace,
-                           given.sync, network.get()});
+    const ImageShape& shape = model_named(given.model).shape;
+    return sync_info.make({network->parameters(),
+                           gradients,
+                           given.allreduce,
+                           optimizer,
+                           trace,
+                           given.sync,
+                           network.get(),
+                           {shape.channels, shape.height, shape.width}});
   }
 
   ImageStore load(Split split) const {
@@ -107,7 +114,9 @@ struct Trainer::State {
   }
 
   void equalise_buffers() {
-    if (sync_info.equal_replicas) broadcast_buffers(*network, control);
+    // What has a pass of its own publishes buffers with the parameters.
+    if (sync_info.equal_replicas && sync->own_pass() == nullptr)
+      broadcast_buffers(*network, control);
   }
 
   /// Correctly classified images among [first, end) of the test set.
@@ -172,7 +181,7 @@ EpochResult Trainer::train_epoch(int epoch) {
     state.enter(Phase::load);
     const torch::Tensor order = state.order_of(epoch);
     for (std::int64_t step = 0; step < steps; ++step) state.step(order, epoch * steps + step);
-    result.samples = state.sampler.samples_per_epoch();
+    if (state.sync->counts_images()) result.samples = state.sampler.samples_per_epoch();
     result.loss = state.losses.take_mean();
   } else {
     state.sync->serve(steps);
@@ -210,6 +219,10 @@ bool Trainer::replicas_equal() {
   state_->sync->publish();
   state_->equalise_buffers();
   return scalebench::replicas_equal(*state_->network, state_->control);
+}
+
+double Trainer::replica_divergence() {
+  return scalebench::replica_divergence(*state_->network, state_->control, state_->sees_images());
 }
 
 std::string Trainer::remarks() const { return state_->sync->remarks(); }

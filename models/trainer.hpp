@@ -15,7 +15,7 @@ namespace scalebench {
 
 struct EpochResult {
   std::int64_t steps = 0;
-  /// Images that this rank really processed; every worker the same number, others 0.
+  /// Images that this rank really processed; the sum over ranks counts each once.
   std::int64_t samples = 0;
   /// Mean training loss of this rank, NaN where it saw no images. Slices are of equal size: the
   /// mean over workers is the loss.
@@ -62,7 +62,11 @@ class Trainer {
   /// Collective: whether all parameters and buffers have the same bits on every rank.
   bool replicas_equal();
 
-  /// Lines for the row's note; see GradientSync::remarks.
+  /// Collective: the largest relative L2 distance of a worker's parameters from their mean over
+  /// the workers; 0 where all are equal.
+  double replica_divergence();
+
+  /// Collective: lines for the row's note; see GradientSync::remarks.
   std::string remarks() const;
 
  private:

@@ -33,9 +33,9 @@ COLUMNS = {
     "throughput.csv": f"{COMMON} model parameters device dtype threads batch ranks nodes rank host {STATISTICS} "
     "images_per_s images_per_s_ci_low images_per_s_ci_high relative_to_one_rank",
     "epoch.csv": f"{COMMON} model parameters gradient_sync allreduce transport device dtype threads dataset scaling "
-    f"global_batch batch optimizer learning_rate epochs ranks nodes rank host {STATISTICS} samples images_per_s "
+    f"global_batch batch optimizer learning_rate epochs ranks workers nodes rank host {STATISTICS} samples images_per_s "
     "load_seconds forward_seconds backward_seconds sync_seconds update_seconds other_seconds evaluate_seconds "
-    "train_loss test_accuracy replicas_equal",
+    "train_loss test_accuracy replicas_equal replica_divergence",
     "scaling.csv": f"{COMMON} model parameters gradient_sync allreduce transport device dataset scaling global_batch "
     "batch ranks nodes baseline h_seconds ideal_seconds seconds_median seconds_ci_low seconds_ci_high interval "
     "launches rho speedup speedup_ci_low speedup_ci_high efficiency efficiency_ci_low efficiency_ci_high "

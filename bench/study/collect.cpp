@@ -17,7 +17,7 @@ namespace scalebench {
 namespace {
 
 /// Columns of a case row, beside the time, whose value over launches is their median.
-constexpr std::array<std::string_view, 14> kMedians{"first_call_seconds",
+constexpr std::array<std::string_view, 15> kMedians{"first_call_seconds",
                                                     "skew_seconds",
                                                     "load_seconds",
                                                     "forward_seconds",
@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 14> kMedians{"first_call_seconds",
                                                     "sync_seconds",
                                                     "update_seconds",
                                                     "other_seconds",
+                                                    "replica_divergence",
                                                     "evaluate_seconds",
                                                     "train_loss",
                                                     "test_accuracy",

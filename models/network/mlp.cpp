@@ -7,11 +7,15 @@
 namespace scalebench {
 namespace {
 
-class Mlp : public Network {
+class Mlp : public LayeredNetwork {
  public:
-  torch::Tensor forward(torch::Tensor images) override {
-    images = torch::relu(hidden1_->forward(images.flatten(1)));
-    return output_->forward(torch::relu(hidden2_->forward(images)));
+  Mlp() {
+    then([this](const torch::Tensor& x) { return hidden1_->forward(x.flatten(1)); },
+         {hidden1_.ptr()});
+    then([](const torch::Tensor& x) { return torch::relu(x); });
+    then([this](const torch::Tensor& x) { return hidden2_->forward(x); }, {hidden2_.ptr()});
+    then([](const torch::Tensor& x) { return torch::relu(x); });
+    then([this](const torch::Tensor& x) { return output_->forward(x); }, {output_.ptr()});
   }
 
  private:
