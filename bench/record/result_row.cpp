@@ -96,7 +96,8 @@ const Schema& epoch_schema() {
       "epoch.csv",
       words(kCommon,
             "model parameters gradient_sync allreduce transport device dtype threads dataset "
-            "scaling global_batch batch optimizer learning_rate epochs ranks workers nodes rank host ",
+            "scaling global_batch batch optimizer learning_rate epochs ranks workers nodes rank "
+            "host ",
             kStatistics,
             "samples images_per_s load_seconds forward_seconds backward_seconds sync_seconds "
             "update_seconds other_seconds evaluate_seconds train_loss test_accuracy "
