@@ -3,6 +3,8 @@
 // gradients on every rank, and an optimizer over the pieces of them that this rank owns.
 #pragma once
 
+#include <torch/torch.h>
+
 #include <memory>
 #include <string>
 #include <vector>

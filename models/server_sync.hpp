@@ -5,7 +5,8 @@
 // whether they were used, and the weights. Adjacent variables of one server travel as one message.
 #pragma once
 
-#include <span>
+#include <torch/torch.h>
+
 #include <string>
 #include <vector>
 
