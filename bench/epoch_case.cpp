@@ -2,6 +2,7 @@
 #include "bench/epoch_case.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -33,7 +34,9 @@ void warm_up(const TrainerOptions& options, Communicator& gradients, const Ranks
   for (int i = 0; i < steps; ++i) trainer.train_step();
 }
 
-double mean(const std::vector<double>& values) {
+/// Of those that are numbers: a rank without images has no loss.
+double mean(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return std::isnan(value); });
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
@@ -54,10 +57,18 @@ class EpochTimer {
 
     EpochMeasurement measured = join(start, end, clock.residual_seconds());
     const auto samples = all_gather(ranks_.host, static_cast<double>(trained.samples));
-    measured.samples =
-        static_cast<std::int64_t>(std::accumulate(samples.begin(), samples.end(), 0.0));
+    for (std::size_t rank = 0; rank < samples.size(); ++rank) {
+      measured.ranks[rank].samples = static_cast<std::int64_t>(samples[rank]);
+      measured.samples += measured.ranks[rank].samples;
+    }
     measured.loss = mean(all_gather(ranks_.host, trained.loss));
-    if (check_replicas) measured.replicas_equal = trainer_.replicas_equal();
+    measured.replica_divergence = std::numeric_limits<double>::quiet_NaN();
+    if (check_replicas) {
+      measured.replicas_equal = trainer_.replicas_equal();
+    } else {
+      // Before the evaluation, which may publish one model to all.
+      measured.replica_divergence = trainer_.replica_divergence();
+    }
     measured.test_accuracy = measured.test_loss = std::numeric_limits<double>::quiet_NaN();
     measured.resident_share = share_of(files);
     if (evaluate) {
@@ -171,6 +182,7 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   run.parameters = trainer.parameter_count();
   run.dataset = trainer.dataset_name();
   run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
+  run.workers = trainer.workers();
   run.reads_files = trainer.reads_files();
   EpochTimer timer(ranks, trainer, phases);
   run.earlier = checkpoints.resume(trainer);

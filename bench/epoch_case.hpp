@@ -19,6 +19,7 @@ namespace scalebench {
 /// What one rank did in one epoch.
 struct RankEpoch {
   double seconds = 0;                           // of its own
+  std::int64_t samples = 0;                     // counted here; 0 where others count them
   std::array<double, kPhases> phase_seconds{};  // by Phase; `other` is the rest of `seconds`
 };
 
@@ -28,7 +29,7 @@ struct EpochMeasurement {
   double skew_seconds = 0;
   int slowest_rank = 0;
   std::int64_t samples = 0;  // really processed, all ranks together
-  double loss = 0;           // mean over ranks
+  double loss = 0;           // mean over ranks that saw images
   double test_accuracy = 0;  // NaN without evaluation
   double test_loss = 0;      // as well
   double evaluate_seconds = 0;
@@ -40,6 +41,7 @@ struct EpochMeasurement {
   /// line for each file found broken.
   std::int64_t replaced_images = 0;
   std::vector<std::string> warnings;
+  double replica_divergence = 0;  // NaN where replicas are promised equal
   std::vector<RankEpoch> ranks;
 };
 
@@ -48,10 +50,10 @@ struct EpochRun {
   std::int64_t parameters = 0;
   std::string dataset;
   std::string transport;  // of gradients
-  std::string remarks;    // of the gradient sync, up to the last epoch
   bool promises_equal_replicas = true;
-  TrainingProgress earlier;  // before this start, from a checkpoint
-  bool reads_files = false;  // while training: residency means something
+  int workers = 1;
+  TrainingProgress earlier;              // before this start, from a checkpoint
+  bool reads_files = false;              // while training: residency means something
   std::vector<EpochMeasurement> epochs;  // those that are valid
   std::vector<std::string> remarks;      // by rank
   /// Why it ended early; then nothing in it is a result.

@@ -13,6 +13,7 @@
 #include "models/gradient_sync.hpp"
 #include "models/models.hpp"
 #include "models/named_allreduce.hpp"
+#include "models/worker_count.hpp"
 
 namespace scalebench {
 namespace {
@@ -89,7 +90,7 @@ std::string lists() {
   }
   text += "gradient syncs:\n";
   for (const GradientSyncInfo& sync : gradient_syncs()) {
-    text += fmt::format("  {:<12} {}\n", sync.name, sync.purpose);
+    text += fmt::format("  {:<16} {}\n", sync.name, sync.purpose);
   }
   return text;
 }
@@ -145,7 +146,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   if (strong && trainer.global_batch == 0) {
     trainer.global_batch = trainer.choice.batch;
   }
-  resolved(trainer, ranks);
+  resolved(trainer, worker_count(trainer.gradient_sync, trainer.sync, ranks));
   options.evaluate = !words.no_evaluation;
   check_checkpoint_options(options.checkpoints, trainer.gradient_sync, ranks);
   const bool possible = options.target_accuracy >= 0 && options.target_accuracy <= 1;

@@ -136,6 +136,24 @@ TEST(EpochOptions, RefuseAGlobalBatchThatDoesNotDivide) {
   EXPECT_EQ(epoch_refusal({"--global-batch", "33"}, 3), "accepted");
 }
 
+TEST(EpochOptions, DivideTheBatchByWorkers) {
+  const Words servers{"--gradient-sync", "ps_sync", "--servers", "2"};
+  const auto with = [](Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  // Three workers of five ranks.
+  EXPECT_EQ(epoch_refusal(with(servers, {"--global-batch", "33"}), 5), "accepted");
+  EXPECT_THAT(epoch_refusal(with(servers, {"--global-batch", "35"}), 5), HasSubstr("33 or 36"));
+  EXPECT_THAT(epoch_refusal(servers, 2),
+              AllOf(HasSubstr("2 servers"), HasSubstr("expected 1 to 1")));
+  const Words split{"--gradient-sync", "model_split", "--global-batch", "35"};
+  EXPECT_THAT(epoch_refusal(split, 2), HasSubstr("4 micro-batches"));
+  EXPECT_EQ(epoch_refusal(with(split, {"--micro-batches", "5"}), 2), "accepted");
+  EXPECT_THAT(epoch_refusal({"--gradient-sync", "tpu"}),
+              AllOf(HasSubstr("TPU"), HasSubstr("mirrored")));
+}
+
 TEST(EpochOptions, StrongScalingKeepsTheModelsBatchWhenNoneIsGiven) {
   const EpochOptions options = epoch({"--model", "mnist_cnn"});
   EXPECT_EQ(options.training.trainer.global_batch, model_named("mnist_cnn").batch);

@@ -163,6 +163,7 @@ ResultRow row_for(const Ranks& ranks, const EpochOptions& options, const EpochRu
     row.set("epochs_to_target", run.epochs_done()).set("seconds_to_target", run.seconds_done());
   }
   if (run.promises_equal_replicas) row.set("replicas_equal", last.replicas_equal ? 1 : 0);
+  row.set("replica_divergence", last.replica_divergence).set("workers", run.workers);
   row.set("loader_threads", trainer.loader_threads);
   if (run.reads_files) {
     row.set("page_cache", page_cache_text(trainer.page_cache, mean_resident_share(run)));
@@ -185,11 +186,10 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
     for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.ranks[rank].seconds);
     const RankEpoch phases = mean_of(run, rank, rank + 1);
     rows.push_back(row_for(ranks, options, run, recorder, seconds, phases, phases.seconds));
-    const double share = static_cast<double>(run.epochs.back().samples) /
-                         static_cast<double>(hosts.size()) / median_of(seconds);
     rows.back().set("rank", rank).set("host", hosts[rank]);
     rows.back().set("note", note_of(run, rank));
-    rows.back().set("images_per_s", share);
+    const auto counted = static_cast<double>(run.epochs.back().ranks[rank].samples);
+    rows.back().set("images_per_s", counted > 0 ? counted / median_of(seconds) : std::nan(""));
   }
   std::vector<double> seconds;
   for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.seconds);
@@ -211,9 +211,9 @@ std::vector<ResultRow> samples_of_last(const EpochOptions& options, const EpochR
   };
   std::vector<ResultRow> rows{sample(last.seconds, last.samples)};
   rows[0].set("skew_seconds", last.skew_seconds).set("slowest_rank", last.slowest_rank);
-  const auto ranks = static_cast<std::int64_t>(last.ranks.size());
   for (std::size_t rank = 0; rank < last.ranks.size(); ++rank) {
-    rows.push_back(sample(last.ranks[rank].seconds, last.samples / ranks).set("rank", rank));
+    const RankEpoch& one = last.ranks[rank];
+    rows.push_back(sample(one.seconds, one.samples).set("rank", rank));
   }
   return rows;
 }

@@ -17,7 +17,7 @@ struct TrainingOptions {
   std::string device = "auto";
   std::string precision = "float32";
   std::string input_shape;  // of a TorchScript module: C,H,W
-  std::string devices;  // of each host, such as 0,2; empty: all
+  std::string devices;      // of each host, such as 0,2; empty: all
   std::string format = "table";
   bool quiet = false;
   bool monitor = false;

@@ -7,6 +7,7 @@
 
 #include "kernels/buffer.hpp"
 #include "kernels/combine.hpp"
+#include "kernels/error.hpp"
 #include "kernels/scale.hpp"
 #include "kernels/stream.hpp"
 
@@ -64,6 +65,12 @@ Span Communicator::shared_scratch(std::size_t count, DType dtype) {
 std::optional<Span> Communicator::peer(Span mine, int rank) {
   if (rank == this->rank()) return mine;
   return std::nullopt;
+}
+
+bool Communicator::pending(int /*from*/) {
+  fail<Unavailable>(
+      "transport {} cannot tell whether a message waits; take mpi or shared_memory, on the CPU",
+      transport());
 }
 
 bool Communicator::native_allreduce(ConstSpan /*in*/, Span /*out*/, ReduceOp /*op*/) {

@@ -57,6 +57,11 @@ class Communicator {
   /// then be empty too. On a device the work is enqueued; wait() completes it.
   virtual void exchange(ConstSpan out, int to, Span in, int from) = 0;
 
+  /// Whether a message of rank `from`, another one, waits to be received here; returns at once. A
+  /// rank that serves several others asks whose turn it is. Throws Unavailable where the transport
+  /// cannot tell, and Error where it knows that a rank has failed.
+  virtual bool pending(int from);
+
   /// As the kernels of these names, in order after earlier work of this communicator. The spans may
   /// be this rank's own or come from peer().
   virtual void combine(std::span<const ConstSpan> from, std::span<const Span> to, ReduceOp op);

@@ -25,6 +25,7 @@ class CountingCommunicator final : public Communicator {
     elements_sent_ += out.count;
     inner_.exchange(out, to, in, from);
   }
+  bool pending(int from) override { return inner_.pending(from); }
   void combine(std::span<const ConstSpan> from, std::span<const Span> to, ReduceOp op) override {
     elements_reduced_ += (from.size() - 1) * from.front().count;
     for (const ConstSpan source : from) count_if_of_peer(source);

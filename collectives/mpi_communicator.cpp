@@ -84,6 +84,12 @@ class MpiCommunicator final : public Communicator {
         MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
   }
 
+  bool pending(int from) override {
+    int waits = 0;
+    MPI_CHECK(MPI_Iprobe(from, kTag, world_, &waits, MPI_STATUS_IGNORE));
+    return waits != 0;
+  }
+
   void wait() override {
     if (stream_) stream_->synchronize();
   }

@@ -9,6 +9,7 @@
 #include "collectives/allreduce_check.hpp"
 #include "collectives/control.hpp"
 #include "collectives/mpi_session.hpp"
+#include "collectives/transport_test.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/error.hpp"
 
@@ -48,6 +49,10 @@ TEST(MpiCommunicator, SumsExactlyWithEveryAlgorithm) {
       for (const ReduceOp op : kReduceOps) exact(algorithm, 4099, dtype, op, false);
     }
   }
+}
+
+TEST(MpiCommunicator, TellsOfMessages) {
+  expect_pending_tells_of_messages(*make_mpi_communicator());
 }
 
 TEST(MpiCommunicator, SharesOneNodeAndGathersTexts) {

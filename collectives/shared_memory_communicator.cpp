@@ -128,6 +128,12 @@ class SharedMemoryCommunicator final : public Communicator {
     }
   }
 
+  bool pending(int from) override {
+    if (!is_local(from)) return control_.pending(from);
+    const Mailbox& box = mailbox(from, rank());
+    return box.posted.load(std::memory_order_acquire) != box.taken.load(std::memory_order_relaxed);
+  }
+
   void combine(std::span<const ConstSpan> from, std::span<const Span> to, ReduceOp op) override {
     scalebench::combine(from, to, op, stores_for(from, to));
   }

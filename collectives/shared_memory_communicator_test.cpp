@@ -36,6 +36,12 @@ TEST(SharedMemoryCommunicator, ReadersOfSharedScratchAreNeverOvertaken) {
   }
 }
 
+TEST(SharedMemoryCommunicator, TellsOfMessages) {
+  const auto mpi = make_mpi_communicator();
+  const auto shared = make_shared_memory_communicator(*mpi);
+  expect_pending_tells_of_messages(*shared);
+}
+
 TEST(SharedMemoryCommunicator, LeavesNoDescriptorOpen) {
   const auto count = [] {
     const std::filesystem::directory_iterator open("/proc/self/fd");

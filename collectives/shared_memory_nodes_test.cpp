@@ -24,6 +24,20 @@ TEST(SharedMemoryNodes, EveryAlgorithmIsExactWithinAndAcrossNodes) {
   }
 }
 
+TEST(SharedMemoryNodes, TellOfMessagesWithinAndAcross) {
+  for (const int ranks_per_node : {1, 2, 3}) {
+    for (const SendMode mode : {SendMode::rendezvous, SendMode::buffered}) {
+      run_ranks(
+          3,
+          [](Communicator& control) {
+            expect_pending_tells_of_messages(control);
+            expect_pending_tells_of_messages(*make_shared_memory_communicator(control));
+          },
+          mode, ranks_per_node);
+    }
+  }
+}
+
 TEST(SharedMemoryNodes, PeersAreThoseOfTheNode) {
   run_ranks(
       4,

@@ -44,6 +44,12 @@ class Hub {
     if (!taken) stop();
   }
 
+  bool pending(int from, int to) {
+    const std::lock_guard lock(mutex_);
+    if (failed_) stop();
+    return !queue(from, to).empty();
+  }
+
   void barrier() {
     std::unique_lock lock(mutex_);
     const long generation = generation_;
@@ -143,6 +149,8 @@ class ThreadCommunicator final : public Communicator {
   void exchange(ConstSpan out, int to, Span in, int from) override {
     hub_.exchange(rank_, out, to, in, from);
   }
+
+  bool pending(int from) override { return hub_.pending(from, rank_); }
 
   Window window(std::size_t count, DType dtype) override {
     const auto buffer = std::make_shared<Buffer>(count, dtype);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
 #include <vector>
 
 #include "collectives/allreduce.hpp"
@@ -40,6 +41,29 @@ inline bool expect_exact_allreduce(Communicator& ranks, const AllreduceAlgorithm
   EXPECT_EQ(count_wrong(out, ranks.size(), op), 0U);
   ranks.barrier();
   return true;
+}
+
+/// pending() is false before a message and after it, and becomes true once it is under way, from
+/// each other rank on its own. All messages go to rank 0, the last rank's first.
+inline void expect_pending_tells_of_messages(Communicator& ranks) {
+  Buffer number(1, DType::int32);
+  const Span value = number.span(), nothing = value.part(0, 0);
+  if (ranks.rank() > 0) {
+    ranks.exchange(nothing, 0, value, 0);  // leave to send
+    value.as<std::int32_t>()[0] = 10 * ranks.rank();
+    ranks.exchange(value, 0, nothing, 0);
+  } else {
+    for (int from = ranks.size() - 1; from > 0; --from) {
+      for (int other = 1; other <= from; ++other) EXPECT_FALSE(ranks.pending(other));
+      ranks.exchange(value, from, nothing, from);
+      while (!ranks.pending(from)) std::this_thread::yield();
+      EXPECT_TRUE(ranks.pending(from));
+      ranks.exchange(nothing, from, value, from);
+      EXPECT_EQ(value.as<std::int32_t>()[0], 10 * from);
+      EXPECT_FALSE(ranks.pending(from));
+    }
+  }
+  ranks.barrier();
 }
 
 /// Every algorithm of the table but `auto`, which is one of the others, and `native`.

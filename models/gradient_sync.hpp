@@ -42,6 +42,9 @@ class GradientSync {
 
   virtual Workers workers() const = 0;
 
+  /// Whether images that this rank sees are counted: false where another one counts the same.
+  virtual bool counts_images() const { return workers().index >= 0; }
+
   /// Null: the network's own forward and backward pass, by the trainer.
   virtual ModelPass* own_pass() { return nullptr; }
 
@@ -71,7 +74,8 @@ class GradientSync {
   virtual NamedTensors optimizer_state() = 0;
   virtual void restore_optimizer(const NamedTensors& state) = 0;
 
-  /// Lines for the row's note: choices made, work that was counted; empty for most.
+  /// Collective: lines for the row's note, the same on every rank: choices made, work that was
+  /// counted; empty for most.
   virtual std::string remarks() const { return {}; }
 };
 
@@ -88,6 +92,8 @@ struct GradientSyncInputs {
   const GradientSyncOptions& options;
   /// For a strategy that cuts it into pieces; null in tests of the others.
   Network* network = nullptr;
+  /// Channels, height and width of its images.
+  std::vector<std::int64_t> image = {};
 };
 
 struct GradientSyncInfo {

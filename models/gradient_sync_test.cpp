@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <limits>
 
 #include "collectives/thread_communicator.hpp"
@@ -16,6 +18,9 @@ TEST(GradientSync, EveryStrategyForgetsTheLastStep) {
   run_ranks(1, [](Communicator& communicator) {
     for (const GradientSyncInfo& info : gradient_syncs()) {
       SCOPED_TRACE(info.name);
+      // These need a second rank, a network, or what does not exist: divided_strategies_test.cpp.
+      const std::array<std::string_view, 4> elsewhere{"ps_sync", "ps_async", "model_split", "tpu"};
+      if (std::ranges::find(elsewhere, info.name) != elsewhere.end()) continue;
       StrategyUnderTest setup(communicator, "ring");
       const auto sync = setup.make(info.name);
       for (int step = 0; step < 2; ++step) {

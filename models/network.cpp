@@ -42,6 +42,27 @@ void Network::initialise(at::Generator& generator) {
 std::vector<torch::Tensor> Network::random_state() const { return {}; }
 void Network::set_random_state(const std::vector<torch::Tensor>&) {}
 
+std::vector<torch::Tensor> Layer::parameters() const {
+  std::vector<torch::Tensor> all;
+  for (const auto& module : modules) {
+    for (const torch::Tensor& parameter : module->parameters()) all.push_back(parameter);
+  }
+  return all;
+}
+
+std::vector<torch::Tensor> Layer::buffers() const {
+  std::vector<torch::Tensor> all;
+  for (const auto& module : modules) {
+    for (const torch::Tensor& buffer : module->buffers()) all.push_back(buffer);
+  }
+  return all;
+}
+
+torch::Tensor LayeredNetwork::forward(torch::Tensor images) {
+  for (const Layer& layer : layers_) images = layer.run(images);
+  return images;
+}
+
 std::shared_ptr<Network> make_network(std::string_view name, std::uint64_t seed) {
   auto network = build(model_named(name).name);
   auto generator = at::make_generator<at::CPUGeneratorImpl>(seed);

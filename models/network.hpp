@@ -5,18 +5,34 @@
 #include <torch/torch.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/model_choice.hpp"
 
 namespace scalebench {
 
+/// A piece of a network that takes the result of the one before it, and nothing else.
+struct Layer {
+  std::function<torch::Tensor(const torch::Tensor&)> run;
+  /// Whose parameters and buffers it uses; empty for a layer without any.
+  std::vector<std::shared_ptr<torch::nn::Module>> modules;
+
+  std::vector<torch::Tensor> parameters() const;
+  std::vector<torch::Tensor> buffers() const;
+};
+
 class Network : public torch::nn::Module {
  public:
   /// images: float32 (n, channels, height, width) as in models.def; returns logits (n, classes).
   virtual torch::Tensor forward(torch::Tensor images) = 0;
+
+  /// The chain of layers that forward() runs, all parameters of the network in one of them each;
+  /// empty for a network that is not such a chain. They refer to this network.
+  virtual std::vector<Layer> layers() { return {}; }
 
   /// Restarts the network's own random numbers, if it uses any (dropout). They never come from
   /// LibTorch's generator, which all ranks of one process share.
@@ -30,6 +46,23 @@ class Network : public torch::nn::Module {
   /// Draws all weights from `generator` alone: LibTorch's default for dense layers and convolutions
   /// (uniform within 1/sqrt(fan-in)) unless a network says otherwise.
   virtual void initialise(at::Generator& generator);
+};
+
+/// A network that is made as a chain of layers.
+class LayeredNetwork : public Network {
+ public:
+  torch::Tensor forward(torch::Tensor images) override;
+  std::vector<Layer> layers() override { return layers_; }
+
+ protected:
+  /// The next layer. `modules` are registered already.
+  void then(std::function<torch::Tensor(const torch::Tensor&)> run,
+            std::vector<std::shared_ptr<torch::nn::Module>> modules = {}) {
+    layers_.push_back({std::move(run), std::move(modules)});
+  }
+
+ private:
+  std::vector<Layer> layers_;
 };
 
 /// The network of that name on the CPU, in training mode. Weights are drawn from `seed` alone:

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
 
+#include "collectives/allreduce.hpp"
 #include "collectives/control.hpp"
 
 namespace scalebench {
@@ -51,6 +53,24 @@ bool replicas_equal(const Network& network, Communicator& host) {
   const auto hashes = all_gather(host, fmt::format("{:016x}", hash_of(network)));
   return std::all_of(hashes.begin(), hashes.end(),
                      [&](const std::string& hash) { return hash == hashes.front(); });
+}
+
+double replica_divergence(const Network& network, Communicator& host, bool worker) {
+  const torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> flat;
+  for (const auto& parameter : network.parameters()) {
+    flat.push_back(parameter.detach().to(torch::kCPU, torch::kFloat64).flatten());
+  }
+  const torch::Tensor mine = torch::cat(flat);
+  torch::Tensor mean = worker ? mine.clone() : torch::zeros_like(mine);
+  const Span sum =
+      span_of(std::span(mean.data_ptr<double>(), static_cast<std::size_t>(mean.numel())));
+  allreduce_named("ring").run(host, sum, sum, ReduceOp::sum);
+  const std::vector<double> workers = all_gather(host, worker ? 1.0 : 0.0);
+  mean /= std::accumulate(workers.begin(), workers.end(), 0.0);
+  const double distance = worker ? (mine - mean).norm().item<double>() : 0;
+  const std::vector<double> all = all_gather(host, distance);
+  return *std::ranges::max_element(all) / mean.norm().item<double>();
 }
 
 void broadcast_buffers(Network& network, Communicator& host) {

@@ -16,6 +16,10 @@ std::uint64_t hash_of(const Network& network);
 /// Collective over a host communicator: true on every rank if all hashes are equal.
 bool replicas_equal(const Network& network, Communicator& host);
 
+/// Collective over a host communicator: how far apart the parameters of the workers are, as the
+/// largest of ||p - mean|| / ||mean|| (L2 norms over all parameters), the same on every rank.
+double replica_divergence(const Network& network, Communicator& host, bool worker);
+
 /// Collective over a host communicator: rank 0's floating-point buffers replace everybody's, as in
 /// PyTorch's DistributedDataParallel. Returns at once for a network without such buffers.
 void broadcast_buffers(Network& network, Communicator& host);

@@ -129,8 +129,15 @@ struct Trainer::State {
   std::unique_ptr<GradientSync> make_sync(const TrainerOptions& given,
                                           Communicator& gradients) const {
     const std::string optimizer = given.optimizer.empty() ? choice.optimizer : given.optimizer;
-    return sync_info.make({network->parameters(), gradients, given.allreduce, optimizer, trace,
-                           given.sync, network.get()});
+    const ImageShape& shape = choice.shape;
+    return sync_info.make({network->parameters(),
+                           gradients,
+                           given.allreduce,
+                           optimizer,
+                           trace,
+                           given.sync,
+                           network.get(),
+                           {shape.channels, shape.height, shape.width}});
   }
 
   bool sees_images() const { return sync->workers().index >= 0; }
@@ -177,7 +184,9 @@ struct Trainer::State {
   }
 
   void equalise_buffers() {
-    if (sync_info.equal_replicas) broadcast_buffers(*network, control);
+    // What has a pass of its own publishes buffers with the parameters.
+    if (sync_info.equal_replicas && sync->own_pass() == nullptr)
+      broadcast_buffers(*network, control);
   }
 
   /// Correctly classified images among [first, end) of the test set, and the sum of their losses.
@@ -197,8 +206,8 @@ struct Trainer::State {
       const AutocastScope scope(options.precision, device);
       const auto outputs = network->forward(laid_out(batch.images));
       hits += outputs.argmax(1).eq(batch.labels).sum();
-      loss += loss_of(choice.loss, outputs, batch.labels) *
-              static_cast<double>(batch.labels.size(0));
+      loss +=
+          loss_of(choice.loss, outputs, batch.labels) * static_cast<double>(batch.labels.size(0));
     }
     network->train();
     return {static_cast<double>(hits.item<std::int64_t>()), loss.item<double>()};
@@ -275,7 +284,7 @@ EpochResult Trainer::train_epoch(int epoch) {
     guarded([&] {
       for (std::int64_t step = 0; step < steps; ++step) state.step(*batches, epoch * steps + step);
     });
-    result.samples = state.sampler.samples_per_epoch();
+    if (state.sync->counts_images()) result.samples = state.sampler.samples_per_epoch();
     result.loss = state.losses.take_mean();
   } else {
     state.sync->serve(steps);
@@ -348,6 +357,10 @@ bool Trainer::replicas_equal() {
   state_->sync->publish();
   state_->equalise_buffers();
   return scalebench::replicas_equal(*state_->network, state_->control);
+}
+
+double Trainer::replica_divergence() {
+  return scalebench::replica_divergence(*state_->network, state_->control, state_->sees_images());
 }
 
 bool Trainer::reads_files() const { return state_->training->files() > 0; }

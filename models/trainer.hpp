@@ -19,7 +19,7 @@ namespace scalebench {
 
 struct EpochResult {
   std::int64_t steps = 0;
-  /// Images that this rank really processed; every worker the same number, others 0.
+  /// Images that this rank really processed; the sum over ranks counts each once.
   std::int64_t samples = 0;
   /// Mean training loss of this rank, NaN where it saw no images. Slices are of equal size: the
   /// mean over workers is the loss.
@@ -101,12 +101,17 @@ class Trainer {
   /// Collective: whether all parameters and buffers have the same bits on every rank.
   bool replicas_equal();
 
+  /// Collective: the largest relative L2 distance of a worker's parameters from their mean over
+  /// the workers; 0 where all are equal.
+  double replica_divergence();
+
   /// Empty, or why what this rank has trained so far is void, in a line that names rank and step: a
   /// loss that was infinite or not a number. Training goes on meanwhile, so that ranks can stop
   /// together.
   std::string failure() const;
 
-  /// Lines for the row's note: steps that loss scaling skipped, and GradientSync::remarks.
+  /// Collective: lines for the row's note: steps that loss scaling skipped, and
+  /// GradientSync::remarks.
   std::string remarks() const;
 
  private:

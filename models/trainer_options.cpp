@@ -61,6 +61,17 @@ void resolve_rate(RateRule& rate, double model_rate, std::int64_t global_batch) 
   rate.global_batch = global_batch;
 }
 
+/// Its passes are those of micro-batches, whose gradients add up as well.
+void check_micro_batches(const TrainerOptions& options) {
+  if (options.accumulate != 1) {
+    fail<UsageError>("model_split cuts a step into micro-batches; leave out accumulation");
+  }
+  if (options.sync.micro_batches < 1 || options.batch % options.sync.micro_batches != 0) {
+    fail<UsageError>("{} images a step cannot be cut into {} micro-batches; expected a divisor",
+                     options.batch, options.sync.micro_batches);
+  }
+}
+
 }  // namespace
 
 TrainerOptions resolved(TrainerOptions options, int workers) {
@@ -74,6 +85,7 @@ TrainerOptions resolved(TrainerOptions options, int workers) {
     fail<UsageError>("{} images a step cannot be accumulated from {} passes; expected a divisor",
                      options.batch, options.accumulate);
   }
+  if (options.gradient_sync == "model_split") check_micro_batches(options);
   if (options.optimizer.empty()) options.optimizer = model.optimizer;
   const auto optimizers = optimizer_names();
   if (std::find(optimizers.begin(), optimizers.end(), options.optimizer) == optimizers.end()) {

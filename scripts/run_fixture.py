@@ -35,9 +35,10 @@ COLUMNS = {
     "throughput.csv": f"{COMMON} model parameters device dtype memory_format threads batch ranks nodes rank host "
     f"{STATISTICS} images_per_s images_per_s_ci_low images_per_s_ci_high relative_to_one_rank",
     "epoch.csv": f"{COMMON} model parameters gradient_sync allreduce transport device dtype memory_format threads dataset "
-    f"scaling global_batch batch optimizer learning_rate epochs ranks nodes rank host {STATISTICS} samples images_per_s "
+    f"scaling global_batch batch optimizer learning_rate epochs ranks workers nodes rank host {STATISTICS} samples images_per_s "
     "load_seconds forward_seconds backward_seconds sync_seconds update_seconds other_seconds evaluate_seconds "
-    "checkpoint_seconds train_loss test_accuracy target_accuracy epochs_to_target seconds_to_target replicas_equal",
+    "checkpoint_seconds train_loss test_accuracy target_accuracy epochs_to_target seconds_to_target replicas_equal "
+    "replica_divergence",
     "scaling.csv": f"{COMMON} model parameters gradient_sync allreduce transport device dataset scaling global_batch "
     "batch ranks nodes baseline h_seconds ideal_seconds seconds_median seconds_ci_low seconds_ci_high interval "
     "launches rho speedup speedup_ci_low speedup_ci_high efficiency efficiency_ci_low efficiency_ci_high "

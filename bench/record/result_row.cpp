@@ -98,12 +98,12 @@ const Schema& epoch_schema() {
       words(kCommon,
             "model parameters gradient_sync allreduce transport device dtype memory_format threads "
             "dataset "
-            "scaling global_batch batch optimizer learning_rate epochs ranks nodes rank host ",
+            "scaling global_batch batch optimizer learning_rate epochs ranks workers nodes rank host ",
             kStatistics,
             "samples images_per_s load_seconds forward_seconds backward_seconds sync_seconds "
             "update_seconds other_seconds evaluate_seconds checkpoint_seconds train_loss "
-            "test_accuracy target_accuracy epochs_to_target seconds_to_target replicas_equal loader_threads "
-            "page_cache")};
+            "test_accuracy target_accuracy epochs_to_target seconds_to_target replicas_equal "
+            "replica_divergence loader_threads page_cache")};
   return schema;
 }
 

@@ -7,11 +7,13 @@
 namespace scalebench {
 namespace {
 
-class Mlp : public Network {
+class Mlp : public LayeredNetwork {
  public:
-  torch::Tensor forward(torch::Tensor images) override {
-    images = hidden1_->forward(images.flatten(1)).relu_();
-    return output_->forward(hidden2_->forward(images).relu_());
+  Mlp() {
+    then([this](const torch::Tensor& x) { return hidden1_->forward(x.flatten(1)).relu_(); },
+         {hidden1_.ptr()});
+    then([this](const torch::Tensor& x) { return hidden2_->forward(x).relu_(); }, {hidden2_.ptr()});
+    then([this](const torch::Tensor& x) { return output_->forward(x); }, {output_.ptr()});
   }
 
  private:

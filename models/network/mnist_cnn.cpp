@@ -8,15 +8,19 @@
 namespace scalebench {
 namespace {
 
-class MnistCnn : public Network {
+class MnistCnn : public LayeredNetwork {
  public:
-  torch::Tensor forward(torch::Tensor images) override {
-    images = torch::relu(conv1_->forward(images));
-    images = torch::max_pool2d(torch::relu(conv2_->forward(images)), 2);
-    if (is_training()) images = dropout1_(images);
-    images = torch::relu(dense1_->forward(images.flatten(1)));
-    if (is_training()) images = dropout2_(images);
-    return dense2_->forward(images);
+  MnistCnn() {
+    then([this](const torch::Tensor& x) { return torch::relu(conv1_->forward(x)); },
+         {conv1_.ptr()});
+    then([this](const torch::Tensor& x) { return torch::relu(conv2_->forward(x)); },
+         {conv2_.ptr()});
+    then([](const torch::Tensor& x) { return torch::max_pool2d(x, 2); });
+    then([this](const torch::Tensor& x) { return is_training() ? dropout1_(x) : x; });
+    then([this](const torch::Tensor& x) { return torch::relu(dense1_->forward(x.flatten(1))); },
+         {dense1_.ptr()});
+    then([this](const torch::Tensor& x) { return is_training() ? dropout2_(x) : x; });
+    then([this](const torch::Tensor& x) { return dense2_->forward(x); }, {dense2_.ptr()});
   }
 
   void seed_dropout(std::uint64_t seed) override {

@@ -44,29 +44,28 @@ Resnet::Resnet(Path path, int expansion, const std::array<int, 4>& blocks) {
   stem->push_back("relu", rectifier());
   stem->push_back("pool",
                   torch::nn::MaxPool2d(torch::nn::MaxPool2dOptions(3).stride(2).padding(1)));
-  stages_.push_back(register_module("stem", stem));
+  register_module("stem", stem);
+  then([stem](const torch::Tensor& x) mutable { return stem->forward(x); }, {stem.ptr()});
   int in = 64;
   for (std::size_t stage = 0; stage < blocks.size(); ++stage) {
     const int width = 64 << stage;
     Sequential chain;
     for (int block = 0; block < blocks[stage]; ++block) {
       const int stride = stage > 0 && block == 0 ? 2 : 1;
-      chain->push_back(
-          std::make_shared<Block>(path(in, width, stride), in, width * expansion, stride));
+      const auto made =
+          std::make_shared<Block>(path(in, width, stride), in, width * expansion, stride);
+      chain->push_back(made);
+      then([made](const torch::Tensor& x) { return made->forward(x); }, {made});
       in = width * expansion;
     }
-    stages_.push_back(register_module("stage" + std::to_string(stage + 1), chain));
+    register_module("stage" + std::to_string(stage + 1), chain);
   }
   Sequential head;
   head->push_back("mean", torch::nn::AdaptiveAvgPool2d(1));
   head->push_back("flatten", torch::nn::Flatten());
   head->push_back("dense", torch::nn::Linear(in, 1000));
-  stages_.push_back(register_module("head", head));
-}
-
-torch::Tensor Resnet::forward(torch::Tensor images) {
-  for (auto& stage : stages_) images = stage->forward(images);
-  return images;
+  register_module("head", head);
+  then([head](const torch::Tensor& x) mutable { return head->forward(x); }, {head.ptr()});
 }
 
 void Resnet::initialise(at::Generator& generator) {

@@ -6,13 +6,12 @@
 #pragma once
 
 #include <array>
-#include <vector>
 
 #include "models/network.hpp"
 
 namespace scalebench {
 
-class Resnet : public Network {
+class Resnet : public LayeredNetwork {
  public:
   /// The layers of one block beside its shortcut, from `in` channels to `width` times the
   /// expansion.
@@ -20,11 +19,7 @@ class Resnet : public Network {
 
   Resnet(Path path, int expansion, const std::array<int, 4>& blocks);
 
-  torch::Tensor forward(torch::Tensor images) override;
   void initialise(at::Generator& generator) override;
-
- private:
-  std::vector<torch::nn::Sequential> stages_;
 };
 
 /// Without a bias, which the batch normalisation behind it would cancel; padded to keep the size.

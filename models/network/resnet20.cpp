@@ -47,29 +47,30 @@ class Block : public torch::nn::Module {
   torch::nn::BatchNorm2d norm2_;
 };
 
-class Resnet20 : public Network {
+class Resnet20 : public LayeredNetwork {
  public:
   Resnet20() {
-    int in = 16;
+    then([this](const torch::Tensor& x) { return torch::relu(norm_->forward(conv_->forward(x))); },
+         {conv_.ptr(), norm_.ptr()});
+    int in = 16, blocks = 0;
     for (const int out : {16, 32, 64}) {
       for (int block = 0; block < 3; ++block) {
-        blocks_.push_back(register_module("block" + std::to_string(blocks_.size() + 1),
-                                          std::make_shared<Block>(in, out, in == out ? 1 : 2)));
+        const auto next = register_module("block" + std::to_string(++blocks),
+                                          std::make_shared<Block>(in, out, in == out ? 1 : 2));
+        then([next](const torch::Tensor& x) { return next->forward(x); }, {next});
         in = out;
       }
     }
-  }
-
-  torch::Tensor forward(torch::Tensor images) override {
-    images = torch::relu(norm_->forward(conv_->forward(images)));
-    for (const auto& block : blocks_) images = block->forward(images);
-    return output_->forward(images.mean({2, 3}));
+    then(
+        [this](const torch::Tensor& x) {
+          return output_->forward(x.mean({2, 3}));
+        },
+        {output_.ptr()});
   }
 
  private:
   torch::nn::Conv2d conv_ = register_module("conv", conv3x3(3, 16, 1));
   torch::nn::BatchNorm2d norm_ = register_module("norm", torch::nn::BatchNorm2d(16));
-  std::vector<std::shared_ptr<Block>> blocks_;
   torch::nn::Linear output_ = register_module("output", torch::nn::Linear(64, 10));
 };
 

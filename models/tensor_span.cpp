@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/tensor_span.hpp"
+
+namespace scalebench {
+
+Span span_of_tensor(const torch::Tensor& tensor) {
+  const auto type = [&] {
+    switch (tensor.scalar_type()) {
+      case torch::kFloat32:
+        return DType::float32;
+      case torch::kFloat64:
+        return DType::float64;
+      case torch::kInt32:
+        return DType::int32;
+      case torch::kFloat16:
+        return DType::float16;
+      case torch::kBFloat16:
+        return DType::bfloat16;
+      default:
+        fail("tensors of type {} cannot be sent", c10::toString(tensor.scalar_type()));
+    }
+  }();
+  if (!tensor.is_contiguous()) fail("a tensor that is sent must be contiguous");
+  return {static_cast<std::byte*>(tensor.data_ptr()), static_cast<std::size_t>(tensor.numel()),
+          type, tensor.is_cuda() ? Memory::device : Memory::host};
+}
+
+void broadcast_tensor(StagedExchange& ranks, torch::Tensor& tensor, int root) {
+  if (tensor.scalar_type() == torch::kFloat32 && tensor.is_contiguous()) {
+    return ranks.broadcast(span_of_tensor(tensor), root);
+  }
+  const torch::Tensor sent = tensor.to(torch::kFloat64).contiguous();
+  ranks.broadcast(span_of_tensor(sent), root);
+  tensor.copy_(sent);
+}
+
+}  // namespace scalebench
