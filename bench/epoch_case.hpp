@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole epochs on all ranks: from the first rank's start to the last rank's end, with the phases of
+// Whole epochs on all ranks: from the first rank's start to the last rank's end, with the states of
 // each rank, accuracy after each, and the proof that all replicas are still the same.
 #pragma once
 
@@ -9,14 +9,15 @@
 #include <vector>
 
 #include "bench/epoch_options.hpp"
-#include "models/step_trace.hpp"
+#include "bench/study/attribution.hpp"
 
 namespace scalebench {
 
 /// What one rank did in one epoch.
 struct RankEpoch {
   double seconds = 0;                           // of its own
-  std::array<double, kPhases> phase_seconds{};  // by Phase; `other` is the rest of `seconds`
+  std::array<double, kPhases> phase_seconds{};  // by Phase; they sum to `seconds`
+  States states;                                // sum to the seconds of all ranks together
 };
 
 /// One epoch of all ranks; equal on every rank.
@@ -24,6 +25,8 @@ struct EpochMeasurement {
   double seconds = 0;  // last end - first start; behind clocks that disagree: longest duration
   double skew_seconds = 0;
   int slowest_rank = 0;
+  bool clocks_agree = true;  // else waiting and transfer between hosts are told apart roughly
+  Laggard laggard;
   std::int64_t samples = 0;  // really processed, all ranks together
   double loss = 0;           // mean over ranks
   double test_accuracy = 0;  // NaN without evaluation

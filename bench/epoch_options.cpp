@@ -4,6 +4,7 @@
 #include <array>
 
 #include "bench/cli/command_line.hpp"
+#include "bench/fault_words.hpp"
 #include "bench/gradient_sync_words.hpp"
 #include "kernels/error.hpp"
 #include "models/gradient_sync.hpp"
@@ -19,6 +20,7 @@ constexpr std::array<std::string_view, 2> kRateScalings{"none", "linear"};
 
 struct Words {
   GradientSyncWords sync;
+  FaultWords faults;
   std::string rate_scaling = "none";
   bool list = false;
   bool no_evaluation = false;
@@ -57,6 +59,14 @@ void describe(CLI::App& app, Words& words, EpochOptions& options) {
   app.add_option("--warmup-steps", options.warm_up_steps,
                  "steps before the clock starts, on a model that is then thrown away")
       ->capture_default_str();
+  app.add_option("--share-of", trainer.share_of,
+                 "do the part of one rank among so many: its share of batch and images")
+      ->capture_default_str();
+  add_fault_options(app, words.faults, trainer.faults);
+  app.add_option("-T,--timeout", options.timeout_seconds,
+                 "seconds without progress after which a hanging rank is named and all end; 0: 25, "
+                 "more for long steps")
+      ->capture_default_str();
   app.add_flag("--no-evaluation", words.no_evaluation, "leave the test accuracy out");
   app.add_flag("--list", words.list, "list models and gradient syncs and stop");
 }
@@ -94,6 +104,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   TrainerOptions& trainer = options.training.trainer;
   gradient_sync_named(trainer.gradient_sync);
   apply(words.sync, trainer.sync);
+  apply(words.faults, ranks, trainer.faults);
   trainer.allreduce = &allreduce_named(options.allreduce);
   if (words.rate_scaling == "linear") trainer.rate.scaling = RateScaling::linear;
   if (options.epochs < 1) fail<UsageError>("--epochs {}: must be at least 1", options.epochs);
@@ -111,7 +122,11 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   if (strong && trainer.global_batch == 0) {
     trainer.global_batch = model_named(trainer.model).batch;
   }
-  resolved(trainer, ranks);
+  if (!(options.timeout_seconds >= 0)) fail<UsageError>("-T: must not be negative");
+  if (trainer.share_of < 1) {
+    fail<UsageError>("--share-of {}: must be at least 1", trainer.share_of);
+  }
+  resolved(trainer, ranks * trainer.share_of);
   options.evaluate = !words.no_evaluation;
   return options;
 }

@@ -16,6 +16,7 @@ struct EpochOptions {
   int epochs = 1;
   int warm_up_steps = 10;
   bool evaluate = true;
+  double timeout_seconds = 0;  // of the watchdog; 0: its own, more for long steps
   std::string text;
 };
 

@@ -103,6 +103,30 @@ TEST(EpochOptions, StrongScalingKeepsTheModelsBatchWhenNoneIsGiven) {
   EXPECT_FALSE(epoch({"--no-evaluation"}).evaluate);
 }
 
+TEST(EpochOptions, TakeFaultsAndAShare) {
+  const EpochOptions options =
+      epoch({"--sleep-rank", "1:0.25", "--delay-collective", "0.5", "--throttle-input", "1e-3"}, 2);
+  const Faults& faults = options.training.trainer.faults;
+  EXPECT_EQ(faults.sleep_rank, 1);
+  EXPECT_EQ(faults.sleep_seconds, 0.25);
+  EXPECT_EQ(faults.delay_collective_seconds, 0.5);
+  EXPECT_EQ(faults.throttle_input_seconds, 1e-3);
+  EXPECT_EQ(epoch({"--share-of", "4"}, 1).training.trainer.share_of, 4);
+  EXPECT_EQ(epoch({"-T", "7"}, 1).timeout_seconds, 7);
+  for (const Words& words : {Words{"--sleep-rank", "1"},
+                             {"--sleep-rank", "2:1"},
+                             {"--sleep-rank", "-1:1"},
+                             {"--sleep-rank", "1:x"},
+                             {"--sleep-rank", "1:-1"},
+                             {"--delay-collective", "nan"},
+                             {"--throttle-input", "-1"},
+                             {"--share-of", "0"},
+                             {"-T", "-1"}}) {
+    EXPECT_NE(epoch_refusal(words, 2), "accepted") << words[0] << " " << words[1];
+  }
+  EXPECT_THAT(epoch_refusal({"--global-batch", "33", "--share-of", "2"}, 1), HasSubstr("33"));
+}
+
 TEST(EpochOptions, ListAndHelpAreTexts) {
   EXPECT_THAT(epoch({"--list"}).text, AllOf(HasSubstr("resnet20"), HasSubstr("one_device")));
   EXPECT_THAT(epoch({"--help"}).text, HasSubstr("--global-batch"));
@@ -133,6 +157,7 @@ StudyConfig study(const std::string& scaling, const std::string& optimizer) {
   one.scaling = scaling;
   one.optimizer = optimizer;
   one.evaluate = false;
+  one.ladder = true;
   return config;
 }
 

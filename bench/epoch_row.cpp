@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/epoch_row.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "bench/epoch_account.hpp"
+#include "bench/fault_words.hpp"
 #include "bench/gradient_sync_words.hpp"
 #include "bench/statistics_columns.hpp"
 #include "collectives/control.hpp"
@@ -66,17 +69,20 @@ std::string canonical(const EpochOptions& options, const EpochRun& run) {
   const std::string sync = text_of(trainer.gradient_sync, trainer.sync);
   const std::string accumulate =
       trainer.accumulate > 1 ? fmt::format(" accumulate={}", trainer.accumulate) : "";
+  const std::string share =
+      trainer.share_of > 1 ? fmt::format(" share_of={}", trainer.share_of) : "";
+  const std::string faults = text_of(trainer.faults);
   return fmt::format(
       "epoch model={} gradient_sync={}{}{}{} allreduce={} transport={} device={} dtype=float "
       "threads={} "
       "dataset={} scaling={} {} samples={} optimizer={} learning_rate={} lr_scaling={} "
       "lr_warmup={} "
-      "seed={}",
+      "seed={}{}{}{}",
       trainer.model, trainer.gradient_sync, sync.empty() ? "" : " ", sync, accumulate,
       options.allreduce, run.transport, device_label(options.training.trainer), trainer.threads,
       run.dataset, options.scaling, batch, trainer.samples_per_epoch, trainer.optimizer,
       trainer.rate.base, trainer.rate.scaling == RateScaling::linear ? "linear" : "none",
-      trainer.rate.warmup_epochs, trainer.seed);
+      trainer.rate.warmup_epochs, trainer.seed, share, faults.empty() ? "" : " ", faults);
 }
 
 ResultRow row_for(const EpochOptions& options, const EpochRun& run, const Recorder& recorder,
@@ -85,7 +91,13 @@ ResultRow row_for(const EpochOptions& options, const EpochRun& run, const Record
   const EpochMeasurement& last = run.epochs.back();
   ResultRow row = recorder.case_row(canonical(options, run));
   row.set("status", last.replicas_equal ? "ok" : "wrong");
-  if (!last.replicas_equal) row.set("note", "replicas differ after the last epoch");
+  if (!last.replicas_equal) {
+    row.set("note", "replicas differ after the last epoch");
+  } else if (const std::string faults = text_of(trainer.faults); !faults.empty()) {
+    row.set("note", "injected: " + faults);
+  } else if (!middle_of(run).clocks_agree) {
+    row.set("note", "clocks disagree: waiting and transfer are told apart roughly");
+  }
   row.set("model", trainer.model).set("parameters", run.parameters);
   row.set("gradient_sync", trainer.gradient_sync);
   row.set("device", device_label(options.training.trainer));
@@ -107,6 +119,7 @@ ResultRow row_for(const EpochOptions& options, const EpochRun& run, const Record
   row.set("other_seconds", other_seconds(phases, total));
   row.set("evaluate_seconds", options.evaluate ? last.evaluate_seconds : std::nan(""));
   row.set("train_loss", last.loss).set("test_accuracy", last.test_accuracy);
+  row.set("share_of", trainer.share_of);
   if (run.promises_equal_replicas) row.set("replicas_equal", last.replicas_equal ? 1 : 0);
   return row;
 }
@@ -127,12 +140,15 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
                          static_cast<double>(hosts.size()) / median_of(seconds);
     rows.back().set("rank", rank).set("host", hosts[rank]).set("nodes", nodes);
     rows.back().set("images_per_s", share);
+    const EpochMeasurement& middle = middle_of(run);
+    set_states(rows.back(), middle.ranks[rank].states, middle);
   }
   std::vector<double> seconds;
   for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.seconds);
   rows.push_back(
       row_for(options, run, recorder, seconds, mean_of(run, 0, hosts.size()), mean_seconds(run)));
   rows.back().set("rank", "all").set("nodes", nodes);
+  set_states(rows.back(), middle_of(run));
   return rows;
 }
 
@@ -185,7 +201,8 @@ std::string epoch_line(const EpochRun& run) {
   line += fmt::format(" {:>8.3f} {:>9.4f} ", other_seconds(phases, last.seconds), last.loss);
   line += std::isnan(last.test_accuracy) ? fmt::format("{:>9}", "-")
                                          : fmt::format("{:>8.2f}%", 100 * last.test_accuracy);
-  return line + (last.replicas_equal ? "\n" : "  WRONG: replicas differ\n");
+  line += last.replicas_equal ? "\n" : "  WRONG: replicas differ\n";
+  return line + where_it_went(last);
 }
 
 }  // namespace scalebench

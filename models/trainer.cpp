@@ -5,12 +5,15 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <numeric>
+#include <thread>
 
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
 #include "models/compute_device.hpp"
+#include "models/delayed_trace.hpp"
 #include "models/gradient_sync.hpp"
 #include "models/image_store.hpp"
 #include "models/losses.hpp"
@@ -35,16 +38,18 @@ struct Trainer::State {
       : ranks(gradients.size()),
         rank(gradients.rank()),
         control(control_ranks),
-        trace(step_trace),
+        delayed(step_trace, given.faults.delay_collective_seconds),
+        trace(given.faults.delay_collective_seconds > 0 ? delayed : step_trace),
         sync_info(gradient_sync_named(given.gradient_sync)),
         device(select_compute_device(given.device, given.device_index, given.threads)),
         network(network_on(device, given.model, given.seed)),
         sync(make_sync(given, gradients)),
-        options(resolved(given, sync->workers().count)),
+        options(resolved(given, sync->workers().count * given.share_of)),
         training(load(Split::train)),
         test(load(Split::test)),
-        sampler({training.count(), options.samples_per_epoch, options.batch, sync->workers().count,
-                 std::max(0, sync->workers().index), options.seed}),
+        sampler({training.count(), options.samples_per_epoch, options.batch,
+                 sync->workers().count * options.share_of, std::max(0, sync->workers().index),
+                 options.seed}),
         losses(rank),
         network_pass(*network, *sync, options, [this](Phase phase) { enter(phase); }) {
     if (control.size() != ranks || control.rank() != rank) {
@@ -90,6 +95,11 @@ struct Trainer::State {
     enter(Phase::load);
     const std::int64_t first = step % sampler.steps_per_epoch() * options.batch;
     const auto batch = training.at(order.narrow(0, first, options.batch));
+    pause(options.faults.throttle_input_seconds);
+    if (options.faults.sleep_rank == rank) {
+      enter(Phase::forward);
+      pause(options.faults.sleep_seconds);
+    }
     ModelPass* const own = sync->own_pass();
     ModelPass& pass = own != nullptr ? *own : network_pass;
     losses.add(pass.run(batch.images, batch.labels, 1), step);
@@ -101,7 +111,12 @@ struct Trainer::State {
     enter(Phase::other);
   }
 
-  void enter(Phase phase) const {
+  /// For injected faults.
+  static void pause(double seconds) {
+    if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  }
+
+  void enter(Phase phase) {
     if (options.exact_phases) finish(device);
     trace.enter(phase);
   }
@@ -126,6 +141,7 @@ struct Trainer::State {
   const int ranks;
   const int rank;
   Communicator& control;
+  DelayedTrace delayed;
   StepTrace& trace;
   const GradientSyncInfo& sync_info;
   const torch::Device device;

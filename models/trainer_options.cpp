@@ -35,6 +35,7 @@ void resolve_batch(TrainerOptions& options, std::int64_t model_batch, int worker
 TrainerOptions resolved(TrainerOptions options, int workers) {
   const ModelInfo& model = model_named(options.model);
   gradient_sync_named(options.gradient_sync);
+  if (options.share_of < 1) fail<UsageError>("share of {}: expected at least 1", options.share_of);
   resolve_batch(options, model.batch, workers);
   if (options.accumulate < 1 || options.batch % options.accumulate != 0) {
     fail<UsageError>("{} images a step cannot be accumulated from {} passes; expected a divisor",

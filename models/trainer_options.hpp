@@ -6,6 +6,7 @@
 #include <string>
 
 #include "collectives/allreduce.hpp"
+#include "models/faults.hpp"
 #include "models/gradient_sync_options.hpp"
 #include "models/learning_rate.hpp"
 
@@ -40,6 +41,10 @@ struct TrainerOptions {
   int device_index = 0;
   /// CPU threads that this rank computes with.
   int threads = 1;
+  /// Do the part of one rank among so many, whose batch and images are this share of all; to find
+  /// out what smaller batches alone cost. 1: a run of its own.
+  int share_of = 1;
+  Faults faults = {};
   /// On a GPU: wait for the device at the end of each phase, so that listeners see where time goes;
   /// false lets phases overlap, and only whole steps can be timed. No effect on the CPU.
   bool exact_phases = true;

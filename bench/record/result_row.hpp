@@ -26,6 +26,7 @@ const Schema& bound_schema();
 const Schema& throughput_schema();
 const Schema& epoch_schema();
 const Schema& scaling_schema();
+const Schema& ladder_schema();
 const Schema& fit_schema();
 const Schema& fit_points_schema();
 const Schema& certificate_schema();

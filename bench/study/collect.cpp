@@ -32,6 +32,12 @@ constexpr std::array<std::string_view, 14> kMedians{"first_call_seconds",
                                                     "wrong",
                                                     "clock_residual_seconds"};
 
+/// Columns of a case row that belong together and so come from one launch, the middle one by time.
+constexpr std::array<std::string_view, 11> kFromMiddle{
+    "compute_seconds",     "transfer_seconds", "wait_seconds",       "wait_static_seconds",
+    "wait_jitter_seconds", "input_seconds",    "evaluation_seconds", "host_seconds",
+    "hidden_seconds",      "last_rank",        "last_rank_share"};
+
 bool has(const Schema& schema, std::string_view column) {
   return std::ranges::find(schema.columns, column) != schema.columns.end();
 }
@@ -88,6 +94,12 @@ void set_time(ResultRow& row, const std::vector<LaunchCase>& cases) {
   if (!text_in(*cases.front().row, "converged").empty()) row.set("converged", converged ? 1 : 0);
 }
 
+/// The launch whose own median is the lower middle one.
+const ResultRow& middle_of(std::vector<LaunchCase> cases) {
+  std::ranges::stable_sort(cases, {}, [](const LaunchCase& one) { return median_of(one.seconds); });
+  return *cases[(cases.size() - 1) / 2].row;
+}
+
 /// Rates follow from the time, last.
 void set_rates(ResultRow& row, const ResultRow& of_launch) {
   const double median = number_in(row, "seconds_median");
@@ -136,6 +148,9 @@ ResultRow join(const std::vector<LaunchCase>& cases) {
   set_rates(row, *measured.front().row);
   for (const std::string_view column : kMedians) {
     if (has(row.schema(), column)) row.set(column, median_of(numbers(measured, column)));
+  }
+  if (const ResultRow& middle = middle_of(measured); has(row.schema(), "compute_seconds")) {
+    for (const std::string_view column : kFromMiddle) row.set(column, middle.get(column));
   }
   if (has(row.schema(), "slowest_rank"))
     row.set("slowest_rank", most_frequent(measured, "slowest_rank"));

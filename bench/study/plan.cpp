@@ -113,7 +113,8 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
     launch.arguments.insert(launch.arguments.end(), {"--optimizer", study.optimizer});
   }
   // The plain loop trains the same model as one_device does: once is enough to say how well.
-  if (!study.evaluate || sync == "none") launch.arguments.emplace_back("--no-evaluation");
+  if (!study.evaluate || sync == "none" || sync == "barrier_only")
+    launch.arguments.emplace_back("--no-evaluation");
   if (sync == "one_device" && ranks > 1) {
     launch.skipped_because = "one_device is the base on one rank; mirrored is its like for more";
   } else if (strong && study.batch > 0 && study.batch % ranks != 0) {
@@ -124,6 +125,24 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   launch.guess_seconds =
       kStartSeconds + samples * static_cast<double>(study.epochs) / kGuessedImagesPerSecond / ranks;
   return launch;
+}
+
+/// What a ladder adds to the strategies on N ranks: one rank alone with its share of the images,
+/// the plain loop on all at once, and the same with a barrier a step.
+void add_ladder(const StudyConfig& config, std::size_t index, int ranks,
+                std::vector<PlannedLaunch>& round) {
+  const EpochStudy& study = config.epochs[index];
+  PlannedLaunch share = epoch_launch(config, index, "none", 1);
+  share.name += fmt::format("-share-of-{}", ranks);
+  share.arguments.insert(share.arguments.end(), {"--share-of", std::to_string(ranks)});
+  share.skipped_because = epoch_launch(config, index, "none", ranks).skipped_because;
+  round.push_back(share);
+  for (const char* sync : {"none", "barrier_only"}) {
+    const auto& planned = study.gradient_syncs;
+    if (std::ranges::find(planned, sync) == planned.end()) {
+      round.push_back(epoch_launch(config, index, sync, ranks));
+    }
+  }
 }
 
 /// Every program and N once.
@@ -147,6 +166,7 @@ std::vector<PlannedLaunch> one_round(const StudyConfig& config,
       for (const std::string& sync : config.epochs[index].gradient_syncs) {
         round.push_back(epoch_launch(config, index, sync, ranks));
       }
+      if (config.epochs[index].ladder) add_ladder(config, index, ranks, round);
     }
   }
   return round;

@@ -80,6 +80,7 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
   reader.whole(table, "samples", study.samples, 1, kMany);
   reader.whole(table, "epochs", study.epochs, 1, 100'000);
   reader.flag(table, "evaluate", study.evaluate);
+  reader.flag(table, "ladder", study.ladder);
   reader.choice(table, "optimizer", study.optimizer, {"sgd", "adam"});
   reader.positive(table, "learning_rate", study.learning_rate);
   reader.required(table, "model");

@@ -41,6 +41,7 @@ struct EpochStudy {
   std::int64_t samples = 0;  // an epoch; 0: the whole data set
   std::int64_t epochs = 1;
   bool evaluate = true;      // test accuracy after each epoch
+  bool ladder = false;       // also the runs that check the account of lost time
   std::string optimizer;     // empty: the model's default
   double learning_rate = 0;  // 0: the model's default
 };
