@@ -17,9 +17,8 @@ RUNGS = {
     "strategy": "the strategy",
     "evaluation": "evaluation",
 }
-
-
 SHORT = {
+    "compute": "compute",
     "batch": "batches",
     "wait_static": "wait, static",
     "wait_jitter": "jitter",
@@ -42,7 +41,8 @@ def accounts(run: Path) -> Html:
     words = (
         "Seconds of an epoch, mean over ranks: the ideal H/N and the losses sum to what was measured. Waiting is static "
         "as far as one rank is always later, jitter as far as now one and now another is. Negative: less than an "
-        "equal part of one device's. Last rank: who came last to the others most often, and in how many of the steps. Unknown: the account is that of the middle launch, the times are medians."
+        "equal part of one device's. Last rank: who came last most often, and in which share of the steps. Unknown: the "
+        "account is that of the middle launch, the times are medians."
     )
     head = ["strategy", "N", "H/N", *(SHORT.get(loss, losses.NAMES[loss]) for loss in told), "measured", "last rank"]
     parts: list[object] = [element("p", words, css="muted")]
@@ -52,7 +52,7 @@ def accounts(run: Path) -> Html:
     for title, group in groups.items():
         cells = [
             [
-                how(row, "device"), row["ranks"], three_digits(row.number("ideal_seconds")),
+                how(row), row["ranks"], three_digits(row.number("ideal_seconds")),
                 *(signed(row.number(losses.column(loss))) for loss in told),
                 three_digits(row.number("seconds_median")), last_rank(row),
             ]
