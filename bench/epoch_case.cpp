@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/epoch_case.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,10 +13,12 @@
 #include "bench/allreduce_transport.hpp"
 #include "bench/checkpointing.hpp"
 #include "bench/chrome_timeline.hpp"
+#include "bench/epoch_states.hpp"
 #include "bench/epoch_tuning.hpp"
+#include "bench/event_log.hpp"
 #include "bench/joint_failure.hpp"
 #include "bench/measure/clock_sync.hpp"
-#include "bench/phase_clock.hpp"
+#include "bench/watchdog.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
 #include "models/gradient_sync.hpp"
@@ -24,14 +28,21 @@ namespace scalebench {
 namespace {
 
 /// The first steps build LibTorch's kernels and memory pools: a model of their own pays for that,
-/// so that the measured one starts from its first weights.
-void warm_up(const TrainerOptions& options, Communicator& gradients, const Ranks& ranks, int steps,
-             EpochRun& run) {
-  if (steps == 0) return;
+/// so that the measured one starts from its first weights. Returns what one of the later steps
+/// took, at most and on any rank; 0: unknown.
+double warm_up(const TrainerOptions& options, Communicator& gradients, const Ranks& ranks,
+               int steps) {
+  if (steps == 0) return 0;
   NoTrace trace;
   Trainer trainer(options, gradients, ranks.host, trace);
   run.parameters = trainer.parameter_count();
-  for (int i = 0; i < steps; ++i) trainer.train_step();
+  double step_seconds = 0;
+  for (int i = 0; i < steps; ++i) {
+    const double begin = local_seconds();
+    trainer.train_step();
+    step_seconds = local_seconds() - begin;
+  }
+  return std::ranges::max(all_gather(ranks.host, step_seconds));
 }
 
 /// Of those that are numbers: a rank without images has no loss.
@@ -40,22 +51,54 @@ double mean(std::vector<double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+/// Begins a step for the watchdog, and with it ends the one before.
+class StepMarks {
+ public:
+  /// A limit that the user gave is not stretched by what steps are expected to take.
+  StepMarks(Watchdog& watchdog, bool stretch) : watchdog_(watchdog), stretch_(stretch) {}
+
+  void begin_span(const std::string& name, double step_seconds) {
+    watchdog_.cell(name);
+    if (stretch_) watchdog_.expect(step_seconds);
+  }
+  void step() {
+    leave();
+    watchdog_.enter();
+    inside_ = true;
+  }
+  void end_span() {
+    leave();
+    watchdog_.end_cell();
+  }
+
+ private:
+  void leave() {
+    if (inside_) watchdog_.leave();
+    inside_ = false;
+  }
+
+  Watchdog& watchdog_;
+  const bool stretch_;
+  bool inside_ = false;
+};
+
 class EpochTimer {
  public:
-  EpochTimer(const Ranks& ranks, Trainer& trainer, PhaseClock& phases)
-      : ranks_(ranks), trainer_(trainer), phases_(phases) {}
+  EpochTimer(const Ranks& ranks, Trainer& trainer, EventLog& log, StepMarks& marks,
+             double step_seconds)
+      : ranks_(ranks), trainer_(trainer), log_(log), marks_(marks), step_seconds_(step_seconds) {}
 
   EpochMeasurement run(int epoch, bool evaluate, bool check_replicas) {
     const std::optional<Residency> files = trainer_.prepare_input();
     const GlobalClock clock(ranks_.host);
     ranks_.host.barrier();
-    const double start = clock.now();
-    phases_.restart();
+    marks_.begin_span(fmt::format("epoch {}", epoch), step_seconds_);
+    log_.restart();
     const EpochResult trained = trainer_.train_epoch(epoch);
-    phases_.enter(Phase::other);
-    const double end = clock.now();
+    const RankTrace trace = log_.read();
+    marks_.end_span();
 
-    EpochMeasurement measured = join(start, end, clock.residual_seconds());
+    EpochMeasurement measured = join_traces(ranks_.host, trace, clock);
     const auto samples = all_gather(ranks_.host, static_cast<double>(trained.samples));
     for (std::size_t rank = 0; rank < samples.size(); ++rank) {
       measured.ranks[rank].samples = static_cast<std::int64_t>(samples[rank]);
@@ -72,12 +115,17 @@ class EpochTimer {
     measured.test_accuracy = measured.test_loss = std::numeric_limits<double>::quiet_NaN();
     measured.resident_share = share_of(files);
     if (evaluate) {
+      // An image costs less than in training; there are at most as many of them.
+      const double most = measured.seconds * static_cast<double>(trainer_.training_images()) /
+                          static_cast<double>(std::max<std::int64_t>(1, measured.samples));
+      marks_.begin_span(fmt::format("evaluation after epoch {}", epoch), most / kLimitOverExpected);
       const double begin = local_seconds();
       const Evaluation evaluation = trainer_.evaluate();
       measured.test_accuracy = evaluation.accuracy;
       measured.test_loss = evaluation.loss;
       measured.evaluate_seconds =
           std::ranges::max(all_gather(ranks_.host, local_seconds() - begin));
+      marks_.end_span();
     }
     report_input(measured);
     return measured;
@@ -109,38 +157,22 @@ class EpochTimer {
     }
   }
 
-  EpochMeasurement join(double start, double end, double residual) const {
-    std::vector<double> mine{start, end};
-    for (int phase = 0; phase < kPhases; ++phase) {
-      mine.push_back(phases_.seconds(static_cast<Phase>(phase)));
-    }
-    const std::vector<double> all = all_gather(ranks_.host, mine);
-    const auto ranks = static_cast<std::size_t>(ranks_.session.size());
-    EpochMeasurement measured;
-    std::vector<double> starts, ends, durations;
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      const double* of_rank = &all[rank * mine.size()];
-      starts.push_back(of_rank[0]);
-      ends.push_back(of_rank[1]);
-      durations.push_back(of_rank[1] - of_rank[0]);
-      RankEpoch& one = measured.ranks.emplace_back();
-      one.seconds = durations.back();
-      std::copy_n(of_rank + 2, kPhases, one.phase_seconds.begin());
-    }
-    const double joint = std::ranges::max(ends) - std::ranges::min(starts);
-    const bool clocks_agree = residual <= 0.01 * joint;
-    const std::vector<double>& last = clocks_agree ? ends : durations;
-    measured.seconds = clocks_agree ? joint : std::ranges::max(durations);
-    measured.skew_seconds = std::ranges::max(last) - std::ranges::min(last);
-    measured.slowest_rank = static_cast<int>(std::ranges::max_element(last) - last.begin());
-    return measured;
-  }
+  static constexpr double kLimitOverExpected = 100;  // of Watchdog::expect
 
   const Ranks& ranks_;
   Trainer& trainer_;
-  PhaseClock& phases_;
+  EventLog& log_;
+  StepMarks& marks_;
+  const double step_seconds_;
   std::set<std::string> warned_;
 };
+
+WatchdogOptions watchdog_options(const Ranks& ranks, const EpochOptions& options) {
+  WatchdogOptions watchdog;
+  if (options.timeout_seconds > 0) watchdog.limit_seconds = options.timeout_seconds;
+  watchdog.end = [&ranks] { ranks.session.abort(static_cast<int>(ExitCode::incomplete)); };
+  return watchdog;
+}
 
 }  // namespace
 
@@ -167,7 +199,9 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   const Checkpointing checkpoints(ranks, options.checkpoints);
   run.transport = gradients.transport();
   tune_for_training(ranks, gradients, wanted);
-  warm_up(wanted, gradients, ranks, options.warm_up_steps, run);
+  Watchdog watchdog(ranks.host, watchdog_options(ranks, options));
+  StepMarks marks(watchdog, options.timeout_seconds == 0);
+  const double step_seconds = warm_up(wanted, gradients, ranks, options.warm_up_steps, run);
 
   std::optional<ChromeTimeline> timeline;
   if (ranks.first() && !options.timeline.empty()) timeline.emplace(options.timeline, local_seconds);
@@ -175,8 +209,8 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   measured.sync.clock = &local_seconds;
   if (timeline) measured.sync.timeline = &*timeline;
 
-  PhaseClock phases;
-  Trainer trainer(measured, gradients, ranks.host, phases);
+  EventLog log([&] { marks.step(); });
+  Trainer trainer(measured, gradients, ranks.host, log);
   run.trainer = trainer.options();
   run.trainer.sync = wanted.sync;  // which outlives the timeline
   run.parameters = trainer.parameter_count();
@@ -184,7 +218,7 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
   run.workers = trainer.workers();
   run.reads_files = trainer.reads_files();
-  EpochTimer timer(ranks, trainer, phases);
+  EpochTimer timer(ranks, trainer, log, marks, step_seconds);
   run.earlier = checkpoints.resume(trainer);
   if (run.earlier.epochs >= options.epochs) {
     fail<UsageError>("--epochs {}: the checkpoint has {} already; give the number to end with",

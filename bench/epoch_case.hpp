@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole epochs on all ranks: from the first rank's start to the last rank's end, with the phases of
+// Whole epochs on all ranks: from the first rank's start to the last rank's end, with the states of
 // each rank, accuracy after each, and the proof that all replicas are still the same.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/epoch_options.hpp"
+#include "bench/study/attribution.hpp"
 #include "models/checkpoint.hpp"
 #include "models/step_trace.hpp"
 
@@ -20,7 +21,8 @@ namespace scalebench {
 struct RankEpoch {
   double seconds = 0;                           // of its own
   std::int64_t samples = 0;                     // counted here; 0 where others count them
-  std::array<double, kPhases> phase_seconds{};  // by Phase; `other` is the rest of `seconds`
+  std::array<double, kPhases> phase_seconds{};  // by Phase; they sum to `seconds`
+  States states;                                // sum to the seconds of all ranks together
 };
 
 /// One epoch of all ranks; equal on every rank.
@@ -28,6 +30,8 @@ struct EpochMeasurement {
   double seconds = 0;  // last end - first start; behind clocks that disagree: longest duration
   double skew_seconds = 0;
   int slowest_rank = 0;
+  bool clocks_agree = true;  // else waiting and transfer between hosts are told apart roughly
+  Laggard laggard;
   std::int64_t samples = 0;  // really processed, all ranks together
   double loss = 0;           // mean over ranks that saw images
   double test_accuracy = 0;  // NaN without evaluation

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "bench/cli/command_line.hpp"
+#include "bench/fault_words.hpp"
 #include "bench/gradient_sync_words.hpp"
 #include "bench/input_words.hpp"
 #include "kernels/error.hpp"
@@ -27,6 +28,7 @@ constexpr std::array<std::string_view, 2> kRateScalings{"none", "linear"};
 
 struct Words {
   GradientSyncWords sync;
+  FaultWords faults;
   InputWords input;
   std::string rate_scaling = "none";
   bool list = false;
@@ -78,6 +80,14 @@ void describe(CLI::App& app, Words& words, EpochOptions& options) {
   app.add_option("--timeline", options.timeline,
                  "horovod, bucketed_overlap: file for chrome://tracing of what rank 0's gradients "
                  "go through in the first epoch");
+  app.add_option("--share-of", trainer.share_of,
+                 "do the part of one rank among so many: its share of batch and images")
+      ->capture_default_str();
+  add_fault_options(app, words.faults, trainer.faults);
+  app.add_option("-T,--timeout", options.timeout_seconds,
+                 "seconds without progress after which a hanging rank is named and all end; 0: 25, "
+                 "more for long steps")
+      ->capture_default_str();
   app.add_flag("--no-evaluation", words.no_evaluation, "leave the test accuracy out");
   app.add_flag("--list", words.list, "list models and gradient syncs and stop");
 }
@@ -115,6 +125,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   TrainerOptions& trainer = options.training.trainer;
   gradient_sync_named(trainer.gradient_sync);
   apply(words.sync, trainer.sync);
+  apply(words.faults, ranks, trainer.faults);
   apply(words.input, trainer);
   // Rows and tables name the algorithm that is used.
   trainer.allreduce =
@@ -146,7 +157,11 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   if (strong && trainer.global_batch == 0) {
     trainer.global_batch = trainer.choice.batch;
   }
-  resolved(trainer, worker_count(trainer.gradient_sync, trainer.sync, ranks));
+  if (!(options.timeout_seconds >= 0)) fail<UsageError>("-T: must not be negative");
+  if (trainer.share_of < 1) {
+    fail<UsageError>("--share-of {}: must be at least 1", trainer.share_of);
+  }
+  resolved(trainer, worker_count(trainer.gradient_sync, trainer.sync, ranks) * trainer.share_of);
   options.evaluate = !words.no_evaluation;
   check_checkpoint_options(options.checkpoints, trainer.gradient_sync, ranks);
   const bool possible = options.target_accuracy >= 0 && options.target_accuracy <= 1;

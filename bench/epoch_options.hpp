@@ -19,7 +19,8 @@ struct EpochOptions {
   bool evaluate = true;
   double target_accuracy = 0;  // training ends when the test accuracy reaches it; 0: none
   CheckpointOptions checkpoints;
-  std::string timeline;  // file; empty: none
+  std::string timeline;        // file; empty: none
+  double timeout_seconds = 0;  // of the watchdog; 0: its own, more for long steps
   std::string text;
 };
 

@@ -90,17 +90,15 @@ TEST(EpochOptions, TheSeedRuleNeedsWeakScalingAndAModelOfTheTextbook) {
 }
 
 TEST(EpochOptions, TakeWhatAnEpochReads) {
-  const EpochOptions options =
-      epoch({"--loader-threads", "2", "--bad-images", "skip", "--page-cache", "cold",
-             "--throttle-input", "0.25", "--lr-schedule", "resnet"});
+  const EpochOptions options = epoch({"--loader-threads", "2", "--bad-images", "skip",
+                                      "--page-cache", "cold", "--lr-schedule", "resnet"});
   const TrainerOptions& trainer = options.training.trainer;
   EXPECT_EQ(trainer.loader_threads, 2);
   EXPECT_EQ(trainer.bad_images, BadImages::skip);
   EXPECT_EQ(trainer.page_cache, PageCache::cold);
-  EXPECT_EQ(trainer.throttle_input_seconds, 0.25);
   EXPECT_EQ(trainer.rate.schedule, RateSchedule::resnet);
   EXPECT_EQ(text_of_input(trainer),
-            " loader_threads=2 bad_images=skip page_cache=cold throttle_input=0.25 "
+            " loader_threads=2 bad_images=skip page_cache=cold "
             "lr_schedule=resnet");
   EXPECT_EQ(text_of_input(epoch({}).training.trainer), "") << "case ids of earlier runs stay";
   EXPECT_EQ(page_cache_text(PageCache::cold, 0.018), "cold (2 % resident)");
@@ -115,9 +113,7 @@ TEST(EpochOptions, RefuseAnImpossibleNumber) {
                              {"--lr", "nan"},
                              {"--global-batch", "-2"},
                              {"--lr-warmup", "-1"},
-                             {"--loader-threads", "-1"},
-                             {"--throttle-input", "-1"},
-                             {"--throttle-input", "nan"}}) {
+                             {"--loader-threads", "-1"}}) {
     EXPECT_NE(epoch_refusal(words), "accepted") << words[0] << " " << words[1];
   }
 }
@@ -240,6 +236,30 @@ TEST(DeviceChoice, EveryRankOfAHostTakesOneOfItsOwn) {
   EXPECT_THAT(refused({1}, 2, 2), AllOf(HasSubstr("1 device(s)"), HasSubstr("2 ranks")));
 }
 
+TEST(EpochOptions, TakeFaultsAndAShare) {
+  const EpochOptions options =
+      epoch({"--sleep-rank", "1:0.25", "--delay-collective", "0.5", "--throttle-input", "1e-3"}, 2);
+  const Faults& faults = options.training.trainer.faults;
+  EXPECT_EQ(faults.sleep_rank, 1);
+  EXPECT_EQ(faults.sleep_seconds, 0.25);
+  EXPECT_EQ(faults.delay_collective_seconds, 0.5);
+  EXPECT_EQ(faults.throttle_input_seconds, 1e-3);
+  EXPECT_EQ(epoch({"--share-of", "4"}, 1).training.trainer.share_of, 4);
+  EXPECT_EQ(epoch({"-T", "7"}, 1).timeout_seconds, 7);
+  for (const Words& words : {Words{"--sleep-rank", "1"},
+                             {"--sleep-rank", "2:1"},
+                             {"--sleep-rank", "-1:1"},
+                             {"--sleep-rank", "1:x"},
+                             {"--sleep-rank", "1:-1"},
+                             {"--delay-collective", "nan"},
+                             {"--throttle-input", "-1"},
+                             {"--share-of", "0"},
+                             {"-T", "-1"}}) {
+    EXPECT_NE(epoch_refusal(words, 2), "accepted") << words[0] << " " << words[1];
+  }
+  EXPECT_THAT(epoch_refusal({"--global-batch", "33", "--share-of", "2"}, 1), HasSubstr("33"));
+}
+
 TEST(EpochOptions, ListAndHelpAreTexts) {
   EXPECT_THAT(epoch({"--list"}).text, AllOf(HasSubstr("resnet20"), HasSubstr("one_device")));
   EXPECT_THAT(epoch({"--help"}).text, HasSubstr("--global-batch"));
@@ -278,6 +298,7 @@ StudyConfig study(const std::string& scaling, const std::string& optimizer) {
   one.evaluate = scaling == "strong";
   one.target_accuracy = one.evaluate ? 0.9 : 0;
   config.monitor = one.evaluate;
+  one.ladder = true;
   return config;
 }
 

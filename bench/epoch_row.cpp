@@ -3,9 +3,12 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "bench/epoch_account.hpp"
+#include "bench/fault_words.hpp"
 #include "bench/gradient_sync_words.hpp"
 #include "bench/input_words.hpp"
 #include "bench/statistics_columns.hpp"
@@ -80,24 +83,33 @@ std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
                                 ? fmt::format("global_batch={}", trainer.global_batch)
                                 : fmt::format("batch={}", trainer.batch);
   const std::string sync = text_of(trainer.gradient_sync, trainer.sync);
+  const std::string share =
+      trainer.share_of > 1 ? fmt::format(" share_of={}", trainer.share_of) : "";
+  const std::string faults = text_of(trainer.faults);
   return fmt::format(
       "epoch model={} gradient_sync={}{}{}{} allreduce={} transport={} device={} dtype={} "
       "threads={} "
       "dataset={} scaling={} {} samples={} optimizer={} learning_rate={} lr_scaling={} "
       "lr_warmup={} "
-      "seed={}{}",
+      "seed={}{}{}{}{}",
       trainer.choice.label, trainer.gradient_sync, sync.empty() ? "" : " ", sync,
       variant_text(trainer), options.allreduce, run.transport,
       device_label(options.training.trainer), dtype_label(trainer.precision), trainer.threads,
       run.dataset, options.scaling, batch, trainer.samples_per_epoch, trainer.optimizer,
       trainer.rate.base, trainer.rate.scaling == RateScaling::linear ? "linear" : "none",
-      trainer.rate.warmup_epochs, trainer.seed, text_of_input(trainer));
+      trainer.rate.warmup_epochs, trainer.seed, text_of_input(trainer), share,
+      faults.empty() ? "" : " ", faults);
 }
 
 /// What to know of a rank's run beside its numbers; empty when all is usual.
 std::string note_of(const EpochRun& run, std::size_t rank) {
   std::vector<std::string> parts;
   if (!run.epochs.back().replicas_equal) parts.emplace_back("replicas differ after the last epoch");
+  const std::string faults = text_of(run.trainer.faults);
+  if (!faults.empty()) parts.push_back("injected: " + faults);
+  if (!middle_of(run).clocks_agree) {
+    parts.emplace_back("clocks disagree: waiting and transfer are told apart roughly");
+  }
   if (!run.remarks.at(rank).empty()) parts.push_back(run.remarks[rank]);
   std::int64_t replaced = 0;
   for (const EpochMeasurement& epoch : run.epochs) replaced += epoch.replaced_images;
@@ -162,6 +174,7 @@ ResultRow row_for(const Ranks& ranks, const EpochOptions& options, const EpochRu
   if (reached_target(options, run)) {
     row.set("epochs_to_target", run.epochs_done()).set("seconds_to_target", run.seconds_done());
   }
+  row.set("share_of", trainer.share_of);
   if (run.promises_equal_replicas) row.set("replicas_equal", last.replicas_equal ? 1 : 0);
   row.set("replica_divergence", last.replica_divergence).set("workers", run.workers);
   row.set("loader_threads", trainer.loader_threads);
@@ -180,6 +193,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
     return {row.set("status", "failed").set("note", run.failure).set("rank", "all")};
   }
   const std::vector<std::string> hosts = all_gather(ranks.host, ranks.session.host());
+  const EpochMeasurement& middle = middle_of(run);
   std::vector<ResultRow> rows;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     std::vector<double> seconds;
@@ -188,6 +202,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
     rows.push_back(row_for(ranks, options, run, recorder, seconds, phases, phases.seconds));
     rows.back().set("rank", rank).set("host", hosts[rank]);
     rows.back().set("note", note_of(run, rank));
+    set_states(rows.back(), middle.ranks[rank].states, middle);
     const auto counted = static_cast<double>(run.epochs.back().ranks[rank].samples);
     rows.back().set("images_per_s", counted > 0 ? counted / median_of(seconds) : std::nan(""));
   }
@@ -197,6 +212,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
                          mean_seconds(run)));
   rows.back().set("rank", "all");
   rows.back().set("note", note_of(run, 0));
+  set_states(rows.back(), middle);
   return rows;
 }
 
@@ -269,7 +285,8 @@ std::string epoch_line(const EpochRun& run) {
   line += fmt::format(" {:>8.3f} {:>9.4f} ", other_seconds(phases, last.seconds), last.loss);
   line += std::isnan(last.test_accuracy) ? fmt::format("{:>9}", "-")
                                          : fmt::format("{:>8.2f}%", 100 * last.test_accuracy);
-  return line + (last.replicas_equal ? "\n" : "  WRONG: replicas differ\n");
+  line += last.replicas_equal ? "\n" : "  WRONG: replicas differ\n";
+  return line + where_it_went(last);
 }
 
 }  // namespace scalebench

@@ -29,9 +29,6 @@ void add_input_options(CLI::App& app, InputWords& words, TrainerOptions& options
   app.add_option("--page-cache", words.page_cache,
                  "of JPEG folders: as_is, cold (dropped before each epoch) or warm (read before)")
       ->capture_default_str();
-  app.add_option("--throttle-input", options.throttle_input_seconds,
-                 "a fault on purpose: seconds that preparing each batch takes longer")
-      ->capture_default_str();
   app.add_option("--epoch-rule", words.epoch_rule,
                  "true: every image once; seed: steps as the textbook counts them (mlp 6000, "
                  "mnist_cnn 500 // ranks; weak scaling)")
@@ -64,9 +61,6 @@ std::string text_of_input(const TrainerOptions& options) {
   if (options.bad_images == BadImages::skip) text += " bad_images=skip";
   if (options.page_cache != PageCache::as_is) {
     text += fmt::format(" page_cache={}", name_of(options.page_cache));
-  }
-  if (options.throttle_input_seconds > 0) {
-    text += fmt::format(" throttle_input={}", options.throttle_input_seconds);
   }
   if (options.epoch_rule == EpochRule::seed) text += " epoch_rule=seed";
   if (options.rate.schedule == RateSchedule::resnet) text += " lr_schedule=resnet";

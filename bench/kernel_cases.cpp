@@ -64,7 +64,10 @@ std::size_t KernelCase::calls() const {
 
 std::vector<KernelCase> kernel_cases(Memory memory) {
   std::vector<KernelCase> cases;
-  if (memory == Memory::host) cases.push_back({.kernel = "clock", .memory = memory});
+  if (memory == Memory::host) {
+    cases.push_back({.kernel = "clock", .memory = memory});
+    cases.push_back({.kernel = "event_log", .memory = memory});
+  }
   for (const Kernel& kernel : kernels()) {
     for (const DType dtype : kernel.dtypes) {
       for (const std::size_t size : kSizes) {

@@ -15,7 +15,7 @@ struct KernelCase {
   std::string_view kernel;
   Memory memory = Memory::host;
   DType dtype = DType::float32;
-  std::size_t count = 0;  // elements of the result; 0: the case is the clock itself
+  std::size_t count = 0;  // elements of the result; 0: a case about time, without data
   std::size_t bytes = 0;  // moved by one call: everything read and everything written, once
   std::size_t flops = 0;  // of one call
 
@@ -27,7 +27,7 @@ struct KernelCase {
   std::size_t calls() const;
 };
 
-/// Every case in one memory, kernel by kernel. `clock` is among the host's.
+/// Every case in one memory, kernel by kernel. `clock` and `event_log` are among the host's.
 std::vector<KernelCase> kernel_cases(Memory memory);
 
 }  // namespace scalebench

@@ -6,6 +6,7 @@
 
 #include "bench/record/case_id.hpp"
 #include "bench/study/fit_rows.hpp"
+#include "bench/study/ladder_rows.hpp"
 #include "bench/study/scaling_rows.hpp"
 #include "collectives/allreduce.hpp"
 #include "kernels/error.hpp"
@@ -27,6 +28,9 @@ bool belongs(const ResultRow& row, const PlannedLaunch& launch) {
     const bool has = std::ranges::find(columns, column) != columns.end();
     return !has || value.empty() || row.get(column) == value;
   };
+  // One rank's share of an epoch is a case of its own.
+  const std::string share = argument(launch, "--share-of");
+  if (!same("share_of", share.empty() ? "1" : share)) return false;
   return same("model", argument(launch, "--model")) &&
          same("gradient_sync", launch.gradient_sync) &&
          same("scaling", argument(launch, "--scaling"));
@@ -165,7 +169,7 @@ void StudyRun::note_lost_launches(std::vector<ResultRow>& rows) const {
 std::vector<ResultRow> StudyRun::failed_scaling_rows() const {
   std::vector<ResultRow> rows;
   for (const auto& [launch, why] : lost_) {
-    if (launch.program != "bench_epoch") continue;
+    if (launch.program != "bench_epoch" || !argument(launch, "--share-of").empty()) continue;
     const auto is_its = [&](const ResultRow& row) { return belongs(row, launch); };
     if (std::ranges::any_of(scaling_, is_its) || std::ranges::any_of(rows, is_its)) continue;
     ResultRow& row = rows.emplace_back(scaling_schema());
@@ -208,7 +212,10 @@ void StudyRun::summarise() {
     if (schema == &throughput_schema()) relate_to_one_rank(rows);
     write(*schema, rows);
     if (schema == &allreduce_schema()) fit(rows);
-    if (schema == &epoch_schema()) scaling_ = scaling_rows(rows);
+    if (schema == &epoch_schema()) {
+      scaling_ = scaling_rows(rows);
+      write(ladder_schema(), ladder_rows(rows, scaling_));
+    }
   }
   write(bound_schema(), middle_rows(bounds_, "seconds"));
   write(allreduce_ranks_schema(), middle_rows(rank_rows_, "seconds_median"));

@@ -65,6 +65,18 @@ TEST(GradientSync, UpdatesFromScaledGradientsOrNotAtAll) {
   });
 }
 
+TEST(GradientSync, ABarrierAloneLeavesEveryRankItsOwnGradients) {
+  run_ranks(3, [](Communicator& communicator) {
+    StrategyUnderTest setup(communicator, nullptr);
+    const auto sync = setup.make("barrier_only");
+    pass(*sync, setup.parameters, communicator.rank());
+    const auto own = static_cast<float>(communicator.rank());
+    EXPECT_TRUE(torch::equal(setup.parameters[1].grad(), torch::full({5}, own)));
+    EXPECT_TRUE(sync->update(0.25, 1));
+    EXPECT_EQ(setup.parameters[1][0].item<float>(), 1 - 0.25F * own);
+  });
+}
+
 TEST(GradientSync, RefusesWhatCannotWork) {
   expect_error(
       [&] {

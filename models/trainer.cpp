@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <limits>
 #include <numeric>
 #include <span>
+#include <thread>
 #include <utility>
 
 #include "collectives/control.hpp"
@@ -16,6 +18,7 @@
 #include "models/autocast.hpp"
 #include "models/batch_stream.hpp"
 #include "models/compute_device.hpp"
+#include "models/delayed_trace.hpp"
 #include "models/gradient_sync.hpp"
 #include "models/image_source.hpp"
 #include "models/input_files.hpp"
@@ -57,7 +60,8 @@ struct Trainer::State {
       : ranks(gradients.size()),
         rank(gradients.rank()),
         control(control_ranks),
-        trace(step_trace),
+        delayed(step_trace, given.faults.delay_collective_seconds),
+        trace(given.faults.delay_collective_seconds > 0 ? delayed : step_trace),
         sync_info(gradient_sync_named(given.gradient_sync)),
         choice(choose_model(given.model, given.module)),
         device(device_for(given)),
@@ -68,8 +72,9 @@ struct Trainer::State {
         training(open_image_source(options, Split::train,
                                    options.loader_threads > 0 ? torch::kCPU : device)),
         test(open_image_source(options, Split::test, device)),
-        sampler({training->count(), options.samples_per_epoch, options.batch, sync->workers().count,
-                 std::max(0, sync->workers().index), options.seed,
+        sampler({training->count(), options.samples_per_epoch, options.batch,
+                 sync->workers().count * options.share_of, std::max(0, sync->workers().index),
+                 options.seed,
                  options.epoch_rule == EpochRule::seed
                      ? seed_steps_per_epoch(options.model, sync->workers().count)
                      : 0}),
@@ -147,7 +152,7 @@ struct Trainer::State {
     return std::make_unique<BatchStream>(
         *training, sampler.epoch(epoch), device,
         BatchStreamOptions{options.batch, epoch, options.loader_threads,
-                           options.throttle_input_seconds});
+                           options.faults.throttle_input_seconds});
   }
 
   /// `batches` are those of the epoch which `step`, counted over all epochs, belongs to.
@@ -156,6 +161,10 @@ struct Trainer::State {
     enter(Phase::load);
     const Batch batch = batches.next();
     input_report.replaced_images += batch.replaced;
+    if (options.faults.sleep_rank == rank) {
+      enter(Phase::forward);
+      pause(options.faults.sleep_seconds);
+    }
     const double scale = loss_scale.scale();
     losses.add(pass().run(laid_out(batch.images), batch.labels, scale), step);
     enter(Phase::sync);
@@ -178,7 +187,12 @@ struct Trainer::State {
     return options.channels_last ? images.contiguous(torch::MemoryFormat::ChannelsLast) : images;
   }
 
-  void enter(Phase phase) const {
+  /// For injected faults.
+  static void pause(double seconds) {
+    if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  }
+
+  void enter(Phase phase) {
     if (options.exact_phases) finish(device);
     trace.enter(phase);
   }
@@ -229,6 +243,7 @@ struct Trainer::State {
   const int ranks;
   const int rank;
   Communicator& control;
+  DelayedTrace delayed;
   StepTrace& trace;
   const GradientSyncInfo& sync_info;
   const ModelChoice choice;

@@ -38,10 +38,6 @@ void check_input(const TrainerOptions& options, int workers) {
     fail<UsageError>("{} loader threads: expected 0 to {}", options.loader_threads,
                      kMostLoaderThreads);
   }
-  if (!std::isfinite(options.throttle_input_seconds) || options.throttle_input_seconds < 0) {
-    fail<UsageError>("input throttled by {} seconds: expected 0 or more",
-                     options.throttle_input_seconds);
-  }
   if (options.epoch_rule == EpochRule::whole) return;
   seed_steps_per_epoch(options.model, workers);
   if (options.samples_per_epoch != 0) {
@@ -80,6 +76,7 @@ TrainerOptions resolved(TrainerOptions options, int workers) {
   }
   const ModelChoice& model = options.choice;
   gradient_sync_named(options.gradient_sync);
+  if (options.share_of < 1) fail<UsageError>("share of {}: expected at least 1", options.share_of);
   resolve_batch(options, model.batch, workers);
   if (options.accumulate < 1 || options.batch % options.accumulate != 0) {
     fail<UsageError>("{} images a step cannot be accumulated from {} passes; expected a divisor",

@@ -7,6 +7,7 @@
 
 #include "collectives/allreduce.hpp"
 #include "models/epoch_rule.hpp"
+#include "models/faults.hpp"
 #include "models/gradient_sync_options.hpp"
 #include "models/learning_rate.hpp"
 #include "models/model_choice.hpp"
@@ -70,8 +71,10 @@ struct TrainerOptions {
   int loader_threads = 0;
   BadImages bad_images = BadImages::stop;
   PageCache page_cache = PageCache::as_is;
-  /// A fault on purpose: preparing a batch takes that much longer.
-  double throttle_input_seconds = 0;
+  /// Do the part of one rank among so many, whose batch and images are this share of all; to find
+  /// out what smaller batches alone cost. 1: a run of its own.
+  int share_of = 1;
+  Faults faults = {};
   /// On a GPU: wait for the device at the end of each phase, so that listeners see where time goes;
   /// false lets phases overlap, and only whole steps can be timed. No effect on the CPU.
   bool exact_phases = true;

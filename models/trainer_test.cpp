@@ -184,6 +184,19 @@ TEST(Trainer, LoaderThreadsChangeNoBit) {
   }
 }
 
+TEST(Trainer, DoesOneRanksShareAlone) {
+  run_ranks(1, [](Communicator& communicator) {
+    NoTrace trace;
+    Trainer trainer(
+        {.dataset = "synthetic:96", .gradient_sync = "none", .global_batch = 16, .share_of = 4},
+        communicator, communicator, trace);
+    EXPECT_EQ(trainer.options().batch, 4);
+    EXPECT_EQ(trainer.options().global_batch, 16);
+    EXPECT_EQ(trainer.steps_per_epoch(), 6) << "as many as four ranks take for all images";
+    EXPECT_EQ(trainer.train_epoch(0).samples, 24);
+  });
+}
+
 TEST(Trainer, TheSeedRuleCountsWhatItReallyProcesses) {
   // 500 // 3 steps of 3 ranks * 2 images: 16.6 passes over the 60.
   run_ranks(3, [](Communicator& communicator) {

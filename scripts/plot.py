@@ -13,7 +13,15 @@ from view.rows import say
 try:
     import matplotlib
 
-    from view import busbw_figure, monitor_figure, phases_figure, scaling_figure, theme, throughput_figure
+    from view import (
+        busbw_figure,
+        monitor_figure,
+        phases_figure,
+        scaling_figure,
+        theme,
+        throughput_figure,
+        waterfall_figure,
+    )
 except ImportError as error:
     say(
         f"plot.py: {error}: no figures. Install python3-matplotlib (Debian) or `python3 -m pip install matplotlib`"
@@ -31,6 +39,7 @@ def main(arguments: list[str]) -> int:
     fine_print = Manifest(run).fine_print(run.name)
     figures = {
         "scaling": scaling_figure.draw,
+        "waterfall": waterfall_figure.draw,
         "phases": phases_figure.draw,
         "throughput": throughput_figure.draw,
         "busbw": busbw_figure.draw,

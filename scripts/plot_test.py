@@ -19,7 +19,7 @@ import run_fixture
 
 SCRIPTS = Path(__file__).resolve().parent
 HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
-FIGURES = {"scaling", "phases", "throughput", "busbw", "monitor"}
+FIGURES = {"scaling", "waterfall", "phases", "throughput", "busbw", "monitor"}
 
 
 def plot(run: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -106,7 +106,7 @@ class FiguresTest(PlotTest):
     def test_one_rank_has_no_bus_bandwidth(self) -> None:
         run_fixture.write_run(self.run_folder, ranks=[1], syncs=["flat"])
         said = self.plot()
-        self.assertEqual(self.drawn(), FIGURES - {"busbw"})
+        self.assertEqual(self.drawn(), FIGURES - {"busbw", "waterfall"})
         self.assertIn("no busbw figure", said)
 
     def test_missing_and_empty_files_leave_out_their_figure_and_an_older_one(self) -> None:
@@ -117,7 +117,7 @@ class FiguresTest(PlotTest):
         (self.run_folder / "allreduce.csv").write_bytes(b"")
         said = self.plot()
         self.assertEqual(self.drawn(), {"phases", "monitor"})
-        for name in ("scaling", "throughput", "busbw"):
+        for name in ("scaling", "waterfall", "throughput", "busbw"):
             self.assertIn(f"no {name} figure", said)
 
     def test_empty_cells_are_gaps(self) -> None:
@@ -181,7 +181,7 @@ class FiguresTest(PlotTest):
         for name in ("epoch.csv", "throughput.csv"):
             (self.run_folder / name).unlink()
         self.plot()
-        self.assertEqual(self.drawn(), {"scaling", "busbw", "monitor"})
+        self.assertEqual(self.drawn(), {"scaling", "waterfall", "busbw", "monitor"})
 
 
 class WithoutFiguresTest(PlotTest):

@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from view import allreduce_tables, provenance, tables
+from view import account_table, allreduce_tables, provenance, tables
 from view.inline_svg import inline_svg
 from view.manifest import Manifest
 from view.page import Html, element, joined, page, section
@@ -17,6 +17,7 @@ from view.rows import say
 
 FIGURES = {
     "scaling": "Speedup and efficiency against the number of ranks, with intervals over launches.",
+    "waterfall": "From the ideal H/N to the measured epoch: what was lost to what, mean over ranks.",
     "phases": "Where an epoch's seconds went; the bar is the ideal H/N.",
     "throughput": "Training steps without synchronisation: the drop from the dotted line is contention.",
     "busbw": "Bus bandwidth of allreduce over message size, with intervals. Dashed: the fitted cost model. Black: "
@@ -64,7 +65,9 @@ def report(run: Path) -> str:
             ),
             provenance.verdict(run, manifest),
             tables.scaling(run),
+            account_table.accounts(run),
             figures(run),
+            account_table.ladder(run),
             allreduce_tables.certificate(run),
             allreduce_tables.bandwidth(run),
             allreduce_tables.fit(run),

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import monitor_fixture
+from account_fixture import ladder_rows, losses
 
 COMMON = "schema_version run_id case_id origin status note"
 STATISTICS = (
@@ -36,17 +37,24 @@ COLUMNS = {
     f"{STATISTICS} images_per_s images_per_s_ci_low images_per_s_ci_high relative_to_one_rank",
     "epoch.csv": f"{COMMON} model parameters gradient_sync allreduce transport device dtype memory_format threads dataset "
     f"scaling global_batch batch optimizer learning_rate epochs ranks workers nodes rank host {STATISTICS} samples images_per_s "
-    "load_seconds forward_seconds backward_seconds sync_seconds update_seconds other_seconds evaluate_seconds "
+    "load_seconds forward_seconds backward_seconds sync_seconds update_seconds other_seconds "
+    "compute_seconds transfer_seconds wait_seconds wait_static_seconds wait_jitter_seconds input_seconds "
+    "evaluation_seconds host_seconds hidden_seconds last_rank last_rank_share evaluate_seconds "
     "checkpoint_seconds train_loss test_accuracy target_accuracy epochs_to_target seconds_to_target replicas_equal "
-    "replica_divergence",
+    "replica_divergence share_of loader_threads page_cache",
     "scaling.csv": f"{COMMON} model parameters gradient_sync allreduce transport device dataset scaling global_batch "
     "batch ranks nodes baseline h_seconds ideal_seconds seconds_median seconds_ci_low seconds_ci_high interval "
     "launches rho speedup speedup_ci_low speedup_ci_high efficiency efficiency_ci_low efficiency_ci_high "
-    "h_raw_seconds efficiency_raw karp_flatt lost_seconds test_accuracy target_accuracy epochs_to_target seconds_to_target "
+    "h_raw_seconds efficiency_raw karp_flatt lost_seconds lost_work_seconds lost_compute_seconds lost_batch_seconds "
+    "lost_contention_seconds lost_transfer_seconds lost_wait_static_seconds lost_wait_jitter_seconds lost_input_seconds "
+    "lost_evaluation_seconds lost_host_seconds lost_unattributed_seconds last_rank last_rank_share test_accuracy target_accuracy epochs_to_target seconds_to_target "
     "efficiency_statistical efficiency_to_accuracy",
     "accuracy.csv": f"{COMMON} model gradient_sync dataset scaling global_batch ranks launch epoch seconds seconds_so_far "
     "samples train_loss test_loss test_accuracy",
     "monitor.csv": f"{COMMON} {monitor_fixture.COLUMNS}",
+    "ladder.csv": f"{COMMON} model gradient_sync allreduce transport device dataset scaling global_batch batch ranks nodes "
+    "rung seconds_median seconds_ci_low seconds_ci_high interval launches seconds_at_one lost_seconds trace_seconds "
+    "disagrees",
 }
 Cells = Mapping[str, object]
 
@@ -115,6 +123,7 @@ def scaling_rows(
                         "karp_flatt": f"{(1 / speedup - 1 / n) / (1 - 1 / n):.4f}" if n > 1 else "",
                         "lost_seconds": f"{seconds - base / n:.4g}",
                         "test_accuracy": "0.8731",
+                        **(losses(seconds - base / n, s) if n > 1 else {}),
                     }
                 )
     return rows
@@ -364,6 +373,9 @@ def write_run(
     cores: int = 2,
 ) -> None:
     write_csv(run, "scaling.csv", scaling_rows(models, ranks, syncs, cores))
+    several = [n for n in ranks if n > 1]
+    scaled = scaling_rows(models, several, syncs, cores)
+    write_csv(run, "ladder.csv", ladder_rows(known("ladder.csv", row) for row in scaled))
     write_csv(run, "epoch.csv", epoch_rows(models, ranks, syncs, cores))
     write_csv(run, "throughput.csv", throughput_rows(models, ranks, cores))
     write_csv(run, "allreduce.csv", allreduce_rows(algorithms, transports, ranks, cores))

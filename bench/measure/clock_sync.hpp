@@ -28,6 +28,8 @@ class GlobalClock {
 
   /// Seconds of rank 0's clock, as this rank knows them.
   double now() const { return model_.global_of(local_()); }
+  /// The same for an instant of this rank's clock.
+  double global_of(double local) const { return model_.global_of(local); }
   /// How wrong now() may be on any rank within a second of the last synchronise(), in seconds; the
   /// same on all ranks, and 0 on one host.
   double residual_seconds() const { return residual_; }

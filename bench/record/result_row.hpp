@@ -28,6 +28,7 @@ const Schema& epoch_schema();
 const Schema& accuracy_schema();
 const Schema& monitor_schema();
 const Schema& scaling_schema();
+const Schema& ladder_schema();
 const Schema& fit_schema();
 const Schema& fit_points_schema();
 const Schema& certificate_schema();

@@ -34,6 +34,12 @@ constexpr std::array<std::string_view, 15> kMedians{"first_call_seconds",
                                                     "wrong",
                                                     "clock_residual_seconds"};
 
+/// Columns of a case row that belong together and so come from one launch, the middle one by time.
+constexpr std::array<std::string_view, 11> kFromMiddle{
+    "compute_seconds",     "transfer_seconds", "wait_seconds",       "wait_static_seconds",
+    "wait_jitter_seconds", "input_seconds",    "evaluation_seconds", "host_seconds",
+    "hidden_seconds",      "last_rank",        "last_rank_share"};
+
 bool has(const Schema& schema, std::string_view column) {
   return std::ranges::find(schema.columns, column) != schema.columns.end();
 }
@@ -88,6 +94,12 @@ void set_time(ResultRow& row, const std::vector<LaunchCase>& cases) {
   row.set("seconds_p95", summary.p95).set("seconds_max", summary.max);
   row.set("seconds_mean", summary.mean).set("outliers", summary.outliers);
   if (!text_in(*cases.front().row, "converged").empty()) row.set("converged", converged ? 1 : 0);
+}
+
+/// The launch whose own median is the lower middle one.
+const ResultRow& middle_of(std::vector<LaunchCase> cases) {
+  std::ranges::stable_sort(cases, {}, [](const LaunchCase& one) { return median_of(one.seconds); });
+  return *cases[(cases.size() - 1) / 2].row;
 }
 
 /// Rates follow from the time, last.
@@ -150,6 +162,9 @@ ResultRow join(const std::vector<LaunchCase>& cases) {
   }
   for (const std::string_view column : {"epochs_to_target", "seconds_to_target"}) {
     if (has(row.schema(), column)) row.set(column, median_with_never(measured, column));
+  }
+  if (const ResultRow& middle = middle_of(measured); has(row.schema(), "compute_seconds")) {
+    for (const std::string_view column : kFromMiddle) row.set(column, middle.get(column));
   }
   if (has(row.schema(), "slowest_rank"))
     row.set("slowest_rank", most_frequent(measured, "slowest_rank"));

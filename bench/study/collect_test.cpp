@@ -197,6 +197,23 @@ TEST(OverLaunches, NamesTheRankThatWasLastMostOften) {
   EXPECT_EQ(joined(launches)[0].get("slowest_rank"), "1");
 }
 
+TEST(OverLaunches, TakesTheStatesOfOneLaunchThatBelongTogether) {
+  std::vector<LaunchRows> launches;
+  for (const double seconds : {9.0, 3.0, 5.0}) {
+    LaunchRows& launch = launches.emplace_back();
+    ResultRow& row = launch.cases.emplace_back(epoch_schema());
+    row.set("case_id", "beef").set("status", "ok").set("ranks", 2).set("rank", "all");
+    row.set("compute_seconds", seconds - 1).set("wait_seconds", 1).set("last_rank", seconds);
+    launch.samples.push_back(sample("beef", 2, "", seconds));
+  }
+  const auto rows = over_launches(launches, epoch_schema());
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].get("seconds_median"), "5");
+  EXPECT_EQ(rows[0].get("compute_seconds"), "4");
+  EXPECT_EQ(rows[0].get("wait_seconds"), "1");
+  EXPECT_EQ(rows[0].get("last_rank"), "5");
+}
+
 /// One launch of bench_throughput: the seconds of each rank's steps, 10 images a step.
 LaunchRows throughput_launch(int number, const std::vector<std::vector<double>>& ranks) {
   LaunchRows launch{number, {}, {}};

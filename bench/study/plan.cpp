@@ -120,7 +120,7 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   }
   // The plain loop trains the same model as one_device does: once is enough to say how well, unless
   // that says when to stop.
-  const bool said_elsewhere = sync == "none" && !has_target;
+  const bool said_elsewhere = (sync == "none" && !has_target) || sync == "barrier_only";
   if (!study.evaluate || said_elsewhere) launch.arguments.emplace_back("--no-evaluation");
   if (config.monitor) launch.arguments.emplace_back("--monitor");
   if (sync == "one_device" && ranks > 1) {
@@ -133,6 +133,24 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   launch.guess_seconds =
       kStartSeconds + samples * static_cast<double>(study.epochs) / kGuessedImagesPerSecond / ranks;
   return launch;
+}
+
+/// What a ladder adds to the strategies on N ranks: one rank alone with its share of the images,
+/// the plain loop on all at once, and the same with a barrier a step.
+void add_ladder(const StudyConfig& config, std::size_t index, int ranks,
+                std::vector<PlannedLaunch>& round) {
+  const EpochStudy& study = config.epochs[index];
+  PlannedLaunch share = epoch_launch(config, index, "none", 1);
+  share.name += fmt::format("-share-of-{}", ranks);
+  share.arguments.insert(share.arguments.end(), {"--share-of", std::to_string(ranks)});
+  share.skipped_because = epoch_launch(config, index, "none", ranks).skipped_because;
+  round.push_back(share);
+  for (const char* sync : {"none", "barrier_only"}) {
+    const auto& planned = study.gradient_syncs;
+    if (std::ranges::find(planned, sync) == planned.end()) {
+      round.push_back(epoch_launch(config, index, sync, ranks));
+    }
+  }
 }
 
 /// Every program and N once.
@@ -156,6 +174,7 @@ std::vector<PlannedLaunch> one_round(const StudyConfig& config,
       for (const std::string& sync : config.epochs[index].gradient_syncs) {
         round.push_back(epoch_launch(config, index, sync, ranks));
       }
+      if (config.epochs[index].ladder) add_ladder(config, index, ranks, round);
     }
   }
   return round;

@@ -185,6 +185,34 @@ TEST(Plan, KeepsTheBatchOfARankInWeakScaling) {
   }
 }
 
+TEST(Plan, AddsTheRunsOfALadder) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {2};
+  config.epochs = {mlp()};
+  config.epochs[0].ladder = true;
+  const auto plan = plan_of(config, {2, false});
+  EXPECT_THAT(sorted(names_of(plan)),
+              ElementsAre("epoch-mlp-barrier_only-strong-n2", "epoch-mlp-mirrored-strong-n2",
+                          "epoch-mlp-none-strong-n1", "epoch-mlp-none-strong-n1-share-of-2",
+                          "epoch-mlp-none-strong-n2", "epoch-mlp-one_device-strong-n1"));
+  for (const PlannedLaunch& launch : plan) {
+    const bool share = launch.name.ends_with("share-of-2");
+    EXPECT_EQ(argument(launch, "--share-of"), share ? "2" : "") << launch.name;
+    EXPECT_TRUE(!share || launch.ranks == 1);
+  }
+  config.epochs[0] = mlp(33);
+  config.epochs[0].ladder = true;
+  for (const PlannedLaunch& launch : plan_of(config, {2, false})) {
+    const bool on_one = launch.ranks == 1 && argument(launch, "--share-of").empty();
+    EXPECT_EQ(launch.skipped_because.empty(), on_one) << launch.name;
+  }
+  config.epochs[0] = mlp();
+  config.epochs[0].ladder = true;
+  config.epochs[0].gradient_syncs = {"none", "mirrored"};
+  EXPECT_EQ(plan_of(config, {2, false}).size(), 6U) << "what is planned anyway runs once";
+}
+
 TEST(Plan, EvaluatesWhatTheStudySaysButNeverThePlainLoop) {
   StudyConfig config;
   config.launches = 1;

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "bench/study/collect.hpp"
+#include "bench/study/loss_columns.hpp"
 #include "bench/study/scaling.hpp"
 
 namespace scalebench {
@@ -18,21 +19,6 @@ constexpr std::array<std::string_view, 16> kCopied{
     "gradient_sync",  "allreduce", "transport", "device",      "dataset", "scaling",
     "ranks",          "nodes",     "batch",     "global_batch"};
 
-/// What must be equal for two legs to be compared: everything but N, the strategy and how gradients
-/// travel. Strong scaling keeps the global batch, weak scaling each rank's.
-bool comparable(const ResultRow& leg, const ResultRow& one) {
-  constexpr std::array<std::string_view, 10> kEqual{"model",     "device",        "dtype", "memory_format",
-                                                   "threads",   "dataset",       "scaling",
-                                                   "optimizer", "learning_rate", "target_accuracy"};
-  // With a target each trains as long as it takes; the time is that of one epoch all the same.
-  const bool same_length =
-      !leg.get("target_accuracy").empty() || leg.get("epochs") == one.get("epochs");
-  const std::string_view batch = leg.get("scaling") == "strong" ? "global_batch" : "batch";
-  return same_length && leg.get(batch) == one.get(batch) &&
-         std::ranges::all_of(kEqual,
-                             [&](auto column) { return leg.get(column) == one.get(column); });
-}
-
 /// The leg on one rank with this strategy; among several, that of the most similar amount of work.
 const ResultRow* baseline(const std::vector<const ResultRow*>& rows, const ResultRow& leg,
                           std::string_view sync) {
@@ -41,7 +27,8 @@ const ResultRow* baseline(const std::vector<const ResultRow*>& rows, const Resul
     return std::abs(number_in(row, "samples") - number_in(leg, "samples"));
   };
   for (const ResultRow* row : rows) {
-    const bool is_one = row->get("gradient_sync") == sync && row->get("ranks") == "1";
+    const bool is_one =
+        row->get("gradient_sync") == sync && row->get("ranks") == "1" && !is_share(*row);
     if (!is_one || row->get("status") != "ok" || !comparable(leg, *row)) continue;
     if (nearest == nullptr || distance(*row) < distance(*nearest)) nearest = row;
   }
@@ -96,6 +83,7 @@ ResultRow scaling_row(const ResultRow& leg, const std::vector<const ResultRow*>&
   }
   if (same_origin(one)) {
     set_scaling(row, leg, *one);
+    set_losses(row, leg, *one, rows);
   } else if (one != nullptr) {
     row.set("note", "no speedup: H is " + one->get("origin") + ", this is " + leg.get("origin"));
   } else {
@@ -112,7 +100,10 @@ std::vector<ResultRow> scaling_rows(const std::vector<ResultRow>& epoch_rows) {
     if (row.get("rank") == "all") legs.push_back(&row);
   }
   std::vector<ResultRow> rows;
-  for (const ResultRow* leg : legs) rows.push_back(scaling_row(*leg, legs));
+  for (const ResultRow* leg : legs) {
+    // A share of an epoch is no epoch.
+    if (!is_share(*leg)) rows.push_back(scaling_row(*leg, legs));
+  }
   std::ranges::stable_sort(rows, [](const ResultRow& a, const ResultRow& b) {
     const auto key = [](const ResultRow& row) {
       return std::tuple(row.get("model"), row.get("scaling"), std::stoi(row.get("ranks")),

@@ -146,6 +146,62 @@ TEST(ScalingRows, CarryTheWorkOfWeakScalingInRho) {
   EXPECT_EQ(mirrored({one, leg}).get("status"), "failed") << "another batch per rank";
 }
 
+/// Compute, transfer and static waiting; the rest is 0.
+ResultRow with_states(ResultRow row, double compute, double transfer, double wait) {
+  for (const char* state : {"wait_jitter", "input", "evaluation", "host"}) {
+    row.set(std::string(state) + "_seconds", 0);
+  }
+  row.set("compute_seconds", compute).set("transfer_seconds", transfer);
+  return row.set("wait_seconds", wait).set("wait_static_seconds", wait);
+}
+
+double sum_of_losses(const ResultRow& row) {
+  double sum = 0;
+  for (const std::string& column : scaling_schema().columns) {
+    if (!column.starts_with("lost_") || column == "lost_seconds") continue;
+    if (!row.get(column).empty()) sum += number_in(row, column);
+  }
+  return sum;
+}
+
+TEST(ScalingRows, AccountForTheTimeBetweenIdealAndMeasured) {
+  const ResultRow one = with_states(epoch("one_device", 1, 10), 10, 0, 0);
+  ResultRow leg = with_states(epoch("mirrored", 2, 6.25), 5.2, 0.5, 0.5);
+  leg.set("last_rank", 1).set("last_rank_share", 0.75);
+  const ResultRow row = mirrored({one, leg});
+  EXPECT_DOUBLE_EQ(number_in(row, "lost_compute_seconds"), 5.2 - 5);
+  EXPECT_EQ(row.get("lost_batch_seconds"), "");
+  EXPECT_EQ(row.get("lost_transfer_seconds"), "0.5");
+  EXPECT_EQ(row.get("lost_wait_static_seconds"), "0.5");
+  EXPECT_EQ(row.get("lost_wait_jitter_seconds"), "0");
+  EXPECT_NEAR(number_in(row, "lost_unattributed_seconds"), 0.05, 1e-12);
+  EXPECT_EQ(row.get("last_rank"), "1");
+  EXPECT_NEAR(number_in(row, "ideal_seconds") + sum_of_losses(row), 6.25, 1e-12);
+}
+
+TEST(ScalingRows, SplitTheLossOfComputationWhereOneShareRanAlone) {
+  const ResultRow one = with_states(epoch("one_device", 1, 10), 10, 0, 0);
+  const ResultRow leg = with_states(epoch("mirrored", 2, 6), 6, 0, 0);
+  const ResultRow plain = with_states(epoch("none", 1, 9), 9, 0, 0);
+  ResultRow share = with_states(epoch("none", 1, 4.7), 4.7, 0, 0);
+  share.set("share_of", 2).set("batch", 30).set("samples", 300).set("case_id", "share");
+  const std::vector<ResultRow> epochs{one, leg, plain, share};
+  const ResultRow row = mirrored(epochs);
+  EXPECT_EQ(row.get("lost_compute_seconds"), "");
+  EXPECT_NEAR(number_in(row, "lost_batch_seconds"), 4.7 - 4.5, 1e-12);
+  EXPECT_NEAR(number_in(row, "lost_contention_seconds"), 1 - 0.2, 1e-12);
+  EXPECT_NEAR(number_in(row, "ideal_seconds") + sum_of_losses(row), 6, 1e-12);
+  EXPECT_EQ(scaling_rows(epochs).size(), 3U) << "the share of an epoch is no epoch";
+  EXPECT_EQ(row.get("h_raw_seconds"), "9");
+}
+
+TEST(ScalingRows, LeaveTheAccountEmptyWithoutStates) {
+  const ResultRow row = mirrored({epoch("one_device", 1, 10), epoch("mirrored", 2, 6)});
+  EXPECT_EQ(row.get("lost_compute_seconds"), "");
+  EXPECT_EQ(row.get("lost_unattributed_seconds"), "");
+  EXPECT_EQ(row.get("lost_seconds"), "1");
+}
+
 TEST(ScalingRows, LeaveTheRowsOfSingleRanksOut) {
   ResultRow single = epoch("one_device", 1, 99);
   single.set("rank", "0");

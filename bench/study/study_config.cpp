@@ -89,6 +89,7 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
     reader.complain(*table.get("target_accuracy"),
                     "target_accuracy: needs the evaluation that evaluate = false leaves out");
   }
+  reader.flag(table, "ladder", study.ladder);
   reader.choice(table, "optimizer", study.optimizer, {"sgd", "adam"});
   reader.positive(table, "learning_rate", study.learning_rate);
   reader.required(table, "model");

@@ -42,6 +42,7 @@ struct EpochStudy {
   std::int64_t epochs = 1;
   bool evaluate = true;        // test accuracy after each epoch
   double target_accuracy = 0;  // ends a training before `epochs`; 0: none
+  bool ladder = false;         // also the runs that check the account of lost time
   std::string optimizer;       // empty: the model's default
   double learning_rate = 0;    // 0: the model's default
 };

@@ -77,6 +77,7 @@ batch = 16
 samples = 320
 epochs = 3
 evaluate = false
+ladder = true
 optimizer = "sgd"
 learning_rate = 0.1
 [[epoch]]
@@ -105,6 +106,7 @@ target_accuracy = 0.91
   EXPECT_EQ(config.epochs[0].samples, 320);
   EXPECT_EQ(config.epochs[0].epochs, 3);
   EXPECT_FALSE(config.epochs[0].evaluate);
+  EXPECT_TRUE(config.epochs[0].ladder);
   EXPECT_EQ(config.epochs[0].optimizer, "sgd");
   EXPECT_EQ(config.epochs[0].learning_rate, 0.1);
   EXPECT_EQ(config.epochs[1].model, "resnet20");
