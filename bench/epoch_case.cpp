@@ -31,7 +31,7 @@ namespace {
 /// so that the measured one starts from its first weights. Returns what one of the later steps
 /// took, at most and on any rank; 0: unknown.
 double warm_up(const TrainerOptions& options, Communicator& gradients, const Ranks& ranks,
-               int steps) {
+               int steps, EpochRun& run) {
   if (steps == 0) return 0;
   NoTrace trace;
   Trainer trainer(options, gradients, ranks.host, trace);

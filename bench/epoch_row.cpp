@@ -156,6 +156,7 @@ ResultRow row_for(const Ranks& ranks, const EpochOptions& options, const EpochRu
                   const Recorder& recorder, const std::vector<double>& seconds,
                   const RankEpoch& phases, double total) {
   const EpochMeasurement& last = run.epochs.back();
+  const TrainerOptions& trainer = run.trainer;
   ResultRow row = described(ranks, options, run, recorder);
   row.set("status", last.replicas_equal ? "ok" : "wrong");
   const Summary summary = summarise(seconds);
