@@ -50,7 +50,7 @@ Outcome train_on(Communicator& communicator, const TrainerOptions& options, int 
   }
   outcome.divergence = trainer.replica_divergence();
   outcome.remarks = trainer.remarks();
-  outcome.accuracy = trainer.evaluate();
+  outcome.accuracy = trainer.evaluate().accuracy;
   outcome.equal = trainer.replicas_equal();
   return outcome;
 }

@@ -3,6 +3,8 @@
 // one allreduce of the flat buffer. They differ in who chooses the algorithm.
 #pragma once
 
+#include <torch/torch.h>
+
 #include "models/gradient_reducer.hpp"
 #include "models/replica_sync.hpp"
 

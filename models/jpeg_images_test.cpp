@@ -39,7 +39,7 @@ Trained train(const TrainerOptions& options) {
     Trainer trainer(options, communicator, communicator, trace);
     EXPECT_TRUE(trainer.reads_files());
     run.loss = trainer.train_epoch(0).loss;
-    run.accuracy = trainer.evaluate();
+    run.accuracy = trainer.evaluate().accuracy;
     run.report = trainer.take_input_report();
   });
   return run;

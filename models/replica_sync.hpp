@@ -3,6 +3,8 @@
 // parameters and gradients, and an optimizer over them.
 #pragma once
 
+#include <torch/torch.h>
+
 #include <memory>
 #include <string>
 
