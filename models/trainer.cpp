@@ -67,7 +67,7 @@ struct Trainer::State {
         device(device_for(given)),
         network(network_on(device, choice, given)),
         sync(make_sync(given, gradients)),
-        options(resolved(given, sync->workers().count)),
+        options(resolved(given, sync->workers().count * given.share_of)),
         // Loader threads work beside the device, so their images stay with the CPU.
         training(open_image_source(options, Split::train,
                                    options.loader_threads > 0 ? torch::kCPU : device)),

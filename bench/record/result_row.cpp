@@ -97,17 +97,15 @@ const Schema& epoch_schema() {
       "epoch.csv",
       words(kCommon,
             "model parameters gradient_sync allreduce transport device dtype memory_format threads "
-            "dataset "
-            "scaling global_batch batch optimizer learning_rate epochs ranks workers nodes rank "
-            "host ",
+            "dataset scaling global_batch batch optimizer learning_rate epochs ranks workers nodes "
+            "rank host ",
             kStatistics,
             "samples images_per_s load_seconds forward_seconds backward_seconds sync_seconds "
-            "update_seconds other_seconds compute_seconds transfer_seconds wait_seconds "
-            "wait_static_seconds wait_jitter_seconds input_seconds evaluation_seconds "
-            "host_seconds hidden_seconds last_rank last_rank_share evaluate_seconds "
-            "checkpoint_seconds train_loss "
+            "update_seconds other_seconds evaluate_seconds checkpoint_seconds train_loss "
             "test_accuracy target_accuracy epochs_to_target seconds_to_target replicas_equal "
-            "replica_divergence share_of loader_threads page_cache")};
+            "replica_divergence share_of loader_threads page_cache compute_seconds "
+            "transfer_seconds wait_seconds input_seconds evaluation_seconds host_seconds "
+            "hidden_seconds wait_jitter_seconds wait_static_seconds last_rank last_rank_share")};
   return schema;
 }
 
@@ -141,12 +139,12 @@ const Schema& scaling_schema() {
             "global_batch batch ranks nodes baseline h_seconds ideal_seconds seconds_median "
             "seconds_ci_low seconds_ci_high interval launches rho speedup speedup_ci_low "
             "speedup_ci_high efficiency efficiency_ci_low efficiency_ci_high h_raw_seconds "
-            "efficiency_raw karp_flatt lost_seconds lost_work_seconds lost_compute_seconds "
-            "lost_batch_seconds lost_contention_seconds lost_transfer_seconds "
+            "efficiency_raw karp_flatt lost_seconds test_accuracy target_accuracy "
+            "epochs_to_target seconds_to_target efficiency_statistical efficiency_to_accuracy "
+            "lost_work_seconds lost_compute_seconds lost_transfer_seconds "
             "lost_wait_static_seconds lost_wait_jitter_seconds lost_input_seconds "
-            "lost_evaluation_seconds lost_host_seconds lost_unattributed_seconds last_rank "
-            "last_rank_share test_accuracy target_accuracy epochs_to_target seconds_to_target "
-            "efficiency_statistical efficiency_to_accuracy")};
+            "lost_evaluation_seconds lost_host_seconds lost_batch_seconds "
+            "lost_contention_seconds lost_unattributed_seconds last_rank last_rank_share")};
   return schema;
 }
 

@@ -113,7 +113,7 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   if (!study.optimizer.empty()) {
     launch.arguments.insert(launch.arguments.end(), {"--optimizer", study.optimizer});
   }
-  const bool has_target = study.target_accuracy > 0;
+  const bool has_target = study.target_accuracy > 0 && sync != "barrier_only";
   if (has_target) {
     launch.arguments.insert(launch.arguments.end(),
                             {"--target-accuracy", number_text(study.target_accuracy)});

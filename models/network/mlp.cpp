@@ -10,9 +10,11 @@ namespace {
 class Mlp : public LayeredNetwork {
  public:
   Mlp() {
-    then([this](const torch::Tensor& x) { return hidden1_->forward(x.flatten(1)).relu_(); },
+    then([this](const torch::Tensor& x) { return hidden1_->forward(x.flatten(1)); },
          {hidden1_.ptr()});
-    then([this](const torch::Tensor& x) { return hidden2_->forward(x).relu_(); }, {hidden2_.ptr()});
+    then([](const torch::Tensor& x) { return torch::relu(x); });
+    then([this](const torch::Tensor& x) { return hidden2_->forward(x); }, {hidden2_.ptr()});
+    then([](const torch::Tensor& x) { return torch::relu(x); });
     then([this](const torch::Tensor& x) { return output_->forward(x); }, {output_.ptr()});
   }
 
