@@ -50,6 +50,9 @@ Batch BatchStream::make(std::int64_t number, const std::stop_token& stop) const 
   const std::int64_t first = number * options_.batch;
   const std::int64_t length = std::min(options_.batch, order_.size(0) - first);
   Batch batch = source_.at(order_.narrow(0, first, length), options_.epoch, stop);
+  if (options_.channels_last) {
+    batch.images = batch.images.contiguous(torch::MemoryFormat::ChannelsLast);
+  }
   if (device_.is_cuda() && source_.device().is_cpu()) {
     batch.images = batch.images.pin_memory();
     batch.labels = batch.labels.pin_memory();

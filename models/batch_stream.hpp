@@ -20,6 +20,8 @@ struct BatchStreamOptions {
   int loader_threads = 0;
   /// Every batch is made to take that much longer.
   double throttle_seconds = 0;
+  /// Images with the channel as the fastest index.
+  bool channels_last = false;
 };
 
 class BatchStream {

@@ -22,7 +22,6 @@
 #include "models/gradient_sync.hpp"
 #include "models/image_source.hpp"
 #include "models/input_files.hpp"
-#include "models/loss.hpp"
 #include "models/loss_scale.hpp"
 #include "models/losses.hpp"
 #include "models/model_pass.hpp"
@@ -32,15 +31,13 @@
 #include "models/sampler.hpp"
 #include "models/split_mix.hpp"
 #include "models/step_graph.hpp"
+#include "models/tally.hpp"
 #include "models/torch_error.hpp"
 #include "models/training_description.hpp"
 #include "models/training_state.hpp"
 
 namespace scalebench {
 namespace {
-
-/// Images a forward pass takes while evaluating: bounds the memory for activations.
-constexpr std::int64_t kEvaluationBatch = 500;
 
 /// `work`, its lack of memory being an OutOfMemory.
 template <class Work>
@@ -152,7 +149,7 @@ struct Trainer::State {
     return std::make_unique<BatchStream>(
         *training, sampler.epoch(epoch), device,
         BatchStreamOptions{options.batch, epoch, options.loader_threads,
-                           options.faults.throttle_input_seconds});
+                           options.faults.throttle_input_seconds, options.channels_last});
   }
 
   /// `batches` are those of the epoch which `step`, counted over all epochs, belongs to.
@@ -166,7 +163,7 @@ struct Trainer::State {
       pause(options.faults.sleep_seconds);
     }
     const double scale = loss_scale.scale();
-    losses.add(pass().run(laid_out(batch.images), batch.labels, scale), step);
+    losses.add(pass().run(batch.images, batch.labels, scale), step);
     enter(Phase::sync);
     sync->synchronise();
     enter(Phase::update);
@@ -183,10 +180,6 @@ struct Trainer::State {
     return step_graph != nullptr ? *step_graph : network_pass;
   }
 
-  torch::Tensor laid_out(const torch::Tensor& images) const {
-    return options.channels_last ? images.contiguous(torch::MemoryFormat::ChannelsLast) : images;
-  }
-
   /// For injected faults.
   static void pause(double seconds) {
     if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
@@ -201,30 +194,6 @@ struct Trainer::State {
     // What has a pass of its own publishes buffers with the parameters.
     if (sync_info.equal_replicas && sync->own_pass() == nullptr)
       broadcast_buffers(*network, control);
-  }
-
-  /// Correctly classified images among [first, end) of the test set, and the sum of their losses.
-  std::array<double, 2> tally(std::int64_t first, std::int64_t end) {
-    torch::NoGradGuard no_grad;
-    network->eval();
-    auto hits = torch::zeros({}, torch::TensorOptions(torch::kInt64).device(device));
-    auto loss = torch::zeros({}, torch::TensorOptions(torch::kFloat64).device(device));
-    std::vector<std::int64_t> order(static_cast<std::size_t>(end - first));
-    std::iota(order.begin(), order.end(), first);
-    const int threads = test->files() > 0 ? options.loader_threads : 0;
-    BatchStream batches(*test, order, device,
-                        {.batch = kEvaluationBatch, .loader_threads = threads});
-    for (; first < end; first += kEvaluationBatch) {
-      const Batch batch = batches.next();
-      input_report.replaced_images += batch.replaced;
-      const AutocastScope scope(options.precision, device);
-      const auto outputs = network->forward(laid_out(batch.images));
-      hits += outputs.argmax(1).eq(batch.labels).sum();
-      loss +=
-          loss_of(choice.loss, outputs, batch.labels) * static_cast<double>(batch.labels.size(0));
-    }
-    network->train();
-    return {static_cast<double>(hits.item<std::int64_t>()), loss.item<double>()};
   }
 
   void require_one_model() const {
@@ -326,9 +295,12 @@ Evaluation Trainer::evaluate() {
   state.sync->publish();
   state.equalise_buffers();
   const std::int64_t count = state.test->count();
-  const auto mine = guarded([&] {
-    return state.tally(count * state.rank / state.ranks, count * (state.rank + 1) / state.ranks);
+  const Tally tally = guarded([&] {
+    return tally_of(*state.network, *state.test, count * state.rank / state.ranks,
+                    count * (state.rank + 1) / state.ranks, state.options, state.device);
   });
+  state.input_report.replaced_images += tally.replaced;
+  const std::array mine{tally.correct, tally.loss};
   const auto all = all_gather(state.control, std::span<const double>(mine));
   Evaluation mean;
   for (std::size_t i = 0; i < all.size(); i += mine.size()) {
