@@ -21,14 +21,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = Path("scripts/torch_reference.py")
-# Model: data set, images of all ranks in a step, and in an epoch.
+# Model: data set, images of all ranks in a step, and in an epoch, and steps of warm-up.
 WORK = {
-    "mlp": ("fashion-mnist", 256, 60000),
-    "mnist_cnn": ("fashion-mnist", 128, 3840),
-    "resnet20": ("fashion-mnist", 128, 1920),
-    "resnet18": ("synthetic:128", 16, 64),
+    "mlp": ("fashion-mnist", 256, 60000, 10),
+    "mnist_cnn": ("fashion-mnist", 128, 3840, 5),
+    "resnet20": ("fashion-mnist", 128, 1920, 5),
+    "resnet18": ("synthetic:128", 16, 32, 2),
 }
-LEGS = ("torch", "ddp", "one_device", "none", "sync")
+# torch and plain are loops without synchronisation on one rank; together is plain on all at once.
+LEGS = ("torch", "ddp", "plain", "one_device", "together", "sync")
 MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
@@ -70,25 +71,26 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
 
 
 def ranks_of(leg: str, options: argparse.Namespace) -> int:
-    return 1 if leg in ("torch", "one_device") else options.ranks
+    return 1 if leg in ("torch", "plain", "one_device") else options.ranks
 
 
 def bench_command(options: argparse.Namespace, leg: str, model: str) -> list[str]:
-    data, batch, samples = WORK[model]
-    sync = shlex.split(options.sync) if leg == "sync" else ["--gradient-sync", leg]
+    data, batch, samples, warm_up = WORK[model]
+    syncs = {"plain": "none", "together": "none", "one_device": "one_device"}
+    sync = shlex.split(options.sync) if leg == "sync" else ["--gradient-sync", syncs[leg]]
     return [
         "mpirun", "--bind-to", "core", "-np", str(ranks_of(leg, options)),
         str(options.programs / "bench_epoch"), "--model", model, "--data-dir", data,
-        "--global-batch", str(batch), "--samples", str(samples), *sync,
+        "--global-batch", str(batch), "--samples", str(samples), "--warmup-steps", str(warm_up), *sync,
         "--no-evaluation", "--device", "cpu", "--quiet", "--format", "json",
     ]  # fmt: skip
 
 
 def torch_command(options: argparse.Namespace, leg: str, model: str) -> list[str]:
-    data, batch, samples = WORK[model]
+    data, batch, samples, warm_up = WORK[model]
     return [
         options.python, str(REFERENCE), "--model", model, "--data", data,
-        "--batch", str(batch // ranks_of(leg, options)), "--samples", str(samples),
+        "--batch", str(batch // ranks_of(leg, options)), "--samples", str(samples), "--warm-up", str(warm_up),
     ]  # fmt: skip
 
 
@@ -131,10 +133,11 @@ def run_torch(options: argparse.Namespace, leg: str, model: str) -> float:
 def ratios_of(seconds: dict[str, float], ranks: int) -> dict[str, float]:
     """Of one start, from the seconds of its legs."""
     return {
-        "one_rank_vs_torch": seconds["torch"] / seconds["one_device"],
+        "plain_vs_torch": seconds["torch"] / seconds["plain"],
+        "one_device_vs_torch": seconds["torch"] / seconds["one_device"],
         "efficiency": seconds["one_device"] / (ranks * seconds["sync"]),
         "efficiency_ddp": seconds["torch"] / (ranks * seconds["ddp"]),
-        "vs_unsynchronised": seconds["none"] / seconds["sync"],
+        "vs_unsynchronised": seconds["together"] / seconds["sync"],
         "time_vs_ddp": seconds["ddp"] / seconds["sync"],
     }
 

@@ -21,7 +21,6 @@ import torch.nn.functional as F  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
 FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
-WARM_UP_STEPS = 10
 
 
 class Mlp(nn.Module):
@@ -175,7 +174,7 @@ def train(options: argparse.Namespace, rank: int, ranks: int) -> list[float]:
     order = torch.randperm(len(labels))
     if ranks > 1:
         dist.broadcast(order, 0)
-    for number in range(min(WARM_UP_STEPS, steps)):
+    for number in range(min(options.warm_up, steps)):
         step(order, number)
     return [epoch() for _ in range(options.epochs)]
 
@@ -187,6 +186,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, required=True, help="images per rank and step")
     parser.add_argument("--samples", type=int, required=True, help="of all ranks in an epoch")
     parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--warm-up", type=int, default=10, help="steps before the clock starts")
     options = parser.parse_args()
     rank, ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     allowed = sorted(os.sched_getaffinity(0))
