@@ -2,10 +2,10 @@
 // The checkpoints of one training: when one is due, and rank 0's file and warnings for all ranks.
 #pragma once
 
+#include "bench/checkpoint_folder.hpp"
 #include "bench/checkpoint_options.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/program.hpp"
-#include "models/checkpoint_folder.hpp"
 #include "models/trainer.hpp"
 
 namespace scalebench {

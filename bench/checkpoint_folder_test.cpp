@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The newest whole checkpoint is found whatever lies beside it.
-#include "models/checkpoint_folder.hpp"
+#include "bench/checkpoint_folder.hpp"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "bench/record/temporary_folder.hpp"
 #include "models/checkpoint.hpp"
 #include "models/expect_error.hpp"
-#include "models/test_files.hpp"
 
 namespace scalebench {
 namespace {
@@ -63,7 +63,7 @@ TEST_F(CheckpointFolderTest, ADamagedLaterOneIsNotCountedAmongTheKept) {
 
 TEST_F(CheckpointFolderTest, IgnoresWhatAnInterruptedWriteLeft) {
   write(1);
-  overwrite("epoch-000002.ckpt.tmp", after(2).substr(0, 50));
+  overwrite(".epoch-000002.ckpt.tmp-00000001", after(2).substr(0, 50));
   overwrite("epoch-x.ckpt", "");
   EXPECT_EQ(folder.epochs(), std::vector<int>{1});
   EXPECT_EQ(epochs_of(folder.newest()), 1);
