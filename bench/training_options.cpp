@@ -40,6 +40,8 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
       ->capture_default_str();
   app.add_flag("--channels-last", trainer.channels_last,
                "images and weights with the channel as the fastest index");
+  app.add_flag("--release-memory", trainer.release_memory,
+               "let the C library give freed memory back in every step, as it does by itself");
   app.add_flag("--step-graph", trainer.step_graph,
                "on a GPU: forward and backward as one CUDA graph");
   app.add_option(
@@ -124,6 +126,7 @@ std::string variant_text(const TrainerOptions& trainer) {
   if (trainer.accumulate > 1) text += fmt::format(" accumulate={}", trainer.accumulate);
   if (trainer.channels_last) text += " channels_last";
   if (trainer.step_graph) text += " step_graph";
+  if (trainer.release_memory) text += " release_memory";
   return text;
 }
 

@@ -20,9 +20,8 @@ void set_blas_threads(int threads) {
   }
 }
 
-/// LibTorch asks for the same tens of megabytes in every step and gives them back. glibc would
-/// return them to the system each time, and every page would be faulted in and zeroed anew: a
-/// quarter of a step of the small convolutional network on one core.
+}  // namespace
+
 void keep_freed_memory() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_MAX, 0);         // large blocks come from the heap, too,
@@ -31,13 +30,10 @@ void keep_freed_memory() {
 #endif
 }
 
-}  // namespace
-
 torch::Device select_compute_device(ComputeDevice device, int index, int threads) {
   if (threads < 1) fail<UsageError>("{} threads: expected at least 1", threads);
   torch::set_num_threads(threads);
   set_blas_threads(threads);
-  keep_freed_memory();
   if (device == ComputeDevice::cpu) return torch::kCPU;
   if (!torch::cuda::is_available()) {
     fail<Unavailable>(

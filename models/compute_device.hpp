@@ -17,6 +17,11 @@ torch::Device select_compute_device(ComputeDevice device, int index, int threads
 /// For a thread that helps a rank: LibTorch computes on it alone, without threads of its own.
 void compute_with_one_thread();
 
+/// From now on this process keeps memory that is freed. LibTorch asks for the same tens of
+/// megabytes in every step; glibc would return them to the system each time, and every page would
+/// be faulted in and zeroed anew. Does nothing with another C library.
+void keep_freed_memory();
+
 /// Returns when everything enqueued on the device is done; at once for the CPU.
 void finish(torch::Device device);
 

@@ -100,6 +100,7 @@ struct Trainer::State {
 
   static torch::Device device_for(const TrainerOptions& given) {
     const auto device = select_compute_device(given.device, given.device_index, given.threads);
+    if (!given.release_memory) keep_freed_memory();
     require_precision(given.precision, device);
     if (given.step_graph) begin_step_graphs(device);
     return device;

@@ -67,6 +67,8 @@ struct TrainerOptions {
   int device_index = 0;
   /// CPU threads that this rank computes with.
   int threads = 1;
+  /// Leave it to the C library to give freed memory back to the system; see keep_freed_memory().
+  bool release_memory = false;
   /// Threads beside the rank's own that prepare batches ahead; 0: the rank prepares them itself.
   int loader_threads = 0;
   BadImages bad_images = BadImages::stop;
