@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// scalebench: run a study over 1..N ranks, certify how well differences are told from noise, or
-// look at the machine first.
+// scalebench: studies over 1..N ranks, and everything that is done with their results. Each verb is
+// a line of bench/verbs/verbs.def and a file of that name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,57 +8,45 @@
 #include <exception>
 #include <string_view>
 
-#include "bench/certify_command.hpp"
 #include "bench/cli/command_line.hpp"
-#include "bench/doctor_command_line.hpp"
 #include "bench/record/build_info.hpp"
-#include "bench/run_command.hpp"
+#include "bench/verbs/verb.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
 
+std::string typed(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+void add_verbs(CLI::App& app, Invocation& invocation) {
+#define VERB(name, what) add_##name(*app.add_subcommand(typed(#name), what), invocation);
+#include "bench/verbs/verbs.def"
+#undef VERB
+}
+
 ExitCode run(int argc, char** argv) {
   CLI::App app("How far from H/N are N devices, and where did the rest go?", "scalebench");
   app.set_version_flag("--version", build_info().version);
   app.require_subcommand(1);
-
-  RunOptions options;
-  options.command.assign(argv, argv + argc);
-  std::string ranks;
-  CLI::App& study = *app.add_subcommand("run", "measure a study on 1..N ranks against H/N");
-  study.add_option("config", options.config, "TOML file, as configs/quick.toml")->required();
-  study.add_option("--ranks", ranks, "numbers of ranks, as 1,2,4, instead of the config's");
-  study.add_option("--launches", options.launches, "fresh launches of each case");
-  add_start_options(study, options);
-
-  CertifyOptions against_itself;
-  against_itself.command = options.command;
-  const CLI::App& twice = describe_certify(app, against_itself);
-
-  DoctorOptions doctor;
-  CLI::App& look =
-      *app.add_subcommand("doctor", "what is here, what is missing, what spoils numbers");
-  look.add_option("--results", doctor.results, "where runs would go")->capture_default_str();
-  look.add_option("--mpirun", doctor.mpirun, "launcher")->capture_default_str();
-  look.add_option("--ranks", doctor.ranks, "ranks on this host that will be asked for");
-
+  Invocation invocation;
+  invocation.command.assign(argv, argv + argc);
+  add_verbs(app, invocation);
   // CLI11 gives what follows -- to no subcommand.
   char** const end = std::find(argv, argv + argc, std::string_view("--"));
-  if (end != argv + argc) against_itself.more.assign(end + 1, argv + argc);
+  if (end != argv + argc) invocation.after_dashes.assign(end + 1, argv + argc);
   std::string text;
   if (!parse_command_line(app, static_cast<int>(end - argv), argv, text)) {
     fmt::print("{}", text);
     return ExitCode::ok;
   }
-  if (!twice.parsed() && end != argv + argc)
-    fail<UsageError>("--: only certify takes more options");
-  if (look.parsed()) return show_doctor(doctor);
-  if (twice.parsed()) return certify(against_itself);
-  if (options.launches < 0)
-    fail<UsageError>("--launches {}: must not be negative", options.launches);
-  if (!ranks.empty()) options.ranks = parse_counts("--ranks", ranks);
-  return run_study(options);
+  if (end != argv + argc && !invocation.takes_more) {
+    fail<UsageError>("--: {} takes no more options after it",
+                     app.get_subcommands().front()->get_name());
+  }
+  return invocation.chosen();
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/study_setup.hpp"
+#include "bench/verbs/study_setup.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

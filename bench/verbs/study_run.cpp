@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/study_run.hpp"
+#include "bench/verbs/study_run.hpp"
 
 #include <algorithm>
 #include <cmath>

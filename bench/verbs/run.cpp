@@ -1,20 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/run_command.hpp"
-
+// scalebench run CONFIG: plan, launch everything, put the rows together, draw, report.
 #include <fmt/format.h>
 
 #include <atomic>
+#include <memory>
 
+#include "bench/cli/command_line.hpp"
 #include "bench/cli/size.hpp"
-#include "bench/fit_table.hpp"
 #include "bench/interruption.hpp"
-#include "bench/scaling_table.hpp"
 #include "bench/study/study_config.hpp"
+#include "bench/verbs/fit_table.hpp"
+#include "bench/verbs/scaling_table.hpp"
+#include "bench/verbs/study_setup.hpp"
+#include "bench/verbs/verb.hpp"
 #include "collectives/allreduce.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
+
+struct RunOptions : StartOptions {
+  std::filesystem::path config;
+  std::string ranks;  // instead of the config's
+  int launches = 0;   // instead of the config's; 0: as there
+};
 
 /// What the programs know, so that a config is refused before anything starts.
 KnownNames known_names() {
@@ -33,8 +42,11 @@ KnownNames known_names() {
 }
 
 StudyConfig config_of(const RunOptions& options) {
+  if (options.launches < 0) {
+    fail<UsageError>("--launches {}: must not be negative", options.launches);
+  }
   StudyConfig config = read_study_config(options.config, known_names());
-  if (!options.ranks.empty()) config.ranks = options.ranks;
+  if (!options.ranks.empty()) config.ranks = parse_counts("--ranks", options.ranks);
   if (options.launches > 0) config.launches = options.launches;
   if (!config.allreduce) return config;
   const std::string place = options.config.string() + ": [allreduce] ";
@@ -68,8 +80,6 @@ ExitCode exit_code_of(const StudyRun& study) {
   return study.failed() > 0 ? ExitCode::incomplete : ExitCode::ok;
 }
 
-}  // namespace
-
 ExitCode run_study(const RunOptions& options) {
   const StudyConfig config = config_of(options);
   const std::vector<PlannedLaunch> plan = plan_of(config, limits_of(options, config));
@@ -93,6 +103,20 @@ ExitCode run_study(const RunOptions& options) {
     return interruption.exit_code();
   }
   return exit_code_of(study);
+}
+
+}  // namespace
+
+void add_run(CLI::App& verb, Invocation& invocation) {
+  const auto options = std::make_shared<RunOptions>();
+  verb.add_option("config", options->config, "TOML file, as configs/quick.toml")->required();
+  verb.add_option("--ranks", options->ranks, "numbers of ranks, as 1,2,4, instead of the config's");
+  verb.add_option("--launches", options->launches, "fresh launches of each case");
+  add_start_options(verb, *options);
+  verb.callback([options, &invocation] {
+    options->command = invocation.command;
+    invocation.chosen = [options] { return run_study(*options); };
+  });
 }
 
 }  // namespace scalebench

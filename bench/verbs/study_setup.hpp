@@ -10,7 +10,7 @@
 
 #include "bench/cli/console.hpp"
 #include "bench/study/plan.hpp"
-#include "bench/study_run.hpp"
+#include "bench/verbs/study_run.hpp"
 
 namespace scalebench {
 

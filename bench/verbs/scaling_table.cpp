@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/scaling_table.hpp"
+#include "bench/verbs/scaling_table.hpp"
 
 #include <fmt/format.h>
 

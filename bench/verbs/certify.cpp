@@ -1,19 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/certify_command.hpp"
-
+// scalebench certify: the same binary against itself. Says how often equal things look different
+// here, and which difference a comparison on this machine could see.
+// Exit: ok: certified; regression: more cells differ than may; incomplete: too few launches, failed
+// ones, or wrong results; nothing_measured.
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "bench/allreduce_options.hpp"
-#include "bench/certificate_table.hpp"
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/size.hpp"
 #include "bench/interruption.hpp"
 #include "bench/study/certificate.hpp"
 #include "bench/study/certify_plan.hpp"
+#include "bench/verbs/certificate_table.hpp"
+#include "bench/verbs/study_setup.hpp"
+#include "bench/verbs/verb.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
+
+struct CertifyOptions : StartOptions {
+  int launches = 10;  // of each side
+  int ranks = 0;      // 0: one for each core or device
+  std::string min_bytes = "1K";
+  std::string max_bytes = "16M";
+  std::int64_t factor = 16;
+  std::string algorithms = "ring,native,direct";
+  std::string transport = "auto";
+  std::string dtypes = "float";
+  double max_seconds = 0.25;  // cap on the repetitions of a case
+  std::uint64_t seed = 1;
+  std::vector<std::string> more;  // for bench_allreduce, as typed after --
+};
 
 // Below, no 95 % interval exists.
 constexpr int kFewestLaunches = 4;
@@ -64,37 +84,6 @@ ExitCode exit_code_of(const Certificate& certificate, const StudyRun& study) {
   return certificate.certified() ? ExitCode::ok : ExitCode::regression;
 }
 
-}  // namespace
-
-CLI::App& describe_certify(CLI::App& app, CertifyOptions& options) {
-  CLI::App& certify = *app.add_subcommand(
-      "certify", "measure the same binary against itself: what does this machine make of nothing?");
-  certify.add_option("--launches", options.launches, "fresh launches of each side, A and B")
-      ->capture_default_str();
-  certify.add_option("--ranks", options.ranks, "number of ranks; 0: one for each core or device")
-      ->capture_default_str();
-  certify
-      .add_option("-b,--minbytes", options.min_bytes,
-                  "smallest buffer of one rank; sizes are " + std::string(kSizeRule))
-      ->capture_default_str();
-  certify.add_option("-e,--maxbytes", options.max_bytes, "largest buffer")->capture_default_str();
-  certify.add_option("-f,--stepfactor", options.factor, "multiply the size by this")
-      ->capture_default_str();
-  certify.add_option("--algorithm", options.algorithms, "names separated by commas, or all")
-      ->capture_default_str();
-  certify.add_option("--transport", options.transport, "as bench_allreduce takes it")
-      ->capture_default_str();
-  certify.add_option("-d,--datatype", options.dtypes, "as bench_allreduce takes it")
-      ->capture_default_str();
-  certify.add_option("--max-seconds", options.max_seconds, "cap on the repetitions of a case")
-      ->capture_default_str();
-  certify.add_option("--seed", options.seed, "of the order of launches and cases")
-      ->capture_default_str();
-  add_start_options(certify, options);
-  certify.footer("After -- come more options, as bench_allreduce takes them.");
-  return certify;
-}
-
 ExitCode certify(const CertifyOptions& options) {
   require_valid(options);
   const StudyConfig config = config_of(options);
@@ -121,6 +110,40 @@ ExitCode certify(const CertifyOptions& options) {
     return interruption.exit_code();
   }
   return code;
+}
+
+}  // namespace
+
+void add_certify(CLI::App& verb, Invocation& invocation) {
+  const auto options = std::make_shared<CertifyOptions>();
+  verb.add_option("--launches", options->launches, "fresh launches of each side, A and B")
+      ->capture_default_str();
+  verb.add_option("--ranks", options->ranks, "number of ranks; 0: one for each core or device")
+      ->capture_default_str();
+  verb.add_option("-b,--minbytes", options->min_bytes,
+                  "smallest buffer of one rank; sizes are " + std::string(kSizeRule))
+      ->capture_default_str();
+  verb.add_option("-e,--maxbytes", options->max_bytes, "largest buffer")->capture_default_str();
+  verb.add_option("-f,--stepfactor", options->factor, "multiply the size by this")
+      ->capture_default_str();
+  verb.add_option("--algorithm", options->algorithms, "names separated by commas, or all")
+      ->capture_default_str();
+  verb.add_option("--transport", options->transport, "as bench_allreduce takes it")
+      ->capture_default_str();
+  verb.add_option("-d,--datatype", options->dtypes, "as bench_allreduce takes it")
+      ->capture_default_str();
+  verb.add_option("--max-seconds", options->max_seconds, "cap on the repetitions of a case")
+      ->capture_default_str();
+  verb.add_option("--seed", options->seed, "of the order of launches and cases")
+      ->capture_default_str();
+  add_start_options(verb, *options);
+  verb.footer("After -- come more options, as bench_allreduce takes them.");
+  verb.callback([options, &invocation] {
+    options->command = invocation.command;
+    options->more = invocation.after_dashes;
+    invocation.takes_more = true;
+    invocation.chosen = [options] { return certify(*options); };
+  });
 }
 
 }  // namespace scalebench
