@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 
+#include "bench/study/cell.hpp"
 #include "bench/study/compare_cells.hpp"
 #include "bench/study/rank_sum.hpp"
 
@@ -20,48 +21,58 @@ constexpr std::array<std::string_view, 16> kCopied{
     "memory",         "dtype",  "op",         "mode",   "placement", "cache",
     "graph",          "ranks",  "size_bytes", "nodes"};
 
-/// One case over the launches of both sides.
-struct Cell {
-  const ResultRow* row = nullptr;  // the first, for what all share
-  CellSamples samples;
-  const ResultRow* broken = nullptr;  // a row that voids the cell
-  const ResultRow* skipped = nullptr;
+/// One case over the launches of both sides; either may be missing, not both.
+struct Pair {
+  const Cell* a = nullptr;
+  const Cell* b = nullptr;
 
-  bool is_cell() const { return broken != nullptr || !samples.a.empty() || !samples.b.empty(); }
+  const Cell& any() const { return a != nullptr ? *a : *b; }
+  bool skipped() const {
+    return (a == nullptr || a->status == "skipped") && (b == nullptr || b->status == "skipped");
+  }
+  /// The side that voids the comparison.
+  const Cell* broken() const {
+    for (const Cell* const side : {a, b}) {
+      if (side != nullptr && side->status != "ok" && side->status != "skipped") return side;
+    }
+    return nullptr;
+  }
+  CellSamples samples() const {
+    CellSamples both;
+    if (broken() != nullptr) return both;
+    if (a != nullptr) both.a = a->seconds;
+    if (b != nullptr) both.b = b->seconds;
+    return both;
+  }
 };
 
-void add_side(std::vector<Cell>& cells, std::map<std::string, std::size_t>& place_of,
-              const std::vector<LaunchRows>& launches, std::vector<double> CellSamples::*side) {
-  for (const LaunchRows& launch : launches) {
-    for (const ResultRow& row : launch.cases) {
-      const std::string key = row.get("case_id") + "/" + row.get("ranks");
-      const auto [found, is_new] = place_of.emplace(key, cells.size());
-      if (is_new) cells.emplace_back().row = &row;
-      Cell& cell = cells[found->second];
-      const double median = number_in(row, "seconds_median");
-      if (row.get("status") == "skipped") {
-        cell.skipped = &row;
-      } else if (row.get("status") == "ok" && median > 0) {
-        (cell.samples.*side).push_back(median);
-      } else {
-        cell.broken = &row;
-      }
-    }
+std::vector<Pair> pairs_of(const std::vector<Cell>& a, const std::vector<Cell>& b) {
+  std::vector<Pair> pairs;
+  std::map<std::string, std::size_t> place_of;
+  for (const Cell& cell : a) {
+    place_of.emplace(cell.key, pairs.size());
+    pairs.push_back({&cell, nullptr});
   }
+  for (const Cell& cell : b) {
+    const auto [found, is_new] = place_of.emplace(cell.key, pairs.size());
+    if (is_new) pairs.emplace_back();
+    pairs[found->second].b = &cell;
+  }
+  return pairs;
 }
 
-ResultRow row_of(const Cell& cell) {
+ResultRow row_of(const Pair& pair) {
   ResultRow row(certificate_schema());
-  for (const std::string_view column : kCopied) row.set(column, text_in(*cell.row, column));
+  for (const std::string_view column : kCopied) row.set(column, text_in(pair.any().row, column));
   return row.set("status", "ok");
 }
 
-ResultRow row_of(const Cell& cell, const CellComparison& result) {
-  ResultRow row = row_of(cell);
-  if (cell.broken != nullptr) {
-    row.set("status", cell.broken->get("status")).set("note", cell.broken->get("note"));
+ResultRow row_of(const Pair& pair, const CellSamples& samples, const CellComparison& result) {
+  ResultRow row = row_of(pair);
+  if (const Cell* const broken = pair.broken(); broken != nullptr) {
+    row.set("status", broken->status).set("note", broken->note);
   }
-  row.set("launches_a", cell.samples.a.size()).set("launches_b", cell.samples.b.size());
+  row.set("launches_a", samples.a.size()).set("launches_b", samples.b.size());
   row.set("seconds_a", result.seconds_a).set("seconds_b", result.seconds_b);
   row.set("ratio", result.ratio).set("ratio_low", result.ratio_low);
   row.set("ratio_high", result.ratio_high).set("p_value", result.p_value);
@@ -94,40 +105,36 @@ std::string why_incomplete(const Certificate& certificate, std::size_t fewest_la
 }  // namespace
 
 Certificate certificate_of(const std::vector<LaunchRows>& a, const std::vector<LaunchRows>& b) {
-  std::vector<Cell> all;
-  std::map<std::string, std::size_t> place_of;
-  add_side(all, place_of, a, &CellSamples::a);
-  add_side(all, place_of, b, &CellSamples::b);
+  const std::vector<Cell> cells_a = cells_of(a), cells_b = cells_of(b);
 
   Certificate certificate;
-  std::vector<Cell> cells;
+  std::vector<Pair> pairs;
   std::vector<CellSamples> samples;
-  for (Cell& cell : all) {
-    if (!cell.is_cell()) {
-      ResultRow& row = certificate.rows.emplace_back(row_of(cell));
-      row.set("status", "skipped").set("note", cell.skipped->get("note"));
+  for (const Pair& pair : pairs_of(cells_a, cells_b)) {
+    if (pair.skipped()) {
+      ResultRow& row = certificate.rows.emplace_back(row_of(pair));
+      row.set("status", "skipped").set("note", pair.any().note);
       continue;
     }
-    if (cell.broken != nullptr) cell.samples = {};
-    samples.push_back(cell.samples);
-    cells.push_back(cell);
+    samples.push_back(pair.samples());
+    pairs.push_back(pair);
   }
   const std::vector<CellComparison> results = compare_cells(samples);
   std::vector<double> distances, effects;
   std::size_t fewest = std::numeric_limits<std::size_t>::max();
-  for (std::size_t i = 0; i < cells.size(); ++i) {
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
     const CellComparison& result = results[i];
-    certificate.rows.push_back(row_of(cells[i], result));
+    certificate.rows.push_back(row_of(pairs[i], samples[i], result));
     if (result.verdict == Verdict::missing) continue;
     ++certificate.compared;
     certificate.differing += result.differs() ? 1 : 0;
     certificate.ambiguous += result.verdict == Verdict::ambiguous ? 1 : 0;
     distances.push_back(std::max(result.ratio, 1 / result.ratio) - 1);
     if (!std::isnan(result.smallest_effect)) effects.push_back(result.smallest_effect);
-    fewest = std::min({fewest, cells[i].samples.a.size(), cells[i].samples.b.size()});
+    fewest = std::min({fewest, samples[i].a.size(), samples[i].b.size()});
   }
-  certificate.cells = cells.size();
-  certificate.launches_needed = launches_needed(cells.size());
+  certificate.cells = pairs.size();
+  certificate.launches_needed = launches_needed(pairs.size());
   certificate.spread = high_percentile(distances);
   certificate.smallest_effect = high_percentile(effects);
   certificate.incomplete = why_incomplete(certificate, fewest);

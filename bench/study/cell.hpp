@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cell: one case on one number of ranks, over the launches of a run. What comparisons and the
+// nightly gate look at; the launch is the unit, so a cell's values are launch medians.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/record/result_row.hpp"
+#include "bench/study/stored_run.hpp"
+
+namespace scalebench {
+
+/// What a cell measures, which decides the smallest change that counts.
+enum class CellFamily {
+  latency,    // allreduce below 64 KiB
+  bandwidth,  // allreduce from there on, kernels
+  throughput,
+  epoch,
+};
+std::string_view name_of(CellFamily family);
+
+struct Cell {
+  std::string key;  // "allreduce/3f2a90b1c4d5/2": bench, case id, number of ranks
+  CellFamily family = CellFamily::bandwidth;
+  ResultRow row;                // as its first launch wrote it: the parameters
+  std::vector<double> seconds;  // of each launch that measured it, in order of launches
+  std::string status = "ok";    // else the word of the launch that voids it (wrong, failed), or
+                                // skipped when every launch skipped it
+  std::string note;             // that launch's
+
+  bool measured() const { return status == "ok" && !seconds.empty(); }
+};
+
+/// The cells of these launches, which are of one case file, in order of appearance. Rows of single
+/// ranks are no cells.
+std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches);
+
+/// All cells of a run.
+std::vector<Cell> cells_of(const StoredRun& run);
+
+/// For people: "allreduce ring shared_memory float 64 KiB N=2", "epoch mlp mirrored strong N=2".
+std::string label_of(const ResultRow& row);
+
+}  // namespace scalebench
