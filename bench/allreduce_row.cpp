@@ -8,7 +8,7 @@
 #include <map>
 
 #include "bench/measure/statistics.hpp"
-#include "bench/statistics_columns.hpp"
+#include "bench/study/statistics_columns.hpp"
 #include "bench/study/bandwidth.hpp"
 
 namespace scalebench {

@@ -36,6 +36,8 @@ const Schema& certificate_schema();
 class ResultRow {
  public:
   explicit ResultRow(const Schema& schema);
+  /// `cells`: one for each column.
+  ResultRow(const Schema& schema, std::vector<std::string> cells);
 
   ResultRow& set(std::string_view column, std::string_view text);
   ResultRow& set(std::string_view column, const char* text) {

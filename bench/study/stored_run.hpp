@@ -21,16 +21,35 @@ struct StoredRun {
   /// By case file ("allreduce.csv"), in order of launches. Samples are there only when asked for.
   std::map<std::string, std::vector<LaunchRows>, std::less<>> launches;
 
+  /// Rows of all launches that stand beside their case file: bound.csv, allreduce_ranks.csv.
+  std::map<std::string, std::vector<ResultRow>, std::less<>> beside{};
+  std::map<int, std::string> names{};  // of the launches' folders, without their numbers
+
   const std::vector<LaunchRows>& launches_of(const Schema& schema) const;
+  const std::vector<ResultRow>& beside_of(const Schema& schema) const;
 };
+
+/// A folder below RUN/launches.
+struct LaunchFolder {
+  int number = 0;
+  std::string name;         // "allreduce-n2"
+  bool superseded = false;  // of an attempt after which the launch was started again
+  int attempt = 0;          // of a superseded one
+  std::filesystem::path path;
+};
+
+/// All of them, by number and attempt. Throws UsageError for a folder that is none.
+std::vector<LaunchFolder> launch_folders(const std::filesystem::path& run);
 
 enum class WithSamples { no, yes };
 
-/// Reads `folder`: of a study, or of one benchmark with --out (which counts as one launch). Throws
-/// UsageError `file: what` when it is no run, is damaged, or of a later schema version.
+/// Reads `folder`: of a study, or of one benchmark with --out (which counts as one launch).
+/// Launches that have not ended and attempts that were superseded are left out. Throws UsageError
+/// `file: what` when it is no run, is damaged, or of a later schema version.
 StoredRun read_stored_run(const std::filesystem::path& folder, WithSamples samples);
 
-/// The case files that a run can hold.
+/// The case files that a run can hold, and what can stand beside one.
 const std::vector<const Schema*>& case_schemas();
+const std::vector<const Schema*>& beside_schemas();
 
 }  // namespace scalebench
