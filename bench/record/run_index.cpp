@@ -27,8 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr const char* kFile = "index.jsonl";
-
 /// What is no index; one of a later version is one, and refused.
 class Damaged : public Error {
  public:
@@ -127,7 +125,7 @@ RunIndex rebuilt(const fs::path& results) {
   sort(index.entries);
   std::string text;
   for (const IndexEntry& entry : index.entries) text += line_of(entry);
-  write_file_atomically(results / kFile, text);
+  write_file_atomically(results / kIndexFile, text);
   return index;
 }
 
@@ -159,7 +157,7 @@ IndexEntry index_entry_of(const fs::path& folder) {
 
 void append_to_index(const fs::path& results, const IndexEntry& entry) {
   const FolderLock lock = FolderLock::wait_for(results);
-  const fs::path path = results / kFile;
+  const fs::path path = results / kIndexFile;
   const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (file < 0) fail("cannot open '{}': {}", path.string(), std::strerror(errno));
   const std::string line = line_of(entry);
@@ -173,7 +171,7 @@ void append_to_index(const fs::path& results, const IndexEntry& entry) {
 RunIndex read_index(const fs::path& results) {
   require_folder(results);
   const FolderLock lock = FolderLock::wait_for(results);
-  const fs::path path = results / kFile;
+  const fs::path path = results / kIndexFile;
   std::string why;
   RunIndex index;
   if (!fs::exists(path)) {

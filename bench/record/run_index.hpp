@@ -12,6 +12,8 @@
 
 namespace scalebench {
 
+inline constexpr const char* kIndexFile = "index.jsonl";
+
 /// One complete run.
 struct IndexEntry {
   std::string run_id;

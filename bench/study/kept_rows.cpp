@@ -90,13 +90,6 @@ const LaunchRecord* record_of(const Manifest& manifest, int number) {
   return found == manifest.launches.end() ? nullptr : &*found;
 }
 
-/// The attempt that a folder without a number of one is.
-int next_attempt(const fs::path& run, int number, const std::string& name) {
-  int attempt = 1;
-  while (fs::exists(superseded_folder(run, number, name, attempt))) ++attempt;
-  return attempt;
-}
-
 void enter_superseded(Manifest& manifest, int number, const std::string& name, int attempt) {
   const auto is_it = [&](const LaunchRecord& record) {
     return record.number == number && record.attempt == attempt;
@@ -118,6 +111,12 @@ fs::path launch_folder(const fs::path& run, int number, const std::string& name)
 
 fs::path superseded_folder(const fs::path& run, int number, const std::string& name, int attempt) {
   return run / "launches" / fmt::format("{:03}-{}.attempt{}", number, name, attempt);
+}
+
+int next_attempt(const fs::path& run, int number, const std::string& name) {
+  int attempt = 1;
+  while (fs::exists(superseded_folder(run, number, name, attempt))) ++attempt;
+  return attempt;
 }
 
 std::vector<std::string> keep_rows(const fs::path& run, int number, const std::string& name) {

@@ -20,6 +20,9 @@ std::filesystem::path launch_folder(const std::filesystem::path& run, int number
 std::filesystem::path superseded_folder(const std::filesystem::path& run, int number,
                                         const std::string& name, int attempt);
 
+/// The number of the next start of a launch, from 1.
+int next_attempt(const std::filesystem::path& run, int number, const std::string& name);
+
 /// Moves what an ended launch flushed into the run's samples.csv, accuracy.csv and monitor.csv.
 /// After an interruption recover_run does the rest. Returns a line for each torn last line left
 /// out.

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "bench/record/case_id.hpp"
-#include "bench/study/certificate.hpp"
 #include "bench/study/ladder_rows.hpp"
 #include "bench/study/plan_file.hpp"
 #include "bench/study/scaling_rows.hpp"
@@ -69,21 +68,12 @@ std::vector<ResultRow> failed_scaling_rows(const StudyRows& study,
   return rows;
 }
 
-std::vector<ResultRow> certificate_rows(const StudyRows& study,
-                                        const std::vector<LaunchRows>& launches) {
-  std::vector<LaunchRows> a, b;
-  for (const LaunchRows& launch : launches) {
-    const auto side = study.is_b.find(launch.launch);
-    if (side != study.is_b.end()) (side->second ? b : a).push_back(launch);
-  }
-  return certificate_of(a, b).rows;
-}
-
 void put(StudyTables& tables, const Schema& schema, std::vector<ResultRow> rows) {
   if (!rows.empty()) tables[std::string(schema.file)] = std::move(rows);
 }
 
-/// The side of each launch, when every name says one.
+}  // namespace
+
 std::map<int, bool> sides_of(const std::map<int, std::string>& names) {
   std::map<int, bool> is_b;
   for (const auto& [number, name] : names) {
@@ -94,7 +84,15 @@ std::map<int, bool> sides_of(const std::map<int, std::string>& names) {
   return is_b;
 }
 
-}  // namespace
+Certificate certificate_of(const std::vector<LaunchRows>& launches,
+                           const std::map<int, bool>& is_b) {
+  std::vector<LaunchRows> a, b;
+  for (const LaunchRows& launch : launches) {
+    const auto side = is_b.find(launch.launch);
+    if (side != is_b.end()) (side->second ? b : a).push_back(launch);
+  }
+  return certificate_of(a, b);
+}
 
 const std::vector<const Schema*>& study_table_schemas() {
   static const std::vector<const Schema*> schemas{
@@ -175,7 +173,8 @@ StudyTables study_tables(const StudyRows& study, const FitModel& model) {
   put(tables, bound_schema(), middle_rows(study.bounds, "seconds"));
   put(tables, allreduce_ranks_schema(), middle_rows(study.ranks, "seconds_median"));
   if (!study.is_b.empty()) {
-    put(tables, certificate_schema(), certificate_rows(study, launches_of(allreduce_schema())));
+    put(tables, certificate_schema(),
+        certificate_of(launches_of(allreduce_schema()), study.is_b).rows);
   }
   return tables;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/record/result_row.hpp"
+#include "bench/study/certificate.hpp"
 #include "bench/study/collect.hpp"
 #include "bench/study/fit_rows.hpp"
 #include "bench/study/plan.hpp"
@@ -37,6 +38,12 @@ struct StudyRows {
 /// manifest.
 StudyRows study_rows_of(StoredRun run, const std::vector<PlannedLaunch>& plan);
 std::vector<PlannedLaunch> plan_of_manifest(const StoredRun& run);
+
+/// The side of each launch, by its name: "allreduce-n2-b" is B. Empty unless every name says one.
+std::map<int, bool> sides_of(const std::map<int, std::string>& names);
+/// The A/A comparison of allreduce launches of which these are the sides.
+Certificate certificate_of(const std::vector<LaunchRows>& launches,
+                           const std::map<int, bool>& is_b);
 
 /// Rows by file ("scaling.csv"); a file without rows is not there.
 using StudyTables = std::map<std::string, std::vector<ResultRow>, std::less<>>;

@@ -113,6 +113,7 @@ void verify_launches(const StoredRun& run, const FitModel& model, Verification& 
 }  // namespace
 
 std::string line_of(const Difference& difference) {
+  if (difference.row.empty()) return difference.file;  // the file as a whole, and what is wrong
   const auto shown = [](const std::string& text) { return text.empty() ? "nothing" : text; };
   return fmt::format("{}: {}: {}{}published {}, recomputed {}", difference.file, difference.row,
                      difference.column, difference.column.empty() ? "" : ": ",
@@ -152,6 +153,10 @@ Verification verify_rows(StoredRun run, const FitModel& model) {
   }
   verify_launches(run, model, verification);
   if (!fs::exists(run.folder / "launches")) return verification;
+  if (run.manifest.finished_utc.empty()) {
+    verification.notes.emplace_back("the run has not ended: nothing is published yet");
+    return verification;
+  }
   const bool has_plan = fs::exists(run.folder / kPlanFile);
   if (!has_plan) {
     verification.notes.emplace_back(
