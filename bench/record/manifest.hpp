@@ -28,7 +28,7 @@ struct LaunchRecord {
   std::string note;
   std::optional<double> seconds;  // from start to exit
   std::string name{};             // of its folder, after the number
-  int attempt = 1;                // which start of it this is; only the last one counts
+  int attempt = 1;                // which start of it this is
 };
 
 /// A time at which an unfinished run was taken up again.

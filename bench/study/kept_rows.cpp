@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -60,7 +60,7 @@ void keep(const fs::path& run, const fs::path& own, const Schema& schema,
   std::vector<ResultRow> rows = rows_in(own, schema, &is_torn);
   if (is_torn) {
     torn.push_back(fmt::format("{}: its last line was cut short and is left out",
-                               (own / schema.file).lexically_relative(run).string()));
+                               (own.filename() / schema.file).string()));
   }
   if (!rows.empty()) {
     if (&schema == &monitor_schema()) count_from_the_first(run, rows);
@@ -90,76 +90,73 @@ const LaunchRecord* record_of(const Manifest& manifest, int number) {
   return found == manifest.launches.end() ? nullptr : &*found;
 }
 
-void enter_superseded(Manifest& manifest, int number, const std::string& name, int attempt) {
-  const auto is_it = [&](const LaunchRecord& record) {
-    return record.number == number && record.attempt == attempt;
-  };
-  if (std::ranges::any_of(manifest.superseded, is_it)) return;
+bool is_superseded(const Manifest& manifest, const LaunchFolder& folder) {
+  return std::ranges::any_of(manifest.superseded, [&](const LaunchRecord& record) {
+    return record.number == folder.number && record.attempt == folder.attempt;
+  });
+}
+
+void enter_superseded(Manifest& manifest, const LaunchFolder& folder) {
   LaunchRecord& record = manifest.superseded.emplace_back();
-  record.number = number;
-  record.name = name;
-  record.attempt = attempt;
+  record.number = folder.number;
+  record.name = folder.name;
+  record.attempt = folder.attempt;
   record.status = "interrupted";
   record.note = "it had not ended when the run was interrupted";
 }
 
-}  // namespace
-
-fs::path launch_folder(const fs::path& run, int number, const std::string& name) {
-  return run / "launches" / fmt::format("{:03}-{}", number, name);
+/// As keep_rows, where a killed writer may have appended some of them.
+std::vector<std::string> keep_rows_again(const fs::path& run, const LaunchFolder& folder) {
+  for (const Schema* const schema : kept_schemas()) {
+    std::vector<ResultRow> twice;
+    if (fs::exists(folder.path / schema->file)) take_out(run, *schema, folder.number, twice);
+  }
+  return keep_rows(run, folder.path);
 }
 
-fs::path superseded_folder(const fs::path& run, int number, const std::string& name, int attempt) {
-  return run / "launches" / fmt::format("{:03}-{}.attempt{}", number, name, attempt);
+}  // namespace
+
+std::string launch_folder_name(const std::string& name, int attempt) {
+  return attempt == 1 ? name : fmt::format("{}.attempt{}", name, attempt);
+}
+
+fs::path launch_folder(const fs::path& run, int number, const std::string& name, int attempt) {
+  return run / "launches" / fmt::format("{:03}-{}", number, launch_folder_name(name, attempt));
 }
 
 int next_attempt(const fs::path& run, int number, const std::string& name) {
   int attempt = 1;
-  while (fs::exists(superseded_folder(run, number, name, attempt))) ++attempt;
+  while (fs::exists(launch_folder(run, number, name, attempt))) ++attempt;
   return attempt;
 }
 
-std::vector<std::string> keep_rows(const fs::path& run, int number, const std::string& name) {
+std::vector<std::string> keep_rows(const fs::path& run, const fs::path& launch) {
   std::vector<std::string> torn;
-  const fs::path own = launch_folder(run, number, name);
-  for (const Schema* const schema : kept_schemas()) keep(run, own, *schema, torn);
+  for (const Schema* const schema : kept_schemas()) keep(run, launch, *schema, torn);
   return torn;
-}
-
-/// The same where a killed writer may have appended some of them.
-static std::vector<std::string> keep_rows_again(const fs::path& run, int number,
-                                                const std::string& name) {
-  for (const Schema* const schema : kept_schemas()) {
-    std::vector<ResultRow> twice;
-    const bool is_left = fs::exists(launch_folder(run, number, name) / schema->file);
-    if (is_left) take_out(run, *schema, number, twice);
-  }
-  return keep_rows(run, number, name);
 }
 
 std::vector<std::string> recover_run(const fs::path& run, Manifest& manifest) {
   std::vector<std::string> found;
   remove_temporary_files(run);
-  for (const LaunchFolder& folder : launch_folders(run)) {
+  // Later attempts first: what the run's files have of a launch without a record is of its last.
+  std::vector<LaunchFolder> folders = launch_folders(run);
+  std::ranges::reverse(folders);
+  int last_number = -1;
+  for (const LaunchFolder& folder : folders) {
     remove_temporary_files(folder.path);
-    if (folder.superseded) {
-      enter_superseded(manifest, folder.number, folder.name, folder.attempt);
+    const bool is_last = folder.number != last_number;
+    last_number = folder.number;
+    const LaunchRecord* const record = record_of(manifest, folder.number);
+    if (record != nullptr && record->attempt == folder.attempt) {
+      std::ranges::move(keep_rows_again(run, folder), std::back_inserter(found));
       continue;
     }
-    if (record_of(manifest, folder.number) != nullptr) {
-      for (std::string& line : keep_rows_again(run, folder.number, folder.name)) {
-        found.push_back(std::move(line));
-      }
-      continue;
-    }
-    give_back(run, folder.path, folder.number);
-    const int attempt = next_attempt(run, folder.number, folder.name);
-    const fs::path aside = superseded_folder(run, folder.number, folder.name, attempt);
-    fs::rename(folder.path, aside);
-    sync_folder(run / "launches");
-    enter_superseded(manifest, folder.number, folder.name, attempt);
+    if (record == nullptr && is_last) give_back(run, folder.path, folder.number);
+    if (is_superseded(manifest, folder)) continue;
+    enter_superseded(manifest, folder);
     found.push_back(fmt::format("launch {} had not ended; what it measured is kept in {}",
-                                folder.number, aside.lexically_relative(run).string()));
+                                folder.number, folder.path.lexically_relative(run).string()));
   }
   return found;
 }

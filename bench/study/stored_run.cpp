@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -31,22 +30,21 @@ std::optional<LaunchFolder> parsed(const fs::path& path) {
   const char* const name_end = folder.name.data() + folder.name.size();
   const auto [stop, bad] = std::from_chars(digits, name_end, folder.attempt);
   if (bad != std::errc() || stop != name_end) return std::nullopt;
-  folder.superseded = true;
   folder.name.resize(mark);
   return folder;
 }
 
 /// The folders of the launches that count; the run's own as launch 0 when it has none.
 std::vector<LaunchFolder> counting_folders(const fs::path& run, const Manifest& manifest) {
-  if (!fs::exists(run / "launches")) return {{0, "", false, 0, run}};
+  if (!fs::exists(run / "launches")) return {{0, "", 1, run}};
   std::vector<LaunchFolder> folders;
   // Runs of earlier versions have no inputs, and entered a launch only after its rows were kept.
   const bool says_which_ended = !manifest.inputs.empty();
   for (LaunchFolder& folder : launch_folders(run)) {
-    const auto& records = manifest.launches;
-    const bool ended =
-        std::ranges::find(records, folder.number, &LaunchRecord::number) != records.end();
-    if (!folder.superseded && (ended || !says_which_ended)) folders.push_back(std::move(folder));
+    const bool counts = std::ranges::any_of(manifest.launches, [&](const LaunchRecord& record) {
+      return record.number == folder.number && record.attempt == folder.attempt;
+    });
+    if (counts || !says_which_ended) folders.push_back(std::move(folder));
   }
   return folders;
 }
@@ -73,8 +71,7 @@ std::vector<LaunchFolder> launch_folders(const fs::path& run) {
     folders.push_back(std::move(*folder));
   }
   std::ranges::sort(folders, {}, [](const LaunchFolder& folder) {
-    return std::pair(folder.number,
-                     folder.superseded ? folder.attempt : std::numeric_limits<int>::max());
+    return std::pair(folder.number, folder.attempt);
   });
   return folders;
 }
@@ -107,7 +104,7 @@ StoredRun read_stored_run(const fs::path& folder, WithSamples samples) {
   std::map<int, std::vector<ResultRow>> of_launch;
   if (samples == WithSamples::yes) of_launch = samples_in(folder);
   for (const LaunchFolder& launch : counting_folders(folder, run.manifest)) {
-    run.names[launch.number] = launch.name;
+    run.folders[launch.number] = launch;
     for (const Schema* const schema : case_schemas()) {
       LaunchRows rows{launch.number, rows_in(launch.path, *schema), {}};
       if (rows.cases.empty()) continue;

@@ -15,6 +15,14 @@
 
 namespace scalebench {
 
+/// A folder below RUN/launches.
+struct LaunchFolder {
+  int number = 0;
+  std::string name;  // "allreduce-n2"
+  int attempt = 1;   // which start of the launch; only the one in the manifest counts
+  std::filesystem::path path;
+};
+
 struct StoredRun {
   std::filesystem::path folder;
   Manifest manifest;
@@ -23,19 +31,10 @@ struct StoredRun {
 
   /// Rows of all launches that stand beside their case file: bound.csv, allreduce_ranks.csv.
   std::map<std::string, std::vector<ResultRow>, std::less<>> beside{};
-  std::map<int, std::string> names{};  // of the launches' folders, without their numbers
+  std::map<int, LaunchFolder> folders{};  // of the launches, by number
 
   const std::vector<LaunchRows>& launches_of(const Schema& schema) const;
   const std::vector<ResultRow>& beside_of(const Schema& schema) const;
-};
-
-/// A folder below RUN/launches.
-struct LaunchFolder {
-  int number = 0;
-  std::string name;         // "allreduce-n2"
-  bool superseded = false;  // of an attempt after which the launch was started again
-  int attempt = 0;          // of a superseded one
-  std::filesystem::path path;
 };
 
 /// All of them, by number and attempt. Throws UsageError for a folder that is none.

@@ -116,8 +116,8 @@ std::vector<PlannedLaunch> plan_of_manifest(const StoredRun& run) {
     launch.ranks = record.ranks;
     launch.arguments.assign(std::next(program), record.command.end());
     launch.gradient_sync = argument_of(launch, "--gradient-sync");
-    const auto name = run.names.find(record.number);
-    if (name != run.names.end()) launch.name = name->second;
+    const auto folder = run.folders.find(record.number);
+    if (folder != run.folders.end()) launch.name = folder->second.name;
   }
   return plan;
 }
@@ -128,7 +128,9 @@ StudyRows study_rows_of(StoredRun run, const std::vector<PlannedLaunch>& plan) {
   rows.origin = run.manifest.origin;
   rows.bounds = run.beside_of(bound_schema());
   rows.ranks = run.beside_of(allreduce_ranks_schema());
-  rows.is_b = sides_of(run.names);
+  std::map<int, std::string> names;
+  for (const auto& [number, folder] : run.folders) names[number] = folder.name;
+  rows.is_b = sides_of(names);
   for (const LaunchRecord& record : run.manifest.launches) {
     const auto planned = std::ranges::find(plan, record.number, &PlannedLaunch::number);
     if (planned == plan.end()) continue;

@@ -13,7 +13,6 @@
 
 #include "bench/record/csv.hpp"
 #include "bench/study/cell.hpp"
-#include "bench/study/kept_rows.hpp"
 #include "bench/study/launch_statistics.hpp"
 #include "bench/study/plan_file.hpp"
 #include "bench/study/study_tables.hpp"
@@ -99,10 +98,7 @@ std::size_t samples_of(const StoredRun& run) {
 void verify_launches(const StoredRun& run, const FitModel& model, Verification& into) {
   for (const auto& [file, launches] : run.launches) {
     for (const LaunchRows& launch : launches) {
-      const auto name = run.names.find(launch.launch);
-      const bool is_run = name == run.names.end() || name->second.empty();
-      const fs::path folder =
-          is_run ? run.folder : launch_folder(run.folder, launch.launch, name->second);
+      const fs::path folder = run.folders.at(launch.launch).path;
       const std::string label = (folder / file).lexically_relative(run.folder).generic_string();
       const Schema& schema = launch.cases.front().schema();
       compare_rows(folder, label, schema, recomputed_rows(launch, model), into);

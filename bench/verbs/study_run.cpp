@@ -131,8 +131,8 @@ void StudyRun::measure_one(const PlannedLaunch& launch, const std::atomic<bool>&
   }
   record.attempt = next_attempt(folder(), launch.number, launch.name);
   // As typed from here: a command with another machine's absolute path helps nobody.
-  const std::filesystem::path own =
-      std::filesystem::proximate(folder_.make_launch(launch.number, launch.name));
+  const std::filesystem::path own = std::filesystem::proximate(
+      folder_.make_launch(launch.number, launch_folder_name(launch.name, record.attempt)));
   record.command = command_of(launch, settings_, own);
   const LaunchEnd end =
       run_launch(record.command, settings_, own, deadline(expected_seconds(launch)), stop);
@@ -141,7 +141,7 @@ void StudyRun::measure_one(const PlannedLaunch& launch, const std::atomic<bool>&
   record.status = end.ok ? "ok" : end.interrupted || no_room ? "interrupted" : "failed";
   record.note = end.why;
   enter(std::move(record));
-  for (const std::string& line : keep_rows(folder(), launch.number, launch.name)) {
+  for (const std::string& line : keep_rows(folder(), own)) {
     console_.warn(line);
   }
   if (no_room) fail<DiskFull>("launch {} ({}): {}", launch.number, launch.name, end.why);
