@@ -19,7 +19,7 @@ namespace {
 ExitCode resume(const ResumeOptions& options) {
   Console console(/*speaks=*/true, options.quiet);
   if (is_sealed(options.run)) {
-    console.note(fmt::format("{} is complete: nothing to resume", options.run.string()));
+    console.result(fmt::format("{} is complete: nothing to resume\n", options.run.string()));
     return ExitCode::ok;
   }
   StudyRun study = reopen_study(options, console);
