@@ -67,9 +67,12 @@ std::vector<std::ptrdiff_t> places_of(const CsvTable& table, const Schema& schem
 
 void refuse_later_version(const std::filesystem::path& path, std::size_t row,
                           const std::string& version) {
-  if (version == std::to_string(kSchemaVersion)) return;
-  fail<UsageError>("{}: row {}: schema version '{}'; this program reads {}, use a later one",
-                   path.string(), row + 1, version, kSchemaVersion);
+  int number = 0;
+  std::from_chars(version.data(), version.data() + version.size(), number);
+  if (number <= kSchemaVersion) return;
+  fail<UsageError>(
+      "{}: row {}: schema version {} is later than {}, which this program reads; use a later one",
+      path.string(), row + 1, version, kSchemaVersion);
 }
 
 /// What one case of one launch says: its row and the repetitions behind it.
