@@ -87,7 +87,7 @@ ExitCode certify(const CertifyOptions& options) {
   StudyRun study = open_study(options, config, plan.launches, console);
   const Interruption interruption;
   study.measure(interruption.stop());
-  return end_study(study, interruption, options.figures, console);
+  return end_study(study, interruption, {.figures = options.figures}, console);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench resume RUN: goes on with a run that was killed, interrupted, or ran out of disk. What
-// has ended stays as it is; a launch that had not is started again as a whole.
+// has ended stays as it is; a launch that had not is started again as a whole. Where only failed
+// launches are left, --failed starts them again, and without it the run is sealed with them.
 // Exit: as run; ok when the run is complete already.
 #include <fmt/format.h>
 
@@ -23,9 +24,12 @@ ExitCode resume(const ResumeOptions& options) {
     return ExitCode::ok;
   }
   StudyRun study = reopen_study(options, console);
+  // Where nothing is left to be started, whoever asks takes the failed launches as they are.
+  const bool accepts = study.launches_left() == 0;
   const Interruption interruption;
   study.measure(interruption.stop());
-  return end_study(study, interruption, options.figures, console);
+  const EndOptions end{.figures = options.figures, .accept_failed = accepts};
+  return end_study(study, interruption, end, console);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ ExitCode run_study(const RunOptions& options) {
   StudyRun study = open_study(options, config, plan, console);
   const Interruption interruption;
   study.measure(interruption.stop());
-  return end_study(study, interruption, options.figures, console);
+  return end_study(study, interruption, {.figures = options.figures}, console);
 }
 
 }  // namespace

@@ -53,20 +53,12 @@ ExitCode exit_code_of(const StudyRun& study) {
   return study.failed() > 0 ? ExitCode::incomplete : ExitCode::ok;
 }
 
-}  // namespace
-
-void close_study(StudyRun& study, const Interruption& interruption) {
-  study.summarise();
-  const bool is_whole = !interruption.stop() && study.failed() == 0;
-  study.seal(is_whole ? "complete" : "partial");
-}
-
 void say_how_to_go_on(const StudyRun& study, const Interruption& interruption, Console& console) {
   const std::string run = study.folder().string();
   if (interruption.stop()) {
     console.warn("partial: interrupted; everything that was measured is kept",
                  fmt::format("go on with: scalebench resume {}", run));
-  } else if (study.failed() > 0) {
+  } else {
     console.warn(fmt::format("partial: {} launches failed", study.failed()),
                  fmt::format("start them again: scalebench resume --failed {}; let them be: "
                              "scalebench resume {}",
@@ -74,9 +66,13 @@ void say_how_to_go_on(const StudyRun& study, const Interruption& interruption, C
   }
 }
 
-ExitCode end_study(StudyRun& study, const Interruption& interruption, bool figures,
+}  // namespace
+
+ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndOptions& options,
                    Console& console) {
-  close_study(study, interruption);
+  study.summarise();
+  const bool is_whole = !interruption.stop() && (study.failed() == 0 || options.accept_failed);
+  study.seal(is_whole ? "complete" : "partial");
   const std::map<int, bool> is_b = sides_in(study);
   ExitCode code = exit_code_of(study);
   if (!is_b.empty()) {
@@ -85,12 +81,12 @@ ExitCode end_study(StudyRun& study, const Interruption& interruption, bool figur
     console.result(fit_table(study.fits()));
     console.result(scaling_table(study.scaling()));
   }
-  if (figures && is_b.empty()) {
+  if (options.figures && is_b.empty()) {
     draw(study.folder(), "plot.py", console);
     draw(study.folder(), "report.py", console);
   }
   console.note(fmt::format("results: {}", study.folder().string()));
-  say_how_to_go_on(study, interruption, console);
+  if (!is_whole) say_how_to_go_on(study, interruption, console);
   return interruption.stop() ? interruption.exit_code() : code;
 }
 

@@ -10,16 +10,15 @@
 
 namespace scalebench {
 
-/// Summarises and seals: "complete" when every launch has ended well, else "partial", which
-/// `scalebench resume` goes on with.
-void close_study(StudyRun& study, const Interruption& interruption);
+struct EndOptions {
+  bool figures = true;
+  bool accept_failed = false;  // a run with failed launches may be complete
+};
 
-/// "partial: ..., go on with: scalebench resume RUN" when that is so.
-void say_how_to_go_on(const StudyRun& study, const Interruption& interruption, Console& console);
-
-/// The end of `run`, `certify` and `resume`: closes, prints the tables, and draws unless it was an
-/// A/A comparison.
-ExitCode end_study(StudyRun& study, const Interruption& interruption, bool figures,
+/// The end of `run`, `certify` and `resume`: the tables, into files and to stdout; the seal,
+/// "complete" when every launch has ended well, else "partial", with a line that says how to go on;
+/// and figures and report, unless it was an A/A comparison.
+ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndOptions& options,
                    Console& console);
 
 }  // namespace scalebench

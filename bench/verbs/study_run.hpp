@@ -50,6 +50,8 @@ class StudyRun {
   std::vector<LaunchRows> launches(const Schema& schema) const;
   std::size_t failed() const { return count("failed"); }
   std::size_t measured() const { return count("ok"); }
+  /// That have not ended.
+  std::size_t launches_left() const { return plan_.size() - manifest_.launches.size(); }
   const std::vector<PlannedLaunch>& plan() const { return plan_; }
 
  private:
