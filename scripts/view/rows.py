@@ -6,7 +6,8 @@ from __future__ import annotations
 import csv
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 SCHEMA_VERSION = "1"
@@ -42,9 +43,10 @@ def unescaped(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and cell[1:].startswith(FORMULA_STARTS) else cell
 
 
-def read_rows(run: Path, name: str) -> list[Row]:
-    """All rows of one file; none when it is missing. A torn last row is left out and reported."""
-    rows: list[Row] = []
+def each_row(run: Path, name: str) -> Iterator[Row]:
+    """The rows of one file as they are read; none when it is missing. A torn row and rows of a
+    schema that is not known are left out and reported."""
+    foreign: Counter[str] = Counter()
     try:
         with open(run / name, encoding="utf-8", errors="replace", newline="") as file:
             lines = csv.reader(line.replace("\0", "") for line in file)
@@ -55,18 +57,24 @@ def read_rows(run: Path, name: str) -> list[Row]:
                         f"{name}: line {lines.line_num} has {len(cells)} cells, not {len(columns)}: left out"
                     )
                     continue
-                rows.append(Row(zip(columns, map(unescaped, cells))))
+                row = Row(zip(columns, map(unescaped, cells)))
+                if row["schema_version"] == SCHEMA_VERSION:
+                    yield row
+                else:
+                    foreign[row["schema_version"]] += 1
     except FileNotFoundError:
-        return []
+        return
     except (OSError, csv.Error) as error:
         say(f"{name}: {error}: read up to there")
-    foreign = [row for row in rows if row["schema_version"] != SCHEMA_VERSION]
     if foreign:
         say(
-            f"{name}: {len(foreign)} rows of schema version '{foreign[0]['schema_version']}' left out; "
+            f"{name}: {foreign.total()} rows of schema version '{next(iter(foreign))}' left out; "
             f"this script knows {SCHEMA_VERSION}: use the scripts of the version that wrote them"
         )
-    return [row for row in rows if row["schema_version"] == SCHEMA_VERSION]
+
+
+def read_rows(run: Path, name: str) -> list[Row]:
+    return list(each_row(run, name))
 
 
 def usable(rows: Iterable[Row]) -> list[Row]:
