@@ -44,9 +44,7 @@ class Night:
         return as_text(value_at(self.content, path))
 
     def number(self, *path: str) -> float:
-        value = value_at(self.content, path)
-        known = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return float(value) if known and math.isfinite(value) else math.nan
+        return as_number(value_at(self.content, path))
 
     def entries(self, *path: str) -> dict[str, Any]:
         value = value_at(self.content, path)
@@ -87,6 +85,11 @@ def value_at(content: Any, path: Iterable[str]) -> Any:
     return content
 
 
+def as_number(value: Any) -> float:
+    known = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if known else math.nan
+
+
 def read_night(folder: Path) -> Night:
     """Throws NoNight where there is no nightly.json. One that cannot be read is a night whose verdict
     is UNKNOWN: a report that says so is worth more than none."""
@@ -113,7 +116,8 @@ def read_night(folder: Path) -> Night:
 def urgency(cell: Row) -> tuple[int, float]:
     verdict, change = cell["verdict"], cell.number("change")
     place = CELL_VERDICTS.index(verdict) if verdict in CELL_VERDICTS else 0
-    return place, 0.0 if math.isnan(change) else -abs(change)
+    # Cells that did not change stay in the order of the file, night after night.
+    return place, 0.0 if math.isnan(change) or verdict == "OK" else -abs(change)
 
 
 def believed(content: dict[str, Any], cells: list[Row]) -> tuple[str, str]:
