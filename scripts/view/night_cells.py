@@ -70,10 +70,10 @@ def without_value(night: Night) -> Html:
         names = [cell_words.label(cell) for cell in group[:8]]
         more = f" and {len(group) - len(names)} more" if len(group) > len(names) else ""
         rows.append([element("span", verdict, css=cell_words.tone(verdict)), str(len(group)),
-                     element("bdi", "; ".join(names) + more), plain(note)])  # fmt: skip
+                     joined([element("bdi", "; ".join(names) + more), element("div", plain(note), css="muted")])])  # fmt: skip
     if rows:
-        head = ["verdict", "cells", "which", "why"]
-        parts.append(table(head, rows, numbers=[1], wrap=[2, 3], rest="gate.csv"))
+        head = ["verdict", "cells", "which, and why"]
+        parts.append(table(head, rows, numbers=[1], wrap=[2], rest="gate.csv"))
     launches = night.records("failed_launches")
     if launches:
         parts.append(element("h3", "Failed launches"))

@@ -45,7 +45,7 @@ STYLE = """
 pre { background: var(--soft); padding: .6rem .8rem; overflow-x: auto; font-size: .8rem; line-height: 1.4;
   white-space: pre-wrap; overflow-wrap: anywhere; }
 pre.diff b { font-weight: 400; color: var(--bad); } pre.diff i { font-style: normal; color: var(--good); }
-@media (max-width: 46rem) { .cell { grid-template-columns: 1fr; } td.wrap { min-width: 9rem; } }
+@media (max-width: 46rem) { .cell { grid-template-columns: 1fr; } td.wrap { min-width: 6rem; } }
 """  # fmt: skip
 
 
@@ -141,14 +141,15 @@ def self_checks(night: Night) -> Html:
         for step in night.records("steps")[:50]
     ]  # fmt: skip
     found = [
-        [plain(as_text(item.get(column))) for column in ("level", "what", "text", "remedy")]
+        [*(plain(as_text(item.get(column))) for column in ("level", "what")),
+         joined([element("div", plain(as_text(item.get("text")))), element("div", plain(as_text(item.get("remedy"))), css="muted")])]
         for item in night.records("doctor")[:50]
         if item.get("level") != "ok"
-    ]
+    ]  # fmt: skip
     parts: list[object] = [table(["check", "outcome"], checks, wrap=[1])] if checks else [
         element("p", "None was made: nothing says whether this gate could have found a regression.", css="bad")]  # fmt: skip
     if found:
-        parts += [element("h3", "What the doctor says"), table(["level", "what", "finding", "remedy"], found, wrap=[2, 3])]
+        parts += [element("h3", "What the doctor says"), table(["level", "what", "finding, and remedy"], found, wrap=[2])]
     if steps:
         parts += [element("h3", "Steps"), table(["step", "status", "took", "note"], steps, numbers=[2], wrap=[3])]
     return section("How far to trust it", *parts)
@@ -197,12 +198,14 @@ def flags(night: Night) -> str:
 
 def annotations(night: Night) -> Html:
     rows = [
-        [plain(as_text(record.get(column))) for column in ("kind", "run", "cells", "reason")]
+        [plain(as_text(record.get("kind")), 40),
+         plain(" · ".join(as_text(record.get(column)) for column in ("run", "cells") if record.get(column))),
+         plain(as_text(record.get("reason")))]
         for record in night.records("annotations")
-    ]
+    ]  # fmt: skip
     if not rows:
         return Html("")
-    return section("Annotations", table(["what", "run", "cells", "reason"], rows, wrap=[1, 2, 3], rest="annotations.toml"))
+    return section("Annotations", table(["what", "run, cells", "reason"], rows, wrap=[1, 2], rest="annotations.toml"))
 
 
 def footer(night: Night) -> Html:
