@@ -43,13 +43,28 @@ def unescaped(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and cell[1:].startswith(FORMULA_STARTS) else cell
 
 
+class Lines:
+    """The lines of a file without NUL, which the csv module refuses. Few have an apostrophe, and only
+    those need a look at every cell."""
+
+    def __init__(self, file: Iterable[str]) -> None:
+        self.file = file
+        self.apostrophe = False
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self.file:
+            self.apostrophe = self.apostrophe or "'" in line
+            yield line.replace("\0", "")
+
+
 def each_row(run: Path, name: str) -> Iterator[Row]:
     """The rows of one file as they are read; none when it is missing. A torn row and rows of a
     schema that is not known are left out and reported."""
     foreign: Counter[str] = Counter()
     try:
         with open(run / name, encoding="utf-8", errors="replace", newline="") as file:
-            lines = csv.reader(line.replace("\0", "") for line in file)
+            text = Lines(file)
+            lines = csv.reader(text)
             columns = next(lines, [])
             for cells in lines:
                 if len(cells) != len(columns):
@@ -57,7 +72,8 @@ def each_row(run: Path, name: str) -> Iterator[Row]:
                         f"{name}: line {lines.line_num} has {len(cells)} cells, not {len(columns)}: left out"
                     )
                     continue
-                row = Row(zip(columns, map(unescaped, cells)))
+                row = Row(zip(columns, map(unescaped, cells) if text.apostrophe else cells))
+                text.apostrophe = False
                 if row["schema_version"] == SCHEMA_VERSION:
                     yield row
                 else:
