@@ -65,7 +65,7 @@ class Night:
         return Counter(cell["verdict"] for cell in self.cells)
 
     def expected(self) -> int:
-        return len(self.cells) - len(self.with_verdict("SKIPPED", "EXCLUDED"))
+        return len(self.cells) - len(self.with_verdict("SKIPPED"))
 
     def tested(self) -> int:
         return len(self.with_verdict(*TESTED))
@@ -138,7 +138,7 @@ def believed(content: dict[str, Any], cells: list[Row]) -> tuple[str, str]:
         insufficient = counts["INSUFFICIENT"] > 0
         return ("INSUFFICIENT" if insufficient else "NOTHING MEASURED",
                 "nightly.json states PASS, but gate.csv has no cell that was tested")  # fmt: skip
-    for verdicts, actual in ((("CONFIRMED", "REGRESSED"), "REGRESSED"), (ABSENT, "INCOMPLETE")):
+    for verdicts, actual in ((WORSE, "REGRESSED"), (ABSENT, "INCOMPLETE")):
         found = sum(counts[verdict] for verdict in verdicts)
         if found:
             return actual, f"nightly.json states PASS, but gate.csv has {found} cells {' or '.join(verdicts)}"

@@ -2,31 +2,14 @@
 # A night as GitHub-flavoured Markdown, for a step's summary (1 MiB at most) or a message.
 from __future__ import annotations
 
-import re
-
 from view import cell_words
 from view.manifest import as_text
+from view.markdown import LIMIT, code, table, text_of
 from view.night import ABSENT, WORSE, Night
 from view.night_page import MEANINGS, facts
-from view.plain import lines, plain
 from view.rows import Row, grouped
 
-LIMIT = 1_000_000  # bytes; GitHub takes 1 MiB
 SIGNS = {"PASS": "✅", "INSUFFICIENT": "⚠️", "INCOMPLETE": "⚠️"}
-
-
-def text_of(text: object, most: int = 300) -> str:
-    """Text that Markdown leaves as it is: no markup, no HTML, no mention, no link, no further cell."""
-    escaped = plain(text, most).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    escaped = re.sub(r"([\\`*_\[\]#|~$])", r"\\\1", escaped)
-    return re.sub(r"@|:(?=/)|www(?=\.)", r"\g<0><!-- -->", escaped)
-
-
-def code(text: object, most: int = 4000) -> str:
-    """A fenced block that its content cannot end."""
-    content = lines(text, most).rstrip("\n")
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", content)), default=0))
-    return f"{fence}text\n{content}\n{fence}"
 
 
 def write_markdown(night: Night) -> str:
@@ -54,11 +37,6 @@ def counts(night: Night) -> str:
     found = [f"{number} {verdict.lower()}" for verdict, number in sorted(night.counts().items())]
     return f"**{night.tested()} of {night.expected()} expected cells tested**" + (
         ": " + text_of(", ".join(found), 600) if found else "")  # fmt: skip
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """`rows` are escaped already."""
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])
 
 
 def changes(night: Night, most: int) -> str:

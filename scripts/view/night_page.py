@@ -152,6 +152,11 @@ def self_checks(night: Night) -> Html:
         parts += [element("h3", "What the doctor says"), table(["level", "what", "finding, and remedy"], found, wrap=[2])]
     if steps:
         parts += [element("h3", "Steps"), table(["step", "status", "took", "note"], steps, numbers=[2], wrap=[3])]
+    left_out = [[plain(as_text(record.get(name))) for name in ("run", "why")] for record in night.records("left_out")]
+    if left_out:
+        parts += [element("h3", "Runs that are no part of the baseline"),
+                  table(["run", "why"], left_out[:50], wrap=[0, 1], rest="nightly.json"),
+                  element("p", f"{len(left_out) - 50} more in nightly.json", css="muted") if len(left_out) > 50 else ""]  # fmt: skip
     return section("How far to trust it", *parts)
 
 
@@ -183,6 +188,8 @@ def host_shift(night: Night) -> Html | str:
     if not change:
         return "too few cells to tell a shift of the whole host"
     text = plain(f"{change} in the middle of {night.text('host_shift', 'cells') or '?'} cells, removed from each")
+    drift = signed_percent(night.number("host_shift", "drift"))
+    text += f"; drifted {drift} over the last nights" if drift else ""
     alarm = night.text("host_shift", "alarm") == "true"
     return element("span", f"{text}: an alarm", css="bad") if alarm else text
 

@@ -172,6 +172,16 @@ def environment(manifest: Manifest) -> Html:
     return joined(shown)
 
 
+def sealed(run: Path) -> str:
+    """How a reader checks the numbers, as far as the folder allows it."""
+    if (run / "COMPLETE").is_file() and (run / "SHA256SUMS").is_file():
+        return (
+            f"Complete and sealed: `scalebench verify results/{run.name}` recomputes every number from samples.csv "
+            "and checks the hash of every file."
+        )
+    return "`scalebench verify` recomputes every number from samples.csv and checks these hashes."
+
+
 def footer(run: Path, manifest: Manifest) -> Html:
     dirty = " with local changes" if manifest.text("tool", "dirty") == "true" else ""
     commit = manifest.text("tool", "commit")
@@ -198,9 +208,7 @@ def footer(run: Path, manifest: Manifest) -> Html:
         element("summary", f"SHA-256 of {len(files)} files"),
         table(["file", "SHA-256"], files),
     )
-    check = element(
-        "p", "`scalebench verify` recomputes every number from samples.csv and checks these hashes."
-    )
+    check = element("p", sealed(run))
     return element(
         "footer", table(["provenance", ""], cells, wrap=[1]), *([listing] if files else []), check
     )
