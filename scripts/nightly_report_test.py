@@ -14,7 +14,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import night_fixture
+import run_fixture
 from report_test import Page
+from view.markdown import code
 
 SCRIPTS = Path(__file__).resolve().parent
 FILES = ("report.html", "report.md", "junit.xml", "scalebench.prom", "github.txt")
@@ -113,7 +115,7 @@ class Verdicts(Night):
 
     def test_pass_is_a_success_and_is_told_with_what_was_tested(self) -> None:
         written = self.report(night_fixture.write_night(self.results, "PASS"))
-        self.assertIn("PASSevery expected cell was measured", self.text(written))
+        self.assertIn("PASSEvery expected cell was measured", self.text(written))
         self.assertIn("34 of 35 expected cells tested", self.text(written))
         self.assertEqual(self.cases(written, "failure") + self.cases(written, "error"), [])
         self.assertEqual(self.number(written, "last_success_timestamp_seconds"), 1770004150)
@@ -160,16 +162,16 @@ class Verdicts(Night):
 
     def test_files_of_other_shape(self) -> None:
         folder = night_fixture.write_night(self.results)
-        for content in ("{", "[]", '{"schema_version": 2, "verdict": "PASS"}', '{"schema_version": 1}', "\0"):
+        for content in ("{", "[]", '{"schema_version": 2, "verdict": "PASS"}', '{"schema_version": 1}', "\0", "[" * 200_000):
             (folder / "nightly.json").write_text(content, encoding="utf-8")
             self.assert_no_pass(self.report(folder, code=3), "UNKNOWN")
         odd = {name: 3 for name in ("counts", "host_shift", "changes", "self_checks", "steps", "failed_launches", "annotations",
                                     "doctor", "baseline_runs", "summary", "run", "study", "host", "states")}  # fmt: skip
-        for value in (3, None, [1, None, {}], {"a": [1]}, "x", True, 1e999):
+        for value in (3, None, [1, None, {}], {"a": [1]}, "x", True, 1e999, 10**400):
             changed = {"schema_version": 1, "verdict": "REGRESSED", **dict.fromkeys(odd, value)}
             (folder / "nightly.json").write_text(json.dumps(changed), encoding="utf-8")
             self.report(folder)
-        (folder / "gate.csv").write_text("schema_version,verdict\n1,OK\n1\n2,OK\n", encoding="utf-8")
+        (folder / "gate.csv").write_text("schema_version,verdict\n1,OK\n1\n\x1b[31m2,OK\n", encoding="utf-8")
         (folder / "history.csv").write_bytes(b"\xff\xfe\0")
         self.report(folder)
 
@@ -182,7 +184,8 @@ class Verdicts(Night):
 
     def test_last_success_is_that_of_the_latest_night_that_passed(self) -> None:
         folder = night_fixture.write_night(self.results)
-        def earlier(day: int, **changes: object) -> None:  # fmt: skip
+
+        def earlier(day: int, **changes: object) -> None:
             other = folder.parent / f"2026010{day}T030000Z-nightly-{day:06}"
             other.mkdir()
             content = {**json.loads((folder / "nightly.json").read_text()), "verdict": "PASS", "exit_code": 0,
@@ -190,6 +193,7 @@ class Verdicts(Night):
             (other / "nightly.json").write_text(json.dumps(content))
             gate = night_fixture.gate_row(20, "allreduce", "ring", 2, 1.0, "OK")
             night_fixture.write_table(other / "gate.csv", night_fixture.GATE, [gate], other.name)
+
         earlier(2)
         earlier(3)
         earlier(4, verdict="INSUFFICIENT")
@@ -233,7 +237,6 @@ class Injection(Night):
                 gate.append({**night_fixture.gate_row(place, *row, verdict), **evil})
         clean = [{key: str(value).encode("utf-8", "replace").decode() for key, value in row.items()} for row in gate]
         night_fixture.write_table(folder / "gate.csv", night_fixture.GATE, clean, night_fixture.NIGHT)
-        import run_fixture  # the scaling figure names strategies
         run_fixture.write_csv(self.results / night_fixture.NIGHT, "scaling.csv",
                               run_fixture.scaling_rows([EVIL.replace("\ud800", "")], [1, 2], [EVIL.replace("\ud800", "")], 2))  # fmt: skip
         return folder
@@ -256,7 +259,6 @@ class Injection(Night):
                 self.assertIn(len(re.findall(r"(?<!\\)\|", line)), (4, 5, 9), line)
             self.assertFalse(line.startswith("::"))
         # A log's own fences do not end the block that it stands in.
-        from view.night_markdown import code
         self.assertEqual(code("a\n````\nb").count("`````"), 2)
 
     def test_annotations_are_one_line_each(self) -> None:
@@ -302,6 +304,19 @@ class Size(Night):
         self.assertEqual(self.number(written, "cells_left_out"), 9800)
         self.assertEqual(written["github.txt"].count("::error"), 10)
         self.assertIn("9992 more", written["github.txt"])
+
+    def test_numbers_without_sense_are_drawn_without_end(self) -> None:
+        folder = night_fixture.write_night(self.results, cells=3, nights=4)
+        for name in ("1e308", "-1e308", "nan", "inf", "1e-320", "0"):
+            changed = {"efficiency": name, "efficiency_ci_low": name, "efficiency_ci_high": name}
+            rows = run_fixture.scaling_rows(["mlp"], [1, 2, 10**9], ["flat"], 2)
+            run_fixture.write_csv(self.results / night_fixture.NIGHT, "scaling.csv", [{**row, **changed} for row in rows])
+            row = night_fixture.gate_row(0, "allreduce", "ring", 2, 1.0, "REGRESSED")
+            numbers = {key: name for key in ("before", "after", "change", "change_low", "change_high", "p_value", "q_value", "mde", "ranks")}
+            night_fixture.write_table(folder / "gate.csv", night_fixture.GATE, [{**row, **numbers}], "x")
+            history = [{**cells, "value": name, "ranks": name} for cells in night_fixture.history_rows(0, row, 1.0, 4)]
+            night_fixture.write_table(folder / "history.csv", night_fixture.HISTORY, history, "x")
+            self.assertNotRegex(self.report(folder)["report.html"], r'(?i)[ "](nan|inf)[ "]')
 
     def test_endless_texts_end(self) -> None:
         long = "x" * 3_000_000

@@ -21,7 +21,7 @@ STYLES: dict[str, dict[str, object]] = {
     "last night": {"stroke_width": 0.9},
     "pinned": {"stroke_width": 1.3, "stroke_dasharray": "5 4"},
 }
-MOST_PANELS, MOST_SERIES = 12, 12
+MOST_PANELS, MOST_SERIES, HIGHEST = 12, 12, 2.5
 
 
 def panels(runs: dict[str, Path | None]) -> list[Html]:
@@ -49,13 +49,14 @@ def panels(runs: dict[str, Path | None]) -> list[Html]:
 def panel(rows: dict[str, list[Row]], names: dict[tuple[str, ...], str], colours: dict[str, str], title: str) -> Html:
     tonight = rows["tonight"]
     ranks = sorted({row.integer("ranks") for row in tonight})
-    top = max([1.0, *(row.number(column) for row in tonight for column in ("efficiency", "efficiency_ci_high")
-                      if row[column])]) * 1.06  # fmt: skip
+    values = (row.number(column) for row in tonight for column in ("efficiency", "efficiency_ci_high"))
+    # What is above the top is drawn at it: no wrong number makes the rest unreadable.
+    top = 1.06 * min(HIGHEST, max([1.0, *(value for value in values if not math.isnan(value))]))
 
     def place(row: Row, column: str) -> Point:
         span = math.log2(ranks[-1] / ranks[0]) or 1.0
         x = LEFT + PLOT * math.log2(row.integer("ranks") / ranks[0]) / span
-        return x, TOP + HIGH * (1 - min(row.number(column), top) / top)
+        return x, TOP + HIGH * (1 - max(0.0, min(row.number(column), top)) / top)
 
     shapes = [*axes(ranks, top)]
     ends: list[tuple[float, str, str]] = [(TOP + HIGH * (1 - 1 / top), "ideal: 100 %", "var(--muted)")]

@@ -15,14 +15,11 @@ Message = tuple[str, str]  # title, text
 def write_lines(night: Night) -> str:
     """To be printed to a step's stdout; every line is one command."""
     of_night = (f"Night: {night.verdict}", " ".join([MEANINGS[night.verdict] + ".", *(night.doubts or [night.text("summary")])]))
-    cells = lambda *verdicts: [  # noqa: E731
-        (f"{cell['verdict']} {cell_words.label(cell)}", cell_words.one_line(cell)) for cell in night.with_verdict(*verdicts)
-    ]
     launches = [
         (f"launch {plain(as_text(launch.get('name')), 80)}", plain(as_text(launch.get("why")) or "failed"))
         for launch in night.records("failed_launches")
     ]
-    errors, warnings, notices = cells(*WORSE), cells(*ABSENT) + launches + cells("AMBIGUOUS"), []
+    errors, warnings, notices = cells(night, *WORSE), cells(night, *ABSENT) + launches + cells(night, "AMBIGUOUS"), []
     if night.passed():
         notices.append(of_night)
     elif night.verdict in ("INCOMPLETE", "INSUFFICIENT"):
@@ -31,6 +28,11 @@ def write_lines(night: Night) -> str:
         errors.insert(0, of_night)
     kinds = {"error": errors, "warning": warnings, "notice": notices}
     return "".join(command(kind, *message) for kind, messages in kinds.items() for message in limited(messages))
+
+
+def cells(night: Night, *verdicts: str) -> list[Message]:
+    found = night.with_verdict(*verdicts)
+    return [(f"{cell['verdict']} {cell_words.label(cell)}", cell_words.one_line(cell)) for cell in found]
 
 
 def limited(messages: list[Message]) -> list[Message]:

@@ -86,8 +86,12 @@ def value_at(content: Any, path: Iterable[str]) -> Any:
 
 
 def as_number(value: Any) -> float:
-    known = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    return float(value) if known else math.nan
+    """NaN for what is no number, or none that a double can hold."""
+    try:
+        number = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        return math.nan
+    return number if math.isfinite(number) else math.nan
 
 
 def read_night(folder: Path) -> Night:
@@ -99,7 +103,7 @@ def read_night(folder: Path) -> Night:
         content = json.loads((folder / "nightly.json").read_bytes())
     except FileNotFoundError as error:
         raise NoNight(f"{folder}: no nightly.json, so this is no night of scalebench nightly") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         doubts.append(f"nightly.json cannot be read: {error}")
     if not isinstance(content, dict) or content.get("schema_version") != 1:
         doubts = doubts or ["nightly.json is not an object of schema_version 1"]

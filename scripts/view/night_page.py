@@ -16,14 +16,14 @@ from view.tables import duration, percent
 
 TONES = {"PASS": "", "INSUFFICIENT": "warn", "INCOMPLETE": "warn"}
 MEANINGS = {
-    "PASS": "every expected cell was measured, and none became slower",
-    "REGRESSED": "slower than the nights before, and slower again when measured again",
-    "HOST SHIFT": "the whole host became slower or faster at once",
-    "INCOMPLETE": "some cells have no valid value: nothing is said about those",
-    "NOTHING MEASURED": "no cell has a value tonight: this is no pass",
-    "INSUFFICIENT": "too few nights to judge by: this is no pass",
-    "BLIND": "the gate did not find a slowdown that was put in on purpose: its silence means nothing",
-    "UNKNOWN": "the night's files do not say how it ended: this is no pass",
+    "PASS": "Every expected cell was measured, and none became slower",
+    "REGRESSED": "Slower than the nights before, and slower again when measured again",
+    "HOST SHIFT": "The whole host became slower or faster at once",
+    "INCOMPLETE": "Some cells have no valid value: nothing is said about those",
+    "NOTHING MEASURED": "No cell has a value tonight: this is no pass",
+    "INSUFFICIENT": "Too few nights to judge by: this is no pass",
+    "BLIND": "The gate did not find a slowdown that was put in on purpose: its silence means nothing",
+    "UNKNOWN": "The night's files do not say how it ended: this is no pass",
 }
 STYLE = """
 .night b.big { font-size: 2.2rem; line-height: 1.1; letter-spacing: .01em; color: var(--good); display: block; }
@@ -219,7 +219,10 @@ def footer(night: Night) -> Html:
     run = night.text("run")
     folder = night.run_folder(run)
     manifest = Manifest(folder) if folder else None
-    said = lambda *path: manifest.text(*path) if manifest else ""  # noqa: E731
+
+    def said(*path: str) -> str:
+        return manifest.text(*path) if manifest else ""
+
     commit = said("tool", "commit") + (" with local changes" if said("tool", "dirty") == "true" else "")
     rows: list[tuple[str, object]] = [
         ("run", run), ("scheduled", night.text("scheduled_utc")), ("started", night.text("started_utc")),

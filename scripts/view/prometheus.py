@@ -76,7 +76,7 @@ def last_success(night: Night) -> float:
             continue
         try:
             other = json.loads(path.read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         if not isinstance(other, dict) or any(as_text(other.get(name)) != night.text(name) for name in ("study", "host")):
             continue

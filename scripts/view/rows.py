@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from view.plain import lines
+
 SCHEMA_VERSION = "1"
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def say(text: str) -> None:
-    print(text, file=sys.stderr)
+    print(lines(text), file=sys.stderr)  # it may quote a file
 
 
 class Row(dict[str, str]):
@@ -64,12 +66,12 @@ def each_row(run: Path, name: str) -> Iterator[Row]:
     try:
         with open(run / name, encoding="utf-8", errors="replace", newline="") as file:
             text = Lines(file)
-            lines = csv.reader(text)
-            columns = next(lines, [])
-            for cells in lines:
+            reader = csv.reader(text)
+            columns = next(reader, [])
+            for cells in reader:
                 if len(cells) != len(columns):
                     say(
-                        f"{name}: line {lines.line_num} has {len(cells)} cells, not {len(columns)}: left out"
+                        f"{name}: line {reader.line_num} has {len(cells)} cells, not {len(columns)}: left out"
                     )
                     continue
                 row = Row(zip(columns, map(unescaped, cells) if text.apostrophe else cells))
@@ -126,8 +128,8 @@ def byte_size(size: float) -> str:
 
 
 def three_digits(value: float) -> str:
-    """30.612 -> '30.6', 9 -> '9.00', 1234.5 -> '1234'; '' for NaN."""
-    if math.isnan(value):
+    """30.612 -> '30.6', 9 -> '9.00', 1234.5 -> '1234'; '' for what is no number."""
+    if not math.isfinite(value):
         return ""
     if value == 0:
         return "0"

@@ -16,6 +16,7 @@ WIDTH, HEIGHT, MARGIN = 150.0, 34.0, 5.0
 def sparkline(nights: Sequence[Row], baseline: float, colour: str, form: Callable[[float], str]) -> Html:
     """`nights`: rows of history.csv, oldest first; `form` writes a value with its unit."""
     values = [night.number("value") for night in nights]
+    values = [value if abs(value) < 1e300 else math.nan for value in values]
     known = [value for value in values if not math.isnan(value)]
     if not known:
         return Html("")
