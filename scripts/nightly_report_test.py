@@ -182,6 +182,17 @@ class Verdicts(Night):
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertEqual(done.stderr.count("\n"), 1)
 
+    def test_strategies_that_start_at_two_ranks_begin_at_their_base(self) -> None:
+        folder = night_fixture.write_night(self.results, cells=1)
+        rows = [row for row in run_fixture.scaling_rows(["mlp"], [1, 2, 4], ["one_device", "mirrored"], 4)
+                if (row["gradient_sync"] == "one_device") == (row["ranks"] == 1)]  # fmt: skip
+        run_fixture.write_csv(self.results / night_fixture.NIGHT, "scaling.csv", rows)
+        panels = re.findall(r'<svg[^>]*aria-label="Efficiency.*?</svg>', self.report(folder)["report.html"])
+        self.assertEqual(len(panels), 1)
+        self.assertRegex(panels[0], r'd="M44 [\d.]+L169 [\d.]+L294 [\d.]+"[^>]*stroke-width="2.4"')
+        self.assertIn(">mirrored<", panels[0])
+        self.assertNotIn(">one_device<", panels[0])
+
     def test_last_success_is_that_of_the_latest_night_that_passed(self) -> None:
         folder = night_fixture.write_night(self.results)
 

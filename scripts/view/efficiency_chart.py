@@ -58,20 +58,24 @@ def panel(rows: dict[str, list[Row]], names: dict[tuple[str, ...], str], colours
         x = LEFT + PLOT * math.log2(row.integer("ranks") / ranks[0]) / span
         return x, TOP + HIGH * (1 - max(0.0, min(row.number(column), top)) / top)
 
+    # What was measured on one device alone is a base of the others, unless there are no others.
+    largest = {key: max(row.integer("ranks") for row in group) for key, group in grouped(tonight, (*PARTS, "origin")).items()}
+    shown = {key: group for key, group in grouped(tonight, (*PARTS, "origin")).items() if largest[key] > 1 or ranks[-1] == 1}
     shapes = [*axes(ranks, top)]
     ends: list[tuple[float, str, str]] = [(TOP + HIGH * (1 - 1 / top), "ideal: 100 %", "var(--muted)")]
-    for key, group in list(grouped(tonight, (*PARTS, "origin")).items())[:MOST_SERIES]:
+    for key, group in list(shown.items())[:MOST_SERIES]:
         name, origin = names[key[:-1]], key[-1]
         colour = colours[name]
         for run, style in STYLES.items():
             same = [row for row in rows.get(run, []) if tuple(row[column] for column in (*PARTS, "origin")) == key
                     and ranks[0] <= row.integer("ranks") <= ranks[-1]]  # fmt: skip
             same.sort(key=lambda row: row.integer("ranks"))
+            same = [*base_of(same, rows.get(run, [])), *same]
             if run == "tonight":
                 lows, highs = ([place(row, f"efficiency_ci_{end}") for row in same] for end in ("low", "high"))
                 shapes.append(band(lows, highs, fill=colour, fill_opacity=0.14))
             shapes.append(line([place(row, "efficiency") for row in same], stroke=colour, **style))
-        for x, y in (place(row, "efficiency") for row in group):
+        for x, y in (place(row, "efficiency") for row in [*base_of(group, tonight), *group]):
             hollow = origin in ("emulated", "predicted")
             fill = {"fill": "var(--paper)" if hollow else colour, "stroke": colour, "stroke_width": 1.4}
             shapes.append(shape("circle", cx=x, cy=y, r=3.0, **fill))
@@ -81,6 +85,18 @@ def panel(rows: dict[str, list[Row]], names: dict[tuple[str, ...], str], colours
     width = LEFT + PLOT + 16 + 6.3 * max(len(plain(text, 40)) for _, text, _ in ends)
     words = "; ".join(f"{text}" for _, text, _ in ends[1:])
     return drawing(width, TOP + HIGH + 40, plain(f"Efficiency over N, {title}: {words}", 500), shapes)
+
+
+def base_of(series: list[Row], rows: list[Row]) -> list[Row]:
+    """The single device that a strategy starting at N > 1 is compared with."""
+    if not series or series[0].integer("ranks") == 1:
+        return []
+    first = series[0]
+    return [
+        row
+        for row in rows
+        if row["gradient_sync"] == first["baseline"] and row.integer("ranks") == 1 and row["origin"] == first["origin"]
+    ][:1]
 
 
 def axes(ranks: Sequence[int], top: float) -> Iterable[Html]:

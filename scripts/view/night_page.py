@@ -14,21 +14,23 @@ from view.page import Html, element, joined, link, page, section, table
 from view.plain import plain
 from view.tables import duration, percent
 
-TONES = {"PASS": "", "INSUFFICIENT": "warn", "INCOMPLETE": "warn"}
+# All others are red: a verdict that is not known must not look like a pass.
+TONES = {"PASS": "pass", "INSUFFICIENT": "warn", "INCOMPLETE": "warn"}
 MEANINGS = {
     "PASS": "Every expected cell was measured, and none became slower",
     "REGRESSED": "Slower than the nights before, and slower again when measured again",
     "HOST SHIFT": "The whole host became slower or faster at once",
-    "INCOMPLETE": "Some cells have no valid value: nothing is said about those",
+    "INCOMPLETE": "Cells have no valid value, or suspects were not measured again: nothing is certain about those",
     "NOTHING MEASURED": "No cell has a value tonight: this is no pass",
     "INSUFFICIENT": "Too few nights to judge by: this is no pass",
     "BLIND": "The gate did not find a slowdown that was put in on purpose: its silence means nothing",
     "UNKNOWN": "The night's files do not say how it ended: this is no pass",
 }
 STYLE = """
-.night b.big { font-size: 2.2rem; line-height: 1.1; letter-spacing: .01em; color: var(--good); display: block; }
+.night b.big { font-size: 2.2rem; line-height: 1.1; letter-spacing: .01em; color: var(--bad); display: block; }
+.verdict.night { border-color: var(--bad); } .verdict.night.pass { border-color: var(--good); }
+.verdict.night.warn { border-color: var(--note); } .night.pass b.big { color: var(--good); }
 .night.warn b.big, .odd { color: var(--note); }
-.night.stop b.big { color: var(--bad); }
 .good { color: var(--good); font-weight: 600; } .odd { font-weight: 600; }
 .tiles { display: flex; flex-wrap: wrap; gap: .4rem 1.6rem; margin-top: .8rem; font-variant-numeric: tabular-nums; }
 .tiles b { font-size: 1.25rem; }
