@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
 #include <memory>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/size.hpp"
 #include "bench/interruption.hpp"
 #include "bench/study/study_config.hpp"
+#include "bench/verbs/drawing.hpp"
 #include "bench/verbs/fit_table.hpp"
 #include "bench/verbs/scaling_table.hpp"
 #include "bench/verbs/study_setup.hpp"
@@ -59,23 +59,6 @@ StudyConfig config_of(const RunOptions& options) {
   return config;
 }
 
-/// Runs a script of ours on the finished folder; a failure costs a picture, not the run.
-void draw(const std::filesystem::path& folder, std::string_view script, Console& console) {
-  const std::filesystem::path scripts = scripts_folder();
-  const std::vector<std::string> command{(scripts / "python").string(), (scripts / script).string(),
-                                         folder.string()};
-  const std::atomic<bool> never = false;
-  // Pictures are no part of what the manifest's hashes cover.
-  const std::filesystem::path logs = folder / "figures" / script;
-  std::filesystem::create_directories(logs);
-  const LaunchEnd end = run_launch(command, {}, logs, 300, never);
-  if (end.ok) {
-    std::filesystem::remove_all(logs);
-  } else {
-    console.warn(fmt::format("{}: {}", script, end.why), (logs / "stderr.log").string());
-  }
-}
-
 ExitCode exit_code_of(const StudyRun& study) {
   if (study.measured() == 0) return ExitCode::nothing_measured;
   return study.failed() > 0 ? ExitCode::incomplete : ExitCode::ok;
@@ -96,8 +79,7 @@ ExitCode run_study(const RunOptions& options) {
   study.seal(interruption.stop() ? "partial" : "complete");
   console.result(fit_table(study.fits()));
   console.result(scaling_table(study.scaling()));
-  draw(study.folder(), "plot.py", console);
-  draw(study.folder(), "report.py", console);
+  draw_run(study.folder(), console);
   console.note(fmt::format("results: {}", study.folder().string()));
   if (interruption.stop()) {
     console.warn("partial: interrupted; everything that was measured is kept");
