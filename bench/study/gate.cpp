@@ -68,6 +68,10 @@ class Gate {
     report_.test = tonight_.test;
     report_.injected = inject(set(), tonight_.baseline, tonight_.test, drops_, night_);
     for (std::size_t c = 0; c < set().cells.size(); ++c) add_cell(c);
+    for (std::vector<std::size_t>* const cells :
+         {&report_.injected.blind, &report_.injected.broken}) {
+      for (std::size_t& cell : *cells) cell = place_of_.at(cell);
+    }
     report_.host_drift = drift_of_host();
     if (!before_.empty()) {
       report_.jaccard = jaccard(worse_cells(tonight_.test), before_.back().second);
@@ -118,6 +122,7 @@ class Gate {
     const bool was_measured = !baseline_nights(series).empty();
     // A cell that is gone, or void, and that an accepted change took away is nothing to report.
     if (table_.tonight[c] == nullptr && !was_measured) return;
+    place_of_[c] = report_.cells.size();
     GateCell& cell = report_.cells.emplace_back();
     cell.cell = *table_.last[c];
     cell.test = tonight_.test.cells[c];
@@ -240,6 +245,7 @@ class Gate {
   std::vector<std::pair<std::size_t, std::set<std::size_t>>> before_;  // oldest first
   std::vector<double> shift_;
   std::vector<double> drops_;
+  std::map<std::size_t, std::size_t> place_of_;  // of a series among the report's cells
   GateReport report_;
 };
 

@@ -59,9 +59,9 @@ struct GateReport {
   std::vector<std::string> started_utc;
   std::vector<GateCell> cells;
   std::vector<std::string> baseline_runs;
-  NightTest test;    // tonight's, for the common shift
-  Drift host_drift;  // of all cells together
-  InjectedCheck injected;
+  NightTest test;                 // tonight's, for the common shift
+  Drift host_drift;               // of all cells together
+  InjectedCheck injected;         // cells by their place in `cells`
   bool overlaps = true;           // false: nights before, and not one cell in common with them
   std::optional<double> jaccard;  // of tonight's worse cells and last night's; none: both empty
   std::string rerun_run;          // empty: none
