@@ -17,6 +17,12 @@ std::size_t measured(const GateReport& report) {
   }));
 }
 
+std::size_t unanswered(const GateReport& report) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      report.suspects(),
+      [](const GateCell* const cell) { return cell->verdict == GateVerdict::ambiguous; }));
+}
+
 std::string counted(std::size_t count, std::string_view what) {
   return fmt::format("{} {}", count, what);
 }
@@ -75,8 +81,10 @@ NightVerdict verdict_of(const GateReport& report, std::size_t failed_launches, b
   const std::size_t slower = report.count(GateVerdict::regressed) +
                              report.count(GateVerdict::confirmed) +
                              report.count(GateVerdict::drift);
-  const std::size_t lacking =
-      report.count(GateVerdict::missing) + report.count(GateVerdict::invalid) + failed_launches;
+  // A suspect that nobody measured again leaves the night without its answer.
+  const std::size_t lacking = report.count(GateVerdict::missing) +
+                              report.count(GateVerdict::invalid) + failed_launches +
+                              unanswered(report);
   const bool regression = holds("regression", slower > 0 || report.host_alarm());
   const bool blind = holds("blind", !report.injected.passed());
   const bool incomplete = holds("incomplete", lacking > 0 || partial);
@@ -100,6 +108,9 @@ NightVerdict verdict_of(const GateReport& report, std::size_t failed_launches, b
   if (report.host_alarm()) verdict.summary = host_sentence(report);
   verdict.summary += counts_of(report);
   if (failed_launches > 0) verdict.summary += fmt::format("; {} launches failed", failed_launches);
+  if (const std::size_t open = unanswered(report); open > 0) {
+    verdict.summary += fmt::format("; {} suspects were not measured again", open);
+  }
   if (partial) verdict.summary += "; interrupted before its end";
   if (blind) verdict.summary += "; an injected drop of 10 % was not found";
   return verdict;
