@@ -172,29 +172,30 @@ def median(values: Sequence[float]) -> float:
 
 
 def write_night(results: Path, index: int, night: Night | None = None, *, cases: Sequence[Case] | None = None,
-                study: str = "nightly", launches: int = 5, seed: int = 1, samples: bool = False) -> str:  # fmt: skip
-    """Writes night `index` (one a day since FIRST) and returns its run id."""
+                study: str = "nightly", launches: int = 5, seed: int = 1, samples: bool = False,
+                name: str = "") -> str:  # fmt: skip
+    """Writes night `index` (one a day since FIRST) and returns its run id: `name`, or one like a real one."""
     night, cases = night or Night(), cases_of(24) if cases is None else cases
     dice = random.Random(f"{seed} {index} {study}")
     when = FIRST + timedelta(days=index)
-    run = results / f"{when:%Y%m%dT%H%M%SZ}-{study}-{dice.randrange(1 << 24):06x}"
+    run = results / (name or f"{when:%Y%m%dT%H%M%SZ}-{study}-{dice.randrange(1 << 24):06x}")
     starts = sorted({(case.launch, case.file) for case in cases})
     of_night = {case.name: dice.gauss(0, 0.01) for case in cases}
     rows: dict[str, dict[str, list[tuple[Case, dict[str, object]]]]] = {}
     records: list[dict[str, object]] = []
     sample_rows: list[Cells] = []
     for launch in range(launches):
-        for start, (name, file) in enumerate(starts):
+        for start, (of, file) in enumerate(starts):
             number = 1 + launch * len(starts) + start
-            folder = run / "launches" / f"{number:03}-{name}"
+            folder = run / "launches" / f"{number:03}-{of}"
             folder.mkdir(parents=True)
-            lost = launch == 0 and matches(night.lost, name)
+            lost = launch == 0 and matches(night.lost, of)
             program = "bench_" + file.removesuffix(".csv")
             (folder / "stderr.log").write_text("rank 1 node0: killed\n" if lost else "", encoding="utf-8")
             (folder / "command.txt").write_text(f"mpirun {program}\n", encoding="utf-8")
             own: list[dict[str, object]] = []
             for case in cases:
-                if lost or (case.launch, case.file) != (name, file):
+                if lost or (case.launch, case.file) != (of, file):
                     continue
                 slow = 1.0
                 for pattern, times in night.slow.items():
@@ -215,7 +216,7 @@ def write_night(results: Path, index: int, night: Night | None = None, *, cases:
                     ]  # fmt: skip
             if own:
                 write_csv(folder, file, own)
-            ranks = int(name.rsplit("-n", 1)[1])
+            ranks = int(of.rsplit("-n", 1)[1])
             records.append({"number": number, "program": program, "ranks": ranks,
                             "command": ["mpirun", "-np", str(ranks), program], "status": "failed" if lost else "ok",
                             "note": "killed by signal Killed: rank 1 node0: killed" if lost else "",
