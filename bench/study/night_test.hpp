@@ -2,7 +2,7 @@
 // One night against the nights before it: per cell a prediction interval from a robust baseline,
 // after the shift that all cells of a host share; then false-discovery control over all cells and a
 // floor on the effect. What gates, what replays earlier nights and what tests itself is this one
-// function. Method and simulation: results/README.md, gate.csv.
+// function. Method and simulation: results/README.md, How a night is judged.
 #pragma once
 
 #include <cstddef>
