@@ -188,6 +188,23 @@ const Schema& certificate_schema() {
   return schema;
 }
 
+const Schema& gate_schema() {
+  static const Schema schema{
+      "gate.csv",
+      words(kCommon,
+            "bench family label ranks metric verdict launches nights before after change "
+            "change_low change_high score p_value q_value mde floor pinned_before pinned_change "
+            "drift_change drift_since_run rerun_run")};
+  return schema;
+}
+
+const Schema& history_schema() {
+  static const Schema schema{"history.csv",
+                             words("schema_version run_id case_id origin bench label ranks metric "
+                                   "started_utc value accepted segment")};
+  return schema;
+}
+
 ResultRow::ResultRow(const Schema& schema) : schema_(&schema), cells_(schema.columns.size()) {}
 
 std::size_t ResultRow::index_of(std::string_view column) const {

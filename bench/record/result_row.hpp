@@ -32,6 +32,8 @@ const Schema& ladder_schema();
 const Schema& fit_schema();
 const Schema& fit_points_schema();
 const Schema& certificate_schema();
+const Schema& gate_schema();
+const Schema& history_schema();
 
 class ResultRow {
  public:
