@@ -86,9 +86,8 @@ std::optional<PrintedNumber> printed_number(std::string_view text) {
   const std::size_t exponent_at = std::min(text.find_first_of("eE"), text.size());
   const std::string_view mantissa = text.substr(0, exponent_at);
   const std::size_t point = mantissa.find('.');
-  double last_digit = point == std::string_view::npos
-                          ? 0
-                          : -static_cast<double>(mantissa.size() - point - 1);
+  double last_digit =
+      point == std::string_view::npos ? 0 : -static_cast<double>(mantissa.size() - point - 1);
   if (exponent_at < text.size()) {
     last_digit += decimal_of(text.substr(exponent_at + 1)).value_or(0);
   }

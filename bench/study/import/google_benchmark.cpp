@@ -21,13 +21,14 @@ ImportedCase case_of(const json& entry, const std::string& file, const Settings&
   row.set("kernel", name.empty() ? member_text(entry, "name") : name);
   const json& time = member(entry, "real_time");
   const double seconds =
-      time.is_number() ? time.get<double>() *
-                             unit_factor(file, "seconds", member_text(entry, "time_unit"))
-                       : std::nan("");
+      time.is_number()
+          ? time.get<double>() * unit_factor(file, "seconds", member_text(entry, "time_unit"))
+          : std::nan("");
   if (member_text(entry, "error_occurred") == "true") {
     row.set("status", "failed").set("note", member_text(entry, "error_message"));
   } else if (!(seconds > 0)) {
-    row.set("status", "failed").set("note", no_number("real_time", member_text(entry, "real_time")));
+    row.set("status", "failed")
+        .set("note", no_number("real_time", member_text(entry, "real_time")));
   } else {
     one.seconds = {seconds};
     const json& rate = member(entry, "bytes_per_second");

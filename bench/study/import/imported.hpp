@@ -17,7 +17,7 @@ namespace scalebench {
 /// One case as far as one place of a file tells it.
 struct ImportedCase {
   ResultRow row;  // parameters, status where it is not ok, note; neither ids nor statistics
-  std::vector<double> seconds;       // single values in their order
+  std::vector<double> seconds;        // single values in their order
   std::vector<ResultRow> accuracies;  // of accuracy.csv: one an epoch, parameters left out
 };
 

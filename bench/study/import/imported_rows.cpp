@@ -39,12 +39,32 @@ void require_case(const ResultRow& row, const std::string& file) {
 
 /// The parameters in which two rows with equal ids agree: all but N and what follows from it.
 std::string canonical(const ResultRow& row) {
-  static const std::set<std::string_view> kNotOfTheCase{
-      "note",  "ranks", "nodes", "rank", "host", "count", "sync", "operations", "parameters",
-      "workers", "wire_bw_gb_per_s", "warm", "first_call_seconds", "redone", "slowest_rank",
-      "clock_residual_seconds", "skew_seconds", "train_loss", "test_accuracy", "epochs_to_target",
-      "seconds_to_target", "replicas_equal", "replica_divergence", "relative_to_one_rank",
-      "last_rank", "last_rank_share"};
+  static const std::set<std::string_view> kNotOfTheCase{"note",
+                                                        "ranks",
+                                                        "nodes",
+                                                        "rank",
+                                                        "host",
+                                                        "count",
+                                                        "sync",
+                                                        "operations",
+                                                        "parameters",
+                                                        "workers",
+                                                        "wire_bw_gb_per_s",
+                                                        "warm",
+                                                        "first_call_seconds",
+                                                        "redone",
+                                                        "slowest_rank",
+                                                        "clock_residual_seconds",
+                                                        "skew_seconds",
+                                                        "train_loss",
+                                                        "test_accuracy",
+                                                        "epochs_to_target",
+                                                        "seconds_to_target",
+                                                        "replicas_equal",
+                                                        "replica_divergence",
+                                                        "relative_to_one_rank",
+                                                        "last_rank",
+                                                        "last_rank_share"};
   const std::string scaling = text_in(row, "scaling");
   std::string text = bench_of(row.schema());
   for (const std::string_view column : describing_columns(row.schema())) {
@@ -113,8 +133,8 @@ class LaunchCases {
   void add(ImportedCase one, const ImportIdentity& identity, std::vector<ResultRow>& accuracies) {
     ResultRow& row = one.row;
     complete(row, identity);
-    const std::string key = fmt::format("{}/{}/{}", row.get("case_id"), text_in(row, "ranks"),
-                                        text_in(row, "rank"));
+    const std::string key =
+        fmt::format("{}/{}/{}", row.get("case_id"), text_in(row, "ranks"), text_in(row, "rank"));
     const auto [found, is_new] = place_of_.emplace(key, rows_.cases.size());
     if (is_new) {
       rows_.cases.push_back(row);

@@ -17,7 +17,8 @@ json parse_foreign_json(std::string_view text, const std::string& file) {
     return json::parse(text);
   } catch (const json::parse_error& error) {
     const std::string_view before = text.substr(0, std::min(error.byte, text.size()));
-    const auto line = 1 + std::ranges::count(before.substr(0, before.size() - !before.empty()), '\n');
+    const auto line =
+        1 + std::ranges::count(before.substr(0, before.size() - !before.empty()), '\n');
     const std::size_t begin = before.substr(0, before.size() - !before.empty()).rfind('\n');
     const std::size_t column = before.size() - (begin == std::string_view::npos ? 0 : begin + 1);
     // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ...".

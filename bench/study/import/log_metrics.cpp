@@ -40,15 +40,19 @@ class LogReader {
  public:
   LogReader(const std::string& file, const Schema& schema, const std::vector<LogMetric>& metrics,
             const Settings& settings)
-      : file_(file), schema_(schema), metrics_(metrics), settings_(settings),
+      : file_(file),
+        schema_(schema),
+        metrics_(metrics),
+        settings_(settings),
         found_(metrics.size()) {}
 
   ImportedFile read(std::string_view text) && {
     for (const ForeignLine& line : lines_of(text, file_, result_.findings)) match(line);
     for (std::size_t i = 0; i < metrics_.size(); ++i) {
       const bool never = found_[i].texts.empty() && !found_[i].bad;
-      if (never) find(0, fmt::format("{}: no line matches '{}'", metrics_[i].column,
-                                     metrics_[i].expression));
+      if (never)
+        find(0,
+             fmt::format("{}: no line matches '{}'", metrics_[i].column, metrics_[i].expression));
     }
     const bool any = std::ranges::any_of(
         found_, [](const Found& found) { return found.bad || !found.texts.empty(); });
@@ -73,8 +77,8 @@ class LogReader {
     const bool positive = !carries_values(schema_, metric.column) || (number && *number > 0);
     if (numeric && (!number || !positive)) {
       found.bad = true;
-      find(line, number ? fmt::format("{} is {}", metric.column, text)
-                        : no_number(metric.column, text));
+      find(line,
+           number ? fmt::format("{} is {}", metric.column, text) : no_number(metric.column, text));
       return;
     }
     std::string value(text);
@@ -83,10 +87,9 @@ class LogReader {
       if (metric.column != kTestLoss) require_value("", metric.column, value);
     } catch (const UsageError& error) {
       const bool percent = metric.column.ends_with("_accuracy") && metric.factor == 1;
-      fail<UsageError>("{}:{}{}{}", file_, line, error.what(),
-                       percent ? fmt::format("; for percent write --metric '{}:%=...'",
-                                             metric.column)
-                               : "");
+      fail<UsageError>(
+          "{}:{}{}{}", file_, line, error.what(),
+          percent ? fmt::format("; for percent write --metric '{}:%=...'", metric.column) : "");
     }
     found.texts.push_back(value);
     if (number) found.numbers.push_back(*number * metric.factor);
@@ -107,8 +110,7 @@ class LogReader {
     } else if (metric.column.ends_with("_seconds")) {
       row.set(metric.column, std::accumulate(found.numbers.begin(), found.numbers.end(), 0.0) /
                                  static_cast<double>(found.numbers.size()));
-    } else if (std::ranges::count(found.texts, found.texts[0]) !=
-               std::ssize(found.texts)) {
+    } else if (std::ranges::count(found.texts, found.texts[0]) != std::ssize(found.texts)) {
       find(0, fmt::format("{}: the log says {} and other things", metric.column, found.texts[0]));
     } else {
       row.set(metric.column, found.texts[0]);

@@ -19,7 +19,7 @@ constexpr std::string_view kLaunch = "launch";
 
 /// How suites write that there is no number. Anything else that is none is a damaged file.
 bool says_none(std::string_view text) {
-  constexpr std::array<std::string_view, 12> kNone{"",    "N/A", "n/a",  "NA",   "-",    "nan",
+  constexpr std::array<std::string_view, 12> kNone{"",    "N/A",  "n/a",  "NA",   "-",   "nan",
                                                    "NaN", "-nan", "null", "None", "inf", "-inf"};
   return std::ranges::find(kNone, text) != kNone.end();
 }
@@ -50,7 +50,8 @@ class MappedCsv {
   void require(const std::string& column) const {
     if (table_.has(column)) return;
     if (table_.columns().size() == 1 && table_.columns()[0].find(';') != std::string::npos) {
-      fail<UsageError>("{}:1:1: columns are divided by ';' here; write the file with commas", file_);
+      fail<UsageError>("{}:1:1: columns are divided by ';' here; write the file with commas",
+                       file_);
     }
     table_.text(0, column);  // throws, with the columns that there are
   }

@@ -25,8 +25,7 @@ bool agrees(const PrintedNumber& printed, double follows, const PrintedNumber& t
 
 void NcclTestsRun::set_method(std::string_view iterations, std::string_view aggregated,
                               std::string_view graph) {
-  const double count =
-      decimal_of(iterations).value_or(0) * decimal_of(aggregated).value_or(1);
+  const double count = decimal_of(iterations).value_or(0) * decimal_of(aggregated).value_or(1);
   if (count >= 1) operations_ = fmt::format("{}", count);
   graph_ = fmt::format("{}", decimal_of(graph).value_or(0) > 0 ? 1 : 0);
 }
@@ -92,15 +91,14 @@ void NcclTestsRun::add(const Size& size, const Measured& measured, std::string_v
     find(row.get("note"));
   } else {
     row.set("note", "mean of its operations, as nccl-tests prints it");
-    one.seconds = {time->value * 1e-6};
+    one.seconds = {time->value / 1e6};
     if (!measured.times_us.empty()) {
       one.seconds.clear();
-      for (const double us : measured.times_us) one.seconds.push_back(us * 1e-6);
+      for (const double us : measured.times_us) one.seconds.push_back(us / 1e6);
       row.set("operations", 1).set("note", "single operations, as nccl-tests -I writes them");
     }
-    const double follows =
-        busbw_gb_per_s(number_in(row, "size_bytes"), time->value * 1e-6,
-                       static_cast<int>(number_in(row, "ranks")));
+    const double follows = busbw_gb_per_s(number_in(row, "size_bytes"), time->value / 1e6,
+                                          static_cast<int>(number_in(row, "ranks")));
     const std::optional<PrintedNumber> busbw = printed_number(measured.busbw);
     if (!busbw) {
       find(no_number("busbw", measured.busbw));

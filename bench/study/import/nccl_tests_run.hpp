@@ -40,8 +40,8 @@ class NcclTestsRun {
     std::vector<double> times_us;
   };
   /// Adds the case to the launch; what speaks against it goes to `findings`.
-  void add(const Size& size, const Measured& measured, std::string_view placement,
-           std::size_t line, std::vector<Finding>& findings);
+  void add(const Size& size, const Measured& measured, std::string_view placement, std::size_t line,
+           std::vector<Finding>& findings);
 
   /// The launch, and what is known of its environment.
   ImportedLaunch take() { return std::move(launch_); }

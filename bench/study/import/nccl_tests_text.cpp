@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The text of all_reduce_perf. Its table's head says which columns there are, since versions differ
-// in them (error or #wrong, root, cputime, what -I and -S add); lines of NCCL_DEBUG and of launchers
-// stand between and are passed over. A line that begins as a result and is none is a finding.
+// in them (error or #wrong, root, cputime, what -I and -S add); lines of NCCL_DEBUG and of
+// launchers stand between and are passed over. A line that begins as a result and is none is a
+// finding.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -35,7 +36,6 @@ struct Table {
 
   /// False: not the head of a table.
   bool read(const std::vector<std::string_view>& head) {
-    *this = {};
     for (std::size_t i = 0; i < head.size(); ++i) {
       const std::string_view name = head[i];
       if (name == "timestamp") continue;
@@ -51,9 +51,8 @@ struct Table {
         places.back().wrong = i;
       }
     }
-    const bool whole = std::ranges::all_of(places, [](const Place& place) {
-      return place.busbw > 0 && place.wrong > 0;
-    });
+    const bool whole = std::ranges::all_of(
+        places, [](const Place& place) { return place.busbw > 0 && place.wrong > 0; });
     return head.size() > 4 && (head[0] == "size" || head[0] == "bytes") && places.size() == 2 &&
            whole && type > 0;
   }
@@ -101,7 +100,8 @@ class TextReader {
       method(words);
     } else if (words[0] == "Rank") {
       rank(words, number);
-    } else if (table_.read(words)) {
+    } else if (Table table; table.read(words)) {
+      table_ = table;
       in_table_ = true;
     } else if (words[0] == "Out" || words[0] == "Avg") {
       in_table_ = false;
@@ -109,7 +109,7 @@ class TextReader {
   }
 
   void method(const std::vector<std::string_view>& words) {
-    run_.set_method(after(words, "iters:", after(words, "iters:", "warmup")), 
+    run_.set_method(after(words, "iters:", after(words, "iters:", "warmup")),
                     after(words, "iters:", "agg"), after(words, "graph:"));
   }
 
@@ -155,8 +155,10 @@ class TextReader {
     for (std::size_t i = 0; i < table_.places.size(); ++i) {
       const Table::Place& place = table_.places[i];
       run_.add(size,
-               {std::string(words[place.time]), std::string(words[place.busbw]),
-                std::string(words[place.wrong]), {}},
+               {std::string(words[place.time]),
+                std::string(words[place.busbw]),
+                std::string(words[place.wrong]),
+                {}},
                i == 0 ? "out_of_place" : "in_place", number, result_.findings);
     }
   }

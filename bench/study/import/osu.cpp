@@ -72,8 +72,9 @@ class OsuReader {
                              text.find("Non-blocking") == std::string_view::npos &&
                              text.find("Persistent") == std::string_view::npos;
       other_ = !allreduce;
-      if (other_) find(number, fmt::format("'{}' is left out: no osu_allreduce",
-                                           text.substr(text.find("OSU"))));
+      if (other_)
+        find(number,
+             fmt::format("'{}' is left out: no osu_allreduce", text.substr(text.find("OSU"))));
       // "OSU MPI-CUDA Allreduce Latency Test v7.0"
       if (words.size() > 1 && words[1].find('-') != std::string_view::npos) memory_ = "device";
     } else if (words[0] == "Datatype:" && words.size() > 1) {
@@ -110,9 +111,9 @@ class OsuReader {
     } else if (low && high && (*average < *low || *average > *high)) {
       row.set("status", "failed").set("note", "the average is not between the least and the most");
     } else {
-      one.seconds = {*average * 1e-6};
+      one.seconds = {*average / 1e6};
       row.set("note", "mean over iterations and ranks, as osu_allreduce prints it");
-      if (low && high) row.set("skew_seconds", (*high - *low) * 1e-6);
+      if (low && high) row.set("skew_seconds", (*high - *low) / 1e6);
     }
     if (row.get("status") != "") find(number, row.get("note"));
     launch_.cases.push_back(std::move(one));

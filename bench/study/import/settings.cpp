@@ -13,19 +13,40 @@ namespace scalebench {
 namespace {
 
 /// Columns that statistics, ids and rates come from, never a user.
-const std::set<std::string_view> kMade{
-    "schema_version", "run_id",         "case_id",        "origin",
-    "status",         "launches",       "repetitions",    "seconds_median",
-    "seconds_ci_low", "seconds_ci_high", "interval",      "seconds_min",
-    "seconds_p5",     "seconds_p95",    "seconds_max",    "seconds_mean",
-    "outliers",       "converged",      "algbw_gb_per_s", "busbw_gb_per_s",
-    "busbw_ci_low_gb_per_s", "busbw_ci_high_gb_per_s", "images_per_s_ci_low",
-    "images_per_s_ci_high", "gb_per_s", "gflop_per_s", "images_per_s", "wrong"};
+const std::set<std::string_view> kMade{"schema_version",
+                                       "run_id",
+                                       "case_id",
+                                       "origin",
+                                       "status",
+                                       "launches",
+                                       "repetitions",
+                                       "seconds_median",
+                                       "seconds_ci_low",
+                                       "seconds_ci_high",
+                                       "interval",
+                                       "seconds_min",
+                                       "seconds_p5",
+                                       "seconds_p95",
+                                       "seconds_max",
+                                       "seconds_mean",
+                                       "outliers",
+                                       "converged",
+                                       "algbw_gb_per_s",
+                                       "busbw_gb_per_s",
+                                       "busbw_ci_low_gb_per_s",
+                                       "busbw_ci_high_gb_per_s",
+                                       "images_per_s_ci_low",
+                                       "images_per_s_ci_high",
+                                       "gb_per_s",
+                                       "gflop_per_s",
+                                       "images_per_s",
+                                       "wrong"};
 
 constexpr std::array<std::string_view, 16> kCounts{
-    "size_bytes", "count",   "ranks",        "nodes",   "batch",  "global_batch",
-    "samples",    "epochs",  "parameters",   "threads", "workers", "operations",
-    "bytes",      "share_of", "epochs_to_target", "loader_threads"};
+    "size_bytes",    "count",      "ranks",  "nodes",      "batch",
+    "global_batch",  "samples",    "epochs", "parameters", "threads",
+    "workers",       "operations", "bytes",  "share_of",   "epochs_to_target",
+    "loader_threads"};
 
 constexpr std::array<std::string_view, 2> kShares{"test_accuracy", "target_accuracy"};
 

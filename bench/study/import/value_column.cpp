@@ -17,12 +17,13 @@ namespace {
 
 using Unit = std::pair<std::string_view, double>;
 
-constexpr Unit kTimes[]{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}, {"h", 3600}};
+constexpr Unit kTimes[]{{"s", 1},     {"ms", 1e-3}, {"us", 1e-6},
+                        {"ns", 1e-9}, {"min", 60},  {"h", 3600}};
 // MB could be 10^6 or 2^20 and is none of them.
 constexpr Unit kSizes[]{{"B", 1}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}};
-constexpr Unit kRates[]{{"GB/s", 1},          {"MB/s", 1e-3},         {"kB/s", 1e-6},
-                        {"B/s", 1e-9},        {"GiB/s", 1.073741824}, {"MiB/s", 1.048576e-3},
-                        {"Gbit/s", 1.0 / 8},  {"Mbit/s", 1e-3 / 8}};
+constexpr Unit kRates[]{{"GB/s", 1},         {"MB/s", 1e-3},         {"kB/s", 1e-6},
+                        {"B/s", 1e-9},       {"GiB/s", 1.073741824}, {"MiB/s", 1.048576e-3},
+                        {"Gbit/s", 1.0 / 8}, {"Mbit/s", 1e-3 / 8}};
 constexpr Unit kPerSecond[]{{"1/s", 1}, {"1/min", 1.0 / 60}, {"1/h", 1.0 / 3600}};
 constexpr Unit kShares[]{{"1", 1}, {"%", 0.01}};
 
@@ -45,7 +46,8 @@ std::optional<double> positive(double value) {
 }  // namespace
 
 std::vector<std::string_view> value_columns(const Schema& schema) {
-  if (schema.file == allreduce_schema().file) return {"seconds", "algbw_gb_per_s", "busbw_gb_per_s"};
+  if (schema.file == allreduce_schema().file)
+    return {"seconds", "algbw_gb_per_s", "busbw_gb_per_s"};
   if (schema.file == kernels_schema().file) return {"seconds", "gb_per_s"};
   return {"seconds", "images_per_s"};
 }

@@ -19,8 +19,8 @@ std::vector<std::string_view> value_columns(const Schema& schema);
 /// ("seconds", "us"). An empty unit is that of the name. Throws UsageError, beginning with `place`.
 double unit_factor(std::string_view place, std::string_view column, std::string_view unit);
 
-/// The seconds of one operation, step or epoch of the case `row` behind `value` of `column`; nothing
-/// where the row does not say of how many bytes or images.
+/// The seconds of one operation, step or epoch of the case `row` behind `value` of `column`;
+/// nothing where the row does not say of how many bytes or images.
 std::optional<double> seconds_behind(const ResultRow& row, std::string_view column, double value);
 
 /// What seconds_behind needs beside the value, for a message: "samples (images of an epoch)".
