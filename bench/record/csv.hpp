@@ -47,8 +47,11 @@ class CsvTable {
   bool has(std::string_view column) const;
   /// The cell as text, with the apostrophe of csv_cell removed. Throws Error for unknown columns.
   const std::string& text(std::size_t row, std::string_view column) const;
-  /// The cell as a number; NaN when it is empty. Throws Error when it is not a number.
+  /// The cell as a number; NaN when it is empty. Throws UsageError `file:line:column: what` when it
+  /// is not a number.
   double number(std::size_t row, std::string_view column) const;
+  /// "file:line:column" of a cell, for what is wrong with it; reads the file again to know.
+  std::string place(std::size_t row, std::string_view column) const;
 
  private:
   std::size_t index_of(std::string_view column) const;

@@ -24,19 +24,26 @@
 namespace scalebench {
 namespace {
 
+struct Place {
+  unsigned line = 0;
+  std::ptrdiff_t column = 0;  // in bytes, from 1
+};
+
 class RecordReader {
  public:
   RecordReader(std::string name, std::string_view text)
       : name_(std::move(name)), lines_(name_, text.data(), text.data() + text.size()) {}
 
-  /// The next record's cells; empty at the end. Blank lines are passed over.
-  std::vector<std::string> next() {
+  /// The next record's cells; empty at the end. Blank lines are passed over. `places` gets where
+  /// each begins.
+  std::vector<std::string> next(std::vector<Place>* places = nullptr) {
     const char* line = next_line();
     while (line != nullptr && *line == '\0') line = next_line();
     std::vector<std::string> cells;
     if (line == nullptr) return cells;
     first_line_ = lines_.get_file_line();
     while (true) {
+      if (places != nullptr) places->push_back({lines_.get_file_line(), 1 + (line - line_begin_)});
       cells.push_back(*line == '"' ? quoted_cell(line) : plain_cell(line));
       if (*line == '\0') return cells;
       ++line;
@@ -51,7 +58,7 @@ class RecordReader {
  private:
   const char* next_line() {
     try {
-      return lines_.next_line();
+      return line_begin_ = lines_.next_line();
     } catch (const io::error::line_length_limit_exceeded&) {
       fail<UsageError>("{}:{}: line longer than 16 MiB", name_, lines_.get_file_line());
     }
@@ -85,6 +92,7 @@ class RecordReader {
 
   std::string name_;
   io::LineReader lines_;
+  const char* line_begin_ = nullptr;
   unsigned first_line_ = 0;
 };
 
@@ -152,7 +160,20 @@ double CsvTable::number(std::size_t row, std::string_view column) const {
   const char* end = cell.data() + cell.size();
   const auto [stop, error] = std::from_chars(begin, end, value);
   if (error == std::errc() && stop == end && std::isfinite(value)) return value;
-  fail<UsageError>("{}: row {}, column '{}': '{}' is not a number", name_, row + 1, column, cell);
+  fail<UsageError>("{}: {}: '{}' is not a number; valid: digits with a decimal point, as 12.5",
+                   place(row, column), column, cell);
+}
+
+std::string CsvTable::place(std::size_t row, std::string_view column) const {
+  const std::string text = read_file(name_);
+  RecordReader reader(name_, text);
+  std::vector<Place> places;
+  for (std::size_t record = 0; record <= row + 1; ++record) {
+    places.clear();
+    reader.next(&places);
+  }
+  const Place at = places.at(index_of(column));
+  return fmt::format("{}:{}:{}", name_, at.line, at.column);
 }
 
 }  // namespace scalebench
