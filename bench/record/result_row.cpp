@@ -192,7 +192,7 @@ const Schema& comparison_schema() {
   static const Schema schema{
       "compare.csv",
       words(kCommon,
-            "baseline_run bench family label differs ranks launches_a launches_b seconds_a "
+            "baseline_run letter bench family label differs ranks launches_a launches_b seconds_a "
             "seconds_b ratio ratio_low ratio_high p_value p_holm verdict floor smallest_effect "
             "busbw_a_gb_per_s busbw_b_gb_per_s images_per_s_a images_per_s_b efficiency_a "
             "efficiency_a_ci_low efficiency_a_ci_high efficiency_b efficiency_b_ci_low "

@@ -24,21 +24,21 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 bool is_testable(const std::string& origin) { return origin == "measured" || origin == "emulated"; }
 
 /// Why these two sides may not meet in a test; empty when they may.
-std::string why_not_tested(const CellPair& pair) {
+std::string why_not_tested(const CellPair& pair, char letter_of_b) {
   for (const Cell* const side : {pair.a, pair.b}) {
     if (side == nullptr || is_testable(side->row.get("origin"))) continue;
-    return fmt::format("{} is {}: shown, not tested", side == pair.a ? "A" : "B",
+    return fmt::format("{} is {}: shown, not tested", side == pair.a ? 'A' : letter_of_b,
                        side->row.get("origin"));
   }
   if (pair.a == nullptr || pair.b == nullptr) return "";
   const std::string &a = pair.a->row.get("origin"), &b = pair.b->row.get("origin");
-  return a == b ? "" : fmt::format("A is {}, B is {}: not compared", a, b);
+  return a == b ? "" : fmt::format("A is {}, {} is {}: not compared", a, letter_of_b, b);
 }
 
-std::string why_missing(const CellPair& pair) {
+std::string why_missing(const CellPair& pair, char letter_of_b) {
   for (const Cell* const side : {pair.a, pair.b}) {
-    const char* const letter = side == pair.a ? "A" : "B";
-    if (side == nullptr) return fmt::format("not in {}", pair.a == nullptr ? "A" : "B");
+    if (side == nullptr) return fmt::format("not in {}", pair.a == nullptr ? 'A' : letter_of_b);
+    const char letter = side == pair.a ? 'A' : letter_of_b;
     if (side->status == "skipped") return fmt::format("{} skipped it: {}", letter, side->note);
     if (side->status != "ok") return fmt::format("{} {}: {}", letter, side->status, side->note);
   }
@@ -92,12 +92,13 @@ void set_side(ResultRow& row, char side, const Cell* cell, const ScalingOf& scal
 }
 
 ResultRow described(const CellPair& pair, const ComparedRun& base, const ComparedRun& run,
-                    const ComparisonOptions& options) {
+                    char letter, const ComparisonOptions& options) {
   const Cell& any = pair.any();
   ResultRow row(comparison_schema());
   row.set("schema_version", kSchemaVersion).set("run_id", run.run_id).set("status", "ok");
   row.set("case_id", any.row.get("case_id")).set("origin", any.row.get("origin"));
-  row.set("baseline_run", base.run_id).set("family", name_of(any.family));
+  row.set("baseline_run", base.run_id).set("letter", std::string(1, letter));
+  row.set("family", name_of(any.family));
   const std::string_view file = any.row.schema().file;
   row.set("bench", file.substr(0, file.find('.'))).set("label", label_of(any.row));
   row.set("ranks", text_in(any.row, "ranks"));
@@ -191,22 +192,23 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const ComparisonOp
   const ScalingOf base_scaling = scaling_of(runs.front());
   for (std::size_t i = 1; i < runs.size(); ++i) {
     const ScalingOf scaling = scaling_of(runs[i]);
+    const char letter = static_cast<char>('A' + i);
     for (const CellPair& pair : sorted(pairs_of(runs.front().cells, runs[i].cells))) {
-      ResultRow row = described(pair, runs.front(), runs[i], options);
+      ResultRow row = described(pair, runs.front(), runs[i], letter, options);
       set_side(row, 'a', pair.a, base_scaling);
       set_side(row, 'b', pair.b, scaling);
       if (pair.a != nullptr && pair.b != nullptr) ++comparison.in_common;
       if (pair.skipped()) {
         row.set("status", "skipped").set("note", pair.any().note);
         ++comparison.skipped;
-      } else if (const std::string why = why_not_tested(pair); !why.empty()) {
+      } else if (const std::string why = why_not_tested(pair, letter); !why.empty()) {
         row.set("note", why);
         ++comparison.not_tested;
       } else {
         if (const Cell* const broken = pair.broken(); broken != nullptr) {
           row.set("status", broken->status);
         }
-        row.set("note", why_missing(pair));
+        row.set("note", why_missing(pair, letter));
         samples.push_back(pair.samples());
         samples.back().floor = options.floor;
         row_of.push_back(comparison.rows.size());
