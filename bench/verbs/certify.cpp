@@ -5,6 +5,7 @@
 // ones, or wrong results; nothing_measured.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "bench/allreduce_options.hpp"

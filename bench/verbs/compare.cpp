@@ -4,6 +4,7 @@
 // launches to show anything; nothing_measured: no cell that both have could be tested.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <memory>

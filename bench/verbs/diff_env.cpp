@@ -3,6 +3,7 @@
 // could be read, whether they differ or not.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "bench/cli/command_line.hpp"

@@ -2,6 +2,7 @@
 // scalebench run CONFIG: plan, launch everything, put the rows together, draw, report.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "bench/interruption.hpp"

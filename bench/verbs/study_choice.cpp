@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/verbs/study_choice.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/size.hpp"
 #include "collectives/allreduce.hpp"

@@ -3,11 +3,11 @@
 // is called, and a new results folder with its manifest. Shared by `run` and `certify`.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "bench/cli/app.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/study/plan.hpp"
 #include "bench/verbs/study_run.hpp"
