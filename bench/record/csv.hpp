@@ -15,6 +15,9 @@ namespace scalebench {
 /// (leading = + - @ TAB CR, and not a number) gets a leading apostrophe.
 std::string csv_cell(std::string_view text);
 
+/// One row with its newline; a single empty cell as "", since a blank line is no row.
+std::string csv_line(const std::vector<std::string>& cells);
+
 class CsvWriter {
  public:
   /// Opens `path` for appending and writes the header if the file is new or empty. Throws Error
