@@ -28,8 +28,11 @@ class CsvWriter {
   CsvWriter& operator=(CsvWriter&&) = delete;
 
   /// Writes one row with one write(2). `cells` has one entry per column. Throws Error with the path
-  /// when the disk is full; the file then ends after the last whole row.
+  /// when that fails; the file then ends after the last whole row.
+  /// DiskFull when it is that.
   void append(const std::vector<std::string>& cells);
+  /// Makes what was appended survive a power cut. Throws Error with the path.
+  void sync();
 
  private:
   std::filesystem::path path_;
@@ -40,6 +43,10 @@ class CsvWriter {
 /// Our own files end each line; a last one without its end was cut short by a crash. Other programs
 /// may leave that end away.
 enum class LastLine { must_end, may_lack_its_end };
+
+/// A whole file: header and rows.
+std::string csv_text(const std::vector<std::string>& columns,
+                     const std::vector<const std::vector<std::string>*>& rows);
 
 /// A CSV file in memory. Every row has as many cells as the header.
 class CsvTable {
@@ -52,6 +59,10 @@ class CsvTable {
   std::size_t size() const { return rows_.size(); }
   bool torn() const { return torn_; }
   bool has(std::string_view column) const;
+  /// Throws UsageError, with the nearest name that is there, unless the file has this column.
+  void require(std::string_view column) const { index_of(column); }
+  /// The row's cells in the order of columns().
+  const std::vector<std::string>& cells(std::size_t row) const { return rows_.at(row); }
   /// The cell as text, with the apostrophe of csv_cell removed. Throws Error for unknown columns.
   const std::string& text(std::size_t row, std::string_view column) const;
   /// The cell as a number; NaN when it is empty. Throws UsageError `file:line:column: what` when it

@@ -24,9 +24,18 @@ struct LaunchRecord {
   std::string program;
   int ranks = 0;
   std::vector<std::string> command;
-  std::string status;  // of the rows' words: ok, skipped, wrong, failed
+  std::string status;  // of the rows' words ok, skipped, failed; or interrupted
   std::string note;
-  std::optional<double> seconds;  // from start to exit; unknown while it runs
+  std::optional<double> seconds;  // from start to exit
+  std::string name{};             // of its folder, after the number
+  int attempt = 1;                // which start of it this is
+};
+
+/// A time at which an unfinished run was taken up again.
+struct Resumption {
+  std::string utc;
+  std::vector<std::string> command;  // argv as typed
+  std::vector<std::string> changed;  // what was no longer as at the beginning, and allowed
 };
 
 /// Where the numbers of an import come from. The files themselves are not kept: some hold the whole
@@ -58,9 +67,12 @@ struct Manifest {
   std::map<std::string, std::string> binaries;  // name: SHA-256
   Environment environment;
   std::vector<Warning> warnings;
-  std::vector<LaunchRecord> launches;
-  std::optional<ImportRecord> import;        // of imports only
-  std::map<std::string, std::string> files;  // path within the run's folder: SHA-256
+  std::vector<LaunchRecord> launches;    // that have ended, by number
+  std::vector<LaunchRecord> superseded;  // earlier attempts of them: in no statistic
+  std::vector<Resumption> resumptions;
+  std::optional<ImportRecord> import;         // of imports only
+  std::map<std::string, std::string> inputs;  // config.toml, plan.json: SHA-256; older runs: none
+  std::map<std::string, std::string> files;   // path within the run's folder: SHA-256
 };
 
 nlohmann::json json_of(const Manifest& manifest);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "kernels/error.hpp"
 #include "kernels/unknown_name.hpp"
@@ -239,6 +240,13 @@ const Schema& break_even_schema() {
 }
 
 ResultRow::ResultRow(const Schema& schema) : schema_(&schema), cells_(schema.columns.size()) {}
+
+ResultRow::ResultRow(const Schema& schema, std::vector<std::string> cells)
+    : schema_(&schema), cells_(std::move(cells)) {
+  if (cells_.size() != schema.columns.size()) {
+    fail("{}: {} columns and {} cells", schema.file, schema.columns.size(), cells_.size());
+  }
+}
 
 std::size_t ResultRow::index_of(std::string_view column) const {
   const auto& columns = schema_->columns;

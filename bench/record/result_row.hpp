@@ -41,6 +41,8 @@ const Schema& break_even_schema();
 class ResultRow {
  public:
   explicit ResultRow(const Schema& schema);
+  /// `cells`: one for each column.
+  ResultRow(const Schema& schema, std::vector<std::string> cells);
 
   ResultRow& set(std::string_view column, std::string_view text);
   ResultRow& set(std::string_view column, const char* text) {
