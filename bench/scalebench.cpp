@@ -3,6 +3,7 @@
 // a line of bench/verbs/verbs.def and a file of that name.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <exception>

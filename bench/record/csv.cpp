@@ -42,16 +42,6 @@ std::string fold_line_breaks(std::string_view text) {
   return folded;
 }
 
-std::string csv_line(const std::vector<std::string>& cells) {
-  std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (i > 0) line += ',';
-    line += csv_cell(cells[i]);
-  }
-  if (line.empty()) line = "\"\"";  // one empty cell; a blank line is no row
-  return line + '\n';
-}
-
 /// Writes all of `text` or nothing. Returns 0 or the errno of the failure.
 int write_whole(int descriptor, std::string_view text) {
   std::size_t written = 0;
@@ -107,6 +97,16 @@ std::string csv_cell(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : cell) quoted.append(c == '"' ? 2U : 1U, c);
   return quoted + '"';
+}
+
+std::string csv_line(const std::vector<std::string>& cells) {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) line += ',';
+    line += csv_cell(cells[i]);
+  }
+  if (line.empty()) line = "\"\"";  // one empty cell; a blank line is no row
+  return line + '\n';
 }
 
 CsvWriter::CsvWriter(const std::filesystem::path& path, const std::vector<std::string>& columns)

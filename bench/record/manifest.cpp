@@ -62,6 +62,41 @@ json json_of(const std::vector<Part>& parts) {
   return array;
 }
 
+json json_of(const ImportRecord& record) {
+  json files = json::array();
+  for (const ImportRecord::File& file : record.files) {
+    files.push_back({{"name", file.name},
+                     {"sha256", file.sha256},
+                     {"bytes", file.bytes},
+                     {"launches", file.launches},
+                     {"findings", file.findings}});
+  }
+  return {{"kind", record.kind},
+          {"files", std::move(files)},
+          {"source", nullable(record.source)},
+          {"date", nullable(record.date)},
+          {"conditions", nullable(record.conditions)}};
+}
+
+std::optional<ImportRecord> import_of(const json& object) {
+  const auto found = object.find("import");
+  if (found == object.end() || found->is_null()) return std::nullopt;
+  ImportRecord record;
+  found->at("kind").get_to(record.kind);
+  for (const json& one : found->at("files")) {
+    ImportRecord::File& file = record.files.emplace_back();
+    one.at("name").get_to(file.name);
+    one.at("sha256").get_to(file.sha256);
+    one.at("bytes").get_to(file.bytes);
+    one.at("launches").get_to(file.launches);
+    one.at("findings").get_to(file.findings);
+  }
+  record.source = maybe<std::string>(*found, "source").value_or("");
+  record.date = maybe<std::string>(*found, "date").value_or("");
+  record.conditions = maybe<std::string>(*found, "conditions").value_or("");
+  return record;
+}
+
 BuildInfo tool_of(const json& object) {
   BuildInfo tool;
   tool.version = object.at("version").get<std::string>();
@@ -133,6 +168,7 @@ Manifest manifest_of(const json& object) {
         {warning.at("text").get<std::string>(), warning.at("remedy").get<std::string>()});
   }
   for (const json& launch : object.at("launches")) manifest.launches.push_back(launch_of(launch));
+  manifest.import = import_of(object);
   read_resumptions(object, manifest);
   object.at("files").get_to(manifest.files);
   return manifest;
@@ -160,6 +196,7 @@ json json_of(const Manifest& manifest) {
           {"tool", std::move(tool)},
           {"environment", json_of(manifest.environment)},
           {"warnings", std::move(warnings)},
+          {"import", manifest.import ? json_of(*manifest.import) : json(nullptr)},
           {"launches", json_of(manifest.launches)},
           {"superseded", json_of(manifest.superseded)},
           {"resumptions", json_of(manifest.resumptions)},

@@ -38,6 +38,21 @@ struct Resumption {
   std::vector<std::string> changed;  // what was no longer as at the beginning, and allowed
 };
 
+/// Where the numbers of an import come from. The files themselves are not kept: some hold the whole
+/// environment of their run, with what is secret in it.
+struct ImportRecord {
+  struct File {
+    std::string name;
+    std::string sha256;
+    std::uintmax_t bytes = 0;
+    std::vector<int> launches;  // that came of it
+    std::size_t findings = 0;   // places of it that could not be used
+  };
+  std::string kind;  // as typed: nccl-tests, osu, csv, log, google-benchmark
+  std::vector<File> files;
+  std::string source, date, conditions;  // of what is quoted; else empty
+};
+
 struct Manifest {
   std::string run_id;
   std::string study;
@@ -55,6 +70,7 @@ struct Manifest {
   std::vector<LaunchRecord> launches;    // that have ended, by number
   std::vector<LaunchRecord> superseded;  // earlier attempts of them: in no statistic
   std::vector<Resumption> resumptions;
+  std::optional<ImportRecord> import;         // of imports only
   std::map<std::string, std::string> inputs;  // config.toml, plan.json: SHA-256; older runs: none
   std::map<std::string, std::string> files;   // path within the run's folder: SHA-256
 };

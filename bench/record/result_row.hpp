@@ -32,6 +32,11 @@ const Schema& ladder_schema();
 const Schema& fit_schema();
 const Schema& fit_points_schema();
 const Schema& certificate_schema();
+const Schema& gate_schema();
+const Schema& history_schema();
+const Schema& comparison_schema();
+const Schema& cost_schema();
+const Schema& break_even_schema();
 
 class ResultRow {
  public:

@@ -284,11 +284,10 @@ std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches,
     for (const ResultRow& row : launch.cases) {
       if (&row.schema() != &schema) fail("a row of {} among {}", row.schema().file, schema.file);
       const std::string key =
-          row.get("case_id") + "/" + row.get("ranks") + "/" + text_in(row, "rank");
+          row.get("case_id") + "/" + text_in(row, "ranks") + "/" + text_in(row, "rank");
       if (!by_key.contains(key)) order.push_back(key);
-      by_key[key].push_back(
-          {&row,
-           samples[sample_key(row.get("case_id"), row.get("ranks"), sampled_rank(launch, row))]});
+      by_key[key].push_back({&row, samples[sample_key(row.get("case_id"), text_in(row, "ranks"),
+                                                      sampled_rank(launch, row))]});
     }
   }
   std::vector<ResultRow> rows;

@@ -3,6 +3,7 @@
 // here, and which difference a comparison on this machine could see.
 // Exit: ok: certified; regression: more cells differ than may; incomplete: too few launches, failed
 // ones, or wrong results; nothing_measured.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "bench/allreduce_options.hpp"

@@ -3,34 +3,16 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <map>
 
 #include "bench/study/certificate.hpp"
 #include "bench/verbs/certificate_table.hpp"
+#include "bench/verbs/drawing.hpp"
 #include "bench/verbs/fit_table.hpp"
 #include "bench/verbs/scaling_table.hpp"
-#include "bench/verbs/study_setup.hpp"
 
 namespace scalebench {
 namespace {
-
-/// Runs a script of ours on the finished folder; a failure costs a picture, not the run.
-void draw(const std::filesystem::path& folder, std::string_view script, Console& console) {
-  const std::filesystem::path scripts = scripts_folder();
-  const std::vector<std::string> command{(scripts / "python").string(), (scripts / script).string(),
-                                         folder.string()};
-  const std::atomic<bool> never = false;
-  // Pictures are no part of what the manifest's hashes cover.
-  const std::filesystem::path logs = folder / "figures" / script;
-  std::filesystem::create_directories(logs);
-  const LaunchEnd end = run_launch(command, {}, logs, 300, never);
-  if (end.ok) {
-    std::filesystem::remove_all(logs);
-  } else {
-    console.warn(fmt::format("{}: {}", script, end.why), (logs / "stderr.log").string());
-  }
-}
 
 /// Of an A/A comparison; empty: of any other study.
 std::map<int, bool> sides_in(const StudyRun& study) {
@@ -81,10 +63,7 @@ ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndO
     console.result(fit_table(study.fits()));
     console.result(scaling_table(study.scaling()));
   }
-  if (options.figures && is_b.empty()) {
-    draw(study.folder(), "plot.py", console);
-    draw(study.folder(), "report.py", console);
-  }
+  if (options.figures && is_b.empty()) draw_run(study.folder(), console);
   console.note(fmt::format("results: {}", study.folder().string()));
   if (!is_whole) say_how_to_go_on(study, interruption, console);
   return interruption.stop() ? interruption.exit_code() : code;

@@ -3,12 +3,12 @@
 // is called, and a new results folder with its manifest. Shared by `run` and `certify`.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "bench/cli/app.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/record/environment.hpp"
 #include "bench/study/plan.hpp"
