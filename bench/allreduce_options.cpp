@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/allreduce_options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "bench/allreduce_words.hpp"
+#include "bench/cli/command_line.hpp"
 #include "bench/cli/size.hpp"
 #include "kernels/error.hpp"
 

@@ -35,13 +35,6 @@ std::vector<std::string> devices_of(const Ranks& ranks,
       ranks.host, used ? device_name(ranks.session.local_rank() % device_count()) : std::string());
 }
 
-WatchdogOptions watchdog_options(const Ranks& ranks, const AllreduceOptions& options) {
-  WatchdogOptions watchdog;
-  if (options.timeout_seconds > 0) watchdog.limit_seconds = options.timeout_seconds;
-  watchdog.end = [&ranks] { ranks.session.abort(static_cast<int>(ExitCode::incomplete)); };
-  return watchdog;
-}
-
 /// What the slowest algorithm may take on a slow network, all through one rank.
 double slow_seconds(std::size_t bytes, int ranks) {
   constexpr double kSlowBytesPerSecond = 1e9;
@@ -70,7 +63,7 @@ AllreduceRun::AllreduceRun(const Ranks& ranks, const AllreduceOptions& options,
                all_gather(ranks.host, ranks.session.host()), devices_of(ranks, transports)},
       timer_(ranks.host),
       verifier_(ranks.host, options.max_bytes),
-      watchdog_(ranks.host, watchdog_options(ranks, options)) {
+      watchdog_(ranks.host, watchdog_options(ranks, options.timeout_seconds)) {
   if (!options.choices.empty()) earlier_.emplace(ranks.host, options.choices);
 }
 

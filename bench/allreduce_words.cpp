@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/allreduce_words.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "bench/cli/size.hpp"
 #include "kernels/error.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "bench/allreduce_options.hpp"
-#include "bench/cli/command_line.hpp"
+#include "bench/cli/app.hpp"
 
 namespace scalebench {
 

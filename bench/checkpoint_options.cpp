@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/checkpoint_options.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "kernels/error.hpp"
 
 namespace scalebench {

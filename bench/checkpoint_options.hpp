@@ -2,9 +2,10 @@
 // Where checkpoints go and where a training goes on from.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
+
+#include "bench/cli/app.hpp"
 
 namespace scalebench {
 

@@ -167,13 +167,6 @@ class EpochTimer {
   std::set<std::string> warned_;
 };
 
-WatchdogOptions watchdog_options(const Ranks& ranks, const EpochOptions& options) {
-  WatchdogOptions watchdog;
-  if (options.timeout_seconds > 0) watchdog.limit_seconds = options.timeout_seconds;
-  watchdog.end = [&ranks] { ranks.session.abort(static_cast<int>(ExitCode::incomplete)); };
-  return watchdog;
-}
-
 }  // namespace
 
 double EpochRun::seconds_done() const {
@@ -199,7 +192,7 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   const Checkpointing checkpoints(ranks, options.checkpoints);
   run.transport = gradients.transport();
   tune_for_training(ranks, gradients, wanted);
-  Watchdog watchdog(ranks.host, watchdog_options(ranks, options));
+  Watchdog watchdog(ranks.host, watchdog_options(ranks, options.timeout_seconds));
   StepMarks marks(watchdog, options.timeout_seconds == 0);
   const double step_seconds = warm_up(wanted, gradients, ranks, options.warm_up_steps, run);
 

@@ -2,9 +2,9 @@
 // The command-line options of gradient synchronisations, as words and as what they mean.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
+#include "bench/cli/app.hpp"
 #include "models/gradient_sync_options.hpp"
 
 namespace scalebench {

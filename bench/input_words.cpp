@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/input_words.hpp"
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <cmath>
 

@@ -2,9 +2,9 @@
 // The command-line options of what an epoch reads and of its rules, as words and as what they mean.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
+#include "bench/cli/app.hpp"
 #include "models/trainer_options.hpp"
 
 namespace scalebench {

@@ -25,6 +25,13 @@ int code_of(ExitCode code) { return static_cast<int>(code); }
 
 }  // namespace
 
+WatchdogOptions watchdog_options(const Ranks& ranks, double timeout_seconds) {
+  WatchdogOptions watchdog;
+  if (timeout_seconds > 0) watchdog.limit_seconds = timeout_seconds;
+  watchdog.end = [&ranks] { ranks.session.abort(code_of(ExitCode::incomplete)); };
+  return watchdog;
+}
+
 int run_program(int argc, char** argv, const std::function<std::string(int ranks)>& parse,
                 const std::function<ExitCode(const Ranks&)>& body) {
   MpiSession session(argc, argv);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bench/exit_code.hpp"
+#include "bench/watchdog.hpp"
 #include "collectives/communicator.hpp"
 #include "collectives/mpi_session.hpp"
 
@@ -18,6 +19,9 @@ struct Ranks {
   Communicator& host;
   bool first() const { return session.rank() == 0; }
 };
+
+/// A watchdog that ends all ranks as incomplete. `timeout_seconds` 0: its own limit.
+WatchdogOptions watchdog_options(const Ranks& ranks, double timeout_seconds);
 
 /// Runs a program on every rank: `parse` first, whose text (help, a list) rank 0 prints instead of
 /// running `body` and whose UsageError rank 0 reports; then `body`, any failure of which is

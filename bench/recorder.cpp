@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <charconv>
 #include <filesystem>
 
 #include "bench/record/case_id.hpp"
+#include "bench/record/manifest.hpp"
 #include "bench/record/results_folder.hpp"
 #include "bench/record/utc_time.hpp"
 #include "collectives/control.hpp"
@@ -47,7 +49,8 @@ Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schem
   if (options_.run_id.empty()) {
     const ResultsFolder made = ResultsFolder::at(folder, kBytesNeeded);
     options_.run_id = made.run_id();
-    Manifest& manifest = manifest_.emplace();
+    manifest_ = std::make_unique<Manifest>();
+    Manifest& manifest = *manifest_;
     manifest.run_id = options_.run_id;
     manifest.study = std::filesystem::path(command.front()).filename().string();
     manifest.origin = origin_;
@@ -67,6 +70,8 @@ Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schem
   case_file_.emplace(folder / cases_.file, cases_.columns);
   sample_file_.emplace(folder / samples_schema().file, samples_schema().columns);
 }
+
+Recorder::~Recorder() = default;
 
 ResultRow Recorder::row_of(const Schema& schema, std::string_view canonical) const {
   ResultRow row(schema);

@@ -3,18 +3,21 @@
 // into a results folder, flushed row by row. Only rank 0 writes.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bench/cli/app.hpp"
 #include "bench/program.hpp"
 #include "bench/record/csv.hpp"
-#include "bench/record/manifest.hpp"
+#include "bench/record/linked_libraries.hpp"
 #include "bench/record/result_row.hpp"
 
 namespace scalebench {
+
+struct Manifest;
 
 struct RecordOptions {
   std::string out;     // folder; empty: write no files
@@ -29,6 +32,8 @@ class Recorder {
   /// cannot be written or holds another run. `command`: argv as typed.
   Recorder(const Ranks& ranks, const RecordOptions& options, const Schema& cases,
            std::vector<std::string> command, const LinkedLibraries& libraries);
+
+  ~Recorder();
 
   /// A row of the case file / of a file beside it / of samples.csv with the columns that every row
   /// has filled in. `canonical` is the case's canonical parameters without the number of ranks.
@@ -52,7 +57,7 @@ class Recorder {
   int ranks_;
   std::optional<CsvWriter> case_file_;
   std::optional<CsvWriter> sample_file_;
-  std::optional<Manifest> manifest_;
+  std::unique_ptr<Manifest> manifest_;
 };
 
 /// One line of JSON with the row's columns; numbers as numbers, empty cells as null.

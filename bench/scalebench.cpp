@@ -3,6 +3,7 @@
 // a line of bench/verbs/verbs.def and a file of that name.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -10,6 +11,7 @@
 
 #include "bench/cli/command_line.hpp"
 #include "bench/record/build_info.hpp"
+#include "bench/record/file.hpp"
 #include "bench/verbs/verb.hpp"
 #include "kernels/error.hpp"
 
@@ -60,6 +62,9 @@ int main(int argc, char** argv) {
   } catch (const scalebench::UsageError& error) {
     fmt::print(stderr, "{}\n", error.what());
     code = ExitCode::usage;
+  } catch (const scalebench::DiskFull& error) {
+    fmt::print(stderr, "scalebench: {}\n", error.what());
+    code = ExitCode::incomplete;
   } catch (const std::exception& error) {
     fmt::print(stderr, "scalebench: {}\n", error.what());
   }

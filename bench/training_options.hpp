@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/cli/app.hpp"
 #include "bench/program.hpp"
 #include "bench/recorder.hpp"
 #include "models/trainer_options.hpp"

@@ -1,6 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 # The three kinds of target: a room's library, a program, a test.
-# Headers are compiled alone once per library, so that none leans on its includer.
+# Every header compiles alone, so that none leans on its includer: because a source includes it
+# before anything else, or else as a source of its own.
+
+# scalebench_headers_alone(target HEADERS ... LIBRARIES ... [ALL]): compiles those that no source
+# begins with; ALL: sources prove nothing, as they have a precompiled header before their first line.
+function(scalebench_headers_alone target)
+  cmake_parse_arguments(ARG "ALL" "" "HEADERS;LIBRARIES" ${ARGN})
+  set(alone)
+  foreach(header IN LISTS ARG_HEADERS)
+    file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${header})
+    string(REGEX REPLACE "\\.hpp$" "" stem ${header})
+    set(first)
+    foreach(source ${stem}.cpp ${stem}_test.cpp)
+      if(NOT ARG_ALL AND NOT first STREQUAL "#include \"${path}\"" AND EXISTS ${source})
+        file(STRINGS ${source} first LIMIT_COUNT 1 REGEX "^#include")
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+      endif()
+    endforeach()
+    if(NOT first STREQUAL "#include \"${path}\"")
+      string(MAKE_C_IDENTIFIER ${path} id)
+      file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/alone/${id}.cpp
+           CONTENT "#include \"${path}\"\n")
+      list(APPEND alone ${CMAKE_CURRENT_BINARY_DIR}/alone/${id}.cpp)
+    endif()
+  endforeach()
+  if(alone)
+    add_library(${target} OBJECT ${alone})
+    target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES})
+  endif()
+endfunction()
 
 # scalebench_library(name SOURCES ... LIBRARIES ... [NO_HEADERS])
 # NO_HEADERS: another library of the folder has them checked, or they need LibTorch's half minute.
@@ -12,16 +41,7 @@ function(scalebench_library name)
   if(NOT ARG_NO_HEADERS AND NOT SCALEBENCH_SANITIZE)
     file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.hpp
          ${CMAKE_CURRENT_SOURCE_DIR}/*/*.hpp)
-    set(alone)
-    foreach(header IN LISTS headers)
-      file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${header})
-      string(MAKE_C_IDENTIFIER ${path} id)
-      file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/alone/${id}.cpp
-           CONTENT "#include \"${path}\"\n#include \"${path}\"\n")
-      list(APPEND alone ${CMAKE_CURRENT_BINARY_DIR}/alone/${id}.cpp)
-    endforeach()
-    add_library(${name}_headers_alone OBJECT ${alone})
-    target_link_libraries(${name}_headers_alone PRIVATE ${name})
+    scalebench_headers_alone(${name}_headers_alone HEADERS ${headers} LIBRARIES ${name})
   endif()
 endfunction()
 

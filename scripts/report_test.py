@@ -184,6 +184,31 @@ class ReportTest(unittest.TestCase):
         )
         self.assertGreater(self.report().text().count(EVIL), 20)
 
+    def test_markdown_says_the_same_as_text_alone(self) -> None:
+        run_fixture.write_run(self.run_folder, models=["mnist_cnn", EVIL + "|`x`[y](z)"], syncs=["flat"])
+        self.report()
+        text = (self.run_folder / "report.md").read_text(encoding="utf-8").replace("\u00a0", " ")
+        self.assertIn("mnist\\_cnn, strong scaling, global batch 64, flat · ring · mpi: 91.7 % efficiency on 2 ranks", text)
+        self.assertIn("rank 3 was killed by signal 9", text)
+        self.assertIn("SHA-256 of manifest.json: ", text)
+        self.assertNotRegex(text, r"<[a-zA-Z/]|(?<!\\)[`\[]")
+        rows = [line for line in text.splitlines() if line.startswith("|")]
+        self.assertEqual({len(re.findall(r"(?<!\\)\|", row)) for row in rows}, {9, 6})
+
+    def test_markdown_of_nothing_measured(self) -> None:
+        run_fixture.write_manifest(self.run_folder, status="partial")
+        self.report()
+        text = (self.run_folder / "report.md").read_text(encoding="utf-8")
+        self.assertIn("This run is partial", text)
+        self.assertIn("Nothing was measured", text)
+
+    def test_sealed_run_says_how_it_is_verified(self) -> None:
+        run_fixture.write_run(self.run_folder)
+        self.assertNotIn("Complete and sealed", self.report().text())
+        for name in ("COMPLETE", "SHA256SUMS"):
+            (self.run_folder / name).write_text("")
+        self.assertIn(f"scalebench verify results/{self.run_folder.name}", self.report().text())
+
     def test_figures_are_taken_in_without_what_a_drawing_does_not_need(self) -> None:
         run_fixture.write_run(self.run_folder)
         figures = self.run_folder / "figures"

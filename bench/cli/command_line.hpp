@@ -3,11 +3,12 @@
 // separated by commas, names out of a table.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "bench/cli/app.hpp"
 
 namespace scalebench {
 

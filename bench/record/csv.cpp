@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "bench/record/file.hpp"
 #include "bench/record/utf8.hpp"
 #include "kernels/error.hpp"
 
@@ -39,16 +40,6 @@ std::string fold_line_breaks(std::string_view text) {
     folded += breaks ? ' ' : text[i];
   }
   return folded;
-}
-
-std::string csv_line(const std::vector<std::string>& cells) {
-  std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (i > 0) line += ',';
-    line += csv_cell(cells[i]);
-  }
-  if (line.empty()) line = "\"\"";  // one empty cell; a blank line is no row
-  return line + '\n';
 }
 
 /// Writes all of `text` or nothing. Returns 0 or the errno of the failure.
@@ -108,6 +99,16 @@ std::string csv_cell(std::string_view text) {
   return quoted + '"';
 }
 
+std::string csv_line(const std::vector<std::string>& cells) {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) line += ',';
+    line += csv_cell(cells[i]);
+  }
+  if (line.empty()) line = "\"\"";  // one empty cell; a blank line is no row
+  return line + '\n';
+}
+
 CsvWriter::CsvWriter(const std::filesystem::path& path, const std::vector<std::string>& columns)
     : path_(path), columns_(columns.size()) {
   const std::string header = csv_line(columns);
@@ -145,8 +146,26 @@ void CsvWriter::append(const std::vector<std::string>& cells) {
   if (cells.size() != columns_) {
     fail("'{}' has {} columns, the row has {} cells", path_.string(), columns_, cells.size());
   }
-  const int reason = write_whole(descriptor_, csv_line(cells));
+  const std::string line = csv_line(cells);
+  const int reason = write_whole(descriptor_, line);
+  if (means_disk_full(reason)) {
+    fail<DiskFull>("cannot write a row to '{}': {} ({} bytes are needed)", path_.string(),
+                   std::strerror(reason), line.size());
+  }
   if (reason != 0) fail("cannot write a row to '{}': {}", path_.string(), std::strerror(reason));
+}
+
+void CsvWriter::sync() {
+  if (::fsync(descriptor_) == 0 || errno == EINVAL) return;  // EINVAL: no file that could
+  if (means_disk_full(errno)) fail<DiskFull>("'{}': {}", path_.string(), std::strerror(errno));
+  fail("cannot sync '{}': {}", path_.string(), std::strerror(errno));
+}
+
+std::string csv_text(const std::vector<std::string>& columns,
+                     const std::vector<const std::vector<std::string>*>& rows) {
+  std::string text = csv_line(columns);
+  for (const std::vector<std::string>* const row : rows) text += csv_line(*row);
+  return text;
 }
 
 }  // namespace scalebench

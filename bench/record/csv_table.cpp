@@ -24,24 +24,36 @@
 namespace scalebench {
 namespace {
 
+constexpr std::size_t kLargestCell = std::size_t{1} << 24U;
+
+struct Place {
+  unsigned line = 0;
+  std::ptrdiff_t column = 0;  // in bytes, from 1
+};
+
 class RecordReader {
  public:
   RecordReader(std::string name, std::string_view text)
       : name_(std::move(name)), lines_(name_, text.data(), text.data() + text.size()) {}
 
-  /// The next record's cells; empty at the end. Blank lines are passed over.
-  std::vector<std::string> next() {
+  /// The next record's cells; empty at the end. Blank lines are passed over. `places` gets where
+  /// each begins.
+  std::vector<std::string> next(std::vector<Place>* places = nullptr) {
     const char* line = next_line();
     while (line != nullptr && *line == '\0') line = next_line();
     std::vector<std::string> cells;
     if (line == nullptr) return cells;
     first_line_ = lines_.get_file_line();
     while (true) {
+      if (places != nullptr) places->push_back({lines_.get_file_line(), 1 + (line - line_begin_)});
       cells.push_back(*line == '"' ? quoted_cell(line) : plain_cell(line));
       if (*line == '\0') return cells;
       ++line;
     }
   }
+
+  /// Where the record that was read last begins.
+  unsigned line() const { return first_line_; }
 
   /// Throws UsageError with the place of the record that was read last.
   [[noreturn]] void refuse(std::string_view what) const {
@@ -51,7 +63,7 @@ class RecordReader {
  private:
   const char* next_line() {
     try {
-      return lines_.next_line();
+      return line_begin_ = lines_.next_line();
     } catch (const io::error::line_length_limit_exceeded&) {
       fail<UsageError>("{}:{}: line longer than 16 MiB", name_, lines_.get_file_line());
     }
@@ -70,6 +82,7 @@ class RecordReader {
         at = next_line();
         if (at == nullptr) refuse("a quote is opened and never closed");
         cell += '\n';
+        if (cell.size() > kLargestCell) refuse("a cell larger than 16 MiB: is a quote not closed?");
         --at;
       } else if (*at != '"') {
         cell += *at;
@@ -85,6 +98,7 @@ class RecordReader {
 
   std::string name_;
   io::LineReader lines_;
+  const char* line_begin_ = nullptr;
   unsigned first_line_ = 0;
 };
 
@@ -97,7 +111,7 @@ void remove_apostrophe(std::string& cell) {
 
 }  // namespace
 
-CsvTable CsvTable::read(const std::filesystem::path& path) {
+CsvTable CsvTable::read(const std::filesystem::path& path, LastLine last) {
   const std::string text = read_file(path);
   CsvTable table;
   table.name_ = path.string();
@@ -107,7 +121,8 @@ CsvTable CsvTable::read(const std::filesystem::path& path) {
     fail<UsageError>("{}:{}: a NUL byte: this is not a CSV file", table.name_,
                      1 + std::count(text.begin(), end, '\n'));
   }
-  const std::size_t whole = text.rfind('\n') + 1;  // npos + 1 is 0
+  const bool all = last == LastLine::may_lack_its_end;
+  const std::size_t whole = all ? text.size() : text.rfind('\n') + 1;  // npos + 1 is 0
   table.torn_ = whole != text.size();
   RecordReader reader(table.name_, std::string_view(text).substr(0, whole));
   table.columns_ = reader.next();
@@ -126,6 +141,7 @@ CsvTable CsvTable::read(const std::filesystem::path& path) {
     }
     for (std::string& cell : cells) remove_apostrophe(cell);
     table.rows_.push_back(std::move(cells));
+    table.lines_.push_back(reader.line());
   }
 }
 
@@ -152,7 +168,20 @@ double CsvTable::number(std::size_t row, std::string_view column) const {
   const char* end = cell.data() + cell.size();
   const auto [stop, error] = std::from_chars(begin, end, value);
   if (error == std::errc() && stop == end && std::isfinite(value)) return value;
-  fail<UsageError>("{}: row {}, column '{}': '{}' is not a number", name_, row + 1, column, cell);
+  fail<UsageError>("{}: {}: '{}' is not a number; valid: digits with a decimal point, as 12.5",
+                   place(row, column), column, cell);
+}
+
+std::string CsvTable::place(std::size_t row, std::string_view column) const {
+  const std::string text = read_file(name_);
+  RecordReader reader(name_, text);
+  std::vector<Place> places;
+  for (std::size_t record = 0; record <= row + 1; ++record) {
+    places.clear();
+    reader.next(&places);
+  }
+  const Place at = places.at(index_of(column));
+  return fmt::format("{}:{}:{}", name_, at.line, at.column);
 }
 
 }  // namespace scalebench

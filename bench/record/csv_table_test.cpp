@@ -95,7 +95,14 @@ TEST_F(CsvTableTest, TakesNumbersOnlyWhole) {
   for (std::size_t row = 3; row < read.size(); ++row)
     EXPECT_THROW(read.number(row, "x"), UsageError);
   EXPECT_THAT(message_of<UsageError>([&] { read.number(3, "x"); }),
-              EndsWith("a.csv: row 4, column 'x': '1,5' is not a number"));
+              HasSubstr("a.csv:5:1: x: '1,5' is not a number; valid: digits with a decimal point"));
+}
+
+TEST_F(CsvTableTest, NamesLineAndColumnOfABadCell) {
+  const CsvTable read = table("\xef\xbb\xbfname,x\r\n\r\n\"two\r\nlines\",1\r\na,\"1,5\"\r\n");
+  EXPECT_THAT(read.place(0, "name"), EndsWith("a.csv:3:1"));
+  EXPECT_THAT(read.place(0, "x"), EndsWith("a.csv:4:8")) << "after a quoted line break";
+  EXPECT_THAT(message_of<UsageError>([&] { read.number(1, "x"); }), HasSubstr("a.csv:5:3: x: "));
 }
 
 }  // namespace

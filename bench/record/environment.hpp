@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/record/facts.hpp"
+#include "bench/record/linked_libraries.hpp"
 
 namespace scalebench {
 
@@ -17,13 +18,6 @@ struct Environment {
   Facts key;
   Facts treatment;
   Facts observation;
-};
-
-/// What this room cannot know itself. Empty: not in this build.
-struct LinkedLibraries {
-  std::string mpi;    // MPI_Get_library_version
-  std::string torch;  // "1.13.1"
-  std::string nccl;   // "2.21.5"
 };
 
 /// Looks at this machine and process; a probe that finds nothing leaves a null with its reason.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "kernels/error.hpp"
 #include "kernels/unknown_name.hpp"
@@ -205,7 +206,47 @@ const Schema& history_schema() {
   return schema;
 }
 
+const Schema& comparison_schema() {
+  static const Schema schema{
+      "compare.csv",
+      words(kCommon,
+            "baseline_run letter bench family label differs ranks launches_a launches_b seconds_a "
+            "seconds_b ratio ratio_low ratio_high p_value p_holm verdict floor smallest_effect "
+            "busbw_a_gb_per_s busbw_b_gb_per_s images_per_s_a images_per_s_b efficiency_a "
+            "efficiency_a_ci_low efficiency_a_ci_high efficiency_b efficiency_b_ci_low "
+            "efficiency_b_ci_high")};
+  return schema;
+}
+
+const Schema& cost_schema() {
+  static const Schema schema{
+      "cost.csv",
+      words(kCommon,
+            "instance usd_per_hour price_date price_source ranks_per_node model gradient_sync "
+            "allreduce transport device dtype dataset scaling global_batch batch ranks nodes "
+            "seconds_median seconds_ci_low seconds_ci_high interval launches samples images_per_s "
+            "usd_per_epoch usd_per_epoch_ci_low usd_per_epoch_ci_high images_per_usd efficient "
+            "test_accuracy target_accuracy epochs_to_target seconds_to_target usd_to_target")};
+  return schema;
+}
+
+const Schema& break_even_schema() {
+  static const Schema schema{
+      "break_even.csv",
+      words(kCommon,
+            "baseline_run instance_a instance_b model gradient_sync dataset scaling criterion "
+            "ranks ranks_compared value_a value_b")};
+  return schema;
+}
+
 ResultRow::ResultRow(const Schema& schema) : schema_(&schema), cells_(schema.columns.size()) {}
+
+ResultRow::ResultRow(const Schema& schema, std::vector<std::string> cells)
+    : schema_(&schema), cells_(std::move(cells)) {
+  if (cells_.size() != schema.columns.size()) {
+    fail("{}: {} columns and {} cells", schema.file, schema.columns.size(), cells_.size());
+  }
+}
 
 std::size_t ResultRow::index_of(std::string_view column) const {
   const auto& columns = schema_->columns;

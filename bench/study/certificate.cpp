@@ -7,10 +7,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <map>
 
-#include "bench/study/cell.hpp"
-#include "bench/study/compare_cells.hpp"
+#include "bench/study/cell_pair.hpp"
 #include "bench/study/rank_sum.hpp"
 
 namespace scalebench {
@@ -21,53 +19,13 @@ constexpr std::array<std::string_view, 16> kCopied{
     "memory",         "dtype",  "op",         "mode",   "placement", "cache",
     "graph",          "ranks",  "size_bytes", "nodes"};
 
-/// One case over the launches of both sides; either may be missing, not both.
-struct Pair {
-  const Cell* a = nullptr;
-  const Cell* b = nullptr;
-
-  const Cell& any() const { return a != nullptr ? *a : *b; }
-  bool skipped() const {
-    return (a == nullptr || a->status == "skipped") && (b == nullptr || b->status == "skipped");
-  }
-  /// The side that voids the comparison.
-  const Cell* broken() const {
-    for (const Cell* const side : {a, b}) {
-      if (side != nullptr && side->status != "ok" && side->status != "skipped") return side;
-    }
-    return nullptr;
-  }
-  CellSamples samples() const {
-    CellSamples both;
-    if (broken() != nullptr) return both;
-    if (a != nullptr) both.a = a->seconds;
-    if (b != nullptr) both.b = b->seconds;
-    return both;
-  }
-};
-
-std::vector<Pair> pairs_of(const std::vector<Cell>& a, const std::vector<Cell>& b) {
-  std::vector<Pair> pairs;
-  std::map<std::string, std::size_t> place_of;
-  for (const Cell& cell : a) {
-    place_of.emplace(cell.key, pairs.size());
-    pairs.push_back({&cell, nullptr});
-  }
-  for (const Cell& cell : b) {
-    const auto [found, is_new] = place_of.emplace(cell.key, pairs.size());
-    if (is_new) pairs.emplace_back();
-    pairs[found->second].b = &cell;
-  }
-  return pairs;
-}
-
-ResultRow row_of(const Pair& pair) {
+ResultRow row_of(const CellPair& pair) {
   ResultRow row(certificate_schema());
   for (const std::string_view column : kCopied) row.set(column, text_in(pair.any().row, column));
   return row.set("status", "ok");
 }
 
-ResultRow row_of(const Pair& pair, const CellSamples& samples, const CellComparison& result) {
+ResultRow row_of(const CellPair& pair, const CellSamples& samples, const CellComparison& result) {
   ResultRow row = row_of(pair);
   if (const Cell* const broken = pair.broken(); broken != nullptr) {
     row.set("status", broken->status).set("note", broken->note);
@@ -104,13 +62,22 @@ std::string why_incomplete(const Certificate& certificate, std::size_t fewest_la
 
 }  // namespace
 
+double spread_of(const std::vector<ResultRow>& certificate_rows) {
+  std::vector<double> distances;
+  for (const ResultRow& row : certificate_rows) {
+    const double ratio = number_in(row, "ratio");
+    if (ratio > 0) distances.push_back(std::max(ratio, 1 / ratio) - 1);
+  }
+  return high_percentile(std::move(distances));
+}
+
 Certificate certificate_of(const std::vector<LaunchRows>& a, const std::vector<LaunchRows>& b) {
   const std::vector<Cell> cells_a = cells_of(a), cells_b = cells_of(b);
 
   Certificate certificate;
-  std::vector<Pair> pairs;
+  std::vector<CellPair> pairs;
   std::vector<CellSamples> samples;
-  for (const Pair& pair : pairs_of(cells_a, cells_b)) {
+  for (const CellPair& pair : pairs_of(cells_a, cells_b)) {
     if (pair.skipped()) {
       ResultRow& row = certificate.rows.emplace_back(row_of(pair));
       row.set("status", "skipped").set("note", pair.any().note);
@@ -120,7 +87,7 @@ Certificate certificate_of(const std::vector<LaunchRows>& a, const std::vector<L
     pairs.push_back(pair);
   }
   const std::vector<CellComparison> results = compare_cells(samples);
-  std::vector<double> distances, effects;
+  std::vector<double> effects;
   std::size_t fewest = std::numeric_limits<std::size_t>::max();
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const CellComparison& result = results[i];
@@ -129,13 +96,12 @@ Certificate certificate_of(const std::vector<LaunchRows>& a, const std::vector<L
     ++certificate.compared;
     certificate.differing += result.differs() ? 1 : 0;
     certificate.ambiguous += result.verdict == Verdict::ambiguous ? 1 : 0;
-    distances.push_back(std::max(result.ratio, 1 / result.ratio) - 1);
     if (!std::isnan(result.smallest_effect)) effects.push_back(result.smallest_effect);
     fewest = std::min({fewest, samples[i].a.size(), samples[i].b.size()});
   }
   certificate.cells = pairs.size();
   certificate.launches_needed = launches_needed(pairs.size());
-  certificate.spread = high_percentile(distances);
+  certificate.spread = spread_of(certificate.rows);
   certificate.smallest_effect = high_percentile(effects);
   certificate.incomplete = why_incomplete(certificate, fewest);
   std::ranges::stable_sort(certificate.rows, {}, order_of);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "bench/verbs/study_setup.hpp"

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/verbs/study_choice.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/size.hpp"
 #include "collectives/allreduce.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
+
+void add_study_options(CLI::App& verb, StudyChoice& choice) {
+  verb.add_option("config", choice.config, "TOML file, as configs/quick.toml")->required();
+  verb.add_option("--ranks", choice.ranks, "numbers of ranks, as 1,2,4, instead of the config's");
+  verb.add_option("--launches", choice.launches, "fresh launches of each case");
+}
 
 KnownNames known_names() {
   KnownNames known;

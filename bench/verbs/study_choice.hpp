@@ -16,6 +16,8 @@ struct StudyChoice : StartOptions {
   int launches = 0;   // instead of the config's; 0: as there
 };
 
+void add_study_options(CLI::App& verb, StudyChoice& choice);
+
 /// The config with what the command line says. Throws UsageError, in one line for each thing wrong,
 /// before anything starts.
 StudyConfig config_of(StudyChoice& choice);

@@ -4,11 +4,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <utility>
 
+#include "bench/record/file.hpp"
 #include "bench/record/sha256.hpp"
 #include "bench/record/utc_time.hpp"
+#include "bench/study/config_text.hpp"
+#include "bench/study/plan_file.hpp"
 #include "collectives/mpi_session.hpp"
 #include "collectives/nccl_communicator.hpp"
 #include "kernels/device.hpp"
@@ -40,6 +45,44 @@ LaunchSettings settings_of(const StartOptions& options, const StudyConfig& confi
   return settings;
 }
 
+Manifest manifest_of(const StartOptions& options, const StudyConfig& config,
+                     const std::vector<PlannedLaunch>& plan, const std::string& run_id,
+                     bool crowded) {
+  Manifest manifest;
+  manifest.run_id = run_id;
+  manifest.study = config.name;
+  manifest.origin = crowded ? "emulated" : "measured";
+  manifest.started_utc = utc_label();
+  manifest.command = options.command;
+  manifest.seed = config.seed;
+  manifest.config = config.text;
+  manifest.tool = build_info();
+  manifest.binaries = hashes_of_programs(plan);
+  manifest.environment = environment_here();
+  int most = 1;
+  for (const PlannedLaunch& launch : plan) most = std::max(most, launch.ranks);
+  manifest.warnings = warnings(manifest.environment, most * static_cast<int>(config.threads));
+  return manifest;
+}
+
+bool is_crowded(const StudyConfig& config, const std::vector<PlannedLaunch>& plan) {
+  const int devices = devices_of(config);
+  return std::ranges::any_of(plan,
+                             [&](const PlannedLaunch& launch) { return launch.ranks > devices; });
+}
+
+/// The files that say what the run is to be, and whose hashes the manifest keeps.
+void write_inputs(const std::filesystem::path& folder, const StudyConfig& config,
+                  const StoredPlan& plan, Manifest& manifest) {
+  for (const auto& [name, text] :
+       {std::pair("config.toml", config_text(config)), std::pair(kPlanFile, plan_text(plan))}) {
+    write_file_atomically(folder / name, text);
+    manifest.inputs[name] = sha256_of(text);
+  }
+}
+
+}  // namespace
+
 std::map<std::string, std::string> hashes_of_programs(const std::vector<PlannedLaunch>& plan) {
   std::map<std::string, std::string> hashes;
   for (const PlannedLaunch& launch : plan) {
@@ -55,35 +98,11 @@ std::map<std::string, std::string> hashes_of_programs(const std::vector<PlannedL
   return hashes;
 }
 
-Manifest manifest_of(const StartOptions& options, const StudyConfig& config,
-                     const std::vector<PlannedLaunch>& plan, const std::string& run_id,
-                     bool crowded) {
-  Manifest manifest;
-  manifest.run_id = run_id;
-  manifest.study = config.name;
-  manifest.origin = crowded ? "emulated" : "measured";
-  manifest.started_utc = utc_label();
-  manifest.command = options.command;
-  manifest.seed = config.seed;
-  manifest.config = config.text;
-  manifest.tool = build_info();
-  manifest.binaries = hashes_of_programs(plan);
-  manifest.environment = capture_environment({.mpi = MpiSession::library_version(),
-                                              .torch = SCALEBENCH_TORCH_VERSION,
-                                              .nccl = nccl_version()});
-  int most = 1;
-  for (const PlannedLaunch& launch : plan) most = std::max(most, launch.ranks);
-  manifest.warnings = warnings(manifest.environment, most * static_cast<int>(config.threads));
-  return manifest;
+Environment environment_here() {
+  return capture_environment({.mpi = MpiSession::library_version(),
+                              .torch = SCALEBENCH_TORCH_VERSION,
+                              .nccl = nccl_version()});
 }
-
-bool is_crowded(const StudyConfig& config, const std::vector<PlannedLaunch>& plan) {
-  const int devices = devices_of(config);
-  return std::ranges::any_of(plan,
-                             [&](const PlannedLaunch& launch) { return launch.ranks > devices; });
-}
-
-}  // namespace
 
 void add_start_options(CLI::App& command, StartOptions& options) {
   command.add_option("--results", options.results, "where the run's new folder goes")
@@ -95,6 +114,7 @@ void add_start_options(CLI::App& command, StartOptions& options) {
   command.add_flag("--dry-run", options.dry_run,
                    "print the exact commands and an estimate, and stop");
   command.add_flag("-q,--quiet", options.quiet, "no progress");
+  command.add_flag("!--no-figures", options.figures, "no figures, no report.html");
 }
 
 std::filesystem::path programs_folder() {
@@ -148,11 +168,15 @@ StudyRun open_study(const StartOptions& options, const StudyConfig& config,
   const ResultsFolder folder =
       options.out.empty() ? ResultsFolder::create(options.results, config.name, kBytesNeeded)
                           : ResultsFolder::at(options.out, kBytesNeeded);
+  FolderLock lock(folder.path());
   LaunchSettings settings = settings_of(options, config, crowded);
   settings.run_id = folder.run_id();
   Manifest manifest = manifest_of(options, config, plan, settings.run_id, crowded);
   for (const Warning& warning : manifest.warnings) console.warn(warning.text, warning.remedy);
-  return {folder, plan, settings, std::move(manifest), console};
+  write_inputs(folder.path(), config, {plan, settings}, manifest);
+  write_manifest(folder.path(), manifest);
+  const bool indexed = options.out.empty();
+  return {folder, std::move(lock), plan, settings, std::move(manifest), indexed, console};
 }
 
 }  // namespace scalebench

@@ -3,12 +3,14 @@
 // is called, and a new results folder with its manifest. Shared by `run` and `certify`.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "bench/cli/app.hpp"
 #include "bench/cli/console.hpp"
+#include "bench/record/environment.hpp"
 #include "bench/study/plan.hpp"
 #include "bench/verbs/study_run.hpp"
 
@@ -20,6 +22,7 @@ struct StartOptions {
   bool oversubscribe = false;
   bool dry_run = false;
   bool quiet = false;
+  bool figures = true;
   std::string mpirun = "mpirun";
   std::vector<std::string> command;  // argv as typed
 };
@@ -39,8 +42,14 @@ PlanLimits limits_of(const StartOptions& options, const StudyConfig& config);
 void print_plan(const StartOptions& options, const StudyConfig& config,
                 const std::vector<PlannedLaunch>& plan, const Console& console);
 
-/// Makes the folder and its manifest and passes on the warnings. Throws UsageError, before there is
-/// a folder, when a program is not built or the folder cannot hold a run.
+/// SHA-256 of each program of the plan. Throws UsageError when one is not built.
+std::map<std::string, std::string> hashes_of_programs(const std::vector<PlannedLaunch>& plan);
+/// Of this machine, with what this program is linked with.
+Environment environment_here();
+
+/// Makes the folder with its config.toml, plan.json and manifest and passes on the warnings. Throws
+/// UsageError, before there is a folder, when a program is not built or the folder cannot hold a
+/// run.
 StudyRun open_study(const StartOptions& options, const StudyConfig& config,
                     const std::vector<PlannedLaunch>& plan, Console& console);
 

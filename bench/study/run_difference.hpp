@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// In what two runs differ beside their numbers: the machine, the software, the programs, how they
+// were started, and the configuration. Manifests in, fields out.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/record/environment.hpp"
+#include "bench/record/manifest.hpp"
+
+namespace scalebench {
+
+/// One field as both sides have it. Unknown is "unknown (reason)"; a field that a manifest does not
+/// have at all is "not recorded".
+struct FieldDifference {
+  std::string_view set;  // key, treatment, observation, binaries, launchers, run
+  std::string field;
+  std::string a;
+  std::string b;
+
+  bool equal() const { return a == b; }
+};
+
+/// Every field that either environment has: key first, then treatment, then observation.
+std::vector<FieldDifference> fields_of(const Environment& a, const Environment& b);
+
+/// The same, and what the rest of the manifests says: the programs' hashes, how launches were
+/// started (the launcher's words up to the program), the command, the seed.
+std::vector<FieldDifference> fields_of(const Manifest& a, const Manifest& b);
+
+/// Those that differ, of one set or of all.
+std::vector<FieldDifference> differing(const std::vector<FieldDifference>& fields,
+                                       std::string_view set = "");
+
+/// Whether both are the same kind of machine, as far as the manifests know: no field of the key
+/// differs, and there is one.
+bool same_machine(const Environment& a, const Environment& b);
+
+/// Lines that only `a` has as "- line", only `b` as "+ line", in order (longest common
+/// subsequence); empty when the texts are equal.
+std::vector<std::string> line_differences(std::string_view a, std::string_view b);
+
+}  // namespace scalebench
