@@ -11,12 +11,10 @@ namespace scalebench {
 namespace {
 
 /// Nights that count, oldest first, `night` last.
-std::vector<std::size_t> nights_of(const GateSeries& cell, const std::vector<char>& usable,
-                                   std::size_t night) {
+std::vector<std::size_t> nights_of(const GateSeries& cell, std::size_t night) {
   std::vector<std::size_t> nights;
   for (std::size_t k = night + 1; k-- > 0 && nights.size() < kDriftNights;) {
-    const bool counts = (k == night || usable[k] != 0) && !std::isnan(cell.y[k]) &&
-                        cell.segment[k] == cell.segment[night];
+    const bool counts = !std::isnan(cell.y[k]) && cell.segment[k] == cell.segment[night];
     if (counts) nights.insert(nights.begin(), k);
   }
   return nights;
@@ -24,11 +22,10 @@ std::vector<std::size_t> nights_of(const GateSeries& cell, const std::vector<cha
 
 }  // namespace
 
-Drift drift_of(const GateSeries& cell, const std::vector<char>& usable, std::size_t night,
-               const std::vector<double>& shift) {
+Drift drift_of(const GateSeries& cell, std::size_t night, const std::vector<double>& shift) {
   Drift drift;
   if (std::isnan(cell.y[night])) return drift;
-  const std::vector<std::size_t> nights = nights_of(cell, usable, night);
+  const std::vector<std::size_t> nights = nights_of(cell, night);
   const std::size_t n = nights.size();
   if (n < kDriftBefore + kDriftSide) return drift;
   // Sums from the first night on give both sides of every step at once; relative to the first
@@ -65,9 +62,9 @@ std::vector<double> host_series(const GateSeriesSet& set, std::size_t night) {
   for (const GateSeries& cell : set.cells) {
     if (!cell.moves_with_host || std::isnan(cell.y[night])) continue;
     std::vector<double> values;
-    for (const std::size_t k : nights_of(cell, set.usable, night)) values.push_back(cell.y[k]);
+    for (const std::size_t k : nights_of(cell, night)) values.push_back(cell.y[k]);
     const double middle = median_of(values);
-    for (const std::size_t k : nights_of(cell, set.usable, night)) {
+    for (const std::size_t k : nights_of(cell, night)) {
       of_night[k].push_back(cell.y[k] - middle);
     }
   }

@@ -23,8 +23,7 @@ struct Drift {
 };
 
 /// The last nights of one cell up to `night`, of its segment; `shift` is removed from each night.
-Drift drift_of(const GateSeries& cell, const std::vector<char>& usable, std::size_t night,
-               const std::vector<double>& shift);
+Drift drift_of(const GateSeries& cell, std::size_t night, const std::vector<double>& shift);
 
 /// What all cells of the host share in each night, relative to their own medians over the nights;
 /// 0 for nights in which too few tell.

@@ -137,7 +137,7 @@ class Gate {
       cell.pinned_value = std::exp(series.moves_with_host ? -series.pinned : series.pinned);
       cell.pinned_change = std::expm1(series.y[night_] - series.pinned);
     }
-    cell.drift = drift_of(series, set().usable, night_, shift_);
+    cell.drift = drift_of(series, night_, shift_);
     if (!std::isnan(cell.drift.change)) cell.drift_since_run = report_.nights[cell.drift.since];
     judge(cell, c, was_measured);
   }
@@ -235,7 +235,7 @@ class Gate {
     host.moves_with_host = false;
     host.y = shift_;
     host.segment.assign(shift_.size(), 0);
-    return drift_of(host, set().usable, night_, shift_);
+    return drift_of(host, night_, shift_);
   }
 
   const GateInput& input_;

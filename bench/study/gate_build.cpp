@@ -56,7 +56,6 @@ GateTable gate_table(const GateInput& input) {
       table.tonight.push_back(*night == nights.back() ? &cell : nullptr);
     }
   }
-  table.set.usable.assign(nights.size(), 1);
   table.set.rerun_shift.assign(nights.size(), kNotMeasured);
   for (const NightCell* const cell : table.last) {
     GateSeries& series = table.set.cells.emplace_back();

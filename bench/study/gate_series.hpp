@@ -24,11 +24,10 @@ struct GateSeries {
 
 struct GateSeriesSet {
   std::vector<GateSeries> cells;
-  std::vector<char> usable;  // a night: 1 when it may be part of a baseline
   /// A night: the shift that its rerun shows in cells that were no suspects; kNotMeasured: too few.
   std::vector<double> rerun_shift;
 
-  std::size_t nights() const { return usable.size(); }
+  std::size_t nights() const { return rerun_shift.size(); }
 };
 
 }  // namespace scalebench

@@ -30,7 +30,6 @@ class Nights {
  public:
   Nights(std::uint64_t seed, std::size_t cells, std::size_t nights, Noise noise = {})
       : random_(seed), noise_(noise) {
-    set_.usable.assign(nights, 1);
     set_.rerun_shift.assign(nights, kNotMeasured);
     for (std::size_t c = 0; c < cells; ++c) {
       GateSeries& cell = set_.cells.emplace_back();
@@ -114,7 +113,7 @@ Counts gated(const GateSeriesSet& set) {
     }
     const std::vector<double> shift = host_series(set, night);
     for (const GateSeries& cell : set.cells) {
-      counts.drifts += drift_of(cell, set.usable, night, shift).found ? 1 : 0;
+      counts.drifts += drift_of(cell, night, shift).found ? 1 : 0;
     }
   }
   return counts;
@@ -218,7 +217,7 @@ TEST(GateSimulation, FindsASlowDriftOfThreePercent) {
       for (std::size_t night = kFrom; night < kNights; ++night) {
         const GateSeries& cell = nights.set().cells[c];
         const std::vector<double> none(kNights, 0.0);
-        if (!drift_of(cell, nights.set().usable, night, none).found) continue;
+        if (!drift_of(cell, night, none).found) continue;
         ++found_drifts;
         delay += static_cast<double>(night - kFrom);
         break;

@@ -17,11 +17,10 @@ namespace {
 constexpr double kMadScale = 1.4826;
 
 /// The nights of a cell's baseline, newest first, of whatever segment.
-std::vector<std::size_t> nights_of(const GateSeries& cell, const std::vector<char>& usable,
-                                   std::size_t night) {
+std::vector<std::size_t> nights_of(const GateSeries& cell, std::size_t night) {
   std::vector<std::size_t> nights;
   for (std::size_t k = night; k-- > 0 && nights.size() < kBaselineNights;) {
-    if (usable[k] != 0 && !std::isnan(cell.y[k])) nights.push_back(k);
+    if (!std::isnan(cell.y[k])) nights.push_back(k);
   }
   return nights;
 }
@@ -100,7 +99,7 @@ NightBaseline baseline_of(const GateSeriesSet& set, std::size_t night) {
   std::vector<std::vector<std::size_t>> nights;
   std::size_t oldest = night;
   for (const GateSeries& cell : set.cells) {
-    nights.push_back(nights_of(cell, set.usable, night));
+    nights.push_back(nights_of(cell, night));
     CellBaseline& its = baseline.cells.emplace_back();
     std::vector<double> values;
     for (const std::size_t k : nights.back()) {

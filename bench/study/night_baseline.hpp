@@ -38,7 +38,7 @@ struct NightBaseline {
   std::vector<CellBaseline> cells;
 };
 
-/// From the usable nights before `night`.
+/// From the nights before `night`.
 NightBaseline baseline_of(const GateSeriesSet& set, std::size_t night);
 
 /// How all cells together did in night `k`, against the baseline of night `night`.

@@ -80,9 +80,8 @@ json self_checks_of(const NightRecord& night, const GateReport& report) {
     const NightCell& cell = report.cells.at(c).cell;
     blind.push_back(cell.is_time() ? cell.label : cell.label + " " + cell.metric);
   }
-  const std::size_t worse = report.count(GateVerdict::regressed) +
-                            report.count(GateVerdict::confirmed) +
-                            report.count(GateVerdict::ambiguous);
+  const std::size_t worse =
+      report.count(GateVerdict::regressed) + report.count(GateVerdict::confirmed);
   return {{"aa", std::move(aa)},
           {"injected",
            {{"change", kInjectedChange},
@@ -121,6 +120,21 @@ json steps_of(const std::vector<NightStep>& steps) {
   return list;
 }
 
+/// What only the night itself could know: its schedule, its doctor, what it measured when.
+void keep_from_before(json& now, const json& before) {
+  if (!before.is_object()) return;
+  for (const char* const name : {"doctor", "scheduled_utc"}) {
+    if (now[name].empty() && before.contains(name)) now[name] = before[name];
+  }
+  json steps = json::array();
+  for (const json& step : before.value("steps", json::array())) {
+    const std::string name = step.is_object() ? step.value("name", "") : "";
+    if (name != "analyse" && name != "report" && name != "publish") steps.push_back(step);
+  }
+  steps.insert(steps.end(), now["steps"].begin(), now["steps"].end());
+  now["steps"] = std::move(steps);
+}
+
 json failures_of(const std::vector<FailedLaunch>& launches) {
   json list = json::array();
   for (const FailedLaunch& launch : launches) {
@@ -154,7 +168,7 @@ json json_of(const NightRecord& night, const GateInput& input, const GateReport&
   for (const LeftOut& run : history.left_out) {
     left_out.push_back({{"run", run.run_id}, {"why", run.why}});
   }
-  return {
+  json all{
       {"schema_version", kSchemaVersion},
       {"night", night.run.run_id},
       {"run", night.run.run_id},
@@ -180,6 +194,8 @@ json json_of(const NightRecord& night, const GateInput& input, const GateReport&
       {"failed_launches", failures_of(night.failed_launches)},
       {"annotations", annotations_of(input.annotations)},
       {"doctor", doctor_of(night.doctor)}};
+  keep_from_before(all, night.before);
+  return all;
 }
 
 }  // namespace scalebench

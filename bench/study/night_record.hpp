@@ -47,6 +47,8 @@ struct NightRecord {
   std::optional<AaCheck> aa;
   std::vector<FailedLaunch> failed_launches;
   std::vector<Finding> doctor;
+  nlohmann::json before;  // an earlier nightly.json of this night, which knows what was done when
+                          // it was measured; else null
 };
 
 /// `input` and `report` belong together.

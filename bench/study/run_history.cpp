@@ -131,7 +131,8 @@ RunHistory read_history(const fs::path& results, const Manifest& tonight,
   for (const Candidate& run : runs) {
     const std::string name = run.folder.filename().string();
     for (const std::string& of : with_reruns) {
-      if (name == rerun_name(of)) history.reruns.emplace(of, night_in(run.folder));
+      const bool its = name == rerun_name(of) && is_complete(run.folder, run.manifest);
+      if (its) history.reruns.emplace(of, night_in(run.folder));
     }
     if (annotations.pinned && name == annotations.pinned->run) {
       const std::string why = why_not(run, tonight);

@@ -144,6 +144,8 @@ ExitCode conclude(const NightlyOptions& options, const fs::path& results, const 
   night.verdict = verdict_of(analysis.report, night.failed_launches.size(),
                              !is_complete(run.folder, run.manifest), fail_on);
   const fs::path folder = night_folder(results, night.run.run_id);
+  if (!options.analyse.empty()) night.before = measured_before(folder);
+  write_tables(folder, analysis.report);
   write_night(folder, night, analysis);
   const bool drawn = draw(folder, "nightly_report.py", console);
   night.steps.push_back({"report", drawn ? "ok" : "warning", std::nullopt,

@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kNightFile = "nightly.json";
 constexpr std::size_t kTailBytes = 2000;
 
 std::string tail_of(const fs::path& file) {
@@ -58,10 +59,12 @@ AaCheck aa_check(const std::vector<ResultRow>& rows, const std::string& run) {
 
 Analysis analyse(const fs::path& results, const StoredRun& tonight, std::size_t nights) {
   Analysis analysis;
+  Manifest manifest = tonight.manifest;
+  manifest.run_id = tonight.folder.filename().string();
   analysis.input.annotations = read_annotations(results / "annotations.toml");
   analysis.input.tonight = night_of(tonight);
-  analysis.input.history =
-      read_history(results, tonight.manifest, analysis.input.annotations, nights);
+  analysis.input.tonight.run_id = manifest.run_id;
+  analysis.input.history = read_history(results, manifest, analysis.input.annotations, nights);
   analysis.report = gate(analysis.input);
   return analysis;
 }
@@ -113,17 +116,27 @@ fs::path night_folder(const fs::path& results, const std::string& run_id) {
   return folder;
 }
 
+void write_tables(const fs::path& folder, const GateReport& report) {
+  write_rows(folder, gate_schema(), gate_rows(report));
+  write_rows(folder, history_schema(), history_rows(report));
+}
+
+nlohmann::json measured_before(const fs::path& folder) {
+  const fs::path file = folder / kNightFile;
+  if (!fs::exists(file)) return nullptr;
+  // It can be made again, so that a damaged one is no loss.
+  return nlohmann::json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
+}
+
 void write_night(const fs::path& folder, const NightRecord& night, const Analysis& analysis) {
-  write_rows(folder, gate_schema(), gate_rows(analysis.report));
-  write_rows(folder, history_schema(), history_rows(analysis.report));
   const nlohmann::json json = json_of(night, analysis.input, analysis.report);
-  write_file_atomically(folder / "nightly.json",
+  write_file_atomically(folder / kNightFile,
                         json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 std::size_t publish(const fs::path& folder, const fs::path& to) {
   constexpr std::array kFiles{"report.html",     "report.md", "junit.xml",   "github.txt",
-                              "scalebench.prom", "gate.csv",  "history.csv", "nightly.json"};
+                              "scalebench.prom", "gate.csv",  "history.csv", kNightFile};
   fs::create_directories(to);
   std::size_t count = 0;
   for (const char* const name : kFiles) {

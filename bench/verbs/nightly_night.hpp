@@ -33,7 +33,13 @@ std::vector<FailedLaunch> failed_launches(const StoredRun& run);
 /// The folder of the analysis; made.
 std::filesystem::path night_folder(const std::filesystem::path& results, const std::string& run_id);
 
-/// Writes gate.csv, history.csv and nightly.json, each of them atomically.
+/// Writes gate.csv and history.csv, each of them at once.
+void write_tables(const std::filesystem::path& folder, const GateReport& report);
+
+/// The folder's nightly.json of an analysis before; null or discarded when there is none to read.
+nlohmann::json measured_before(const std::filesystem::path& folder);
+
+/// Writes nightly.json, atomically.
 void write_night(const std::filesystem::path& folder, const NightRecord& night,
                  const Analysis& analysis);
 
