@@ -174,6 +174,18 @@ double median_with_never(const std::vector<LaunchCase>& cases, std::string_view 
   return median_of(values);
 }
 
+/// By order_of, which is made once a row: a comparison would make it anew.
+void sort_by_parameters(std::vector<ResultRow>& rows) {
+  std::vector<std::pair<std::vector<std::pair<double, std::string>>, std::size_t>> order;
+  order.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) order.emplace_back(order_of(rows[i]), i);
+  std::ranges::sort(order);
+  std::vector<ResultRow> sorted;
+  sorted.reserve(rows.size());
+  for (const auto& [key, place] : order) sorted.push_back(std::move(rows[place]));
+  rows = std::move(sorted);
+}
+
 /// One case over its launches. `cases` is not empty; the first row gives what all share.
 ResultRow join(const std::vector<LaunchCase>& cases) {
   std::vector<LaunchCase> measured;
@@ -292,7 +304,7 @@ std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches,
   }
   std::vector<ResultRow> rows;
   for (const std::string& key : order) rows.push_back(join(by_key[key]));
-  std::ranges::stable_sort(rows, {}, order_of);
+  sort_by_parameters(rows);
   return rows;
 }
 

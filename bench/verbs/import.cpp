@@ -178,7 +178,8 @@ Contents read_all(const ImportOptions& options, const Reading& reading, Console&
 }
 
 /// One for each number, as in a measured run.
-std::vector<LaunchRecord> launch_records(const ImportOptions& options, const Contents& contents,
+std::vector<LaunchRecord> launch_records(const ImportOptions& options,
+                                         const std::vector<NumberedLaunch>& origins,
                                          const ImportedRows& rows) {
   std::vector<LaunchRecord> records;
   for (const LaunchRows& launch : rows.launches) {
@@ -191,7 +192,7 @@ std::vector<LaunchRecord> launch_records(const ImportOptions& options, const Con
       if (!ranks.empty()) record.ranks = std::max(record.ranks, std::stoi(ranks));
       if (row.get("status") != "ok") record.status = row.get("status");
     }
-    for (const NumberedLaunch& one : contents.launches) {
+    for (const NumberedLaunch& one : origins) {
       if (one.number != launch.launch) continue;
       record.note = std::filesystem::path(one.file).filename().string();
       record.command = one.launch.command;
@@ -204,19 +205,22 @@ ExitCode import(const ImportOptions& options) {
   require_valid(options);
   const Reading reading = reading_of(options);
   Console console(/*speaks=*/true, options.quiet);
-  const Contents contents = read_all(options, reading, console);
+  Contents contents = read_all(options, reading, console);
   if (contents.launches.empty()) return ExitCode::nothing_measured;
   const std::string remark =
       options.origin == "quoted"
           ? fmt::format("{}, {}: {}", options.source, options.date, options.conditions)
           : "";
-  // Before there is a folder: a row that is no case is refused.
-  imported_rows(contents.launches, *reading.schema, {"", options.origin, remark});
+  require_cases(contents.launches);
   const ResultsFolder folder = options.out.empty()
                                    ? ResultsFolder::create(options.results, "import", kBytesNeeded)
                                    : ResultsFolder::at(options.out, kBytesNeeded);
-  const ImportedRows rows =
-      imported_rows(contents.launches, *reading.schema, {folder.run_id(), options.origin, remark});
+  std::vector<NumberedLaunch> origins;  // without their cases, which are many
+  for (const NumberedLaunch& one : contents.launches) {
+    origins.push_back({one.number, one.file, {{}, one.launch.command}});
+  }
+  const ImportedRows rows = imported_rows(std::move(contents.launches), *reading.schema,
+                                          {folder.run_id(), options.origin, remark});
   Manifest manifest;
   manifest.run_id = folder.run_id();
   manifest.study = "import";
@@ -227,7 +231,7 @@ ExitCode import(const ImportOptions& options) {
   manifest.tool = build_info();
   manifest.environment = contents.environment;
   manifest.import = contents.record;
-  manifest.launches = launch_records(options, contents, rows);
+  manifest.launches = launch_records(options, origins, rows);
   write_import(folder, rows, *reading.schema, manifest);
   console.result(import_table(rows.cases));
   console.note(fmt::format("results: {}", folder.path().string()));

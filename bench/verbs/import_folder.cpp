@@ -4,16 +4,28 @@
 #include <algorithm>
 
 #include "bench/record/csv.hpp"
+#include "bench/record/file.hpp"
 #include "bench/study/scaling_rows.hpp"
 
 namespace scalebench {
 namespace {
 
+std::string csv_line(const std::vector<std::string>& cells) {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) line += ',';
+    line += csv_cell(cells[i]);
+  }
+  return line + '\n';
+}
+
+/// A file at once: nothing is measured meanwhile, so no row can be lost.
 void write(const std::filesystem::path& folder, const Schema& schema,
            const std::vector<ResultRow>& rows) {
   if (rows.empty()) return;
-  CsvWriter file(folder / schema.file, schema.columns);
-  for (const ResultRow& row : rows) file.append(row.cells());
+  std::string text = csv_line(schema.columns);
+  for (const ResultRow& row : rows) text += csv_line(row.cells());
+  write_file_atomically(folder / schema.file, text);
 }
 
 /// Rows with a speedup; an import seldom has an epoch on one device beside the others.

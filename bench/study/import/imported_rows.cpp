@@ -37,8 +37,8 @@ void require_case(const ResultRow& row, const std::string& file) {
   }
 }
 
-/// The parameters in which two rows with equal ids agree: all but N and what follows from it.
-std::string canonical(const ResultRow& row) {
+/// The columns in which rows with equal ids agree: all but N and what follows from it.
+std::vector<std::string_view> columns_of_the_case(const Schema& schema) {
   static const std::set<std::string_view> kNotOfTheCase{"note",
                                                         "ranks",
                                                         "nodes",
@@ -65,27 +65,35 @@ std::string canonical(const ResultRow& row) {
                                                         "relative_to_one_rank",
                                                         "last_rank",
                                                         "last_rank_share"};
+  std::vector<std::string_view> columns = describing_columns(schema);
+  std::erase_if(columns, [](std::string_view column) {
+    return kNotOfTheCase.contains(column) || column.ends_with("_seconds");
+  });
+  return columns;
+}
+
+std::string canonical(const ResultRow& row, const std::vector<std::string_view>& columns) {
   const std::string scaling = text_in(row, "scaling");
   std::string text = bench_of(row.schema());
-  for (const std::string_view column : describing_columns(row.schema())) {
+  for (const std::string_view column : columns) {
     const bool follows = (column == "batch" && scaling == "strong") ||
-                         (column == "global_batch" && scaling == "weak") ||
-                         column.ends_with("_seconds");
-    if (kNotOfTheCase.contains(column) || follows || row.get(column).empty()) continue;
-    text += fmt::format(" {}={}", column, row.get(column));
+                         (column == "global_batch" && scaling == "weak");
+    const std::string& value = row.get(column);
+    if (!follows && !value.empty()) text += fmt::format(" {}={}", column, value);
   }
   return text;
 }
 
 /// What follows from other columns, where the file does not say it.
-void complete(ResultRow& row, const ImportIdentity& identity) {
+void complete(ResultRow& row, const ImportIdentity& identity,
+              const std::vector<std::string_view>& columns) {
   if (is_training(row.schema()) && row.get("rank").empty()) row.set("rank", "all");
   if (row.schema().file == allreduce_schema().file && row.get("count").empty()) {
     const auto dtype = dtype_named(row.get("dtype"));
     if (dtype) row.set("count", std::stoull(row.get("size_bytes")) / size_of(*dtype));
   }
   row.set("schema_version", kSchemaVersion).set("run_id", identity.run_id);
-  row.set("case_id", case_id(canonical(row))).set("origin", identity.origin);
+  row.set("case_id", case_id(canonical(row, columns))).set("origin", identity.origin);
   if (row.get("status").empty()) row.set("status", "ok");
   if (identity.remark.empty()) return;
   const std::string& note = row.get("note");
@@ -128,11 +136,14 @@ std::vector<ResultRow> over(const std::vector<LaunchRows>& launches, const Schem
 /// The cases of one launch, equal ones together.
 class LaunchCases {
  public:
-  LaunchCases(int number, const Schema& schema) : schema_(schema) { rows_.launch = number; }
+  LaunchCases(int number, const Schema& schema)
+      : schema_(schema), columns_(columns_of_the_case(schema)) {
+    rows_.launch = number;
+  }
 
   void add(ImportedCase one, const ImportIdentity& identity, std::vector<ResultRow>& accuracies) {
     ResultRow& row = one.row;
-    complete(row, identity);
+    complete(row, identity, columns_);
     const std::string key =
         fmt::format("{}/{}/{}", row.get("case_id"), text_in(row, "ranks"), text_in(row, "rank"));
     const auto [found, is_new] = place_of_.emplace(key, rows_.cases.size());
@@ -168,6 +179,7 @@ class LaunchCases {
 
  private:
   const Schema& schema_;
+  std::vector<std::string_view> columns_;  // of the case
   LaunchRows rows_;
   std::vector<std::vector<double>> seconds_;  // of each of rows_.cases
   std::map<std::string, std::size_t> place_of_;
@@ -175,21 +187,27 @@ class LaunchCases {
 
 }  // namespace
 
-ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Schema& schema,
+void require_cases(const std::vector<NumberedLaunch>& launches) {
+  for (const NumberedLaunch& one : launches) {
+    for (const ImportedCase& imported : one.launch.cases) require_case(imported.row, one.file);
+  }
+}
+
+ImportedRows imported_rows(std::vector<NumberedLaunch> launches, const Schema& schema,
                            const ImportIdentity& identity) {
   std::map<int, LaunchCases> by_number;
   ImportedRows rows;
-  for (const NumberedLaunch& one : launches) {
+  for (NumberedLaunch& one : launches) {
     LaunchCases& cases = by_number.try_emplace(one.number, one.number, schema).first->second;
-    for (const ImportedCase& imported : one.launch.cases) {
-      require_case(imported.row, one.file);
-      cases.add(imported, identity, rows.accuracies);
+    for (ImportedCase& imported : one.launch.cases) {
+      cases.add(std::move(imported), identity, rows.accuracies);
     }
   }
   for (auto& [number, cases] : by_number) {
     rows.launches.push_back(std::move(cases).with_statistics());
   }
-  rows.cases = over(rows.launches, schema);
+  // Over one launch there is nothing more to say.
+  rows.cases = rows.launches.size() == 1 ? rows.launches[0].cases : over(rows.launches, schema);
   return rows;
 }
 

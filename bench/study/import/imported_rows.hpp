@@ -30,9 +30,11 @@ struct ImportedRows {
   std::vector<ResultRow> accuracies;  // of accuracy.csv
 };
 
-/// Launches with equal numbers are one; its equal cases are one, with the values of all. Throws
-/// UsageError, naming the file, when a row lacks a column without which it is no case.
-ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Schema& schema,
+/// Throws UsageError, naming the file, when a row lacks a column without which it is no case.
+void require_cases(const std::vector<NumberedLaunch>& launches);
+
+/// Launches with equal numbers are one; its equal cases are one, with the values of all.
+ImportedRows imported_rows(std::vector<NumberedLaunch> launches, const Schema& schema,
                            const ImportIdentity& identity);
 
 }  // namespace scalebench
