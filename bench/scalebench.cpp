@@ -10,6 +10,7 @@
 
 #include "bench/cli/command_line.hpp"
 #include "bench/record/build_info.hpp"
+#include "bench/verbs/study_setup.hpp"
 #include "bench/verbs/verb.hpp"
 #include "kernels/error.hpp"
 
@@ -34,6 +35,11 @@ ExitCode run(int argc, char** argv) {
   Invocation invocation;
   invocation.command.assign(argv, argv + argc);
   add_verbs(app, invocation);
+  if (argc < 2) {
+    fmt::print(stderr, "{}\nscalebench: a verb is missing; to begin: scalebench run {}\n",
+               app.help(), (configs_folder() / "quick.toml").string());
+    return ExitCode::usage;
+  }
   // CLI11 gives what follows -- to no subcommand.
   char** const end = std::find(argv, argv + argc, std::string_view("--"));
   if (end != argv + argc) invocation.after_dashes.assign(end + 1, argv + argc);

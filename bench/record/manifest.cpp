@@ -98,6 +98,7 @@ Manifest manifest_of(const json& object) {
         {warning.at("text").get<std::string>(), warning.at("remedy").get<std::string>()});
   }
   for (const json& launch : object.at("launches")) manifest.launches.push_back(launch_of(launch));
+  if (const auto job = object.find("job"); job != object.end()) manifest.job = *job;
   object.at("files").get_to(manifest.files);
   return manifest;
 }
@@ -127,6 +128,7 @@ json json_of(const Manifest& manifest) {
           {"environment", json_of(manifest.environment)},
           {"warnings", std::move(warnings)},
           {"launches", std::move(launches)},
+          {"job", manifest.job},
           {"files", manifest.files}};
 }
 

@@ -44,6 +44,7 @@ struct Manifest {
   Environment environment;
   std::vector<Warning> warnings;
   std::vector<LaunchRecord> launches;
+  nlohmann::json job;  // of managed_job.hpp, with its billed and training seconds; else null
   std::map<std::string, std::string> files;  // path within the run's folder: SHA-256
 };
 

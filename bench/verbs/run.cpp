@@ -5,58 +5,16 @@
 #include <atomic>
 #include <memory>
 
-#include "bench/cli/command_line.hpp"
-#include "bench/cli/size.hpp"
 #include "bench/interruption.hpp"
-#include "bench/study/study_config.hpp"
+#include "bench/study/metric_lines.hpp"
 #include "bench/verbs/fit_table.hpp"
+#include "bench/verbs/job_setup.hpp"
 #include "bench/verbs/scaling_table.hpp"
-#include "bench/verbs/study_setup.hpp"
+#include "bench/verbs/study_choice.hpp"
 #include "bench/verbs/verb.hpp"
-#include "collectives/allreduce.hpp"
-#include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
-
-struct RunOptions : StartOptions {
-  std::filesystem::path config;
-  std::string ranks;  // instead of the config's
-  int launches = 0;   // instead of the config's; 0: as there
-};
-
-/// What the programs know, so that a config is refused before anything starts.
-KnownNames known_names() {
-  KnownNames known;
-#define MODEL(name, ...) known.models.push_back(#name);
-#include "models/models.def"
-#undef MODEL
-#define GRADIENT_SYNC(name, ...) known.gradient_syncs.push_back(#name);
-#include "models/gradient_sync.def"
-#undef GRADIENT_SYNC
-  for (const AllreduceAlgorithm& algorithm : allreduce_algorithms()) {
-    known.algorithms.push_back(algorithm.name);
-  }
-  for (const DType dtype : kDTypes) known.dtypes.push_back(name_of(dtype));
-  return known;
-}
-
-StudyConfig config_of(const RunOptions& options) {
-  if (options.launches < 0) {
-    fail<UsageError>("--launches {}: must not be negative", options.launches);
-  }
-  StudyConfig config = read_study_config(options.config, known_names());
-  if (!options.ranks.empty()) config.ranks = parse_counts("--ranks", options.ranks);
-  if (options.launches > 0) config.launches = options.launches;
-  if (!config.allreduce) return config;
-  const std::string place = options.config.string() + ": [allreduce] ";
-  const std::size_t min = parse_size(place + "min", config.allreduce->min_bytes);
-  if (min > parse_size(place + "max", config.allreduce->max_bytes)) {
-    fail<UsageError>("{}min {} is larger than max {}", place, config.allreduce->min_bytes,
-                     config.allreduce->max_bytes);
-  }
-  return config;
-}
 
 /// Runs a script of ours on the finished folder; a failure costs a picture, not the run.
 void draw(const std::filesystem::path& folder, std::string_view script, Console& console) {
@@ -80,24 +38,28 @@ ExitCode exit_code_of(const StudyRun& study) {
   return study.failed() > 0 ? ExitCode::incomplete : ExitCode::ok;
 }
 
-ExitCode run_study(const RunOptions& options) {
+ExitCode run_study(StudyChoice options) {
+  Console console(/*speaks=*/true, options.quiet, options.color);
+  enter_job(options);
   const StudyConfig config = config_of(options);
   const std::vector<PlannedLaunch> plan = plan_of(config, limits_of(options, config));
-  Console console(/*speaks=*/true, options.quiet);
   if (options.dry_run) {
     print_plan(options, config, plan, console);
     return ExitCode::ok;
   }
-  StudyRun study = open_study(options, config, plan, console);
   const Interruption interruption;
+  if (waits_for_first_host(options)) return stand_by(*options.job, interruption, console);
+  StudyRun study = open_study(options, config, plan, console);
   study.measure(interruption.stop());
   study.summarise();
   study.seal(interruption.stop() ? "partial" : "complete");
   console.result(fit_table(study.fits()));
   console.result(scaling_table(study.scaling()));
+  if (options.metrics || options.job) console.result(metric_lines(study.folder()));
   draw(study.folder(), "plot.py", console);
   draw(study.folder(), "report.py", console);
   console.note(fmt::format("results: {}", study.folder().string()));
+  note_job_account(study, console);
   if (interruption.stop()) {
     console.warn("partial: interrupted; everything that was measured is kept");
     return interruption.exit_code();
@@ -108,11 +70,11 @@ ExitCode run_study(const RunOptions& options) {
 }  // namespace
 
 void add_run(CLI::App& verb, Invocation& invocation) {
-  const auto options = std::make_shared<RunOptions>();
-  verb.add_option("config", options->config, "TOML file, as configs/quick.toml")->required();
-  verb.add_option("--ranks", options->ranks, "numbers of ranks, as 1,2,4, instead of the config's");
-  verb.add_option("--launches", options->launches, "fresh launches of each case");
+  const auto options = std::make_shared<StudyChoice>();
+  add_study_options(verb, *options);
   add_start_options(verb, *options);
+  verb.add_flag("--metrics", options->metrics,
+                "also print lines for a regular expression, as inside managed jobs");
   verb.callback([options, &invocation] {
     options->command = invocation.command;
     invocation.chosen = [options] { return run_study(*options); };

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "bench/record/case_id.hpp"
+#include "bench/record/managed_job.hpp"
 #include "bench/study/fit_rows.hpp"
 #include "bench/study/ladder_rows.hpp"
 #include "bench/study/scaling_rows.hpp"
@@ -225,6 +226,11 @@ void StudyRun::summarise() {
 }
 
 void StudyRun::seal(const std::string& status) {
+  if (!manifest_.job.is_null()) {
+    const std::optional<double> billed = container_seconds();
+    manifest_.job["billed_seconds"] = billed ? nlohmann::json(*billed) : nlohmann::json();
+    manifest_.job["training_seconds"] = training_seconds(manifest_.launches);
+  }
   manifest_ = updated(manifest_, folder_.path(), status);
   write_manifest(folder_.path(), manifest_);
 }

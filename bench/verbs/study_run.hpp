@@ -35,6 +35,7 @@ class StudyRun {
   void seal(const std::string& status);
 
   const std::filesystem::path& folder() const { return folder_.path(); }
+  const Manifest& manifest() const { return manifest_; }
   const std::vector<ResultRow>& scaling() const { return scaling_; }
   const std::vector<ResultRow>& fits() const { return fits_; }
   /// What each launch wrote into that case file.
