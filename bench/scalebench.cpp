@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <string_view>
+#include <vector>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/record/build_info.hpp"
@@ -44,7 +45,10 @@ ExitCode run(int argc, char** argv) {
   char** const end = std::find(argv, argv + argc, std::string_view("--"));
   if (end != argv + argc) invocation.after_dashes.assign(end + 1, argv + argc);
   std::string text;
-  if (!parse_command_line(app, static_cast<int>(end - argv), argv, text)) {
+  // What packagers try first.
+  std::vector<char*> words(argv, end);
+  if (words.size() == 3 && words[1] == std::string_view("--version")) words[1] += 2;
+  if (!parse_command_line(app, static_cast<int>(words.size()), words.data(), text)) {
     fmt::print("{}", text);
     return ExitCode::ok;
   }

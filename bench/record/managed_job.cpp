@@ -158,6 +158,13 @@ std::string describe(const ManagedJob& job) {
   return fmt::format("managed job: {}", fmt::join(parts, "; "));
 }
 
+std::string describe_used(ManagedJob job, std::string_view dataset, std::string_view checkpoints) {
+  job.results.reset();
+  if (job.data && job.data->value != dataset) job.data.reset();
+  if (job.model && job.model->value != checkpoints) job.model.reset();
+  return job.data || job.model ? describe(job) : "";
+}
+
 std::optional<double> container_seconds(const std::filesystem::path& root) {
   const std::optional<double> ticks = start_ticks(root / "proc/1/stat");
   double uptime = 0;

@@ -57,6 +57,9 @@ std::string host_list(const ManagedJob& job, int slots);
 /// (SM_OUTPUT_DATA_DIR)".
 std::string describe(const ManagedJob& job);
 
+/// The same of the folders that a training uses; empty when none of them is the job's.
+std::string describe_used(ManagedJob job, std::string_view dataset, std::string_view checkpoints);
+
 /// Seconds since process 1 began, which in a container is the container. `root`: / but in tests.
 std::optional<double> container_seconds(const std::filesystem::path& root = "/");
 

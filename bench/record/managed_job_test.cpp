@@ -67,6 +67,13 @@ TEST(ManagedJob, DoesNotGuessWhichChannelIsForTraining) {
   EXPECT_FALSE(job_folders({{"SM_CHANNEL_ONE", "/a"}, {"SM_CHANNEL_TWO", "/b"}}).data);
 }
 
+TEST(ManagedJob, SaysWhichFoldersATrainingTookFromIt) {
+  const ManagedJob job = job_folders(kTwoHosts);
+  EXPECT_EQ(describe_used(job, "fashion-mnist", "/elsewhere"), "");
+  EXPECT_EQ(describe_used(job, "fashion-mnist", "/opt/ml/model"),
+            "managed job: checkpoints /opt/ml/model (SM_MODEL_DIR)");
+}
+
 TEST(ManagedJob, RefusesInOneLineThatNamesTheVariable) {
   for (const char* hosts : {"[\"algo-1\"", "algo-1,algo-2", "{}", "[]", "[1]", R"(["a,b"])",
                             R"(["a:9"])", R"(["-x"])", R"(["a","a"])"}) {
@@ -94,8 +101,8 @@ TEST(ManagedJob, TimeSinceTheContainerBegan) {
   EXPECT_FALSE(container_seconds(folder.path())) << "unknown is not 0";
   const long ticks = sysconf(_SC_CLK_TCK);
   folder.write("proc/uptime", "1000.50 7.00\n");
-  write_file_atomically(
-      folder.path() / "proc/1/stat",
+  folder.write(
+      "proc/1/stat",
       fmt::format("1 (a) b) c) S 0 1 1 0 -1 4 1 1 1 1 1 1 1 1 20 0 1 0 {} 9 9\n", 900 * ticks));
   EXPECT_DOUBLE_EQ(container_seconds(folder.path()).value(), 100.5);
 }

@@ -26,21 +26,26 @@ std::string printable(std::string text) {
   return text;
 }
 
+/// As much of a run as can be read.
 std::vector<std::string> run_row(const fs::path& folder, Listing& listing) {
-  const std::string name = folder.filename().string();
+  std::vector<std::string> row{folder.filename().string(), "", "", "damaged", "", "", "", ""};
   try {
-    const StoredRun run = read_stored_run(folder, WithSamples::no);
-    const Manifest& manifest = run.manifest;
-    const std::vector<Cell> cells = cells_of(run);
-    const auto measured = std::ranges::count_if(cells, &Cell::measured);
-    return {manifest.run_id,          manifest.study,
-            manifest.started_utc,     manifest.status,
-            manifest.origin,          std::to_string(cells.size()),
-            std::to_string(measured), std::to_string(manifest.launches.size())};
+    const Manifest manifest = read_manifest(folder);
+    row = {manifest.run_id,
+           manifest.study,
+           manifest.started_utc,
+           manifest.status,
+           manifest.origin,
+           "",
+           "",
+           std::to_string(manifest.launches.size())};
+    const std::vector<Cell> cells = cells_of(read_stored_run(folder, WithSamples::no));
+    row[5] = std::to_string(cells.size());
+    row[6] = std::to_string(std::ranges::count_if(cells, &Cell::measured));
   } catch (const std::exception& error) {
     listing.remarks.push_back(printable(error.what()));
-    return {name, "", "", "damaged", "", "", "", ""};
   }
+  return row;
 }
 
 std::size_t characters_in(std::string_view text) {

@@ -25,8 +25,8 @@ Listing list_dtypes();
 /// A catalog as it is in its file. Throws UsageError `file: what` when it is missing or damaged.
 Listing list_catalog(const std::filesystem::path& file);
 
-/// The runs in a folder, oldest first; folders without a manifest are no runs. A run that cannot be
-/// read is listed as `damaged`, with a remark that says why.
+/// The runs in a folder, oldest first; folders without a manifest are no runs. Of a run that cannot
+/// be read (its status is `damaged`) or whose rows cannot, a remark says why; the cells are empty.
 Listing list_runs(const std::filesystem::path& results);
 
 /// For a terminal: aligned columns, cut where a cell is long.
