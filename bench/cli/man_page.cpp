@@ -40,6 +40,23 @@ std::string roff(std::string_view text) {
   return safe;
 }
 
+/// Text in lines as editors have them; roff fills them anew.
+std::string filled(std::string_view text) {
+  constexpr std::size_t kLongest = 60;
+  std::string lines;
+  std::size_t column = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    const bool fits = column + word.size() < kLongest;
+    if (!lines.empty()) lines += fits ? ' ' : '\n';
+    lines += word;
+    column = fits ? column + 1 + word.size() : word.size();
+    begin = end + 1;
+  }
+  return roff(lines);
+}
+
 std::string upper(std::string text) {
   std::ranges::transform(text, text.begin(),
                          [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
@@ -58,12 +75,12 @@ std::string head_of(const OptionEntry& option) {
 }
 
 std::string paragraph(const OptionEntry& option) {
-  std::string text = fmt::format(".TP\n{}\n{}", head_of(option), roff(option.description));
+  std::string text = fmt::format(".TP\n{}\n{}", head_of(option), filled(option.description));
   std::vector<std::string> more;
   if (!option.choices.empty())
     more.push_back(fmt::format("Values: {}", fmt::join(option.choices, ", ")));
   if (!option.default_value.empty()) more.push_back("Default: " + option.default_value);
-  for (const std::string& one : more) text += "\n.br\n" + roff(one);
+  for (const std::string& one : more) text += "\n.br\n" + filled(one);
   return text + "\n";
 }
 

@@ -24,6 +24,12 @@ std::filesystem::path executable_folder() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path();
 }
 
+/// Commands are meant to be typed again, elsewhere too: below the current folder they say so.
+std::filesystem::path as_typed_here(const std::filesystem::path& folder) {
+  const std::filesystem::path here = std::filesystem::proximate(folder);
+  return here.string().starts_with("..") ? folder : here;
+}
+
 std::map<std::string, std::string> hashes_of_programs(const std::vector<PlannedLaunch>& plan) {
   std::map<std::string, std::string> hashes;
   for (const PlannedLaunch& launch : plan) {
@@ -95,12 +101,7 @@ void add_launcher_options(CLI::App& command, StartOptions& options) {
                    "allow more ranks than cores or devices; every row is then emulated");
 }
 
-std::filesystem::path programs_folder() {
-  const std::filesystem::path folder = executable_folder();
-  // Commands are meant to be typed again, elsewhere too: below the current folder they say so.
-  const std::filesystem::path here = std::filesystem::proximate(folder);
-  return here.string().starts_with("..") ? folder : here;
-}
+std::filesystem::path programs_folder() { return as_typed_here(executable_folder()); }
 
 std::filesystem::path scripts_folder() {
   for (const char* candidate : {"../share/scalebench/scripts", "../../../scripts"}) {
@@ -113,7 +114,9 @@ std::filesystem::path scripts_folder() {
 std::filesystem::path configs_folder() {
   for (const char* candidate : {"../share/scalebench/configs", "../../../configs"}) {
     const std::filesystem::path folder = executable_folder() / candidate;
-    if (std::filesystem::exists(folder / "quick.toml")) return folder.lexically_normal();
+    if (std::filesystem::exists(folder / "quick.toml")) {
+      return as_typed_here(folder.lexically_normal());
+    }
   }
   return "configs";
 }
