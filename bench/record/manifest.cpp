@@ -170,6 +170,7 @@ Manifest manifest_of(const json& object) {
   for (const json& launch : object.at("launches")) manifest.launches.push_back(launch_of(launch));
   manifest.import = import_of(object);
   read_resumptions(object, manifest);
+  if (const auto job = object.find("job"); job != object.end()) manifest.job = *job;
   object.at("files").get_to(manifest.files);
   return manifest;
 }
@@ -197,6 +198,7 @@ json json_of(const Manifest& manifest) {
           {"environment", json_of(manifest.environment)},
           {"warnings", std::move(warnings)},
           {"import", manifest.import ? json_of(*manifest.import) : json(nullptr)},
+          {"job", manifest.job},
           {"launches", json_of(manifest.launches)},
           {"superseded", json_of(manifest.superseded)},
           {"resumptions", json_of(manifest.resumptions)},

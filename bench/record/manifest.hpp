@@ -70,7 +70,8 @@ struct Manifest {
   std::vector<LaunchRecord> launches;    // that have ended, by number
   std::vector<LaunchRecord> superseded;  // earlier attempts of them: in no statistic
   std::vector<Resumption> resumptions;
-  std::optional<ImportRecord> import;         // of imports only
+  std::optional<ImportRecord> import;  // of imports only
+  nlohmann::json job;  // of managed_job.hpp, with its billed and training seconds; else null
   std::map<std::string, std::string> inputs;  // config.toml, plan.json: SHA-256; older runs: none
   std::map<std::string, std::string> files;   // path within the run's folder: SHA-256
 };

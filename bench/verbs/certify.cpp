@@ -11,6 +11,7 @@
 #include "bench/cli/size.hpp"
 #include "bench/interruption.hpp"
 #include "bench/study/certify_plan.hpp"
+#include "bench/verbs/job_setup.hpp"
 #include "bench/verbs/study_end.hpp"
 #include "bench/verbs/study_setup.hpp"
 #include "bench/verbs/verb.hpp"
@@ -49,7 +50,8 @@ StudyConfig config_of(const CertifyOptions& options) {
   study.max_bytes = options.max_bytes;
   study.factor = options.factor;
   study.max_seconds = options.max_seconds;
-  config.ranks = {options.ranks > 0 ? options.ranks : std::max(2, devices_of(config))};
+  config.ranks = {options.ranks > 0 ? options.ranks
+                                    : std::max(2, limits_of(options, config).devices)};
   return config;
 }
 
@@ -76,17 +78,19 @@ CertifyPlan plan_of(const CertifyOptions& options, const StudyConfig& config) {
   return plan;
 }
 
-ExitCode certify(const CertifyOptions& options) {
+ExitCode certify(CertifyOptions options) {
   require_valid(options);
+  enter_job(options);
   const StudyConfig config = config_of(options);
   const CertifyPlan plan = plan_of(options, config);
-  Console console(/*speaks=*/true, options.quiet);
+  Console console(/*speaks=*/true, options.quiet, options.color);
   if (options.dry_run) {
     print_plan(options, config, plan.launches, console);
     return ExitCode::ok;
   }
-  StudyRun study = open_study(options, config, plan.launches, console);
   const Interruption interruption;
+  if (waits_for_first_host(options)) return stand_by(*options.job, interruption, console);
+  StudyRun study = open_study(options, config, plan.launches, console);
   study.measure(interruption.stop());
   return end_study(study, interruption, {.figures = options.figures}, console);
 }

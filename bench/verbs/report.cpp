@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench report FOLDER: figures and report.html of a run again, or the five files of a night's
 // report. Nothing is measured and no number is changed.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "bench/verbs/drawing.hpp"

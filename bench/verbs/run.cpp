@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "bench/interruption.hpp"
+#include "bench/verbs/job_setup.hpp"
 #include "bench/verbs/study_choice.hpp"
 #include "bench/verbs/study_end.hpp"
 #include "bench/verbs/study_setup.hpp"
@@ -13,17 +14,21 @@ namespace scalebench {
 namespace {
 
 ExitCode run_study(StudyChoice options) {
+  Console console(/*speaks=*/true, options.quiet, options.color);
+  enter_job(options);
   const StudyConfig config = config_of(options);
   const std::vector<PlannedLaunch> plan = plan_of(config, limits_of(options, config));
-  Console console(/*speaks=*/true, options.quiet);
   if (options.dry_run) {
     print_plan(options, config, plan, console);
     return ExitCode::ok;
   }
-  StudyRun study = open_study(options, config, plan, console);
   const Interruption interruption;
+  if (waits_for_first_host(options)) return stand_by(*options.job, interruption, console);
+  StudyRun study = open_study(options, config, plan, console);
   study.measure(interruption.stop());
-  return end_study(study, interruption, {.figures = options.figures}, console);
+  return end_study(study, interruption,
+                   {.figures = options.figures, .metrics = options.metrics || options.job},
+                   console);
 }
 
 }  // namespace
@@ -32,6 +37,8 @@ void add_run(CLI::App& verb, Invocation& invocation) {
   const auto options = std::make_shared<StudyChoice>();
   add_study_options(verb, *options);
   add_start_options(verb, *options);
+  verb.add_flag("--metrics", options->metrics,
+                "also print lines for a regular expression, as inside managed jobs");
   verb.callback([options, &invocation] {
     options->command = invocation.command;
     invocation.chosen = [options] { return run_study(*options); };

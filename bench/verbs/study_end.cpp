@@ -6,9 +6,11 @@
 #include <map>
 
 #include "bench/study/certificate.hpp"
+#include "bench/study/metric_lines.hpp"
 #include "bench/verbs/certificate_table.hpp"
 #include "bench/verbs/drawing.hpp"
 #include "bench/verbs/fit_table.hpp"
+#include "bench/verbs/job_setup.hpp"
 #include "bench/verbs/scaling_table.hpp"
 
 namespace scalebench {
@@ -62,9 +64,11 @@ ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndO
   } else {
     console.result(fit_table(study.fits()));
     console.result(scaling_table(study.scaling()));
+    if (options.metrics) console.result(metric_lines(study.folder()));
   }
   if (options.figures && is_b.empty()) draw_run(study.folder(), console);
   console.note(fmt::format("results: {}", study.folder().string()));
+  note_job_account(study, console);
   if (!is_whole) say_how_to_go_on(study, interruption, console);
   return interruption.stop() ? interruption.exit_code() : code;
 }

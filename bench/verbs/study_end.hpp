@@ -12,6 +12,7 @@ namespace scalebench {
 
 struct EndOptions {
   bool figures = true;
+  bool metrics = false;        // also lines for a regular expression
   bool accept_failed = false;  // a run with failed launches may be complete
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "bench/record/file.hpp"
+#include "bench/record/managed_job.hpp"
 #include "bench/record/run_index.hpp"
 #include "bench/record/seal.hpp"
 #include "bench/study/kept_rows.hpp"
@@ -179,6 +180,11 @@ void StudyRun::summarise() {
 }
 
 void StudyRun::seal(const std::string& status) {
+  if (!manifest_.job.is_null()) {
+    const std::optional<double> billed = container_seconds();
+    manifest_.job["billed_seconds"] = billed ? nlohmann::json(*billed) : nlohmann::json();
+    manifest_.job["training_seconds"] = training_seconds(manifest_.launches);
+  }
   manifest_ = updated(manifest_, folder(), status);
   write_manifest(folder(), manifest_);
   if (status != "complete") return;

@@ -42,6 +42,7 @@ class StudyRun {
   void seal(const std::string& status);
 
   const std::filesystem::path& folder() const { return folder_.path(); }
+  const Manifest& manifest() const { return manifest_; }
   std::vector<ResultRow> scaling() const { return table(scaling_schema()); }
   std::vector<ResultRow> fits() const { return table(fit_schema()); }
   /// The rows of one file that summarise has made.
