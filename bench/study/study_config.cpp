@@ -109,8 +109,13 @@ void read_part(TomlReader& reader, const toml::table& root, std::string_view key
 }  // namespace
 
 StudyConfig read_study_config(const std::filesystem::path& path, const KnownNames& known) {
+  return parse_study_config(read_file(path), path, known);
+}
+
+StudyConfig parse_study_config(std::string text, const std::filesystem::path& path,
+                               const KnownNames& known) {
   StudyConfig config;
-  config.text = read_file(path);
+  config.text = std::move(text);
   toml::table root;
   try {
     root = toml::parse(config.text);

@@ -75,4 +75,8 @@ struct KnownNames {
 /// Throws UsageError with one line `file:line:column: what; what is valid` for each thing wrong.
 StudyConfig read_study_config(const std::filesystem::path& path, const KnownNames& known = {});
 
+/// The same from text that a manifest has kept; `path` is what complaints call it.
+StudyConfig parse_study_config(std::string text, const std::filesystem::path& path,
+                               const KnownNames& known = {});
+
 }  // namespace scalebench
