@@ -50,8 +50,9 @@ TEST(ImportFolder, IsReadAsAStoredRunWithItsLaunchesAndCells) {
 }
 
 TEST(ImportFolder, HasNamesThatStayInIt) {
-  EXPECT_EQ(plain_name("../../ETC/passwd"), "-..-etc-passwd");
-  EXPECT_EQ(plain_name("..."), "file");
+  EXPECT_EQ(plain_name("../../ETC/passwd"), "-.-..-etc-passwd");
+  EXPECT_EQ(plain_name("..."), "-..");
+  EXPECT_EQ(plain_name(""), "file");
   EXPECT_EQ(plain_name("gr\xc3\xb6\xc3\x9f"
                        "e.log"),
             "gr----e.log");
