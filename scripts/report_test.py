@@ -60,9 +60,9 @@ class ReportTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.run_folder = Path(folder.name) / "20260102T030405Z-quick-0a1b2c"
 
-    def report(self) -> Page:
+    def report(self, *words: str) -> Page:
         done = subprocess.run(
-            [sys.executable, str(SCRIPTS / "report.py"), str(self.run_folder)],
+            [sys.executable, str(SCRIPTS / "report.py"), str(self.run_folder), *words],
             capture_output=True,
             text=True,
             timeout=120,
@@ -84,6 +84,16 @@ class ReportTest(unittest.TestCase):
             self.assertFalse(name.startswith("on"), name)
             if name in ("src", "href", "xlink:href"):
                 self.assertRegex(value, r"^(#|data:image/png;base64,)")
+
+    def test_shows_published_series_only_when_asked(self) -> None:
+        run_fixture.write_run(self.run_folder)
+        self.report()
+        page = self.run_folder / "report.html"
+        self.assertNotIn("Published results", page.read_text(encoding="utf-8"))
+        self.report("--published", "simple_sagemaker_imagenet")
+        text = page.read_text(encoding="utf-8")
+        for words in ("Published results", "76.4\u00a0%", "26614", "a poor scaling experiment", "quoted", "derived"):
+            self.assertIn(words, text)
 
     def test_verdict_comes_first(self) -> None:
         run_fixture.write_run(self.run_folder, models=["mnist_cnn"], syncs=["flat"])

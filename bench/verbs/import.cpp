@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <memory>
 #include <regex>
+#include <sstream>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
@@ -238,6 +239,20 @@ ExitCode import(const ImportOptions& options) {
   return contents.incomplete ? ExitCode::incomplete : ExitCode::ok;
 }
 
+/// As import; what files made unprintable in a refusal is spelled out.
+ExitCode import_printably(const ImportOptions& options) {
+  try {
+    return import(options);
+  } catch (const UsageError& error) {
+    std::string shown;
+    std::istringstream lines(error.what());
+    for (std::string line; std::getline(lines, line);) {
+      shown += fmt::format("{}{}", shown.empty() ? "" : "\n", printable(line));
+    }
+    throw UsageError(shown);
+  }
+}
+
 void add_one_each(CLI::App& verb, const std::string& name, std::vector<std::string>& values,
                   const std::string& what) {
   verb.add_option(name, values, what)
@@ -276,7 +291,7 @@ void add_import(CLI::App& verb, Invocation& invocation) {
   verb.add_flag("-q,--quiet", options->quiet, "warnings only");
   verb.callback([options, &invocation] {
     options->command = invocation.command;
-    invocation.chosen = [options] { return import(*options); };
+    invocation.chosen = [options] { return import_printably(*options); };
   });
 }
 

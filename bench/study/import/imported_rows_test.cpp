@@ -95,9 +95,8 @@ TEST(ImportedRows, PutsTheSourceOfAQuotationIntoEachNote) {
 TEST(ImportedRows, RefusesARowThatIsNoCase) {
   ImportedCase one{ResultRow(epoch_schema()), {1.0}, {}};
   one.row.set("ranks", 3);
-  EXPECT_EQ(
-      message_of<UsageError>([&] { imported_rows({launch(1, {one})}, epoch_schema(), kIdentity); }),
-      "a.log: model is not in it; add --set model=...");
+  EXPECT_EQ(message_of<UsageError>([&] { require_cases({launch(1, {one})}); }),
+            "a.log: model is not in it; add --set model=...");
 }
 
 TEST(ImportedRows, GivesEpochsTheirRateAndSamplesTheirImages) {

@@ -8,8 +8,9 @@
 
 #include <cmath>
 #include <fstream>
-#include <set>
+#include <regex>
 
+#include "bench/record/file.hpp"
 #include "bench/record/temporary_folder.hpp"
 #include "bench/study/collect.hpp"
 #include "bench/study/scaling.hpp"
@@ -143,6 +144,19 @@ TEST(Published, NotesTheKnownErrorsOfPublishedTables) {
   EXPECT_THAT(notes, HasSubstr("above the ideal 8 on 8 GPUs"));
   EXPECT_THAT(notes, HasSubstr("headed strong scaling"));
   EXPECT_THAT(notes, HasSubstr("a poor scaling experiment"));
+}
+
+TEST(Published, HasItsColumnsInTheReadmeInTheirOrder) {
+  std::string text = read_file(SCALEBENCH_RESULTS_README);
+  text.erase(0, text.find("## configs/published.csv"));
+  text.erase(text.find("\n## "));
+  text = std::regex_replace(text, std::regex("\\([^()]*\\)"), "");
+  std::vector<std::string> named;
+  const std::regex name("`([^`]*)`");
+  for (std::sregex_iterator i(text.begin(), text.end(), name), end; i != end; ++i) {
+    named.push_back((*i)[1]);
+  }
+  EXPECT_EQ(named, published_schema().columns);
 }
 
 TEST(Published, RefusesADamagedFileWithItsPlace) {
