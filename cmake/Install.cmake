@@ -9,15 +9,15 @@ if(SCALEBENCH_HAS_TORCH)
 endif()
 install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
-string(REPLACE ";" " " programs "${programs}")
-
 set(share ${CMAKE_INSTALL_DATADIR}/scalebench)
 install(DIRECTORY configs/ DESTINATION ${share}/configs)
 install(DIRECTORY scripts/ DESTINATION ${share}/scripts USE_SOURCE_PERMISSIONS
         PATTERN __pycache__ EXCLUDE PATTERN "*_test*" EXCLUDE PATTERN "*_fixture.py" EXCLUDE
-        PATTERN CMakeLists.txt EXCLUDE PATTERN "check_*" EXCLUDE)
+        PATTERN CMakeLists.txt EXCLUDE PATTERN "check_*" EXCLUDE PATTERN "test*" EXCLUDE
+        PATTERN setup EXCLUDE PATTERN quickstart EXCLUDE)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+string(REPLACE ";" " " programs "${programs}")
 # print(program file words...): what the program says to these words becomes that file.
 install(CODE "
   function(print program file)

@@ -44,12 +44,10 @@ TEST(HostArguments, StudiesOfTheCpuTakeItsCores) {
 
 constexpr StandByLimits kShort{.first = 100ms, .gap = 100ms, .poll = 5ms};
 
-TEST(StandBy, NoRankMeansNothingMeasured) {
+// One test, as such a daemon is seen by every test that runs beside it.
+TEST(StandBy, LastsAsLongAsRanksAreStartedAndFailsWithoutAny) {
   Console console(/*speaks=*/false, /*quiet=*/true);
   EXPECT_EQ(stand_by(two_hosts(), Interruption(), console, kShort), ExitCode::nothing_measured);
-}
-
-TEST(StandBy, LastsAsLongAsRanksAreStarted) {
   const TemporaryFolder folder;
   std::filesystem::copy_file("/bin/sleep", folder / "orted");
   const pid_t daemon = fork();
@@ -57,7 +55,6 @@ TEST(StandBy, LastsAsLongAsRanksAreStarted) {
     execl((folder / "orted").c_str(), "orted", "0.5", nullptr);
     _exit(127);
   }
-  Console console(/*speaks=*/false, /*quiet=*/true);
   const StandByLimits patient{.first = 60s, .gap = 100ms, .poll = 5ms};
   // A child that has ended keeps its name until somebody waits for it.
   std::thread reaper([daemon] { waitpid(daemon, nullptr, 0); });
