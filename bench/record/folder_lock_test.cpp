@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <optional>
 
-#include "bench/record/temporary_folder.hpp"
 #include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

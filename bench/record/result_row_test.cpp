@@ -12,8 +12,8 @@
 #include <set>
 
 #include "bench/record/file.hpp"
-#include "bench/record/temporary_folder.hpp"
 #include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

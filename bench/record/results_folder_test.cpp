@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "bench/record/file.hpp"
-#include "bench/record/temporary_folder.hpp"
 #include "bench/record/utc_time.hpp"
 #include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

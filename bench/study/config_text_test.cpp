@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/record/temporary_folder.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "bench/measure/statistics.hpp"
-#include "bench/study/night_test.hpp"
+#include "bench/study/night_statistic.hpp"
 #include "bench/study/student_t.hpp"
 
 namespace scalebench {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bench/study/drift.hpp"
-#include "bench/study/night_test.hpp"
+#include "bench/study/night_statistic.hpp"
 #include "bench/study/run_history.hpp"
 #include "bench/study/self_check.hpp"
 

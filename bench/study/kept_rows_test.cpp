@@ -7,11 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "bench/record/csv.hpp"
-#include "bench/record/temporary_folder.hpp"
 #include "bench/study/collect.hpp"
 #include "bench/study/plan_file.hpp"
 #include "bench/study/stored_run.hpp"
 #include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

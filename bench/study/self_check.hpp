@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "bench/study/night_test.hpp"
+#include "bench/study/night_statistic.hpp"
 
 namespace scalebench {
 

@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "bench/record/file_hashes.hpp"
-#include "bench/record/temporary_folder.hpp"
 #include "bench/study/cell.hpp"
 #include "bench/study/import/nccl_tests.hpp"
 #include "bench/study/stored_run.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <thread>
 
-#include "bench/record/temporary_folder.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

@@ -8,11 +8,11 @@
 #include <clocale>
 #include <locale>
 
-#include "bench/record/temporary_folder.hpp"
 #include "bench/study/import/line_pattern.hpp"
 #include "bench/study/import/settings.hpp"
 #include "bench/study/import/value_column.hpp"
 #include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

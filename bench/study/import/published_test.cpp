@@ -11,10 +11,10 @@
 #include <regex>
 
 #include "bench/record/file.hpp"
-#include "bench/record/temporary_folder.hpp"
 #include "bench/study/collect.hpp"
 #include "bench/study/scaling.hpp"
 #include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

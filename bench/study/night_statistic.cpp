@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/study/night_test.hpp"
+#include "bench/study/night_statistic.hpp"
 
 #include <algorithm>
 #include <cmath>
