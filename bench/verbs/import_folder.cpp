@@ -5,27 +5,19 @@
 
 #include "bench/record/csv.hpp"
 #include "bench/record/file.hpp"
+#include "bench/record/seal.hpp"
 #include "bench/study/scaling_rows.hpp"
 
 namespace scalebench {
 namespace {
 
-std::string csv_line(const std::vector<std::string>& cells) {
-  std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (i > 0) line += ',';
-    line += csv_cell(cells[i]);
-  }
-  return line + '\n';
-}
-
 /// A file at once: nothing is measured meanwhile, so no row can be lost.
 void write(const std::filesystem::path& folder, const Schema& schema,
            const std::vector<ResultRow>& rows) {
   if (rows.empty()) return;
-  std::string text = csv_line(schema.columns);
-  for (const ResultRow& row : rows) text += csv_line(row.cells());
-  write_file_atomically(folder / schema.file, text);
+  std::vector<const std::vector<std::string>*> cells;
+  for (const ResultRow& row : rows) cells.push_back(&row.cells());
+  write_file_atomically(folder / schema.file, csv_text(schema.columns, cells));
 }
 
 /// Rows with a speedup; an import seldom has an epoch on one device beside the others.
@@ -54,7 +46,9 @@ void write_import(const ResultsFolder& folder, const ImportedRows& rows, const S
     write(folder.path(), scaling_schema(), with_a_base(rows.cases));
   }
   write(folder.path(), accuracy_schema(), rows.accuracies);
-  write_manifest(folder.path(), updated(manifest, folder.path(), "complete"));
+  const Manifest whole = updated(manifest, folder.path(), "complete");
+  write_manifest(folder.path(), whole);
+  seal_folder(folder.path(), whole.files);
 }
 
 std::string plain_name(const std::string& name) {

@@ -15,6 +15,7 @@ namespace {
 
 struct ReportOptions {
   std::filesystem::path folder;
+  std::string published;  // series of configs/published.csv
   bool quiet = false;
 };
 
@@ -28,7 +29,11 @@ ExitCode report(const ReportOptions& options) {
         folder.string());
   }
   Console console(/*speaks=*/true, options.quiet);
-  const bool done = night ? draw(folder, "nightly_report.py", console) : draw_run(folder, console);
+  if (night && !options.published.empty()) fail<UsageError>("--published: only for a run");
+  std::vector<std::string> more;
+  if (!options.published.empty()) more = {"--published", options.published};
+  const bool done =
+      night ? draw(folder, "nightly_report.py", console) : draw_run(folder, console, more);
   if (!done) return ExitCode::incomplete;
   console.result(fmt::format("{}\n", (folder / "report.html").string()));
   return ExitCode::ok;
@@ -40,6 +45,8 @@ void add_report(CLI::App& verb, Invocation& invocation) {
   const auto options = std::make_shared<ReportOptions>();
   verb.add_option("folder", options->folder, "results/RUN, or results/nightly/RUN for a night")
       ->required();
+  verb.add_option("--published", options->published,
+                  "published series to lay the run over, as scalebench list published has them");
   verb.add_flag("-q,--quiet", options->quiet, "warnings only");
   verb.callback(
       [options, &invocation] { invocation.chosen = [options] { return report(*options); }; });
