@@ -30,12 +30,6 @@ std::string canonical(const KernelCase& one, std::string_view device) {
                      memory_name(one), device, one.count > 0 ? name_of(one.dtype) : "", one.count);
 }
 
-std::string csv_line(const std::vector<std::string>& cells) {
-  std::vector<std::string> quoted;
-  for (const std::string& cell : cells) quoted.push_back(csv_cell(cell));
-  return fmt::format("{}", fmt::join(quoted, ","));
-}
-
 /// The right half of a table's line, or why there is none. "-" is unknown.
 std::string measured_columns(const ResultRow& row) {
   if (row.get("status") != "ok") return fmt::format(" {}: {}", row.get("status"), row.get("note"));
@@ -71,7 +65,7 @@ KernelReporter::KernelReporter(KernelReportOptions options, const Entries& entri
 
 bool KernelReporter::ReportContext(const Context& /*context*/) {
   if (options_.format == "csv") {
-    fmt::print("{}\n", csv_line(kernels_schema().columns));
+    fmt::print("{}", csv_line(kernels_schema().columns));
   } else {
     fmt::print("# time: median of the repetitions; +-: half of its 95 % interval; one thread\n");
     if (!options_.device.empty()) fmt::print("# device: {}\n", options_.device);
@@ -145,7 +139,7 @@ void KernelReporter::write_samples(const Entry& entry, const std::vector<double>
 
 void KernelReporter::print(const Entry& entry, const ResultRow& row) const {
   if (options_.format == "csv") {
-    fmt::print("{}\n", csv_line(row.cells()));
+    fmt::print("{}", csv_line(row.cells()));
   } else {
     fmt::print("{:<16} {:>9} {:>11} {:>6} {}\n", entry.one.kernel, row.get("dtype"),
                entry.one.size(), memory_name(entry.one), measured_columns(row));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/recorder.hpp"
 
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -24,12 +23,6 @@ std::string origin_of(const Ranks& ranks) {
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   const bool crowded = ranks.session.local_size() > cores;
   return any_agrees(ranks.host, crowded) ? "emulated" : "measured";
-}
-
-std::string joined(const std::vector<std::string>& cells) {
-  std::vector<std::string> quoted;
-  for (const std::string& cell : cells) quoted.push_back(csv_cell(cell));
-  return fmt::format("{}\n", fmt::join(quoted, ","));
 }
 
 }  // namespace
@@ -122,7 +115,7 @@ std::string json_line(const ResultRow& row) {
   return object.dump() + "\n";
 }
 
-std::string csv_line(const ResultRow& row) { return joined(row.cells()); }
-std::string csv_header(const Schema& schema) { return joined(schema.columns); }
+std::string csv_line(const ResultRow& row) { return csv_line(row.cells()); }
+std::string csv_header(const Schema& schema) { return csv_line(schema.columns); }
 
 }  // namespace scalebench
