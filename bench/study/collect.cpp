@@ -209,10 +209,11 @@ std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema
   std::vector<ResultRow> rows;
   const std::filesystem::path path = folder / schema.file;
   if (!std::filesystem::exists(path)) return rows;
-  const CsvTable table = CsvTable::read(path);
+  CsvTable table = CsvTable::read(path);
   for (std::size_t i = 0; i < table.size(); ++i) {
     ResultRow& row = rows.emplace_back(schema);
     for (const std::string& column : schema.columns) row.set(column, table.text(i, column));
+    table.release(i);  // 100 000 rows twice would be half a gigabyte
   }
   return rows;
 }
