@@ -14,12 +14,6 @@
 namespace scalebench {
 namespace {
 
-constexpr std::array<std::string_view, 5> kFormats{"table", "nccl", "osu", "csv", "json"};
-constexpr std::array<std::string_view, 3> kMemories{"auto", "host", "device"};
-constexpr std::array<std::string_view, 3> kPlacements{"in_place", "out_of_place", "both"};
-constexpr std::array<std::string_view, 3> kModes{"isolated", "pipelined", "both"};
-constexpr std::array<std::string_view, 2> kOrders{"ascending", "shuffled"};
-
 /// Batches of a pipelined case when their number of operations is given: enough for a median.
 constexpr std::size_t kBatches = 5;
 

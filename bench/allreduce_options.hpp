@@ -11,6 +11,7 @@
 #include "bench/allreduce_case.hpp"
 #include "bench/allreduce_fault.hpp"
 #include "bench/allreduce_transport.hpp"
+#include "bench/cli/console.hpp"
 #include "bench/recorder.hpp"
 
 namespace scalebench {
@@ -40,6 +41,7 @@ struct AllreduceOptions {
   std::string format = "table";
   bool per_rank = false;
   bool quiet = false;
+  Color color = Color::automatic;
   bool dry_run = false;
   RecordOptions record;
   std::vector<std::string> command;  // argv as typed

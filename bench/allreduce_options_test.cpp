@@ -8,6 +8,8 @@
 #include <array>
 
 #include "bench/allreduce_plan.hpp"
+#include "bench/allreduce_words.hpp"
+#include "bench/cli/option_table.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -132,6 +134,24 @@ TEST(OsuFormat, HasItsToolsDefaults) {
   EXPECT_EQ(sizes_of(options).size(), 19U) << "4 B to 1 MiB";
   EXPECT_THAT(options.pipelined, ElementsAre(false));
   EXPECT_THAT(options.in_place, ElementsAre(false));
+}
+
+TEST(AllreduceOptions, WhatCompletionOffersIsAcceptedAndNothingElse) {
+  CLI::App app;
+  AllreduceWords words;
+  AllreduceOptions options;
+  describe(app, words, options);
+  int offering = 0;
+  for (const OptionEntry& option : command_table(app).options) {
+    const char* const name = option.names.back().c_str();
+    for (const std::string& choice : option.choices) {
+      EXPECT_EQ(refusal_of({name, choice.c_str()}), "was accepted") << name << " " << choice;
+    }
+    if (option.choices.empty()) continue;
+    EXPECT_THAT(refusal_of({name, "nonsense"}), HasSubstr("'nonsense'")) << name;
+    ++offering;
+  }
+  EXPECT_GE(offering, 11);
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <map>
 
 #include "bench/measure/statistics.hpp"
-#include "bench/statistics_columns.hpp"
 #include "bench/study/bandwidth.hpp"
+#include "bench/study/statistics_columns.hpp"
 
 namespace scalebench {
 namespace {

@@ -3,11 +3,33 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bench/cli/choices.hpp"
+#include "bench/cli/console.hpp"
 #include "bench/cli/size.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
+
+std::vector<std::string> algorithm_words() {
+  std::vector<std::string> words{"all"};
+  for (const AllreduceAlgorithm& algorithm : allreduce_algorithms()) {
+    words.emplace_back(algorithm.name);
+  }
+  return words;
+}
+
+std::vector<std::string> transport_words() {
+  std::vector<std::string> words{"auto", "all"};
+  for (const TransportNeed& transport : transport_needs()) words.emplace_back(transport.name);
+  return words;
+}
+
+std::vector<std::string> or_all(const auto& values) {
+  std::vector<std::string> words{"all"};
+  for (const auto value : values) words.emplace_back(name_of(value));
+  return words;
+}
 
 void describe_sizes(CLI::App& app, AllreduceWords& words) {
   app.add_option("-b,--minbytes", words.min_bytes,
@@ -21,35 +43,35 @@ void describe_sizes(CLI::App& app, AllreduceWords& words) {
 }
 
 void describe_cases(CLI::App& app, AllreduceWords& words, AllreduceOptions& options) {
-  app.add_option("--algorithm", words.algorithms, "names of --list separated by commas, or all")
-      ->capture_default_str();
-  app.add_option("--transport", words.transports,
-                 "names of --list separated by commas, all, or auto: mpi and shared_memory; nccl "
-                 "and cuda_ipc where every rank has a device")
-      ->capture_default_str();
-  app.add_option("--memory", words.memory, "host, device, or auto: device for nccl and cuda_ipc")
-      ->capture_default_str();
-  app.add_option("-d,--datatype", words.dtypes,
-                 "float, double, int32, half, bfloat16 separated by commas, or all")
-      ->capture_default_str();
-  app.add_option("-o,--op", words.ops, "sum, prod, min, max, avg separated by commas, or all")
-      ->capture_default_str();
-  app.add_option("--placement", words.placement, "in_place, out_of_place or both")
-      ->capture_default_str();
-  app.add_option("--mode", words.mode,
-                 "isolated: one operation between common start and last end; pipelined: many back "
-                 "to back under one clock; or both")
-      ->capture_default_str();
-  app.add_option(
-         "--cache", words.cache,
+  const auto choose = [&app](const char* name, std::string& word, const char* what,
+                             const auto& values) {
+    offer(app.add_option(name, word, what)->capture_default_str(), values);
+  };
+  choose("--algorithm", words.algorithms, "names of --list separated by commas, or all",
+         algorithm_words());
+  choose("--transport", words.transports,
+         "names of --list separated by commas, all, or auto: mpi and shared_memory; nccl and "
+         "cuda_ipc where every rank has a device",
+         transport_words());
+  choose("--memory", words.memory, "host, device, or auto: device for nccl and cuda_ipc",
+         kMemories);
+  choose("-d,--datatype", words.dtypes,
+         "float, double, int32, half, bfloat16 separated by commas, or all", or_all(kDTypes));
+  choose("-o,--op", words.ops, "sum, prod, min, max, avg separated by commas, or all",
+         or_all(kReduceOps));
+  choose("--placement", words.placement, "in_place, out_of_place or both", kPlacements);
+  choose("--mode", words.mode,
+         "isolated: one operation between common start and last end; pipelined: many back to back "
+         "under one clock; or both",
+         kModes);
+  choose("--cache", words.cache,
          "warm: one buffer; cold: rotate through 4x the last cache; written: each rank has just "
-         "written its buffer, as a backward pass does")
-      ->capture_default_str();
+         "written its buffer, as a backward pass does",
+         kCaches);
   app.add_option("-G,--cudagraph", words.graph,
                  "replay a CUDA graph of the operation, this many times as many in pipelined mode")
       ->capture_default_str();
-  app.add_option("--order", words.order, "order of cases: ascending or shuffled")
-      ->capture_default_str();
+  choose("--order", words.order, "order of cases: ascending or shuffled", kOrders);
   app.add_option("--seed", options.seed, "of the shuffle")->capture_default_str();
 }
 
@@ -70,7 +92,8 @@ void describe_method(CLI::App& app, AllreduceWords& words, AllreduceOptions& opt
       ->capture_default_str();
   app.add_option("--choices", options.choices,
                  "allreduce.csv of an earlier run from which `auto` chooses, instead of a short "
-                 "trial before the first case");
+                 "trial before the first case")
+      ->type_name("FILE");
   app.add_option("-T,--timeout", options.timeout_seconds,
                  "seconds without progress after which the program ends and names the ranks that "
                  "are missing; 0: 25, or more for buffers that may take longer")
@@ -96,15 +119,17 @@ void describe(CLI::App& app, AllreduceWords& words, AllreduceOptions& options) {
   describe_sizes(app, words);
   describe_cases(app, words, options);
   describe_method(app, words, options);
-  app.add_option("--format", options.format,
-                 "on stdout: table, csv, json (one object a line), or with their tools' defaults "
-                 "and columns nccl (nccl-tests) or osu (osu_allreduce)")
-      ->capture_default_str();
+  offer(app.add_option("--format", options.format,
+                       "on stdout: table, csv, json (one object a line), or with their tools' "
+                       "defaults and columns nccl (nccl-tests) or osu (osu_allreduce)")
+            ->capture_default_str(),
+        kFormats);
   app.add_flag("--per-rank", options.per_rank, "print each rank's own part below the table");
   add_record_options(app, options.record);
   app.add_flag("--list", words.list, "list the algorithms and transports, and stop");
   app.add_flag("--dry-run", options.dry_run, "list the cases and stop");
   app.add_flag("-q,--quiet", options.quiet, "no progress on stderr");
+  add_color_option(app, options.color);
   describe_nccl_letters(app, words);
 }
 

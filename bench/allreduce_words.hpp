@@ -4,13 +4,21 @@
 // gets what nccl-tests would have run.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "bench/allreduce_options.hpp"
 #include "bench/cli/app.hpp"
 
 namespace scalebench {
+
+inline constexpr std::array<std::string_view, 5> kFormats{"table", "nccl", "osu", "csv", "json"};
+inline constexpr std::array<std::string_view, 3> kMemories{"auto", "host", "device"};
+inline constexpr std::array<std::string_view, 3> kPlacements{"in_place", "out_of_place", "both"};
+inline constexpr std::array<std::string_view, 3> kModes{"isolated", "pipelined", "both"};
+inline constexpr std::array<std::string_view, 2> kOrders{"ascending", "shuffled"};
 
 struct AllreduceWords {
   std::string min_bytes = "1K";

@@ -29,7 +29,7 @@ ExitCode list(const std::vector<AllreduceCase>& plan,
 }
 
 ExitCode measure_plan(const Ranks& ranks, const AllreduceOptions& options) {
-  Console console(ranks.first(), options.quiet);
+  Console console(ranks.first(), options.quiet, options.color);
   const TransportPlan wanted =
       transport_plan(ranks, options.transports, options.memory, options.one_transport());
   require_memory(footprint_of(options), wanted.on_host(), ranks.session.local_size());

@@ -35,7 +35,8 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   Recorder recorder(ranks, options.training.record, epoch_schema(), options.training.command,
                     training_libraries());
   SideFile accuracy(ranks, options.training.record, accuracy_schema());
-  Console console(ranks.first(), options.training.quiet);
+  Console console(ranks.first(), options.training.quiet, options.training.color);
+  note_job(options.training, options.checkpoints.folder, console);
   Monitor monitor(ranks, options.training.monitor, options.training.record, recorder, "epoch");
   const std::string& format = options.training.format;
   const EpochRun run = measure_epochs(ranks, options, [&](const EpochRun& so_far) {

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/cli/choices.hpp"
 #include "bench/cli/command_line.hpp"
 #include "bench/kernel_report.hpp"
 #include "kernels/device.hpp"
@@ -35,11 +36,15 @@ struct KernelOptions {
 KernelOptions parse(int argc, char** argv) {
   KernelOptions options;
   CLI::App app("What one core and one device can do, kernel by kernel", "bench_kernels");
-  app.add_option("--out", options.report.out, "append rows to DIR/kernels.csv and DIR/samples.csv");
-  app.add_option("--device", options.device, "auto (cpu, and cuda where there is one), cpu or cuda")
-      ->capture_default_str();
-  app.add_option("--format", options.report.format, "of the result on stdout: table or csv")
-      ->capture_default_str();
+  app.add_option("--out", options.report.out, "append rows to DIR/kernels.csv and DIR/samples.csv")
+      ->type_name("DIR");
+  offer(app.add_option("--device", options.device,
+                       "auto (cpu, and cuda where there is one), cpu or cuda")
+            ->capture_default_str(),
+        kDevices);
+  offer(app.add_option("--format", options.report.format, "of the result on stdout: table or csv")
+            ->capture_default_str(),
+        kFormats);
   app.add_option("--run-id", options.report.run_id, "set by scalebench: the study this belongs to")
       ->group("");
   app.add_option("--launch", options.report.launch, "set by scalebench: number of this start")

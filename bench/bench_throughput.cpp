@@ -21,7 +21,8 @@ ExitCode measure_steps(const Ranks& ranks, const ThroughputOptions& given) {
   choose_device(ranks, options.training);
   Recorder recorder(ranks, options.training.record, throughput_schema(), options.training.command,
                     training_libraries());
-  Console console(ranks.first(), options.training.quiet);
+  Console console(ranks.first(), options.training.quiet, options.training.color);
+  note_job(options.training, "", console);
   Monitor monitor(ranks, options.training.monitor, options.training.record, recorder, "throughput");
   Outcome outcome;
   const auto report = [&](const std::vector<ResultRow>& rows) {

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "bench/record/temporary_folder.hpp"
+#include "kernels/temporary_folder.hpp"
 #include "models/checkpoint.hpp"
 #include "models/expect_error.hpp"
 

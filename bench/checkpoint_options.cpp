@@ -9,14 +9,24 @@ namespace scalebench {
 
 void add_checkpoint_options(CLI::App& app, CheckpointOptions& options) {
   app.add_option("--checkpoint", options.folder,
-                 "folder for checkpoints, written by rank 0 outside the epoch's time");
+                 "folder for checkpoints, written by rank 0 outside the epoch's time")
+      ->type_name("DIR");
   app.add_option("--checkpoint-every", options.every, "epochs between two checkpoints")
       ->capture_default_str();
   app.add_option("--keep", options.keep, "checkpoints that stay, the newest")
       ->capture_default_str();
   app.add_option("--resume", options.resume,
                  "go on from the newest whole checkpoint in this folder; --epochs counts from the "
-                 "training's beginning");
+                 "training's beginning")
+      ->type_name("DIR");
+}
+
+void apply_job_default(CheckpointOptions& options, const ManagedJob& job, bool started_by_study,
+                       std::string_view gradient_sync, int ranks) {
+  const bool apart = gradient_sync == "none" && ranks > 1;
+  if (options.folder.empty() && job.model && !started_by_study && !apart) {
+    options.folder = job.model->value;
+  }
 }
 
 void check_checkpoint_options(const CheckpointOptions& options, std::string_view gradient_sync,

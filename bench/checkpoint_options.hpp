@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "bench/cli/app.hpp"
+#include "bench/record/managed_job.hpp"
 
 namespace scalebench {
 
@@ -17,6 +18,11 @@ struct CheckpointOptions {
 };
 
 void add_checkpoint_options(CLI::App& app, CheckpointOptions& options);
+
+/// Inside a managed job, a program that no study started keeps its checkpoints in the job's model
+/// folder unless --checkpoint says another; trainings without a common model keep none.
+void apply_job_default(CheckpointOptions& options, const ManagedJob& job, bool started_by_study,
+                       std::string_view gradient_sync, int ranks);
 
 /// Throws UsageError for numbers that make no sense and for trainings without a common model.
 void check_checkpoint_options(const CheckpointOptions& options, std::string_view gradient_sync,

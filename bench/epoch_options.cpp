@@ -2,11 +2,13 @@
 #include "bench/epoch_options.hpp"
 
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 
+#include "bench/cli/choices.hpp"
 #include "bench/cli/command_line.hpp"
 #include "bench/fault_words.hpp"
 #include "bench/gradient_sync_words.hpp"
@@ -40,23 +42,33 @@ struct Words {
 void describe(CLI::App& app, Words& words, EpochOptions& options) {
   TrainerOptions& trainer = options.training.trainer;
   add_training_options(app, options.training);
-  app.add_option(
-         "--scaling", options.scaling,
-         "strong: the global batch stays, each rank takes 1/N; weak: the batch per rank stays")
-      ->capture_default_str();
+  offer(app.add_option("--scaling", options.scaling,
+                       "strong: the global batch stays, each rank takes 1/N; weak: the batch per "
+                       "rank stays")
+            ->capture_default_str(),
+        kScalings);
   app.add_option("--batch", trainer.batch, "images per rank and step; 0: the model's default")
       ->capture_default_str();
   app.add_option("--global-batch", trainer.global_batch,
                  "images of all ranks together in a step (strong scaling); 0: the model's default")
       ->capture_default_str();
-  app.add_option("--gradient-sync", trainer.gradient_sync, "a name of --list")
-      ->capture_default_str();
-  app.add_option("--allreduce", options.allreduce, "algorithm that gradient syncs reduce with")
-      ->capture_default_str();
-  app.add_option(
-         "--transport", options.transport,
-         "of gradients: mpi, shared_memory, nccl, cuda_ipc, or auto (nccl or mpi, by device)")
-      ->capture_default_str();
+  const auto names_in = [](const auto& table) {
+    std::vector<std::string> names;
+    for (const auto& line : table) names.emplace_back(line.name);
+    return names;
+  };
+  offer(app.add_option("--gradient-sync", trainer.gradient_sync, "a name of --list")
+            ->capture_default_str(),
+        names_in(gradient_syncs()));
+  offer(
+      app.add_option("--allreduce", options.allreduce, "algorithm that gradient syncs reduce with")
+          ->capture_default_str(),
+      names_in(allreduce_algorithms()));
+  offer(app.add_option("--transport", options.transport,
+                       "of gradients: mpi, shared_memory, nccl, cuda_ipc, or auto (nccl or mpi, by "
+                       "device)")
+            ->capture_default_str(),
+        kTransports);
   add_gradient_sync_options(app, words.sync, trainer.sync);
   add_input_options(app, words.input, trainer);
   app.add_option("--accumulate", trainer.accumulate,
@@ -66,8 +78,10 @@ void describe(CLI::App& app, Words& words, EpochOptions& options) {
   app.add_option("--samples", trainer.samples_per_epoch,
                  "images that all ranks together take in an epoch; 0: the whole data set")
       ->capture_default_str();
-  app.add_option("--lr-scaling", words.rate_scaling, "none, or linear: learning rate times ranks")
-      ->capture_default_str();
+  offer(app.add_option("--lr-scaling", words.rate_scaling,
+                       "none, or linear: learning rate times ranks")
+            ->capture_default_str(),
+        kRateScalings);
   app.add_option("--lr-warmup", trainer.rate.warmup_epochs, "epochs of learning-rate warm-up")
       ->capture_default_str();
   app.add_option("--warmup-steps", options.warm_up_steps,
@@ -80,7 +94,8 @@ void describe(CLI::App& app, Words& words, EpochOptions& options) {
   add_checkpoint_options(app, options.checkpoints);
   app.add_option("--timeline", options.timeline,
                  "horovod, bucketed_overlap: file for chrome://tracing of what rank 0's gradients "
-                 "go through in the first epoch");
+                 "go through in the first epoch")
+      ->type_name("FILE");
   app.add_option("--share-of", trainer.share_of,
                  "do the part of one rank among so many: its share of batch and images")
       ->capture_default_str();
@@ -164,6 +179,8 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   }
   resolved(trainer, worker_count(trainer.gradient_sync, trainer.sync, ranks) * trainer.share_of);
   options.evaluate = !words.no_evaluation;
+  apply_job_default(options.checkpoints, job_folders(job_variables(::environ)),
+                    !options.training.record.run_id.empty(), trainer.gradient_sync, ranks);
   check_checkpoint_options(options.checkpoints, trainer.gradient_sync, ranks);
   const bool possible = options.target_accuracy >= 0 && options.target_accuracy <= 1;
   if (!possible || (options.target_accuracy == 0 && words.target->count() > 0)) {

@@ -326,5 +326,22 @@ TEST(PlannedLaunches, AreCommandLinesThatTheProgramsTake) {
   }
 }
 
+TEST(EpochOptions, AManagedJobGivesDefaults) {
+  setenv("SM_CHANNEL_TRAINING", "synthetic:64", 1);
+  setenv("SM_MODEL_DIR", "/opt/ml/model", 1);
+  const auto parse = [](std::vector<const char*> words, int ranks = 1) {
+    words.insert(words.begin(), "bench_epoch");
+    return parse_epoch_options(static_cast<int>(words.size()), words.data(), ranks);
+  };
+  EXPECT_EQ(parse({}).training.trainer.dataset, "synthetic:64");
+  EXPECT_EQ(parse({"--data-dir", "synthetic"}).training.trainer.dataset, "synthetic");
+  EXPECT_EQ(parse({}).checkpoints.folder, "/opt/ml/model");
+  EXPECT_EQ(parse({"--checkpoint", "mine"}).checkpoints.folder, "mine");
+  EXPECT_EQ(parse({"--run-id", "study"}).checkpoints.folder, "") << "a study keeps no model";
+  EXPECT_EQ(parse({"--gradient-sync", "none"}, 2).checkpoints.folder, "") << "no common model";
+  unsetenv("SM_CHANNEL_TRAINING");
+  unsetenv("SM_MODEL_DIR");
+}
+
 }  // namespace
 }  // namespace scalebench

@@ -11,7 +11,7 @@
 #include "bench/fault_words.hpp"
 #include "bench/gradient_sync_words.hpp"
 #include "bench/input_words.hpp"
-#include "bench/statistics_columns.hpp"
+#include "bench/study/statistics_columns.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
 

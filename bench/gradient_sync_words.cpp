@@ -6,7 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cmath>
+#include <span>
 
+#include "bench/cli/choices.hpp"
 #include "bench/cli/command_line.hpp"
 #include "kernels/error.hpp"
 
@@ -34,13 +36,16 @@ void add_gradient_sync_options(CLI::App& app, GradientSyncWords& words,
   app.add_option("--bucket-mb", words.bucket_mb,
                  "bucketed_overlap: MiB of gradients that are reduced at once")
       ->capture_default_str();
-  app.add_option("--progress", words.progress,
-                 "bucketed_overlap: who reduces a full bucket: a thread beside the backward pass, "
-                 "the backward pass itself (hook), or nobody before its end")
-      ->capture_default_str();
-  app.add_option("--compression", words.compression,
-                 "type in which gradients travel: none, fp16 or bf16")
-      ->capture_default_str();
+  offer(app.add_option(
+               "--progress", words.progress,
+               "bucketed_overlap: who reduces a full bucket: a thread beside the backward pass, "
+               "the backward pass itself (hook), or nobody before its end")
+            ->capture_default_str(),
+        kProgress);
+  offer(app.add_option("--compression", words.compression,
+                       "type in which gradients travel: none, fp16 or bf16")
+            ->capture_default_str(),
+        kCompressions);
   app.add_option("--fusion-mb", words.fusion_mb, "horovod: MiB of one fused message")
       ->capture_default_str();
   app.add_option("--cycle-ms", words.cycle_ms, "horovod: time between rounds of negotiation")
@@ -49,10 +54,13 @@ void add_gradient_sync_options(CLI::App& app, GradientSyncWords& words,
       ->capture_default_str();
   app.add_option("--micro-batches", options.micro_batches, "model_split: parts of a step's images")
       ->capture_default_str();
-  app.add_option("--cross-device", options.cross_device,
-                 "mirrored: nccl, ring, hierarchical_copy or reduce_to_one instead of --allreduce");
-  app.add_option("--collective", options.collective,
-                 "multi_worker: ring, nccl or auto instead of --allreduce");
+  offer(app.add_option(
+            "--cross-device", options.cross_device,
+            "mirrored: nccl, ring, hierarchical_copy or reduce_to_one instead of --allreduce"),
+        std::span(kCrossDevice).subspan(1));
+  offer(app.add_option("--collective", options.collective,
+                       "multi_worker: ring, nccl or auto instead of --allreduce"),
+        std::span(kCollectives).subspan(1));
 }
 
 void apply(const GradientSyncWords& words, GradientSyncOptions& options) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "bench/cli/choices.hpp"
 #include "bench/cli/command_line.hpp"
 #include "kernels/error.hpp"
 
@@ -24,20 +25,27 @@ void add_input_options(CLI::App& app, InputWords& words, TrainerOptions& options
   app.add_option("--loader-threads", options.loader_threads,
                  "threads of each rank that prepare batches ahead; 0: the rank's own does it")
       ->capture_default_str();
-  app.add_option("--bad-images", words.bad_images,
-                 "JPEG files that cannot be decoded: stop, or skip (the next good one instead)")
-      ->capture_default_str();
-  app.add_option("--page-cache", words.page_cache,
-                 "of JPEG folders: as_is, cold (dropped before each epoch) or warm (read before)")
-      ->capture_default_str();
-  app.add_option("--epoch-rule", words.epoch_rule,
-                 "true: every image once; seed: steps as the textbook counts them (mlp 6000, "
-                 "mnist_cnn 500 // ranks; weak scaling)")
-      ->capture_default_str();
-  app.add_option("--lr-schedule", words.rate_schedule,
-                 "constant, or resnet: 0.1 per 256 images of a step, 5 epochs of warm-up, a tenth "
-                 "of it after 30, 60, 80 and 90")
-      ->capture_default_str();
+  offer(
+      app.add_option("--bad-images", words.bad_images,
+                     "JPEG files that cannot be decoded: stop, or skip (the next good one instead)")
+          ->capture_default_str(),
+      kBadImages);
+  offer(app.add_option(
+               "--page-cache", words.page_cache,
+               "of JPEG folders: as_is, cold (dropped before each epoch) or warm (read before)")
+            ->capture_default_str(),
+        kPageCaches);
+  offer(app.add_option("--epoch-rule", words.epoch_rule,
+                       "true: every image once; seed: steps as the textbook counts them (mlp 6000, "
+                       "mnist_cnn 500 // ranks; weak scaling)")
+            ->capture_default_str(),
+        kEpochRules);
+  offer(app.add_option(
+               "--lr-schedule", words.rate_schedule,
+               "constant, or resnet: 0.1 per 256 images of a step, 5 epochs of warm-up, a tenth "
+               "of it after 30, 60, 80 and 90")
+            ->capture_default_str(),
+        kRateSchedules);
 }
 
 void apply(const InputWords& words, TrainerOptions& options) {

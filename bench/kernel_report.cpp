@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "bench/record/case_id.hpp"
-#include "bench/statistics_columns.hpp"
+#include "bench/study/statistics_columns.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {

@@ -8,9 +8,12 @@
 #include <cstdio>
 #include <exception>
 #include <string_view>
+#include <vector>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/record/build_info.hpp"
+#include "bench/record/file.hpp"
+#include "bench/verbs/study_setup.hpp"
 #include "bench/verbs/verb.hpp"
 #include "kernels/error.hpp"
 
@@ -35,11 +38,19 @@ ExitCode run(int argc, char** argv) {
   Invocation invocation;
   invocation.command.assign(argv, argv + argc);
   add_verbs(app, invocation);
+  if (argc < 2) {
+    fmt::print(stderr, "{}\nscalebench: a verb is missing; to begin: scalebench run {}\n",
+               app.help(), (configs_folder() / "quick.toml").string());
+    return ExitCode::usage;
+  }
   // CLI11 gives what follows -- to no subcommand.
   char** const end = std::find(argv, argv + argc, std::string_view("--"));
   if (end != argv + argc) invocation.after_dashes.assign(end + 1, argv + argc);
   std::string text;
-  if (!parse_command_line(app, static_cast<int>(end - argv), argv, text)) {
+  // What packagers try first.
+  std::vector<char*> words(argv, end);
+  if (words.size() == 3 && words[1] == std::string_view("--version")) words[1] += 2;
+  if (!parse_command_line(app, static_cast<int>(words.size()), words.data(), text)) {
     fmt::print("{}", text);
     return ExitCode::ok;
   }
@@ -61,6 +72,9 @@ int main(int argc, char** argv) {
   } catch (const scalebench::UsageError& error) {
     fmt::print(stderr, "{}\n", error.what());
     code = ExitCode::usage;
+  } catch (const scalebench::DiskFull& error) {
+    fmt::print(stderr, "scalebench: {}\n", error.what());
+    code = ExitCode::incomplete;
   } catch (const std::exception& error) {
     fmt::print(stderr, "scalebench: {}\n", error.what());
   }

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "bench/number_text.hpp"
-#include "bench/statistics_columns.hpp"
+#include "bench/study/statistics_columns.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
 

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/training_options.hpp"
 
+#include <fmt/ranges.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 
 #include "bench/allreduce_transport.hpp"
+#include "bench/cli/choices.hpp"
 #include "bench/cli/command_line.hpp"
 #include "bench/device_choice.hpp"
+#include "bench/record/managed_job.hpp"
 #include "collectives/control.hpp"
 #include "collectives/nccl_communicator.hpp"
 #include "kernels/device.hpp"
@@ -25,20 +30,28 @@ constexpr std::array<std::string_view, 3> kFormats{"table", "csv", "json"};
 
 void add_training_options(CLI::App& app, TrainingOptions& options) {
   TrainerOptions& trainer = options.trainer;
-  std::string names;
-  for (const ModelInfo& model : models())
-    names += (names.empty() ? "" : ", ") + std::string(model.name);
-  app.add_option("--model", trainer.model, names + ", or a TorchScript module: a file as net.pt")
-      ->capture_default_str();
-  app.add_option("--loss", trainer.module.loss,
-                 "of a TorchScript module: cross_entropy (default), nll, mse or bce_with_logits");
+  const ManagedJob job = job_folders(job_variables(::environ));
+  if (job.data) trainer.dataset = job.data->value;
+  std::vector<std::string> names;
+  for (const ModelInfo& model : models()) names.emplace_back(model.name);
+  offer(app.add_option(
+               "--model", trainer.model,
+               fmt::format("{}, or a TorchScript module: a file as net.pt", fmt::join(names, ", ")))
+            ->capture_default_str(),
+        names);
+  offer(app.add_option(
+            "--loss", trainer.module.loss,
+            "of a TorchScript module: cross_entropy (default), nll, mse or bce_with_logits"),
+        kLossNames);
   app.add_option("--input-shape", options.input_shape,
                  "of a TorchScript module: channels,height,width; default 1,28,28");
   app.add_option("--classes", trainer.module.shape.classes,
                  "of a TorchScript module, which returns (n, classes); default 10");
-  app.add_option("--precision", options.precision,
-                 "of forward and backward: float32, or autocast to bf16 or fp16 (loss scaling)")
-      ->capture_default_str();
+  offer(
+      app.add_option("--precision", options.precision,
+                     "of forward and backward: float32, or autocast to bf16 or fp16 (loss scaling)")
+          ->capture_default_str(),
+      kPrecisionNames);
   app.add_flag("--channels-last", trainer.channels_last,
                "images and weights with the channel as the fastest index");
   app.add_flag("--release-memory", trainer.release_memory,
@@ -49,26 +62,33 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
          "--data-dir", trainer.dataset,
          "fashion-mnist, synthetic, or a folder: IDX files named as MNIST's, CIFAR-10's binary "
          "files, or JPEG files as class/image.jpg, also below train/ and val/")
-      ->capture_default_str();
-  app.add_option("--optimizer", trainer.optimizer,
-                 "sgd (momentum 0.9) or adam; default: the model's");
+      ->capture_default_str()
+      ->type_name("DIR");
+  offer(app.add_option("--optimizer", trainer.optimizer,
+                       "sgd (momentum 0.9) or adam; default: the model's"),
+        {"sgd", "adam"});
   app.add_option("--lr", trainer.rate.base, "learning rate of one rank; 0: the model's default")
       ->capture_default_str();
   app.add_option("--seed", trainer.seed, "of weights, shuffle, dropout and synthetic images")
       ->capture_default_str();
   app.add_option("--threads", trainer.threads, "CPU threads of a rank")->capture_default_str();
-  app.add_option("--device", options.device, "auto, cpu, or cuda (one device per rank of a host)")
-      ->capture_default_str();
+  offer(app.add_option("--device", options.device,
+                       "auto, cpu, or cuda (one device per rank of a host)")
+            ->capture_default_str(),
+        kDevices);
   app.add_option("--devices", options.devices,
                  "the devices that the ranks of a host take, in their order, such as 0,2; "
                  "default: all");
-  app.add_option("--format", options.format, "table, csv or json (one object a line) on stdout")
-      ->capture_default_str();
+  offer(
+      app.add_option("--format", options.format, "table, csv or json (one object a line) on stdout")
+          ->capture_default_str(),
+      kFormats);
   add_record_options(app, options.record);
   app.add_flag("--monitor", options.monitor,
                "record how busy cores, memory, disks, network and GPUs are, twice a second, in "
                "monitor.csv of --out");
   app.add_flag("-q,--quiet", options.quiet, "no progress on stderr");
+  add_color_option(app, options.color);
 }
 
 void apply_training_options(TrainingOptions& options) {
@@ -96,6 +116,13 @@ void apply_training_options(TrainingOptions& options) {
     fail<UsageError>("--devices {} names CUDA devices, and --device cpu asks for none",
                      options.devices);
   }
+}
+
+void note_job(const TrainingOptions& options, std::string_view checkpoints, Console& console) {
+  if (!options.record.run_id.empty()) return;
+  const std::string used =
+      describe_used(job_folders(job_variables(::environ)), options.trainer.dataset, checkpoints);
+  if (!used.empty()) console.note(used);
 }
 
 void choose_device(const Ranks& ranks, TrainingOptions& options) {

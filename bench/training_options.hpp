@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/cli/app.hpp"
+#include "bench/cli/console.hpp"
 #include "bench/program.hpp"
 #include "bench/recorder.hpp"
 #include "models/trainer_options.hpp"
@@ -21,6 +23,7 @@ struct TrainingOptions {
   std::string devices;      // of each host, such as 0,2; empty: all
   std::string format = "table";
   bool quiet = false;
+  Color color = Color::automatic;
   bool monitor = false;
   RecordOptions record;
   std::vector<std::string> command;  // argv as typed
@@ -31,6 +34,9 @@ void add_training_options(CLI::App& app, TrainingOptions& options);
 
 /// Fills in what the words mean, and the model. Throws UsageError for unknown names among them.
 void apply_training_options(TrainingOptions& options);
+
+/// Says what a program that no study started took from the managed job around it.
+void note_job(const TrainingOptions& options, std::string_view checkpoints, Console& console);
 
 /// Collective: fills in the device of this rank. Throws Unavailable when `--device cuda` is
 /// impossible, UsageError when a host has more ranks than devices.

@@ -7,6 +7,8 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
+# An installed program still finds a LibTorch or NCCL that is in no standard place.
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 find_program(SCALEBENCH_CCACHE ccache)
 if(SCALEBENCH_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${SCALEBENCH_CCACHE})

@@ -1,36 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: a temporary folder, and IDX files in it.
+// For tests: IDX files in a temporary folder.
 #pragma once
 
-#include <stdlib.h>
 #include <zlib.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <string>
 #include <vector>
 
+#include "kernels/temporary_folder.hpp"
+
 namespace scalebench {
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "scalebench-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 using Bytes = std::vector<std::uint8_t>;
 

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # plot.py RUN draws figures/*.png and *.svg from the CSV files of one run, and computes nothing that
-# a CSV file should hold. A figure without rows is left out with a line on stderr.
+# a CSV file should hold. A figure without rows is left out with a line on stderr. With --published
+# NAME[,NAME...] the scaling figure has these series of configs/published.csv as crosses.
 # Exit: 0 done, 2 usage, 3 no matplotlib. Call it through scripts/python, which finds one.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 from view.manifest import Manifest
+from view.published import UnknownSeries, published_option, series_of
 from view.rows import say
 
 try:
@@ -30,15 +33,22 @@ except ImportError as error:
 
 
 def main(arguments: list[str]) -> int:
+    try:
+        arguments, names = published_option(arguments)
+        series = series_of(names) if names else []
+    except UnknownSeries as error:
+        say(f"plot.py: {error}")
+        return 2
     if len(arguments) != 1 or not Path(arguments[0]).is_dir():
         say(
-            "usage: scripts/python scripts/plot.py results/RUN (a folder with CSV files of one run)"
+            "usage: scripts/python scripts/plot.py results/RUN [--published NAME,...] "
+            "(a folder with CSV files of one run)"
         )
         return 2
     run = Path(arguments[0]).resolve()
     fine_print = Manifest(run).fine_print(run.name)
     figures = {
-        "scaling": scaling_figure.draw,
+        "scaling": partial(scaling_figure.draw, published=series),
         "waterfall": waterfall_figure.draw,
         "phases": phases_figure.draw,
         "throughput": throughput_figure.draw,

@@ -22,9 +22,9 @@ HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 FIGURES = {"scaling", "waterfall", "phases", "throughput", "busbw", "monitor"}
 
 
-def plot(run: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def plot(run: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, str(SCRIPTS / "plot.py"), str(run)],
+        [sys.executable, str(SCRIPTS / "plot.py"), str(run), *words],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
@@ -77,6 +77,18 @@ class FiguresTest(PlotTest):
         run_fixture.write_run(self.run_folder, models=["mnist_cnn"])
         self.plot()
         self.assertEqual(self.drawn(), FIGURES)
+
+    def test_published_series_are_crosses_with_their_source(self) -> None:
+        run_fixture.write_run(self.run_folder, models=["mnist_cnn"])
+        done = plot(self.run_folder, "--published", "tf_k80_p2_8xlarge_resnet50,mlperf_h100_resnet50")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        svg = (self.run_folder / "figures" / "scaling.svg").read_text(encoding="utf-8")
+        self.assertIn("(quoted: tensorflow/tensorflow docs_src/performance/benchmarks.md, 2017-05)", svg)
+        self.assertIn("relative to 8 (quoted: ", svg)
+        self.assertIn("<!-- 3584 -->", svg)
+        done = plot(self.run_folder, "--published", "k80")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no published series 'k80'", done.stderr)
 
     def test_monitor_has_lanes_for_what_was_seen(self) -> None:
         rows = monitor_fixture.rows_of([1, 2], hosts=2, gpus=2)

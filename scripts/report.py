@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-# report.py RUN writes report.html: one self-contained page from the CSV files, manifest.json and
-# figures of a run, whichever of them are there. It needs no library.
+# report.py RUN writes report.html, one self-contained page from the CSV files, manifest.json and
+# figures of a run, whichever of them are there, and report.md, its essence. It needs no library.
+# With --published NAME[,NAME...] the page has a section of these series of configs/published.csv.
 # Exit: 0 done, 2 usage.
 from __future__ import annotations
 
 import base64
-import os
 import sys
 from pathlib import Path
 
 from view import account_table, allreduce_tables, provenance, tables
+from view.files import write_whole
 from view.inline_svg import inline_svg
 from view.manifest import Manifest
 from view.page import Html, element, joined, page, section
+from view.published import UnknownSeries, published, published_option
 from view.rows import say
+from view.run_markdown import write_markdown
 
 FIGURES = {
     "scaling": "Speedup and efficiency against the number of ranks, with intervals over launches.",
@@ -50,8 +53,7 @@ def inline_png(path: Path, title: str) -> Html | None:
     return Html(f'<img alt="{element("span", title)[6:-7]}" src="data:image/png;base64,{data}">')
 
 
-def report(run: Path) -> str:
-    manifest = Manifest(run)
+def report(run: Path, manifest: Manifest, names: list[str]) -> str:
     study = manifest.text("study") or run.name
     body = joined(
         [
@@ -68,6 +70,7 @@ def report(run: Path) -> str:
             account_table.accounts(run),
             figures(run),
             account_table.ladder(run),
+            published(names),
             allreduce_tables.certificate(run),
             allreduce_tables.bandwidth(run),
             allreduce_tables.fit(run),
@@ -82,17 +85,23 @@ def report(run: Path) -> str:
 
 
 def main(arguments: list[str]) -> int:
+    arguments, names = published_option(arguments)
     if len(arguments) != 1 or not Path(arguments[0]).is_dir():
         say(
-            "usage: scripts/python scripts/report.py results/RUN (a folder with the files of one run)"
+            "usage: scripts/python scripts/report.py results/RUN [--published NAME,...] "
+            "(a folder with the files of one run)"
         )
         return 2
     run = Path(arguments[0]).resolve()
-    # Renamed when whole: a report is never half of one.
-    unfinished = run / f".report.{os.getpid()}.html"
-    unfinished.write_text(report(run), encoding="utf-8", errors="replace")
-    unfinished.replace(run / "report.html")
-    print(run / "report.html")
+    manifest = Manifest(run)
+    try:
+        html = report(run, manifest, names)
+    except UnknownSeries as error:
+        say(f"report.py: {error}")
+        return 2
+    for name, text in (("report.html", html), ("report.md", write_markdown(run, manifest))):
+        write_whole(run / name, text)
+        print(run / name)
     return 0
 
 

@@ -60,9 +60,9 @@ class ReportTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.run_folder = Path(folder.name) / "20260102T030405Z-quick-0a1b2c"
 
-    def report(self) -> Page:
+    def report(self, *words: str) -> Page:
         done = subprocess.run(
-            [sys.executable, str(SCRIPTS / "report.py"), str(self.run_folder)],
+            [sys.executable, str(SCRIPTS / "report.py"), str(self.run_folder), *words],
             capture_output=True,
             text=True,
             timeout=120,
@@ -84,6 +84,16 @@ class ReportTest(unittest.TestCase):
             self.assertFalse(name.startswith("on"), name)
             if name in ("src", "href", "xlink:href"):
                 self.assertRegex(value, r"^(#|data:image/png;base64,)")
+
+    def test_shows_published_series_only_when_asked(self) -> None:
+        run_fixture.write_run(self.run_folder)
+        self.report()
+        page = self.run_folder / "report.html"
+        self.assertNotIn("Published results", page.read_text(encoding="utf-8"))
+        self.report("--published", "simple_sagemaker_imagenet")
+        text = page.read_text(encoding="utf-8")
+        for words in ("Published results", "76.4\u00a0%", "26614", "a poor scaling experiment", "quoted", "derived"):
+            self.assertIn(words, text)
 
     def test_verdict_comes_first(self) -> None:
         run_fixture.write_run(self.run_folder, models=["mnist_cnn"], syncs=["flat"])
@@ -183,6 +193,31 @@ class ReportTest(unittest.TestCase):
             files={EVIL: EVIL},
         )
         self.assertGreater(self.report().text().count(EVIL), 20)
+
+    def test_markdown_says_the_same_as_text_alone(self) -> None:
+        run_fixture.write_run(self.run_folder, models=["mnist_cnn", EVIL + "|`x`[y](z)"], syncs=["flat"])
+        self.report()
+        text = (self.run_folder / "report.md").read_text(encoding="utf-8").replace("\u00a0", " ")
+        self.assertIn("mnist\\_cnn, strong scaling, global batch 64, flat · ring · mpi: 91.7 % efficiency on 2 ranks", text)
+        self.assertIn("rank 3 was killed by signal 9", text)
+        self.assertIn("SHA-256 of manifest.json: ", text)
+        self.assertNotRegex(text, r"<[a-zA-Z/]|(?<!\\)[`\[]")
+        rows = [line for line in text.splitlines() if line.startswith("|")]
+        self.assertEqual({len(re.findall(r"(?<!\\)\|", row)) for row in rows}, {9, 6})
+
+    def test_markdown_of_nothing_measured(self) -> None:
+        run_fixture.write_manifest(self.run_folder, status="partial")
+        self.report()
+        text = (self.run_folder / "report.md").read_text(encoding="utf-8")
+        self.assertIn("This run is partial", text)
+        self.assertIn("Nothing was measured", text)
+
+    def test_sealed_run_says_how_it_is_verified(self) -> None:
+        run_fixture.write_run(self.run_folder)
+        self.assertNotIn("Complete and sealed", self.report().text())
+        for name in ("COMPLETE", "SHA256SUMS"):
+            (self.run_folder / name).write_text("")
+        self.assertIn(f"scalebench verify results/{self.run_folder.name}", self.report().text())
 
     def test_figures_are_taken_in_without_what_a_drawing_does_not_need(self) -> None:
         run_fixture.write_run(self.run_folder)

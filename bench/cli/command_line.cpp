@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "bench/cli/completion.hpp"
+#include "bench/cli/man_page.hpp"
 #include "kernels/error.hpp"
 #include "kernels/unknown_name.hpp"
 
@@ -39,11 +41,40 @@ CLI::App& innermost(CLI::App& app) {
   return chosen.empty() ? app : innermost(*chosen.front());
 }
 
+std::vector<CLI::App*> verbs_of(CLI::App& app) {
+  return app.get_subcommands([](CLI::App*) { return true; });
+}
+
+/// For a word that stands where a verb belongs, which CLI11 calls a missing one.
+void refuse_unknown_verb(CLI::App& app) {
+  const std::vector<std::string> extras = app.remaining();
+  if (verbs_of(app).empty() || !app.get_subcommands().empty() || extras.empty()) return;
+  if (extras.front().starts_with('-')) throw UsageError(refuse_extras(app, extras));
+  std::vector<std::string> owned;
+  for (const CLI::App* verb : verbs_of(app)) owned.push_back(verb->get_name());
+  const std::vector<std::string_view> names(owned.begin(), owned.end());
+  throw UsageError(unknown_name("verb", extras.front(), names));
+}
+
+/// What every program can say about itself, whatever else its command line needs: --man-page and
+/// --completion SHELL. They stand alone and are for packagers; --help does not list them.
+bool describes_itself(CLI::App& app, std::span<const char* const> words, std::string& text) {
+  if (words.size() == 2 && words[1] == std::string_view("--man-page")) {
+    text = man_page(command_table(app));
+  } else if (words.size() == 3 && words[1] == std::string_view("--completion")) {
+    text = completion(command_table(app), words[2]);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool parse_command_line(CLI::App& app, int argc, const char* const* argv, std::string& text) {
+  if (describes_itself(app, {argv, static_cast<std::size_t>(argc)}, text)) return false;
   app.allow_extras();
-  for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) sub->allow_extras();
+  for (CLI::App* sub : verbs_of(app)) sub->allow_extras();
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -53,6 +84,7 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv, std::s
     text = std::string(version.what()) + "\n";
     return false;
   } catch (const CLI::ParseError& error) {
+    refuse_unknown_verb(app);
     fail<UsageError>("{} (see {} --help)", in_one_line(error.what()), app.get_name());
   }
   const std::vector<std::string> extras = app.remaining(/*recurse=*/true);

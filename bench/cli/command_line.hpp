@@ -12,9 +12,10 @@
 
 namespace scalebench {
 
-/// Parses argv into what `app`'s options are bound to. Returns false when help, a list or a version
-/// was asked for and has been put into `text`. Throws UsageError in one line: for an unknown
-/// option with the nearest valid one.
+/// Parses argv into what `app`'s options are bound to. Returns false when help, a version, the
+/// manual page (--man-page) or a completion script (--completion SHELL) was asked for and has been
+/// put into `text`. Throws UsageError in one line: for an unknown option or verb with the nearest
+/// valid one.
 bool parse_command_line(CLI::App& app, int argc, const char* const* argv, std::string& text);
 
 /// "a,b,c" -> {"a", "b", "c"}. Throws UsageError, naming `option`, when a part is empty.

@@ -2,26 +2,65 @@
 #include "bench/cli/console.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <map>
 
+#include "bench/cli/choices.hpp"
+#include "bench/cli/command_line.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
 
-bool stderr_is_a_capable_terminal() {
-  const char* term = std::getenv("TERM");
-  return isatty(STDERR_FILENO) == 1 && term != nullptr && std::string_view(term) != "dumb" &&
-         std::getenv("CI") == nullptr;
+std::optional<std::string> variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
 }  // namespace
 
-Console::Console(bool speaks, bool quiet)
-    : speaks_(speaks), quiet_(quiet), terminal_(stderr_is_a_capable_terminal()) {}
+void add_color_option(CLI::App& app, Color& color) {
+  const std::map<std::string, Color> words{
+      {"auto", Color::automatic}, {"always", Color::always}, {"never", Color::never}};
+  const auto set = [&color, words](const std::string& word) {
+    const std::array<std::string_view, 3> valid{"auto", "always", "never"};
+    require_known("color", word, valid);
+    color = words.at(word);
+  };
+  CLI::Option* option = app.add_option_function<std::string>(
+      "--color", set,
+      "of the word warning: auto (on a terminal, without NO_COLOR), always or never");
+  offer(option, {"auto", "always", "never"});
+}
+
+Surroundings surroundings_of_stderr() {
+  Surroundings where{isatty(STDERR_FILENO) == 1, variable("TERM"), variable("CI"),
+                     variable("NO_COLOR")};
+  winsize size{};
+  if (where.terminal && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0) where.columns = size.ws_col;
+  return where;
+}
+
+ConsoleStyle style_of(const Surroundings& where, Color color) {
+  ConsoleStyle style;
+  style.rewrites = where.terminal && where.term.value_or("dumb") != "dumb" && !where.ci;
+  // https://no-color.org: set to anything but nothing.
+  const bool refused = !where.no_color.value_or("").empty();
+  style.colors =
+      color == Color::always || (color == Color::automatic && style.rewrites && !refused);
+  // A line that fills the last column wraps on some terminals, and only half of it is rewritten.
+  style.columns = where.columns > 1 ? where.columns - 1 : 0;
+  return style;
+}
+
+Console::Console(bool speaks, bool quiet, Color color)
+    : speaks_(speaks), quiet_(quiet), style_(style_of(surroundings_of_stderr(), color)) {}
 
 void Console::result(std::string_view text) const {
   if (!speaks_) return;
@@ -33,10 +72,11 @@ void Console::result(std::string_view text) const {
 void Console::warn(std::string_view text, std::string_view remedy) {
   if (!speaks_) return;
   clear_progress();
+  const char* const word = style_.colors ? "\033[1;33mwarning\033[0m" : "warning";
   if (remedy.empty()) {
-    fmt::print(stderr, "warning: {}\n", text);
+    fmt::print(stderr, "{}: {}\n", word, text);
   } else {
-    fmt::print(stderr, "warning: {} ({})\n", text, remedy);
+    fmt::print(stderr, "{}: {} ({})\n", word, text, remedy);
   }
 }
 
@@ -45,8 +85,8 @@ void Console::progress(std::size_t done, std::size_t total, std::string_view tex
   if (!speaks_ || quiet_) return;
   std::string line = fmt::format("[{}/{}] {}", done, total, text);
   if (seconds_left >= 0) line += fmt::format(" · ETA {}", show_duration(seconds_left));
-  if (terminal_) {
-    fmt::print(stderr, "\r\033[K{}", line);
+  if (style_.rewrites) {
+    fmt::print(stderr, "\r\033[K{}", cut(line, style_.columns));
     line_open_ = true;
   } else {
     fmt::print(stderr, "{}\n", line);
@@ -64,6 +104,16 @@ void Console::note(std::string_view text) {
   if (!speaks_ || quiet_) return;
   clear_progress();
   fmt::print(stderr, "{}\n", text);
+}
+
+std::string_view cut(std::string_view text, std::size_t columns) {
+  if (columns == 0) return text;
+  std::size_t characters = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool begins = (static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U;
+    if (begins && characters++ == columns) return text.substr(0, i);
+  }
+  return text;
 }
 
 std::string show_duration(double seconds) {

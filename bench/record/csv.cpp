@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "bench/record/file.hpp"
 #include "bench/record/utf8.hpp"
 #include "kernels/error.hpp"
 
@@ -145,8 +146,26 @@ void CsvWriter::append(const std::vector<std::string>& cells) {
   if (cells.size() != columns_) {
     fail("'{}' has {} columns, the row has {} cells", path_.string(), columns_, cells.size());
   }
-  const int reason = write_whole(descriptor_, csv_line(cells));
+  const std::string line = csv_line(cells);
+  const int reason = write_whole(descriptor_, line);
+  if (means_disk_full(reason)) {
+    fail<DiskFull>("cannot write a row to '{}': {} ({} bytes are needed)", path_.string(),
+                   std::strerror(reason), line.size());
+  }
   if (reason != 0) fail("cannot write a row to '{}': {}", path_.string(), std::strerror(reason));
+}
+
+void CsvWriter::sync() {
+  if (::fsync(descriptor_) == 0 || errno == EINVAL) return;  // EINVAL: no file that could
+  if (means_disk_full(errno)) fail<DiskFull>("'{}': {}", path_.string(), std::strerror(errno));
+  fail("cannot sync '{}': {}", path_.string(), std::strerror(errno));
+}
+
+std::string csv_text(const std::vector<std::string>& columns,
+                     const std::vector<const std::vector<std::string>*>& rows) {
+  std::string text = csv_line(columns);
+  for (const std::vector<std::string>* const row : rows) text += csv_line(*row);
+  return text;
 }
 
 }  // namespace scalebench

@@ -28,8 +28,11 @@ class CsvWriter {
   CsvWriter& operator=(CsvWriter&&) = delete;
 
   /// Writes one row with one write(2). `cells` has one entry per column. Throws Error with the path
-  /// when the disk is full; the file then ends after the last whole row.
+  /// when that fails; the file then ends after the last whole row.
+  /// DiskFull when it is that.
   void append(const std::vector<std::string>& cells);
+  /// Makes what was appended survive a power cut. Throws Error with the path.
+  void sync();
 
  private:
   std::filesystem::path path_;
@@ -37,17 +40,29 @@ class CsvWriter {
   int descriptor_ = -1;
 };
 
+/// Our own files end each line; a last one without its end was cut short by a crash. Other programs
+/// may leave that end away.
+enum class LastLine { must_end, may_lack_its_end };
+
+/// A whole file: header and rows.
+std::string csv_text(const std::vector<std::string>& columns,
+                     const std::vector<const std::vector<std::string>*>& rows);
+
 /// A CSV file in memory. Every row has as many cells as the header.
 class CsvTable {
  public:
   /// Throws UsageError `file:line: what` for a ragged row or an unterminated quote; a last line
   /// that was cut short (no newline at its end) is dropped and `torn()` says so.
-  static CsvTable read(const std::filesystem::path& path);
+  static CsvTable read(const std::filesystem::path& path, LastLine last = LastLine::must_end);
 
   const std::vector<std::string>& columns() const { return columns_; }
   std::size_t size() const { return rows_.size(); }
   bool torn() const { return torn_; }
   bool has(std::string_view column) const;
+  /// Throws UsageError, with the nearest name that is there, unless the file has this column.
+  void require(std::string_view column) const { index_of(column); }
+  /// The row's cells in the order of columns().
+  const std::vector<std::string>& cells(std::size_t row) const { return rows_.at(row); }
   /// The cell as text, with the apostrophe of csv_cell removed. Throws Error for unknown columns.
   const std::string& text(std::size_t row, std::string_view column) const;
   /// The cell as a number; NaN when it is empty. Throws UsageError `file:line:column: what` when it
@@ -55,6 +70,8 @@ class CsvTable {
   double number(std::size_t row, std::string_view column) const;
   /// Gives back the memory of a row that has been read; its cells are gone.
   void release(std::size_t row) { rows_.at(row) = {}; }
+  /// The line, from 1, in which the row begins.
+  std::size_t line(std::size_t row) const { return lines_.at(row); }
   /// "file:line:column" of a cell, for what is wrong with it; reads the file again to know.
   std::string place(std::size_t row, std::string_view column) const;
 
@@ -64,6 +81,7 @@ class CsvTable {
   std::vector<std::string> columns_;
   std::unordered_map<std::string, std::size_t> index_;
   std::vector<std::vector<std::string>> rows_;
+  std::vector<unsigned> lines_;  // of the beginnings of rows_
   bool torn_ = false;
 };
 

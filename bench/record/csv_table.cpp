@@ -24,6 +24,8 @@
 namespace scalebench {
 namespace {
 
+constexpr std::size_t kLargestCell = std::size_t{1} << 24U;
+
 struct Place {
   unsigned line = 0;
   std::ptrdiff_t column = 0;  // in bytes, from 1
@@ -49,6 +51,9 @@ class RecordReader {
       ++line;
     }
   }
+
+  /// Where the record that was read last begins.
+  unsigned line() const { return first_line_; }
 
   /// Throws UsageError with the place of the record that was read last.
   [[noreturn]] void refuse(std::string_view what) const {
@@ -77,6 +82,7 @@ class RecordReader {
         at = next_line();
         if (at == nullptr) refuse("a quote is opened and never closed");
         cell += '\n';
+        if (cell.size() > kLargestCell) refuse("a cell larger than 16 MiB: is a quote not closed?");
         --at;
       } else if (*at != '"') {
         cell += *at;
@@ -105,7 +111,7 @@ void remove_apostrophe(std::string& cell) {
 
 }  // namespace
 
-CsvTable CsvTable::read(const std::filesystem::path& path) {
+CsvTable CsvTable::read(const std::filesystem::path& path, LastLine last) {
   const std::string text = read_file(path);
   CsvTable table;
   table.name_ = path.string();
@@ -115,7 +121,8 @@ CsvTable CsvTable::read(const std::filesystem::path& path) {
     fail<UsageError>("{}:{}: a NUL byte: this is not a CSV file", table.name_,
                      1 + std::count(text.begin(), end, '\n'));
   }
-  const std::size_t whole = text.rfind('\n') + 1;  // npos + 1 is 0
+  const bool all = last == LastLine::may_lack_its_end;
+  const std::size_t whole = all ? text.size() : text.rfind('\n') + 1;  // npos + 1 is 0
   table.torn_ = whole != text.size();
   RecordReader reader(table.name_, std::string_view(text).substr(0, whole));
   table.columns_ = reader.next();
@@ -134,6 +141,7 @@ CsvTable CsvTable::read(const std::filesystem::path& path) {
     }
     for (std::string& cell : cells) remove_apostrophe(cell);
     table.rows_.push_back(std::move(cells));
+    table.lines_.push_back(reader.line());
   }
 }
 

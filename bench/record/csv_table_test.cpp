@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "bench/record/csv.hpp"
-#include "bench/record/temporary_folder.hpp"
 #include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

@@ -11,8 +11,8 @@
 #include <locale>
 
 #include "bench/record/result_row.hpp"
-#include "bench/record/temporary_folder.hpp"
 #include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "bench/record/host_topology.hpp"
-#include "bench/record/temporary_folder.hpp"
 #include "bench/record/variables.hpp"
 #include "bench/record/warnings.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <random>
+#include <vector>
 
 #include "kernels/error.hpp"
 
@@ -62,17 +63,49 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
       fmt::format(".{}{}{:08x}", path.filename().string(), kTemporaryMark, std::random_device()());
   const std::string temporary = (folder / hidden).string();
   const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) fail("cannot write '{}': {}", path.string(), std::strerror(errno));
+  if (file.get() < 0) {
+    const int reason = errno;
+    if (means_disk_full(reason)) {
+      fail<DiskFull>("cannot write '{}': {}", path.string(), std::strerror(reason));
+    }
+    fail("cannot write '{}': {}", path.string(), std::strerror(reason));
+  }
   const bool done =
       write_and_sync(file.get(), text) && ::rename(temporary.c_str(), path.c_str()) == 0;
   if (!done) {
     const int reason = errno;
     ::unlink(temporary.c_str());
+    if (means_disk_full(reason)) {
+      fail<DiskFull>("cannot write '{}': {} ({} bytes are needed)", path.string(),
+                     std::strerror(reason), text.size());
+    }
     fail("cannot write '{}': {}", path.string(), std::strerror(reason));
   }
-  const Descriptor parent(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  sync_folder(folder);
+}
+
+void sync_folder(const std::filesystem::path& folder) {
+  const Descriptor itself(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Some network file systems cannot sync a folder; the rename has happened all the same.
-  if (parent.get() >= 0) ::fsync(parent.get());
+  if (itself.get() >= 0) ::fsync(itself.get());
+}
+
+bool means_disk_full(int reason) { return reason == ENOSPC || reason == EDQUOT || reason == EFBIG; }
+
+void require_space(const std::filesystem::path& folder, std::uintmax_t bytes) {
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(folder, error);
+  if (error || space.available >= bytes) return;
+  fail<DiskFull>("'{}' has {} bytes free and {} are needed", folder.string(), space.available,
+                 bytes);
+}
+
+void remove_temporary_files(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (is_temporary_file(entry.path())) found.push_back(entry.path());
+  }
+  for (const std::filesystem::path& path : found) std::filesystem::remove(path);
 }
 
 bool is_temporary_file(const std::filesystem::path& path) {

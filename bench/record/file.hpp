@@ -3,18 +3,39 @@
 // one, never a part.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
+#include "kernels/error.hpp"
+
 namespace scalebench {
+
+/// No room is left: disk, quota, or the largest file that is allowed. What was there is untouched.
+class DiskFull : public Error {
+ public:
+  using Error::Error;
+};
+/// Whether this errno means that.
+bool means_disk_full(int reason);
+
+/// Throws DiskFull unless `bytes` are free where `folder` lies.
+void require_space(const std::filesystem::path& folder, std::uintmax_t bytes);
 
 /// The bytes of a file. Throws UsageError (path and reason) when it cannot be read.
 std::string read_file(const std::filesystem::path& path);
 
 /// Replaces `path` by `text`: temporary file in the same folder, fsync, rename, fsync of the
-/// folder. Throws Error (path and reason); the old file, if any, is then untouched.
+/// folder. Throws Error (path and reason), DiskFull when it is that; the old file, if any, is then
+/// untouched.
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
+
+/// Removes what interrupted calls of write_file_atomically left in `folder` itself.
+void remove_temporary_files(const std::filesystem::path& folder);
+
+/// Makes renames and removals in `folder` last, as far as its file system can.
+void sync_folder(const std::filesystem::path& folder);
 
 /// Whether `path` is a temporary file that an interrupted write_file_atomically left behind.
 bool is_temporary_file(const std::filesystem::path& path);

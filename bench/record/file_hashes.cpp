@@ -2,6 +2,8 @@
 #include "bench/record/file_hashes.hpp"
 
 #include "bench/record/file.hpp"
+#include "bench/record/folder_lock.hpp"
+#include "bench/record/seal.hpp"
 #include "bench/record/sha256.hpp"
 #include "kernels/error.hpp"
 
@@ -11,8 +13,11 @@ namespace {
 namespace fs = std::filesystem;
 
 bool belongs(const fs::path& relative) {
-  return relative != "manifest.json" && relative != "report.html" &&
-         *relative.begin() != "figures" && !is_temporary_file(relative);
+  const bool drawn =
+      relative == "report.html" || relative == "report.md" || *relative.begin() == "figures";
+  const bool seals =
+      relative == "manifest.json" || relative == kSumsFile || relative == kCompleteFile;
+  return !drawn && !seals && !is_lock_file(relative) && !is_temporary_file(relative);
 }
 
 }  // namespace
@@ -29,6 +34,17 @@ std::map<std::string, std::string> file_hashes(const fs::path& folder) {
     }
   }
   return hashes;
+}
+
+std::vector<std::string> links_in(const fs::path& folder) {
+  std::vector<std::string> links;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    const fs::path relative = entry.path().lexically_relative(folder);
+    if (entry.is_symlink() && *relative.begin() != "figures") {
+      links.push_back(relative.generic_string());
+    }
+  }
+  return links;
 }
 
 std::vector<std::string> file_differences(const fs::path& folder,

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/record/cpu_quota.hpp"
-#include "bench/record/temporary_folder.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

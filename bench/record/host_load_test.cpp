@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "bench/record/device_load.hpp"
-#include "bench/record/temporary_folder.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

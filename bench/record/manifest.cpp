@@ -45,7 +45,56 @@ json json_of(const LaunchRecord& launch) {
           {"command", launch.command},
           {"status", launch.status},
           {"note", launch.note},
-          {"seconds", nullable(launch.seconds)}};
+          {"seconds", nullable(launch.seconds)},
+          {"name", launch.name},
+          {"attempt", launch.attempt}};
+}
+
+json json_of(const Resumption& resumption) {
+  return {
+      {"utc", resumption.utc}, {"command", resumption.command}, {"changed", resumption.changed}};
+}
+
+template <class Part>
+json json_of(const std::vector<Part>& parts) {
+  json array = json::array();
+  for (const Part& part : parts) array.push_back(json_of(part));
+  return array;
+}
+
+json json_of(const ImportRecord& record) {
+  json files = json::array();
+  for (const ImportRecord::File& file : record.files) {
+    files.push_back({{"name", file.name},
+                     {"sha256", file.sha256},
+                     {"bytes", file.bytes},
+                     {"launches", file.launches},
+                     {"findings", file.findings}});
+  }
+  return {{"kind", record.kind},
+          {"files", std::move(files)},
+          {"source", nullable(record.source)},
+          {"date", nullable(record.date)},
+          {"conditions", nullable(record.conditions)}};
+}
+
+std::optional<ImportRecord> import_of(const json& object) {
+  const auto found = object.find("import");
+  if (found == object.end() || found->is_null()) return std::nullopt;
+  ImportRecord record;
+  found->at("kind").get_to(record.kind);
+  for (const json& one : found->at("files")) {
+    ImportRecord::File& file = record.files.emplace_back();
+    one.at("name").get_to(file.name);
+    one.at("sha256").get_to(file.sha256);
+    one.at("bytes").get_to(file.bytes);
+    one.at("launches").get_to(file.launches);
+    one.at("findings").get_to(file.findings);
+  }
+  record.source = maybe<std::string>(*found, "source").value_or("");
+  record.date = maybe<std::string>(*found, "date").value_or("");
+  record.conditions = maybe<std::string>(*found, "conditions").value_or("");
+  return record;
 }
 
 BuildInfo tool_of(const json& object) {
@@ -70,7 +119,28 @@ LaunchRecord launch_of(const json& object) {
   object.at("status").get_to(launch.status);
   object.at("note").get_to(launch.note);
   launch.seconds = maybe<double>(object, "seconds");
+  launch.name = object.value("name", "");
+  launch.attempt = object.value("attempt", 1);
   return launch;
+}
+
+Resumption resumption_of(const json& object) {
+  Resumption resumption;
+  object.at("utc").get_to(resumption.utc);
+  object.at("command").get_to(resumption.command);
+  object.at("changed").get_to(resumption.changed);
+  return resumption;
+}
+
+/// The members that runs of earlier versions do not have.
+void read_resumptions(const json& object, Manifest& manifest) {
+  for (const json& launch : object.value("superseded", json::array())) {
+    manifest.superseded.push_back(launch_of(launch));
+  }
+  for (const json& one : object.value("resumptions", json::array())) {
+    manifest.resumptions.push_back(resumption_of(one));
+  }
+  manifest.inputs = object.value("inputs", std::map<std::string, std::string>());
 }
 
 Manifest manifest_of(const json& object) {
@@ -98,6 +168,9 @@ Manifest manifest_of(const json& object) {
         {warning.at("text").get<std::string>(), warning.at("remedy").get<std::string>()});
   }
   for (const json& launch : object.at("launches")) manifest.launches.push_back(launch_of(launch));
+  manifest.import = import_of(object);
+  read_resumptions(object, manifest);
+  if (const auto job = object.find("job"); job != object.end()) manifest.job = *job;
   object.at("files").get_to(manifest.files);
   return manifest;
 }
@@ -109,8 +182,6 @@ json json_of(const Manifest& manifest) {
   for (const Warning& warning : manifest.warnings) {
     warnings.push_back({{"text", warning.text}, {"remedy", warning.remedy}});
   }
-  json launches = json::array();
-  for (const LaunchRecord& launch : manifest.launches) launches.push_back(json_of(launch));
   json tool = json_of(manifest.tool);
   tool["binaries"] = manifest.binaries;
   return {{"schema_version", kSchemaVersion},
@@ -126,7 +197,12 @@ json json_of(const Manifest& manifest) {
           {"tool", std::move(tool)},
           {"environment", json_of(manifest.environment)},
           {"warnings", std::move(warnings)},
-          {"launches", std::move(launches)},
+          {"import", manifest.import ? json_of(*manifest.import) : json(nullptr)},
+          {"job", manifest.job},
+          {"launches", json_of(manifest.launches)},
+          {"superseded", json_of(manifest.superseded)},
+          {"resumptions", json_of(manifest.resumptions)},
+          {"inputs", manifest.inputs},
           {"files", manifest.files}};
 }
 

@@ -24,9 +24,33 @@ struct LaunchRecord {
   std::string program;
   int ranks = 0;
   std::vector<std::string> command;
-  std::string status;  // of the rows' words: ok, skipped, wrong, failed
+  std::string status;  // of the rows' words ok, skipped, failed; or interrupted
   std::string note;
-  std::optional<double> seconds;  // from start to exit; unknown while it runs
+  std::optional<double> seconds;  // from start to exit
+  std::string name{};             // of its folder, after the number
+  int attempt = 1;                // which start of it this is
+};
+
+/// A time at which an unfinished run was taken up again.
+struct Resumption {
+  std::string utc;
+  std::vector<std::string> command;  // argv as typed
+  std::vector<std::string> changed;  // what was no longer as at the beginning, and allowed
+};
+
+/// Where the numbers of an import come from. The files themselves are not kept: some hold the whole
+/// environment of their run, with what is secret in it.
+struct ImportRecord {
+  struct File {
+    std::string name;
+    std::string sha256;
+    std::uintmax_t bytes = 0;
+    std::vector<int> launches;  // that came of it
+    std::size_t findings = 0;   // places of it that could not be used
+  };
+  std::string kind;  // as typed: nccl-tests, osu, csv, log, google-benchmark
+  std::vector<File> files;
+  std::string source, date, conditions;  // of what is quoted; else empty
 };
 
 struct Manifest {
@@ -43,8 +67,13 @@ struct Manifest {
   std::map<std::string, std::string> binaries;  // name: SHA-256
   Environment environment;
   std::vector<Warning> warnings;
-  std::vector<LaunchRecord> launches;
-  std::map<std::string, std::string> files;  // path within the run's folder: SHA-256
+  std::vector<LaunchRecord> launches;    // that have ended, by number
+  std::vector<LaunchRecord> superseded;  // earlier attempts of them: in no statistic
+  std::vector<Resumption> resumptions;
+  std::optional<ImportRecord> import;  // of imports only
+  nlohmann::json job;  // of managed_job.hpp, with its billed and training seconds; else null
+  std::map<std::string, std::string> inputs;  // config.toml, plan.json: SHA-256; older runs: none
+  std::map<std::string, std::string> files;   // path within the run's folder: SHA-256
 };
 
 nlohmann::json json_of(const Manifest& manifest);

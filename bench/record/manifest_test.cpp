@@ -7,8 +7,8 @@
 
 #include "bench/record/file_hashes.hpp"
 #include "bench/record/sha256.hpp"
-#include "bench/record/temporary_folder.hpp"
 #include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

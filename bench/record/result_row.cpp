@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "kernels/error.hpp"
 #include "kernels/unknown_name.hpp"
@@ -188,6 +189,23 @@ const Schema& certificate_schema() {
   return schema;
 }
 
+const Schema& gate_schema() {
+  static const Schema schema{
+      "gate.csv",
+      words(kCommon,
+            "bench family label ranks metric verdict launches nights before after change "
+            "change_low change_high score p_value q_value mde floor pinned_before pinned_change "
+            "drift_change drift_since_run rerun_run")};
+  return schema;
+}
+
+const Schema& history_schema() {
+  static const Schema schema{"history.csv",
+                             words("schema_version run_id case_id origin bench label ranks metric "
+                                   "started_utc value accepted segment")};
+  return schema;
+}
+
 const Schema& comparison_schema() {
   static const Schema schema{
       "compare.csv",
@@ -222,6 +240,13 @@ const Schema& break_even_schema() {
 }
 
 ResultRow::ResultRow(const Schema& schema) : schema_(&schema), cells_(schema.columns.size()) {}
+
+ResultRow::ResultRow(const Schema& schema, std::vector<std::string> cells)
+    : schema_(&schema), cells_(std::move(cells)) {
+  if (cells_.size() != schema.columns.size()) {
+    fail("{}: {} columns and {} cells", schema.file, schema.columns.size(), cells_.size());
+  }
+}
 
 std::size_t ResultRow::index_of(std::string_view column) const {
   const auto& columns = schema_->columns;

@@ -32,6 +32,8 @@ const Schema& ladder_schema();
 const Schema& fit_schema();
 const Schema& fit_points_schema();
 const Schema& certificate_schema();
+const Schema& gate_schema();
+const Schema& history_schema();
 const Schema& comparison_schema();
 const Schema& cost_schema();
 const Schema& break_even_schema();
@@ -39,6 +41,8 @@ const Schema& break_even_schema();
 class ResultRow {
  public:
   explicit ResultRow(const Schema& schema);
+  /// `cells`: one for each column.
+  ResultRow(const Schema& schema, std::vector<std::string> cells);
 
   ResultRow& set(std::string_view column, std::string_view text);
   ResultRow& set(std::string_view column, const char* text) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/record/results_folder.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -53,6 +55,19 @@ bool make_new(const fs::path& folder) {
                    std::strerror(errno), kRemedy);
 }
 
+/// Of two runs that were given the same folder, one gets it.
+void claim(const fs::path& folder) {
+  const fs::path manifest = folder / "manifest.json";
+  const int descriptor = ::open(manifest.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor >= 0) {
+    ::close(descriptor);
+  } else if (errno == EEXIST) {
+    fail<UsageError>("another run has just begun in '{}'; {}", folder.string(), kRemedy);
+  } else {
+    fail<UsageError>("cannot make '{}': {}; {}", manifest.string(), std::strerror(errno), kRemedy);
+  }
+}
+
 }  // namespace
 
 void require_room(const fs::path& folder, std::uintmax_t bytes_needed) {
@@ -99,7 +114,15 @@ ResultsFolder ResultsFolder::at(const fs::path& folder, std::uintmax_t bytes_nee
     }
   }
   require_room(folder, bytes_needed);
+  claim(folder);
   // "runs/a/", "." and ".." have a last component only once they are spelled out.
+  return ResultsFolder(fs::canonical(folder));
+}
+
+ResultsFolder ResultsFolder::of_run(const fs::path& folder) {
+  if (!fs::exists(folder / "manifest.json")) {
+    fail<UsageError>("'{}' is no run: it has no manifest.json", folder.string());
+  }
   return ResultsFolder(fs::canonical(folder));
 }
 

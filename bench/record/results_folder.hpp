@@ -23,6 +23,9 @@ class ResultsFolder {
   /// has left its manifest or a CSV in it.
   static ResultsFolder at(const std::filesystem::path& folder, std::uintmax_t bytes_needed);
 
+  /// A run that is there already, to go on with it. Throws UsageError unless `folder` is one.
+  static ResultsFolder of_run(const std::filesystem::path& folder);
+
   const std::filesystem::path& path() const { return path_; }
   /// Last component of the path.
   std::string run_id() const { return path_.filename().string(); }

@@ -5,13 +5,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <limits>
 #include <regex>
+#include <thread>
+#include <vector>
 
 #include "bench/record/file.hpp"
-#include "bench/record/temporary_folder.hpp"
 #include "bench/record/utc_time.hpp"
 #include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {
@@ -69,9 +72,35 @@ TEST(ResultsFolder, TakesTheUsersFolderAndItsName) {
   const TemporaryFolder parent;
   const ResultsFolder folder = ResultsFolder::at(parent / "mine/first/", 0);
   EXPECT_EQ(folder.run_id(), "first");
-  EXPECT_TRUE(fs::is_empty(folder.path()));
-  parent.write("mine/first/stdout.log", "a launcher's log is no run");
-  EXPECT_EQ(ResultsFolder::at(parent / "mine/first", 0).run_id(), "first");
+  EXPECT_EQ(parent.read("mine/first/manifest.json"), "") << "only its place is taken";
+  EXPECT_THROW(ResultsFolder::at(parent / "mine/first", 0), UsageError);
+  parent.write("second/stdout.log", "a launcher's log is no run");
+  EXPECT_EQ(ResultsFolder::at(parent / "second", 0).run_id(), "second");
+}
+
+TEST(ResultsFolder, OfTwoRunsAtOnceOneGetsIt) {
+  const TemporaryFolder parent;
+  std::atomic<int> got = 0, refused = 0;
+  std::vector<std::thread> runs;
+  for (int i = 0; i < 8; ++i) {
+    runs.emplace_back([&] {
+      try {
+        ResultsFolder::at(parent / "same", 0);
+        ++got;
+      } catch (const UsageError&) {
+        ++refused;
+      }
+    });
+  }
+  for (std::thread& run : runs) run.join();
+  EXPECT_EQ(got, 1);
+  EXPECT_EQ(refused, 7);
+}
+
+TEST(ResultsFolder, GoesOnOnlyWithARun) {
+  const TemporaryFolder parent;
+  EXPECT_THAT(message_of<UsageError>([&] { ResultsFolder::of_run(parent.path()); }),
+              HasSubstr("is no run"));
 }
 
 TEST(ResultsFolder, KeepsOutOfAnotherRun) {

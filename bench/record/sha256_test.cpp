@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "bench/record/case_id.hpp"
-#include "bench/record/temporary_folder.hpp"
 #include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 
 namespace scalebench {
@@ -39,9 +42,18 @@ std::string size_text(const std::string& cell) {
   return fmt::format("{} {}", size, kUnits[unit]);
 }
 
+/// NaN for what is no number, "N/A" as well as nothing: no time, whatever was meant by it.
+double number_or_none(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const bool whole = error == std::errc() && stop == end && std::isfinite(value);
+  return whole ? value : std::numeric_limits<double>::quiet_NaN();
+}
+
 void add(Cell& cell, const ResultRow& row) {
   const std::string& status = row.get("status");
-  const double median = number_in(row, "seconds_median");
+  const double median = number_or_none(row.get("seconds_median"));
   if (status == "ok" && median > 0) {
     cell.seconds.push_back(median);
     if (cell.status == "skipped") cell.status = "ok";
@@ -49,6 +61,9 @@ void add(Cell& cell, const ResultRow& row) {
     // A row without a time that is not even positive is no measurement, whatever it calls itself.
     cell.status = status == "ok" ? "wrong" : status;
     cell.note = row.get("note");
+    if (status == "ok" && cell.note.empty()) {
+      cell.note = fmt::format("seconds_median is '{}'", row.get("seconds_median"));
+    }
   } else if (cell.status == "ok" && cell.seconds.empty()) {
     cell.status = status;
     cell.note = row.get("note");

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -42,6 +44,35 @@ constexpr std::array<std::string_view, 11> kFromMiddle{
 
 bool has(const Schema& schema, std::string_view column) {
   return std::ranges::find(schema.columns, column) != schema.columns.end();
+}
+
+/// Whether a header stands there; a writer that was killed at once leaves an empty file.
+bool has_whole_line(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  return std::getline(file, line) && !file.eof();
+}
+
+/// Where each column of the schema stands in the file; -1: the file is older than the column.
+std::vector<std::ptrdiff_t> places_of(const CsvTable& table, const Schema& schema) {
+  constexpr std::size_t kInEveryFile = 4;  // schema_version run_id case_id origin
+  for (std::size_t k = 0; k < kInEveryFile; ++k) table.require(schema.columns[k]);
+  std::vector<std::ptrdiff_t> places;
+  for (const std::string& column : schema.columns) {
+    const auto found = std::ranges::find(table.columns(), column);
+    places.push_back(found == table.columns().end() ? -1 : found - table.columns().begin());
+  }
+  return places;
+}
+
+void refuse_later_version(const std::filesystem::path& path, std::size_t row,
+                          const std::string& version) {
+  int number = 0;
+  std::from_chars(version.data(), version.data() + version.size(), number);
+  if (number <= kSchemaVersion) return;
+  fail<UsageError>(
+      "{}: row {}: schema version {} is later than {}, which this program reads; use a later one",
+      path.string(), row + 1, version, kSchemaVersion);
 }
 
 /// What one case of one launch says: its row and the repetitions behind it.
@@ -143,6 +174,18 @@ double median_with_never(const std::vector<LaunchCase>& cases, std::string_view 
   return median_of(values);
 }
 
+/// By order_of, which is made once a row: a comparison would make it anew.
+void sort_by_parameters(std::vector<ResultRow>& rows) {
+  std::vector<std::pair<std::vector<std::pair<double, std::string>>, std::size_t>> order;
+  order.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) order.emplace_back(order_of(rows[i]), i);
+  std::ranges::sort(order);
+  std::vector<ResultRow> sorted;
+  sorted.reserve(rows.size());
+  for (const auto& [key, place] : order) sorted.push_back(std::move(rows[place]));
+  rows = std::move(sorted);
+}
+
 /// One case over its launches. `cases` is not empty; the first row gives what all share.
 ResultRow join(const std::vector<LaunchCase>& cases) {
   std::vector<LaunchCase> measured;
@@ -188,7 +231,13 @@ std::string text_in(const ResultRow& row, std::string_view column) {
 
 double number_in(const ResultRow& row, std::string_view column) {
   const std::string& cell = row.get(column);
-  return cell.empty() ? std::numeric_limits<double>::quiet_NaN() : std::stod(cell);
+  if (cell.empty()) return std::numeric_limits<double>::quiet_NaN();
+  double value = 0;
+  const char* const end = cell.data() + cell.size();
+  const auto [stop, error] = std::from_chars(cell.data(), end, value);
+  if (error == std::errc() && stop == end && std::isfinite(value)) return value;
+  fail<UsageError>("{}: case {}, column '{}': '{}' is not a number", row.schema().file,
+                   row.get("case_id"), column, cell);
 }
 
 std::vector<std::pair<double, std::string>> order_of(const ResultRow& row) {
@@ -205,14 +254,27 @@ std::vector<std::pair<double, std::string>> order_of(const ResultRow& row) {
   return order;
 }
 
-std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema& schema) {
+std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema& schema,
+                               bool* torn) {
   std::vector<ResultRow> rows;
   const std::filesystem::path path = folder / schema.file;
+  if (torn != nullptr) *torn = false;
   if (!std::filesystem::exists(path)) return rows;
+  if (!has_whole_line(path)) {
+    if (torn != nullptr) *torn = std::filesystem::file_size(path) > 0;
+    return rows;
+  }
   CsvTable table = CsvTable::read(path);
+  if (torn != nullptr) *torn = table.torn();
+  const std::vector<std::ptrdiff_t> places = places_of(table, schema);
+  rows.reserve(table.size());
   for (std::size_t i = 0; i < table.size(); ++i) {
-    ResultRow& row = rows.emplace_back(schema);
-    for (const std::string& column : schema.columns) row.set(column, table.text(i, column));
+    std::vector<std::string> cells(schema.columns.size());
+    for (std::size_t k = 0; k < cells.size(); ++k) {
+      if (places[k] >= 0) cells[k] = table.cells(i)[static_cast<std::size_t>(places[k])];
+    }
+    refuse_later_version(path, i, cells.front());
+    rows.emplace_back(schema, std::move(cells));
     table.release(i);  // 100 000 rows twice would be half a gigabyte
   }
   return rows;
@@ -235,16 +297,15 @@ std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches,
     for (const ResultRow& row : launch.cases) {
       if (&row.schema() != &schema) fail("a row of {} among {}", row.schema().file, schema.file);
       const std::string key =
-          row.get("case_id") + "/" + row.get("ranks") + "/" + text_in(row, "rank");
+          row.get("case_id") + "/" + text_in(row, "ranks") + "/" + text_in(row, "rank");
       if (!by_key.contains(key)) order.push_back(key);
-      by_key[key].push_back(
-          {&row,
-           samples[sample_key(row.get("case_id"), row.get("ranks"), sampled_rank(launch, row))]});
+      by_key[key].push_back({&row, samples[sample_key(row.get("case_id"), text_in(row, "ranks"),
+                                                      sampled_rank(launch, row))]});
     }
   }
   std::vector<ResultRow> rows;
   for (const std::string& key : order) rows.push_back(join(by_key[key]));
-  std::ranges::stable_sort(rows, {}, order_of);
+  sort_by_parameters(rows);
   return rows;
 }
 

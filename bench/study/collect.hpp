@@ -32,8 +32,12 @@ std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches, co
 /// from launches: of each case, size and rank, that of the launch in the middle by `seconds`.
 std::vector<ResultRow> middle_rows(std::vector<ResultRow> rows, std::string_view seconds);
 
-/// All rows of one file; nothing when it is missing.
-std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema& schema);
+/// All rows of one file; nothing when it is missing, or cut short within its header. Columns that a
+/// run of an earlier version does not have are empty. `torn` says whether a last line was cut short
+/// and left out. Throws UsageError for a damaged file, for one without the columns that every file
+/// has, and for rows of a later schema version.
+std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema& schema,
+                               bool* torn = nullptr);
 
 /// Fills in `relative_to_one_rank` of throughput rows from the rows of one rank among them.
 void relate_to_one_rank(std::vector<ResultRow>& throughput_rows);
@@ -45,7 +49,7 @@ std::vector<std::pair<double, std::string>> order_of(const ResultRow& row);
 /// The cell; empty where the row's file has no such column.
 std::string text_in(const ResultRow& row, std::string_view column);
 
-/// The cell as a number; NaN when empty.
+/// The cell as a number; NaN when empty. Throws UsageError when it is something else.
 double number_in(const ResultRow& row, std::string_view column);
 
 }  // namespace scalebench

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "bench/measure/statistics.hpp"
-#include "bench/record/temporary_folder.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/record/temporary_folder.hpp"
 #include "bench/study/cell_join.hpp"
 #include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <cmath>
 
-#include "bench/record/temporary_folder.hpp"
 #include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "bench/record/temporary_folder.hpp"
 #include "bench/study/doctor_command.hpp"
 #include "bench/study/doctor_mpi_version.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

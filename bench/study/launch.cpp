@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,8 +36,12 @@ int open_log(const std::filesystem::path& path) {
 
 /// In the child: becomes the command, or ends with 127 and a reason on stderr.
 [[noreturn]] void become(const std::vector<std::string>& command, const LaunchSettings& settings,
-                         int out, int err) {
+                         int out, int err, pid_t parent) {
   setpgid(0, 0);
+  // A launch without the study that started it would disturb the next one: when that is killed, the
+  // launcher is asked to end, and takes its ranks along.
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(127);
   dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
@@ -115,9 +120,10 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const LaunchSettin
   const int out = open_log(folder / "stdout.log");
   const int err = open_log(folder / "stderr.log");
   const Clock::time_point begin = Clock::now();
+  const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) fail("fork: {}", std::strerror(errno));
-  if (child == 0) become(command, settings, out, err);
+  if (child == 0) become(command, settings, out, err, parent);
   setpgid(child, child);
   close(out);
   close(err);

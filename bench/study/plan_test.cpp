@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "bench/record/temporary_folder.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

@@ -62,6 +62,7 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
 void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
           ThroughputStudy& study) {
   reader.choices(table, "models", study.models, known.models);
+  if (!known.data.empty()) study.data = known.data;
   reader.text(table, "data", study.data);
   reader.whole(table, "batch", study.batch, 1, kMany);
   reader.positive(table, "max_seconds", study.max_seconds);
@@ -76,6 +77,7 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
   reader.choice(table, "allreduce", study.allreduce, known.algorithms);
   reader.choice(table, "transport", study.transport, kTransports);
   reader.choice(table, "scaling", study.scaling, {"strong", "weak"});
+  if (!known.data.empty()) study.data = known.data;
   reader.text(table, "data", study.data);
   reader.whole(table, "batch", study.batch, 1, kMany);
   reader.whole(table, "samples", study.samples, 1, kMany);

@@ -69,6 +69,7 @@ struct KnownNames {
   std::vector<std::string_view> gradient_syncs;
   std::vector<std::string_view> algorithms;
   std::vector<std::string_view> dtypes;
+  std::string data{};  // of studies that name none; empty: their own default
 };
 
 /// Throws UsageError with one line `file:line:column: what; what is valid` for each thing wrong.

@@ -7,7 +7,7 @@
 
 #include <sstream>
 
-#include "bench/record/temporary_folder.hpp"
+#include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
 namespace {

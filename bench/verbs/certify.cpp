@@ -3,8 +3,6 @@
 // here, and which difference a comparison on this machine could see.
 // Exit: ok: certified; regression: more cells differ than may; incomplete: too few launches, failed
 // ones, or wrong results; nothing_measured.
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -12,9 +10,9 @@
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/size.hpp"
 #include "bench/interruption.hpp"
-#include "bench/study/certificate.hpp"
 #include "bench/study/certify_plan.hpp"
-#include "bench/verbs/certificate_table.hpp"
+#include "bench/verbs/job_setup.hpp"
+#include "bench/verbs/study_end.hpp"
 #include "bench/verbs/study_setup.hpp"
 #include "bench/verbs/verb.hpp"
 #include "kernels/error.hpp"
@@ -52,7 +50,8 @@ StudyConfig config_of(const CertifyOptions& options) {
   study.max_bytes = options.max_bytes;
   study.factor = options.factor;
   study.max_seconds = options.max_seconds;
-  config.ranks = {options.ranks > 0 ? options.ranks : std::max(2, devices_of(config))};
+  config.ranks = {options.ranks > 0 ? options.ranks
+                                    : std::max(2, limits_of(options, config).devices)};
   return config;
 }
 
@@ -79,38 +78,21 @@ CertifyPlan plan_of(const CertifyOptions& options, const StudyConfig& config) {
   return plan;
 }
 
-ExitCode exit_code_of(const Certificate& certificate, const StudyRun& study) {
-  if (certificate.compared == 0) return ExitCode::nothing_measured;
-  if (!certificate.incomplete.empty() || study.failed() > 0) return ExitCode::incomplete;
-  return certificate.certified() ? ExitCode::ok : ExitCode::regression;
-}
-
-ExitCode certify(const CertifyOptions& options) {
+ExitCode certify(CertifyOptions options) {
   require_valid(options);
+  enter_job(options);
   const StudyConfig config = config_of(options);
   const CertifyPlan plan = plan_of(options, config);
-  Console console(/*speaks=*/true, options.quiet);
+  Console console(/*speaks=*/true, options.quiet, options.color);
   if (options.dry_run) {
     print_plan(options, config, plan.launches, console);
     return ExitCode::ok;
   }
-  StudyRun study = open_study(options, config, plan.launches, console);
   const Interruption interruption;
+  if (waits_for_first_host(options)) return stand_by(*options.job, interruption, console);
+  StudyRun study = open_study(options, config, plan.launches, console);
   study.measure(interruption.stop());
-  study.summarise();
-  const std::vector<LaunchRows> rows = study.launches(allreduce_schema());
-  const Certificate certificate =
-      certificate_of(rows_of_side(rows, plan, false), rows_of_side(rows, plan, true));
-  study.write(certificate_schema(), certificate.rows);
-  study.seal(interruption.stop() ? "partial" : "complete");
-  const ExitCode code = exit_code_of(certificate, study);
-  console.result(certificate_table(certificate, study.failed()));
-  console.note(fmt::format("results: {}", study.folder().string()));
-  if (interruption.stop()) {
-    console.warn("partial: interrupted; everything that was measured is kept");
-    return interruption.exit_code();
-  }
-  return code;
+  return end_study(study, interruption, {.figures = options.figures}, console);
 }
 
 }  // namespace

@@ -3,11 +3,12 @@
 // be.
 #include "bench/study/doctor.hpp"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
+#include <array>
 #include <memory>
 
+#include "bench/cli/console.hpp"
+#include "bench/verbs/document.hpp"
 #include "bench/verbs/study_setup.hpp"
 #include "bench/verbs/verb.hpp"
 #include "collectives/mpi_session.hpp"
@@ -20,7 +21,21 @@ struct DoctorOptions {
   std::filesystem::path results = "results";
   std::string mpirun = "mpirun";
   int ranks = 0;
+  bool as_json = false;
 };
+
+std::string doctor_document(const std::vector<Finding>& findings) {
+  constexpr std::array<const char*, 3> kLevels{"ok", "warning", "missing"};
+  nlohmann::json list = nlohmann::json::array();
+  for (const Finding& finding : findings) {
+    list.push_back(
+        {{"level", kLevels.at(static_cast<std::size_t>(finding.level))},
+         {"what", finding.subject},
+         {"text", finding.text},
+         {"remedy", finding.remedy.empty() ? nlohmann::json() : nlohmann::json(finding.remedy)}});
+  }
+  return document({{"exit_code", doctor_exit_code(findings)}, {"findings", std::move(list)}});
+}
 
 ExitCode show_doctor(const DoctorOptions& options) {
   DoctorInputs inputs;
@@ -33,7 +48,8 @@ ExitCode show_doctor(const DoctorOptions& options) {
   inputs.dataset = "/usr/share/datasets/fashion-mnist";
   inputs.results = options.results;
   const auto findings = diagnose(inputs);
-  fmt::print("{}", render(findings));
+  const Console console(/*speaks=*/true, /*quiet=*/true);
+  console.result(options.as_json ? doctor_document(findings) : render(findings));
   return static_cast<ExitCode>(doctor_exit_code(findings));
 }
 
@@ -41,9 +57,14 @@ ExitCode show_doctor(const DoctorOptions& options) {
 
 void add_doctor(CLI::App& verb, Invocation& invocation) {
   const auto options = std::make_shared<DoctorOptions>();
-  verb.add_option("--results", options->results, "where runs would go")->capture_default_str();
-  verb.add_option("--mpirun", options->mpirun, "launcher")->capture_default_str();
+  verb.add_option("--results", options->results, "where runs would go")
+      ->capture_default_str()
+      ->type_name("DIR");
+  verb.add_option("--mpirun", options->mpirun, "launcher")
+      ->capture_default_str()
+      ->type_name("FILE");
   verb.add_option("--ranks", options->ranks, "ranks on this host that will be asked for");
+  add_json_option(verb, options->as_json);
   verb.callback(
       [options, &invocation] { invocation.chosen = [options] { return show_doctor(*options); }; });
 }

@@ -13,10 +13,12 @@
 
 namespace scalebench {
 
-bool draw(const std::filesystem::path& folder, std::string_view script, Console& console) {
+bool draw(const std::filesystem::path& folder, std::string_view script, Console& console,
+          const std::vector<std::string>& more) {
   const std::filesystem::path scripts = scripts_folder();
-  const std::vector<std::string> command{(scripts / "python").string(), (scripts / script).string(),
-                                         folder.string()};
+  std::vector<std::string> command{(scripts / "python").string(), (scripts / script).string(),
+                                   folder.string()};
+  command.insert(command.end(), more.begin(), more.end());
   const std::atomic<bool> never = false;
   // Pictures are no part of what the manifest's hashes cover.
   const std::filesystem::path figures = folder / "figures";
@@ -33,9 +35,10 @@ bool draw(const std::filesystem::path& folder, std::string_view script, Console&
   return end.ok;
 }
 
-bool draw_run(const std::filesystem::path& folder, Console& console) {
-  draw(folder, "plot.py", console);
-  return draw(folder, "report.py", console);
+bool draw_run(const std::filesystem::path& folder, Console& console,
+              const std::vector<std::string>& more) {
+  draw(folder, "plot.py", console, more);
+  return draw(folder, "report.py", console, more);
 }
 
 }  // namespace scalebench

@@ -2,6 +2,7 @@
 #include "bench/verbs/study_choice.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/size.hpp"
@@ -9,9 +10,20 @@
 #include "kernels/error.hpp"
 
 namespace scalebench {
+namespace {
+
+bool uses(const StudyConfig& config, const std::string& data) {
+  const auto is_it = [&](const auto& study) { return study.data == data; };
+  return (config.throughput && is_it(*config.throughput)) ||
+         std::ranges::any_of(config.epochs, is_it);
+}
+
+}  // namespace
 
 void add_study_options(CLI::App& verb, StudyChoice& choice) {
-  verb.add_option("config", choice.config, "TOML file, as configs/quick.toml")->required();
+  verb.add_option("config", choice.config, "TOML file, as configs/quick.toml")
+      ->required()
+      ->type_name("FILE");
   verb.add_option("--ranks", choice.ranks, "numbers of ranks, as 1,2,4, instead of the config's");
   verb.add_option("--launches", choice.launches, "fresh launches of each case");
 }
@@ -35,7 +47,10 @@ StudyConfig config_of(StudyChoice& choice) {
   if (choice.launches < 0) {
     fail<UsageError>("--launches {}: must not be negative", choice.launches);
   }
-  StudyConfig config = read_study_config(choice.config, known_names());
+  KnownNames known = known_names();
+  if (choice.job && choice.job->data) known.data = choice.job->data->value;
+  StudyConfig config = read_study_config(choice.config, known);
+  if (choice.job && !uses(config, known.data)) choice.job->data.reset();
   if (!choice.ranks.empty()) config.ranks = parse_counts("--ranks", choice.ranks);
   if (choice.launches > 0) config.launches = choice.launches;
   if (!config.allreduce) return config;

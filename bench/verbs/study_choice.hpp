@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which study a verb is about: a config file and what the command line changes in it.
+// Which study a verb is about: a config file and what the command line changes in it. Shared by
+// `run` and `plan`.
 #pragma once
 
 #include <filesystem>
@@ -14,12 +15,13 @@ struct StudyChoice : StartOptions {
   std::filesystem::path config;
   std::string ranks;  // instead of the config's
   int launches = 0;   // instead of the config's; 0: as there
+  bool metrics = false;
 };
 
 void add_study_options(CLI::App& verb, StudyChoice& choice);
 
-/// The config with what the command line says. Throws UsageError, in one line for each thing wrong,
-/// before anything starts.
+/// The config with what the command line and the job say. Throws UsageError, in one line for each
+/// thing wrong, before anything starts.
 StudyConfig config_of(StudyChoice& choice);
 
 /// What the programs know, so that a config is refused before anything starts.

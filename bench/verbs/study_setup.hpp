@@ -4,11 +4,15 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/cli/app.hpp"
 #include "bench/cli/console.hpp"
+#include "bench/record/environment.hpp"
+#include "bench/record/managed_job.hpp"
 #include "bench/study/plan.hpp"
 #include "bench/verbs/study_run.hpp"
 
@@ -20,27 +24,50 @@ struct StartOptions {
   bool oversubscribe = false;
   bool dry_run = false;
   bool quiet = false;
+  bool figures = true;
+  Color color = Color::automatic;
   std::string mpirun = "mpirun";
-  std::vector<std::string> command;  // argv as typed
+  std::vector<std::string> command;             // argv as typed
+  const CLI::Option* results_option = nullptr;  // whether --results was given
+  std::optional<ManagedJob> job;                // by enter_job
 };
 
 /// The options that all such commands have.
 void add_start_options(CLI::App& command, StartOptions& options);
+/// Parts of them.
+void add_launcher_options(CLI::App& command, StartOptions& options);
+const CLI::Option* add_results_option(CLI::App& command, StartOptions& options);
 
 /// Folders that belong to this program, wherever it was built or unpacked.
 std::filesystem::path programs_folder();
 std::filesystem::path scripts_folder();
+std::filesystem::path configs_folder();
 
-/// Ranks that fit: GPUs where those are used, else cores. Throws UsageError for GPUs without any.
+/// Ranks that fit on this host: GPUs where those are used, else cores. Throws UsageError for GPUs
+/// without any. The limits are those of all hosts of a job together.
 int devices_of(const StudyConfig& config);
 PlanLimits limits_of(const StartOptions& options, const StudyConfig& config);
+
+/// How the launches of this plan are started.
+LaunchSettings settings_of(const StartOptions& options, const StudyConfig& config,
+                           const std::vector<PlannedLaunch>& plan);
+
+/// Names in a plan that only a run can have: of the run, and of the folder of a launch.
+inline constexpr const char* kPlannedRun = "RUN";
+std::filesystem::path planned_folder(const PlannedLaunch& launch);
 
 /// --dry-run: the exact commands and an estimate, to stdout.
 void print_plan(const StartOptions& options, const StudyConfig& config,
                 const std::vector<PlannedLaunch>& plan, const Console& console);
 
-/// Makes the folder and its manifest and passes on the warnings. Throws UsageError, before there is
-/// a folder, when a program is not built or the folder cannot hold a run.
+/// SHA-256 of each program of the plan. Throws UsageError when one is not built.
+std::map<std::string, std::string> hashes_of_programs(const std::vector<PlannedLaunch>& plan);
+/// Of this machine, with what this program is linked with.
+Environment environment_here();
+
+/// Makes the folder with its config.toml, plan.json and manifest and passes on the warnings. Throws
+/// UsageError, before there is a folder, when a program is not built or the folder cannot hold a
+/// run.
 StudyRun open_study(const StartOptions& options, const StudyConfig& config,
                     const std::vector<PlannedLaunch>& plan, Console& console);
 

@@ -7,28 +7,32 @@ import math
 from pathlib import Path
 
 from view.page import Html, element, joined, section, table
-from view.rows import Row, byte_size, grouped, read_rows, short_names, three_digits, usable
+from view.rows import Row, byte_size, each_row, grouped, read_rows, short_names, three_digits, usable
 from view.tables import duration, not_measured, percent, with_interval
 
 CASE = ("transport", "memory", "dtype", "op", "placement", "mode", "cache", "graph", "nodes")
+MOST_PANELS = 40
 
 
 def bandwidth(run: Path) -> Html:
-    rows = [
-        row
-        for row in usable(read_rows(run, "allreduce.csv"))
-        if row["busbw_gb_per_s"] or row["seconds_median"]
-    ]
-    if not rows:
+    shown: dict[tuple[str, ...], list[Row]] = {}
+    left_out = set()
+    for row in each_row(run, "allreduce.csv"):
+        if row["status"] == "ok" and (row["busbw_gb_per_s"] or row["seconds_median"]):
+            key = tuple(row[column] for column in (*CASE, "ranks", "origin"))
+            if key in shown or len(shown) < MOST_PANELS:
+                shown.setdefault(key, []).append(row)
+            else:
+                left_out.add(key)
+    if not shown:
         return Html("")
-    case = CASE
-    names = short_names(list(grouped(rows, case)))
+    names = short_names(list(dict.fromkeys(key[:-2] for key in shown)))
     words = (
         "Bus bandwidth in GB/s (10⁹ bytes) with its interval, then the median time. busbw = bytes / seconds · 2(p−1)/p, "
         "so that algorithms and numbers of ranks can be compared."
     )
     panels = []
-    for key, panel in grouped(rows, (*case, "ranks", "origin")).items():
+    for key, panel in shown.items():
         algorithms = list(dict.fromkeys(row["algorithm"] for row in panel))
         by_size = grouped(sorted(panel, key=lambda row: row.number("size_bytes")), ("size_bytes",))
         cells = []
@@ -42,12 +46,13 @@ def bandwidth(run: Path) -> Html:
         )
         weak = range(len(cells)) if key[-1] != "measured" else []
         numbers = range(len(algorithms) + 1)
-        shown = table(
+        body = table(
             ["size", *algorithms], cells, numbers=numbers, weak=weak, rest="allreduce.csv"
         )
-        panels.append(element("div", title, shown))
+        panels.append(element("div", title, body))
+    more = [element("p", f"{len(left_out)} more tables in allreduce.csv", css="muted")] if left_out else []
     return section(
-        "Allreduce", element("p", words, css="muted"), element("div", *panels, css="side")
+        "Allreduce", element("p", words, css="muted"), element("div", *panels, css="side"), *more
     )
 
 

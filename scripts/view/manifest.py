@@ -18,7 +18,7 @@ class Manifest:
         try:
             raw = (run / "manifest.json").read_bytes()
             content = json.loads(raw)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             say(f"manifest.json: {error}: going on without it")
             return
         if isinstance(content, dict):

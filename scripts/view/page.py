@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from urllib.parse import quote
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
@@ -42,9 +43,11 @@ figure svg { width: 100%; height: auto; }
 figure img { max-width: 100%; background: #fff; }
 figcaption { font-size: .86rem; }
 code { font: .86em ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
+a { color: inherit; text-decoration-color: var(--muted); }
 .bad { color: var(--bad); font-weight: 600; }
 summary { cursor: pointer; color: var(--muted); }
 footer { margin-top: 3.5rem; padding-top: 1rem; border-top: 1px solid var(--line); font-size: .82rem; }
+@media (max-width: 40rem) { body { padding: 1.2rem .9rem 3rem; } }
 @media print { body { max-width: none; padding: 0; font-size: 10pt; } .scroll { overflow: visible; }
   figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } }
 """
@@ -88,11 +91,17 @@ def table(
     )
 
 
+def link(target: str, *content: object) -> Html:
+    """A link to a file beside the page, by a path relative to it."""
+    return Html(f'<a href="{escape(quote(target))}">{"".join(map(markup, content))}</a>')
+
+
 def section(title: str, *content: object) -> Html:
     return joined([element("h2", title), *content]) if content else Html("")
 
 
-def page(title: str, body: Html) -> str:
+def page(title: str, body: Html, style: str = "") -> str:
+    """`style` is what this page needs beyond the common one."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -100,7 +109,7 @@ def page(title: str, body: Html) -> str:
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title>
-<style>{STYLE}</style>
+<style>{STYLE}{style}</style>
 </head>
 <body>
 {body}

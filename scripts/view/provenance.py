@@ -8,7 +8,7 @@ from pathlib import Path
 
 from view.manifest import Manifest
 from view.page import Html, element, joined, section, table
-from view.rows import Row, byte_size, read_rows
+from view.rows import Row, byte_size, each_row
 from view.tables import headlines, origin_notes
 
 FILES = ("scaling.csv", "epoch.csv", "throughput.csv", "allreduce.csv", "kernels.csv")
@@ -27,8 +27,11 @@ NAMES = (
 
 def verdict(run: Path, manifest: Manifest) -> Html:
     """The first thing a reader sees: what was measured, how well it scaled, what is missing."""
-    rows = [row for name in FILES for row in read_rows(run, name)]
-    counts = Counter(row["status"] or "unknown" for row in rows)
+    # As a stream: there may be a hundred thousand, and only these two columns are asked for.
+    kinds = Counter((row["status"] or "unknown", row["origin"]) for name in FILES for row in each_row(run, name))
+    counts: Counter[str] = Counter()
+    for (status, _), number in kinds.items():
+        counts[status] += number
     failures = counts["failed"] + counts["wrong"] + len(unsuccessful(manifest))
     partial = manifest.text("status") not in ("complete", "")
     words = [f"{number} {status}" for status, number in counts.items()]
@@ -50,7 +53,7 @@ def verdict(run: Path, manifest: Manifest) -> Html:
             )
         )
     if words:
-        notes = origin_notes(rows)
+        notes = origin_notes(origin for _, origin in kinds)
         lines.append(element("p", " ".join([f"Rows: {', '.join(words)}.", *notes]), css="muted"))
     css = "verdict" + (
         " stop" if not counts["ok"] or counts["wrong"] else " warn" if partial or failures else ""
@@ -91,7 +94,13 @@ def without_sizes(rows: list[tuple[str, Row]]) -> list[tuple[str, str, Row]]:
 
 def failures(run: Path, manifest: Manifest) -> Html:
     parts: list[object] = []
-    rows = [(name, row) for name in FILES for row in read_rows(run, name) if row["status"] != "ok"]
+    columns = (*NAMES, "size_bytes", "status", "note")
+    rows = [
+        (name, Row({column: row[column] for column in columns if row[column]}))
+        for name in FILES
+        for row in each_row(run, name)
+        if row["status"] != "ok"
+    ]
     cells = [
         [
             name,
@@ -163,6 +172,16 @@ def environment(manifest: Manifest) -> Html:
     return joined(shown)
 
 
+def sealed(run: Path) -> str:
+    """How a reader checks the numbers, as far as the folder allows it."""
+    if (run / "COMPLETE").is_file() and (run / "SHA256SUMS").is_file():
+        return (
+            f"Complete and sealed: `scalebench verify results/{run.name}` recomputes every number from samples.csv "
+            "and checks the hash of every file."
+        )
+    return "`scalebench verify` recomputes every number from samples.csv and checks these hashes."
+
+
 def footer(run: Path, manifest: Manifest) -> Html:
     dirty = " with local changes" if manifest.text("tool", "dirty") == "true" else ""
     commit = manifest.text("tool", "commit")
@@ -189,9 +208,7 @@ def footer(run: Path, manifest: Manifest) -> Html:
         element("summary", f"SHA-256 of {len(files)} files"),
         table(["file", "SHA-256"], files),
     )
-    check = element(
-        "p", "`scalebench verify` recomputes every number from samples.csv and checks these hashes."
-    )
+    check = element("p", sealed(run))
     return element(
         "footer", table(["provenance", ""], cells, wrap=[1]), *([listing] if files else []), check
     )

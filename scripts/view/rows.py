@@ -6,15 +6,18 @@ from __future__ import annotations
 import csv
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+
+from view.plain import lines
 
 SCHEMA_VERSION = "1"
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def say(text: str) -> None:
-    print(text, file=sys.stderr)
+    print(lines(text), file=sys.stderr)  # it may quote a file
 
 
 class Row(dict[str, str]):
@@ -42,31 +45,54 @@ def unescaped(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and cell[1:].startswith(FORMULA_STARTS) else cell
 
 
-def read_rows(run: Path, name: str) -> list[Row]:
-    """All rows of one file; none when it is missing. A torn last row is left out and reported."""
-    rows: list[Row] = []
+class Lines:
+    """The lines of a file without NUL, which the csv module refuses. Few have an apostrophe, and only
+    those need a look at every cell."""
+
+    def __init__(self, file: Iterable[str]) -> None:
+        self.file = file
+        self.apostrophe = False
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self.file:
+            self.apostrophe = self.apostrophe or "'" in line
+            yield line.replace("\0", "")
+
+
+def each_row(run: Path, name: str) -> Iterator[Row]:
+    """The rows of one file as they are read; none when it is missing. A torn row and rows of a
+    schema that is not known are left out and reported."""
+    foreign: Counter[str] = Counter()
     try:
         with open(run / name, encoding="utf-8", errors="replace", newline="") as file:
-            lines = csv.reader(line.replace("\0", "") for line in file)
-            columns = next(lines, [])
-            for cells in lines:
+            text = Lines(file)
+            reader = csv.reader(text)
+            columns = next(reader, [])
+            for cells in reader:
                 if len(cells) != len(columns):
                     say(
-                        f"{name}: line {lines.line_num} has {len(cells)} cells, not {len(columns)}: left out"
+                        f"{name}: line {reader.line_num} has {len(cells)} cells, not {len(columns)}: left out"
                     )
                     continue
-                rows.append(Row(zip(columns, map(unescaped, cells))))
+                row = Row(zip(columns, map(unescaped, cells) if text.apostrophe else cells))
+                text.apostrophe = False
+                if row["schema_version"] == SCHEMA_VERSION:
+                    yield row
+                else:
+                    foreign[row["schema_version"]] += 1
     except FileNotFoundError:
-        return []
+        return
     except (OSError, csv.Error) as error:
         say(f"{name}: {error}: read up to there")
-    foreign = [row for row in rows if row["schema_version"] != SCHEMA_VERSION]
     if foreign:
         say(
-            f"{name}: {len(foreign)} rows of schema version '{foreign[0]['schema_version']}' left out; "
+            f"{name}: {foreign.total()} rows of schema version '{next(iter(foreign))}' left out; "
             f"this script knows {SCHEMA_VERSION}: use the scripts of the version that wrote them"
         )
-    return [row for row in rows if row["schema_version"] == SCHEMA_VERSION]
+
+
+def read_rows(run: Path, name: str) -> list[Row]:
+    return list(each_row(run, name))
 
 
 def usable(rows: Iterable[Row]) -> list[Row]:
@@ -102,8 +128,8 @@ def byte_size(size: float) -> str:
 
 
 def three_digits(value: float) -> str:
-    """30.612 -> '30.6', 9 -> '9.00', 1234.5 -> '1234'; '' for NaN."""
-    if math.isnan(value):
+    """30.612 -> '30.6', 9 -> '9.00', 1234.5 -> '1234'; '' for what is no number."""
+    if not math.isfinite(value):
         return ""
     if value == 0:
         return "0"

@@ -4,30 +4,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MultipleLocator, NullLocator
 
 from view import theme
+from view.published import Series
 from view.rows import Row, grouped, read_rows, short_names, three_digits, usable, workload
 
 SERIES = ("gradient_sync", "allreduce", "transport", "device", "dataset")
 
 
-def draw(run: Path) -> Figure:
+def draw(run: Path, published: Sequence[Series] = ()) -> Figure:
     rows = [row for row in usable(read_rows(run, "scaling.csv")) if row.integer("ranks") > 0]
     if not rows:
         raise theme.NothingToDraw("scaling.csv has no usable row")
     facets = grouped_by_workload(rows)
     names = short_names(list(grouped(rows, SERIES)))
-    marks = theme.marks(list(names.values()))
+    marks = theme.marks([*names.values(), *(series.name for series in published)])
     figure, stacks = theme.panels(len(facets), rows_each=2, width=5.0, height=2.9)
+    if published:
+        legend_of_published(figure, published, marks)
     for (title, facet), (above, below) in zip(facets.items(), stacks):
         above.set_title(title)
         for axes, column in ((above, "speedup"), (below, "efficiency")):
-            draw_column(axes, facet, column, names, marks)
+            draw_column(axes, facet, column, names, marks, published)
     return figure
 
 
@@ -44,8 +49,12 @@ def draw_column(
     column: str,
     names: dict[tuple[str, ...], str],
     marks: dict[str, tuple[str, str]],
+    published: Sequence[Series],
 ) -> None:
-    ranks = sorted({row.integer("ranks") for row in rows})
+    quoted = {series.name: series.points(column) for series in published}
+    ranks = sorted(
+        {row.integer("ranks") for row in rows} | {n for points in quoted.values() for n, _ in points}
+    )
     theme.ranks_axis(axes, ranks)
     ideal = [1.0 * n if column == "speedup" else 1.0 for n in ranks]
     axes.plot(ranks, ideal, color=theme.MUTED, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=2)
@@ -66,6 +75,10 @@ def draw_column(
         label = draw_series(axes, series, column, mark)
         if label:
             labels.append((*label, theme.with_origin(name, origin), color))
+    for name, points in quoted.items():
+        mark = theme.Mark(*marks[name], "quoted")
+        line = {**mark.line(), "zorder": 6}  # above the labels of lines, which would hide crosses
+        axes.plot([n for n, _ in points], [value for _, value in points], **line)
     if column == "speedup":
         # Logarithmic like the x axis: the ideal is then a straight line at every N.
         values = [
@@ -74,7 +87,8 @@ def draw_column(
             for name in ("speedup", "speedup_ci_low")
             if row.number(name) > 0
         ]
-        power_axis(axes, min([1.0, *values]), max([*ideal, highest_of(rows, "speedup")]))
+        values += [value for points in quoted.values() for _, value in points]
+        power_axis(axes, min([1.0, *values]), max([*ideal, *values, highest_of(rows, "speedup")]))
         axes.set_ylabel("speedup  S = ρ·H/T")
         note_base(axes, rows)
     else:
@@ -85,11 +99,31 @@ def draw_column(
             else ""
         )
         axes.set_xlabel(f"ranks N{raw}")
-        highest = highest_of(rows, "efficiency")
+        highest = max(
+            [highest_of(rows, "efficiency"), *(value for points in quoted.values() for _, value in points)]
+        )
         axes.set_ylim(0, highest * 1.08)
         axes.yaxis.set_major_locator(MultipleLocator(0.25 if highest < 1.6 else 0.5))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
     theme.label_lines(axes, labels)
+
+
+def legend_of_published(
+    figure: Figure, published: Sequence[Series], marks: dict[str, tuple[str, str]]
+) -> None:
+    """Each cross with its source, below the panels: a number without one is hearsay."""
+    handles = []
+    for series in published:
+        line = theme.Mark(*marks[series.name], "quoted").line()
+        label = f"{series.label()}{series.base()} (quoted: {series.source()})"
+        handles.append(Line2D([], [], **{**line, "clip_on": True}, label=label))
+    foot, high = 0.3, 0.16 * len(handles) + 0.1  # inches: the fine print's, the legend's
+    total = figure.get_figheight() + high
+    figure.set_figheight(total)
+    below = (foot + high) / total
+    figure.get_layout_engine().set(rect=(0, below, 1, 1 - below))
+    figure.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.005, foot / total), fontsize=7,
+                  frameon=False, borderaxespad=0)  # fmt: skip
 
 
 def draw_from_base(

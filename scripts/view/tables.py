@@ -92,10 +92,9 @@ def sentence(row: Row) -> Html:
     )
 
 
-def origin_notes(rows: Iterable[Row]) -> list[str]:
-    """What the origins other than `measured` mean that occur in these rows."""
-    found = dict.fromkeys(row["origin"] for row in rows)
-    return [f"{origin}: {ORIGINS[origin]}." for origin in found if origin in ORIGINS]
+def origin_notes(origins: Iterable[str]) -> list[str]:
+    """What the origins other than `measured` mean that occur."""
+    return [f"{origin}: {ORIGINS[origin]}." for origin in dict.fromkeys(origins) if origin in ORIGINS]
 
 
 def scaling(run: Path) -> Html:

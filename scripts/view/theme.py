@@ -15,10 +15,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from view.series import SERIES, moved_apart
+
 # report.py replaces these four by CSS variables, so that figures follow the dark mode.
 INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#dfe3e8", "#ffffff"
-SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8c6bb1", "#6b7280",
-          "#8a5a2b", "#7a9a01", "#1b4965", "#b5179e")  # fmt: skip
 MARKERS = "os^Dvph*"
 
 STYLE: dict[str, Any] = {
@@ -170,23 +170,6 @@ def label_lines(axes: Axes, labels: Sequence[tuple[float, float, str, str]]) -> 
                     "relpos": (0, 0.5),
                 },
             )
-
-
-def moved_apart(heights: Sequence[float], gap: float) -> list[float]:
-    """Ascending heights, moved as little as needed to be `gap` apart; 0 to 1 where they fit."""
-    placed = list(heights)
-    for _ in range(500):
-        overlaps = [gap - (high - low) for low, high in zip(placed, placed[1:])]
-        if max(overlaps, default=0) < 1e-4:
-            break
-        for low, overlap in enumerate(overlaps):
-            if overlap > 0:
-                placed[low] -= overlap / 2
-                placed[low + 1] += overlap / 2
-        shift = max(0.0, -placed[0]) - max(0.0, placed[-1] - 1.0)
-        if len(placed) * gap <= 1:
-            placed = [height + shift for height in placed]
-    return placed
 
 
 def note(axes: Axes, text: str, top: bool = False) -> None:

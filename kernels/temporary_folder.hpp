@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: a fresh folder that is gone, with everything in it, at the end of the scope.
+// For tests of every room: a fresh folder that is gone, with everything in it, at the end of the
+// scope.
 #pragma once
 
 #include <stdlib.h>

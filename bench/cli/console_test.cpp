@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cli/console.hpp"
+
+#include <gtest/gtest.h>
+
+namespace scalebench {
+namespace {
+
+const Surroundings kTerminal{
+    .terminal = true, .term = "xterm", .ci = {}, .no_color = {}, .columns = 80};
+
+Surroundings with(std::optional<std::string> Surroundings::*what,
+                  std::optional<std::string> value) {
+  Surroundings where = kTerminal;
+  where.*what = std::move(value);
+  return where;
+}
+
+TEST(ConsoleStyle, RewritesAndColorsOnATerminal) {
+  const ConsoleStyle style = style_of(kTerminal, Color::automatic);
+  EXPECT_TRUE(style.rewrites);
+  EXPECT_TRUE(style.colors);
+  EXPECT_EQ(style.columns, 79);
+}
+
+TEST(ConsoleStyle, HasNoControlCodesWhereNobodyLooks) {
+  Surroundings file = kTerminal;
+  file.terminal = false;
+  for (const Surroundings& where : {file, with(&Surroundings::term, "dumb"),
+                                    with(&Surroundings::term, {}), with(&Surroundings::ci, "1")}) {
+    const ConsoleStyle style = style_of(where, Color::automatic);
+    EXPECT_FALSE(style.rewrites);
+    EXPECT_FALSE(style.colors);
+  }
+}
+
+TEST(ConsoleStyle, NoColorCountsUnlessEmptyOrOverruled) {
+  const Surroundings refused = with(&Surroundings::no_color, "1");
+  EXPECT_FALSE(style_of(refused, Color::automatic).colors);
+  EXPECT_TRUE(style_of(refused, Color::automatic).rewrites) << "only colours are refused";
+  EXPECT_TRUE(style_of(refused, Color::always).colors);
+  EXPECT_TRUE(style_of(with(&Surroundings::no_color, ""), Color::automatic).colors);
+  EXPECT_FALSE(style_of(kTerminal, Color::never).colors);
+}
+
+TEST(ConsoleStyle, WidthZeroIsNotKnown) {
+  Surroundings where = kTerminal;
+  where.columns = 0;
+  EXPECT_EQ(style_of(where, Color::automatic).columns, 0);
+  EXPECT_EQ(cut("any length", 0), "any length");
+}
+
+TEST(Cut, CountsCharactersNotBytes) {
+  EXPECT_EQ(cut("a\xC2\xB7"
+                "b",
+                2),
+            "a\xC2\xB7");
+  EXPECT_EQ(cut("a\xC2\xB7"
+                "b",
+                3),
+            "a\xC2\xB7"
+            "b");
+}
+
+}  // namespace
+}  // namespace scalebench

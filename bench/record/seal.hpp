@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a run: SHA256SUMS, as sha256sum writes and checks it, and COMPLETE, which holds that
+// file's hash and appears last and at once. A run that has it is never written again, except for
+// what is drawn from it.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bench/record/manifest.hpp"
+
+namespace scalebench {
+
+inline constexpr const char* kSumsFile = "SHA256SUMS";
+inline constexpr const char* kCompleteFile = "COMPLETE";
+
+/// Whether the run in `folder` has been sealed.
+bool is_sealed(const std::filesystem::path& folder);
+
+/// Writes SHA256SUMS over `files` (path within the folder: SHA-256) and the manifest, then
+/// COMPLETE. Throws Error (path and reason).
+void seal_folder(const std::filesystem::path& folder,
+                 const std::map<std::string, std::string>& files);
+
+/// The SHA-256 of SHA256SUMS that COMPLETE holds. Throws UsageError when it holds something else.
+std::string sealed_hash(const std::filesystem::path& folder);
+
+/// The lines of SHA256SUMS: path within the folder: SHA-256. Throws UsageError `file:line: what`
+/// for what is no such line, for a path twice, and for one that would leave the folder.
+std::map<std::string, std::string> read_sums(const std::filesystem::path& folder);
+
+/// What the hashes say about a run's files.
+struct HashCheck {
+  std::vector<std::string> differences;  // "samples.csv: changed", a line each
+  std::vector<std::string> notes;        // what is not there to be checked
+  std::size_t files = 0;                 // that were hashed
+  std::string manifest_sha256;
+};
+
+/// Compares what is in `folder` with COMPLETE, SHA256SUMS and its manifest: missing, changed, and
+/// extra files; links are refused, never followed. A run that is not sealed is compared with its
+/// manifest alone, and may have other folders beside its own.
+HashCheck check_hashes(const std::filesystem::path& folder, const Manifest& manifest);
+
+/// Throws UsageError when the folder is sealed: "RUN is complete: ...".
+void require_not_sealed(const std::filesystem::path& folder);
+
+}  // namespace scalebench

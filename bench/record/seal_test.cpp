@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sealed run: what was changed, removed or added is found, and nothing outside is looked at.
+#include "bench/record/seal.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/record/file_hashes.hpp"
+#include "bench/record/run_index.hpp"
+#include "bench/record/sha256.hpp"
+#include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
+
+namespace scalebench {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// A run of one file in `folder`/name.
+fs::path run_in(const TemporaryFolder& folder, const std::string& name,
+                const std::string& started = "2026-03-01T04:05:06Z") {
+  folder.write(name + "/samples.csv", "a\n1\n");
+  folder.write(name + "/launches/001-x/command.txt", "x\n");
+  Manifest manifest;
+  manifest.run_id = name;
+  manifest.study = "tiny";
+  manifest.started_utc = started;
+  manifest.environment = capture_environment({});
+  manifest = updated(manifest, folder / name, "complete");
+  write_manifest(folder / name, manifest);
+  seal_folder(folder / name, manifest.files);
+  return folder / name;
+}
+
+std::vector<std::string> differences(const fs::path& run) {
+  return check_hashes(run, read_manifest(run)).differences;
+}
+
+TEST(Seal, IsWholeAsLongAsNothingChanges) {
+  const TemporaryFolder folder;
+  const fs::path run = run_in(folder, "run");
+  EXPECT_TRUE(is_sealed(run));
+  const HashCheck check = check_hashes(run, read_manifest(run));
+  EXPECT_THAT(check.differences, IsEmpty());
+  EXPECT_THAT(check.notes, IsEmpty());
+  EXPECT_EQ(check.files, 3U);
+  EXPECT_EQ(check.manifest_sha256, sha256_of_file(run / "manifest.json"));
+  folder.write("run/report.html", "drawn later");
+  folder.write("run/figures/x.png", "drawn later");
+  EXPECT_THAT(differences(run), IsEmpty());
+  EXPECT_THAT(message_of<UsageError>([&] { require_not_sealed(run); }), HasSubstr("is complete"));
+}
+
+TEST(Seal, FindsWhatIsMissingChangedOrExtra) {
+  const TemporaryFolder folder;
+  const fs::path run = run_in(folder, "run");
+  folder.write("run/launches/001-x/command.txt", "y\n");
+  folder.write("run/launches/002-y/stdout.log", "");
+  fs::remove(run / "samples.csv");
+  EXPECT_THAT(differences(run),
+              ElementsAre("launches/001-x/command.txt: changed", "samples.csv: missing",
+                          "launches/002-y/stdout.log: not part of the run"));
+}
+
+TEST(Seal, FindsAnotherManifestOrList) {
+  const TemporaryFolder folder;
+  const fs::path run = run_in(folder, "run");
+  const std::string sums = folder.read("run/SHA256SUMS");
+  folder.write("run/SHA256SUMS", sums + sha256_of("x") + "  more\n");
+  EXPECT_THAT(differences(run), Contains("SHA256SUMS: changed"));
+  folder.write("run/SHA256SUMS", sums);
+  folder.write("run/manifest.json", folder.read("run/manifest.json") + " ");
+  EXPECT_THAT(differences(run), ElementsAre("manifest.json: changed"));
+}
+
+TEST(Seal, StaysInsideTheRun) {
+  const TemporaryFolder folder;
+  const fs::path run = run_in(folder, "run");
+  folder.write("secret.txt", "s");
+  const std::string hash = sha256_of("s");
+  for (const std::string path : {"../secret.txt", "/etc/passwd", "launches/../../secret.txt"}) {
+    folder.write("run/SHA256SUMS", hash + "  " + path + "\n");
+    EXPECT_THAT(message_of<UsageError>([&] { read_sums(run); }), HasSubstr("leads out of"));
+  }
+  fs::remove(run / "samples.csv");
+  fs::create_symlink(folder / "secret.txt", run / "samples.csv");
+  EXPECT_THAT(differences(run), Contains("samples.csv: a link, which is not followed"));
+}
+
+TEST(RunIndex, IsWhatTheCompleteRunsSay) {
+  const TemporaryFolder results;
+  const fs::path run = run_in(results, "b", "2026-03-02T00:00:00Z");
+  run_in(results, "a", "2026-03-03T00:00:00Z");
+  results.write("unfinished/manifest.json", "{}");
+  const RunIndex index = rebuild_index(results.path());
+  ASSERT_THAT(index.entries, SizeIs(2));
+  EXPECT_EQ(index.entries[0].run_id, "b") << "oldest first";
+  EXPECT_EQ(index.entries[0].study, "tiny");
+  EXPECT_EQ(index.entries[0].key_hash, key_hash_of(read_manifest(run).environment));
+  EXPECT_EQ(index.entries[0].complete_sha256, sha256_of_file(run / "SHA256SUMS"));
+  const RunIndex read = read_index(results.path());
+  EXPECT_EQ(read.entries, index.entries);
+  EXPECT_THAT(read.notes, IsEmpty());
+}
+
+TEST(RunIndex, IsNotBelievedWhenTheRunsSayOtherwise) {
+  const TemporaryFolder results;
+  append_to_index(results.path(), index_entry_of(run_in(results, "a")));
+  run_in(results, "b");  // killed before it was entered
+  RunIndex index = read_index(results.path());
+  EXPECT_THAT(index.entries, SizeIs(2));
+  EXPECT_THAT(index.notes, ElementsAre(HasSubstr("did not name the runs that are there")));
+  EXPECT_THAT(read_index(results.path()).notes, IsEmpty());
+  fs::remove_all(results / "a");
+  index = read_index(results.path());
+  EXPECT_THAT(index.entries, SizeIs(1));
+}
+
+TEST(RunIndex, FailsClosedWhenDamagedAndIsRebuilt) {
+  const TemporaryFolder results;
+  append_to_index(results.path(), index_entry_of(run_in(results, "a")));
+  const std::string good = results.read("index.jsonl");
+  for (const std::string& damaged : {good + "{\"run_", "garbage\n" + good, std::string("[]\n")}) {
+    results.write("index.jsonl", damaged);
+    const RunIndex index = read_index(results.path());
+    EXPECT_THAT(index.entries, SizeIs(1));
+    EXPECT_THAT(index.notes, ElementsAre(HasSubstr("kept as")));
+    EXPECT_EQ(results.read("index.jsonl"), good);
+    std::size_t kept = 0;
+    for (const auto& entry : fs::directory_iterator(results.path())) {
+      const std::string name = entry.path().filename().string();
+      if (!name.starts_with("index.jsonl.damaged-")) continue;
+      EXPECT_EQ(results.read(name), damaged);
+      fs::remove(entry.path());
+      ++kept;
+    }
+    EXPECT_EQ(kept, 1U);
+  }
+}
+
+TEST(RunIndex, RefusesALaterVersion) {
+  const TemporaryFolder results;
+  const std::string later = "{\"schema_version\": 2}\n";
+  results.write("index.jsonl", later);
+  EXPECT_THAT(message_of<UsageError>([&] { read_index(results.path()); }),
+              HasSubstr("index.jsonl:1: schema version 2 is later than 1"));
+  EXPECT_EQ(results.read("index.jsonl"), later);
+}
+
+}  // namespace
+}  // namespace scalebench

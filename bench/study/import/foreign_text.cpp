@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/import/foreign_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\v\f\r";
+
+/// "[1,0]<stdout>:" and "[prterun-host-1@1,0]<stdout>: ", which mpirun --tag-output puts first.
+std::string_view without_tag(std::string_view line) {
+  if (!line.starts_with('[')) return line;
+  for (const std::string_view stream : {"]<stdout>:", "]<stderr>:"}) {
+    const std::size_t at = line.find(stream);
+    const bool first = at != std::string_view::npos && line.find(']') == at;
+    if (first && line.substr(0, at).find(',') != std::string_view::npos) {
+      return line.substr(at + stream.size());
+    }
+  }
+  return line;
+}
+
+}  // namespace
+
+std::vector<ForeignLine> lines_of(std::string_view text, const std::string& file,
+                                  std::vector<Finding>& findings, std::size_t longest) {
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+    fail<UsageError>("{}:1: this is UTF-16; convert it first, as with iconv -f UTF-16 -t UTF-8",
+                     file);
+  }
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  std::vector<ForeignLine> lines;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    while (line.ends_with('\r')) line.remove_suffix(1);
+    // What a progress bar has overwritten is no longer meant.
+    const std::size_t overwritten = line.rfind('\r');
+    if (overwritten != std::string_view::npos) line.remove_prefix(overwritten + 1);
+    if (line.size() > longest) {
+      findings.push_back({number, fmt::format("a line of {} characters; at most {} are read",
+                                              line.size(), longest)});
+    } else if (line.find('\0') != std::string_view::npos) {
+      findings.push_back({number, "a NUL byte: this line is no text"});
+    } else {
+      lines.push_back({number, without_tag(line)});
+    }
+  }
+  return lines;
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (true) {
+    const std::size_t begin = text.find_first_not_of(kBlanks);
+    if (begin == std::string_view::npos) return words;
+    text.remove_prefix(begin);
+    const std::size_t end = std::min(text.find_first_of(kBlanks), text.size());
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+}
+
+std::optional<double> decimal_of(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.empty() || text.starts_with('+')) return std::nullopt;
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+std::optional<PrintedNumber> printed_number(std::string_view text) {
+  const std::optional<double> value = decimal_of(text);
+  if (!value) return std::nullopt;
+  const std::size_t exponent_at = std::min(text.find_first_of("eE"), text.size());
+  const std::string_view mantissa = text.substr(0, exponent_at);
+  const std::size_t point = mantissa.find('.');
+  double last_digit =
+      point == std::string_view::npos ? 0 : -static_cast<double>(mantissa.size() - point - 1);
+  if (exponent_at < text.size()) {
+    last_digit += decimal_of(text.substr(exponent_at + 1)).value_or(0);
+  }
+  return PrintedNumber{*value, 0.5 * std::pow(10.0, last_digit)};
+}
+
+bool is_count(std::string_view text) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end && value > 0 && value < std::uint64_t{1} << 62U;
+}
+
+std::string no_number(std::string_view name, std::string_view text) {
+  std::string what = fmt::format("{}: '{}' is not a number", name, text);
+  std::string with_point(text);
+  std::ranges::replace(with_point, ',', '.');
+  if (with_point != text && decimal_of(with_point)) what += "; write the decimal point as .";
+  return what;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// What other programs' text may be: line ends, marks, holes, numbers that are none; expressions.
+#include "bench/study/import/foreign_text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <clocale>
+#include <locale>
+
+#include "bench/study/import/line_pattern.hpp"
+#include "bench/study/import/settings.hpp"
+#include "bench/study/import/value_column.hpp"
+#include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> texts(std::string_view text, std::vector<Finding>& findings,
+                               std::size_t longest = kLongestLine) {
+  std::vector<std::string> found;
+  for (const ForeignLine& line : lines_of(text, "a.log", findings, longest)) {
+    found.emplace_back(line.text);
+  }
+  return found;
+}
+
+TEST(ForeignText, TakesAwayWhatEditorsTerminalsAndLaunchersPutAround) {
+  std::vector<Finding> none;
+  EXPECT_THAT(texts("\xef\xbb\xbf"
+                    "a\r\nb\n\nc",
+                    none),
+              ElementsAre("a", "b", "", "c"));
+  EXPECT_THAT(texts(" 10%\r 50%\r100%\n", none), ElementsAre("100%"));
+  EXPECT_THAT(texts("[1,0]<stdout>:8 2\n[prterun-n1-7@1,3]<stderr>: x\n[0] NCCL INFO y\n", none),
+              ElementsAre("8 2", " x", "[0] NCCL INFO y"));
+  EXPECT_TRUE(none.empty());
+}
+
+TEST(ForeignText, LeavesOutALineWithNulOrTooManyCharactersAndSaysWhich) {
+  std::vector<Finding> findings;
+  EXPECT_THAT(texts(std::string_view("a\nb\0c\nd\n", 8), findings), ElementsAre("a", "d"));
+  EXPECT_THAT(texts("short\n" + std::string(101, 'x') + "\n", findings, 100), ElementsAre("short"));
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].line, 2U);
+  EXPECT_THAT(findings[0].what, HasSubstr("NUL"));
+  EXPECT_THAT(findings[1].what, HasSubstr("101 characters; at most 100"));
+  EXPECT_THAT(message_of<UsageError>([&] { texts("\xff\xfe\x61", findings); }),
+              HasSubstr("UTF-16"));
+}
+
+TEST(ForeignText, KnowsNumbersFromWhatOnlyLooksLikeOne) {
+  EXPECT_EQ(decimal_of("1.5"), 1.5);
+  EXPECT_EQ(decimal_of("+2"), 2);
+  EXPECT_EQ(decimal_of("-3e-2"), -0.03);
+  for (const char* none :
+       {"", "1,5", "N/A", "nan", "-nan", "inf", "-inf", "1e999", "1.5s", "0x10", "++1", " 1"}) {
+    EXPECT_FALSE(decimal_of(none)) << none;
+  }
+  EXPECT_THAT(no_number("lat", "1,5"), HasSubstr("write the decimal point as ."));
+  EXPECT_EQ(no_number("lat", "N/A"), "lat: 'N/A' is not a number");
+}
+
+TEST(ForeignText, KnowsHowPreciselyANumberIsPrinted) {
+  EXPECT_DOUBLE_EQ(printed_number("135.8")->half_unit, 0.05);
+  EXPECT_DOUBLE_EQ(printed_number("47535")->half_unit, 0.5);
+  EXPECT_DOUBLE_EQ(printed_number("1.2e+07")->half_unit, 0.05e7);
+}
+
+struct DecimalComma : std::numpunct<char> {
+  char do_decimal_point() const override { return ','; }
+};
+
+TEST(ForeignText, IgnoresTheLocale) {
+  const std::locale before = std::locale::global(std::locale(std::locale(), new DecimalComma));
+  std::setlocale(LC_ALL, "de_DE.UTF-8");  // where it is installed
+  EXPECT_EQ(decimal_of("1.5"), 1.5);
+  EXPECT_FALSE(decimal_of("1,5"));
+  std::setlocale(LC_ALL, "C");
+  std::locale::global(before);
+}
+
+TEST(LinePattern, FindsItsFirstGroup) {
+  const LinePattern pattern("here", R"(Acc@1 ([0-9.]+))");
+  EXPECT_EQ(pattern.first_group(" * Acc@1 46.340 Acc@5 72.484"), "46.340");
+  EXPECT_EQ(pattern.first_group("Acc@5 1"), std::nullopt);
+  EXPECT_EQ(LinePattern("", "a|(b)").first_group("a"), "");
+}
+
+TEST(LinePattern, IsRefusedInOneLine) {
+  const auto refusal = [](const std::string& expression) {
+    return message_of<UsageError>([&] { LinePattern("--metric x", expression); });
+  };
+  EXPECT_THAT(refusal("(["), HasSubstr("--metric x: '([' is no regular expression"));
+  EXPECT_THAT(refusal("abc"), HasSubstr("has no group (...)"));
+}
+
+TEST(LinePattern, NeedsNoLongerForAnExpressionThatMakesOthersBacktrack) {
+  // Backtracking would take 2^40 steps and, on a long line, the stack.
+  const LinePattern pattern("", "(a+)+b");
+  EXPECT_EQ(pattern.first_group(std::string(40, 'a') + "c b"), std::nullopt);
+  EXPECT_EQ(LinePattern("", "x(.*)y").first_group("x" + std::string(8000, '.') + "y"),
+            std::string(8000, '.'));
+}
+
+TEST(LinePattern, KnowsATextThatEveryMatchContains) {
+  EXPECT_EQ(literal_in(R"(Acc@1 ([0-9.]+))"), "Acc@1 ");
+  EXPECT_EQ(literal_in(R"(total: +(\d+) img/sec)"), " img/sec");
+  EXPECT_EQ(literal_in("ab*c"), "a");
+  EXPECT_EQ(literal_in("ab?"), "a");
+  EXPECT_EQ(literal_in("ab{0,2}cd"), "cd");
+  EXPECT_EQ(literal_in("epoch|step (x)"), "");
+  EXPECT_EQ(literal_in("(optional)?x"), "x");
+  EXPECT_EQ(literal_in(R"(\(s\) [a-z\]]*)"), "(s) ");
+}
+
+TEST(ValueColumn, ConvertsUnitsAndRefusesAmbiguousOnes) {
+  EXPECT_DOUBLE_EQ(unit_factor("", "seconds", "us"), 1e-6);
+  EXPECT_DOUBLE_EQ(unit_factor("", "size_bytes", "MiB"), 1048576);
+  EXPECT_DOUBLE_EQ(unit_factor("", "busbw_gb_per_s", "Gbit/s"), 0.125);
+  EXPECT_DOUBLE_EQ(unit_factor("", "test_accuracy", "%"), 0.01);
+  EXPECT_THAT(message_of<UsageError>([] { unit_factor("here", "size_bytes", "MB"); }),
+              HasSubstr("here: unknown unit 'MB'; valid: B, KiB, MiB, GiB"));
+  EXPECT_THAT(message_of<UsageError>([] { unit_factor("here", "model", "s"); }),
+              HasSubstr("model has no unit"));
+}
+
+TEST(ValueColumn, FindsTheTimeBehindARate) {
+  ResultRow allreduce(allreduce_schema());
+  allreduce.set("size_bytes", 1'000'000).set("ranks", 4);
+  EXPECT_DOUBLE_EQ(*seconds_behind(allreduce, "algbw_gb_per_s", 2), 0.0005);
+  EXPECT_DOUBLE_EQ(*seconds_behind(allreduce, "busbw_gb_per_s", 3), 0.0005);
+  ResultRow step(throughput_schema());
+  step.set("batch", 32).set("ranks", 4).set("rank", "all");
+  EXPECT_DOUBLE_EQ(*seconds_behind(step, "images_per_s", 1280), 0.1);
+  EXPECT_FALSE(seconds_behind(ResultRow(epoch_schema()), "images_per_s", 100));
+}
+
+TEST(Settings, TakesOneValueOrOneForEachFile) {
+  const auto settings = parse_settings({"ranks=1,3", "model=resnet18"}, epoch_schema(), 2);
+  EXPECT_EQ(setting(settings[0], "ranks"), "1");
+  EXPECT_EQ(setting(settings[1], "ranks"), "3");
+  EXPECT_EQ(setting(settings[1], "model"), "resnet18");
+}
+
+TEST(Settings, AreRefusedInOneLine) {
+  const auto refusal = [](const std::string& text) {
+    return message_of<UsageError>([&] { parse_settings({text}, epoch_schema(), 1); });
+  };
+  EXPECT_THAT(refusal("ranks"), HasSubstr("write column=value"));
+  EXPECT_THAT(refusal("rank=3"), testing::IsEmpty());
+  EXPECT_THAT(refusal("modle=x"), HasSubstr("did you mean 'model'?"));
+  EXPECT_THAT(refusal("seconds_median=3"), HasSubstr("unknown column"));
+  EXPECT_THAT(refusal("origin=measured"), HasSubstr("unknown column"));
+  for (const char* bad : {"ranks=0", "ranks=-1", "ranks=1.5", "ranks=1e308", "ranks=1,5", "ranks="})
+    EXPECT_NE(refusal(bad), "") << bad;
+  EXPECT_THAT(refusal("target_accuracy=46"), HasSubstr("from 0 to 1"));
+  EXPECT_THAT(refusal("learning_rate=0,1"), HasSubstr("decimal point"));
+}
+
+}  // namespace
+}  // namespace scalebench

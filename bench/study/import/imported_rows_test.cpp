@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ids, samples, statistics and rates of imported rows.
+#include "bench/study/import/imported_rows.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/study/import/google_benchmark.hpp"
+#include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+ImportedCase allreduce(const std::string& ranks, std::vector<double> seconds) {
+  ImportedCase one{ResultRow(allreduce_schema()), std::move(seconds), {}};
+  one.row.set("algorithm", "native").set("transport", "nccl").set("dtype", "float");
+  one.row.set("size_bytes", 1'000'000).set("ranks", ranks);
+  return one;
+}
+
+NumberedLaunch launch(int number, std::vector<ImportedCase> cases) {
+  return {number, "a.log", {std::move(cases), {}}};
+}
+
+const ImportIdentity kIdentity{"a-run", "imported", ""};
+
+TEST(ImportedRows, TakesTheMedianOverLaunches) {
+  const ImportedRows rows =
+      imported_rows({launch(1, {allreduce("4", {0.001, 0.003, 0.002})}),
+                     launch(2, {allreduce("4", {0.004})}), launch(3, {allreduce("4", {0.006})})},
+                    allreduce_schema(), kIdentity);
+  ASSERT_THAT(rows.launches, SizeIs(3));
+  EXPECT_EQ(rows.launches[0].cases.at(0).get("seconds_median"), "0.002");
+  EXPECT_THAT(rows.launches[0].samples, SizeIs(3));
+  ASSERT_THAT(rows.cases, SizeIs(1));
+  const ResultRow& row = rows.cases[0];
+  EXPECT_EQ(row.get("seconds_median"), "0.004");
+  EXPECT_EQ(row.get("launches"), "3");
+  EXPECT_EQ(row.get("repetitions"), "5");
+  EXPECT_EQ(row.get("interval"), "range");
+  EXPECT_EQ(row.get("origin"), "imported");
+  EXPECT_EQ(row.get("run_id"), "a-run");
+  EXPECT_EQ(row.get("count"), "250000");
+  EXPECT_DOUBLE_EQ(number_in(row, "busbw_gb_per_s"), 0.375);
+  EXPECT_EQ(rows.launches[0].samples[2].get("launch"), "1");
+  EXPECT_EQ(rows.launches[0].samples[2].get("bytes"), "1000000");
+}
+
+TEST(ImportedRows, HasEqualIdsForCasesThatDifferInNothingButN) {
+  const ImportedRows rows =
+      imported_rows({launch(1, {allreduce("2", {0.001}), allreduce("4", {0.001})})},
+                    allreduce_schema(), kIdentity);
+  EXPECT_EQ(rows.cases.at(0).get("case_id"), rows.cases.at(1).get("case_id"));
+  ImportedCase other = allreduce("2", {0.001});
+  other.row.set("dtype", "half");
+  const ImportedRows another = imported_rows({launch(1, {other})}, allreduce_schema(), kIdentity);
+  EXPECT_NE(another.cases.at(0).get("case_id"), rows.cases[0].get("case_id"));
+}
+
+TEST(ImportedRows, JoinsTheFilesOfOneLaunch) {
+  const ImportedRows rows =
+      imported_rows({launch(1, {allreduce("4", {0.001})}), launch(1, {allreduce("4", {0.003})})},
+                    allreduce_schema(), kIdentity);
+  ASSERT_THAT(rows.launches, SizeIs(1));
+  EXPECT_EQ(rows.cases.at(0).get("launches"), "1");
+  EXPECT_EQ(rows.cases[0].get("repetitions"), "2");
+  EXPECT_EQ(rows.launches[0].samples.at(1).get("repetition"), "1");
+}
+
+TEST(ImportedRows, LetsOneBadValueVoidTheCaseOfItsLaunch) {
+  ImportedCase bad = allreduce("4", {});
+  bad.row.set("status", "failed").set("note", "time: '-nan' is not a number");
+  const ImportedRows rows = imported_rows(
+      {launch(1, {allreduce("4", {0.001}), bad}), launch(2, {allreduce("4", {0.003})})},
+      allreduce_schema(), kIdentity);
+  EXPECT_EQ(rows.launches[0].cases.at(0).get("status"), "failed");
+  EXPECT_EQ(rows.launches[0].cases[0].get("seconds_median"), "");
+  EXPECT_EQ(rows.cases.at(0).get("seconds_median"), "0.003");
+  EXPECT_THAT(rows.cases[0].get("note"), HasSubstr("1 of 2 launches"));
+}
+
+TEST(ImportedRows, PutsTheSourceOfAQuotationIntoEachNote) {
+  ImportedCase one = allreduce("4", {0.001});
+  one.row.set("note", "a remark");
+  const ImportedRows rows = imported_rows({launch(1, {one})}, allreduce_schema(),
+                                          {"a-run", "quoted", "example.org, 2026: idle"});
+  EXPECT_EQ(rows.cases.at(0).get("note"), "a remark; example.org, 2026: idle");
+  EXPECT_EQ(rows.cases[0].get("origin"), "quoted");
+}
+
+TEST(ImportedRows, RefusesARowThatIsNoCase) {
+  ImportedCase one{ResultRow(epoch_schema()), {1.0}, {}};
+  one.row.set("ranks", 3);
+  EXPECT_EQ(message_of<UsageError>([&] { require_cases({launch(1, {one})}); }),
+            "a.log: model is not in it; add --set model=...");
+}
+
+TEST(ImportedRows, GivesEpochsTheirRateAndSamplesTheirImages) {
+  ImportedCase one{ResultRow(epoch_schema()), {10, 20, 30}, {}};
+  one.row.set("ranks", 3).set("model", "m").set("samples", 60000).set("rank", "all");
+  const ImportedRows rows = imported_rows({launch(1, {one})}, epoch_schema(), kIdentity);
+  EXPECT_EQ(rows.cases.at(0).get("images_per_s"), "3000");
+  EXPECT_EQ(rows.launches[0].samples.at(0).get("rank"), "");
+  EXPECT_EQ(rows.launches[0].samples[0].get("samples"), "60000");
+}
+
+TEST(GoogleBenchmark, ReadsRepetitionsAndLeavesAggregatesOut) {
+  const ImportedFile file = read_google_benchmark(
+      R"({"context":{},"benchmarks":[
+{"name":"BM_add/1024","run_name":"BM_add/1024","run_type":"iteration","real_time":500,"time_unit":"ns","bytes_per_second":8e9},
+{"name":"BM_add/1024","run_name":"BM_add/1024","run_type":"iteration","real_time":0.7,"time_unit":"us","bytes_per_second":5714285714.285714},
+{"name":"BM_add/1024_mean","run_type":"aggregate","real_time":600,"time_unit":"ns"},
+{"name":"BM_bad","run_type":"iteration","error_occurred":true,"error_message":"no device"}]})",
+      "bench.json", {});
+  ASSERT_EQ(file.findings.size(), 1U);
+  const ImportedRows rows =
+      imported_rows({{1, "bench.json", file.launches.at(0)}}, kernels_schema(), kIdentity);
+  ASSERT_THAT(rows.cases, SizeIs(2));
+  EXPECT_EQ(rows.cases[0].get("kernel"), "BM_add/1024");
+  EXPECT_EQ(rows.cases[0].get("bytes"), "4000");
+  EXPECT_NEAR(number_in(rows.cases[0], "seconds_median"), 6e-7, 1e-15);
+  EXPECT_NEAR(number_in(rows.cases[0], "gb_per_s"), 6.667, 1e-3);
+  EXPECT_EQ(rows.cases[1].get("status"), "failed");
+}
+
+}  // namespace
+}  // namespace scalebench

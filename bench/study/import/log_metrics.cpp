@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/import/log_metrics.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "bench/measure/statistics.hpp"
+#include "bench/study/import/line_pattern.hpp"
+#include "bench/study/import/value_column.hpp"
+#include "kernels/error.hpp"
+#include "kernels/unknown_name.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::string_view kTestLoss = "test_loss";  // of accuracy.csv alone
+
+bool is_epoch(const Schema& schema) { return schema.file == epoch_schema().file; }
+
+bool carries_values(const Schema& schema, std::string_view column) {
+  const std::vector<std::string_view> columns = value_columns(schema);
+  return std::ranges::find(columns, column) != columns.end();
+}
+
+bool is_of_each_epoch(std::string_view column) {
+  return column == "test_accuracy" || column == "train_loss" || column == kTestLoss;
+}
+
+/// What one metric found: numbers in our unit, in order; texts where a column holds words.
+struct Found {
+  std::vector<double> numbers;
+  std::vector<std::string> texts;
+  bool bad = false;  // it was no number somewhere
+};
+
+class LogReader {
+ public:
+  LogReader(const std::string& file, const Schema& schema, const std::vector<LogMetric>& metrics,
+            const Settings& settings)
+      : file_(file),
+        schema_(schema),
+        metrics_(metrics),
+        settings_(settings),
+        found_(metrics.size()) {}
+
+  ImportedFile read(std::string_view text) && {
+    for (const ForeignLine& line : lines_of(text, file_, result_.findings)) match(line);
+    for (std::size_t i = 0; i < metrics_.size(); ++i) {
+      const bool never = found_[i].texts.empty() && !found_[i].bad;
+      if (never)
+        find(0,
+             fmt::format("{}: no line matches '{}'", metrics_[i].column, metrics_[i].expression));
+    }
+    const bool any = std::ranges::any_of(
+        found_, [](const Found& found) { return found.bad || !found.texts.empty(); });
+    if (any) result_.launches.push_back({{the_case()}, {}});
+    return std::move(result_);
+  }
+
+ private:
+  void find(std::size_t line, const std::string& what) { result_.findings.push_back({line, what}); }
+
+  void match(const ForeignLine& line) {
+    for (std::size_t i = 0; i < metrics_.size(); ++i) {
+      const auto group = metrics_[i].pattern->first_group(line.text);
+      if (group) take(metrics_[i], *group, line.number, found_[i]);
+    }
+  }
+
+  void take(const LogMetric& metric, std::string_view text, std::size_t line, Found& found) {
+    const bool numeric = carries_values(schema_, metric.column) || metric.factor != 1 ||
+                         is_of_each_epoch(metric.column) || metric.column.ends_with("_seconds");
+    const std::optional<double> number = decimal_of(text);
+    const bool positive = !carries_values(schema_, metric.column) || (number && *number > 0);
+    if (numeric && (!number || !positive)) {
+      found.bad = true;
+      find(line,
+           number ? fmt::format("{} is {}", metric.column, text) : no_number(metric.column, text));
+      return;
+    }
+    std::string value(text);
+    if (number) value = fmt::format("{}", *number * metric.factor);
+    try {
+      if (metric.column != kTestLoss) require_value("", metric.column, value);
+    } catch (const UsageError& error) {
+      const bool percent = metric.column.ends_with("_accuracy") && metric.factor == 1;
+      fail<UsageError>(
+          "{}:{}{}{}", file_, line, error.what(),
+          percent ? fmt::format("; for percent write --metric '{}:%=...'", metric.column) : "");
+    }
+    found.texts.push_back(value);
+    if (number) found.numbers.push_back(*number * metric.factor);
+  }
+
+  const Found* of(std::string_view column) const {
+    for (std::size_t i = 0; i < metrics_.size(); ++i) {
+      if (metrics_[i].column == column) return &found_[i];
+    }
+    return nullptr;
+  }
+
+  /// One value for the column out of those of all matches.
+  void describe(const LogMetric& metric, const Found& found, ResultRow& row) {
+    if (found.texts.empty() || metric.column == kTestLoss) return;
+    if (is_of_each_epoch(metric.column)) {
+      row.set(metric.column, found.texts.back());
+    } else if (metric.column.ends_with("_seconds")) {
+      row.set(metric.column, std::accumulate(found.numbers.begin(), found.numbers.end(), 0.0) /
+                                 static_cast<double>(found.numbers.size()));
+    } else if (std::ranges::count(found.texts, found.texts[0]) != std::ssize(found.texts)) {
+      find(0, fmt::format("{}: the log says {} and other things", metric.column, found.texts[0]));
+    } else {
+      row.set(metric.column, found.texts[0]);
+    }
+  }
+
+  ImportedCase the_case() {
+    ImportedCase one{ResultRow(schema_), {}, {}};
+    std::size_t carrier = 0;
+    for (std::size_t i = 0; i < metrics_.size(); ++i) {
+      if (carries_values(schema_, metrics_[i].column)) {
+        carrier = i;
+      } else {
+        describe(metrics_[i], found_[i], one.row);
+      }
+    }
+    apply(settings_, one.row, file_);
+    if (schema_.file != allreduce_schema().file && schema_.file != kernels_schema().file) {
+      set_where_empty(one.row, "rank", "all");
+    }
+    set_values(metrics_[carrier].column, found_[carrier], one);
+    if (is_epoch(schema_)) add_accuracies(one);
+    return one;
+  }
+
+  void set_values(const std::string& column, const Found& found, ImportedCase& one) {
+    if (found.bad || found.numbers.empty()) {
+      one.row.set("status", "failed");
+      one.row.set("note", fmt::format("the log has no {} where it should", column));
+      return;
+    }
+    for (const double value : found.numbers) {
+      const std::optional<double> seconds = seconds_behind(one.row, column, value);
+      if (seconds) one.seconds.push_back(*seconds);
+    }
+    if (!one.seconds.empty()) return;
+    const std::string_view needed = needed_for_seconds(schema_);
+    if (column != "images_per_s") {
+      fail<UsageError>("{}: {} gives no time without {}; add --set", file_, column, needed);
+    }
+    one.row.set("images_per_s", median_of(found.numbers));
+    one.row.set("note", fmt::format("no time: the log does not say {}", needed));
+    result_.remarks.push_back(fmt::format(
+        "{}: images_per_s gives no time without {}, so nothing can be compared; add --set", file_,
+        needed));
+  }
+
+  void add_accuracies(ImportedCase& one) {
+    const Found* const accuracy = of("test_accuracy");
+    const Found* const train = of("train_loss");
+    const Found* const test = of(kTestLoss);
+    std::size_t epochs = 0;
+    for (const Found* column : {accuracy, train, test}) {
+      if (column != nullptr) epochs = std::max(epochs, column->numbers.size());
+    }
+    const auto value = [&](const Found* column, std::size_t epoch) {
+      // Columns of another length are of other moments than epochs.
+      const bool fits = column != nullptr && column->numbers.size() == epochs;
+      return fits ? column->numbers[epoch] : std::nan("");
+    };
+    const bool timed = one.seconds.size() == epochs;
+    double so_far = 0;
+    for (std::size_t i = 0; i < epochs; ++i) {
+      ResultRow& row = one.accuracies.emplace_back(accuracy_schema());
+      row.set("epoch", i + 1).set("train_loss", value(train, i)).set("test_loss", value(test, i));
+      row.set("test_accuracy", value(accuracy, i));
+      if (!timed) continue;
+      so_far += one.seconds[i];
+      row.set("seconds", one.seconds[i]).set("seconds_so_far", so_far);
+      const std::optional<double> target = decimal_of(one.row.get("target_accuracy"));
+      if (target && value(accuracy, i) >= *target && one.row.get("epochs_to_target").empty()) {
+        one.row.set("epochs_to_target", i + 1).set("seconds_to_target", so_far);
+      }
+    }
+    if (epochs > 0) set_where_empty(one.row, "epochs", std::to_string(epochs));
+  }
+
+  const std::string& file_;
+  const Schema& schema_;
+  const std::vector<LogMetric>& metrics_;
+  const Settings& settings_;
+  std::vector<Found> found_;  // by each of metrics_
+  ImportedFile result_;
+};
+
+}  // namespace
+
+std::vector<LogMetric> parse_metrics(const std::vector<std::string>& texts, const Schema& schema) {
+  std::vector<std::string_view> valid = value_columns(schema);
+  std::ranges::copy(describing_columns(schema), std::back_inserter(valid));
+  if (is_epoch(schema)) valid.push_back(kTestLoss);
+  std::vector<LogMetric> metrics;
+  std::size_t carriers = 0;
+  for (const std::string& text : texts) {
+    const std::string place = "--metric " + text;
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      fail<UsageError>("{}: write column=expression, as seconds='took ([0-9.]+) s'", place);
+    }
+    const std::string name = text.substr(0, equals);
+    const std::size_t colon = name.find(':');
+    LogMetric& metric = metrics.emplace_back();
+    metric.column = name.substr(0, colon);
+    if (std::ranges::find(valid, metric.column) == valid.end()) {
+      fail<UsageError>("{}: {}", place, unknown_name("column", metric.column, valid));
+    }
+    for (std::size_t i = 0; i + 1 < metrics.size(); ++i) {
+      if (metrics[i].column == metric.column) fail<UsageError>("{}: named twice", place);
+    }
+    if (colon != std::string::npos) {
+      metric.factor = unit_factor(place, metric.column, name.substr(colon + 1));
+    }
+    metric.expression = text.substr(equals + 1);
+    metric.pattern = std::make_shared<const LinePattern>(place, metric.expression);
+    carriers += carries_values(schema, metric.column) ? 1 : 0;
+  }
+  if (carriers != 1) {
+    fail<UsageError>("--metric: exactly one carries the values of {}; valid: {}", schema.file,
+                     fmt::join(value_columns(schema), ", "));
+  }
+  return metrics;
+}
+
+ImportedFile read_log(std::string_view text, const std::string& file, const Schema& schema,
+                      const std::vector<LogMetric>& metrics, const Settings& settings) {
+  return LogReader(file, schema, metrics, settings).read(text);
+}
+
+}  // namespace scalebench

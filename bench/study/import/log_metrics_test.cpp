@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Logs by regular expressions: epochs and steps in order, what is missing, what is no number.
+#include "bench/study/import/log_metrics.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const std::string kImagenet =
+    "Epoch: [0][   0/5005]\tTime  4.531 ( 4.531)\tLoss 7.0e+00\tAcc@1   0.39 (  0.39)\n"
+    "epoch took 2661.5 s\n * Acc@1 20.340 Acc@5 45.484\n"
+    "epoch took 2650.5 s\n * Acc@1 46.340 Acc@5 72.484\n";
+
+ImportedFile read(const std::string& text, const std::vector<std::string>& metrics,
+                  const Settings& settings = {}, const Schema& schema = epoch_schema()) {
+  return read_log(text, "train.log", schema, parse_metrics(metrics, schema), settings);
+}
+
+std::string refusal(const std::vector<std::string>& metrics) {
+  return message_of<UsageError>([&] { parse_metrics(metrics, epoch_schema()); });
+}
+
+const ImportedCase& only_case(const ImportedFile& file) { return file.launches.at(0).cases.at(0); }
+
+TEST(LogMetrics, ReadsEpochsInTheirOrder) {
+  const ImportedFile file =
+      read(kImagenet, {"seconds=took ([0-9.]+) s", R"(test_accuracy:%=\* Acc@1 ([0-9.]+))"},
+           {{"model", "resnet18"}, {"ranks", "3"}, {"target_accuracy", "0.4"}});
+  EXPECT_THAT(file.findings, IsEmpty());
+  const ImportedCase& one = only_case(file);
+  EXPECT_THAT(one.seconds, ElementsAre(2661.5, 2650.5));
+  EXPECT_NEAR(std::stod(one.row.get("test_accuracy")), 0.4634, 1e-12);
+  EXPECT_EQ(one.row.get("rank"), "all");
+  EXPECT_EQ(one.row.get("epochs"), "2");
+  EXPECT_EQ(one.row.get("epochs_to_target"), "2");
+  EXPECT_EQ(one.row.get("seconds_to_target"), "5312");
+  ASSERT_EQ(one.accuracies.size(), 2U);
+  EXPECT_EQ(one.accuracies[1].get("epoch"), "2");
+  EXPECT_EQ(one.accuracies[1].get("seconds_so_far"), "5312");
+}
+
+TEST(LogMetrics, MakesTimesOfRatesWhereTheWorkIsKnown) {
+  const std::string log = "Iter #0: 320.0 img/sec\nIter #1: 640.0 img/sec\n";
+  const ImportedFile steps =
+      read(log, {"images_per_s=([0-9.]+) img/sec"},
+           {{"batch", "32"}, {"ranks", "2"}, {"model", "m"}}, throughput_schema());
+  EXPECT_THAT(only_case(steps).seconds, ElementsAre(0.2, 0.1));
+  const ImportedFile unknown = read(log, {"images_per_s=([0-9.]+) img/sec"}, {{"ranks", "2"}});
+  EXPECT_THAT(only_case(unknown).seconds, IsEmpty());
+  EXPECT_EQ(only_case(unknown).row.get("images_per_s"), "480");
+  ASSERT_EQ(unknown.remarks.size(), 1U);
+  EXPECT_THAT(unknown.remarks[0], HasSubstr("no time without samples"));
+}
+
+TEST(LogMetrics, SaysWhichMetricWasNeverFound) {
+  const ImportedFile file =
+      read(kImagenet, {"seconds=took ([0-9.]+) s", "train_loss=final loss ([0-9.]+)"});
+  ASSERT_EQ(file.findings.size(), 1U);
+  EXPECT_EQ(file.findings[0].what, "train_loss: no line matches 'final loss ([0-9.]+)'");
+  EXPECT_EQ(only_case(file).row.get("train_loss"), "");
+  EXPECT_EQ(only_case(file).seconds.size(), 2U);
+  EXPECT_THAT(read("nothing\n", {"seconds=took ([0-9.]+) s"}).launches, IsEmpty());
+}
+
+TEST(LogMetrics, HasNoZeroForAValueThatIsNone) {
+  for (const std::string none : {"N/A", "-nan", "nan", "inf", "1,5", "0", "-3"}) {
+    const ImportedFile file = read("took 3 s\ntook " + none + " s\n", {"seconds=took (.*) s"});
+    EXPECT_EQ(only_case(file).row.get("status"), "failed") << none;
+    EXPECT_THAT(only_case(file).seconds, IsEmpty()) << none;
+    ASSERT_EQ(file.findings.size(), 1U) << none;
+    EXPECT_EQ(file.findings[0].line, 2U) << none;
+  }
+  const ImportedFile other =
+      read("took 3 s\nloss nan\n", {"seconds=took (.*) s", "train_loss=loss (.*)"});
+  EXPECT_EQ(only_case(other).row.get("train_loss"), "");
+  EXPECT_EQ(only_case(other).seconds.size(), 1U);
+  EXPECT_EQ(other.findings.size(), 1U);
+}
+
+TEST(LogMetrics, AsksForTheUnitOfPercents) {
+  const std::string message = message_of<UsageError>([&] {
+    read(kImagenet, {"seconds=took ([0-9.]+) s", R"(test_accuracy=\* Acc@1 ([0-9.]+))"});
+  });
+  EXPECT_THAT(message,
+              HasSubstr("train.log:3: test_accuracy is 20.34, and a share is from 0 to 1"));
+  EXPECT_THAT(message, HasSubstr("--metric 'test_accuracy:%=...'"));
+}
+
+TEST(LogMetrics, TakesParametersThatTheLogRepeatsOnlyWhereTheyAgree) {
+  const ImportedFile file = read("batch 32 model a\nbatch 32 model b\ntook 3\n",
+                                 {"seconds=took (.*)", "batch=batch ([0-9]+)", "model=model (.*)"});
+  EXPECT_EQ(only_case(file).row.get("batch"), "32");
+  EXPECT_EQ(only_case(file).row.get("model"), "");
+  ASSERT_EQ(file.findings.size(), 1U);
+  EXPECT_THAT(file.findings[0].what, HasSubstr("model: the log says a and other things"));
+}
+
+TEST(LogMetrics, AreRefusedInOneLine) {
+  EXPECT_THAT(refusal({"seconds"}), HasSubstr("write column=expression"));
+  EXPECT_THAT(refusal({"secnds=(x)"}), HasSubstr("did you mean 'seconds'?"));
+  EXPECT_THAT(refusal({"seconds:fortnights=(x)"}), HasSubstr("unknown unit 'fortnights'"));
+  EXPECT_THAT(refusal({"seconds=(x"}), HasSubstr("is no regular expression"));
+  EXPECT_THAT(refusal({"seconds=x"}), HasSubstr("has no group"));
+  EXPECT_THAT(refusal({"seconds=(x)", "seconds=(y)"}), HasSubstr("named twice"));
+  EXPECT_THAT(refusal({"test_accuracy=(x)"}), HasSubstr("exactly one carries the values"));
+  EXPECT_THAT(refusal({"seconds=(x)", "images_per_s=(x)"}), HasSubstr("exactly one"));
+}
+
+}  // namespace
+}  // namespace scalebench

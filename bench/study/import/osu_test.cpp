@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Output of osu_allreduce as several versions print it.
+#include "bench/study/import/osu.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/error.hpp"
+#include "kernels/temporary_folder.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const Settings kFour{{"ranks", "4"}};
+
+ImportedFile read(const std::string& text, const Settings& settings = kFour) {
+  return read_osu(text, "osu.log", settings);
+}
+
+TEST(Osu, ReadsTheShortTable) {
+  const ImportedFile file = read(
+      "mpirun -np 4 osu_allreduce\n\n# OSU MPI Allreduce Latency Test v5.8\n"
+      "# Size       Avg Latency(us)\n4                       1.34\n8                       1.17\n"
+      "\nreal\t0m7.902s\n");
+  EXPECT_THAT(file.findings, IsEmpty());
+  ASSERT_EQ(file.launches.at(0).cases.size(), 2U);
+  const ImportedCase& first = file.launches[0].cases[0];
+  EXPECT_THAT(first.seconds, ElementsAre(1.34e-6));
+  EXPECT_EQ(first.row.get("size_bytes"), "4");
+  EXPECT_EQ(first.row.get("dtype"), "float");
+  EXPECT_EQ(first.row.get("memory"), "host");
+  EXPECT_EQ(first.row.get("transport"), "mpi");
+  EXPECT_EQ(first.row.get("ranks"), "4");
+  EXPECT_EQ(first.row.get("skew_seconds"), "");
+}
+
+TEST(Osu, ReadsTheFullTableOfSeveralRuns) {
+  const std::string run =
+      "# OSU MPI-CUDA Allreduce Latency Test v7.0\r\n# Datatype: MPI_INT.\r\n"
+      "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\r\n"
+      "16777216             8630.50           8619.50           8642.50         10\r\n";
+  const ImportedFile file = read(run + run);
+  EXPECT_THAT(file.findings, IsEmpty());
+  ASSERT_EQ(file.launches.size(), 2U);
+  const ResultRow& row = file.launches[1].cases.at(0).row;
+  EXPECT_EQ(row.get("memory"), "device");
+  EXPECT_EQ(row.get("dtype"), "int32");
+  EXPECT_EQ(row.get("operations"), "10");
+  EXPECT_DOUBLE_EQ(std::stod(row.get("skew_seconds")), 23e-6);
+}
+
+TEST(Osu, LetsTheUserSayWhatTheFileDoesNot) {
+  const std::string text =
+      "# OSU MPI Allreduce Latency Test v5.8\n# Size       Avg Latency(us)\n"
+      "4                       1.34\n";
+  EXPECT_THAT(message_of<UsageError>([&] { read(text, {}); }), HasSubstr("add --set ranks=N"));
+  const ImportedFile file = read(text, {{"ranks", "2"}, {"transport", "shared_memory"}});
+  EXPECT_EQ(file.launches.at(0).cases.at(0).row.get("transport"), "shared_memory");
+}
+
+TEST(Osu, CountsNoTimeOfAFailedValidationOrOfNoNumber) {
+  const ImportedFile file = read(
+      "# OSU MPI Allreduce Latency Test v6.2\n# Size       Avg Latency(us)        Validation\n"
+      "4                       1.34              Pass\n8                       1.30              "
+      "Fail\n"
+      "16                      -nan              Pass\n32                      1,30              "
+      "Pass\n"
+      "64                      1.30\n");
+  EXPECT_EQ(file.launches.at(0).cases.at(1).row.get("status"), "wrong");
+  EXPECT_EQ(file.launches[0].cases.at(2).row.get("status"), "failed");
+  EXPECT_EQ(file.launches[0].cases.at(3).row.get("status"), "failed");
+  EXPECT_THAT(file.launches[0].cases[2].seconds, IsEmpty());
+  ASSERT_EQ(file.findings.size(), 4U);
+  EXPECT_EQ(file.findings[1].line, 5U);
+  EXPECT_THAT(file.findings[3].what, HasSubstr("2 words where the table's head has 3"));
+}
+
+TEST(Osu, LeavesOutOtherBenchmarks) {
+  const ImportedFile file = read(
+      "# OSU MPI Bcast Latency Test v5.8\n# Size       Avg Latency(us)\n4       1.34\n"
+      "# OSU MPI Non-blocking Allreduce Latency Test v5.8\n# Size       Avg Latency(us)\n4  1\n");
+  EXPECT_THAT(file.launches, IsEmpty());
+  ASSERT_EQ(file.findings.size(), 2U);
+  EXPECT_THAT(file.findings[0].what, HasSubstr("Bcast Latency Test v5.8' is left out"));
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/kept_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "bench/record/csv.hpp"
+#include "bench/record/file.hpp"
+#include "bench/study/collect.hpp"
+#include "bench/study/stored_run.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What launches flush row by row.
+std::vector<const Schema*> kept_schemas() {
+  return {&samples_schema(), &accuracy_schema(), &monitor_schema()};
+}
+
+bool is_of(const ResultRow& row, int number) { return row.get("launch") == std::to_string(number); }
+
+/// Since 1970, when the run's first monitored launch began; nothing before there was one.
+std::optional<double> monitor_begin(const std::vector<ResultRow>& rows) {
+  if (rows.empty()) return std::nullopt;
+  return number_in(rows.front(), "utc_seconds") - number_in(rows.front(), "seconds");
+}
+
+/// From each launch's own beginning to the run's.
+void count_from_the_first(const fs::path& run, std::vector<ResultRow>& rows) {
+  std::optional<double> begin = monitor_begin(rows_in(run, monitor_schema()));
+  if (!begin) begin = monitor_begin(rows);
+  for (ResultRow& row : rows) {
+    const double seconds = number_in(row, "utc_seconds") - *begin;
+    row.set("seconds", std::round(1e3 * seconds) / 1e3);
+  }
+}
+
+/// Takes the rows of a launch out of the run's file; `taken` gets them.
+void take_out(const fs::path& run, const Schema& schema, int number,
+              std::vector<ResultRow>& taken) {
+  std::vector<ResultRow> others;
+  for (ResultRow& row : rows_in(run, schema)) {
+    (is_of(row, number) ? taken : others).push_back(std::move(row));
+  }
+  if (!taken.empty()) replace_rows(run, schema, others);
+}
+
+void keep(const fs::path& run, const fs::path& own, const Schema& schema,
+          std::vector<std::string>& torn) {
+  if (!fs::exists(own / schema.file)) return;
+  bool is_torn = false;
+  std::vector<ResultRow> rows = rows_in(own, schema, &is_torn);
+  if (is_torn) {
+    torn.push_back(fmt::format("{}: its last line was cut short and is left out",
+                               (own.filename() / schema.file).string()));
+  }
+  if (!rows.empty()) {
+    if (&schema == &monitor_schema()) count_from_the_first(run, rows);
+    CsvWriter file(run / schema.file, schema.columns);
+    for (const ResultRow& row : rows) file.append(row.cells());
+    file.sync();
+  }
+  fs::remove(own / schema.file);
+}
+
+/// The rows of a launch that is to be started again go back into its folder.
+void give_back(const fs::path& run, const fs::path& own, int number) {
+  for (const Schema* const schema : kept_schemas()) {
+    std::vector<ResultRow> rows;
+    for (ResultRow& row : rows_in(run, *schema)) {
+      if (is_of(row, number)) rows.push_back(std::move(row));
+    }
+    if (rows.empty()) continue;
+    if (!fs::exists(own / schema->file)) replace_rows(own, *schema, rows);
+    rows.clear();
+    take_out(run, *schema, number, rows);
+  }
+}
+
+const LaunchRecord* record_of(const Manifest& manifest, int number) {
+  const auto found = std::ranges::find(manifest.launches, number, &LaunchRecord::number);
+  return found == manifest.launches.end() ? nullptr : &*found;
+}
+
+bool is_superseded(const Manifest& manifest, const LaunchFolder& folder) {
+  return std::ranges::any_of(manifest.superseded, [&](const LaunchRecord& record) {
+    return record.number == folder.number && record.attempt == folder.attempt;
+  });
+}
+
+void enter_superseded(Manifest& manifest, const LaunchFolder& folder) {
+  LaunchRecord& record = manifest.superseded.emplace_back();
+  record.number = folder.number;
+  record.name = folder.name;
+  record.attempt = folder.attempt;
+  record.status = "interrupted";
+  record.note = "it had not ended when the run was interrupted";
+}
+
+/// As keep_rows, where a killed writer may have appended some of them.
+std::vector<std::string> keep_rows_again(const fs::path& run, const LaunchFolder& folder) {
+  for (const Schema* const schema : kept_schemas()) {
+    std::vector<ResultRow> twice;
+    if (fs::exists(folder.path / schema->file)) take_out(run, *schema, folder.number, twice);
+  }
+  return keep_rows(run, folder.path);
+}
+
+}  // namespace
+
+std::string launch_folder_name(const std::string& name, int attempt) {
+  return attempt == 1 ? name : fmt::format("{}.attempt{}", name, attempt);
+}
+
+fs::path launch_folder(const fs::path& run, int number, const std::string& name, int attempt) {
+  return run / "launches" / fmt::format("{:03}-{}", number, launch_folder_name(name, attempt));
+}
+
+int next_attempt(const fs::path& run, int number, const std::string& name) {
+  int attempt = 1;
+  while (fs::exists(launch_folder(run, number, name, attempt))) ++attempt;
+  return attempt;
+}
+
+std::vector<std::string> keep_rows(const fs::path& run, const fs::path& launch) {
+  std::vector<std::string> torn;
+  for (const Schema* const schema : kept_schemas()) keep(run, launch, *schema, torn);
+  return torn;
+}
+
+std::vector<std::string> recover_run(const fs::path& run, Manifest& manifest) {
+  std::vector<std::string> found;
+  remove_temporary_files(run);
+  // Later attempts first: what the run's files have of a launch without a record is of its last.
+  std::vector<LaunchFolder> folders = launch_folders(run);
+  std::ranges::reverse(folders);
+  int last_number = -1;
+  for (const LaunchFolder& folder : folders) {
+    remove_temporary_files(folder.path);
+    const bool is_last = folder.number != last_number;
+    last_number = folder.number;
+    const LaunchRecord* const record = record_of(manifest, folder.number);
+    if (record != nullptr && record->attempt == folder.attempt) {
+      std::ranges::move(keep_rows_again(run, folder), std::back_inserter(found));
+      continue;
+    }
+    if (record == nullptr && is_last) give_back(run, folder.path, folder.number);
+    if (is_superseded(manifest, folder)) continue;
+    enter_superseded(manifest, folder);
+    found.push_back(fmt::format("launch {} had not ended; what it measured is kept in {}",
+                                folder.number, folder.path.lexically_relative(run).string()));
+  }
+  return found;
+}
+
+void replace_rows(const fs::path& folder, const Schema& schema,
+                  const std::vector<ResultRow>& rows) {
+  const fs::path path = folder / schema.file;
+  if (rows.empty()) {
+    fs::remove(path);
+    return;
+  }
+  std::vector<const std::vector<std::string>*> cells;
+  for (const ResultRow& row : rows) cells.push_back(&row.cells());
+  write_file_atomically(path, csv_text(schema.columns, cells));
+}
+
+}  // namespace scalebench
