@@ -68,6 +68,8 @@ class CsvTable {
   /// The cell as a number; NaN when it is empty. Throws UsageError `file:line:column: what` when it
   /// is not a number.
   double number(std::size_t row, std::string_view column) const;
+  /// Gives back the memory of a row that has been read; its cells are gone.
+  void release(std::size_t row) { rows_.at(row) = {}; }
   /// The line, from 1, in which the row begins.
   std::size_t line(std::size_t row) const { return lines_.at(row); }
   /// "file:line:column" of a cell, for what is wrong with it; reads the file again to know.

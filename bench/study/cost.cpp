@@ -166,9 +166,10 @@ PricedRun predicted(const PricedRun& from, const Instance& to) {
     for (const char* const column : {"seconds_ci_low", "seconds_ci_high", "interval", "launches"}) {
       row.set(column, "");
     }
-    row.set("note", fmt::format("{} s of {} x {}/{} fp32 TFLOPS a GPU; memory, links and network "
-                                "are not looked at",
-                                measured.get("seconds_median"), from.instance.name, base, other));
+    row.set("note",
+            fmt::format("{:.4g} s of {} x {}/{} fp32 TFLOPS a GPU; memory, links and network "
+                        "are not looked at",
+                        number_in(measured, "seconds_median"), from.instance.name, base, other));
     run.epochs.push_back(std::move(row));
   }
   return run;

@@ -10,6 +10,9 @@
 
 namespace scalebench {
 
+/// The source of a price that is no catalog's.
+inline constexpr const char* kUsersPrice = "given by the user";
+
 struct Instance {
   std::string name;
   std::string gpu_model;  // empty without GPUs

@@ -124,8 +124,10 @@ void add_costs(const CompareOptions& options, CompareReport& report) {
     costs.push_back(cost_rows(run));
   }
   for (std::size_t i = 1; i < costs.size(); ++i) {
-    const std::vector<ResultRow> rows = break_even_rows(costs.front(), costs[i]);
-    report.break_even.insert(report.break_even.end(), rows.begin(), rows.end());
+    // Both ways: what wins at the smallest N may lose at a larger one.
+    for (const auto& [a, b] : {std::pair(&costs.front(), &costs[i]), {&costs[i], &costs.front()}}) {
+      std::ranges::move(break_even_rows(*a, *b), std::back_inserter(report.break_even));
+    }
   }
   for (std::vector<ResultRow>& rows : costs) {
     std::ranges::move(rows, std::back_inserter(report.costs));

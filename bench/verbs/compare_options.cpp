@@ -82,7 +82,7 @@ std::vector<Instance> catalog_of(const CompareOptions& options, const std::strin
     Instance& instance = *std::ranges::find(catalog, given.name, &Instance::name);
     instance.usd_per_hour = price;
     instance.price_date = today;
-    instance.price_source = "given by the user";
+    instance.price_source = kUsersPrice;
   }
   return catalog;
 }

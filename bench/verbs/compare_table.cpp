@@ -108,9 +108,10 @@ std::string heading(const CompareReport::Run& run) {
       fmt::format("# {}: {} ({}, {}{})\n", run.letter, printable(manifest.run_id),
                   manifest.started_utc, manifest.origin, run.letter == 'A' ? ", the baseline" : "");
   if (run.instance) {
-    text += fmt::format("#    on {} at {} usd an hour ({}; {})\n", run.instance->name,
+    const bool users = run.instance->price_source == kUsersPrice;
+    text += fmt::format("#    on {} at {} usd an hour ({}, {})\n", printable(run.instance->name),
                         run.instance->usd_per_hour, run.instance->price_date,
-                        run.instance->price_source);
+                        users ? kUsersPrice : "by the catalog, which names its source");
   }
   if (run.letter == 'A') return text;
   if (!differing(run.differences, "key").empty()) {

@@ -47,7 +47,10 @@ def draw_panel(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -
     label_series(axes, labels)
     prices = sorted({(row["instance"], row["usd_per_hour"], row["price_date"]) for row in rows})
     lines = [f"{name}: {price} usd/h, {date}" for name, price, date in prices]
-    theme.note(axes, "\n".join(lines))
+    lines.append("line: nothing of that origin is both faster and cheaper")
+    # Slow and dear is the corner that is free.
+    axes.text(0.98, 0.98, "\n".join(lines), transform=axes.transAxes, va="top", ha="right",
+              fontsize=7, color=theme.MUTED, linespacing=1.4)  # fmt: skip
 
 
 def set_axes(axes: Axes, rows: list[Row]) -> None:
@@ -60,13 +63,11 @@ def set_axes(axes: Axes, rows: list[Row]) -> None:
         low, high = min(values), max(values)
         getattr(axes, f"set_{name}scale")("log")
         room = max(1.0, math.log10(high / low))
-        below, above = 10 ** (0.12 * room), 10 ** (0.22 * room)
-        if name == "y":
-            below = 10 ** (0.30 * room)
+        below, above = 10 ** (0.12 * room), 10 ** (0.3 * room)
         getattr(axes, f"set_{name}lim")(low / below, high * above)
         axis = getattr(axes, f"{name}axis")
         axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(NullFormatter())
         getattr(axes, f"set_{name}label")(label)
 
@@ -89,10 +90,6 @@ def draw_frontier(axes: Axes, rows: list[Row], origin: str) -> None:
                   for row in rows if row["efficient"] == "1")  # fmt: skip
     style = theme.Mark(theme.MUTED, "", origin).line() | {"marker": "", "linewidth": 1.2, "zorder": 1}
     axes.plot(*zip(*best), **style, drawstyle="steps-post")
-    if len(best) > 1:
-        x, y = best[0]
-        axes.annotate(f"efficient ({origin})", (x, y), xytext=(-4, 12), textcoords="offset points",
-                      fontsize=7, color=theme.MUTED, rotation=0, ha="left")  # fmt: skip
 
 
 def label_series(axes: Axes, labels: list[tuple[float, float, str, str]]) -> None:
