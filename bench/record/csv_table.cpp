@@ -44,12 +44,15 @@ class RecordReader {
     std::vector<std::string> cells;
     if (line == nullptr) return cells;
     first_line_ = lines_.get_file_line();
+    cells.reserve(width_);
     while (true) {
       if (places != nullptr) places->push_back({lines_.get_file_line(), 1 + (line - line_begin_)});
       cells.push_back(*line == '"' ? quoted_cell(line) : plain_cell(line));
-      if (*line == '\0') return cells;
+      if (*line == '\0') break;
       ++line;
     }
+    width_ = cells.size();
+    return cells;
   }
 
   /// Where the record that was read last begins.
@@ -100,6 +103,7 @@ class RecordReader {
   io::LineReader lines_;
   const char* line_begin_ = nullptr;
   unsigned first_line_ = 0;
+  std::size_t width_ = 0;  // of the record before: the next one has as many cells
 };
 
 /// Takes back the apostrophe of csv_cell.

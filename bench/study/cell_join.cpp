@@ -15,12 +15,12 @@ namespace scalebench {
 namespace {
 
 /// A case file lacks most of these. Samples are those of an epoch: other work is another case.
-constexpr std::array<std::string_view, 30> kParameters{
-    "kernel",  "algorithm", "model",          "gradient_sync",   "allreduce",  "transport",
-    "memory",  "device",    "dtype",          "memory_format",   "op",         "placement",
-    "mode",    "cache",     "graph",          "size_bytes",      "count",      "threads",
-    "dataset", "scaling",   "global_batch",   "batch",           "optimizer",  "learning_rate",
-    "samples", "share_of",  "loader_threads", "target_accuracy", "page_cache", "bytes"};
+constexpr std::array<std::string_view, 29> kParameters{
+    "kernel",  "algorithm", "model",          "gradient_sync",   "allreduce", "transport",
+    "memory",  "device",    "dtype",          "memory_format",   "op",        "placement",
+    "mode",    "cache",     "graph",          "size_bytes",      "count",     "threads",
+    "dataset", "scaling",   "global_batch",   "batch",           "optimizer", "learning_rate",
+    "samples", "share_of",  "loader_threads", "target_accuracy", "bytes"};
 
 bool contains(const std::vector<std::string>& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
@@ -37,7 +37,7 @@ std::string key_without(const ResultRow& row, const std::vector<std::string>& ac
   for (const std::string_view column : kParameters) {
     if (contains(across, column)) continue;
     const std::string text = text_in(row, column);
-    // One rank's run says nothing about it, as earlier ones do.
+    // Rows of earlier versions leave it empty.
     key += '\n';
     key += column == "share_of" && text == "1" ? std::string() : text;
   }

@@ -3,6 +3,7 @@
 // instance types. Exit: regression: a cell is SLOWER; incomplete: a cell is MISSING, or too few
 // launches to show anything; nothing_measured: no cell that both have could be tested.
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -86,6 +87,9 @@ std::vector<ComparedRun> cells_of(const CompareOptions& options,
       if (!where.run || *where.run == i) keep_where(run.cells, where.column, where.values);
     }
     if (!across.empty()) join_across(run.cells, across);
+#ifdef __GLIBC__
+    malloc_trim(0);  // a large run's rows leave holes of half their size around the cells
+#endif
   }
   return compared;
 }
