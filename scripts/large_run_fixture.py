@@ -5,11 +5,11 @@
 # do with 100 000 rows: scripts/large_run_fixture.py FOLDER [LAUNCHES [CASES]], 5 rows for each.
 from __future__ import annotations
 
+import argparse
 import csv
 import hashlib
 import json
 import random
-import sys
 from pathlib import Path
 
 from run_fixture import COLUMNS
@@ -94,5 +94,8 @@ def write_run(run: Path, launches: int, cases: int) -> None:
 
 
 if __name__ == "__main__":
-    counts = [int(word) for word in sys.argv[2:]]
-    write_run(Path(sys.argv[1]), *(counts + [20, 1000][len(counts) :]))
+    parser = argparse.ArgumentParser(description="a made-up run of many rows")
+    parser.add_argument("run", type=Path)
+    parser.add_argument("launches", type=int, nargs="?", default=20)
+    parser.add_argument("cases", type=int, nargs="?", default=1000)
+    write_run(**vars(parser.parse_args()))
