@@ -2,7 +2,7 @@
 // LibTorch's autocast as a scope; its interface changed with 2.4.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "models/precision.hpp"
 

@@ -4,7 +4,7 @@
 // then the queue, and on a GPU the copy from pinned memory, which is enqueued.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <vector>
 

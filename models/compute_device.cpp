@@ -4,6 +4,9 @@
 
 #include <dlfcn.h>
 #include <malloc.h>
+#include <torch/cuda.h>
+#include <torch/utils.h>
+#include <torch/version.h>
 
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"

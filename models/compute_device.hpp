@@ -2,7 +2,7 @@
 // Where a rank computes: LibTorch's view of it, chosen once per rank and thread.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "models/trainer_options.hpp"
 

@@ -3,7 +3,7 @@
 // on how it was cut: a checkpoint of N ranks is one of any number.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <string_view>
 #include <vector>

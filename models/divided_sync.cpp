@@ -2,11 +2,13 @@
 #include "models/divided_sync.hpp"
 
 #include "kernels/error.hpp"
+#include "models/paced_optimizer.hpp"
 
 namespace scalebench {
 
 DividedSync::DividedSync(const GradientSyncInputs& inputs)
     : optimizer_name_(inputs.optimizer),
+      update_pace_(inputs.update_pace),
       trace_(inputs.trace),
       replica_(inputs.parameters, inputs.communicator),
       exchange_(inputs.communicator) {}
@@ -20,7 +22,7 @@ void DividedSync::divide(std::vector<StatePiece> pieces, const torch::Tensor& pa
     mine.push_back(parameters.narrow(0, piece.first, piece.count));
     mine.back().mutable_grad() = gradients.narrow(0, piece.first, piece.count);
   }
-  if (!mine.empty()) optimizer_ = make_optimizer(optimizer_name_, mine);
+  if (!mine.empty()) optimizer_ = make_paced_optimizer(optimizer_name_, mine, update_pace_);
 }
 
 NamedTensors DividedSync::optimizer_state() {

@@ -3,7 +3,7 @@
 // gradients on every rank, and an optimizer over the pieces of them that this rank owns.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <memory>
 #include <string>
@@ -43,6 +43,7 @@ class DividedSync : public GradientSync {
 
  private:
   std::string optimizer_name_;
+  UpdatePace update_pace_;
   StepTrace& trace_;
   FlatReplica replica_;
   StagedExchange exchange_;

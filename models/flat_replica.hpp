@@ -7,7 +7,8 @@
 // complete. That is one pass less over memory than zeroing a buffer into which autograd then adds.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/types.h>
 
 #include <functional>
 #include <vector>

@@ -3,7 +3,7 @@
 // one allreduce of the flat buffer. They differ in who chooses the algorithm.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "models/gradient_reducer.hpp"
 #include "models/replica_sync.hpp"

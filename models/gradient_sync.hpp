@@ -16,6 +16,7 @@
 #include "collectives/allreduce.hpp"
 #include "collectives/communicator.hpp"
 #include "models/gradient_sync_options.hpp"
+#include "models/pace.hpp"
 #include "models/step_trace.hpp"
 
 namespace at {
@@ -94,6 +95,7 @@ struct GradientSyncInputs {
   Network* network = nullptr;
   /// Channels, height and width of its images.
   std::vector<std::int64_t> image = {};
+  UpdatePace update_pace = {};
 };
 
 struct GradientSyncInfo {

@@ -3,7 +3,7 @@
 // them in memory, JpegImages on disk.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <filesystem>
 #include <memory>

@@ -2,7 +2,7 @@
 // What training makes small.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "models/model_choice.hpp"
 

@@ -4,7 +4,7 @@
 // Nothing is thrown: other ranks may be inside the step's collective, and all must stop together.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cstdint>
 #include <string>

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model that is trained, resolved: a line of models.def or a TorchScript file of the user's.
-// Free of LibTorch.
+// The model that is trained, resolved: a line of models.def, a TorchScript file of the user's, or
+// the recorded steps of one, which are replayed. Free of LibTorch.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "models/models.hpp"
+#include "models/replay_trace.hpp"
 
 namespace scalebench {
 
@@ -18,18 +20,24 @@ enum class Loss : std::uint8_t { cross_entropy, nll, mse, bce_with_logits };
 inline constexpr std::array<std::string_view, 4> kLossNames{"cross_entropy", "nll", "mse",
                                                             "bce_with_logits"};
 
-/// What a TorchScript file does not say about itself. Zeros and an empty name: the defaults, loss
-/// cross_entropy of 1x28x28 images of 10 classes.
+/// What a file does not say about itself. Zeros and an empty name: the defaults, loss cross_entropy
+/// of 1x28x28 images of 10 classes.
 struct ModuleOptions {
   /// A name of kLossNames.
   std::string loss = {};
   ImageShape shape{0, 0, 0, 0};
+  /// Of recorded steps: every duration is so many times as long.
+  double dilation = 1;
 };
 
+/// Begins the name of a model that is a file of recorded steps: `replay:resnet18.json`.
+inline constexpr std::string_view kReplayPrefix = "replay:";
+
 struct ModelChoice {
-  /// As asked for: a name of models.def or a path.
+  /// As asked for: a name of models.def, a path, or kReplayPrefix and a path.
   std::string model;
-  /// For result files: that name, or the file's stem and the first 8 hex digits of its SHA-256.
+  /// For result files: that name, or the file's stem and the first 8 hex digits of its SHA-256, or
+  /// kReplayPrefix and the file's stem.
   std::string label;
   ImageShape shape;
   Loss loss = Loss::cross_entropy;
@@ -37,12 +45,19 @@ struct ModelChoice {
   std::int64_t batch = 0;
   std::string optimizer;
   double learning_rate = 0;
+  /// What is replayed, those 8 digits of its file, and how much slower; null: a model that
+  /// computes.
+  std::shared_ptr<const ReplayTrace> trace = nullptr;
+  std::string trace_digest = {};
+  double dilation = 1;
 
+  /// A TorchScript module.
   bool is_file() const;
 };
 
-/// `model` with a dot or slash is a file, else a name of models.def. Throws UsageError for an
-/// unknown name, a file that cannot be read, an unknown loss, and module options beside a name.
+/// `model` after kReplayPrefix is a file of recorded steps, else with a dot or slash a TorchScript
+/// file, else a name of models.def. Throws UsageError for an unknown name, a file that cannot be
+/// read or is none, an unknown loss, and options that the model cannot have.
 ModelChoice choose_model(const std::string& model, const ModuleOptions& module);
 
 }  // namespace scalebench

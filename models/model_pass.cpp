@@ -10,6 +10,11 @@ NetworkPass::NetworkPass(Network& network, GradientSync& sync, const TrainerOpti
                          std::function<void(Phase)> enter)
     : network_(network), sync_(sync), options_(options), enter_(std::move(enter)) {}
 
+void NetworkPass::trace_layers(LayerTrace* trace) {
+  marks_.reset();
+  if (trace != nullptr) marks_.emplace(network_, *trace);
+}
+
 torch::Tensor NetworkPass::run(const torch::Tensor& images, const torch::Tensor& labels,
                                double gradient_scale) {
   const std::int64_t parts = options_.accumulate;
@@ -24,7 +29,8 @@ torch::Tensor NetworkPass::run(const torch::Tensor& images, const torch::Tensor&
     torch::Tensor loss;
     {
       const AutocastScope scope(options_.precision, images.device());
-      const auto outputs = network_.forward(part_of(images, part));
+      const torch::Tensor inputs = part_of(images, part);
+      const auto outputs = marks_ ? marks_->forward(inputs) : network_.forward(inputs);
       loss = loss_of(options_.choice.loss, outputs, part_of(labels, part));
     }
     if (parts > 1) loss = loss / static_cast<double>(parts);

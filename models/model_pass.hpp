@@ -4,11 +4,13 @@
 // bring their own.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <functional>
+#include <optional>
 
 #include "models/gradient_sync.hpp"
+#include "models/layer_marks.hpp"
 #include "models/network.hpp"
 #include "models/step_trace.hpp"
 #include "models/trainer_options.hpp"
@@ -35,11 +37,15 @@ class NetworkPass final : public ModelPass {
   torch::Tensor run(const torch::Tensor& images, const torch::Tensor& labels,
                     double gradient_scale) override;
 
+  /// From now on tells `trace` of each layer, as LayerMarks do; null: no more.
+  void trace_layers(LayerTrace* trace);
+
  private:
   Network& network_;
   GradientSync& sync_;
   const TrainerOptions& options_;
   std::function<void(Phase)> enter_;
+  std::optional<LayerMarks> marks_;
 };
 
 }  // namespace scalebench

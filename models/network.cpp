@@ -6,7 +6,9 @@
 
 #include <cmath>
 
+#include "kernels/error.hpp"
 #include "models/models.hpp"
+#include "models/replay_network.hpp"
 #include "models/torch_script_network.hpp"
 
 namespace scalebench {
@@ -78,7 +80,11 @@ void make_channels_last(torch::nn::Module& module) {
   }
 }
 
-std::shared_ptr<Network> make_network(const ModelChoice& choice, std::uint64_t seed) {
+std::shared_ptr<Network> make_network(const ModelChoice& choice, std::uint64_t seed, Pace* pace) {
+  if (choice.trace != nullptr) {
+    if (pace == nullptr) fail<UsageError>("{}: only bench_epoch can replay", choice.model);
+    return make_replay_network(*choice.trace, choice.dilation, *pace);
+  }
   return choice.is_file() ? load_torch_script(choice) : make_network(choice.model, seed);
 }
 

@@ -2,7 +2,7 @@
 // What every network of models.def is: a LibTorch module from images to logits.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/nn/module.h>
 
 #include <cstdint>
 #include <functional>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "models/model_choice.hpp"
+#include "models/pace.hpp"
 
 namespace scalebench {
 
@@ -69,8 +70,10 @@ class LayeredNetwork : public Network {
 /// equal seeds give equal bits on every rank. Throws UsageError for an unknown name.
 std::shared_ptr<Network> make_network(std::string_view name, std::uint64_t seed);
 
-/// The same for a choice that may be a file; see load_torch_script.
-std::shared_ptr<Network> make_network(const ModelChoice& choice, std::uint64_t seed);
+/// The same for a choice that may be a file; see load_torch_script. `pace`: of a replay, which
+/// throws UsageError without one; must outlive the network.
+std::shared_ptr<Network> make_network(const ModelChoice& choice, std::uint64_t seed,
+                                      Pace* pace = nullptr);
 
 /// Convolutions' weights get the channel as their fastest index; values stay.
 void make_channels_last(torch::nn::Module& module);

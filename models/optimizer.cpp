@@ -3,7 +3,8 @@
 // multiplies the velocity, not the gradient), and Kingma and Ba 2015.
 #include "models/optimizer.hpp"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <array>

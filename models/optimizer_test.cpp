@@ -2,7 +2,8 @@
 #include "models/optimizer.hpp"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/optim/adam.h>
+#include <torch/optim/sgd.h>
 
 #include "models/expect_error.hpp"
 

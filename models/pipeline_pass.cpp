@@ -63,7 +63,7 @@ void PipelinePass::forward(const torch::Tensor& images, const torch::Tensor& lab
     }
     torch::Tensor& output = outputs_[m] = through_layers(inputs_[m]);
     if (last()) {
-      output = torch::nn::functional::cross_entropy(output, labels.narrow(0, begin, length)) /
+      output = torch::cross_entropy_loss(output, labels.narrow(0, begin, length)) /
                static_cast<double>(micro_batches_);
       loss_ += output.detach();
     } else if (m == 0) {

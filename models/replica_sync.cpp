@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/replica_sync.hpp"
 
+#include "models/paced_optimizer.hpp"
+
 namespace scalebench {
 
 ReplicaSync::ReplicaSync(const GradientSyncInputs& inputs)
     : communicator_(inputs.communicator),
       trace_(inputs.trace),
       replica_(inputs.parameters, inputs.communicator),
-      optimizer_(make_optimizer(inputs.optimizer, {replica_.flat_parameters()})) {}
+      optimizer_(make_paced_optimizer(inputs.optimizer, {replica_.flat_parameters()},
+                                      inputs.update_pace)) {}
 
 Workers ReplicaSync::workers() const { return {communicator_.size(), communicator_.rank()}; }
 

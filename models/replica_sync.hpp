@@ -3,7 +3,7 @@
 // parameters and gradients, and an optimizer over them.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <memory>
 #include <string>

@@ -5,7 +5,7 @@
 // whether they were used, and the weights. Adjacent variables of one server travel as one message.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <string>
 #include <vector>

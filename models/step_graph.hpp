@@ -4,7 +4,7 @@
 // update stays outside, because its rate changes. Only a LibTorch with CUDA has it.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <functional>
 #include <memory>

@@ -2,7 +2,7 @@
 // For tests: a gradient sync on two small parameters, without a network, and a step of it.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <memory>
 #include <string_view>

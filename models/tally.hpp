@@ -2,7 +2,7 @@
 // What a network makes of images that it does not train on.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "models/image_source.hpp"
 #include "models/network.hpp"

@@ -2,7 +2,7 @@
 // LibTorch's tensors as what travels.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "collectives/staged_exchange.hpp"
 #include "kernels/error.hpp"

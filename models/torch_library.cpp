@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/torch_library.hpp"
 
-#include <torch/torch.h>
+#include <torch/cuda.h>
+#include <torch/utils.h>
 #include <torch/version.h>
 
 namespace scalebench {

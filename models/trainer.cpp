@@ -2,7 +2,7 @@
 // The training loop. A step is: load, forward, backward, sync, update; see State::step.
 #include "models/trainer.hpp"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <array>
@@ -31,6 +31,7 @@
 #include "models/sampler.hpp"
 #include "models/split_mix.hpp"
 #include "models/step_graph.hpp"
+#include "models/step_pace.hpp"
 #include "models/tally.hpp"
 #include "models/torch_error.hpp"
 #include "models/training_description.hpp"
@@ -61,6 +62,7 @@ struct Trainer::State {
         trace(given.faults.delay_collective_seconds > 0 ? delayed : step_trace),
         sync_info(gradient_sync_named(given.gradient_sync)),
         choice(choose_model(given.model, given.module)),
+        pace(choice, given.pace),
         device(device_for(given)),
         network(network_on(device, choice, given)),
         sync(make_sync(given, gradients)),
@@ -108,7 +110,7 @@ struct Trainer::State {
 
   static std::shared_ptr<Network> network_on(torch::Device device, const ModelChoice& choice,
                                              const TrainerOptions& given) {
-    auto network = make_network(choice, given.seed);
+    auto network = make_network(choice, given.seed, given.pace);
     network->to(device);
     if (given.channels_last) make_channels_last(*network);
     return network;
@@ -121,10 +123,11 @@ struct Trainer::State {
                        choice.model);
     }
     const bool usual = options.precision == Precision::float32 &&
-                       choice.loss == Loss::cross_entropy && !options.channels_last;
+                       choice.loss == Loss::cross_entropy && !options.channels_last &&
+                       choice.trace == nullptr;
     if (sync->own_pass() != nullptr && !usual) {
       fail<UsageError>(
-          "gradient sync {} has a pass of its own: in float32, contiguous, with cross_entropy only",
+          "gradient sync {} has a pass of its own: float32, contiguous, cross_entropy, no trace",
           options.gradient_sync);
     }
   }
@@ -140,7 +143,8 @@ struct Trainer::State {
                            trace,
                            given.sync,
                            network.get(),
-                           {shape.channels, shape.height, shape.width}});
+                           {shape.channels, shape.height, shape.width},
+                           pace.update()});
   }
 
   bool sees_images() const { return sync->workers().index >= 0; }
@@ -157,7 +161,7 @@ struct Trainer::State {
   void step(BatchStream& batches, std::int64_t step) {
     trace.begin_step();
     enter(Phase::load);
-    const Batch batch = batches.next();
+    const Batch batch = pace.load([&] { return batches.next(); });
     input_report.replaced_images += batch.replaced;
     if (options.faults.sleep_rank == rank) {
       enter(Phase::forward);
@@ -173,6 +177,7 @@ struct Trainer::State {
     loss_scale.after(sync->update(rate, scale));
     ++steps_done;
     enter(Phase::other);
+    pace.host();
   }
 
   ModelPass& pass() {
@@ -217,6 +222,7 @@ struct Trainer::State {
   StepTrace& trace;
   const GradientSyncInfo& sync_info;
   const ModelChoice choice;
+  const StepPace pace;
   const torch::Device device;
   const std::shared_ptr<Network> network;
   const std::unique_ptr<GradientSync> sync;
@@ -289,6 +295,9 @@ void Trainer::train_step() {
   }
   guarded([&] { state.step(*state.free_batches, state.free_steps++); });
 }
+
+std::vector<TracedLayer> Trainer::layers() const { return traced_layers(*state_->network); }
+void Trainer::trace_layers(LayerTrace* trace) { state_->network_pass.trace_layers(trace); }
 
 Evaluation Trainer::evaluate() {
   State& state = *state_;

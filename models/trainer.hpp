@@ -11,7 +11,9 @@
 
 #include "collectives/communicator.hpp"
 #include "models/checkpoint.hpp"
+#include "models/layer_trace.hpp"
 #include "models/page_cache.hpp"
+#include "models/replay_trace.hpp"
 #include "models/step_trace.hpp"
 #include "models/trainer_options.hpp"
 
@@ -81,6 +83,13 @@ class Trainer {
   /// Collective as train_epoch: one full step on the next batch, going round epoch after epoch
   /// from epoch 0 independently of train_epoch.
   void train_step();
+
+  /// The layers of the network in the order of the forward pass, without durations.
+  std::vector<TracedLayer> layers() const;
+
+  /// The steps that follow tell `trace` of each of these layers; null: no more. Not with a strategy
+  /// that has a pass of its own, nor in step graphs.
+  void trace_layers(LayerTrace* trace);
 
   /// Collective: accuracy and loss on the test set. Every rank evaluates a slice of the images; the
   /// counts are summed exactly. Batch-normalisation statistics are rank 0's (not with `none`, where

@@ -11,6 +11,7 @@
 #include "models/gradient_sync_options.hpp"
 #include "models/learning_rate.hpp"
 #include "models/model_choice.hpp"
+#include "models/pace.hpp"
 #include "models/precision.hpp"
 
 namespace scalebench {
@@ -31,11 +32,14 @@ enum class PageCache : std::uint8_t {
 };
 
 struct TrainerOptions {
-  /// A name of models.def, or the path of a TorchScript module (with a dot or slash), which
-  /// `module` describes. `choice` is what both mean, from resolved().
+  /// A name of models.def, the path of a TorchScript module (with a dot or slash), which `module`
+  /// describes, or `replay:` and a file of recorded steps. `choice` is what they mean, from
+  /// resolved().
   std::string model = "mlp";
   ModuleOptions module = {};
   ModelChoice choice = {};
+  /// For a model that is replayed; must outlive the trainer.
+  Pace* pace = nullptr;
   /// See load_dataset.
   std::string dataset = "fashion-mnist";
   /// A name of gradient_sync.def, and the algorithm for those that reduce.

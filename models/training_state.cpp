@@ -3,7 +3,8 @@
 // random.3.1 for the second generator of rank 3.
 #include "models/training_state.hpp"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <array>
 #include <cstring>

@@ -2,7 +2,7 @@
 // The plain loop, in which the ranks wait for each other once a step and exchange nothing: what
 // waiting costs by itself. Cost: a barrier; between `none` and the strategies in a ladder of runs
 // that each do one thing more.
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "kernels/device.hpp"
 #include "models/gradient_sync.hpp"

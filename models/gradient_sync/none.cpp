@@ -2,10 +2,10 @@
 // A plain training loop: parameters and gradients are LibTorch's own and stay on their rank. With
 // several ranks each trains a model of its own, which measures what they cost each other by
 // contention alone.
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "models/gradient_sync.hpp"
-#include "models/optimizer.hpp"
+#include "models/paced_optimizer.hpp"
 #include "models/replica_sync.hpp"
 
 namespace scalebench {
@@ -16,7 +16,7 @@ class None : public GradientSync {
   explicit None(const GradientSyncInputs& inputs)
       : workers_{inputs.communicator.size(), inputs.communicator.rank()},
         parameters_(inputs.parameters),
-        optimizer_(make_optimizer(inputs.optimizer, inputs.parameters)) {}
+        optimizer_(make_paced_optimizer(inputs.optimizer, inputs.parameters, inputs.update_pace)) {}
 
   Workers workers() const override { return workers_; }
 

@@ -3,7 +3,7 @@
 // independent and repeatable masks. Otherwise what torch::dropout does (inverted dropout).
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cstdint>
 

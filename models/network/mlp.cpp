@@ -3,6 +3,7 @@
 // cloud. 108 830 parameters are 435 kB of gradients and little arithmetic, so that the latency of
 // the gradient exchange dominates. The chapter's final softmax is part of the loss.
 #include "models/network.hpp"
+#include "models/network/modules.hpp"
 
 namespace scalebench {
 namespace {

@@ -4,6 +4,7 @@
 // 28x28 images shrink to 26, 24 and, pooled, 12; 64 * 12 * 12 = 9216 numbers enter the dense part.
 #include "models/network.hpp"
 #include "models/network/dropout.hpp"
+#include "models/network/modules.hpp"
 
 namespace scalebench {
 namespace {

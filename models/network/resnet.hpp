@@ -8,6 +8,7 @@
 #include <array>
 
 #include "models/network.hpp"
+#include "models/network/modules.hpp"
 
 namespace scalebench {
 

@@ -4,6 +4,7 @@
 // image, the shortcut takes every second pixel and pads the new channels with zeros (option A),
 // which needs no parameters.
 #include "models/network.hpp"
+#include "models/network/modules.hpp"
 
 namespace scalebench {
 namespace {
