@@ -54,14 +54,25 @@ Watchdog::Watchdog(Communicator& host, WatchdogOptions options)
 
 Watchdog::~Watchdog() {
   if (guard_ == nullptr) return;
-  const bool failing = std::uncaught_exceptions() > exceptions_;
-  guard_->command(failing ? WatchdogGuard::Command::part_failing : WatchdogGuard::Command::part);
+  if (std::uncaught_exceptions() > exceptions_) {
+    give_up();
+  } else {
+    guard_->command(WatchdogGuard::Command::part);
+  }
+}
+
+void Watchdog::give_up() {
+  if (guard_ == nullptr) return;
+  guard_->command(WatchdogGuard::Command::part_failing);
+  guard_.reset();
 }
 
 void Watchdog::simulate(Fault fault) {
   if (guard_ == nullptr) return;
-  guard_->command(fault == Fault::die ? WatchdogGuard::Command::die
-                                      : WatchdogGuard::Command::freeze);
+  using Command = WatchdogGuard::Command;
+  guard_->command(fault == Fault::die      ? Command::die
+                  : fault == Fault::freeze ? Command::freeze
+                                           : Command::terminate);
 }
 
 }  // namespace scalebench

@@ -26,6 +26,16 @@ struct WatchdogOptions {
   std::function<void()> end;
   /// Says what happened, on one rank; default: a line on stderr.
   std::function<void(const std::string&)> say = {};
+  /// Says, on rank 0, that ranks have fallen silent or are back, long before that ends anything;
+  /// default: a line on stderr.
+  std::function<void(const std::string&)> note = {};
+  /// Whether a SIGTERM waits, for less than a second, until a rank that has died is named; of one
+  /// watchdog in a process.
+  bool heeds_termination = false;
+  /// How long a failure waits for the news of a death that may be behind it: longer than TCP takes
+  /// to send once more what a full queue dropped, shorter than the second that launchers wait
+  /// between SIGTERM and SIGKILL.
+  double culprit_seconds = 0.7;
 };
 
 /// Progress of this rank, written by its main thread and read by the watchdog's.
@@ -68,11 +78,15 @@ class ProgressMarks {
 /// deaths always. With one rank it does nothing.
 class Watchdog {
  public:
-  /// Collective, at most three seconds. Where some rank cannot reach rank 0 over TCP, rank 0 warns
+  /// Collective, at most eight seconds. Where some rank cannot reach rank 0 over TCP, rank 0 warns
   /// and all go on unwatched.
   Watchdog(Communicator& host, WatchdogOptions options);
-  /// Says goodbye, so that the end of this rank is no death.
+  /// Says goodbye, so that the end of this rank is no death. While an exception is on its way: as
+  /// give_up().
   ~Watchdog();
+  /// This rank has failed and will end all ranks itself. When MPI failed here because another rank
+  /// has died, that one is named first; returns within two seconds, and watches no more.
+  void give_up();
 
   void cell(std::string_view name) { marks_.begin_cell(name); }
   void end_cell() { marks_.end_cell(); }
@@ -86,8 +100,9 @@ class Watchdog {
   bool watching() const { return guard_ != nullptr; }
 
   enum class Fault {
-    die,     // the connection closes without a goodbye, as when the process is killed
-    freeze,  // the connection stays, and nothing comes, as when the process is stopped
+    die,        // the connection closes without a goodbye, as when the process is killed
+    freeze,     // the connection stays, and nothing comes, as when the process is stopped
+    terminate,  // the launcher ends this process by SIGTERM
   };
   /// What this rank's watchdog would look like to others; for tests.
   void simulate(Fault fault);

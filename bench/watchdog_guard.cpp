@@ -11,14 +11,20 @@
 #include <cstdio>
 #include <utility>
 
+#include "bench/last_words.hpp"
+
 namespace scalebench {
 namespace {
 
 using Kind = WatchdogMessage::Kind;
 
 constexpr double kFarewellSeconds = 1;  // how long a rank waits for the others' last word
-constexpr double kGraceSeconds = 1;     // in which the rank that speaks ends the others
-constexpr double kSilentShare = 0.5;    // of the limit: four messages and more are missing
+constexpr double kGraceSeconds = 2;     // in which the rank that speaks ends the others
+// Of the time for culprits, after a death: for those that came before it and are told later.
+constexpr double kGatherShare = 0.5;
+constexpr double kAlertLook = 0.02;
+constexpr double kSilentShare = 0.5;  // of the limit: four messages and more are missing
+constexpr double kHushSeconds = 2.5;  // before a launcher gives up on a host that is cut off
 
 /// A thread that takes no signals: they belong to the program's main thread.
 std::jthread start_quiet_thread(std::function<void()> body) {
@@ -48,6 +54,7 @@ WatchdogGuard::WatchdogGuard(int rank, const ProgressMarks& marks, WatchdogOptio
       next_look_(moved_) {
   for (Peer& peer : peers_) peer.heard = moved_;
   if (rank_ == 0) peers_[0].gone = true;
+  if (options_.heeds_termination) termination_.emplace(wake_.get());
   thread_ = start_quiet_thread([this] { run(); });
 }
 
@@ -61,13 +68,24 @@ void WatchdogGuard::run() {
   bool over = false;  // nothing more to find out; the links stay until this rank parts
   while (true) {
     const std::span<const WatchdogLink> links(links_);
+    const bool alert = dead_since_ > 0 || (failing_since_ > 0 && !excused_);
     sleep_on(wake_.get(), over ? links.first(0) : links,
-             over ? interval_ : next_look_ - watchdog_seconds());
+             over    ? interval_
+             : alert ? kAlertLook
+                     : next_look_ - watchdog_seconds());
     std::uint64_t woken = 0;
     [[maybe_unused]] const ssize_t got = read(wake_.get(), &woken, sizeof(woken));
     const Command command = command_.load();
     if (command == Command::part) return part(Kind::goodbye);
-    if (command == Command::part_failing) return part(Kind::failing);
+    if (command == Command::part_failing) {
+      if (!over) leave_early();
+      return part(Kind::failing);
+    }
+    if (command == Command::terminate || (termination_ && Termination::received())) {
+      if (!over) leave_early();
+      if (termination_) termination_->pass_on();
+      return part(Kind::failing);
+    }
     if (command == Command::die) links_.clear();
     over = over || command != Command::watch || look();
   }
@@ -79,6 +97,8 @@ bool WatchdogGuard::look() {
   for (std::size_t from = 0; from < peers_.size(); ++from) {
     if (!peers_[from].gone && hear(from, now)) return true;
   }
+  if (all_dead_known()) return name_dead();
+  if (rank_ == 0 && failing_since_ > 0 && !excused_) excuse();
   if (now < next_look_) return false;
   next_look_ = now + interval_;
   const RankProgress mine = marks_.read();
@@ -101,9 +121,10 @@ bool WatchdogGuard::hear(std::size_t from, double now) {
         if (rank_ != 0) successor_ = static_cast<int>(message.successor);
         break;
       case Kind::failing:
-        excused_ = true;
-        if (rank_ == 0) send_to_all(Kind::failing, message.rank);
-        peer.gone = peer.gone || static_cast<std::size_t>(message.rank) == from;
+        peer.failing = true;
+        // From rank 0: it has waited for the deaths that may be behind the failure.
+        excused_ = excused_ || rank_ != 0;
+        if (failing_since_ == 0) failing_since_ = now;
         break;
       case Kind::goodbye:
         peer.gone = true;
@@ -115,7 +136,34 @@ bool WatchdogGuard::hear(std::size_t from, double now) {
   if (peer.gone) links_[from].close();
   if (peer.gone || links_[from].open()) return false;
   peer.gone = true;
-  return !excused_ && on_death(from);
+  if (!excused_ && !peer.failing) note_death(from);
+  return false;
+}
+
+/// This rank ends before its time, because it has failed or because the launcher ends it. Rank 0
+/// hears of it; and the rank whose death is behind it is named before this rank goes.
+void WatchdogGuard::leave_early() {
+  const double until = watchdog_seconds() + (rank_ == 0 ? 1 : 2) * options_.culprit_seconds;
+  if (failing_since_ == 0) failing_since_ = watchdog_seconds();
+  if (rank_ != 0) send_to_all(Kind::failing, rank_);
+  while (!excused_ && !all_dead_known() && watchdog_seconds() < until) {
+    for (std::size_t from = 0; from < peers_.size(); ++from) {
+      // True: another rank speaks and ends all; not before it has.
+      if (!peers_[from].gone && hear(from, watchdog_seconds())) return sleep_on(-1, {}, 1);
+    }
+    if (rank_ == 0) excuse();
+    sleep_on(-1, {}, kAlertLook);
+  }
+  if (dead_since_ > 0) name_dead();
+}
+
+/// Rank 0, once nobody is left whose death could be behind a failure, or it would be known.
+void WatchdogGuard::excuse() {
+  const bool waits =
+      std::ranges::any_of(peers_, [](const Peer& peer) { return !peer.gone && !peer.failing; });
+  if (waits && watchdog_seconds() < failing_since_ + options_.culprit_seconds) return;
+  excused_ = true;
+  send_to_all(Kind::failing, rank_);
 }
 
 void WatchdogGuard::tell() {
@@ -140,6 +188,7 @@ bool WatchdogGuard::judge(double now) {
     for (Peer& peer : peers_) peer.heard = now;
   }
   if (was_stopped || !in_cell) moved_ = now;
+  if (rank_ == 0) note_silence(now);
   if (now - moved_ <= limit) return false;
 
   const auto silent = [&](const Peer& peer) { return now - peer.heard > kSilentShare * limit; };
@@ -156,13 +205,52 @@ bool WatchdogGuard::judge(double now) {
   return speak(describe_hang(ranks, limit));
 }
 
-bool WatchdogGuard::on_death(std::size_t of) {
+void WatchdogGuard::note_silence(double now) {
+  const auto note = [&](const std::string& text) {
+    if (options_.note) return options_.note(text);
+    fmt::print(stderr, "{}\n", text);
+    std::fflush(stderr);
+  };
+  std::vector<WatchedRank> ranks{{rank_, hosts_[0], false, mine_}};
+  bool news = false;
+  for (std::size_t rank = 1; rank < peers_.size(); ++rank) {
+    Peer& peer = peers_[rank];
+    if (peer.gone) continue;
+    const double seconds = now - peer.heard;
+    if (peer.hushed && seconds < kHushSeconds) {
+      peer.hushed = false;
+      note(fmt::format("rank {} on {} is back", rank, hosts_[rank]));
+    }
+    // Ranks of one host fall silent together, and are heard of at different looks.
+    const bool silent = seconds > kHushSeconds - 2 * interval_;
+    news = news || (seconds > kHushSeconds && !peer.hushed);
+    ranks.push_back(watched(rank, silent));
+  }
+  if (!news) return;
+  for (const WatchedRank& one : ranks) {
+    if (one.silent) peers_[static_cast<std::size_t>(one.rank)].hushed = true;
+  }
+  note(describe_silence(ranks, kHushSeconds));
+}
+
+void WatchdogGuard::note_death(std::size_t of) {
   WatchedRank dead = watched(of, true);
   // What it last told may be half a second old, and no rank begins a cell without the others.
   const RankProgress mine = marks_.read();
   if (mine.cells > dead.progress.cells) dead.progress = mine;
-  const std::string text = describe_death(dead);
-  return rank_ == 0 ? speak(text) : end_of_first_rank(text);
+  if (dead_since_ == 0) dead_since_ = watchdog_seconds();
+  if (!deaths_.empty()) deaths_ += "\n";
+  deaths_ += describe_death(dead);
+}
+
+bool WatchdogGuard::all_dead_known() const {
+  const double gather = kGatherShare * options_.culprit_seconds;
+  return dead_since_ > 0 && watchdog_seconds() > dead_since_ + gather;
+}
+
+bool WatchdogGuard::name_dead() {
+  dead_since_ = 0;
+  return rank_ == 0 ? speak(deaths_) : end_of_first_rank(deaths_);
 }
 
 bool WatchdogGuard::end_of_first_rank(const std::string& text) {
@@ -170,24 +258,30 @@ bool WatchdogGuard::end_of_first_rank(const std::string& text) {
 }
 
 bool WatchdogGuard::speak(const std::string& text) {
+  // Also to a rank 0 that is only stopped: it is woken up to be killed, and would report deaths.
+  send_to_all(Kind::ending, rank_);
   if (options_.say) {
     options_.say(text);
   } else {
-    fmt::print(stderr, "{}\n", text);
-    std::fflush(stderr);
+    say_last(text);
   }
-  // Also to a rank 0 that is only stopped: it is woken up to be killed, and would report deaths.
-  send_to_all(Kind::ending, rank_);
+  termination_.reset();
   options_.end();
   return true;
 }
 
 bool WatchdogGuard::obey() {
   const double until = watchdog_seconds() + kGraceSeconds;
-  while (command_.load() == Command::watch && watchdog_seconds() < until) {
+  const auto waits = [&] {
+    return command_.load() == Command::watch && !(termination_ && Termination::received());
+  };
+  while (waits() && watchdog_seconds() < until) {
     sleep_on(wake_.get(), {}, until - watchdog_seconds());
   }
-  if (command_.load() == Command::watch) options_.end();
+  if (waits()) {
+    termination_.reset();
+    options_.end();
+  }
   return true;
 }
 

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "bench/termination.hpp"
 #include "bench/watchdog.hpp"
 #include "bench/watchdog_link.hpp"
 
@@ -25,6 +27,7 @@ class WatchdogGuard {
     part_failing,  // this rank has failed and says so itself: what dies after it needs no report
     die,           // the faults of Watchdog::Fault
     freeze,
+    terminate,
   };
   void command(Command command);
 
@@ -33,7 +36,9 @@ class WatchdogGuard {
   struct Peer {
     RankProgress progress;
     double heard = 0;
-    bool gone = false;  // has said goodbye
+    bool gone = false;     // has said goodbye
+    bool failing = false;  // has said that it fails or is ended: its end is no death
+    bool hushed = false;   // rank 0 has said that nothing comes
   };
 
   void run();
@@ -41,7 +46,12 @@ class WatchdogGuard {
   bool hear(std::size_t from, double now);
   void tell();
   bool judge(double now);
-  bool on_death(std::size_t of);
+  void note_silence(double now);
+  void note_death(std::size_t of);
+  bool all_dead_known() const;
+  bool name_dead();
+  void leave_early();
+  void excuse();
   bool speak(const std::string& text);
   bool obey();
   bool end_of_first_rank(const std::string& text);
@@ -62,9 +72,15 @@ class WatchdogGuard {
   double moved_;  // when any rank was last seen to make progress
   double last_look_;
   double next_look_;
-  int successor_ = 1;     // who speaks when rank 0 cannot
-  bool excused_ = false;  // a rank has failed and says so: deaths are its doing
-  std::jthread thread_;   // last: it uses all of the above
+  int successor_ = 1;  // who speaks when rank 0 cannot
+  // A rank that fails or is ended may be so because another has died. Rank 0 waits for that death
+  // before it excuses all further ones.
+  double failing_since_ = 0;  // 0: nobody does
+  double dead_since_ = 0;     // 0: nobody is, or it has been said
+  std::string deaths_;        // a line for each
+  bool excused_ = false;      // deaths are the doing of a rank that reports itself, or a launcher's
+  std::optional<Termination> termination_;
+  std::jthread thread_;  // last: it uses all of the above
 };
 
 }  // namespace scalebench

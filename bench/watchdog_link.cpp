@@ -30,9 +30,9 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<WatchdogMessage>);
 
-constexpr double kConnectSeconds = 2;
-constexpr double kAcceptSeconds =
-    2.5;  // a little longer, so that rank 0 is not the first to give up
+// Long enough for a host whose cores are taken, or that asks for the first packet again.
+constexpr double kConnectSeconds = 6;
+constexpr double kAcceptSeconds = 7;  // so that rank 0 is not the first to give up
 
 int milliseconds(double seconds) {
   return static_cast<int>(std::ceil(1e3 * std::clamp(seconds, 0.0, 1e6)));

@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -40,6 +42,11 @@ class Witness {
                 [this](const std::string& text) {
                   const std::lock_guard lock(mutex_);
                   said_.push_back(text);
+                },
+            .note =
+                [this](const std::string& text) {
+                  const std::lock_guard lock(mutex_);
+                  notes_.push_back(text);
                 }};
   }
   /// Returns when so many ranks were told to end; a watchdog that sleeps fails the test.
@@ -50,13 +57,23 @@ class Witness {
     }
     ADD_FAILURE() << "only " << ends_ << " of " << count << " ranks were ended within a minute";
   }
+  /// Returns when something was said.
+  void wait_for_words() {
+    for (int i = 0; i < 6000; ++i, pause(10)) {
+      const std::lock_guard lock(mutex_);
+      if (!said_.empty()) return;
+    }
+    ADD_FAILURE() << "nothing was said within a minute";
+  }
   int ends() const { return ends_; }
   const std::vector<std::string>& said() const { return said_; }
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   std::mutex mutex_;
   int ends_ = 0;
   std::vector<std::string> said_;
+  std::vector<std::string> notes_;
 };
 
 void operate(Watchdog& watchdog, int times) {
@@ -166,6 +183,23 @@ TEST(Watchdog, NamesTheRankThatWasStopped) {
   }
 }
 
+TEST(Watchdog, NotesSilenceLongBeforeItEndsAnything) {
+  Witness witness;
+  run_ranks(3, [&](Communicator& host) {
+    Watchdog watchdog(host, witness.options(8));
+    watchdog.cell("cell");
+    operate(watchdog, 3);
+    pause(1000);
+    if (host.rank() == 1) watchdog.simulate(Watchdog::Fault::freeze);
+    witness.wait_for_ends(2);
+  });
+  ASSERT_FALSE(witness.notes().empty());
+  EXPECT_THAT(witness.notes()[0],
+              AllOf(StartsWith("rank 1 on "),
+                    HasSubstr(": no sign of life for 2.5 s in \"cell\" (after operation 3 of")));
+  EXPECT_EQ(witness.said().size(), 1U);
+}
+
 TEST(Watchdog, WaitsLongerForWhatTakesLong) {
   Witness witness;
   run_ranks(2, [&](Communicator& host) {
@@ -181,18 +215,91 @@ TEST(Watchdog, WaitsLongerForWhatTakesLong) {
 
 TEST(Watchdog, LeavesAFailureToTheRankThatReportsIt) {
   Witness witness;
+  std::atomic<bool> reported = false;
   EXPECT_THROW(run_ranks(3,
                          [&](Communicator& host) {
                            Watchdog watchdog(host, witness.options(30));
                            watchdog.cell("cell");
                            host.barrier();
-                           if (host.rank() == 1) throw std::runtime_error("bad luck");
-                           pause(500);
+                           if (host.rank() == 1) {
+                             watchdog.give_up();
+                             reported = true;
+                             throw std::runtime_error("bad luck");
+                           }
+                           while (!reported) pause(10);
                            // Now the launcher kills the others one by one.
                            if (host.rank() == 2) watchdog.simulate(Watchdog::Fault::die);
-                           pause(500);
+                           pause(1500);
                          }),
                std::runtime_error);
+  EXPECT_TRUE(witness.said().empty()) << witness.said()[0];
+}
+
+/// Rank 2 of 4 dies in a cell, and what `others` do on the other ranks is known before that.
+std::vector<std::string> said_when_death_is_told_late(
+    const std::function<void(Watchdog&, int rank)>& others) {
+  Witness witness;
+  std::atomic<int> acted = 0;
+  run_ranks(4, [&](Communicator& host) {
+    WatchdogOptions options = witness.options(30);
+    options.culprit_seconds = 6;  // the death comes sooner, however busy the cores
+    Watchdog watchdog(host, options);
+    watchdog.cell("cell");
+    operate(watchdog, 1);
+    host.barrier();
+    if (host.rank() == 2) {
+      while (acted < 3) pause(10);
+      pause(100);
+      watchdog.simulate(Watchdog::Fault::die);
+    } else {
+      // Rank 0 first: what is said to it then is not said to one that suspects nothing.
+      while (acted < (host.rank() == 0 ? 0 : 1)) pause(10);
+      ++acted;
+      others(watchdog, host.rank());
+    }
+    witness.wait_for_words();
+  });
+  return witness.said();
+}
+
+TEST(Watchdog, NamesTheDeathBehindAFailureThatIsKnownEarlier) {
+  for (const int failing : {0, 1}) {
+    const auto said = said_when_death_is_told_late([&](Watchdog& watchdog, int rank) {
+      if (rank == failing) watchdog.give_up();
+    });
+    ASSERT_EQ(said.size(), 1U) << "rank " << failing << " fails";
+    EXPECT_THAT(said[0], AllOf(StartsWith("rank 2 on "), Not(HasSubstr("\n"))));
+  }
+}
+
+TEST(Watchdog, NamesTheDeathThatMadeTheLauncherEndAllRanks) {
+  const auto said = said_when_death_is_told_late(
+      [](Watchdog& watchdog, int) { watchdog.simulate(Watchdog::Fault::terminate); });
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_THAT(said[0], AllOf(StartsWith("rank 2 on "), Not(HasSubstr("\n"))));
+}
+
+TEST(Watchdog, NamesAllThatDiedWhenNobodyKnowsWhoWasFirst) {
+  // As when MPI itself ends rank 3 because rank 2 has died, and that is heard of first.
+  const auto said = said_when_death_is_told_late([](Watchdog& watchdog, int rank) {
+    watchdog.simulate(rank == 3 ? Watchdog::Fault::die : Watchdog::Fault::terminate);
+  });
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_THAT(said[0], AllOf(HasSubstr("rank 2 on "), HasSubstr("rank 3 on "),
+                             Not(HasSubstr("rank 0 on ")), Not(HasSubstr("rank 1 on "))));
+}
+
+TEST(Watchdog, NamesNobodyWhenTheLauncherEndsAllRanks) {
+  Witness witness;
+  run_ranks(3, [&](Communicator& host) {
+    Watchdog watchdog(host, witness.options(30));
+    watchdog.cell("cell");
+    operate(watchdog, 1);
+    // One after another, as signals come.
+    pause(100 * host.rank());
+    watchdog.simulate(Watchdog::Fault::terminate);
+    pause(2000);
+  });
   EXPECT_TRUE(witness.said().empty()) << witness.said()[0];
 }
 
@@ -213,6 +320,24 @@ TEST(WatchdogVerdict, BlamesTheSilentBeforeTheSlow) {
   std::vector<WatchedRank> ranks{at(0, 1, 5, 5), at(1, 1, 6, 5)};
   ranks[1].silent = true;
   EXPECT_THAT(describe_hang(ranks, 25), AllOf(StartsWith("rank 1"), Not(HasSubstr("rank 0"))));
+}
+
+TEST(WatchdogVerdict, SaysWhatSilentHostsLookLike) {
+  std::vector<WatchedRank> ranks;
+  for (int rank = 0; rank < 6; ++rank) {
+    ranks.push_back(at(rank, 1, 5, 4));
+    ranks.back().host = "host" + std::to_string(rank / 2 + 1);
+  }
+  ranks[2].silent = true;
+  EXPECT_THAT(describe_silence(ranks, 2.5),
+              AllOf(StartsWith("rank 2 on host2: no sign of life"), Not(HasSubstr("cut off"))));
+  ranks[3].silent = true;
+  EXPECT_THAT(describe_hang(ranks, 25), HasSubstr("(all of host2: stopped, down or cut off)"));
+  ranks[4].silent = ranks[5].silent = true;
+  EXPECT_THAT(describe_silence(ranks, 2.5),
+              HasSubstr("(all hosts but host1: it may be the one that is cut off)"));
+  ranks.resize(4);
+  EXPECT_THAT(describe_silence(ranks, 2.5), HasSubstr("(all of host2: stopped, down or cut off)"));
 }
 
 TEST(WatchdogVerdict, SaysWhenItWasBetweenCells) {

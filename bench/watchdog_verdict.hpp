@@ -34,6 +34,10 @@ struct WatchedRank {
 /// One line, without a newline.
 std::string describe_death(const WatchedRank& dead);
 
+/// One line: which of `ranks`, of which some are silent, tell nothing any more. Where these are all
+/// the ranks of some hosts, it says what that looks like.
+std::string describe_silence(std::span<const WatchedRank> ranks, double seconds);
+
 /// `ranks`: all that still take part, at least one. To blame are those that are silent; else those
 /// furthest behind, for whom the others wait; else nobody in particular.
 std::string describe_hang(std::span<const WatchedRank> ranks, double seconds);

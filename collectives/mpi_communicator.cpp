@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,11 @@ namespace {
 
 // MPI counts are int: larger messages go in pieces of this many bytes.
 constexpr std::size_t kLargestPiece = std::size_t{1} << 30U;
+// Over TCP they go in shorter ones, which Open MPI sends at once (its limit there is 64 KiB with a
+// header). A longer message waits for a word of its receiver, which queues behind what the receiver
+// itself is sending: two ranks that exchange then take turns, at half the speed.
+constexpr std::size_t kPieceOverTcp = std::size_t{60} << 10U;
+constexpr std::size_t kPiecesUnderWay = 64;  // enough to fill the pipe; each may be a copy in MPI
 
 /// What the library says at run time; an MPI that cannot be asked is none.
 bool is_cuda_aware() {
@@ -54,6 +60,7 @@ class MpiCommunicator final : public Communicator {
     MPI_CHECK(MPI_Comm_rank(world_, &rank_));
     MPI_CHECK(MPI_Comm_size(world_, &size_));
     topology_ = gather_topology();
+    piece_between_nodes_ = goes_over_tcp() ? kPieceOverTcp : kLargestPiece;
   }
   ~MpiCommunicator() override { MPI_Comm_free(&world_); }
 
@@ -71,14 +78,21 @@ class MpiCommunicator final : public Communicator {
   void exchange(ConstSpan out, int to, Span in, int from) override {
     if (out.empty() && in.empty()) return;
     wait();
-    requests_.clear();
-    for (std::size_t at = 0; at < in.bytes(); at += kLargestPiece) {
-      const int bytes = static_cast<int>(std::min(kLargestPiece, in.bytes() - at));
-      MPI_CHECK(MPI_Irecv(in.data + at, bytes, MPI_BYTE, from, kTag, world_, next_request()));
-    }
-    for (std::size_t at = 0; at < out.bytes(); at += kLargestPiece) {
-      const int bytes = static_cast<int>(std::min(kLargestPiece, out.bytes() - at));
-      MPI_CHECK(MPI_Isend(out.data + at, bytes, MPI_BYTE, to, kTag, world_, next_request()));
+    const std::size_t in_piece = piece_between(from), out_piece = piece_between(to);
+    const std::size_t pieces =
+        std::max(pieces_of(in.bytes(), in_piece), pieces_of(out.bytes(), out_piece));
+    requests_.assign(2 * std::min(pieces, kPiecesUnderWay), MPI_REQUEST_NULL);
+    for (std::size_t i = 0; i < pieces; ++i) {
+      MPI_Request* const slot = &requests_[2 * (i % kPiecesUnderWay)];
+      if (i >= kPiecesUnderWay) MPI_CHECK(MPI_Waitall(2, slot, MPI_STATUSES_IGNORE));
+      if (const std::size_t at = i * in_piece; at < in.bytes()) {
+        const int bytes = static_cast<int>(std::min(in_piece, in.bytes() - at));
+        MPI_CHECK(MPI_Irecv(in.data + at, bytes, MPI_BYTE, from, kTag, world_, &slot[0]));
+      }
+      if (const std::size_t at = i * out_piece; at < out.bytes()) {
+        const int bytes = static_cast<int>(std::min(out_piece, out.bytes() - at));
+        MPI_CHECK(MPI_Isend(out.data + at, bytes, MPI_BYTE, to, kTag, world_, &slot[1]));
+      }
     }
     MPI_CHECK(
         MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
@@ -150,7 +164,26 @@ class MpiCommunicator final : public Communicator {
     return MPI_SUM;
   }
 
-  MPI_Request* next_request() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
+  /// Whether Open MPI has nothing faster between nodes; the same on all ranks.
+  bool goes_over_tcp() const {
+    std::error_code none;
+    int faster = !MpiSession::library_version().starts_with("Open MPI") ||
+                 std::filesystem::directory_iterator("/sys/class/infiniband", none) !=
+                     std::filesystem::directory_iterator();
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faster, 1, MPI_INT, MPI_MAX, world_));
+    return faster == 0;
+  }
+
+  /// The same on both sides.
+  std::size_t piece_between(int peer) const {
+    const auto node = [&](int rank) {
+      return topology_.node_of_rank[static_cast<std::size_t>(rank)];
+    };
+    return node(peer) == node(rank_) ? kLargestPiece : piece_between_nodes_;
+  }
+  static std::size_t pieces_of(std::size_t bytes, std::size_t piece) {
+    return (bytes + piece - 1) / piece;
+  }
 
   /// Ranks that can share memory are one node: its lowest rank names it.
   Topology gather_topology() const {
@@ -171,6 +204,7 @@ class MpiCommunicator final : public Communicator {
   int rank_ = 0;
   int size_ = 1;
   Topology topology_;
+  std::size_t piece_between_nodes_ = kLargestPiece;
   std::vector<MPI_Request> requests_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of hosts, or of devices where the MPI is CUDA-aware, over MPI: exchange by nonblocking
-// send and receive, native by MPI_Allreduce.
+// send and receive, between nodes in short pieces; native by MPI_Allreduce.
 #pragma once
 
 #include <memory>

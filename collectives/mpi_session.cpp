@@ -3,6 +3,7 @@
 
 #include <array>
 #include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <string_view>
 
@@ -23,6 +24,10 @@ MpiSession::MpiSession(int& argc, char**& argv) {
   int provided = 0;
   MPI_CHECK(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided));
   MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  // Open MPI writes to a peer that has died as to any other. The signal for that would end this
+  // rank too, silently and before anybody knows who died first. With one rank, stdout may be a
+  // pipe of the user's.
+  if (size() > 1) std::signal(SIGPIPE, SIG_IGN);
   MPI_Comm node = MPI_COMM_NULL;
   MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
   MPI_CHECK(MPI_Comm_rank(node, &local_rank_));
