@@ -8,6 +8,8 @@
 #include <filesystem>
 
 #include "bench/record/case_id.hpp"
+#include "bench/record/emulation.hpp"
+#include "bench/record/host_files.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/results_folder.hpp"
 #include "bench/record/utc_time.hpp"
@@ -22,7 +24,27 @@ constexpr std::uintmax_t kBytesNeeded = 50'000'000;
 std::string origin_of(const Ranks& ranks) {
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   const bool crowded = ranks.session.local_size() > cores;
-  return any_agrees(ranks.host, crowded) ? "emulated" : "measured";
+  // Which only some ranks may have been told.
+  const bool emulated = timed_origin(crowded) == "emulated";
+  return any_agrees(ranks.host, emulated) ? "emulated" : "measured";
+}
+
+/// Collective: where each rank is, as rows of placement.csv without what all rows have.
+std::vector<ResultRow> placement_of(const Ranks& ranks) {
+  const MpiSession& session = ranks.session;
+  const std::vector<std::string> hosts = all_gather(ranks.host, session.host());
+  const std::vector<double> local = all_gather(ranks.host, session.local_rank());
+  const Fact allowed = HostFiles().allowed_cpus();
+  const std::vector<std::string> cpus =
+      all_gather(ranks.host, allowed.value.is_string() ? allowed.value.get<std::string>() : "");
+  const std::vector<double> gpus = all_gather(ranks.host, device_count());
+  std::vector<ResultRow> rows;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    ResultRow& row = rows.emplace_back(placement_schema());
+    row.set("rank", rank).set("host", hosts[rank]).set("local_rank", local[rank]);
+    row.set("cpus", cpus[rank]).set("gpus", gpus[rank]);
+  }
+  return rows;
 }
 
 }  // namespace
@@ -30,6 +52,8 @@ std::string origin_of(const Ranks& ranks) {
 void add_record_options(CLI::App& app, RecordOptions& options) {
   app.add_option("--out", options.out, "also write CSVs and a manifest into this new folder")
       ->type_name("DIR");
+  app.add_flag("--where", options.where,
+               "say on which host and with which libraries each rank runs, and stop");
   app.add_option("--run-id", options.run_id, "set by scalebench: the study that this belongs to")
       ->group("");
   app.add_option("--launch", options.launch, "set by scalebench: number of this start")->group("");
@@ -37,8 +61,13 @@ void add_record_options(CLI::App& app, RecordOptions& options) {
 
 Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schema& cases,
                    std::vector<std::string> command, const LinkedLibraries& libraries)
-    : options_(options), cases_(cases), origin_(origin_of(ranks)), ranks_(ranks.session.size()) {
-  if (!ranks.first() || options_.out.empty()) return;
+    : options_(options),
+      cases_(cases),
+      origin_(options.emulated ? "emulated" : origin_of(ranks)),
+      ranks_(ranks.session.size()) {
+  if (options_.out.empty()) return;
+  std::vector<ResultRow> placement = placement_of(ranks);
+  if (!ranks.first()) return;
   std::filesystem::path folder = options_.out;
   if (options_.run_id.empty()) {
     const ResultsFolder made = ResultsFolder::at(folder, kBytesNeeded);
@@ -60,6 +89,13 @@ Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schem
     manifest.launches.push_back(launch);
     manifest.command = std::move(command);
     write_manifest(folder, manifest);
+  }
+  CsvWriter placement_file(folder / placement_schema().file, placement_schema().columns);
+  for (ResultRow& row : placement) {
+    row.set("schema_version", kSchemaVersion).set("run_id", options_.run_id);
+    row.set("case_id", case_id("placement")).set("origin", origin_).set("status", "ok");
+    row.set("ranks", ranks_).set("launch", options_.launch);
+    placement_file.append(row.cells());
   }
   case_file_.emplace(folder / cases_.file, cases_.columns);
   sample_file_.emplace(folder / samples_schema().file, samples_schema().columns);

@@ -23,6 +23,8 @@ struct RecordOptions {
   std::string out;     // folder; empty: write no files
   std::string run_id;  // set by a study, whose folder `out` then lies in
   int launch = 0;
+  bool where = false;     // --where, which run_program answers
+  bool emulated = false;  // what is measured stands for something else; else ranks and cores say it
 };
 void add_record_options(CLI::App& app, RecordOptions& options);
 

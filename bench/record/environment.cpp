@@ -7,6 +7,7 @@
 
 #include "bench/record/build_info.hpp"
 #include "bench/record/cpu_quota.hpp"
+#include "bench/record/emulation.hpp"
 #include "bench/record/host_files.hpp"
 #include "bench/record/host_topology.hpp"
 #include "bench/record/variables.hpp"
@@ -115,6 +116,9 @@ Environment capture_environment(const LinkedLibraries& libraries,
   treatment["mpi"] = version_fact(libraries.mpi, "MPI");
   treatment["torch"] = version_fact(libraries.torch, "LibTorch");
   treatment["nccl"] = version_fact(libraries.nccl, "NCCL");
+  const std::string emulation = declared_emulation();
+  treatment["emulation"] =
+      emulation.empty() ? Fact::absent("SCALEBENCH_EMULATED is not set") : Fact::of(emulation);
   treatment["variables"] = Fact::of(recorded_variables(::environ));
   treatment["governor"] = host.governor();
   treatment["turbo"] = host.turbo();

@@ -29,17 +29,14 @@ struct JobValue {
 };
 
 struct ManagedJob {
-  std::vector<std::string> hosts;  // sorted; empty: not said
+  // Sorted; the first one starts the ranks of all, as the service's own launcher has it.
+  std::vector<std::string> hosts;  // empty: not said
   std::string current_host;
   std::optional<int> gpus;  // of each host
 
   std::optional<JobValue> data;     // folder of the training images
   std::optional<JobValue> results;  // where runs go
   std::optional<JobValue> model;    // folder for checkpoints
-
-  /// The host that starts the ranks of all: the first by name, as the service's own launcher has
-  /// it.
-  bool is_first_host() const { return hosts.size() < 2 || current_host == hosts.front(); }
 };
 
 /// The folders alone, none of which can be wrong by itself. The data: channel `training`, else

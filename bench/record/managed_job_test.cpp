@@ -50,12 +50,6 @@ TEST(ManagedJob, ReadsHostsAndFolders) {
                                     Not(HasSubstr("\n"))));
 }
 
-TEST(ManagedJob, OneHostStartsTheRanks) {
-  EXPECT_TRUE(managed_job(kTwoHosts)->is_first_host());
-  EXPECT_FALSE(managed_job(with(kTwoHosts, "SM_CURRENT_HOST", "algo-2"))->is_first_host());
-  EXPECT_TRUE(managed_job({{"SM_HOSTS", R"(["algo-1"])"}})->is_first_host());
-}
-
 TEST(ManagedJob, OutsideOfOneThereIsNone) {
   EXPECT_FALSE(managed_job({}));
   EXPECT_FALSE(managed_job({{"SM_NUM_GPUS", "x"}})) << "another program's";

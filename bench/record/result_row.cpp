@@ -38,6 +38,18 @@ std::vector<std::string> words(Parts... parts) {
 
 }  // namespace
 
+const Schema& hosts_schema() {
+  static const Schema schema{
+      "hosts.csv", words(kCommon, "host slots found name boot_id cores gpus binaries libraries")};
+  return schema;
+}
+
+const Schema& placement_schema() {
+  static const Schema schema{"placement.csv",
+                             words(kCommon, "ranks launch rank host local_rank cpus gpus")};
+  return schema;
+}
+
 const Schema& samples_schema() {
   static const Schema schema{
       "samples.csv",
@@ -70,7 +82,7 @@ const Schema& allreduce_ranks_schema() {
       "allreduce_ranks.csv",
       words(kCommon,
             "algorithm transport memory dtype op placement mode cache graph size_bytes ranks rank "
-            "host device seconds_median slowest_share")};
+            "host device seconds_median slowest_share nodes")};
   return schema;
 }
 
@@ -79,7 +91,16 @@ const Schema& bound_schema() {
       "bound.csv",
       words(kCommon,
             "transport memory size_bytes ranks kernel stream_gb_per_s seconds algbw_gb_per_s "
-            "busbw_gb_per_s")};
+            "busbw_gb_per_s nodes")};
+  return schema;
+}
+
+const Schema& links_schema() {
+  static const Schema schema{
+      "links.csv",
+      words(kCommon,
+            "ranks nodes from_host to_host message_bytes gb_per_s latency_seconds relative "
+            "slow")};
   return schema;
 }
 
@@ -104,7 +125,7 @@ const Schema& epoch_schema() {
             "samples images_per_s load_seconds forward_seconds backward_seconds sync_seconds "
             "update_seconds other_seconds evaluate_seconds checkpoint_seconds train_loss "
             "test_accuracy target_accuracy epochs_to_target seconds_to_target replicas_equal "
-            "replica_divergence share_of loader_threads page_cache compute_seconds "
+            "replica_divergence share_of loader_threads page_cache dilation compute_seconds "
             "transfer_seconds wait_seconds input_seconds evaluation_seconds host_seconds "
             "hidden_seconds wait_jitter_seconds wait_static_seconds last_rank last_rank_share")};
   return schema;
@@ -135,17 +156,18 @@ const Schema& monitor_schema() {
 const Schema& scaling_schema() {
   static const Schema schema{
       "scaling.csv",
-      words(kCommon,
-            "model parameters gradient_sync allreduce transport device dataset scaling "
-            "global_batch batch ranks nodes baseline h_seconds ideal_seconds seconds_median "
-            "seconds_ci_low seconds_ci_high interval launches rho speedup speedup_ci_low "
-            "speedup_ci_high efficiency efficiency_ci_low efficiency_ci_high h_raw_seconds "
-            "efficiency_raw karp_flatt lost_seconds test_accuracy target_accuracy "
-            "epochs_to_target seconds_to_target efficiency_statistical efficiency_to_accuracy "
-            "lost_work_seconds lost_compute_seconds lost_transfer_seconds "
-            "lost_wait_static_seconds lost_wait_jitter_seconds lost_input_seconds "
-            "lost_evaluation_seconds lost_host_seconds lost_batch_seconds "
-            "lost_contention_seconds lost_unattributed_seconds last_rank last_rank_share")};
+      words(
+          kCommon,
+          "model parameters gradient_sync allreduce transport device dataset scaling "
+          "global_batch batch dilation ranks nodes baseline h_seconds ideal_seconds seconds_median "
+          "seconds_ci_low seconds_ci_high interval launches rho speedup speedup_ci_low "
+          "speedup_ci_high efficiency efficiency_ci_low efficiency_ci_high h_raw_seconds "
+          "efficiency_raw karp_flatt lost_seconds test_accuracy target_accuracy "
+          "epochs_to_target seconds_to_target efficiency_statistical efficiency_to_accuracy "
+          "lost_work_seconds lost_compute_seconds lost_transfer_seconds "
+          "lost_wait_static_seconds lost_wait_jitter_seconds lost_input_seconds "
+          "lost_evaluation_seconds lost_host_seconds lost_batch_seconds "
+          "lost_contention_seconds lost_unattributed_seconds last_rank last_rank_share")};
   return schema;
 }
 
@@ -236,6 +258,32 @@ const Schema& break_even_schema() {
       words(kCommon,
             "baseline_run instance_a instance_b model gradient_sync dataset scaling criterion "
             "ranks ranks_compared value_a value_b")};
+  return schema;
+}
+
+const Schema& recovery_schema() {
+  static const Schema schema{
+      "recovery.csv",
+      words(kCommon,
+            "model gradient_sync allreduce transport dataset scaling global_batch batch ranks "
+            "repetition fault fault_rank fault_step checkpoint_every resumed_step noticed_seconds "
+            "detection_seconds restart_seconds down_seconds lost_seconds lost_steps lost_samples "
+            "undisturbed_seconds disturbed_seconds overhead_seconds same_parameters same_loss "
+            "noticed")};
+  return schema;
+}
+
+const Schema& prediction_schema() {
+  static const Schema schema{
+      "prediction.csv",
+      words(kCommon,
+            "kind model parameters gradient_sync allreduce transport device dtype dataset scaling "
+            "global_batch batch ranks workers nodes link what_if held_out calibrated_ranks curve "
+            "step_seconds step_seconds_low step_seconds_high seconds seconds_low seconds_high "
+            "h_seconds ideal_seconds speedup efficiency efficiency_low efficiency_high "
+            "compute_seconds exposed_seconds hidden_seconds wait_seconds other_seconds "
+            "measured_step_seconds measured_seconds measured_efficiency error change contention "
+            "transfer overlap jitter static_wait")};
   return schema;
 }
 

@@ -19,10 +19,13 @@ struct Schema {
 };
 
 const Schema& samples_schema();
+const Schema& hosts_schema();
+const Schema& placement_schema();
 const Schema& kernels_schema();
 const Schema& allreduce_schema();
 const Schema& allreduce_ranks_schema();
 const Schema& bound_schema();
+const Schema& links_schema();
 const Schema& throughput_schema();
 const Schema& epoch_schema();
 const Schema& accuracy_schema();
@@ -37,6 +40,8 @@ const Schema& history_schema();
 const Schema& comparison_schema();
 const Schema& cost_schema();
 const Schema& break_even_schema();
+const Schema& recovery_schema();
+const Schema& prediction_schema();
 
 class ResultRow {
  public:

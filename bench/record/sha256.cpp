@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 
+#include "bench/record/hexadecimal.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -29,11 +30,7 @@ class Digest {
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
     unsigned length = 0;
     check(EVP_DigestFinal_ex(context_.get(), digest.data(), &length) == 1);
-    std::string text;
-    for (const unsigned char byte : std::span(digest).first(length)) {
-      text += fmt::format("{:02x}", byte);
-    }
-    return text;
+    return hexadecimal(std::span(digest).first(length));
   }
 
  private:

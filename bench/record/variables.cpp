@@ -18,9 +18,9 @@ constexpr std::array<std::string_view, 9> kSecrets{
     "TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY", "CREDENTIAL", "AUTH", "COOKIE", "TRANSPORTS"};
 
 // Addresses, jobs and folders of one start; "transports" above is Open MPI's name for a shared key.
-constexpr std::array<std::string_view, 6> kLaunchers{"OMPI_MCA_orte_", "OMPI_MCA_prte_",
-                                                     "OMPI_MCA_ess_",  "OMPI_MCA_initial_wdir",
-                                                     "OMPI_MCA_pmix_", "NCCL_COMM_ID"};
+constexpr std::array<std::string_view, 7> kLaunchers{
+    "OMPI_MCA_orte_",        "OMPI_MCA_prte_", "OMPI_MCA_plm", "OMPI_MCA_ess_",
+    "OMPI_MCA_initial_wdir", "OMPI_MCA_pmix_", "NCCL_COMM_ID"};
 
 }  // namespace
 

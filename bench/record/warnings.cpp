@@ -26,6 +26,13 @@ MaybeWarning about_build(const Facts& treatment) {
   return std::nullopt;
 }
 
+MaybeWarning about_emulation(const Facts& treatment) {
+  const auto what = text_of(treatment, "emulation");
+  if (!what) return std::nullopt;
+  return Warning{fmt::format("this is emulated: {}", *what),
+                 "compare its rows with one another; measure on real hosts before you believe one"};
+}
+
 MaybeWarning about_cores(const Facts& observation, int cores_asked) {
   const auto usable = number_of(observation, "usable_cores");
   if (!usable || cores_asked <= *usable) return std::nullopt;
@@ -129,11 +136,11 @@ std::vector<Warning> warnings(const Environment& environment, int cores_asked) {
   const Facts& observation = environment.observation;
   std::vector<Warning> found;
   for (MaybeWarning& warning : std::array{
-           about_build(treatment), about_cores(observation, cores_asked), about_quota(observation),
-           about_load(observation), about_swap(observation), about_memory(environment),
-           about_governor(treatment), about_turbo(treatment), about_virtualization(environment.key),
-           about_clock(observation), about_huge_pages(treatment), about_blas_kernels(treatment),
-           about_commit(treatment)}) {
+           about_build(treatment), about_emulation(treatment),
+           about_cores(observation, cores_asked), about_quota(observation), about_load(observation),
+           about_swap(observation), about_memory(environment), about_governor(treatment),
+           about_turbo(treatment), about_virtualization(environment.key), about_clock(observation),
+           about_huge_pages(treatment), about_blas_kernels(treatment), about_commit(treatment)}) {
     if (warning) found.push_back(std::move(*warning));
   }
   return found;

@@ -10,6 +10,8 @@
 #include <limits>
 #include <map>
 
+#include "bench/study/layout.hpp"
+
 namespace scalebench {
 namespace {
 
@@ -85,7 +87,8 @@ std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches) {
       const std::string rank = text_in(row, "rank");
       if (!rank.empty() && rank != "all") continue;
       const std::string key =
-          fmt::format("{}/{}/{}", bench_of(row), row.get("case_id"), text_in(row, "ranks"));
+          fmt::format("{}/{}/{}", bench_of(row), row.get("case_id"),
+                      ranks_words(text_in(row, "ranks"), text_in(row, "nodes")));
       const auto [found, is_new] = place_of.emplace(key, cells.size());
       if (is_new) cells.push_back({key, family_of(row), row, {}, "ok", ""});
       add(cells[found->second], row);
@@ -123,7 +126,8 @@ std::string label_of(const ResultRow& row) {
   const std::string size = text_in(row, "size_bytes") + text_in(row, "bytes");
   if (!size.empty()) words.push_back(size_text(size));
   if (text_in(row, "share_of") != "1") add("share_of", "share of ");
-  add("ranks", "N=");
+  const std::string ranks = ranks_words(text_in(row, "ranks"), text_in(row, "nodes"));
+  if (!ranks.empty()) words.push_back(fmt::format("N={}", ranks));
   return fmt::format("{}", fmt::join(words, " "));
 }
 

@@ -22,7 +22,8 @@ enum class CellFamily {
 std::string_view name_of(CellFamily family);
 
 struct Cell {
-  std::string key;  // "allreduce/3f2a90b1c4d5/2": bench, case id, number of ranks
+  /// "allreduce/3f2a90b1c4d5/2": bench, case id, number of ranks; on several nodes ".../2x4".
+  std::string key;
   CellFamily family = CellFamily::bandwidth;
   ResultRow row;                // as its first launch wrote it: the parameters
   std::vector<double> seconds;  // of each launch that measured it, in order of launches
@@ -40,7 +41,8 @@ std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches);
 /// All cells of a run.
 std::vector<Cell> cells_of(const StoredRun& run);
 
-/// For people: "allreduce ring shared_memory float 64 KiB N=2", "epoch mlp mirrored strong N=2".
+/// For people: "allreduce ring shared_memory float 64 KiB N=2", "epoch mlp mirrored strong N=2x4"
+/// on 2 nodes.
 std::string label_of(const ResultRow& row);
 
 }  // namespace scalebench

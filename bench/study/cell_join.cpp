@@ -15,12 +15,13 @@ namespace scalebench {
 namespace {
 
 /// A case file lacks most of these. Samples are those of an epoch: other work is another case.
-constexpr std::array<std::string_view, 29> kParameters{
+constexpr std::array<std::string_view, 31> kParameters{
     "kernel",  "algorithm", "model",          "gradient_sync",   "allreduce", "transport",
     "memory",  "device",    "dtype",          "memory_format",   "op",        "placement",
     "mode",    "cache",     "graph",          "size_bytes",      "count",     "threads",
     "dataset", "scaling",   "global_batch",   "batch",           "optimizer", "learning_rate",
-    "samples", "share_of",  "loader_threads", "target_accuracy", "bytes"};
+    "samples", "share_of",  "loader_threads", "target_accuracy", "bytes",     "nodes",
+    "dilation"};
 
 bool contains(const std::vector<std::string>& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
@@ -37,9 +38,10 @@ std::string key_without(const ResultRow& row, const std::vector<std::string>& ac
   for (const std::string_view column : kParameters) {
     if (contains(across, column)) continue;
     const std::string text = text_in(row, column);
-    // Rows of earlier versions leave it empty.
+    // Rows of earlier versions leave these empty.
+    const bool usual = (column == "share_of" || column == "nodes") && text == "1";
     key += '\n';
-    key += column == "share_of" && text == "1" ? std::string() : text;
+    key += usual ? std::string() : text;
   }
   return key + '\n' + text_in(row, "ranks");
 }

@@ -27,6 +27,18 @@ TEST(Cell, HasOneMedianALaunchAndNoneOfSingleRanks) {
   EXPECT_TRUE(cells[0].measured());
 }
 
+TEST(Cell, OnAnotherNumberOfNodesIsAnother) {
+  ResultRow on_one = epoch_of("all", 2), on_two = epoch_of("all", 3);
+  on_one.set("nodes", 1);
+  on_two.set("nodes", 2);
+  const auto cells = cells_of({launch_of(1, on_one), launch_of(2, on_two), launch_of(3, on_two)});
+  ASSERT_EQ(cells.size(), 2U);
+  EXPECT_EQ(cells[0].key, "epoch/c0ffee/2");
+  EXPECT_EQ(cells[1].key, "epoch/c0ffee/2x1");
+  EXPECT_EQ(cells[1].seconds, (std::vector<double>{3, 3}));
+  EXPECT_EQ(label_of(on_two), "epoch mlp mirrored strong N=2x1");
+}
+
 TEST(Cell, IsVoidedByOneLaunchThatFoundItWrong) {
   const auto cells =
       cells_of({launch_of(1, epoch_of("all", 2)), launch_of(2, epoch_of("all", 2, "wrong"))});

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "bench/study/certify_plan.hpp"
+#include "bench/study/study_tables.hpp"
 
 namespace scalebench {
 namespace {
@@ -24,27 +25,33 @@ StudyConfig config_of(std::uint64_t seed = 1) {
   return config;
 }
 
+std::string sides(const std::vector<PlannedLaunch>& plan) {
+  std::string letters;
+  for (const PlannedLaunch& launch : plan) letters += launch.name.back();
+  return letters;
+}
+
 TEST(CertifyPlan, DrawsWhichOfEachPairComesFirst) {
-  const CertifyPlan plan = certify_plan(config_of(), {.devices = 2});
-  ASSERT_EQ(plan.launches.size(), 40U);
+  const std::vector<PlannedLaunch> plan = certify_plan(config_of(), {.devices = 2});
+  ASSERT_EQ(plan.size(), 40U);
+  const std::map<int, bool> is_b = sides_of(plan);
+  ASSERT_EQ(is_b.size(), 40U);
   int b_first = 0;
   for (std::size_t i = 0; i < 40; i += 2) {
-    EXPECT_NE(plan.is_b[i], plan.is_b[i + 1]) << "a pair is an A and a B";
-    b_first += plan.is_b[i] ? 1 : 0;
-    EXPECT_EQ(plan.launches[i].name, plan.is_b[i] ? "allreduce-n2-b" : "allreduce-n2-a");
+    const bool first = is_b.at(plan[i].number);
+    EXPECT_NE(first, is_b.at(plan[i + 1].number)) << "a pair is an A and a B";
+    b_first += first ? 1 : 0;
+    EXPECT_EQ(plan[i].name, first ? "allreduce-n2-b" : "allreduce-n2-a");
   }
   EXPECT_GT(b_first, 3);
   EXPECT_LT(b_first, 17);
-  EXPECT_EQ(certify_plan(config_of(), {.devices = 2}).is_b, plan.is_b);
-  EXPECT_NE(certify_plan(config_of(2), {.devices = 2}).is_b, plan.is_b);
-  EXPECT_NE(plan.launches[0].arguments, plan.launches[1].arguments) << "each its own shuffle";
+  EXPECT_EQ(sides(certify_plan(config_of(), {.devices = 2})), sides(plan));
+  EXPECT_NE(sides(certify_plan(config_of(2), {.devices = 2})), sides(plan));
+  EXPECT_NE(plan[0].arguments, plan[1].arguments) << "each its own shuffle";
 }
 
-TEST(CertifyPlan, SortsRowsBySide) {
-  const CertifyPlan plan{std::vector<PlannedLaunch>(3), {false, true, true}};
-  const std::vector<LaunchRows> rows{{1, {}, {}}, {2, {}, {}}, {3, {}, {}}};
-  EXPECT_EQ(rows_of_side(rows, plan, false).size(), 1U);
-  EXPECT_EQ(rows_of_side(rows, plan, true)[1].launch, 3);
+TEST(CertifyPlan, OtherStudiesHaveNoSides) {
+  EXPECT_TRUE(sides_of(plan_of(config_of(), {.devices = 2})).empty());
 }
 
 /// What one launch says about `cells` cases, all around 1 ms; `factor` for the first of them.
@@ -117,10 +124,10 @@ TEST(Certificate, IsIncompleteWithAWrongOrMissingCell) {
   EXPECT_EQ(certificate.rows[1].get("verdict"), "MISSING");
   EXPECT_EQ(certificate.rows[1].get("note"), "3 elements");
 
-  certificate = certificate_of(a, {});
+  certificate = certificate_of(a, std::vector<LaunchRows>());
   EXPECT_EQ(certificate.compared, 0U);
   EXPECT_FALSE(certificate.certified());
-  EXPECT_FALSE(certificate_of({}, {}).certified());
+  EXPECT_FALSE(certificate_of(std::vector<LaunchRows>(), std::vector<LaunchRows>()).certified());
 }
 
 TEST(Certificate, ListsWhatWasSkippedWithoutCountingIt) {

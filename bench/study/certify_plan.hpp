@@ -5,22 +5,13 @@
 
 #include <vector>
 
-#include "bench/study/collect.hpp"
 #include "bench/study/plan.hpp"
 
 namespace scalebench {
 
-struct CertifyPlan {
-  std::vector<PlannedLaunch> launches;
-  std::vector<bool> is_b;  // for each of them
-};
-
 /// `config` holds an [allreduce] alone, on one number of ranks; its launches are those of a side.
-/// Throws UsageError as plan_of does.
-CertifyPlan certify_plan(StudyConfig config, const PlanLimits& limits);
-
-/// Of what the launches wrote, one side's.
-std::vector<LaunchRows> rows_of_side(const std::vector<LaunchRows>& rows, const CertifyPlan& plan,
-                                     bool is_b);
+/// Their names end with -a or -b, from which study_tables.hpp tells the sides. Throws UsageError as
+/// plan_of does.
+std::vector<PlannedLaunch> certify_plan(StudyConfig config, const PlanLimits& limits);
 
 }  // namespace scalebench

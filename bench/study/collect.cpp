@@ -241,10 +241,10 @@ double number_in(const ResultRow& row, std::string_view column) {
 }
 
 std::vector<std::pair<double, std::string>> order_of(const ResultRow& row) {
-  constexpr std::array<std::string_view, 18> kOrder{
-      "model", "transport",    "memory",     "dtype",         "op",        "placement",
-      "mode",  "cache",        "graph",      "scaling",       "dataset",   "ranks",
-      "batch", "global_batch", "size_bytes", "gradient_sync", "algorithm", "rank"};
+  constexpr std::array<std::string_view, 19> kOrder{
+      "model",        "transport",  "memory",        "dtype",     "op",    "placement", "mode",
+      "cache",        "graph",      "scaling",       "dataset",   "ranks", "nodes",     "batch",
+      "global_batch", "size_bytes", "gradient_sync", "algorithm", "rank"};
   std::vector<std::pair<double, std::string>> order;
   for (const std::string_view column : kOrder) {
     const std::string text = text_in(row, column);
@@ -296,8 +296,8 @@ std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches,
     }
     for (const ResultRow& row : launch.cases) {
       if (&row.schema() != &schema) fail("a row of {} among {}", row.schema().file, schema.file);
-      const std::string key =
-          row.get("case_id") + "/" + text_in(row, "ranks") + "/" + text_in(row, "rank");
+      const std::string key = fmt::format("{}/{}/{}/{}", row.get("case_id"), text_in(row, "ranks"),
+                                          text_in(row, "nodes"), text_in(row, "rank"));
       if (!by_key.contains(key)) order.push_back(key);
       by_key[key].push_back({&row, samples[sample_key(row.get("case_id"), text_in(row, "ranks"),
                                                       sampled_rank(launch, row))]});
@@ -313,7 +313,8 @@ std::vector<ResultRow> middle_rows(std::vector<ResultRow> rows, std::string_view
   std::map<std::string, std::vector<ResultRow>> by_key;
   for (ResultRow& row : rows) {
     std::string key;
-    for (const char* column : {"case_id", "ranks", "rank", "transport", "memory", "size_bytes"}) {
+    for (const char* const column :
+         {"case_id", "ranks", "nodes", "rank", "transport", "memory", "size_bytes"}) {
       key += text_in(row, column) + "/";
     }
     by_key[key].push_back(std::move(row));

@@ -76,6 +76,17 @@ TEST(OverLaunches, TakesTheMedianOfLaunchMediansNotOfAllRepetitions) {
   EXPECT_EQ(row.get("note"), "");
 }
 
+TEST(OverLaunches, NeverMixesNumbersOfNodes) {
+  LaunchRows on_one = launch_of(1, {{.seconds = {1, 1, 1}}});
+  LaunchRows on_two = launch_of(2, {{.seconds = {5, 5, 5}}});
+  on_one.cases[0].set("nodes", 1);
+  on_two.cases[0].set("nodes", 2);
+  const std::vector<ResultRow> rows = joined({on_one, on_two});
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].get("seconds_median"), "1");
+  EXPECT_EQ(rows[1].get("seconds_median"), "5");
+}
+
 TEST(OverLaunches, TakesALaunchThatNeverReachedTheTargetForTheSlowest) {
   const auto epochs_to_target = [](const std::vector<std::string>& launches) {
     std::vector<LaunchRows> rows;

@@ -62,7 +62,7 @@ double busbw_of(const ResultRow& row, double seconds) {
 using ScalingOf = std::map<std::string, const ResultRow*>;
 
 std::string scaling_key(const ResultRow& row) {
-  return fmt::format("{}/{}", row.get("case_id"), text_in(row, "ranks"));
+  return fmt::format("{}/{}/{}", row.get("case_id"), text_in(row, "ranks"), text_in(row, "nodes"));
 }
 
 ScalingOf scaling_of(const ComparedRun& run) {

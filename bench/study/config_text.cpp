@@ -6,6 +6,8 @@
 
 #include <sstream>
 
+#include "bench/study/replay_model.hpp"
+
 namespace scalebench {
 namespace {
 
@@ -42,17 +44,19 @@ toml::table table_of(const ThroughputStudy& study) {
 toml::table table_of(const EpochStudy& study) {
   toml::table table;
   table.insert("model", study.model);
+  const bool replayed = is_replay(study.model);
+  if (replayed) table.insert("dilation", study.dilation);
   table.insert("gradient_syncs", array_of(study.gradient_syncs));
   table.insert("allreduce", study.allreduce);
   table.insert("transport", study.transport);
   table.insert("scaling", study.scaling);
-  table.insert("data", study.data);
+  if (!replayed) table.insert("data", study.data);
   if (study.batch > 0) table.insert("batch", study.batch);
   if (study.samples > 0) table.insert("samples", study.samples);
   table.insert("epochs", study.epochs);
   table.insert("evaluate", study.evaluate);
   if (study.target_accuracy > 0) table.insert("target_accuracy", study.target_accuracy);
-  table.insert("ladder", study.ladder);
+  if (!replayed) table.insert("ladder", study.ladder);
   if (!study.optimizer.empty()) table.insert("optimizer", study.optimizer);
   if (study.learning_rate > 0) table.insert("learning_rate", study.learning_rate);
   return table;
@@ -67,10 +71,15 @@ toml::table study_table(const StudyConfig& config) {
   table.insert("device", config.device);
   if (config.devices > 0) table.insert("devices", config.devices);
   table.insert("monitor", config.monitor);
+  table.insert("record_trace", config.record_trace);
   if (!config.mpirun_arguments.empty()) {
     table.insert("mpirun_arguments", array_of(config.mpirun_arguments));
   }
   if (!config.ranks.empty()) table.insert("ranks", array_of(config.ranks));
+  if (!config.hosts.empty()) table.insert("hosts", config.hosts);
+  std::vector<std::string> layouts;
+  for (const Layout& layout : config.layouts) layouts.push_back(layout_words(layout));
+  if (!layouts.empty()) table.insert("layouts", array_of(layouts));
   return table;
 }
 

@@ -19,6 +19,7 @@ StudyConfig full_config() {
   config.device = "cpu";
   config.devices = 16;
   config.monitor = false;
+  config.hosts = "h1:4,h2:4";
   config.mpirun_arguments = {"--hostfile", "with \"quotes\" and \\"};
   config.allreduce.emplace().max_seconds = 0.02;
   config.throughput.emplace().models = {"mlp", "resnet20"};
@@ -43,6 +44,16 @@ TEST(ConfigText, ReadsBackAsTheSameStudy) {
   ASSERT_EQ(read.epochs.size(), 2U);
   EXPECT_EQ(read.epochs[0].target_accuracy, 0.85);
   EXPECT_EQ(read.epochs[1].learning_rate, 0) << "the model's default";
+  EXPECT_EQ(read.hosts, "h1:4,h2:4");
+}
+
+TEST(ConfigText, KeepsLayouts) {
+  const TemporaryFolder folder;
+  StudyConfig config = full_config();
+  config.ranks.clear();
+  config.layouts = parse_layouts("1x1,2x4");
+  const StudyConfig read = read_study_config(folder.write("config.toml", config_text(config)));
+  EXPECT_EQ(read.layouts, config.layouts);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace scalebench {
 namespace {
 
-constexpr double kMostGpus = 1e4, kMostCores = 1e5, kMostUsd = 1e6;
+constexpr double kMostGpus = 1e4, kMostCores = 1e5, kMostUsd = 1e6, kMostGbps = 1e6;
 
 /// One row of the catalog, with the place for what is wrong in it.
 class CatalogRow {
@@ -22,6 +22,10 @@ class CatalogRow {
 
   const std::string& text(std::string_view column) const { return table_.text(row_, column); }
   double number(std::string_view column) const { return table_.number(row_, column); }
+  /// Of a column that a catalog need not have.
+  std::string optional(std::string_view column) const {
+    return table_.has(column) ? text(column) : std::string();
+  }
 
   [[noreturn]] void refuse(std::string_view column, std::string_view valid) const {
     fail<UsageError>("{}: {}: '{}'; valid: {}", table_.place(row_, column), column, text(column),
@@ -65,6 +69,9 @@ Instance instance_in(const CatalogRow& row) {
   instance.gpu_model = row.text("gpu_model");
   instance.gpus = row.whole("gpus", 0, kMostGpus);
   instance.vcpus = row.whole("vcpus", 1, kMostCores);
+  instance.network_gbps =
+      row.optional("network_gbps").empty() ? std::nan("") : row.positive("network_gbps", kMostGbps);
+  instance.interconnect = row.optional("interconnect");
   instance.fp32_tflops_per_gpu = row.text("fp32_tflops_per_gpu").empty()
                                      ? std::nan("")
                                      : row.positive("fp32_tflops_per_gpu", kMostUsd);

@@ -40,6 +40,7 @@ const ResultRow* leg_with(const std::vector<ResultRow>& rows, const ResultRow& l
                        row.get("gradient_sync") == sync && row.get("ranks") == ranks &&
                        is_share(row) == share && row.get("origin") == leg.get("origin");
     if (!is_it || !comparable(leg, row)) continue;
+    if (ranks != "1" && row.get("nodes") != leg.get("nodes")) continue;
     if (!share || row.get("share_of") == leg.get("ranks")) return &row;
   }
   return nullptr;
@@ -99,7 +100,8 @@ class Ladder {
 const ResultRow* account_of(const std::vector<ResultRow>& scaling_rows, const ResultRow& leg) {
   for (const ResultRow& row : scaling_rows) {
     const bool same = row.get("case_id") == leg.get("case_id") &&
-                      row.get("ranks") == leg.get("ranks") && row.get("status") == "ok";
+                      row.get("ranks") == leg.get("ranks") &&
+                      row.get("nodes") == leg.get("nodes") && row.get("status") == "ok";
     if (same) return &row;
   }
   return nullptr;

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -16,6 +17,8 @@
 #include <thread>
 
 #include "bench/record/file.hpp"
+#include "bench/study/launcher.hpp"
+#include "bench/study/layout.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -78,16 +81,23 @@ std::string describe(int status, const std::filesystem::path& log) {
 
 }  // namespace
 
+double deadline_seconds(const PlannedLaunch& launch) {
+  return std::max(60.0, 5 * launch.guess_seconds);
+}
+
+int backstop_seconds(const PlannedLaunch& launch) {
+  return static_cast<int>(deadline_seconds(launch) + 3 * kGraceSeconds);
+}
+
+Hosts hosts_of(const PlannedLaunch& launch, const LaunchSettings& settings) {
+  if (settings.hosts.empty() || launch.nodes == 0) return {};
+  return hosts_of(Layout{launch.nodes, launch.per_node}, settings.hosts, settings.oversubscribe);
+}
+
 std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSettings& settings,
                                     const std::filesystem::path& out) {
-  std::vector<std::string> command{settings.mpirun, "-np", std::to_string(launch.ranks)};
-  if (settings.oversubscribe) {
-    // Without yielding, ranks that share a core wait for each other in whole time slices.
-    command.insert(command.end(),
-                   {"--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"});
-  } else {
-    command.insert(command.end(), {"--bind-to", settings.bind_to_core ? "core" : "none"});
-  }
+  std::vector<std::string> command =
+      launcher_named(settings.launcher).words(launch, settings, hosts_of(launch, settings));
   command.insert(command.end(), settings.mpirun_arguments.begin(), settings.mpirun_arguments.end());
   command.push_back((settings.programs / launch.program).string());
   command.insert(command.end(), launch.arguments.begin(), launch.arguments.end());

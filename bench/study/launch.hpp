@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting one program under mpirun and waiting for its end: output into files, a deadline, no
+// Starting one program under a launcher and waiting for its end: output into files, a deadline, no
 // process left behind. What went wrong is said in one line.
 #pragma once
 
 #include <atomic>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,14 +14,29 @@
 namespace scalebench {
 
 struct LaunchSettings {
-  std::string mpirun = "mpirun";
-  std::filesystem::path programs;  // folder of the benchmark programs
+  std::string launcher = "open_mpi";                // of launcher.def
+  std::string mpirun = "mpirun";                    // its command
+  std::string mpi = "Open MPI";                     // what the programs are linked with
+  Hosts hosts;                                      // with slots, in order; empty: this host
+  std::map<std::string, std::string> host_names{};  // what they call themselves, where known
+  std::string device = "auto";                      // as in the config
+  int threads = 1;                                  // of each rank
+  std::filesystem::path programs;                   // folder of the benchmark programs
   std::string run_id;
   bool oversubscribe = false;
   bool bind_to_core = true;
   std::vector<std::string> mpirun_arguments;
   std::vector<std::pair<std::string, std::string>> environment;  // added to this process's
 };
+
+/// What a launch may take before it counts as stuck, by what it is expected to take; and when the
+/// launcher itself is to end it, should all else fail.
+double deadline_seconds(const PlannedLaunch& launch);
+int backstop_seconds(const PlannedLaunch& launch);
+
+/// The hosts of a launch in the order of its ranks; none: left to the launcher. Throws UsageError
+/// when there are too few.
+Hosts hosts_of(const PlannedLaunch& launch, const LaunchSettings& settings);
 
 /// argv of a launch, ready to be typed: mpirun, its options, the program, its options.
 std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSettings& settings,

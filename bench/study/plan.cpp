@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <random>
 
+#include "bench/study/layout.hpp"
+#include "bench/study/replay_model.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -15,6 +17,23 @@ namespace {
 // estimate before the first launch uses these: afterwards durations are known.
 constexpr double kStartSeconds = 2;
 constexpr double kGuessedImagesPerSecond = 1000;
+
+/// Where the ranks of a launch are, and how its name says it.
+struct Place {
+  Layout layout;
+  std::string words;  // "n4", "2x2"
+  int ranks() const { return layout.ranks(); }
+};
+
+PlannedLaunch launch_on(const Place& place, std::string_view what, std::string program) {
+  PlannedLaunch launch;
+  launch.name = fmt::format("{}-{}", what, place.words);
+  launch.program = std::move(program);
+  launch.ranks = place.ranks();
+  launch.nodes = place.layout.nodes;
+  launch.per_node = place.layout.per_node;
+  return launch;
+}
 
 std::string number_text(double value) { return fmt::format("{}", value); }
 
@@ -28,12 +47,9 @@ double guess_seconds(const AllreduceStudy& study) {
   return kStartSeconds + cases * (study.max_seconds + kBesideRepeating);
 }
 
-PlannedLaunch allreduce_launch(const StudyConfig& config, int ranks) {
+PlannedLaunch allreduce_launch(const StudyConfig& config, const Place& place) {
   const AllreduceStudy& study = *config.allreduce;
-  PlannedLaunch launch;
-  launch.name = fmt::format("allreduce-n{}", ranks);
-  launch.program = "bench_allreduce";
-  launch.ranks = ranks;
+  PlannedLaunch launch = launch_on(place, "allreduce", "bench_allreduce");
   launch.arguments = {"-b",
                       study.min_bytes,
                       "-e",
@@ -56,12 +72,10 @@ PlannedLaunch allreduce_launch(const StudyConfig& config, int ranks) {
   return launch;
 }
 
-PlannedLaunch throughput_launch(const StudyConfig& config, const std::string& model, int ranks) {
+PlannedLaunch throughput_launch(const StudyConfig& config, const std::string& model,
+                                const Place& place) {
   const ThroughputStudy& study = *config.throughput;
-  PlannedLaunch launch;
-  launch.name = fmt::format("throughput-{}-n{}", model, ranks);
-  launch.program = "bench_throughput";
-  launch.ranks = ranks;
+  PlannedLaunch launch = launch_on(place, "throughput-" + model, "bench_throughput");
   launch.arguments = {"--model",       model,
                       "--data-dir",    study.data,
                       "--batch",       std::to_string(study.batch),
@@ -75,19 +89,21 @@ PlannedLaunch throughput_launch(const StudyConfig& config, const std::string& mo
 }
 
 PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const std::string& sync,
-                           int ranks) {
+                           const Place& place) {
   const EpochStudy& study = config.epochs[index];
   const bool strong = study.scaling == "strong";
-  PlannedLaunch launch;
-  launch.name = fmt::format("epoch-{}-{}-{}-n{}", study.model, sync, study.scaling, ranks);
-  launch.program = "bench_epoch";
-  launch.ranks = ranks;
+  const int ranks = place.ranks();
+  const bool replayed = is_replay(study.model);
+  std::string model = label_in_rows(study.model);
+  std::ranges::replace(model, ':', '-');  // a folder is called so
+  PlannedLaunch launch =
+      launch_on(place, fmt::format("epoch-{}-{}-{}", model, sync, study.scaling), "bench_epoch");
   launch.study = index;
   launch.gradient_sync = sync;
   launch.arguments = {"--model",
                       study.model,
-                      "--data-dir",
-                      study.data,
+                      replayed ? "--dilation" : "--data-dir",
+                      replayed ? number_text(study.dilation) : study.data,
                       "--gradient-sync",
                       sync,
                       "--allreduce",
@@ -123,6 +139,9 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   const bool said_elsewhere = (sync == "none" && !has_target) || sync == "barrier_only";
   if (!study.evaluate || said_elsewhere) launch.arguments.emplace_back("--no-evaluation");
   if (config.monitor) launch.arguments.emplace_back("--monitor");
+  if (config.record_trace && sync == "one_device" && !replayed) {
+    launch.arguments.insert(launch.arguments.end(), {"--record-trace", "trace.json"});
+  }
   if (sync == "one_device" && ranks > 1) {
     launch.skipped_because = "one_device is the base on one rank; mirrored is its like for more";
   } else if (strong && study.batch > 0 && study.batch % ranks != 0) {
@@ -137,78 +156,115 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
 
 /// What a ladder adds to the strategies on N ranks: one rank alone with its share of the images,
 /// the plain loop on all at once, and the same with a barrier a step.
-void add_ladder(const StudyConfig& config, std::size_t index, int ranks,
+void add_ladder(const StudyConfig& config, std::size_t index, const Place& one, const Place& place,
                 std::vector<PlannedLaunch>& round) {
   const EpochStudy& study = config.epochs[index];
-  PlannedLaunch share = epoch_launch(config, index, "none", 1);
-  share.name += fmt::format("-share-of-{}", ranks);
-  share.arguments.insert(share.arguments.end(), {"--share-of", std::to_string(ranks)});
-  share.skipped_because = epoch_launch(config, index, "none", ranks).skipped_because;
-  round.push_back(share);
+  PlannedLaunch share = epoch_launch(config, index, "none", one);
+  share.name += fmt::format("-share-of-{}", place.ranks());
+  share.arguments.insert(share.arguments.end(), {"--share-of", std::to_string(place.ranks())});
+  share.skipped_because = epoch_launch(config, index, "none", place).skipped_because;
+  // Wherever N ranks are, the share of one is the same.
+  if (std::ranges::find(round, share.name, &PlannedLaunch::name) == round.end()) {
+    round.push_back(share);
+  }
   for (const char* sync : {"none", "barrier_only"}) {
     const auto& planned = study.gradient_syncs;
     if (std::ranges::find(planned, sync) == planned.end()) {
-      round.push_back(epoch_launch(config, index, sync, ranks));
+      round.push_back(epoch_launch(config, index, sync, place));
     }
   }
 }
 
-/// Every program and N once.
-std::vector<PlannedLaunch> one_round(const StudyConfig& config,
-                                     const std::vector<int>& rank_counts) {
+/// Every program and place once; places by their number of ranks.
+std::vector<PlannedLaunch> one_round(const StudyConfig& config, const std::vector<Place>& places) {
   std::vector<PlannedLaunch> round;
-  for (const int ranks : rank_counts) {
+  for (const Place& place : places) {
     // One rank has nobody to exchange with.
-    if (config.allreduce && ranks > 1) round.push_back(allreduce_launch(config, ranks));
+    if (config.allreduce && place.ranks() > 1) round.push_back(allreduce_launch(config, place));
     if (config.throughput) {
       for (const std::string& model : config.throughput->models) {
-        round.push_back(throughput_launch(config, model, ranks));
+        round.push_back(throughput_launch(config, model, place));
       }
     }
     for (std::size_t index = 0; index < config.epochs.size(); ++index) {
-      if (ranks == 1) {
-        round.push_back(epoch_launch(config, index, "none", 1));
-        round.push_back(epoch_launch(config, index, "one_device", 1));
+      if (place.ranks() == 1) {
+        round.push_back(epoch_launch(config, index, "none", place));
+        round.push_back(epoch_launch(config, index, "one_device", place));
         continue;
       }
       for (const std::string& sync : config.epochs[index].gradient_syncs) {
-        round.push_back(epoch_launch(config, index, sync, ranks));
+        round.push_back(epoch_launch(config, index, sync, place));
       }
-      if (config.epochs[index].ladder) add_ladder(config, index, ranks, round);
+      if (config.epochs[index].ladder) add_ladder(config, index, places.front(), place, round);
     }
   }
   return round;
 }
 
-}  // namespace
-
-std::vector<int> default_ranks(int devices) {
-  std::vector<int> ranks;
-  for (int n = 1; n < devices; n *= 2) ranks.push_back(n);
-  ranks.push_back(devices);
-  return ranks;
+void require_devices(int ranks, const PlanLimits& limits) {
+  if (ranks <= limits.devices || limits.oversubscribe) return;
+  fail<UsageError>(
+      "{} ranks on {} core(s) or device(s): ranks that share one measure the scheduler; "
+      "use at most {}, or --oversubscribe, which marks every row emulated",
+      ranks, limits.devices, limits.devices);
 }
 
-std::vector<PlannedLaunch> plan_of(const StudyConfig& config, const PlanLimits& limits) {
-  std::vector<int> ranks = config.ranks.empty() ? default_ranks(limits.devices) : config.ranks;
-  // N = 1 is what all others are compared with.
-  if (!config.epochs.empty() || config.throughput) ranks.push_back(1);
-  std::ranges::sort(ranks);
-  ranks.erase(std::ranges::unique(ranks).begin(), ranks.end());
-  if (ranks.back() > limits.devices && !limits.oversubscribe) {
-    fail<UsageError>(
-        "{} ranks on {} core(s) or device(s): ranks that share one measure the scheduler; "
-        "use at most {}, or --oversubscribe, which marks every row emulated",
-        ranks.back(), limits.devices, limits.devices);
+/// On this host alone.
+std::vector<Layout> layouts_here(const StudyConfig& config, const PlanLimits& limits) {
+  std::vector<Layout> layouts = config.layouts;
+  if (layouts.empty()) {
+    const std::vector<int> all = config.ranks.empty() ? powers_up_to(limits.devices) : config.ranks;
+    for (const int ranks : all) layouts.push_back({1, ranks});
   }
-  if (one_round(config, ranks).empty()) {
+  for (const Layout& layout : layouts) {
+    if (layout.nodes > 1) {
+      fail<UsageError>("layout {} needs {} hosts; name them: --hosts h1:{},h2:{}...",
+                       layout_words(layout), layout.nodes, layout.per_node, layout.per_node);
+    }
+  }
+  require_devices(std::ranges::max(layouts).ranks(), limits);
+  return layouts;
+}
+
+std::vector<Layout> layouts_on_hosts(const StudyConfig& config, const PlanLimits& limits) {
+  std::vector<Layout> layouts = config.layouts;
+  for (const int ranks : config.layouts.empty() ? config.ranks : std::vector<int>()) {
+    layouts.push_back(layout_of(ranks, limits.hosts, limits.oversubscribe));
+  }
+  if (layouts.empty()) layouts = default_layouts(limits.hosts);
+  for (const Layout& layout : layouts) hosts_of(layout, limits.hosts, limits.oversubscribe);
+  return layouts;
+}
+
+/// By number of ranks, then of hosts.
+std::vector<Place> places_of(const StudyConfig& config, const PlanLimits& limits) {
+  std::vector<Layout> layouts =
+      limits.hosts.empty() ? layouts_here(config, limits) : layouts_on_hosts(config, limits);
+  // N = 1 is what all others are compared with.
+  if (!config.epochs.empty() || config.throughput) layouts.push_back({1, 1});
+  std::ranges::sort(layouts, {},
+                    [](const Layout& one) { return std::pair(one.ranks(), one.nodes); });
+  layouts.erase(std::ranges::unique(layouts).begin(), layouts.end());
+  std::vector<Place> places;
+  for (const Layout& layout : layouts) {
+    const bool several = limits.hosts.size() > 1;
+    places.push_back({layout, several ? layout_words(layout) : fmt::format("n{}", layout.ranks())});
+  }
+  return places;
+}
+
+}  // namespace
+
+std::vector<PlannedLaunch> plan_of(const StudyConfig& config, const PlanLimits& limits) {
+  const std::vector<Place> places = places_of(config, limits);
+  if (one_round(config, places).empty()) {
     fail<UsageError>("nothing to measure: an allreduce needs 2 ranks, and this study has {}",
-                     ranks.back());
+                     places.back().ranks());
   }
   std::mt19937_64 random(config.seed);
   std::vector<PlannedLaunch> plan;
   for (int number = 0; number < config.launches; ++number) {
-    std::vector<PlannedLaunch> round = one_round(config, ranks);
+    std::vector<PlannedLaunch> round = one_round(config, places);
     for (std::size_t i = round.size(); i > 1; --i) std::swap(round[i - 1], round[random() % i]);
     for (PlannedLaunch& launch : round) {
       launch.round = number;

@@ -19,6 +19,8 @@ json json_of(const PlannedLaunch& launch) {
           {"name", launch.name},
           {"program", launch.program},
           {"ranks", launch.ranks},
+          {"nodes", launch.nodes},
+          {"per_node", launch.per_node},
           {"arguments", launch.arguments},
           {"study", launch.study},
           {"gradient_sync", launch.gradient_sync},
@@ -33,6 +35,9 @@ PlannedLaunch launch_of(const json& object) {
   object.at("name").get_to(launch.name);
   object.at("program").get_to(launch.program);
   object.at("ranks").get_to(launch.ranks);
+  // Earlier versions had this host, or left several to the launcher: not said.
+  launch.nodes = object.value("nodes", 0);
+  launch.per_node = object.value("per_node", 0);
   object.at("arguments").get_to(launch.arguments);
   object.at("study").get_to(launch.study);
   object.at("gradient_sync").get_to(launch.gradient_sync);
@@ -43,6 +48,11 @@ PlannedLaunch launch_of(const json& object) {
 
 json json_of(const LaunchSettings& settings) {
   return {{"mpirun", settings.mpirun},
+          {"launcher", settings.launcher},
+          {"mpi", settings.mpi},
+          {"hosts", host_words(settings.hosts)},
+          {"device", settings.device},
+          {"threads", settings.threads},
           {"oversubscribe", settings.oversubscribe},
           {"bind_to_core", settings.bind_to_core},
           {"mpirun_arguments", settings.mpirun_arguments},
@@ -52,6 +62,12 @@ json json_of(const LaunchSettings& settings) {
 LaunchSettings settings_of(const json& object) {
   LaunchSettings settings;
   object.at("mpirun").get_to(settings.mpirun);
+  settings.launcher = object.value("launcher", settings.launcher);
+  settings.mpi = object.value("mpi", settings.mpi);
+  settings.device = object.value("device", settings.device);
+  settings.threads = object.value("threads", settings.threads);
+  const std::string hosts = object.value("hosts", std::string());
+  if (!hosts.empty()) settings.hosts = parse_hosts(hosts, "plan.json: hosts");
   object.at("oversubscribe").get_to(settings.oversubscribe);
   object.at("bind_to_core").get_to(settings.bind_to_core);
   object.at("mpirun_arguments").get_to(settings.mpirun_arguments);

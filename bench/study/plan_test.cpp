@@ -56,13 +56,6 @@ std::string argument(const PlannedLaunch& launch, std::string_view option) {
   return found == launch.arguments.end() ? "" : *std::next(found);
 }
 
-TEST(DefaultRanks, DoubleUpToTheDevices) {
-  EXPECT_THAT(default_ranks(1), ElementsAre(1));
-  EXPECT_THAT(default_ranks(2), ElementsAre(1, 2));
-  EXPECT_THAT(default_ranks(6), ElementsAre(1, 2, 4, 6));
-  EXPECT_THAT(default_ranks(8), ElementsAre(1, 2, 4, 8));
-}
-
 TEST(Plan, HoldsEveryProgramAndNOnceARound) {
   const auto plan = plan_of(everything(), {.devices = 4});
   const std::vector<std::string> once = sorted(names_of(plan, 0));
@@ -72,6 +65,44 @@ TEST(Plan, HoldsEveryProgramAndNOnceARound) {
                                 "throughput-mlp-n2", "throughput-mlp-n4"));
   ASSERT_EQ(plan.size(), 4 * once.size());
   for (int round = 1; round < 4; ++round) EXPECT_EQ(sorted(names_of(plan, round)), once);
+}
+
+TEST(Plan, SweepsHostsAndRanksOfEach) {
+  StudyConfig config = everything();
+  config.ranks.clear();
+  config.throughput.reset();
+  config.epochs[0].ladder = true;
+  const PlanLimits limits{.devices = 4, .hosts = parse_hosts("a:2,b:2")};
+  const auto plan = plan_of(config, limits);
+  EXPECT_THAT(sorted(names_of(plan, 0)),
+              ElementsAre("allreduce-1x2", "allreduce-2x1", "allreduce-2x2",
+                          "epoch-mlp-barrier_only-strong-1x2", "epoch-mlp-barrier_only-strong-2x1",
+                          "epoch-mlp-barrier_only-strong-2x2", "epoch-mlp-mirrored-strong-1x2",
+                          "epoch-mlp-mirrored-strong-2x1", "epoch-mlp-mirrored-strong-2x2",
+                          "epoch-mlp-none-strong-1x1", "epoch-mlp-none-strong-1x1-share-of-2",
+                          "epoch-mlp-none-strong-1x1-share-of-4", "epoch-mlp-none-strong-1x2",
+                          "epoch-mlp-none-strong-2x1", "epoch-mlp-none-strong-2x2",
+                          "epoch-mlp-one_device-strong-1x1"));
+  for (const PlannedLaunch& launch : plan) EXPECT_EQ(launch.ranks, launch.nodes * launch.per_node);
+}
+
+TEST(Plan, TakesTheLayoutsThatAreAskedForAndTheBase) {
+  StudyConfig config;
+  config.layouts = parse_layouts("2x2,4x1");
+  config.launches = 1;
+  config.epochs = {mlp()};
+  const PlanLimits limits{.devices = 8, .hosts = parse_hosts("a:2,b:2,c:2,d:2")};
+  EXPECT_THAT(sorted(names_of(plan_of(config, limits))),
+              ElementsAre("epoch-mlp-mirrored-strong-2x2", "epoch-mlp-mirrored-strong-4x1",
+                          "epoch-mlp-none-strong-1x1", "epoch-mlp-one_device-strong-1x1"));
+  config.layouts = parse_layouts("2x4");
+  EXPECT_THAT(message_of<UsageError>([&] { plan_of(config, limits); }),
+              HasSubstr("layout 2x4 does not fit"));
+  EXPECT_THAT(message_of<UsageError>([&] { plan_of(config, {.devices = 8}); }),
+              HasSubstr("layout 2x4 needs 2 hosts; name them: --hosts"));
+  config.layouts = parse_layouts("1x4");
+  EXPECT_THAT(names_of(plan_of(config, {.devices = 8})),
+              testing::Contains("epoch-mlp-mirrored-strong-n4"));
 }
 
 TEST(Plan, FinishesARoundBeforeTheNextAndCountsFromOne) {

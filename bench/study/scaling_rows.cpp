@@ -14,10 +14,10 @@
 namespace scalebench {
 namespace {
 
-constexpr std::array<std::string_view, 16> kCopied{
-    "schema_version", "run_id",    "case_id",   "origin",      "model",   "parameters",
-    "gradient_sync",  "allreduce", "transport", "device",      "dataset", "scaling",
-    "ranks",          "nodes",     "batch",     "global_batch"};
+constexpr std::array<std::string_view, 17> kCopied{
+    "schema_version", "run_id",    "case_id",   "origin",       "model",   "parameters",
+    "gradient_sync",  "allreduce", "transport", "device",       "dataset", "scaling",
+    "ranks",          "nodes",     "batch",     "global_batch", "dilation"};
 
 /// The leg on one rank with this strategy; among several, that of the most similar amount of work.
 const ResultRow* baseline(const std::vector<const ResultRow*>& rows, const ResultRow& leg,
@@ -107,7 +107,7 @@ std::vector<ResultRow> scaling_rows(const std::vector<ResultRow>& epoch_rows) {
   std::ranges::stable_sort(rows, [](const ResultRow& a, const ResultRow& b) {
     const auto key = [](const ResultRow& row) {
       return std::tuple(row.get("model"), row.get("scaling"), std::stoi(row.get("ranks")),
-                        row.get("gradient_sync"));
+                        row.get("gradient_sync"), row.get("nodes"));
     };
     return key(a) < key(b);
   });

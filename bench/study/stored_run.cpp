@@ -89,7 +89,8 @@ const std::vector<ResultRow>& StoredRun::beside_of(const Schema& schema) const {
 }
 
 const std::vector<const Schema*>& beside_schemas() {
-  static const std::vector<const Schema*> schemas{&bound_schema(), &allreduce_ranks_schema()};
+  static const std::vector<const Schema*> schemas{&bound_schema(), &allreduce_ranks_schema(),
+                                                  &links_schema()};
   return schemas;
 }
 

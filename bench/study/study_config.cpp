@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "bench/record/file.hpp"
+#include "bench/study/replay_model.hpp"
 #include "bench/study/toml_reader.hpp"
 #include "kernels/error.hpp"
 
@@ -23,6 +24,19 @@ std::vector<std::string_view> or_all(std::vector<std::string_view> names) {
   return names;
 }
 
+void read_layouts(TomlReader& reader, const toml::table& table, StudyConfig& config) {
+  std::vector<std::string> words;
+  reader.texts(table, "layouts", words);
+  if (words.empty()) return;
+  const toml::node& place = *table.get("layouts");
+  if (!config.ranks.empty()) reader.complain(place, "layouts: stand instead of ranks, not beside");
+  try {
+    config.layouts = parse_layouts(fmt::format("{}", fmt::join(words, ",")), "layouts");
+  } catch (const UsageError& error) {
+    reader.complain(place, error.what());
+  }
+}
+
 void read(TomlReader& reader, const toml::table& table, const KnownNames& /*known*/,
           StudyConfig& config) {
   reader.text(table, "name", config.name);
@@ -34,8 +48,11 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& /*know
   reader.choice(table, "device", config.device, {"auto", "cpu", "cuda"});
   reader.whole(table, "devices", config.devices, 1, 65536);
   reader.flag(table, "monitor", config.monitor);
+  reader.flag(table, "record_trace", config.record_trace);
   reader.texts(table, "mpirun_arguments", config.mpirun_arguments);
   reader.wholes(table, "ranks", config.ranks, 1, 65536);
+  reader.text(table, "hosts", config.hosts);
+  read_layouts(reader, table, config);
   reader.no_other_keys(table);
 }
 
@@ -70,9 +87,47 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
   reader.no_other_keys(table);
 }
 
+/// Recorded steps are found from `folder`, too; a text that a manifest has kept names any file.
+void read_model(TomlReader& reader, const toml::table& table, const KnownNames& known,
+                const std::filesystem::path& folder, EpochStudy& study) {
+  const bool replayed = is_replay(table["model"].value_or(std::string()));
+  reader.choice(table, "model", study.model,
+                replayed ? std::vector<std::string_view>() : known.models);
+  reader.positive(table, "dilation", study.dilation);
+  if (!replayed) {
+    if (table.contains("dilation")) {
+      reader.complain(*table.get("dilation"), "dilation: valid for model = \"replay:FILE\" only");
+    }
+    return;
+  }
+  if (!known.models.empty()) {
+    const std::optional<std::string> found = found_replay(study.model, folder);
+    if (!found) {
+      reader.complain(*table.get("model"),
+                      fmt::format("model: {} is no file, seen from here or from the config's "
+                                  "folder; valid: a trace that bench_epoch --record-trace writes",
+                                  study.model));
+    }
+    study.model = found.value_or(study.model);
+  }
+  for (const char* key : {"data", "target_accuracy", "ladder"}) {
+    if (table.contains(key)) {
+      reader.complain(*table.get(key),
+                      fmt::format("{}: a replayed model sees no images and learns nothing", key));
+    }
+  }
+}
+
+void require_weak(TomlReader& reader, const toml::table& table, const EpochStudy& study) {
+  if (study.scaling == "weak") return;
+  const toml::node* const scaling = table.get("scaling");
+  reader.complain(scaling != nullptr ? *scaling : *table.get("model"),
+                  "scaling: a trace is of one batch per rank; valid: \"weak\"");
+}
+
 void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
-          EpochStudy& study) {
-  reader.choice(table, "model", study.model, known.models);
+          const std::filesystem::path& folder, EpochStudy& study) {
+  read_model(reader, table, known, folder, study);
   reader.choices(table, "gradient_syncs", study.gradient_syncs, known.gradient_syncs);
   reader.choice(table, "allreduce", study.allreduce, known.algorithms);
   reader.choice(table, "transport", study.transport, kTransports);
@@ -94,6 +149,7 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
   reader.flag(table, "ladder", study.ladder);
   reader.choice(table, "optimizer", study.optimizer, {"sgd", "adam"});
   reader.positive(table, "learning_rate", study.learning_rate);
+  if (is_replay(study.model)) require_weak(reader, table, study);
   reader.required(table, "model");
   reader.no_other_keys(table);
 }
@@ -128,7 +184,7 @@ StudyConfig parse_study_config(std::string text, const std::filesystem::path& pa
   read_part(reader, root, "allreduce", known, config.allreduce);
   read_part(reader, root, "throughput", known, config.throughput);
   for (const toml::table* table : reader.tables(root, "epoch")) {
-    read(reader, *table, known, config.epochs.emplace_back());
+    read(reader, *table, known, path.parent_path(), config.epochs.emplace_back());
   }
   reader.no_other_keys(root);
   if (config.name.empty()) config.name = path.stem().string();

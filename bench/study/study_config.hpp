@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/study/layout.hpp"
+
 namespace scalebench {
 
 struct AllreduceStudy {
@@ -31,7 +33,8 @@ struct ThroughputStudy {
 };
 
 struct EpochStudy {
-  std::string model;
+  std::string model;    // a name, or replay:FILE
+  double dilation = 1;  // of a replayed model
   std::vector<std::string> gradient_syncs{"mirrored"};
   std::string allreduce = "ring";
   std::string transport = "auto";
@@ -50,12 +53,15 @@ struct EpochStudy {
 struct StudyConfig {
   std::string name;
   std::int64_t launches = 5;
-  std::vector<int> ranks;  // empty: 1, 2, 4, ... up to one a core or device
+  std::vector<int> ranks;       // empty: 1, 2, 4, ... up to one a core or device
+  std::vector<Layout> layouts;  // instead of ranks: on how many hosts
+  std::string hosts;            // a list or a hostfile's path; empty: as the environment says
   std::uint64_t seed = 1;
   std::int64_t threads = 1;  // CPU threads of a rank: what counts as one device on a CPU
   std::string device = "auto";
   std::int64_t devices = 0;  // ranks that fit on all hosts together; 0: this host's cores or GPUs
   bool monitor = true;       // training launches record what the machine does beside them
+  bool record_trace = true;  // the one_device launches record steps layer by layer
   std::vector<std::string> mpirun_arguments;
   std::optional<AllreduceStudy> allreduce;
   std::optional<ThroughputStudy> throughput;

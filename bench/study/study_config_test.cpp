@@ -2,6 +2,7 @@
 // What a study file may say, and the exact line for everything that it may not.
 #include "bench/study/study_config.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -149,7 +150,7 @@ TEST(StudyConfig, RefusesMalformedTomlWithItsPlace) {
 }
 
 TEST(StudyConfig, RefusesADuplicateKeyWithItsPlace) {
-  const std::string message = refusal("[study]\nseed = 1\nseed = 2\n" + std::string(kEpoch));
+  const std::string message = refusal(fmt::format("{}{}", "[study]\nseed = 1\nseed = 2\n", kEpoch));
   EXPECT_THAT(message, StartsWith("bad.toml:3:"));
   EXPECT_THAT(message, HasSubstr("seed"));
 }
@@ -161,7 +162,7 @@ TEST(StudyConfig, RefusesAnUnknownKeyWithTheNearest) {
   EXPECT_THAT(epoch_refusal("scalling = \"weak\""),
               AllOf(StartsWith("bad.toml:3:1: unknown key 'scalling'; valid: model, "),
                     EndsWith("(did you mean 'scaling'?)")));
-  EXPECT_EQ(refusal("[alreduce]\n" + std::string(kEpoch)),
+  EXPECT_EQ(refusal(fmt::format("{}{}", "[alreduce]\n", kEpoch)),
             "bad.toml:1:2: unknown key 'alreduce'; valid: study, allreduce, throughput, epoch "
             "(did you mean 'allreduce'?)");
 }
@@ -192,21 +193,21 @@ TEST(StudyConfig, RefusesAnImpossibleValue) {
   EXPECT_EQ(
       epoch_refusal("scaling = \"storng\""),
       "bad.toml:3:11: unknown scaling 'storng'; valid: strong, weak (did you mean 'strong'?)");
-  const std::string study = "\n" + std::string(kEpoch);
-  EXPECT_EQ(refusal("[study]\nlaunches = 0" + study),
+  const std::string study = fmt::format("\n{}", kEpoch);
+  EXPECT_EQ(refusal(fmt::format("{}{}", "[study]\nlaunches = 0", study)),
             "bad.toml:2:12: launches: expected a whole number from 1 to 1000");
-  EXPECT_EQ(refusal("[study]\nseed = -1" + study),
+  EXPECT_EQ(refusal(fmt::format("{}{}", "[study]\nseed = -1", study)),
             "bad.toml:2:8: seed: expected a whole number from 0 to 9223372036854775807");
-  EXPECT_EQ(refusal("[study]\nranks = [1, 0]" + study),
+  EXPECT_EQ(refusal(fmt::format("{}{}", "[study]\nranks = [1, 0]", study)),
             "bad.toml:2:9: ranks: expected a list of whole numbers from 1 to 65536");
-  EXPECT_EQ(refusal("[study]\nranks = []" + study),
+  EXPECT_EQ(refusal(fmt::format("{}{}", "[study]\nranks = []", study)),
             "bad.toml:2:9: ranks: expected a list of whole numbers from 1 to 65536");
-  EXPECT_EQ(refusal("[study]\nranks = [1, \"2\"]" + study),
+  EXPECT_EQ(refusal(fmt::format("{}{}", "[study]\nranks = [1, \"2\"]", study)),
             "bad.toml:2:9: ranks: expected a list of whole numbers from 1 to 65536");
 }
 
 TEST(StudyConfig, RefusesAPartThatIsNoTable) {
-  EXPECT_EQ(refusal("allreduce = 3\n" + std::string(kEpoch)),
+  EXPECT_EQ(refusal(fmt::format("{}{}", "allreduce = 3\n", kEpoch)),
             "bad.toml:1:13: allreduce: expected a table, as [allreduce]");
   EXPECT_THAT(refusal("[epoch]\nmodel = \"mlp\"\n"),
               StartsWith("bad.toml:1:1: epoch: expected tables, as [[epoch]]"));
@@ -264,6 +265,17 @@ scaling = "weka"
                           StartsWith("bad.toml:6:9: batch: expected a whole number"),
                           "bad.toml:7:1: model is missing",
                           StartsWith("bad.toml:9:11: unknown scaling 'weka'; valid: ")));
+}
+
+TEST(StudyConfig, ReadsLayoutsInsteadOfRanks) {
+  const StudyConfig config =
+      read("[study]\nlayouts = [\"1x1\", \"2x4\"]\nhosts = \"a:4,b:4\"\n[allreduce]\n");
+  EXPECT_EQ(config.layouts, parse_layouts("1x1,2x4"));
+  EXPECT_EQ(config.hosts, "a:4,b:4");
+  EXPECT_THAT(refusal("[study]\nlayouts = [\"2by4\"]\n[allreduce]\n"),
+              HasSubstr("bad.toml:2:11: layouts: '2by4' is no layout"));
+  EXPECT_THAT(refusal("[study]\nranks = [2]\nlayouts = [\"1x2\"]\n[allreduce]\n"),
+              HasSubstr("stand instead of ranks"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "bench/record/case_id.hpp"
 #include "bench/study/ladder_rows.hpp"
 #include "bench/study/plan_file.hpp"
+#include "bench/study/replay_model.hpp"
 #include "bench/study/scaling_rows.hpp"
 
 namespace scalebench {
@@ -29,10 +30,13 @@ bool belongs(const ResultRow& row, const PlannedLaunch& launch) {
     const bool has = std::ranges::find(columns, column) != columns.end();
     return !has || value.empty() || row.get(column) == value;
   };
+  const std::string nodes = launch.nodes > 0 ? std::to_string(launch.nodes) : std::string();
+  if (!text_in(row, "nodes").empty() && !same("nodes", nodes)) return false;
   // One rank's share of an epoch is a case of its own.
   const std::string share = argument_of(launch, "--share-of");
   if (!same("share_of", share.empty() ? "1" : share)) return false;
-  return same("model", argument_of(launch, "--model")) &&
+  return same("model", label_in_rows(argument_of(launch, "--model"))) &&
+         same("dilation", argument_of(launch, "--dilation")) &&
          same("gradient_sync", launch.gradient_sync) &&
          same("scaling", argument_of(launch, "--scaling"));
 }
@@ -59,11 +63,13 @@ std::vector<ResultRow> failed_scaling_rows(const StudyRows& study,
     row.set("schema_version", kSchemaVersion).set("run_id", study.run_id);
     row.set("case_id", case_id(launch.name)).set("origin", study.origin);
     row.set("status", why.starts_with(kSkipped) ? "skipped" : "failed").set("note", why);
-    row.set("model", argument_of(launch, "--model"))
+    row.set("model", label_in_rows(argument_of(launch, "--model")))
         .set("gradient_sync", launch.gradient_sync)
         .set("ranks", launch.ranks);
+    if (launch.nodes > 0) row.set("nodes", launch.nodes);
     row.set("scaling", argument_of(launch, "--scaling"))
-        .set("allreduce", argument_of(launch, "--allreduce"));
+        .set("allreduce", argument_of(launch, "--allreduce"))
+        .set("dilation", argument_of(launch, "--dilation"));
   }
   return rows;
 }
@@ -84,6 +90,12 @@ std::map<int, bool> sides_of(const std::map<int, std::string>& names) {
   return is_b;
 }
 
+std::map<int, bool> sides_of(const std::vector<PlannedLaunch>& plan) {
+  std::map<int, std::string> names;
+  for (const PlannedLaunch& launch : plan) names[launch.number] = launch.name;
+  return sides_of(names);
+}
+
 Certificate certificate_of(const std::vector<LaunchRows>& launches,
                            const std::map<int, bool>& is_b) {
   std::vector<LaunchRows> a, b;
@@ -98,7 +110,7 @@ const std::vector<const Schema*>& study_table_schemas() {
   static const std::vector<const Schema*> schemas{
       &allreduce_schema(),  &allreduce_ranks_schema(), &bound_schema(),  &throughput_schema(),
       &epoch_schema(),      &scaling_schema(),         &ladder_schema(), &fit_schema(),
-      &fit_points_schema(), &certificate_schema()};
+      &fit_points_schema(), &certificate_schema(),     &links_schema()};
   return schemas;
 }
 
@@ -114,6 +126,7 @@ std::vector<PlannedLaunch> plan_of_manifest(const StoredRun& run) {
     launch.number = record.number;
     launch.program = record.program;
     launch.ranks = record.ranks;
+    launch.nodes = launch.per_node = 0;  // not said
     launch.arguments.assign(std::next(program), record.command.end());
     launch.gradient_sync = argument_of(launch, "--gradient-sync");
     const auto folder = run.folders.find(record.number);
@@ -128,6 +141,7 @@ StudyRows study_rows_of(StoredRun run, const std::vector<PlannedLaunch>& plan) {
   rows.origin = run.manifest.origin;
   rows.bounds = run.beside_of(bound_schema());
   rows.ranks = run.beside_of(allreduce_ranks_schema());
+  rows.links = run.beside_of(links_schema());
   std::map<int, std::string> names;
   for (const auto& [number, folder] : run.folders) names[number] = folder.name;
   rows.is_b = sides_of(names);
@@ -174,6 +188,7 @@ StudyTables study_tables(const StudyRows& study, const FitModel& model) {
 
   put(tables, bound_schema(), middle_rows(study.bounds, "seconds"));
   put(tables, allreduce_ranks_schema(), middle_rows(study.ranks, "seconds_median"));
+  put(tables, links_schema(), middle_rows(study.links, "gb_per_s"));
   if (!study.is_b.empty()) {
     put(tables, certificate_schema(),
         certificate_of(launches_of(allreduce_schema()), study.is_b).rows);

@@ -30,6 +30,7 @@ struct StudyRows {
   std::map<std::string, std::vector<LaunchRows>, std::less<>> launches;  // by case file
   std::vector<ResultRow> bounds;                                         // of all launches
   std::vector<ResultRow> ranks;
+  std::vector<ResultRow> links;
   std::vector<LostLaunch> lost;
   std::map<int, bool> is_b;  // of an A/A comparison: the side of each launch
 };
@@ -41,6 +42,7 @@ std::vector<PlannedLaunch> plan_of_manifest(const StoredRun& run);
 
 /// The side of each launch, by its name: "allreduce-n2-b" is B. Empty unless every name says one.
 std::map<int, bool> sides_of(const std::map<int, std::string>& names);
+std::map<int, bool> sides_of(const std::vector<PlannedLaunch>& plan);
 /// The A/A comparison of allreduce launches of which these are the sides.
 Certificate certificate_of(const std::vector<LaunchRows>& launches,
                            const std::map<int, bool>& is_b);

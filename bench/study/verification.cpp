@@ -23,9 +23,10 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Columns that tell one row of a file from the others.
-constexpr std::array<std::string_view, 14> kKey{
-    "case_id", "ranks",   "rank",          "transport", "memory",  "size_bytes", "algorithm",
-    "model",   "scaling", "gradient_sync", "allreduce", "dataset", "batch",      "rung"};
+constexpr std::array<std::string_view, 15> kKey{
+    "case_id",    "ranks",     "rank",  "transport", "memory",
+    "size_bytes", "algorithm", "model", "scaling",   "gradient_sync",
+    "allreduce",  "dataset",   "batch", "rung",      "nodes"};
 
 std::optional<double> number_of(const std::string& text) {
   double value = 0;

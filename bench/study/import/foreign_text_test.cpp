@@ -2,6 +2,7 @@
 // What other programs' text may be: line ends, marks, holes, numbers that are none; expressions.
 #include "bench/study/import/foreign_text.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +45,7 @@ TEST(ForeignText, TakesAwayWhatEditorsTerminalsAndLaunchersPutAround) {
 TEST(ForeignText, LeavesOutALineWithNulOrTooManyCharactersAndSaysWhich) {
   std::vector<Finding> findings;
   EXPECT_THAT(texts(std::string_view("a\nb\0c\nd\n", 8), findings), ElementsAre("a", "d"));
-  EXPECT_THAT(texts("short\n" + std::string(101, 'x') + "\n", findings, 100), ElementsAre("short"));
+  EXPECT_THAT(texts(fmt::format("short\n{:x>101}\n", ""), findings, 100), ElementsAre("short"));
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].line, 2U);
   EXPECT_THAT(findings[0].what, HasSubstr("NUL"));
@@ -102,8 +103,8 @@ TEST(LinePattern, IsRefusedInOneLine) {
 TEST(LinePattern, NeedsNoLongerForAnExpressionThatMakesOthersBacktrack) {
   // Backtracking would take 2^40 steps and, on a long line, the stack.
   const LinePattern pattern("", "(a+)+b");
-  EXPECT_EQ(pattern.first_group(std::string(40, 'a') + "c b"), std::nullopt);
-  EXPECT_EQ(LinePattern("", "x(.*)y").first_group("x" + std::string(8000, '.') + "y"),
+  EXPECT_EQ(pattern.first_group(fmt::format("{:a>40}c b", "")), std::nullopt);
+  EXPECT_EQ(LinePattern("", "x(.*)y").first_group(fmt::format("x{:.>8000}y", "")),
             std::string(8000, '.'));
 }
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a process is and where it runs, so that ranks on several hosts can be told to be the same
+// program with the same libraries: not by versions alone, which two builds may share.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/record/linked_libraries.hpp"
+
+namespace scalebench {
+
+struct Identity {
+  std::string host;     // as it calls itself
+  std::string boot_id;  // the kernel's: equal on two hosts that are one machine; empty: hidden
+  int cores = 0;
+  int gpus = 0;
+  std::string program;  // "bench_allreduce"
+  std::string sha256;   // of its file
+  /// MPI and NCCL by version, and the loaded libraries of MPI, NCCL, CUDA and LibTorch by the
+  /// linker's build id.
+  std::map<std::string, std::string> libraries;
+};
+
+/// Of this process. `gpus`: that it sees.
+Identity identity_here(const LinkedLibraries& libraries, std::string host, int gpus);
+
+/// One line, and all such lines within what launchers and programs print, in their order.
+std::string identity_line(const Identity& identity);
+std::vector<Identity> identities_in(std::string_view output);
+
+}  // namespace scalebench
