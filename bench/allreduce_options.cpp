@@ -114,6 +114,7 @@ void set_method(AllreduceOptions& options, const AllreduceWords& words) {
   if (words.warm_up < -1) fail<UsageError>("-w {}: must be -1 or more", words.warm_up);
   if (words.check != 0 && words.check != 1) fail<UsageError>("-c {}: must be 0 or 1", words.check);
   if (words.bound != 0 && words.bound != 1) fail<UsageError>("--bound: must be 0 or 1");
+  if (words.links != 0 && words.links != 1) fail<UsageError>("--links: must be 0 or 1");
   if (words.graph < 0) fail<UsageError>("-G {}: must not be negative", words.graph);
   if (words.max_seconds && !(*words.max_seconds > 0)) {
     fail<UsageError>("--max-seconds: must be positive");
@@ -133,6 +134,7 @@ void set_method(AllreduceOptions& options, const AllreduceWords& words) {
   method.cache = cache;
   method.graph = words.graph > 0;
   options.bound = words.bound == 1;
+  options.links = words.links == 1;
 }
 
 /// Formats of other tools have no column that tells two algorithms or transports apart.

@@ -35,6 +35,7 @@ struct AllreduceOptions {
 
   std::string choices;  // allreduce.csv of an earlier run, for `auto`; empty: tune in this launch
   bool bound = true;    // measure what memory alone would allow
+  bool links = true;    // measure the links between hosts
   AllreduceFault fault;
   double timeout_seconds = 0;  // of the watchdog; 0: its own, more for large buffers
 

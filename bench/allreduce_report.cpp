@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "bench/number_text.hpp"
+#include "bench/record/emulation.hpp"
 #include "collectives/nccl_communicator.hpp"
 
 namespace scalebench {
@@ -39,8 +40,12 @@ std::string AllreduceReport::who_takes_part() const {
                         device.empty() ? "" : ", ", device);
   }
   if (rows.recorder.origin() == "emulated") {
-    text += "# EMULATED: more ranks than cores on a host: good for correctness, not for speed\n";
+    const std::string declared = emulation_line();
+    text += !declared.empty() ? declared
+                              : "# EMULATED: more ranks than cores on a host: good for "
+                                "correctness, not for speed\n";
   }
+  text += context_.links;
   if (rows.ranks() == 1) text += "# one rank: there is nothing to reduce, and busbw is 0\n";
   return text;
 }

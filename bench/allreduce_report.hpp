@@ -16,6 +16,7 @@ struct AllreduceReportContext {
   const Console& console;
   const AllreduceRowContext& rows;
   std::vector<std::string> transports;  // of the launch
+  std::string links;                    // lines of comment about those between hosts
   bool both_placements = false;         // each size comes out of place, then in place
 };
 

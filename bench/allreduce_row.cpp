@@ -104,6 +104,7 @@ std::vector<ResultRow> rank_rows_of(const AllreduceRowContext& context, const Re
       of_rank.set(column, row.get(column));
     }
     of_rank.set("ranks", context.ranks()).set("rank", rank).set("host", context.hosts[index]);
+    of_rank.set("nodes", context.topology.nodes());
     if (row.get("memory") == "device") of_rank.set("device", context.devices[index]);
     of_rank.set("seconds_median", median_of(own));
     of_rank.set("slowest_share", last / static_cast<double>(own.size()));
@@ -125,7 +126,7 @@ ResultRow bound_row_of(const AllreduceRowContext& context, const LaunchTransport
   row.set("stream_gb_per_s", point.best_bytes_per_second / 1e9).set("seconds", seconds);
   row.set("algbw_gb_per_s", algbw_gb_per_s(size, seconds));
   row.set("busbw_gb_per_s", busbw_gb_per_s(size, seconds, context.ranks()));
-  return row;
+  return row.set("nodes", context.topology.nodes());
 }
 
 ResultRow beside(const ResultRow& row, const Schema& schema) {

@@ -17,6 +17,7 @@ namespace scalebench {
 namespace {
 
 constexpr double kBoundSeconds = 2.5;  // of a launch, for all transports
+constexpr double kLinkSeconds = 0.05;  // for each host; the watchdog waits a hundred times as long
 
 AllreduceMethod method_of(const AllreduceOptions& options, const Recorder& recorder) {
   AllreduceMethod method = options.method;
@@ -69,12 +70,14 @@ AllreduceRun::AllreduceRun(const Ranks& ranks, const AllreduceOptions& options,
 
 ExitCode AllreduceRun::measure(const std::vector<AllreduceCase>& plan) {
   method_.stop_seconds = stop_seconds_of(options_, plan);
+  measure_links();
   prepare_bounds();
   measure_choices(plan);
   report_ =
       make_allreduce_report(options_.format, {.console = console_,
                                               .rows = context_,
                                               .transports = names_of(transports_),
+                                              .links = link_table(links_),
                                               .both_placements = options_.in_place.size() > 1});
   report_->head();
   for (std::size_t done = 0; done < plan.size(); ++done) {
@@ -95,6 +98,20 @@ ExitCode AllreduceRun::measure(const std::vector<AllreduceCase>& plan) {
   }
   recorder_.finish();
   return outcome_.exit_code();
+}
+
+void AllreduceRun::measure_links() {
+  const int hosts = context_.topology.nodes();
+  if (!options_.links || hosts < 2) return;
+  watchdog_.cell(fmt::format("links between {} hosts", hosts));
+  if (options_.timeout_seconds == 0) watchdog_.expect(kLinkSeconds * hosts);
+  links_ = report_links(ranks_.host, context_.hosts);
+  watchdog_.end_cell();
+  SideFile file(ranks_, options_.record, links_schema());
+  for (const ResultRow& row : link_rows(links_, recorder_)) file.write(row);
+  for (const std::string& line : links_.slow_hosts()) {
+    console_.warn(line, "look at its cable, port, driver and neighbours, or leave it out");
+  }
 }
 
 void AllreduceRun::prepare_bounds() {

@@ -10,6 +10,7 @@
 #include "bench/allreduce_report.hpp"
 #include "bench/allreduce_side_file.hpp"
 #include "bench/allreduce_tuning.hpp"
+#include "bench/link_rows.hpp"
 #include "bench/outcome.hpp"
 #include "bench/watchdog.hpp"
 
@@ -23,8 +24,11 @@ class AllreduceRun {
 
   /// Collective. Measures the plan and returns the program's exit code.
   ExitCode measure(const std::vector<AllreduceCase>& plan);
+  /// This rank will end all: as Watchdog::give_up().
+  void give_up() { watchdog_.give_up(); }
 
  private:
+  void measure_links();
   void prepare_bounds();
   void write_bounds();
   void measure_choices(const std::vector<AllreduceCase>& plan);
@@ -58,6 +62,7 @@ class AllreduceRun {
   std::vector<Learned> learned_;
   std::vector<std::optional<AllreduceBound>> bounds_;  // by transport; host memory only
   std::vector<ResultRow> rank_rows_;                   // kept for --per-rank
+  LinkReport links_;
   Outcome outcome_;
 };
 

@@ -90,6 +90,9 @@ void describe_method(CLI::App& app, AllreduceWords& words, AllreduceOptions& opt
   app.add_option("--bound", words.bound,
                  "measure how fast memory alone would let each size be: 1 or 0")
       ->capture_default_str();
+  app.add_option("--links", words.links,
+                 "of several hosts, measure first how fast each one's link is: 1 or 0")
+      ->capture_default_str();
   app.add_option("--choices", options.choices,
                  "allreduce.csv of an earlier run from which `auto` chooses, instead of a short "
                  "trial before the first case")

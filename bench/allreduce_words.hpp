@@ -41,6 +41,7 @@ struct AllreduceWords {
   int check = 1;
   int graph = 0;
   int bound = 1;
+  int links = 1;
   bool list = false;
 
   // nccl-tests' letters that mean little or nothing here; -2: not given.

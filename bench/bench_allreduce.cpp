@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "bench/allreduce_run.hpp"
+#include "bench/last_words.hpp"
 
 namespace scalebench {
 namespace {
@@ -42,8 +42,9 @@ ExitCode measure_plan(const Ranks& ranks, const AllreduceOptions& options) {
     return run.measure(plan);
   } catch (const std::exception& error) {
     // Letting go of windows is collective, and the other ranks are elsewhere: nothing may unwind.
-    fmt::print(stderr, "rank {} {}: {}\n", ranks.session.rank(), ranks.session.host(),
-               error.what());
+    run.give_up();
+    say_last(
+        fmt::format("rank {} {}: {}", ranks.session.rank(), ranks.session.host(), error.what()));
     ranks.session.abort(static_cast<int>(ExitCode::internal));
   }
 }

@@ -12,8 +12,10 @@
 #include "bench/epoch_case.hpp"
 #include "bench/epoch_options.hpp"
 #include "bench/epoch_row.hpp"
+#include "bench/last_words.hpp"
 #include "bench/monitor.hpp"
 #include "bench/outcome.hpp"
+#include "bench/step_recording.hpp"
 
 namespace scalebench {
 namespace {
@@ -21,8 +23,11 @@ namespace {
 /// Says why, and ends all ranks where one failed inside a step: it cannot come back to the others.
 void end_failed(const Ranks& ranks, const EpochRun& run) {
   if (run.failure.empty()) return;
-  if (run.alone || ranks.first()) fmt::print(stderr, "{}\n", run.failure);
-  if (!run.alone) return;
+  if (!run.alone) {
+    if (ranks.first()) fmt::print(stderr, "{}\n", run.failure);
+    return;
+  }
+  say_last(run.failure);
   // Memory ends on all ranks alike, as a rule: rank 0 shall have time to write its row.
   if (!ranks.first()) std::this_thread::sleep_for(std::chrono::seconds(3));
   std::fflush(nullptr);
@@ -58,6 +63,7 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
     outcome.count(row.get("status"));
   }
   monitor.finish(console);
+  if (run.failure.empty() && !options.record_trace.empty()) record_trace(ranks, options, console);
   recorder.finish();
   end_failed(ranks, run);
   return outcome.exit_code();

@@ -31,6 +31,11 @@ def on_ranks(ranks: int, program: str, *words: object) -> subprocess.CompletedPr
     return run([*settings.mpirun, "-np", str(ranks), str(settings.programs / program), *map(str, words)])
 
 
+def is_open_mpi(launcher: str) -> bool:
+    said = run([launcher, "--version"]).stdout
+    return "Open MPI" in said or "OpenRTE" in said  # what mpiexec calls it
+
+
 def rows_of(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 

@@ -18,6 +18,8 @@
 #include "bench/event_log.hpp"
 #include "bench/joint_failure.hpp"
 #include "bench/measure/clock_sync.hpp"
+#include "bench/steady_pace.hpp"
+#include "bench/step_watch.hpp"
 #include "bench/watchdog.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
@@ -34,7 +36,10 @@ double warm_up(const TrainerOptions& options, Communicator& gradients, const Ran
                int steps, EpochRun& run) {
   if (steps == 0) return 0;
   NoTrace trace;
-  Trainer trainer(options, gradients, ranks.host, trace);
+  SteadyPace pace;
+  TrainerOptions paced = options;
+  paced.pace = &pace;
+  Trainer trainer(paced, gradients, ranks.host, trace);
   run.parameters = trainer.parameter_count();
   double step_seconds = 0;
   for (int i = 0; i < steps; ++i) {
@@ -55,7 +60,8 @@ double mean(std::vector<double> values) {
 class StepMarks {
  public:
   /// A limit that the user gave is not stretched by what steps are expected to take.
-  StepMarks(Watchdog& watchdog, bool stretch) : watchdog_(watchdog), stretch_(stretch) {}
+  StepMarks(Watchdog& watchdog, StepWatch& watch, bool stretch)
+      : watchdog_(watchdog), watch_(watch), stretch_(stretch) {}
 
   void begin_span(const std::string& name, double step_seconds) {
     watchdog_.cell(name);
@@ -65,9 +71,11 @@ class StepMarks {
     leave();
     watchdog_.enter();
     inside_ = true;
+    watch_.begin_step();
   }
   void end_span() {
     leave();
+    watch_.end_step();
     watchdog_.end_cell();
   }
 
@@ -78,6 +86,7 @@ class StepMarks {
   }
 
   Watchdog& watchdog_;
+  StepWatch& watch_;
   const bool stretch_;
   bool inside_ = false;
 };
@@ -181,6 +190,12 @@ bool reached_target(const EpochOptions& options, const EpochRun& run) {
 
 namespace {
 
+std::string remarks_of(const Trainer& trainer, const SteadyPace& pace) {
+  std::string remarks = trainer.remarks();
+  if (trainer.options().choice.trace == nullptr) return remarks;
+  return fmt::format("{}{}{}", remarks, remarks.empty() ? "" : "; ", text_of(pace));
+}
+
 void measure(const Ranks& ranks, const EpochOptions& options,
              const std::function<void(const EpochRun&)>& after_epoch, EpochRun& run) {
   const TrainerOptions& wanted = options.training.trainer;
@@ -192,20 +207,26 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   const Checkpointing checkpoints(ranks, options.checkpoints);
   run.transport = gradients.transport();
   tune_for_training(ranks, gradients, wanted);
-  Watchdog watchdog(ranks.host, watchdog_options(ranks, options.timeout_seconds));
-  StepMarks marks(watchdog, options.timeout_seconds == 0);
+  StepWatch watch(ranks, options.fault, options.milestones);
+  WatchdogOptions watchful = watchdog_options(ranks, options.timeout_seconds);
+  watchful.say = [&](const std::string& line) { watch.say(line); };
+  Watchdog watchdog(ranks.host, std::move(watchful));
+  StepMarks marks(watchdog, watch, options.timeout_seconds == 0);
   const double step_seconds = warm_up(wanted, gradients, ranks, options.warm_up_steps, run);
 
   std::optional<ChromeTimeline> timeline;
   if (ranks.first() && !options.timeline.empty()) timeline.emplace(options.timeline, local_seconds);
   TrainerOptions measured = wanted;
   measured.sync.clock = &local_seconds;
+  SteadyPace pace;
+  measured.pace = &pace;
   if (timeline) measured.sync.timeline = &*timeline;
 
   EventLog log([&] { marks.step(); });
   Trainer trainer(measured, gradients, ranks.host, log);
   run.trainer = trainer.options();
   run.trainer.sync = wanted.sync;  // which outlives the timeline
+  run.trainer.pace = nullptr;
   run.parameters = trainer.parameter_count();
   run.dataset = trainer.dataset_name();
   run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
@@ -217,6 +238,8 @@ void measure(const Ranks& ranks, const EpochOptions& options,
     fail<UsageError>("--epochs {}: the checkpoint has {} already; give the number to end with",
                      options.epochs, run.earlier.epochs);
   }
+  watch.begin(run.earlier.epochs * trainer.steps_per_epoch(),
+              options.epochs * trainer.steps_per_epoch());
   for (bool ends = false; !ends;) {
     if (timeline && run.epochs.empty()) timeline->start();
     const EpochMeasurement epoch =
@@ -225,7 +248,7 @@ void measure(const Ranks& ranks, const EpochOptions& options,
     run.failure = joint_failure(ranks.host, trainer.failure());
     if (!run.failure.empty()) return;
     run.epochs.push_back(epoch);
-    run.remarks = all_gather(ranks.host, trainer.remarks());
+    run.remarks = all_gather(ranks.host, remarks_of(trainer, pace));
     EpochMeasurement& last = run.epochs.back();
     ends =
         !last.replicas_equal || run.epochs_done() == options.epochs || reached_target(options, run);
@@ -233,6 +256,7 @@ void measure(const Ranks& ranks, const EpochOptions& options,
     if (last.replicas_equal) {
       last.checkpoint_seconds =
           checkpoints.after_epoch(trainer, run.epochs_done(), run.seconds_done(), ends);
+      if (!std::isnan(last.checkpoint_seconds)) watch.checkpointed();
     }
     after_epoch(run);
   }

@@ -13,6 +13,8 @@
 #include "bench/fault_words.hpp"
 #include "bench/gradient_sync_words.hpp"
 #include "bench/input_words.hpp"
+#include "bench/replay_options.hpp"
+#include "bench/step_recording.hpp"
 #include "kernels/error.hpp"
 #include "models/gradient_sync.hpp"
 #include "models/models.hpp"
@@ -32,6 +34,7 @@ constexpr std::array<std::string_view, 2> kRateScalings{"none", "linear"};
 struct Words {
   GradientSyncWords sync;
   FaultWords faults;
+  StepFaultWords step_fault;
   InputWords input;
   std::string rate_scaling = "none";
   bool list = false;
@@ -100,6 +103,12 @@ void describe(CLI::App& app, Words& words, EpochOptions& options) {
                  "do the part of one rank among so many: its share of batch and images")
       ->capture_default_str();
   add_fault_options(app, words.faults, trainer.faults);
+  add_step_fault_options(app, words.step_fault);
+  app.add_option("--milestones", options.milestones,
+                 "file for when the training began, ended its first step, wrote checkpoints, was "
+                 "hit by a fault, and when that was noticed, by the host's monotonic clock")
+      ->type_name("FILE");
+  add_replay_options(app, options);
   app.add_option("-T,--timeout", options.timeout_seconds,
                  "seconds without progress after which a hanging rank is named and all end; 0: 25, "
                  "more for long steps")
@@ -135,6 +144,8 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
     return options;
   }
   apply_training_options(options.training);
+  options.evaluate = !words.no_evaluation;
+  apply_replay_options(app, options);
   require_known("scaling", options.scaling, kScalings);
   require_known("transport", options.transport, kTransports);
   require_known("lr-scaling", words.rate_scaling, kRateScalings);
@@ -142,6 +153,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   gradient_sync_named(trainer.gradient_sync);
   apply(words.sync, trainer.sync);
   apply(words.faults, ranks, trainer.faults);
+  options.fault = step_fault_of(words.step_fault, ranks);
   apply(words.input, trainer);
   // Rows and tables name the algorithm that is used.
   trainer.allreduce =
@@ -177,8 +189,9 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   if (trainer.share_of < 1) {
     fail<UsageError>("--share-of {}: must be at least 1", trainer.share_of);
   }
-  resolved(trainer, worker_count(trainer.gradient_sync, trainer.sync, ranks) * trainer.share_of);
-  options.evaluate = !words.no_evaluation;
+  check_replay(options, resolved(trainer, worker_count(trainer.gradient_sync, trainer.sync, ranks) *
+                                              trainer.share_of));
+  if (!options.record_trace.empty()) check_recording(trainer, ranks);
   apply_job_default(options.checkpoints, job_folders(job_variables(::environ)),
                     !options.training.record.run_id.empty(), trainer.gradient_sync, ranks);
   check_checkpoint_options(options.checkpoints, trainer.gradient_sync, ranks);

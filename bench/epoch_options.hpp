@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bench/checkpoint_options.hpp"
+#include "bench/step_fault.hpp"
 #include "bench/training_options.hpp"
 
 namespace scalebench {
@@ -19,7 +20,11 @@ struct EpochOptions {
   bool evaluate = true;
   double target_accuracy = 0;  // training ends when the test accuracy reaches it; 0: none
   CheckpointOptions checkpoints;
+  StepFault fault;
+  std::string milestones;      // file; empty: none
   std::string timeline;        // file; empty: none
+  std::string record_trace;    // file; empty: none
+  int record_steps = 0;        // of it; 0: by itself
   double timeout_seconds = 0;  // of the watchdog; 0: its own, more for long steps
   std::string text;
 };

@@ -11,6 +11,7 @@
 
 #include "bench/device_choice.hpp"
 #include "bench/input_words.hpp"
+#include "bench/parsed_words.hpp"
 #include "bench/study/launch.hpp"
 #include "bench/study/plan.hpp"
 #include "bench/throughput_options.hpp"
@@ -23,13 +24,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using Words = std::vector<std::string>;
-
-template <class Options>
-Options parsed(Options (*parse)(int, const char* const*, int), const Words& words, int ranks) {
-  std::vector<const char*> argv{"a_program"};
-  for (const std::string& word : words) argv.push_back(word.c_str());
-  return parse(static_cast<int>(argv.size()), argv.data(), ranks);
-}
 
 EpochOptions epoch(const Words& words, int ranks = 2) {
   return parsed(&parse_epoch_options, words, ranks);

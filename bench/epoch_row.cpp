@@ -11,6 +11,7 @@
 #include "bench/fault_words.hpp"
 #include "bench/gradient_sync_words.hpp"
 #include "bench/input_words.hpp"
+#include "bench/record/emulation.hpp"
 #include "bench/study/statistics_columns.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
@@ -73,6 +74,11 @@ double mean_checkpoint_seconds(const EpochRun& run) {
     ++count;
   }
   return sum / count;
+}
+
+/// Of the last epoch; a step that is replayed learns nothing.
+double loss_shown(const EpochRun& run) {
+  return run.trainer.choice.trace != nullptr ? std::nan("") : run.epochs.back().loss;
 }
 
 /// Of one epoch, however many there are.
@@ -170,12 +176,13 @@ ResultRow row_for(const Ranks& ranks, const EpochOptions& options, const EpochRu
   row.set("other_seconds", other_seconds(phases, total));
   row.set("evaluate_seconds", options.evaluate ? last.evaluate_seconds : std::nan(""));
   row.set("checkpoint_seconds", mean_checkpoint_seconds(run));
-  row.set("train_loss", last.loss).set("test_accuracy", last.test_accuracy);
+  row.set("train_loss", loss_shown(run)).set("test_accuracy", last.test_accuracy);
   if (options.target_accuracy > 0) row.set("target_accuracy", options.target_accuracy);
   if (reached_target(options, run)) {
     row.set("epochs_to_target", run.epochs_done()).set("seconds_to_target", run.seconds_done());
   }
   row.set("share_of", trainer.share_of);
+  if (trainer.choice.trace != nullptr) row.set("dilation", trainer.choice.dilation);
   if (run.promises_equal_replicas) row.set("replicas_equal", last.replicas_equal ? 1 : 0);
   row.set("replica_divergence", last.replica_divergence).set("workers", run.workers);
   row.set("loader_threads", trainer.loader_threads);
@@ -246,7 +253,7 @@ ResultRow accuracy_of_last(const EpochOptions& options, const EpochRun& run,
   row.set("global_batch", run.trainer.global_batch);
   row.set("launch", options.training.record.launch).set("epoch", run.epochs_done());
   row.set("seconds", last.seconds).set("seconds_so_far", run.seconds_done());
-  row.set("samples", last.samples).set("train_loss", last.loss);
+  row.set("samples", last.samples).set("train_loss", loss_shown(run));
   return row.set("test_loss", last.test_loss).set("test_accuracy", last.test_accuracy);
 }
 
@@ -261,6 +268,7 @@ std::string epoch_head(const Ranks& ranks, const EpochOptions& options, const Ep
       device_label(options.training.trainer), dtype_label(trainer.precision), trainer.gradient_sync,
       options.allreduce, run.transport, options.scaling, trainer.global_batch, trainer.batch,
       trainer.optimizer, trainer.rate.base, run.dataset);
+  head += emulation_line();
   if (!run.remarks.empty() && !run.remarks.front().empty()) {
     head += fmt::format("# {}\n", run.remarks.front());
   }
@@ -283,7 +291,9 @@ std::string epoch_line(const EpochRun& run) {
   for (const PhaseColumn& column : kColumns) {
     line += fmt::format(" {:>8.3f}", phase_seconds(phases, column.phase));
   }
-  line += fmt::format(" {:>8.3f} {:>9.4f} ", other_seconds(phases, last.seconds), last.loss);
+  line += fmt::format(" {:>8.3f} ", other_seconds(phases, last.seconds));
+  line += std::isnan(loss_shown(run)) ? fmt::format("{:>9} ", "-")
+                                      : fmt::format("{:>9.4f} ", last.loss);
   line += std::isnan(last.test_accuracy) ? fmt::format("{:>9}", "-")
                                          : fmt::format("{:>8.2f}%", 100 * last.test_accuracy);
   line += last.replicas_equal ? "\n" : "  WRONG: replicas differ\n";

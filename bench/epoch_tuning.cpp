@@ -17,8 +17,11 @@ void tune_for_training(const Ranks& ranks, Communicator& gradients, const Traine
   const DType wire = trainer.sync.wire;
   // The size of a module in a file is not known before it is loaded.
   constexpr std::int64_t kParametersOfAFile = std::int64_t{16} << 20U;
-  const auto parameters = static_cast<std::size_t>(
-      trainer.choice.is_file() ? kParametersOfAFile : model_named(trainer.model).parameters);
+  const ModelChoice& choice = trainer.choice;
+  const auto parameters =
+      static_cast<std::size_t>(choice.trace != nullptr ? choice.trace->parameters
+                               : choice.is_file()      ? kParametersOfAFile
+                                                       : model_named(trainer.model).parameters);
   const std::size_t bytes = std::max(parameters * size_of(wire), kSmallestBytes);
   const AllreduceBuffers buffers(gradients, {.largest_bytes = bytes});
   CollectiveTimer timer(ranks.host);

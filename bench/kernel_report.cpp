@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bench/record/case_id.hpp"
+#include "bench/record/emulation.hpp"
 #include "bench/study/statistics_columns.hpp"
 #include "kernels/error.hpp"
 
@@ -69,6 +70,7 @@ bool KernelReporter::ReportContext(const Context& /*context*/) {
   } else {
     fmt::print("# time: median of the repetitions; +-: half of its 95 % interval; one thread\n");
     if (!options_.device.empty()) fmt::print("# device: {}\n", options_.device);
+    fmt::print("{}", emulation_line());
     fmt::print("#{:<15} {:>9} {:>11} {:>6} {:>13} {:>7} {:>9} {:>9} {:>5}\n", "kernel", "dtype",
                "size", "memory", "time (us)", "+-", "GB/s", "GFLOP/s", "reps");
   }
@@ -108,7 +110,8 @@ ResultRow KernelReporter::row_of(const Entry& entry, const std::vector<double>& 
   const std::string device = one.memory == Memory::host ? "cpu" : options_.device;
   ResultRow row(kernels_schema());
   row.set("schema_version", kSchemaVersion).set("run_id", options_.run_id);
-  row.set("case_id", case_id(canonical(one, device))).set("origin", "measured");
+  row.set("case_id", case_id(canonical(one, device)))
+      .set("origin", timed_origin(/*crowded=*/false));
   row.set("status", entry.status.status).set("note", entry.status.note);
   row.set("kernel", one.kernel).set("memory", memory_name(one)).set("device", device);
   if (one.count > 0) {
@@ -129,7 +132,8 @@ void KernelReporter::write_samples(const Entry& entry, const std::vector<double>
   const std::string device = entry.one.memory == Memory::host ? "cpu" : options_.device;
   ResultRow row(samples_schema());
   row.set("schema_version", kSchemaVersion).set("run_id", options_.run_id);
-  row.set("case_id", case_id(canonical(entry.one, device))).set("origin", "measured");
+  row.set("case_id", case_id(canonical(entry.one, device)))
+      .set("origin", timed_origin(/*crowded=*/false));
   row.set("bench", "kernels").set("launch", options_.launch).set("ranks", 1);
   if (entry.one.count > 0) row.set("bytes", entry.one.bytes);
   for (std::size_t i = 0; i < seconds.size(); ++i) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/cli/command_line.hpp"
+#include "bench/joined_program.hpp"
 #include "bench/record/build_info.hpp"
 #include "bench/record/file.hpp"
 #include "bench/verbs/study_setup.hpp"
@@ -24,6 +25,8 @@ std::string typed(std::string name) {
   std::ranges::replace(name, '_', '-');
   return name;
 }
+
+bool is_quiet(std::string_view word) { return word == "-q" || word == "--quiet"; }
 
 void add_verbs(CLI::App& app, Invocation& invocation) {
 #define VERB(name, what) add_##name(*app.add_subcommand(typed(#name), what), invocation);
@@ -58,7 +61,9 @@ ExitCode run(int argc, char** argv) {
     fail<UsageError>("--: {} takes no more options after it",
                      app.get_subcommands().front()->get_name());
   }
-  return invocation.chosen();
+  if (!invocation.starts_ranks) return invocation.chosen();
+  const bool quiet = std::any_of(argv, end, is_quiet);
+  return joined_study(quiet, invocation.chosen);
 }
 
 }  // namespace
@@ -66,6 +71,7 @@ ExitCode run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using scalebench::ExitCode;
+  if (const auto relay = scalebench::relayed(argc, argv)) return *relay;
   ExitCode code = ExitCode::internal;
   try {
     code = scalebench::run(argc, argv);

@@ -27,6 +27,10 @@ ThroughputOptions parse_throughput_options(int argc, const char* const* argv, in
   apply_training_options(options.training);
   if (options.steps < 0) fail<UsageError>("-n {}: must not be negative", options.steps);
   if (!(options.max_seconds > 0)) fail<UsageError>("--max-seconds: must be positive");
+  if (options.training.trainer.choice.trace != nullptr) {
+    fail<UsageError>("--model {}: only bench_epoch replays steps",
+                     options.training.trainer.choice.model);
+  }
   options.training.trainer.gradient_sync = "none";
   for (const std::int64_t batch : options.batches) {
     TrainerOptions one = options.training.trainer;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "bench/number_text.hpp"
+#include "bench/record/emulation.hpp"
 #include "bench/study/statistics_columns.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
@@ -109,9 +110,9 @@ std::string throughput_head(const ThroughputOptions& options, const ThroughputRe
       "%\n",
       result.trainer.choice.label, result.parameters, dtype_label(result.trainer.precision),
       result.trainer.threads, result.trainer.dataset);
-  return head + fmt::format("{:>7} {:>6} {:>20} {:>11} {:>11} {:>11} {:>12} {:>7}\n", "batch",
-                            "rank", "host", "step (ms)", "low (ms)", "high (ms)", "images/s",
-                            "steps");
+  return head + emulation_line() +
+         fmt::format("{:>7} {:>6} {:>20} {:>11} {:>11} {:>11} {:>12} {:>7}\n", "batch", "rank",
+                     "host", "step (ms)", "low (ms)", "high (ms)", "images/s", "steps");
 }
 
 std::string throughput_line(const ResultRow& row, const std::string& format) {

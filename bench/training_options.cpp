@@ -36,7 +36,10 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
   for (const ModelInfo& model : models()) names.emplace_back(model.name);
   offer(app.add_option(
                "--model", trainer.model,
-               fmt::format("{}, or a TorchScript module: a file as net.pt", fmt::join(names, ", ")))
+               fmt::format(
+                   "{}, a TorchScript module (a file as net.pt), or in bench_epoch replay:FILE, "
+                   "recorded steps that are slept through",
+                   fmt::join(names, ", ")))
             ->capture_default_str(),
         names);
   offer(app.add_option(
@@ -155,6 +158,10 @@ std::string variant_text(const TrainerOptions& trainer) {
   if (trainer.channels_last) text += " channels_last";
   if (trainer.step_graph) text += " step_graph";
   if (trainer.release_memory) text += " release_memory";
+  if (trainer.choice.trace != nullptr) {
+    text +=
+        fmt::format(" trace={} dilation={}", trainer.choice.trace_digest, trainer.choice.dilation);
+  }
   return text;
 }
 

@@ -66,12 +66,12 @@ void require_valid(const CertifyOptions& options) {
 }
 
 /// The plan, once bench_allreduce's own parser has found nothing wrong with what it will be given.
-CertifyPlan plan_of(const CertifyOptions& options, const StudyConfig& config) {
-  CertifyPlan plan = certify_plan(config, limits_of(options, config));
-  for (PlannedLaunch& launch : plan.launches) {
+std::vector<PlannedLaunch> plan_of(const CertifyOptions& options, const StudyConfig& config) {
+  std::vector<PlannedLaunch> plan = certify_plan(config, limits_of(options, config));
+  for (PlannedLaunch& launch : plan) {
     launch.arguments.insert(launch.arguments.end(), options.more.begin(), options.more.end());
   }
-  const PlannedLaunch& first = plan.launches.front();
+  const PlannedLaunch& first = plan.front();
   std::vector<const char*> argv{first.program.c_str()};
   for (const std::string& word : first.arguments) argv.push_back(word.c_str());
   parse_allreduce_options(static_cast<int>(argv.size()), argv.data(), first.ranks);
@@ -82,15 +82,14 @@ ExitCode certify(CertifyOptions options) {
   require_valid(options);
   enter_job(options);
   const StudyConfig config = config_of(options);
-  const CertifyPlan plan = plan_of(options, config);
+  const std::vector<PlannedLaunch> plan = plan_of(options, config);
   Console console(/*speaks=*/true, options.quiet, options.color);
   if (options.dry_run) {
-    print_plan(options, config, plan.launches, console);
+    print_plan(options, config, plan, console);
     return ExitCode::ok;
   }
   const Interruption interruption;
-  if (waits_for_first_host(options)) return stand_by(*options.job, interruption, console);
-  StudyRun study = open_study(options, config, plan.launches, console);
+  StudyRun study = open_study(options, config, plan, console);
   study.measure(interruption.stop());
   return end_study(study, interruption, {.figures = options.figures}, console);
 }
@@ -125,6 +124,7 @@ void add_certify(CLI::App& verb, Invocation& invocation) {
     options->command = invocation.command;
     options->more = invocation.after_dashes;
     invocation.takes_more = true;
+    invocation.starts_ranks = !options->dry_run;
     invocation.chosen = [options] { return certify(*options); };
   });
 }

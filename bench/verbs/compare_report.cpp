@@ -3,13 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
 #include <ostream>
-#include <set>
 #include <string_view>
 
 #include "bench/verbs/difference_table.hpp"
+#include "bench/verbs/document.hpp"
 
 namespace scalebench {
 namespace {
@@ -18,35 +16,6 @@ using nlohmann::json;
 
 std::string text_of(const json& value, int indent = -1) {
   return value.dump(indent, ' ', false, json::error_handler_t::replace);
-}
-
-/// Names and texts, which stay texts where they look like numbers; the rest are numbers or null.
-bool is_text(std::string_view column) {
-  static const std::set<std::string_view> texts{
-      "run_id",    "case_id",    "origin",       "status",        "note",      "baseline_run",
-      "letter",    "bench",      "family",       "label",         "differs",   "verdict",
-      "instance",  "price_date", "price_source", "model",         "allreduce", "transport",
-      "device",    "dtype",      "dataset",      "gradient_sync", "scaling",   "interval",
-      "criterion", "instance_a", "instance_b",   "ranks_compared"};
-  return texts.contains(column);
-}
-
-json json_of(const ResultRow& row) {
-  json object = json::object();
-  const auto& columns = row.schema().columns;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const std::string& cell = row.cells()[i];
-    if (is_text(columns[i])) {
-      object[columns[i]] = cell;
-      continue;
-    }
-    double value = 0;
-    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    const bool number = error == std::errc() && end == cell.data() + cell.size();
-    const bool whole = number && value == std::floor(value) && std::abs(value) < 1e15;
-    object[columns[i]] = !number ? json() : whole ? json(std::llround(value)) : json(value);
-  }
-  return object;
 }
 
 void write_rows(std::ostream& out, std::string_view name, const std::vector<ResultRow>& rows) {

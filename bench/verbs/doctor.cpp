@@ -11,8 +11,6 @@
 #include "bench/verbs/document.hpp"
 #include "bench/verbs/study_setup.hpp"
 #include "bench/verbs/verb.hpp"
-#include "collectives/mpi_session.hpp"
-#include "collectives/nccl_communicator.hpp"
 
 namespace scalebench {
 namespace {
@@ -38,15 +36,8 @@ std::string doctor_document(const std::vector<Finding>& findings) {
 }
 
 ExitCode show_doctor(const DoctorOptions& options) {
-  DoctorInputs inputs;
-  inputs.environment = capture_environment({.mpi = MpiSession::library_version(),
-                                            .torch = SCALEBENCH_TORCH_VERSION,
-                                            .nccl = nccl_version()});
+  DoctorInputs inputs = doctor_inputs(options.mpirun, options.results);
   inputs.cores_asked = options.ranks;
-  inputs.mpirun = options.mpirun;
-  inputs.scripts = scripts_folder();
-  inputs.dataset = "/usr/share/datasets/fashion-mnist";
-  inputs.results = options.results;
   const auto findings = diagnose(inputs);
   const Console console(/*speaks=*/true, /*quiet=*/true);
   console.result(options.as_json ? doctor_document(findings) : render(findings));

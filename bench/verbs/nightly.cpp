@@ -18,8 +18,6 @@
 #include "bench/verbs/nightly_night.hpp"
 #include "bench/verbs/nightly_table.hpp"
 #include "bench/verbs/verb.hpp"
-#include "collectives/mpi_session.hpp"
-#include "collectives/nccl_communicator.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -81,20 +79,10 @@ void require_valid(const NightlyOptions& options) {
   }
 }
 
-Environment environment_now() {
-  return capture_environment({.mpi = MpiSession::library_version(),
-                              .torch = SCALEBENCH_TORCH_VERSION,
-                              .nccl = nccl_version()});
-}
-
 /// Looks before anything is measured; the findings, and the step "doctor".
 std::vector<Finding> examine(const NightlyOptions& options, std::vector<NightStep>& steps) {
-  DoctorInputs inputs;
-  inputs.environment = environment_now();
-  inputs.mpirun = options.mpirun;
-  inputs.scripts = scripts_folder();
-  inputs.results = options.results;
-  const std::vector<Finding> findings = diagnose(inputs);
+  const std::vector<Finding> findings =
+      diagnose(doctor_inputs(options.mpirun.empty() ? "mpirun" : options.mpirun, options.results));
   std::size_t warnings = 0;
   std::string missing;
   for (const Finding& finding : findings) {
@@ -112,7 +100,7 @@ void require_readable_history(const NightlyOptions& options, const StudyConfig& 
   Manifest tonight;
   tonight.study = config.name;
   tonight.started_utc = "9999";
-  tonight.environment = environment_now();
+  tonight.environment = environment_here();
   read_history(options.results, tonight, read_annotations(options.results / "annotations.toml"),
                static_cast<std::size_t>(options.nights));
 }
@@ -200,15 +188,32 @@ ExitCode analyse_again(const NightlyOptions& options, Console& console) {
   return conclude(options, results, run, std::move(analysis), std::move(night), console);
 }
 
+/// The night of a machine that cannot measure anything: it has its record and its reports, so that
+/// nothing which shows the last night goes on showing that one.
+ExitCode conclude_unmeasured(const NightlyOptions& options, const StudyConfig& config,
+                             NightRecord night, Console& console) {
+  StoredRun nothing;
+  nothing.folder = options.results / fmt::format("{}-{}-unmeasured", utc_name(), config.name);
+  nothing.manifest.study = config.name;
+  nothing.manifest.started_utc = utc_label();
+  nothing.manifest.tool = build_info();
+  nothing.manifest.environment = environment_here();
+  Analysis analysis = analyse(options.results, nothing, static_cast<std::size_t>(options.nights));
+  for (const char* const step : {"aa", "sweep", "rerun"}) {
+    night.steps.push_back({step, "skipped", std::nullopt, "nothing can be measured here"});
+  }
+  console.result(render(night.doctor));
+  return conclude(options, options.results, nothing, std::move(analysis), std::move(night),
+                  console);
+}
+
 ExitCode measure_night(const NightlyOptions& options, const StudyConfig& config, Console& console) {
   NightRecord night;
   night.steps.push_back({"lock", "ok", std::nullopt, ""});
   require_readable_history(options, config);
   night.doctor = examine(options, night.steps);
   if (doctor_exit_code(night.doctor) != 0) {
-    console.result(render(night.doctor));
-    console.result("NOTHING MEASURED: this machine cannot measure anything\n");
-    return ExitCode::nothing_measured;
+    return conclude_unmeasured(options, config, std::move(night), console);
   }
   const Interruption interruption;
   const auto interrupted = [&] {
@@ -240,7 +245,7 @@ ExitCode measure_night(const NightlyOptions& options, const StudyConfig& config,
 ExitCode nightly(NightlyOptions options) {
   require_valid(options);
   fail_on_of(options);
-  Console console(/*speaks=*/true, options.quiet);
+  Console console(/*speaks=*/true, options.quiet, options.color);
   StudyConfig config;
   if (options.analyse.empty()) {
     config = config_of(options);
@@ -284,6 +289,7 @@ void add_nightly(CLI::App& verb, Invocation& invocation) {
   add_start_options(verb, *options);
   verb.callback([options, &invocation] {
     options->command = invocation.command;
+    invocation.starts_ranks = options->analyse.empty();
     invocation.chosen = [options] { return nightly(*options); };
   });
 }

@@ -66,14 +66,12 @@ void measure_aa(const NightSetup& setup, std::vector<NightStep>& steps) {
   }
   const StepClock clock;
   const StudyConfig config = aa_config(setup, ranks);
-  const CertifyPlan plan = certify_plan(config, limits_of(setup.options, config));
-  StudyRun study = open_study(setup.options, config, plan.launches, *setup.console);
+  const std::vector<PlannedLaunch> plan = certify_plan(config, limits_of(setup.options, config));
+  StudyRun study = open_study(setup.options, config, plan, *setup.console);
   study.measure(*setup.stop);
   study.summarise();
-  const std::vector<LaunchRows> rows = study.launches(allreduce_schema());
   const Certificate certificate =
-      certificate_of(rows_of_side(rows, plan, false), rows_of_side(rows, plan, true));
-  study.write(certificate_schema(), certificate.rows);
+      certificate_of(study.launches(allreduce_schema()), sides_of(plan));
   study.seal(*setup.stop ? "partial" : "complete");
   std::string note = ended(study, *setup.stop);
   if (note.empty()) note = certificate.incomplete;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "bench/record/emulation.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/verbs/document.hpp"
 #include "bench/verbs/job_setup.hpp"
@@ -23,8 +24,9 @@ struct PlanOptions : StudyChoice {
 
 json json_of(const PlannedLaunch& launch, const LaunchSettings& settings) {
   json one{{"number", launch.number},   {"round", launch.round}, {"name", launch.name},
-           {"program", launch.program}, {"ranks", launch.ranks}, {"command", nullptr},
-           {"shell", nullptr},          {"skipped", nullptr},    {"guess_seconds", 0}};
+           {"program", launch.program}, {"ranks", launch.ranks}, {"nodes", launch.nodes},
+           {"command", nullptr},        {"shell", nullptr},      {"skipped", nullptr},
+           {"guess_seconds", 0}};
   if (!launch.skipped_because.empty()) {
     one["skipped"] = launch.skipped_because;
     return one;
@@ -53,7 +55,7 @@ std::string plan_document(const PlanOptions& options, const StudyConfig& config,
                    {"seed", config.seed},
                    {"rounds", config.launches},
                    {"devices", limits_of(options, config).devices},
-                   {"origin", settings.oversubscribe ? "emulated" : "measured"},
+                   {"origin", is_emulated(settings) ? "emulated" : "measured"},
                    {"environment", std::move(environment)},
                    {"job", options.job ? json_of(*options.job) : json()},
                    {"guess_seconds", seconds},

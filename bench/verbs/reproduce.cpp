@@ -11,6 +11,7 @@
 
 #include "bench/cli/command_line.hpp"
 #include "bench/interruption.hpp"
+#include "bench/record/emulation.hpp"
 #include "bench/record/sha256.hpp"
 #include "bench/verbs/compare_report.hpp"
 #include "bench/verbs/drawing.hpp"
@@ -45,8 +46,12 @@ StudyConfig config_of(const Manifest& original) {
   const std::string launches = word_after(original.command, "--launches");
   if (!launches.empty()) config.launches = parse_counts("--launches", launches).front();
   if (!ranks.empty()) config.ranks = parse_counts("--ranks", ranks);
+  const std::string layouts = word_after(original.command, "--layouts");
+  const std::string hosts = word_after(original.command, "--hosts");
+  if (!hosts.empty()) config.hosts = hosts;
+  if (!layouts.empty()) config.layouts = parse_layouts(layouts);
   if (original.seed) config.seed = *original.seed;
-  if (!config.ranks.empty()) return config;
+  if (!config.ranks.empty() || !config.layouts.empty()) return config;
   std::set<int> started;
   for (const LaunchRecord& launch : original.launches) started.insert(launch.ranks);
   config.ranks.assign(started.begin(), started.end());
@@ -71,13 +76,14 @@ Manifest original_of(const ReproduceOptions& options) {
 /// Refused before hours are spent on what could not be compared afterwards.
 void require_same_origin(const Manifest& original, const StudyConfig& config) {
   const int devices = devices_of(config);
-  const int most = *std::ranges::max_element(config.ranks);
-  const char* const origin = most > devices ? "emulated" : "measured";
+  int most = 1;
+  for (const int ranks : config.ranks) most = std::max(most, ranks);
+  for (const Layout& layout : config.layouts) most = std::max(most, layout.per_node);
+  const std::string origin = timed_origin(most > devices);
   if (original.origin == origin) return;
   fail<UsageError>(
       "{} is {}, and its {} ranks on the {} core(s) or device(s) here would be {}: rows of "
-      "different "
-      "origin are never compared",
+      "different origin are never compared",
       original.run_id, original.origin, most, devices, origin);
 }
 
@@ -133,10 +139,11 @@ ExitCode reproduce(ReproduceOptions options) {
   const StudyConfig config = config_of(original);
   options.oversubscribe = options.oversubscribe || original.origin == "emulated";
   const std::string mpirun = word_after(original.command, "--mpirun");
-  if (options.mpirun == StartOptions().mpirun && !mpirun.empty()) options.mpirun = mpirun;
+  if (options.mpirun.empty()) options.mpirun = mpirun;
+  if (options.launcher.empty()) options.launcher = word_after(original.command, "--launcher");
   require_same_origin(original, config);
   const std::vector<PlannedLaunch> plan = plan_of(config, limits_of(options, config));
-  Console console(/*speaks=*/true, options.quiet);
+  Console console(/*speaks=*/true, options.quiet, options.color);
   if (options.dry_run) {
     print_plan(options, config, plan, console);
     return ExitCode::ok;
@@ -166,6 +173,7 @@ void add_reproduce(CLI::App& verb, Invocation& invocation) {
   add_start_options(verb, *options);
   verb.callback([options, &invocation] {
     options->command = invocation.command;
+    invocation.starts_ranks = !options->dry_run;
     invocation.chosen = [options] { return reproduce(*options); };
   });
 }

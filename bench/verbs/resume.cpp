@@ -44,6 +44,7 @@ void add_resume(CLI::App& verb, Invocation& invocation) {
   verb.add_flag("-q,--quiet", options->quiet, "no progress");
   verb.callback([options, &invocation] {
     options->command = invocation.command;
+    invocation.starts_ranks = true;
     invocation.chosen = [options] { return resume(*options); };
   });
 }

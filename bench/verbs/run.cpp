@@ -23,7 +23,6 @@ ExitCode run_study(StudyChoice options) {
     return ExitCode::ok;
   }
   const Interruption interruption;
-  if (waits_for_first_host(options)) return stand_by(*options.job, interruption, console);
   StudyRun study = open_study(options, config, plan, console);
   study.measure(interruption.stop());
   return end_study(study, interruption,
@@ -41,6 +40,7 @@ void add_run(CLI::App& verb, Invocation& invocation) {
                 "also print lines for a regular expression, as inside managed jobs");
   verb.callback([options, &invocation] {
     options->command = invocation.command;
+    invocation.starts_ranks = !options->dry_run;
     invocation.chosen = [options] { return run_study(*options); };
   });
 }

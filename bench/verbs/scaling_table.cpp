@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "bench/number_text.hpp"
+#include "bench/study/layout.hpp"
 
 namespace scalebench {
 namespace {
@@ -22,8 +23,9 @@ std::string with_interval(const ResultRow& row, std::string_view value, std::str
 }
 
 std::string line(const ResultRow& row) {
-  std::string text = fmt::format("{:<10} {:<11} {:<7} {:>3} ", row.get("model"),
-                                 row.get("gradient_sync"), row.get("scaling"), row.get("ranks"));
+  std::string text =
+      fmt::format("{:<10} {:<11} {:<7} {:>3} ", row.get("model"), row.get("gradient_sync"),
+                  row.get("scaling"), ranks_words(row.get("ranks"), row.get("nodes")));
   if (row.get("status") != "ok") {
     return text + fmt::format("{}: {}\n", row.get("status"), row.get("note"));
   }

@@ -25,6 +25,8 @@ void add_study_options(CLI::App& verb, StudyChoice& choice) {
       ->required()
       ->type_name("FILE");
   verb.add_option("--ranks", choice.ranks, "numbers of ranks, as 1,2,4, instead of the config's");
+  verb.add_option("--layouts", choice.layouts,
+                  "hosts x ranks of each, as 1x1,1x2,2x2, instead of numbers of ranks");
   verb.add_option("--launches", choice.launches, "fresh launches of each case");
 }
 
@@ -51,7 +53,18 @@ StudyConfig config_of(StudyChoice& choice) {
   if (choice.job && choice.job->data) known.data = choice.job->data->value;
   StudyConfig config = read_study_config(choice.config, known);
   if (choice.job && !uses(config, known.data)) choice.job->data.reset();
-  if (!choice.ranks.empty()) config.ranks = parse_counts("--ranks", choice.ranks);
+  if (!choice.ranks.empty() && !choice.layouts.empty()) {
+    fail<UsageError>("--ranks and --layouts: one says what the other does; give one of them");
+  }
+  if (!choice.ranks.empty()) {
+    config.ranks = parse_counts("--ranks", choice.ranks);
+    config.layouts.clear();
+  }
+  if (!choice.layouts.empty()) {
+    config.layouts = parse_layouts(choice.layouts);
+    config.ranks.clear();
+  }
+  if (!choice.hosts.empty()) config.hosts = choice.hosts;
   if (choice.launches > 0) config.launches = choice.launches;
   if (!config.allreduce) return config;
   const std::string place = choice.config.string() + ": [allreduce] ";

@@ -13,8 +13,9 @@ namespace scalebench {
 
 struct StudyChoice : StartOptions {
   std::filesystem::path config;
-  std::string ranks;  // instead of the config's
-  int launches = 0;   // instead of the config's; 0: as there
+  std::string ranks;    // instead of the config's
+  std::string layouts;  // instead of the config's
+  int launches = 0;     // instead of the config's; 0: as there
   bool metrics = false;
 };
 

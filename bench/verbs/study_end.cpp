@@ -16,13 +16,6 @@
 namespace scalebench {
 namespace {
 
-/// Of an A/A comparison; empty: of any other study.
-std::map<int, bool> sides_in(const StudyRun& study) {
-  std::map<int, std::string> names;
-  for (const PlannedLaunch& launch : study.plan()) names[launch.number] = launch.name;
-  return sides_of(names);
-}
-
 /// Prints what the A/A comparison says.
 ExitCode certify(const StudyRun& study, const std::map<int, bool>& is_b, const Console& console) {
   const Certificate certificate = certificate_of(study.launches(allreduce_schema()), is_b);
@@ -57,7 +50,7 @@ ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndO
   study.summarise();
   const bool is_whole = !interruption.stop() && (study.failed() == 0 || options.accept_failed);
   study.seal(is_whole ? "complete" : "partial");
-  const std::map<int, bool> is_b = sides_in(study);
+  const std::map<int, bool> is_b = sides_of(study.plan());
   ExitCode code = exit_code_of(study);
   if (!is_b.empty()) {
     code = certify(study, is_b, console);

@@ -103,6 +103,12 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
   LaunchSettings settings = std::move(plan.settings);
   settings.programs = programs_folder();
   settings.run_id = manifest.run_id;
+  if (!settings.hosts.empty()) {
+    const HostSurvey survey = survey_hosts(settings, hashes_of_programs(plan.launches));
+    add_survey(settings, survey, plan.launches, console);
+    replace_rows(folder.path(), hosts_schema(),
+                 host_rows(survey, manifest.run_id, manifest.origin));
+  }
   const bool indexed = fs::exists(folder.path().parent_path() / kIndexFile);
   return {std::move(folder),
           std::move(lock),

@@ -9,6 +9,7 @@
 #include "bench/record/run_index.hpp"
 #include "bench/record/seal.hpp"
 #include "bench/study/kept_rows.hpp"
+#include "bench/study/placement.hpp"
 #include "bench/study/stored_run.hpp"
 #include "collectives/allreduce.hpp"
 #include "kernels/error.hpp"
@@ -21,9 +22,6 @@ AllreduceWork cost_of(std::string_view algorithm, double p, double n, double g) 
   const AllreduceCost cost = allreduce_named(algorithm).cost(p, n, g);
   return {cost.steps, cost.sent, cost.reduced};
 }
-
-/// What a launch may take before it counts as stuck.
-double deadline(double expected) { return std::max(60.0, 5 * expected); }
 
 std::uintmax_t bytes_in(const std::filesystem::path& folder) {
   std::uintmax_t bytes = 0;
@@ -130,17 +128,39 @@ void StudyRun::measure_one(const PlannedLaunch& launch, const std::atomic<bool>&
     enter(std::move(record));
     return;
   }
+  if (launch.nodes > 0 && !settings_.hosts.empty() &&
+      launch.nodes > static_cast<int>(settings_.hosts.size())) {
+    record.status = "failed";
+    record.note = fmt::format("needs {} hosts and {} of them are left (hosts.csv says why)",
+                              launch.nodes, settings_.hosts.size());
+    return enter(std::move(record));
+  }
   record.attempt = next_attempt(folder(), launch.number, launch.name);
   // As typed from here: a command with another machine's absolute path helps nobody.
   const std::filesystem::path own = std::filesystem::proximate(
       folder_.make_launch(launch.number, launch_folder_name(launch.name, record.attempt)));
-  record.command = command_of(launch, settings_, own);
-  const LaunchEnd end =
-      run_launch(record.command, settings_, own, deadline(expected_seconds(launch)), stop);
+  PlannedLaunch timed = launch;
+  timed.guess_seconds = expected_seconds(launch);
+  record.command = command_of(timed, settings_, own);
+  const LaunchEnd end = run_launch(record.command, settings_, own, deadline_seconds(timed), stop);
+  const std::string elsewhere =
+      end.ok ? misplaced(rows_in(own, placement_schema()), launch, settings_) : std::string();
   const bool no_room = !end.ok && tells_of_full_disk(end.why);
   record.seconds = end.seconds;
   record.status = end.ok ? "ok" : end.interrupted || no_room ? "interrupted" : "failed";
   record.note = end.why;
+  if (!elsewhere.empty()) {
+    // Its rows are of something else than they say: they stay in its folder, in no statistic.
+    record.status = "failed";
+    record.note = elsewhere;
+    manifest_.superseded.push_back(record);
+    record.attempt = 0;
+    enter(std::move(record));
+    console_.warn(
+        fmt::format("launch {} ({}) does not count: {}", launch.number, launch.name, elsewhere),
+        (own / placement_schema().file).string());
+    return;
+  }
   enter(std::move(record));
   for (const std::string& line : keep_rows(folder(), own)) {
     console_.warn(line);

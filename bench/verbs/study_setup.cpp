@@ -6,14 +6,22 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <utility>
 
+#include "bench/cli/printable.hpp"
+#include "bench/record/emulation.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/sha256.hpp"
 #include "bench/record/utc_time.hpp"
 #include "bench/study/config_text.hpp"
+#include "bench/study/doctor_command.hpp"
+#include "bench/study/doctor_mpi_version.hpp"
+#include "bench/study/kept_rows.hpp"
+#include "bench/study/launcher.hpp"
 #include "bench/study/plan_file.hpp"
+#include "bench/verbs/host_choice.hpp"
 #include "bench/verbs/job_setup.hpp"
 #include "collectives/mpi_session.hpp"
 #include "collectives/nccl_communicator.hpp"
@@ -37,11 +45,11 @@ std::filesystem::path as_typed_here(const std::filesystem::path& folder) {
 
 Manifest manifest_of(const StartOptions& options, const StudyConfig& config,
                      const std::vector<PlannedLaunch>& plan, const std::string& run_id,
-                     bool crowded) {
+                     bool emulated) {
   Manifest manifest;
   manifest.run_id = run_id;
   manifest.study = config.name;
-  manifest.origin = crowded ? "emulated" : "measured";
+  manifest.origin = emulated ? "emulated" : "measured";
   manifest.started_utc = utc_label();
   manifest.command = options.command;
   manifest.seed = config.seed;
@@ -51,16 +59,48 @@ Manifest manifest_of(const StartOptions& options, const StudyConfig& config,
   manifest.binaries = hashes_of_programs(plan);
   manifest.environment = environment_here();
   int most = 1;
-  for (const PlannedLaunch& launch : plan) most = std::max(most, launch.ranks);
+  for (const PlannedLaunch& launch : plan) {
+    most = std::max(most, launch.nodes > 0 ? launch.per_node : launch.ranks);
+  }
   manifest.warnings = warnings(manifest.environment, most * static_cast<int>(config.threads));
   return manifest;
 }
 
 bool is_crowded(const StartOptions& options, const StudyConfig& config,
                 const std::vector<PlannedLaunch>& plan) {
-  const int devices = limits_of(options, config).devices;
+  // What other hosts have is known once they were looked at; until then whoever asks is believed.
+  const PlanLimits limits = limits_of(options, config);
+  if (!limits.hosts.empty()) return options.oversubscribe;
+  const int devices = limits.devices;
   return std::ranges::any_of(plan,
                              [&](const PlannedLaunch& launch) { return launch.ranks > devices; });
+}
+
+/// Which launcher it is: as said, else as its --version says, else the one of our own MPI.
+const Launcher& launcher_of(const StartOptions& options, const std::string& mpi) {
+  const std::string family = mpi == "Intel MPI" ? "MPICH" : mpi;  // its launcher is Hydra too
+  const Launcher* launcher = options.launcher.empty() ? nullptr : &launcher_named(options.launcher);
+  const std::string command = options.mpirun.empty() ? "mpirun" : options.mpirun;
+  if (launcher == nullptr) {
+    constexpr int kPatienceSeconds = 10;
+    launcher = launcher_that_says(ask({command, "--version"}, kPatienceSeconds).output);
+  }
+  if (launcher == nullptr) {
+    const auto own = std::ranges::find(launchers(), family, &Launcher::family);
+    launcher = own == launchers().end() ? &launchers().front() : &*own;
+  }
+  if (launcher->family == "any" || family.empty() || launcher->family == family) return *launcher;
+  fail<UsageError>(
+      "{} starts programs of {}, and these are linked with {}: every rank would be alone; name the "
+      "launcher of that MPI with --mpirun",
+      options.mpirun.empty() ? launcher->command : command, launcher->family,
+      MpiSession::library_version());
+}
+
+bool says_emulated(const LaunchSettings& settings) {
+  return std::ranges::any_of(settings.environment, [](const auto& variable) {
+    return variable.first == kEmulatedVariable;
+  });
 }
 
 /// The files that say what the run is to be, and whose hashes the manifest keeps.
@@ -74,6 +114,10 @@ void write_inputs(const std::filesystem::path& folder, const StudyConfig& config
 }
 
 }  // namespace
+
+bool is_emulated(const LaunchSettings& settings) {
+  return settings.oversubscribe || says_emulated(settings);
+}
 
 std::map<std::string, std::string> hashes_of_programs(const std::vector<PlannedLaunch>& plan) {
   std::map<std::string, std::string> hashes;
@@ -96,6 +140,16 @@ Environment environment_here() {
                               .nccl = nccl_version()});
 }
 
+DoctorInputs doctor_inputs(const std::string& mpirun, const std::filesystem::path& results) {
+  DoctorInputs inputs;
+  inputs.environment = environment_here();
+  inputs.mpirun = mpirun;
+  inputs.scripts = scripts_folder();
+  inputs.dataset = "/usr/share/datasets/fashion-mnist";
+  inputs.results = results;
+  return inputs;
+}
+
 void add_start_options(CLI::App& command, StartOptions& options) {
   options.results_option = add_results_option(command, options);
   command.add_option("--out", options.out, "the run's new folder itself")->type_name("DIR");
@@ -114,8 +168,20 @@ const CLI::Option* add_results_option(CLI::App& command, StartOptions& options) 
 }
 
 void add_launcher_options(CLI::App& command, StartOptions& options) {
-  command.add_option("--mpirun", options.mpirun, "launcher")
-      ->capture_default_str()
+  command
+      .add_option("--hosts", options.hosts,
+                  "hosts with slots, as h1:4,h2:4, or a hostfile; also [study] hosts, "
+                  "SCALEBENCH_HOSTS, or the job's allocation")
+      ->type_name("LIST|FILE");
+  std::string names;
+  for (const Launcher& launcher : launchers()) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", launcher.name);
+  }
+  command
+      .add_option("--launcher", options.launcher,
+                  "what starts the ranks: " + names + "; default: what --mpirun says it is")
+      ->type_name("NAME");
+  command.add_option("--mpirun", options.mpirun, "the launcher's command, if not its usual one")
       ->type_name("FILE");
   command.add_flag("--oversubscribe", options.oversubscribe,
                    "allow more ranks than cores or devices; every row is then emulated");
@@ -150,33 +216,60 @@ int devices_of(const StudyConfig& config) {
 }
 
 PlanLimits limits_of(const StartOptions& options, const StudyConfig& config) {
-  const bool several = options.job && options.job->hosts.size() > 1 && config.devices == 0;
-  const int devices =
-      several ? static_cast<int>(options.job->hosts.size()) * slots_of(*options.job, config)
-              : devices_of(config);
-  return {devices, options.oversubscribe};
+  const Hosts hosts = hosts_of(options, config);
+  int slots = 0;
+  for (const Host& host : hosts) slots += host.slots;
+  return {hosts.empty() ? devices_of(config) : slots, options.oversubscribe, hosts};
 }
 
 LaunchSettings settings_of(const StartOptions& options, const StudyConfig& config,
                            const std::vector<PlannedLaunch>& plan) {
   LaunchSettings settings;
-  settings.mpirun = options.mpirun;
+  settings.mpi = mpi_version_in(MpiSession::library_version()).family;
+  const Launcher& launcher = launcher_of(options, settings.mpi);
+  settings.launcher = launcher.name;
+  settings.mpirun = options.mpirun.empty() ? std::string(launcher.command) : options.mpirun;
+  settings.hosts = hosts_of(options, config);
+  settings.device = config.device;
+  settings.threads = static_cast<int>(config.threads);
   settings.programs = programs_folder();
   settings.oversubscribe = is_crowded(options, config, plan);
-  // A rank that drives a device needs more than one core for what LibTorch does beside it.
-  settings.bind_to_core = config.threads == 1 && (config.device == "cpu" || device_count() == 0);
+  // A rank that drives a device needs more than one core for what LibTorch does beside it, and
+  // emulated hosts have the same cores.
+  settings.bind_to_core = config.threads == 1 && declared_emulation().empty() &&
+                          (config.device == "cpu" || device_count() == 0);
   settings.mpirun_arguments = config.mpirun_arguments;
-  if (options.job) {
-    const std::vector<std::string> hosts = host_arguments(*options.job, config);
-    settings.mpirun_arguments.insert(settings.mpirun_arguments.end(), hosts.begin(), hosts.end());
-  }
   settings.environment = {{"OMP_NUM_THREADS", std::to_string(config.threads)}};
+  if (const std::string emulated = declared_emulation(); !emulated.empty()) {
+    settings.environment.emplace_back(kEmulatedVariable, emulated);
+  }
   if (geteuid() == 0) {
     // Containers run as root, where Open MPI wants to be told twice.
     settings.environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT", "1");
     settings.environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
   }
   return settings;
+}
+
+void add_survey(LaunchSettings& settings, const HostSurvey& survey,
+                const std::vector<PlannedLaunch>& plan, Console& console) {
+  for (const SurveyedHost& host : survey.hosts) {
+    if (host.usable()) {
+      settings.host_names[host.host.name] = survey.name_of(host.host.name);
+    } else {
+      console.warn(printable(host.note), "launches on as many hosts as are left go on");
+    }
+  }
+  settings.hosts = survey.usable();
+  if (settings.hosts.empty()) {
+    fail<UsageError>("no host is left: {}", printable(survey.hosts.front().note));
+  }
+  require_devices(survey, plan, settings);
+  const std::string machine = survey.one_machine();
+  if (machine.empty() || says_emulated(settings)) return;
+  console.warn(machine, "their rows are emulated");
+  settings.environment.emplace_back(kEmulatedVariable, machine);
+  settings.bind_to_core = false;  // each of them would begin with the machine's first core
 }
 
 std::filesystem::path planned_folder(const PlannedLaunch& launch) {
@@ -202,20 +295,28 @@ void print_plan(const StartOptions& options, const StudyConfig& config,
 
 StudyRun open_study(const StartOptions& options, const StudyConfig& config,
                     const std::vector<PlannedLaunch>& plan, Console& console) {
-  hashes_of_programs(plan);  // refuses before a folder is made
+  const auto binaries = hashes_of_programs(plan);  // refuses before a folder is made
+  LaunchSettings settings = settings_of(options, config, plan);
+  LaunchSettings usable = settings;
+  HostSurvey survey;
+  if (!settings.hosts.empty()) {
+    survey = survey_hosts(settings, binaries);
+    add_survey(usable, survey, plan, console);
+  }
   const ResultsFolder folder =
       options.out.empty() ? ResultsFolder::create(options.results, config.name, kBytesNeeded)
                           : ResultsFolder::at(options.out, kBytesNeeded);
   FolderLock lock(folder.path());
-  LaunchSettings settings = settings_of(options, config, plan);
-  settings.run_id = folder.run_id();
-  Manifest manifest = manifest_of(options, config, plan, settings.run_id, settings.oversubscribe);
+  settings.run_id = usable.run_id = folder.run_id();
+  Manifest manifest = manifest_of(options, config, plan, settings.run_id, is_emulated(usable));
   if (options.job) console.note(describe(*options.job));
   for (const Warning& warning : manifest.warnings) console.warn(warning.text, warning.remedy);
   write_inputs(folder.path(), config, {plan, settings}, manifest);
   write_manifest(folder.path(), manifest);
+  const std::vector<ResultRow> hosts = host_rows(survey, folder.run_id(), manifest.origin);
+  if (!hosts.empty()) replace_rows(folder.path(), hosts_schema(), hosts);
   const bool indexed = options.out.empty();
-  return {folder, std::move(lock), plan, settings, std::move(manifest), indexed, console};
+  return {folder, std::move(lock), plan, usable, std::move(manifest), indexed, console};
 }
 
 }  // namespace scalebench

@@ -13,6 +13,8 @@
 #include "bench/cli/console.hpp"
 #include "bench/record/environment.hpp"
 #include "bench/record/managed_job.hpp"
+#include "bench/study/doctor.hpp"
+#include "bench/study/host_survey.hpp"
 #include "bench/study/plan.hpp"
 #include "bench/verbs/study_run.hpp"
 
@@ -26,8 +28,10 @@ struct StartOptions {
   bool quiet = false;
   bool figures = true;
   Color color = Color::automatic;
-  std::string mpirun = "mpirun";
-  std::vector<std::string> command;             // argv as typed
+  std::string hosts;                 // a list or a hostfile; empty: as config and environment say
+  std::string launcher;              // of launcher.def; empty: what `mpirun` says it is
+  std::string mpirun;                // empty: the launcher's usual command
+  std::vector<std::string> command;  // argv as typed
   const CLI::Option* results_option = nullptr;  // whether --results was given
   std::optional<ManagedJob> job;                // by enter_job
 };
@@ -44,13 +48,21 @@ std::filesystem::path scripts_folder();
 std::filesystem::path configs_folder();
 
 /// Ranks that fit on this host: GPUs where those are used, else cores. Throws UsageError for GPUs
-/// without any. The limits are those of all hosts of a job together.
+/// without any. The limits are those of all hosts together.
 int devices_of(const StudyConfig& config);
 PlanLimits limits_of(const StartOptions& options, const StudyConfig& config);
 
 /// How the launches of this plan are started.
 LaunchSettings settings_of(const StartOptions& options, const StudyConfig& config,
                            const std::vector<PlannedLaunch>& plan);
+
+/// Rows of these launches are emulated: ranks share cores, or hosts share a machine.
+bool is_emulated(const LaunchSettings& settings);
+
+/// Makes the hosts of `settings` those that the survey found usable, with what they call
+/// themselves, and warns of the others. Throws UsageError when ranks would share cores there.
+void add_survey(LaunchSettings& settings, const HostSurvey& survey,
+                const std::vector<PlannedLaunch>& plan, Console& console);
 
 /// Names in a plan that only a run can have: of the run, and of the folder of a launch.
 inline constexpr const char* kPlannedRun = "RUN";
@@ -64,6 +76,8 @@ void print_plan(const StartOptions& options, const StudyConfig& config,
 std::map<std::string, std::string> hashes_of_programs(const std::vector<PlannedLaunch>& plan);
 /// Of this machine, with what this program is linked with.
 Environment environment_here();
+/// What the doctor is to look at here.
+DoctorInputs doctor_inputs(const std::string& mpirun, const std::filesystem::path& results);
 
 /// Makes the folder with its config.toml, plan.json and manifest and passes on the warnings. Throws
 /// UsageError, before there is a folder, when a program is not built or the folder cannot hold a

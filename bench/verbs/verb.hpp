@@ -16,6 +16,7 @@ struct Invocation {
   std::vector<std::string> command;       // argv as typed
   std::vector<std::string> after_dashes;  // what follows --; refused where `takes_more` is not set
   bool takes_more = false;
+  bool starts_ranks = false;         // on all hosts of a start, in which it runs once
   std::function<ExitCode()> chosen;  // set while parsing, by the verb that was typed
 };
 
