@@ -26,6 +26,19 @@ else()
   message(STATUS "libjpeg-turbo: none (Debian: libturbojpeg0-dev): JPEG folders cannot be read")
 endif()
 
+# Simulated ranks: what runs over them is compiled against SimGrid's MPI instead of a real one.
+set(SCALEBENCH_HAS_SIMGRID OFF)
+pkg_check_modules(SIMGRID IMPORTED_TARGET simgrid)
+find_path(SMPI_INCLUDE_DIR NAMES mpi.h PATHS ${SIMGRID_INCLUDEDIR} PATH_SUFFIXES smpi NO_DEFAULT_PATH)
+find_program(SMPIRUN NAMES smpirun)
+if(SIMGRID_FOUND AND SMPI_INCLUDE_DIR AND SMPIRUN)
+  set(SCALEBENCH_HAS_SIMGRID ON)
+  message(STATUS "SimGrid: ${SIMGRID_VERSION}, ${SMPIRUN}")
+else()
+  message(STATUS "SimGrid: none (Debian: libsimgrid-dev): no scalebench simulate "
+                 "(mpi.h: ${SMPI_INCLUDE_DIR}, smpirun: ${SMPIRUN})")
+endif()
+
 set(SCALEBENCH_HAS_CUDA OFF)
 if(NOT SCALEBENCH_CUDA STREQUAL "OFF")
   include(CheckLanguage)

@@ -1,7 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # The three kinds of target: a room's library, a program, a test.
 # Every header compiles alone, so that none leans on its includer: because a source includes it
-# before anything else, or else as a source of its own.
+# before anything else, or else as a source of its own. Tests, and all of a sanitizer build, begin
+# with a precompiled header instead, which saves a quarter of their time.
+set(headers <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <filesystem> <fstream> <functional>
+            <map> <memory> <optional> <set> <span> <string> <string_view> <vector>)
+foreach(kind IN ITEMS library test)
+  add_library(scalebench_precompiled_${kind} STATIC ${CMAKE_CURRENT_LIST_DIR}/precompiled.cpp)
+  target_link_libraries(scalebench_precompiled_${kind} PRIVATE scalebench_options fmt::fmt)
+  target_precompile_headers(scalebench_precompiled_${kind} PRIVATE ${headers})
+endforeach()
+target_link_libraries(scalebench_precompiled_test PRIVATE GTest::gtest)
+target_precompile_headers(scalebench_precompiled_test PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
 
 # scalebench_headers_alone(target HEADERS ... LIBRARIES ... [ALL]): compiles those that no source
 # begins with; ALL: sources prove nothing, as they have a precompiled header before their first line.
@@ -12,12 +22,10 @@ function(scalebench_headers_alone target)
     file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${header})
     string(REGEX REPLACE "\\.hpp$" "" stem ${header})
     set(first)
-    foreach(source ${stem}.cpp ${stem}_test.cpp)
-      if(NOT ARG_ALL AND NOT first STREQUAL "#include \"${path}\"" AND EXISTS ${source})
-        file(STRINGS ${source} first LIMIT_COUNT 1 REGEX "^#include")
-        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-      endif()
-    endforeach()
+    if(NOT ARG_ALL AND EXISTS ${stem}.cpp)
+      file(STRINGS ${stem}.cpp first LIMIT_COUNT 1 REGEX "^#include")
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${stem}.cpp)
+    endif()
     if(NOT first STREQUAL "#include \"${path}\"")
       string(MAKE_C_IDENTIFIER ${path} id)
       file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/alone/${id}.cpp
@@ -38,7 +46,9 @@ function(scalebench_library name)
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC scalebench_options ${ARG_LIBRARIES})
   # The release build has looked at the headers; a sanitizer finds nothing in them.
-  if(NOT ARG_NO_HEADERS AND NOT SCALEBENCH_SANITIZE)
+  if(SCALEBENCH_SANITIZE)
+    target_precompile_headers(${name} REUSE_FROM scalebench_precompiled_library)
+  elseif(NOT ARG_NO_HEADERS)
     file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.hpp
          ${CMAKE_CURRENT_SOURCE_DIR}/*/*.hpp)
     scalebench_headers_alone(${name}_headers_alone HEADERS ${headers} LIBRARIES ${name})
@@ -50,18 +60,28 @@ function(scalebench_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES})
+  if(SCALEBENCH_SANITIZE)
+    target_precompile_headers(${name} REUSE_FROM scalebench_precompiled_library)
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
 
 set(SCALEBENCH_MPIRUN ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe --bind-to none
                       --mca btl_base_warn_component_unused 0)
 
-# scalebench_test(name SOURCES ... LIBRARIES ... [RANKS 1 2 4] [LABELS unit]): one label
+# scalebench_test(name SOURCES ... LIBRARIES ... [RANKS 1 2 4] [LABELS unit] [PRECOMPILED target]):
+# one label; PRECOMPILED: whose precompiled header it takes; none where LibTorch's definitions differ.
 # With RANKS the same program runs once per count under mpirun, labelled mpi; it brings its own
 # main. Without, GoogleTest's main is linked and every TEST is a test of CTest.
 function(scalebench_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;RANKS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PRECOMPILED" "SOURCES;LIBRARIES;RANKS;LABELS" ${ARGN})
+  if(NOT ARG_PRECOMPILED)
+    set(ARG_PRECOMPILED scalebench_precompiled_test)
+  endif()
   add_executable(${name} ${ARG_SOURCES})
+  if(NOT ARG_PRECOMPILED STREQUAL "none")
+    target_precompile_headers(${name} REUSE_FROM ${ARG_PRECOMPILED})
+  endif()
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest)
   if(ARG_RANKS)
     foreach(ranks IN LISTS ARG_RANKS)

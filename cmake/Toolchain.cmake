@@ -11,15 +11,19 @@ endif()
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 find_program(SCALEBENCH_CCACHE ccache)
 if(SCALEBENCH_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${SCALEBENCH_CCACHE})
-  set(CMAKE_CUDA_COMPILER_LAUNCHER ${SCALEBENCH_CCACHE})
+  # Clones share what they compile, and ccache looks into precompiled headers when it is told how.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+               CCACHE_SLOPPINESS=pch_defines,time_macros ${SCALEBENCH_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()
 
 add_library(scalebench_options INTERFACE)
 target_include_directories(scalebench_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(
   scalebench_options
-  INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-Werror>")
+  INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-Werror>"
+            "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>") # for ccache
 if(SCALEBENCH_SANITIZE)
   target_compile_options(scalebench_options
                          INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${SCALEBENCH_SANITIZE};-fno-omit-frame-pointer>")

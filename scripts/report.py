@@ -9,7 +9,7 @@ import base64
 import sys
 from pathlib import Path
 
-from view import account_table, allreduce_tables, provenance, tables
+from view import account_table, allreduce_tables, links_table, provenance, tables
 from view.files import write_whole
 from view.inline_svg import inline_svg
 from view.manifest import Manifest
@@ -72,6 +72,7 @@ def report(run: Path, manifest: Manifest, names: list[str]) -> str:
             account_table.ladder(run),
             published(names),
             allreduce_tables.certificate(run),
+            links_table.links(run),
             allreduce_tables.bandwidth(run),
             allreduce_tables.fit(run),
             tables.throughput(run),

@@ -134,6 +134,22 @@ class ReportTest(unittest.TestCase):
         run_fixture.write_run(self.run_folder, models=["mlp"], syncs=["flat"], ranks=[1, 4])
         self.assertIn("efficiency on 4 emulated ranks", self.report().text())
 
+    def test_the_host_with_a_slow_link_is_named(self) -> None:
+        run_fixture.write_run(self.run_folder, models=["mlp"], syncs=["flat"])
+        self.assertNotIn("Links between hosts", self.report().text())
+        pairs = [("host1", "host2", 1.2, ""), ("host2", "host1", 1.2, ""), ("host1", "all", 1.2, 0),
+                 ("host3", "all", 0.012, 1), ("all", "host3", 0.6, 1)]  # fmt: skip
+        rows = [{"status": "ok", "origin": "emulated", "ranks": 8, "nodes": 4, "from_host": a, "to_host": b,
+                 "gb_per_s": rate, "latency_seconds": 2e-5, "relative": rate / 1.2, "slow": slow}
+                for a, b, rate, slow in pairs]  # fmt: skip
+        run_fixture.write_csv(self.run_folder, "links.csv", rows)
+        text = self.report().text().replace("\u00a0", " ")
+        self.assertIn("Links between hosts", text)
+        self.assertIn("The link of host3 is slow: it sends 0.0120 GB/s, 1.0 % of what the other hosts do, and "
+                      "receives 0.600 GB/s, 50.0 % of what the other hosts do.", text)  # fmt: skip
+        self.assertNotIn("link of host1", text)
+        self.assertIn("**The link of host3 is slow", (self.run_folder / "report.md").read_text(encoding="utf-8"))
+
     def test_one_rank(self) -> None:
         run_fixture.write_run(self.run_folder, models=["mlp"], syncs=["flat"], ranks=[1])
         self.assertIn("efficiency on 1 rank (", self.report().text())

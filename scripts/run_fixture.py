@@ -26,6 +26,7 @@ COLUMNS = {
     f"{STATISTICS} warm first_call_seconds algbw_gb_per_s busbw_gb_per_s busbw_ci_low_gb_per_s "
     "busbw_ci_high_gb_per_s wire_bw_gb_per_s skew_seconds slowest_rank redone wrong",
     "bound.csv": f"{COMMON} transport memory size_bytes ranks kernel stream_gb_per_s seconds algbw_gb_per_s busbw_gb_per_s",
+    "links.csv": f"{COMMON} ranks nodes from_host to_host message_bytes gb_per_s latency_seconds relative slow",
     "fit.csv": f"{COMMON} algorithm transport memory dtype op placement mode cache graph ranks nodes sizes points "
     "smallest_bytes largest_bytes alpha_seconds beta_seconds_per_byte gamma_seconds_per_byte rms_relative_residual "
     "worst_relative_residual worst_bytes",

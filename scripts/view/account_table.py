@@ -52,7 +52,7 @@ def accounts(run: Path) -> Html:
     for title, group in groups.items():
         cells = [
             [
-                how(row), row["ranks"], three_digits(row.number("ideal_seconds")),
+                how(row), row.ranks(), three_digits(row.number("ideal_seconds")),
                 *(signed(row.number(losses.column(loss))) for loss in told),
                 three_digits(row.number("seconds_median")), last_rank(row),
             ]
@@ -80,7 +80,7 @@ def ladder(run: Path) -> Html:
     head = ["workload", "strategy", "N", "run", "epoch, s", "lost by the ladder, s", "by the trace, s", ""]
     cells = [
         [
-            workload(row), how(row), row["ranks"], RUNGS.get(row["rung"], row["rung"]),
+            workload(row), how(row), row.ranks(), RUNGS.get(row["rung"], row["rung"]),
             three_digits(row.number("seconds_median")), signed(row.number("lost_seconds")),
             signed(row.number("trace_seconds")),
             "disagree" if row["disagrees"] == "1" else row["note"],

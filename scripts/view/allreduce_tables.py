@@ -117,7 +117,7 @@ def certificate(run: Path) -> Html:
             row["algorithm"],
             names[tuple(row[column] for column in CASE)],
             byte_size(row.number("size_bytes")) if row["size_bytes"] else "",
-            row["ranks"],
+            row.ranks(),
             duration(row.number("seconds_a")),
             with_interval(row, "ratio", f"{row.number('ratio'):.3f}", "ratio_low", "ratio_high"),
             f"{row.number('p_holm'):.3f}" if row["p_holm"] else "",

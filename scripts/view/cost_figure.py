@@ -4,6 +4,7 @@
 # efficient; lines join points of one origin only.
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -12,13 +13,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from view import theme
-from view.rows import Row, grouped, read_rows, usable
+from view.rows import Row, grouped, read_rows, say, usable
 
 PANEL = ("model", "dataset", "scaling")
 SERIES = ("instance", "gradient_sync", "allreduce", "transport", "global_batch")
 
 
-def draw(folder: Path) -> Figure:
+def draw(folder: Path) -> tuple[Figure, str]:
+    """The figure and its fine print."""
     rows = [row for row in usable(read_rows(folder, "cost.csv")) if row.number("usd_per_epoch") > 0]
     if not rows:
         raise theme.NothingToDraw("cost.csv has no row with a cost")
@@ -28,7 +30,17 @@ def draw(folder: Path) -> Figure:
     for (key, points), (axes,) in zip(panels.items(), stacks):
         axes.set_title(" · ".join(word for word in key if word))
         draw_panel(axes, points, marks)
-    return figure
+    return figure, compared_runs(folder)
+
+
+def compared_runs(folder: Path) -> str:
+    """Letters and names; empty where compare.json does not say."""
+    try:
+        runs = json.loads((folder / "compare.json").read_text(encoding="utf-8"))["runs"]
+        return "  ·  ".join(f"{run['letter']}: {run['run_id']}" for run in runs)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        say(f"compare.json: {error}: going on without it")
+        return ""
 
 
 def draw_panel(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -> None:

@@ -13,7 +13,7 @@ from view.rows import Row, grouped, read_rows, short_names, usable, workload
 from view.series import SERIES, moved_apart
 from view.svg import Point, band, drawing, line, shape
 
-PARTS = ("gradient_sync", "allreduce", "transport", "device", "dataset")
+PARTS = ("gradient_sync", "allreduce", "transport", "device", "dataset", "layout")
 LEFT, TOP, PLOT, HIGH = 44.0, 14.0, 250.0, 190.0
 # How the lines of each run are drawn.
 STYLES: dict[str, dict[str, object]] = {

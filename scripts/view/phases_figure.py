@@ -22,7 +22,7 @@ PHASES = {
     "update": "#009e73",
     "other": "#7a828c",
 }
-SERIES = ("gradient_sync", "allreduce", "transport", "device", "dataset")
+SERIES = ("gradient_sync", "allreduce", "transport", "device", "dataset", "layout")
 
 
 def draw(run: Path) -> Figure:
@@ -76,7 +76,7 @@ def draw_panel(
             ticks.append(place)
             ticklabels.append(
                 ("N=" if row is series[0] else "")
-                + row["ranks"]
+                + row.ranks()
                 + ("*" if row["origin"] == "emulated" else "")
             )
             tallest = max(tallest, top, 0.0 if math.isnan(ideal) else ideal)

@@ -21,10 +21,19 @@ def say(text: str) -> None:
 
 
 class Row(dict[str, str]):
-    """One row of a CSV file. A column that the file lacks reads as an empty cell."""
+    """One row of a CSV file. A column that the file lacks reads as an empty cell, but `layout` says
+    how ranks lie on several hosts: '2 a host', and nothing on one."""
 
     def __missing__(self, column: str) -> str:
-        return ""
+        if column != "layout" or self.integer("nodes") < 2:
+            return ""
+        ranks, nodes = self.integer("ranks"), self.integer("nodes")
+        return f"{ranks // nodes} a host" if ranks % nodes == 0 else f"on {nodes} hosts"
+
+    def ranks(self) -> str:
+        """'4', and '2×2' where they are on 2 hosts."""
+        ranks, nodes = self.integer("ranks"), self.integer("nodes")
+        return f"{nodes}×{ranks // nodes}" if nodes > 1 and ranks % nodes == 0 else self["ranks"]
 
     def number(self, column: str) -> float:
         """The cell as a number; NaN when it is empty or no number."""

@@ -7,6 +7,7 @@ from collections import Counter
 from html import unescape
 from pathlib import Path
 
+from view.links_table import slow_hosts
 from view.manifest import Manifest
 from view.markdown import table, text_of
 from view.provenance import FILES, sealed, unsuccessful
@@ -20,6 +21,7 @@ def write_markdown(run: Path, manifest: Manifest) -> str:
     kinds = Counter((row["status"] or "unknown", row["origin"]) for name in FILES for row in each_row(run, name))
     status = manifest.text("status")
     sentences = [f"- {text_of(words_of(sentence), 500)}" for sentence in headlines(run)[:MOST]]
+    sentences += [f"- **{text_of(sentence, 500)}**" for sentence in slow_hosts(run)]
     if not any(kind == "ok" for kind, _ in kinds):
         sentences = ["**Nothing was measured.**"]
     parts = [
@@ -51,7 +53,7 @@ def scaling_line(row: Row) -> list[str]:
     interval = [percent(row.number(f"efficiency_ci_{end}")) for end in ("low", "high")]
     efficiency = percent(row.number("efficiency")) + (f" [{interval[0]}, {interval[1]}]" if all(interval) else "")
     numbers = [three_digits(row.number(name)) for name in ("seconds_median", "ideal_seconds", "speedup")]
-    return [text_of(cell) for cell in (workload(row), how(row), row["ranks"], row["origin"], *numbers, efficiency)]
+    return [text_of(cell) for cell in (workload(row), how(row), row.ranks(), row["origin"], *numbers, efficiency)]
 
 
 def failures(manifest: Manifest) -> str:

@@ -16,7 +16,7 @@ from view import theme
 from view.published import Series
 from view.rows import Row, grouped, read_rows, short_names, three_digits, usable, workload
 
-SERIES = ("gradient_sync", "allreduce", "transport", "device", "dataset")
+SERIES = ("gradient_sync", "allreduce", "transport", "device", "dataset", "layout")
 
 
 def draw(run: Path, published: Sequence[Series] = ()) -> Figure:

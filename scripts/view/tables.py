@@ -18,7 +18,7 @@ from view.rows import (
 )
 
 ORIGINS = {
-    "emulated": "ranks share cores or a device, so this says nothing about N devices",
+    "emulated": "ranks share cores or a device, or hosts a machine, so this says nothing about N devices",
     "predicted": "predicted, not measured",
     "quoted": "quoted from elsewhere, not measured here",
     "imported": "imported from another program's log",
@@ -51,7 +51,7 @@ def headlines(run: Path) -> list[Html]:
     rows = [row for row in usable(read_rows(run, "scaling.csv")) if row["efficiency"]]
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
-        groups.setdefault((workload(row), how(row, "device", "dataset")), []).append(row)
+        groups.setdefault((workload(row), how(row, "device", "dataset", "layout")), []).append(row)
     compared = {name for (name, _), group in groups.items() if highest_n(group) > 1}
     sentences = []
     for (name, _), group in groups.items():
@@ -136,7 +136,7 @@ def scaling_cells(row: Row) -> list[object]:
     )
     return [
         how(row, "device"),
-        row["ranks"],
+        row.ranks(),
         row["origin"],
         with_interval(row, "seconds", epoch, "seconds_ci_low", "seconds_ci_high"),
         three_digits(row.number("ideal_seconds")),
@@ -176,7 +176,7 @@ def throughput(run: Path) -> Html:
         return Html("")
     cells = [
         [
-            row["model"], row["device"], row["batch"], row["ranks"], row["origin"],
+            row["model"], row["device"], row["batch"], row.ranks(), row["origin"],
             with_interval(row, "rate", three_digits(row.number("images_per_s")), "images_per_s_ci_low",
                           "images_per_s_ci_high"),
             duration(row.number("seconds_median")),

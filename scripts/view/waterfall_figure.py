@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from view import losses, theme
 from view.rows import Row, grouped, read_rows, short_names, three_digits, usable, workload
 
-SERIES = ("gradient_sync", "allreduce", "transport", "device", "dataset")
+SERIES = ("gradient_sync", "allreduce", "transport", "device", "dataset", "layout")
 MOST_PANELS = 16
 COLORS = {
     "work": "#8c6bb1",
@@ -43,7 +43,7 @@ def draw(run: Path) -> Figure:
         figure.suptitle(f"{len(shown)} of {len(rows)} accounts; all are in scaling.csv", fontsize=8, color=theme.MUTED)
     for row, (axes,) in zip(shown, stacks):
         name = names[tuple(row[part] for part in SERIES)]
-        axes.set_title(f"{workload(row)}\n{theme.with_origin(name, row['origin'])}, N = {row['ranks']}")
+        axes.set_title(f"{workload(row)}\n{theme.with_origin(name, row['origin'])}, N = {row.ranks()}")
         draw_waterfall(axes, row)
     return figure
 
