@@ -43,12 +43,22 @@ if(NOT new_abi)
                       "GoogleTest here have the new one: take a PyTorch from 2.7 on, or a LibTorch named cxx11-abi")
 endif()
 
+# PyTorch also brings the headers of another fmt than the library that is linked here.
+set(ours_before_its)
+get_target_property(fmt_include fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+if(EXISTS ${SCALEBENCH_TORCH_FOLDER}/include/fmt AND NOT fmt_include STREQUAL "${SCALEBENCH_TORCH_FOLDER}/include")
+  set(ours_before_its ${PROJECT_BINARY_DIR}/ours_before_its)
+  file(MAKE_DIRECTORY ${ours_before_its})
+  file(CREATE_LINK ${fmt_include}/fmt ${ours_before_its}/fmt SYMBOLIC)
+endif()
+
 # Its headers are not held to our warnings. libstdc++ comes before PyTorch's libtorch, which exports
 # an older std::filesystem of its own that would end ours in a crash.
 # No toolchain may leave the GPU half out because nothing of it is called by name.
 add_library(scalebench_torch INTERFACE)
-target_include_directories(scalebench_torch SYSTEM INTERFACE ${SCALEBENCH_TORCH_FOLDER}/include
-                                                             ${SCALEBENCH_TORCH_FOLDER}/include/torch/csrc/api/include)
+target_include_directories(
+  scalebench_torch SYSTEM INTERFACE ${ours_before_its} ${SCALEBENCH_TORCH_FOLDER}/include
+                                    ${SCALEBENCH_TORCH_FOLDER}/include/torch/csrc/api/include)
 target_link_libraries(scalebench_torch INTERFACE stdc++ -Wl,--push-state,--no-as-needed ${torch_libraries}
                                                  -Wl,--pop-state ${CMAKE_DL_LIBS})
 if(half_CUDA)
