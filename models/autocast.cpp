@@ -1,65 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/autocast.hpp"
 
-#include <ATen/autocast_mode.h>
-#include <torch/version.h>
-
 #include "kernels/error.hpp"
 #include "models/torch_error.hpp"
+#include "models/torch_versions.hpp"
 
 namespace scalebench {
 namespace {
 
-namespace autocast = at::autocast;
-
 at::ScalarType type_of(Precision precision) {
   return precision == Precision::fp16 ? at::kHalf : at::kBFloat16;
 }
-
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
-
-bool is_enabled(torch::DeviceType device) { return autocast::is_autocast_enabled(device); }
-at::ScalarType dtype_on(torch::DeviceType device) { return autocast::get_autocast_dtype(device); }
-void set(torch::DeviceType device, bool enabled, at::ScalarType dtype) {
-  autocast::set_autocast_dtype(device, dtype);
-  autocast::set_autocast_enabled(device, enabled);
-}
-
-#else
-
-bool is_enabled(torch::DeviceType device) {
-  return device == torch::kCPU ? autocast::is_cpu_enabled() : autocast::is_enabled();
-}
-at::ScalarType dtype_on(torch::DeviceType device) {
-  return device == torch::kCPU ? autocast::get_autocast_cpu_dtype()
-                               : autocast::get_autocast_gpu_dtype();
-}
-void set(torch::DeviceType device, bool enabled, at::ScalarType dtype) {
-  if (device == torch::kCPU) {
-    autocast::set_autocast_cpu_dtype(dtype);
-    autocast::set_cpu_enabled(enabled);
-  } else {
-    autocast::set_autocast_gpu_dtype(dtype);
-    autocast::set_enabled(enabled);
-  }
-}
-
-#endif
 
 }  // namespace
 
 AutocastScope::AutocastScope(Precision precision, torch::Device device)
     : active_(precision != Precision::float32), device_(device.type()) {
   if (!active_) return;
-  enabled_before_ = is_enabled(device_);
-  dtype_before_ = dtype_on(device_);
-  set(device_, true, type_of(precision));
+  enabled_before_ = autocast_is_enabled(device_);
+  dtype_before_ = autocast_dtype(device_);
+  set_autocast(device_, true, type_of(precision));
 }
 
 AutocastScope::~AutocastScope() {
   if (!active_) return;
-  autocast::clear_cache();
-  set(device_, enabled_before_, dtype_before_);
+  at::autocast::clear_cache();
+  set_autocast(device_, enabled_before_, dtype_before_);
 }
 
 void require_precision(Precision precision, torch::Device device) {

@@ -13,6 +13,7 @@ import json
 import os
 import random
 import shlex
+import shutil
 import socket
 import statistics
 import subprocess
@@ -31,6 +32,14 @@ WORK = {
 # torch and plain are loops without synchronisation on one rank; together is plain on all at once.
 LEGS = ("torch", "ddp", "plain", "one_device", "together", "sync")
 MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def require_torch(parser: argparse.ArgumentParser, python: str) -> None:
+    if shutil.which(python) is None:
+        parser.error(f"--python {python}: no such program")
+    has_torch = [python, "-c", "import torch"]
+    if subprocess.run(has_torch, capture_output=True, check=False).returncode != 0:
+        parser.error(f"{python} has no torch (Debian: apt install python3-torch)")
 
 
 def arguments_of(argv: list[str]) -> argparse.Namespace:
@@ -63,9 +72,7 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
         parser.error(f"--out {options.out} exists")
     if not (options.programs / "bench_epoch").exists():
         parser.error(f"no bench_epoch in {options.programs}: build first")
-    has_torch = [options.python, "-c", "import torch"]
-    if subprocess.run(has_torch, capture_output=True, check=False).returncode != 0:
-        parser.error(f"{options.python} has no torch (Debian: apt install python3-torch)")
+    require_torch(parser, options.python)
     options.programs = Path(os.path.relpath(options.programs, ROOT))
     return options
 

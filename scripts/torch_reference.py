@@ -72,6 +72,25 @@ class Block(nn.Module):
         return F.relu(inner + images)
 
 
+class Bottleneck(nn.Module):
+    """1x1, 3x3 (which strides) and 1x1 to four times the width, in place where torchvision is."""
+
+    def __init__(self, channels: int, width: int, stride: int) -> None:
+        super().__init__()
+        self.path = nn.Sequential(
+            nn.Conv2d(channels, width, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True),
+            nn.Conv2d(width, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True),
+            nn.Conv2d(width, 4 * width, 1, bias=False), nn.BatchNorm2d(4 * width),
+        )  # fmt: skip
+        self.shortcut = nn.Sequential()
+        if channels != 4 * width or stride != 1:
+            self.shortcut.append(nn.Conv2d(channels, 4 * width, 1, stride, bias=False))
+            self.shortcut.append(nn.BatchNorm2d(4 * width))
+
+    def forward(self, images: Tensor) -> Tensor:
+        return F.relu(self.path(images).add_(self.shortcut(images)), inplace=True)
+
+
 def stages(widths: list[int], blocks: int, project: bool) -> nn.Sequential:
     layers, channels = [], widths[0]
     for width in widths:
@@ -93,14 +112,33 @@ class Resnet20(nn.Module):
         return self.output(self.stages(self.stem(images)).mean((2, 3)))
 
 
+def stem() -> nn.Sequential:
+    return nn.Sequential(
+        nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)
+    )
+
+
 class Resnet18(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.stem = nn.Sequential(
-            nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)
-        )
+        self.stem = stem()
         self.stages = stages([64, 128, 256, 512], 2, project=True)
         self.output = nn.Linear(512, 1000)
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.output(self.stages(self.stem(images)).mean((2, 3)))
+
+
+class Resnet50(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem, layers, channels = stem(), [], 64
+        for stage, blocks in enumerate([3, 4, 6, 3]):
+            for block in range(blocks):
+                stride = 2 if stage > 0 and block == 0 else 1
+                layers.append(Bottleneck(channels, 64 << stage, stride))
+                channels = 256 << stage
+        self.stages, self.output = nn.Sequential(*layers), nn.Linear(2048, 1000)
 
     def forward(self, images: Tensor) -> Tensor:
         return self.output(self.stages(self.stem(images)).mean((2, 3)))
@@ -112,6 +150,7 @@ MODELS = {
     "mnist_cnn": (MnistCnn, 1, 28, "adam", 1e-3),
     "resnet20": (Resnet20, 3, 32, "sgd", 0.05),
     "resnet18": (Resnet18, 3, 224, "sgd", 0.0125),
+    "resnet50": (Resnet50, 3, 224, "sgd", 0.0125),
 }
 
 

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+# compare_torch_steps.py: one device's matrix product and training steps beside Python's PyTorch,
+# eager and compiled, each against its target. Each start runs every leg once, in random order; ratios
+# are taken within a start, and their medians over the starts are judged. Everything measured stays in
+# --out. Needs a Python with torch, of the LibTorch that the suite was built with. On a CPU the cases
+# are small and have no targets: there it shows that the comparison works.
+# Exit: 0 done, 1 a target was missed, 2 usage, 3 some legs failed.
+from __future__ import annotations
+
+import argparse
+import csv
+import dataclasses
+import json
+import os
+import random
+import shlex
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+from compare_torch import MPI_AS_ROOT, ROOT, require_torch
+
+REFERENCE = Path("scripts/torch_step_reference.py")
+# Images/s of resnet50 in bf16 on one H200, training, batch 256: what is to be exceeded.
+PUBLISHED_RESNET50 = 3079.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """Ours against each leg of `targets`: the smallest ratio of speeds that reaches it, if any."""
+
+    model: str  # or gemm
+    batch: int  # side of gemm
+    precision: str
+    targets: dict[str, float | None]
+    graph: bool = False
+    channels_last: bool = False
+    images_per_s: float | None = None  # to be exceeded
+
+    def legs(self) -> list[str]:
+        return ["ours", *self.targets]
+
+
+CASES = {
+    "cuda": [
+        Case("gemm", 8192, "bfloat16", {"eager": 0.97}),
+        Case("resnet50", 256, "bf16", {"eager": 1.0, "compile": 1.0}, True, True, PUBLISHED_RESNET50),
+        Case("mlp", 16, "float32", {"eager": 3.0}, graph=True),
+        Case("mnist_cnn", 128, "float32", {"eager": 3.0}, graph=True),
+    ],
+    "cpu": [
+        Case("gemm", 512, "float", {"eager": None}),
+        Case("resnet50", 2, "bf16", {"eager": None, "compile": None}, channels_last=True),
+        Case("mlp", 16, "float32", {"eager": None}),
+        Case("mnist_cnn", 128, "float32", {"eager": None}),
+    ],
+}
+COLUMNS = (
+    "model batch precision device torch starts against ours_seconds against_seconds images_per_s "
+    "ratio ratio_low ratio_high target verdict"
+).split()
+
+
+def arguments_of(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="scripts/compare_torch_steps.py",
+        description="products and training steps of this suite beside Python's PyTorch, against targets",
+    )
+    parser.add_argument("--programs", type=Path, default=ROOT / "build/release/bin")
+    parser.add_argument("--python", default="python3", help="interpreter that has torch")
+    parser.add_argument("--device", choices=CASES, default="cuda")
+    parser.add_argument("--models", default="gemm,resnet50,mlp,mnist_cnn", help="comma-separated")
+    parser.add_argument("--starts", type=int, default=3, help="of every leg")
+    parser.add_argument("--max-seconds", type=float, default=5, help="of timed steps in a leg")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, required=True, help="a new folder")
+    options = parser.parse_args(argv)
+    models = options.models.split(",")
+    known = [case.model for case in CASES[options.device]]
+    if unknown := [model for model in models if model not in known]:
+        parser.error(f"unknown model {unknown[0]!r}; valid: {', '.join(known)}")
+    options.cases = [case for case in CASES[options.device] if case.model in models]
+    if options.starts < 1:
+        parser.error(f"--starts {options.starts}: must be at least 1")
+    if options.out.exists():
+        parser.error(f"--out {options.out} exists")
+    for program in ("bench_kernels", "bench_throughput"):
+        if not (options.programs / program).exists():
+            parser.error(f"no {program} in {options.programs}: build first")
+    require_torch(parser, options.python)
+    return options
+
+
+def step_words(case: Case, help_text: str) -> list[str]:
+    """bench_throughput's options of the step; as lists where it has them, else as flags."""
+    if "--step-graph" in help_text:
+        chosen = [("--step-graph", case.graph), ("--channels-last", case.channels_last)]
+        return [word for word, wanted in chosen if wanted]
+    step, layout = "graph" if case.graph else "eager", "yes" if case.channels_last else "no"
+    return ["--step", step, "--channels-last", layout]
+
+
+def our_command(options: argparse.Namespace, case: Case, help_text: str) -> list[str]:
+    if case.model == "gemm":
+        memory = "host" if options.device == "cpu" else "device"
+        name = f"gemm/{case.precision}/{case.batch} x {case.batch}/{memory}"
+        kernels = [str(options.programs / "bench_kernels"), "--device", options.device, "--format", "csv"]
+        return [*kernels, f"--benchmark_filter=^{name}($|/)"]
+    return [
+        str(options.programs / "bench_throughput"), "--model", case.model, "--batch", str(case.batch),
+        "--precision", case.precision, *step_words(case, help_text), "--data-dir", "synthetic",
+        "--device", options.device, "--max-seconds", str(options.max_seconds), "--quiet", "--format", "json",
+    ]  # fmt: skip
+
+
+def torch_command(options: argparse.Namespace, case: Case, leg: str) -> list[str]:
+    command = [options.python, str(ROOT / REFERENCE), "--model", case.model, "--device", options.device]
+    command += ["--max-seconds", str(options.max_seconds)]
+    if case.model == "gemm":
+        return [*command, "--side", str(case.batch), "--dtype", case.precision]
+    command += ["--batch", str(case.batch), "--precision", case.precision]
+    if case.channels_last:
+        command.append("--channels-last")
+    return [*command, "--compile"] if leg == "compile" else command
+
+
+def output_of(command: list[str]) -> str:
+    environment = {**MPI_AS_ROOT, **os.environ}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or done.stdout.strip().splitlines()
+        raise RuntimeError((said or [f"ended with {done.returncode}"])[-1])
+    return done.stdout
+
+
+def our_seconds(case: Case, output: str) -> float:
+    """The median of the case's one row that ranks share, whose note says why there is none."""
+    if case.model == "gemm":
+        rows = list(csv.DictReader(output.splitlines()))
+    else:
+        rows = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+        rows = [row for row in rows if str(row["rank"]) == "all"]
+    if len(rows) != 1:
+        raise RuntimeError(f"{len(rows)} rows instead of one: has this build the case?")
+    if rows[0]["status"] != "ok":
+        raise RuntimeError(f"{rows[0]['status']}: {rows[0]['note']}")
+    return float(rows[0]["seconds_median"])
+
+
+def judged(ratio: float, target: float | None) -> str:
+    return "no target" if target is None else "reached" if ratio >= target else "missed"
+
+
+def summary_rows(case: Case, starts: list[dict[str, float]], torch: str, device: str) -> list[dict[str, str]]:
+    """One for each leg that ours is compared with, and one for what is to be exceeded."""
+    ours = statistics.median(start["ours"] for start in starts)
+    common = {"model": case.model, "batch": str(case.batch), "precision": case.precision, "device": device}
+    common |= {"torch": torch, "starts": str(len(starts)), "ours_seconds": f"{ours:.6g}"}
+    if case.model != "gemm":
+        common["images_per_s"] = f"{case.batch / ours:.1f}"
+    rows = []
+    for leg, target in case.targets.items():
+        ratios = [start[leg] / start["ours"] for start in starts]
+        theirs, ratio = statistics.median(start[leg] for start in starts), statistics.median(ratios)
+        row = common | {"against": leg, "against_seconds": f"{theirs:.6g}", "ratio": f"{ratio:.3f}"}
+        row |= {"ratio_low": f"{min(ratios):.3f}", "ratio_high": f"{max(ratios):.3f}"}
+        row |= {"target": "" if target is None else f"{target:g}", "verdict": judged(ratio, target)}
+        rows.append(row)
+    if case.images_per_s is not None:
+        ratio = case.batch / ours / case.images_per_s
+        against = {"against": f"{case.images_per_s:g} images/s", "ratio": f"{ratio:.3f}", "target": "1"}
+        rows.append(common | against | {"verdict": judged(ratio, 1.0)})
+    return rows
+
+
+def print_table(rows: list[dict[str, str]]) -> None:
+    print(f"# {rows[0]['device']}, PyTorch {rows[0]['torch']}; ratio: times as fast as PyTorch, medians of starts")
+    line = "{:>10} {:>6} {:>9} {:>14} {:>11} {:>11} {:>9} {:>7} {:>16} {:>7}  {}"
+    print(line.format("model", "batch", "precision", "against", "ours (ms)", "it (ms)", "images/s", "ratio", "range",
+                      "target", "verdict"))  # fmt: skip
+    milliseconds = lambda text: f"{1e3 * float(text):.3f}" if text else "-"  # noqa: E731
+    for row in rows:
+        cell = lambda name: row.get(name, "") or "-"  # noqa: E731, B023
+        spread = f"[{row['ratio_low']}, {row['ratio_high']}]" if "ratio_low" in row else "-"
+        print(line.format(row["model"], row["batch"], row["precision"], row["against"],
+                          milliseconds(row["ours_seconds"]), milliseconds(row.get("against_seconds", "")),
+                          cell("images_per_s"), row["ratio"], spread, cell("target"), row["verdict"]))  # fmt: skip
+
+
+def run_leg(options: argparse.Namespace, case: Case, leg: str, help_text: str) -> dict[str, object]:
+    """seconds, the command, and of a PyTorch leg also its torch and device."""
+    if leg == "ours":
+        command = our_command(options, case, help_text)
+        return {"seconds": our_seconds(case, output_of(command)), "command": shlex.join(command)}
+    command = torch_command(options, case, leg)
+    said = json.loads(output_of(command).splitlines()[-1])
+    return said | {"seconds": statistics.median(said["seconds"]), "command": shlex.join(command)}
+
+
+def main(argv: list[str]) -> int:
+    options = arguments_of(argv)
+    options.out.mkdir(parents=True)
+    shuffled = random.Random(options.seed)
+    help_text = output_of([str(options.programs / "bench_throughput"), "--help"])
+    starts: list[list[dict[str, float]]] = [[] for _ in options.cases]
+    about: dict[str, object] = {}
+    failed = 0
+    with open(options.out / "samples.csv", "w", newline="", encoding="utf-8") as file:
+        samples = csv.writer(file, lineterminator="\n")
+        samples.writerow(["start", "model", "batch", "precision", "leg", "seconds", "command"])
+        for number in range(options.starts):
+            for case, complete in zip(options.cases, starts):
+                seconds: dict[str, float] = {}
+                for leg in shuffled.sample(case.legs(), len(case.legs())):
+                    print(f"[{number + 1}/{options.starts}] {case.model} {leg}", file=sys.stderr)
+                    try:
+                        done = run_leg(options, case, leg, help_text)
+                    except RuntimeError as error:
+                        failed += 1
+                        print(f"compare_torch_steps: {case.model} {leg}: {error}", file=sys.stderr)
+                        continue
+                    about, seconds[leg] = about | done, float(done["seconds"])
+                    row = [number, case.model, case.batch, case.precision, leg]
+                    samples.writerow([*row, f"{seconds[leg]:.9g}", done["command"]])
+                    file.flush()
+                if len(seconds) == len(case.legs()):
+                    complete.append(seconds)
+    rows = [
+        row for case, complete in zip(options.cases, starts) if complete
+        for row in summary_rows(case, complete, str(about["torch"]), str(about["device"]))
+    ]  # fmt: skip
+    if not rows:
+        print("compare_torch_steps: no start had all its legs", file=sys.stderr)
+        return 3
+    with open(options.out / "compare_torch_steps.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    print_table(rows)
+    if failed:
+        return 3
+    return 1 if any(row["verdict"] == "missed" for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
