@@ -14,7 +14,7 @@ install(DIRECTORY configs/ DESTINATION ${share}/configs)
 install(DIRECTORY scripts/ DESTINATION ${share}/scripts USE_SOURCE_PERMISSIONS
         PATTERN __pycache__ EXCLUDE PATTERN "*_test*" EXCLUDE PATTERN "*_fixture.py" EXCLUDE
         PATTERN CMakeLists.txt EXCLUDE PATTERN "check_*" EXCLUDE PATTERN "test*" EXCLUDE
-        PATTERN setup EXCLUDE PATTERN quickstart EXCLUDE)
+        PATTERN setup EXCLUDE PATTERN quickstart EXCLUDE PATTERN "bundl*" EXCLUDE)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 string(REPLACE ";" " " programs "${programs}")
