@@ -7,6 +7,7 @@ set(programs scalebench bench_allreduce bench_kernels)
 if(SCALEBENCH_HAS_TORCH)
   list(APPEND programs bench_epoch bench_throughput)
 endif()
+add_custom_target(programs DEPENDS ${programs}) # without the tests
 install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 set(share ${CMAKE_INSTALL_DATADIR}/scalebench)
