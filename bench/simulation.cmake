@@ -34,4 +34,5 @@ set_target_properties(
   simulate_allreduce PROPERTIES PREFIX "" SUFFIX "" LIBRARY_OUTPUT_DIRECTORY
                                                     ${PROJECT_BINARY_DIR}/bin)
 include(GNUInstallDirs)
-install(TARGETS simulate_allreduce LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})
+# Optional: a bundle is made without it, as SimGrid is not in it.
+install(TARGETS simulate_allreduce LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR} OPTIONAL)

@@ -7,6 +7,7 @@ set(programs scalebench bench_allreduce bench_kernels)
 if(SCALEBENCH_HAS_TORCH)
   list(APPEND programs bench_epoch bench_throughput)
 endif()
+add_custom_target(programs DEPENDS ${programs}) # without the tests
 install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 set(share ${CMAKE_INSTALL_DATADIR}/scalebench)
@@ -14,7 +15,7 @@ install(DIRECTORY configs/ DESTINATION ${share}/configs)
 install(DIRECTORY scripts/ DESTINATION ${share}/scripts USE_SOURCE_PERMISSIONS
         PATTERN __pycache__ EXCLUDE PATTERN "*_test*" EXCLUDE PATTERN "*_fixture.py" EXCLUDE
         PATTERN CMakeLists.txt EXCLUDE PATTERN "check_*" EXCLUDE PATTERN "test*" EXCLUDE
-        PATTERN setup EXCLUDE PATTERN quickstart EXCLUDE)
+        PATTERN setup EXCLUDE PATTERN quickstart EXCLUDE PATTERN "bundl*" EXCLUDE)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 string(REPLACE ";" " " programs "${programs}")
