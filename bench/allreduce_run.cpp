@@ -28,12 +28,12 @@ AllreduceMethod method_of(const AllreduceOptions& options, const Recorder& recor
 
 /// Each rank's card, where some transport uses it.
 std::vector<std::string> devices_of(const Ranks& ranks,
-                                    const std::vector<LaunchTransport>& transports) {
+                                    const std::vector<LaunchTransport>& transports,
+                                    const RankDevices& devices) {
   const bool used = std::ranges::any_of(transports, [](const LaunchTransport& transport) {
     return transport.communicator && transport.memory == Memory::device;
   });
-  return all_gather(
-      ranks.host, used ? device_name(ranks.session.local_rank() % device_count()) : std::string());
+  return all_gather(ranks.host, used ? device_name(devices.mine) : std::string());
 }
 
 /// What the slowest algorithm may take on a slow network, all through one rank.
@@ -51,7 +51,8 @@ std::vector<std::string> names_of(const std::vector<LaunchTransport>& transports
 }  // namespace
 
 AllreduceRun::AllreduceRun(const Ranks& ranks, const AllreduceOptions& options,
-                           std::vector<LaunchTransport>& transports, Console& console)
+                           std::vector<LaunchTransport>& transports, const RankDevices& devices,
+                           Console& console)
     : ranks_(ranks),
       options_(options),
       transports_(transports),
@@ -61,7 +62,8 @@ AllreduceRun::AllreduceRun(const Ranks& ranks, const AllreduceOptions& options,
       rank_file_(ranks, options.record, allreduce_ranks_schema()),
       method_(method_of(options, recorder_)),
       context_{recorder_, method_, ranks.host.topology(),
-               all_gather(ranks.host, ranks.session.host()), devices_of(ranks, transports)},
+               all_gather(ranks.host, ranks.session.host()),
+               devices_of(ranks, transports, devices)},
       timer_(ranks.host),
       verifier_(ranks.host, options.max_bytes),
       watchdog_(ranks.host, watchdog_options(ranks, options.timeout_seconds)) {

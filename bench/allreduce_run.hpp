@@ -20,7 +20,8 @@ class AllreduceRun {
  public:
   /// Collective. The transports must be open and outlive the run.
   AllreduceRun(const Ranks& ranks, const AllreduceOptions& options,
-               std::vector<LaunchTransport>& transports, Console& console);
+               std::vector<LaunchTransport>& transports, const RankDevices& devices,
+               Console& console);
 
   /// Collective. Measures the plan and returns the program's exit code.
   ExitCode measure(const std::vector<AllreduceCase>& plan);

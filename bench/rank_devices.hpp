@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The devices of this start's ranks: seen by each, placed for all, and the same on every rank.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/device_options.hpp"
+#include "bench/program.hpp"
+
+namespace scalebench {
+
+struct RankDevices {
+  bool any = false;                // some rank sees a device, and may use one
+  bool each = false;               // every rank has one
+  bool shared = false;             // and some of them the same
+  bool over_nccl = false;          // where they share one, NCCL was told to take them
+  std::string why_not;             // one line, unless `each`
+  int mine = 0;                    // CUDA's number of this rank's
+  std::vector<std::string> uuids;  // by rank, where `each`
+
+  /// Every rank has one of its own.
+  bool own() const { return each && !shared; }
+  /// Selects this rank's, on this thread. Throws Unavailable("`what`: why not") unless `each`.
+  void select(const std::string& what) const;
+};
+
+/// Collective. Throws UsageError, on every rank, for a device that was named and is not there, and
+/// for --nccl-share-devices with a NCCL that cannot.
+RankDevices place_on_devices(const Ranks& ranks, const DeviceOptions& options);
+
+/// What was asked for cannot be had: UsageError where there are devices but too few, Unavailable
+/// where there are none; nothing where `devices` has one for each rank. Under `auto` no device at
+/// all is no reason to refuse.
+void require_device_each(const RankDevices& devices, const DeviceOptions& options);
+
+}  // namespace scalebench
