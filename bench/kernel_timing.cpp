@@ -8,6 +8,7 @@
 
 #include "bench/event_log.hpp"
 #include "bench/kernel_run.hpp"
+#include "bench/measure/clock_sync.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -30,16 +31,22 @@ void time_on_host(benchmark::State& state, const KernelCase& one, const KernelRu
   }
 }
 
-void time_on_device(benchmark::State& state, const KernelCase& one, const KernelRun& run) {
+KernelLook time_on_device(benchmark::State& state, const KernelCase& one, const KernelRun& run) {
   const OwnedStream stream;
   DeviceEvent start, stop;
+  double enqueueing = 0, calls = 0;
+  const double begin = local_seconds();
   for ([[maybe_unused]] auto iteration : state) {
     start.record(stream.get());
+    const double enqueued_from = local_seconds();
     for (std::size_t call = 0; call < one.calls(); ++call) run(stream.get());
+    enqueueing += local_seconds() - enqueued_from;
+    calls += static_cast<double>(one.calls());
     stop.record(stream.get());
     stop.synchronize();
     state.SetIterationTime(stop.seconds_since(start));
   }
+  return {{begin, local_seconds()}, enqueueing / calls};
 }
 
 /// What every reading of a host time costs: the pair of clock calls around it.
@@ -80,10 +87,13 @@ void check_and_time(benchmark::State& state, const KernelCase& one, KernelStatus
   run({});
   if (on_device) device_synchronize();
   if (const std::size_t wrong = run.count_wrong(); wrong > 0) {
-    status = {"wrong", fmt::format("{} of {} elements", wrong, one.count)};
+    status = {.status = "wrong", .note = fmt::format("{} of {} elements", wrong, one.count)};
     return state.SkipWithError(status.note.c_str());
   }
-  if (on_device) return time_on_device(state, one, run);
+  if (on_device) {
+    status.looks.push_back(time_on_device(state, one, run));
+    return;
+  }
   time_on_host(state, one, run);
 }
 
@@ -93,10 +103,10 @@ void time_kernel(benchmark::State& state, const KernelCase& one, KernelStatus& s
   try {
     check_and_time(state, one, status);
   } catch (const Unavailable& error) {
-    status = {"skipped", error.what()};
+    status = {.status = "skipped", .note = error.what()};
     state.SkipWithError(error.what());
   } catch (const std::exception& error) {
-    status = {"failed", error.what()};
+    status = {.status = "failed", .note = error.what()};
     state.SkipWithError(error.what());
   }
 }

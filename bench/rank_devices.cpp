@@ -33,6 +33,10 @@ std::vector<DeviceView> views_of(const Ranks& ranks) {
 
 }  // namespace
 
+std::string RankDevices::uuid_of(int rank) const {
+  return each ? uuids[static_cast<std::size_t>(rank)] : std::string();
+}
+
 void RankDevices::select(const std::string& what) const {
   if (!each) fail<Unavailable>("{}: {}", what, why_not);
   select_device(mine);

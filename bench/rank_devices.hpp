@@ -21,6 +21,8 @@ struct RankDevices {
 
   /// Every rank has one of its own.
   bool own() const { return each && !shared; }
+  /// The UUID of a rank's; empty unless `each`.
+  std::string uuid_of(int rank) const;
   /// Selects this rank's, on this thread. Throws Unavailable("`what`: why not") unless `each`.
   void select(const std::string& what) const;
 };
