@@ -13,6 +13,7 @@
 #include "collectives/control.hpp"
 #include "collectives/nccl_communicator.hpp"
 #include "kernels/error.hpp"
+#include "kernels/profiler_range.hpp"
 
 namespace scalebench {
 namespace {
@@ -205,6 +206,7 @@ void AllreduceRun::join_device(const LaunchTransport& transport, AllreduceResult
 }
 
 void AllreduceRun::measure_case(const AllreduceCase& one, std::size_t number) {
+  const ProfilerRange range(title(one).c_str());
   const LaunchTransport& transport = transports_[one.transport];
   if (!transport.communicator) return write(one, {.status = "skipped", .note = transport.why_not});
   std::string note;

@@ -72,8 +72,8 @@ KernelOptions parse(int argc, char** argv) {
   }
   check_device_options(options.devices);
   require_known("format", options.report.format, kFormats);
-  if (parse_devices(options.named).size() > 1) {
-    fail<UsageError>("--devices {}: one process measures one device", options.named);
+  if (parse_devices(options.devices.named).size() > 1) {
+    fail<UsageError>("--devices {}: one process measures one device", options.devices.named);
   }
   return options;
 }

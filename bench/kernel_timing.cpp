@@ -10,6 +10,7 @@
 #include "bench/kernel_run.hpp"
 #include "bench/measure/clock_sync.hpp"
 #include "kernels/error.hpp"
+#include "kernels/profiler_range.hpp"
 
 namespace scalebench {
 namespace {
@@ -84,6 +85,7 @@ void check_and_time(benchmark::State& state, const KernelCase& one, KernelStatus
   const bool on_device = one.memory == Memory::device;
   if (on_device && device_count() == 0) throw Unavailable(why_no_device());
   const KernelRun run(one);
+  const ProfilerRange range(one.name().c_str());
   run({});
   if (on_device) device_synchronize();
   if (const std::size_t wrong = run.count_wrong(); wrong > 0) {

@@ -27,6 +27,7 @@
 #include "models/model_pass.hpp"
 #include "models/network.hpp"
 #include "models/optimizer.hpp"
+#include "models/profiled_trace.hpp"
 #include "models/replicas.hpp"
 #include "models/sampler.hpp"
 #include "models/split_mix.hpp"
@@ -59,7 +60,7 @@ struct Trainer::State {
         rank(gradients.rank()),
         control(control_ranks),
         delayed(step_trace, given.faults.delay_collective_seconds),
-        trace(given.faults.delay_collective_seconds > 0 ? delayed : step_trace),
+        profiled(given.faults.delay_collective_seconds > 0 ? delayed : step_trace),
         sync_info(gradient_sync_named(given.gradient_sync)),
         choice(choose_model(given.model, given.module)),
         pace(choice, given.pace),
@@ -219,7 +220,8 @@ struct Trainer::State {
   const int rank;
   Communicator& control;
   DelayedTrace delayed;
-  StepTrace& trace;
+  ProfiledTrace profiled;
+  StepTrace& trace = profiled;
   const GradientSyncInfo& sync_info;
   const ModelChoice choice;
   const StepPace pace;
