@@ -60,7 +60,7 @@ struct Trainer::State {
         rank(gradients.rank()),
         control(control_ranks),
         delayed(step_trace, given.faults.delay_collective_seconds),
-        profiled(given.faults.delay_collective_seconds > 0 ? delayed : step_trace),
+        trace(given.faults.delay_collective_seconds > 0 ? delayed : step_trace),
         sync_info(gradient_sync_named(given.gradient_sync)),
         choice(choose_model(given.model, given.module)),
         pace(choice, given.pace),
@@ -220,8 +220,7 @@ struct Trainer::State {
   const int rank;
   Communicator& control;
   DelayedTrace delayed;
-  ProfiledTrace profiled;
-  StepTrace& trace = profiled;
+  ProfiledTrace trace;
   const GradientSyncInfo& sync_info;
   const ModelChoice choice;
   const StepPace pace;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "bench/cli/printable.hpp"
+#include "bench/device_choice.hpp"
 #include "bench/record/emulation.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/sha256.hpp"
@@ -208,9 +209,9 @@ std::filesystem::path configs_folder() {
 }
 
 int gpus_of(const StudyConfig& config) {
+  const auto named = static_cast<int>(parse_devices(config.gpus).size());
   if (config.device == "cpu" || device_count() == 0) return 0;
-  const auto commas = static_cast<int>(std::ranges::count(config.gpus, ','));
-  return config.gpus.empty() ? device_count() : commas + 1;
+  return named > 0 ? named : device_count();
 }
 
 bool shares_gpus(const StudyConfig& config, int ranks_of_a_host) {
