@@ -25,8 +25,8 @@ struct AllreduceResult {
   std::string status = "ok";  // ok, skipped, wrong
   std::string note;
   std::size_t wrong = 0;                 // elements, over all ranks, before and after timing
-  Timing timing;                         // empty unless ok
-  LaunchCost launch;                     // on a device, this rank's
+  Timing timing = {};                    // empty unless ok
+  LaunchCost launch = {};                // on a device, this rank's
   std::vector<DeviceSpell> spells = {};  // of the cards, by repetition; empty: nothing watched
 };
 

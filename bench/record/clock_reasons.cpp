@@ -33,7 +33,8 @@ std::string throttle_reasons(std::uint64_t bits) {
   std::string text;
   for (const Reason& reason : kReasons) {
     if ((bits & reason.bit) == 0) continue;
-    text += (text.empty() ? "" : ";") + std::string(reason.name);
+    if (!text.empty()) text += ';';
+    text += reason.name;
     bits &= ~reason.bit;
   }
   if (bits != 0) text += text.empty() ? "other" : ";other";

@@ -13,19 +13,19 @@ constexpr int kClockOfMultiprocessors = 1;
 constexpr int kTemperatureOfGpu = 0;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
+/// What `call` writes behind its other arguments.
+template <class Function, class... Arguments>
+double number(Function* call, Arguments... arguments) {
+  unsigned value = 0;
+  const bool known = call != nullptr && call(arguments..., &value) == kSuccess;
+  return known ? value : kUnknown;
+}
+
 }  // namespace
 
 template <class Function>
 void Nvml::load(Function*& function, const char* name) const {
   if (handle_ != nullptr) function = reinterpret_cast<Function*>(dlsym(handle_, name));
-}
-
-template <class... Before>
-double Nvml::number(int (*call)(Device, Before..., unsigned*), Device device,
-                    Before... before) const {
-  unsigned value = 0;
-  const bool known = call != nullptr && call(device, before..., &value) == kSuccess;
-  return known ? value : kUnknown;
 }
 
 Nvml::Nvml(const std::string& library) : handle_(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) {

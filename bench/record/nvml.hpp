@@ -48,8 +48,6 @@ class Nvml {
   };
   template <class Function>
   void load(Function*& function, const char* name) const;
-  template <class... Before>
-  double number(int (*call)(Device, Before..., unsigned*), Device device, Before... before) const;
 
   void* handle_;
   int (*start_)() = nullptr;
