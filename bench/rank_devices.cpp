@@ -44,6 +44,7 @@ void RankDevices::select(const std::string& what) const {
 
 RankDevices place_on_devices(const Ranks& ranks, const DeviceOptions& options) {
   RankDevices devices;
+  if (options.nccl_share) let_nccl_share_devices();
   if (options.device == "cpu") {
     devices.why_not = "--device cpu asks for none";
     return devices;
@@ -63,10 +64,7 @@ RankDevices place_on_devices(const Ranks& ranks, const DeviceOptions& options) {
     devices.uuids.push_back(views[rank].uuids[static_cast<std::size_t>(placement.index[rank])]);
   }
   devices.mine = placement.index[static_cast<std::size_t>(ranks.session.rank())];
-  if (devices.shared && options.nccl_share) {
-    let_nccl_share_devices();
-    devices.over_nccl = true;
-  }
+  devices.over_nccl = options.nccl_share;
   return devices;
 }
 

@@ -14,7 +14,7 @@ struct RankDevices {
   bool any = false;                // some rank sees a device, and may use one
   bool each = false;               // every rank has one
   bool shared = false;             // and some of them the same
-  bool over_nccl = false;          // where they share one, NCCL was told to take them
+  bool over_nccl = false;          // NCCL was told to take several on one device
   std::string why_not;             // one line, unless `each`
   int mine = 0;                    // CUDA's number of this rank's
   std::vector<std::string> uuids;  // by rank, where `each`
