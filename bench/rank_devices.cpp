@@ -70,8 +70,8 @@ RankDevices place_on_devices(const Ranks& ranks, const DeviceOptions& options) {
 
 void require_device_each(const RankDevices& devices, const DeviceOptions& options) {
   if (devices.each || options.device == "cpu") return;
-  if (devices.any) fail<UsageError>("{}: {}", options.typed(), devices.why_not);
-  if (options.required()) fail<Unavailable>("{}: {}", options.typed(), devices.why_not);
+  if (!devices.any && !options.required()) return;
+  fail<UsageError>("{}: {}", options.typed(), devices.why_not);
 }
 
 }  // namespace scalebench

@@ -31,9 +31,9 @@ struct RankDevices {
 /// for --nccl-share-devices with a NCCL that cannot.
 RankDevices place_on_devices(const Ranks& ranks, const DeviceOptions& options);
 
-/// What was asked for cannot be had: UsageError where there are devices but too few, Unavailable
-/// where there are none; nothing where `devices` has one for each rank. Under `auto` no device at
-/// all is no reason to refuse.
+/// Throws UsageError where not every rank has a device, though devices were asked for, or although
+/// there are some, which are then too few. Under `auto` a machine without any device is no reason
+/// to refuse.
 void require_device_each(const RankDevices& devices, const DeviceOptions& options);
 
 }  // namespace scalebench

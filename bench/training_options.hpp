@@ -39,8 +39,8 @@ void apply_training_options(TrainingOptions& options);
 void note_job(const TrainingOptions& options, std::string_view checkpoints, Console& console);
 
 /// Collective: fills in the device of this rank, and that rows are emulated where it is shared.
-/// Throws Unavailable when `--device cuda` is impossible, UsageError when there are devices that
-/// LibTorch can use, and fewer than ranks.
+/// Throws UsageError when devices were asked for and cannot be had, and when there are some that
+/// LibTorch can use, but fewer than ranks.
 void choose_device(const Ranks& ranks, TrainingOptions& options);
 
 /// LibTorch's, MPI's and NCCL's versions.
