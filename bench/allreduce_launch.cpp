@@ -5,16 +5,17 @@
 
 namespace scalebench {
 
-std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan) {
+std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan,
+                                             const RankDevices& devices) {
   std::vector<LaunchTransport> transports;
   for (const std::string& name : plan.names) {
     LaunchTransport transport;
     transport.name = name;
     const bool host = name == "shared_memory" || (name == "mpi" && plan.mpi_memory == Memory::host);
     transport.memory = host ? Memory::host : Memory::device;
-    transport.shares_devices = !host && !every_rank_has_a_device(ranks);
+    transport.shares_devices = !host && devices.shared;
     try {
-      transport.communicator = make_transport(ranks, name, plan.mpi_memory);
+      transport.communicator = make_transport(ranks, name, plan.mpi_memory, devices);
     } catch (const Unavailable& reason) {
       if (!plan.by_name) continue;
       transport.why_not = reason.what();

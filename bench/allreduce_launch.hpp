@@ -21,9 +21,10 @@ struct LaunchTransport {
   std::unique_ptr<AllreduceBuffers> buffers;  // goes before the communicator
 };
 
-/// Collective. In the plan's order; those that cannot work are left out unless they were asked for
-/// by name.
-std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan);
+/// Collective, on those `devices`. In the plan's order; those that cannot work are left out unless
+/// they were asked for by name.
+std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan,
+                                             const RankDevices& devices);
 
 /// Collective: the window of each transport that works.
 void allocate(std::vector<LaunchTransport>& transports, const AllreduceFootprint& footprint);

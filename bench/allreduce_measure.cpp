@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "bench/measure/statistics.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -40,6 +41,27 @@ std::unique_ptr<DeviceGraph> captured(const AllreduceBench& bench, const Allredu
   one.algorithm->run(data, spans.in, spans.out, one.op);
   graph->end_capture();
   return graph;
+}
+
+/// Collective.
+LaunchCost launch_cost(const AllreduceBench& bench, const CollectiveOperation& operation) {
+  constexpr int kOperations = 10;
+  // Only a transport with a stream of its own enqueues.
+  if (bench.data.stream().handle == nullptr) return {};
+  std::vector<double> enqueue, device;
+  DeviceEvent begun, done;
+  for (int i = 0; i < kOperations; ++i) {
+    operation.prepare();
+    begun.record(bench.data.stream());
+    const double begin = local_seconds();
+    operation.enqueue();
+    enqueue.push_back(local_seconds() - begin);
+    done.record(bench.data.stream());
+    operation.wait();
+    done.synchronize();
+    device.push_back(done.seconds_since(begun));
+  }
+  return {median_of(enqueue), median_of(device)};
 }
 
 }  // namespace
@@ -102,17 +124,17 @@ AllreduceResult measure_allreduce(const AllreduceBench& bench, const AllreduceCa
     }
     if (fine) {
       result.timing = bench.timer.measure(operation, timing_of(one, method));
+      result.launch = launch_cost(bench, operation);
       fine = right();
     }
     if (fine) return result;
   } catch (const Unavailable& reason) {
     // Every rank meets it at the same place, before any message of this case.
-    return {"skipped", reason.what(), 0, {}};
+    return {.status = "skipped", .note = reason.what()};
   }
-  return {"wrong",
-          fmt::format("{} elements differ from the exact result", result.wrong),
-          result.wrong,
-          {}};
+  return {.status = "wrong",
+          .note = fmt::format("{} elements differ from the exact result", result.wrong),
+          .wrong = result.wrong};
 }
 
 }  // namespace scalebench

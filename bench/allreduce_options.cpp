@@ -101,6 +101,13 @@ void set_cases(AllreduceOptions& options, const AllreduceWords& words) {
   if (words.memory != "auto") {
     options.memory = words.memory == "host" ? MemoryChoice::host : MemoryChoice::device;
   }
+  check_device_options(options.devices);
+  if (options.memory == MemoryChoice::device && options.devices.device == "cpu") {
+    fail<UsageError>("--memory device is a device's memory, and --device cpu asks for none");
+  }
+  if (options.memory == MemoryChoice::host && options.devices.required()) {
+    fail<UsageError>("{} asks for devices, and --memory host for none", options.devices.typed());
+  }
   options.dtypes = named("-d", "datatype", words.dtypes, kDTypes);
   options.ops = named("-o", "op", words.ops, kReduceOps);
   options.in_place = is_first(words.placement, "in_place");

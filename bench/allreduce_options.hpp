@@ -24,6 +24,7 @@ struct AllreduceOptions {
   std::vector<const AllreduceAlgorithm*> algorithms;
   std::vector<std::string> transports;  // names, or `auto` or `all` alone
   MemoryChoice memory = MemoryChoice::automatic;
+  DeviceOptions devices;
   std::vector<DType> dtypes;
   std::vector<ReduceOp> ops;
   std::vector<bool> in_place;   // placements; out of place first, as in nccl-tests

@@ -66,6 +66,16 @@ TEST(AllreducePlan, LetsASweepTakeMinutesAtMost) {
   EXPECT_LT(cap({"-b", "8", "-e", "64M", "-f", "2"}), 2);
 }
 
+TEST(AllreduceOptions, DevicesAndMemoryMustAgree) {
+  EXPECT_THAT(refusal_of({"--device", "cpu", "--memory", "device"}), HasSubstr("--device cpu"));
+  EXPECT_THAT(refusal_of({"--device", "cuda", "--memory", "host"}), HasSubstr("--memory host"));
+  EXPECT_THAT(refusal_of({"--devices", "0", "--device", "cpu"}), HasSubstr("--devices 0"));
+  EXPECT_THAT(refusal_of({"--device", "cdua"}), HasSubstr("did you mean 'cuda'?"));
+  EXPECT_THAT(refusal_of({"--devices", "0,0"}), HasSubstr("named twice"));
+  EXPECT_THAT(refusal_of({"--nccl-share-devices"}), HasSubstr("add --share-devices"));
+  EXPECT_TRUE(parsed({"--share-devices"}).devices.share);
+}
+
 TEST(AllreduceOptions, RefuseWhatIsNotValid) {
   const std::array<std::vector<const char*>, 17> wrong{{{"-b", "2M", "-e", "1M"},
                                                         {"-f", "1"},

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "bench/device_columns.hpp"
 #include "bench/measure/statistics.hpp"
 #include "bench/study/bandwidth.hpp"
 #include "bench/study/statistics_columns.hpp"
@@ -73,17 +74,22 @@ ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
   row.set("nodes", context.topology.nodes());
   if (result.status == "ok") set_measurement(row, one, result.timing, context.topology);
   if (context.method.check && result.status != "skipped") row.set("wrong", result.wrong);
+  row.set("enqueue_seconds", result.launch.enqueue_seconds);
+  row.set("device_seconds", result.launch.device_seconds);
+  set_spells(row, result.spells);
   return row;
 }
 
 ResultRow sample_of(const AllreduceRowContext& context, const AllreduceCase& one,
-                    const LaunchTransport& transport, const Timing& timing, std::size_t index) {
-  const Repetition& repetition = timing.repetitions[index];
+                    const LaunchTransport& transport, const AllreduceResult& result,
+                    std::size_t index) {
+  const Repetition& repetition = result.timing.repetitions[index];
   ResultRow row = context.recorder.sample_row(
       canonical(one, transport.name, transport.memory, context.method), "allreduce");
   if (transport.shares_devices) row.set("origin", kEmulated);
   row.set("repetition", index).set("seconds", repetition.seconds).set("bytes", one.bytes());
   row.set("skew_seconds", repetition.skew_seconds).set("slowest_rank", repetition.slowest_rank);
+  if (!result.spells.empty()) set_spell(row, result.spells[index]);
   return row;
 }
 

@@ -29,7 +29,8 @@ ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
 
 /// Repetition `index` of the case that `row` is about, as a row of samples.csv.
 ResultRow sample_of(const AllreduceRowContext& context, const AllreduceCase& one,
-                    const LaunchTransport& transport, const Timing& timing, std::size_t index);
+                    const LaunchTransport& transport, const AllreduceResult& result,
+                    std::size_t index);
 
 /// Each rank's part in the case that `row` is about; none unless it was measured.
 std::vector<ResultRow> rank_rows_of(const AllreduceRowContext& context, const ResultRow& row,

@@ -8,10 +8,12 @@
 #include <limits>
 
 #include "bench/cli/size.hpp"
+#include "bench/rank_spells.hpp"
 #include "bench/study/bandwidth.hpp"
 #include "collectives/control.hpp"
 #include "collectives/nccl_communicator.hpp"
 #include "kernels/error.hpp"
+#include "kernels/profiler_range.hpp"
 
 namespace scalebench {
 namespace {
@@ -26,14 +28,18 @@ AllreduceMethod method_of(const AllreduceOptions& options, const Recorder& recor
   return method;
 }
 
-/// Each rank's card, where some transport uses it.
-std::vector<std::string> devices_of(const Ranks& ranks,
-                                    const std::vector<LaunchTransport>& transports) {
-  const bool used = std::ranges::any_of(transports, [](const LaunchTransport& transport) {
+bool uses_devices(const std::vector<LaunchTransport>& transports) {
+  return std::ranges::any_of(transports, [](const LaunchTransport& transport) {
     return transport.communicator && transport.memory == Memory::device;
   });
-  return all_gather(
-      ranks.host, used ? device_name(ranks.session.local_rank() % device_count()) : std::string());
+}
+
+/// Each rank's card, where some transport uses it.
+std::vector<std::string> devices_of(const Ranks& ranks,
+                                    const std::vector<LaunchTransport>& transports,
+                                    const RankDevices& devices) {
+  const bool used = uses_devices(transports);
+  return all_gather(ranks.host, used ? device_name(devices.mine) : std::string());
 }
 
 /// What the slowest algorithm may take on a slow network, all through one rank.
@@ -51,7 +57,8 @@ std::vector<std::string> names_of(const std::vector<LaunchTransport>& transports
 }  // namespace
 
 AllreduceRun::AllreduceRun(const Ranks& ranks, const AllreduceOptions& options,
-                           std::vector<LaunchTransport>& transports, Console& console)
+                           std::vector<LaunchTransport>& transports, const RankDevices& devices,
+                           Console& console)
     : ranks_(ranks),
       options_(options),
       transports_(transports),
@@ -61,10 +68,13 @@ AllreduceRun::AllreduceRun(const Ranks& ranks, const AllreduceOptions& options,
       rank_file_(ranks, options.record, allreduce_ranks_schema()),
       method_(method_of(options, recorder_)),
       context_{recorder_, method_, ranks.host.topology(),
-               all_gather(ranks.host, ranks.session.host()), devices_of(ranks, transports)},
+               all_gather(ranks.host, ranks.session.host()),
+               devices_of(ranks, transports, devices)},
       timer_(ranks.host),
       verifier_(ranks.host, options.max_bytes),
-      watchdog_(ranks.host, watchdog_options(ranks, options.timeout_seconds)) {
+      watchdog_(ranks.host, watchdog_options(ranks, options.timeout_seconds)),
+      device_watch_(uses_devices(transports) ? devices.uuid_of(ranks.session.rank())
+                                             : std::string()) {
   if (!options.choices.empty()) earlier_.emplace(ranks.host, options.choices);
 }
 
@@ -183,13 +193,26 @@ std::string AllreduceRun::title(const AllreduceCase& one) const {
                      name_of(one.dtype), name_of(one.op), show_size(one.bytes()));
 }
 
+void AllreduceRun::join_device(const LaunchTransport& transport, AllreduceResult& result) {
+  if (transport.memory == Memory::host || result.timing.repetitions.empty()) return;
+  std::vector<TimeSpan> spans;
+  for (const Repetition& repetition : result.timing.repetitions) {
+    const GlobalClock& clock = timer_.clock();
+    spans.push_back({clock.local_of(repetition.start), clock.local_of(repetition.end)});
+  }
+  result.spells = worst_spells(ranks_.host, device_watch_.spells(spans));
+  const auto slowest = [&](double mine) { return std::ranges::max(all_gather(ranks_.host, mine)); };
+  result.launch = {slowest(result.launch.enqueue_seconds), slowest(result.launch.device_seconds)};
+}
+
 void AllreduceRun::measure_case(const AllreduceCase& one, std::size_t number) {
+  const ProfilerRange range(title(one).c_str());
   const LaunchTransport& transport = transports_[one.transport];
-  if (!transport.communicator) return write(one, {"skipped", transport.why_not, 0, {}});
+  if (!transport.communicator) return write(one, {.status = "skipped", .note = transport.why_not});
   std::string note;
   if (one.algorithm->function == &allreduce::automatic) {
     const Learned& known = *learned(one);
-    if (!known.choices) return write(one, {"skipped", known.why_not, 0, {}});
+    if (!known.choices) return write(one, {.status = "skipped", .note = known.why_not});
     transport.communicator->set_choices(known.choices);
     note = fmt::format("chose {}", known.choices->pick(one.bytes()).name);
   }
@@ -199,13 +222,14 @@ void AllreduceRun::measure_case(const AllreduceCase& one, std::size_t number) {
   if (options_.fault.strikes(number, ranks_.session.rank())) here.fault = &options_.fault;
   AllreduceResult result = measure_allreduce(here, one, method_);
   if (result.note.empty()) result.note = note;
+  join_device(transport, result);
   write(one, result);
 }
 
 void AllreduceRun::write(const AllreduceCase& one, const AllreduceResult& result) {
   const LaunchTransport& transport = transports_[one.transport];
   for (std::size_t i = 0; i < result.timing.repetitions.size(); ++i) {
-    recorder_.write(sample_of(context_, one, transport, result.timing, i));
+    recorder_.write(sample_of(context_, one, transport, result, i));
   }
   const ResultRow row = row_of(context_, one, transport, result);
   for (const ResultRow& of_rank : rank_rows_of(context_, row, result.timing)) {

@@ -10,6 +10,7 @@
 #include "bench/allreduce_report.hpp"
 #include "bench/allreduce_side_file.hpp"
 #include "bench/allreduce_tuning.hpp"
+#include "bench/device_watch.hpp"
 #include "bench/link_rows.hpp"
 #include "bench/outcome.hpp"
 #include "bench/watchdog.hpp"
@@ -20,7 +21,8 @@ class AllreduceRun {
  public:
   /// Collective. The transports must be open and outlive the run.
   AllreduceRun(const Ranks& ranks, const AllreduceOptions& options,
-               std::vector<LaunchTransport>& transports, Console& console);
+               std::vector<LaunchTransport>& transports, const RankDevices& devices,
+               Console& console);
 
   /// Collective. Measures the plan and returns the program's exit code.
   ExitCode measure(const std::vector<AllreduceCase>& plan);
@@ -33,6 +35,7 @@ class AllreduceRun {
   void write_bounds();
   void measure_choices(const std::vector<AllreduceCase>& plan);
   void learn(const AllreduceCase& one);
+  void join_device(const LaunchTransport& transport, AllreduceResult& result);
   void measure_case(const AllreduceCase& one, std::size_t number);
   std::string title(const AllreduceCase& one) const;
   void write(const AllreduceCase& one, const AllreduceResult& result);
@@ -57,6 +60,7 @@ class AllreduceRun {
   CollectiveTimer timer_;
   AllreduceVerifier verifier_;
   Watchdog watchdog_;
+  DeviceWatch device_watch_;  // this rank's card, where a transport uses it
   std::unique_ptr<AllreduceReport> report_;
   std::optional<EarlierRows> earlier_;
   std::vector<Learned> learned_;

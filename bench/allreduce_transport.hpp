@@ -4,12 +4,11 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "bench/program.hpp"
+#include "bench/rank_devices.hpp"
 
 namespace scalebench {
 
@@ -20,16 +19,14 @@ struct TransportNeed {
 };
 std::vector<TransportNeed> transport_needs();
 
-/// Collective: whether every rank has a device of its own.
-bool every_rank_has_a_device(const Ranks& ranks);
-
-/// Where buffers lie by choice: device memory is only for ranks with a device each.
+/// Where buffers lie by choice; automatic: on devices where every rank has one.
 enum class MemoryChoice { automatic, host, device };
 
 /// Collective. `words`: names, `all`, or `auto`: mpi and shared_memory on host memory, nccl and
-/// cuda_ipc on devices, of which automatic memory takes the latter where each rank has one.
-/// Transports that `auto` named may be missing later; `by_name` is false for them. `only_one`: of
-/// several, the first that works is enough.
+/// cuda_ipc on devices, of which automatic memory takes the latter where each rank has one; it
+/// throws UsageError where there are devices, but too few. Transports that `auto` named may be
+/// missing later; `by_name` is false for them. `only_one`: of several, the first that works is
+/// enough.
 struct TransportPlan {
   std::vector<std::string> names;
   bool by_name = true;
@@ -40,19 +37,21 @@ struct TransportPlan {
   std::size_t on_host() const;
 };
 TransportPlan transport_plan(const Ranks& ranks, const std::vector<std::string>& words,
-                             MemoryChoice memory, bool only_one);
+                             MemoryChoice memory, bool only_one, const RankDevices& devices,
+                             const DeviceOptions& asked);
 
-/// Collective: the transport of that name, on this rank's `device` where it uses one (empty: that
-/// of its number on the host). Throws Unavailable, on every rank, where it cannot work.
+/// Collective: the transport of that name, on this rank's device where it uses one. Throws
+/// Unavailable, on every rank, where it cannot work.
 std::unique_ptr<Communicator> make_transport(const Ranks& ranks, std::string_view name,
-                                             Memory mpi_memory, std::optional<int> device = {});
+                                             Memory mpi_memory, const RankDevices& devices);
 
 /// One transport, for programs that train.
 class AllreduceTransport {
  public:
-  /// Collective. `name`: a transport, or auto (nccl where every rank has a device of its own, else
-  /// mpi). `device` as in make_transport. Throws Unavailable when it is impossible.
-  AllreduceTransport(const Ranks& ranks, std::string_view name, std::optional<int> device = {});
+  /// Collective. `name`: a transport, or auto: nccl where every rank has a device of its own,
+  /// cuda_ipc where they share some (nccl where that was told to take them), else mpi. Throws
+  /// Unavailable when it is impossible.
+  AllreduceTransport(const Ranks& ranks, std::string_view name, const RankDevices& devices);
   Communicator& communicator() const { return *communicator_; }
 
  private:

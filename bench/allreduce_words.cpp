@@ -55,6 +55,7 @@ void describe_cases(CLI::App& app, AllreduceWords& words, AllreduceOptions& opti
          transport_words());
   choose("--memory", words.memory, "host, device, or auto: device for nccl and cuda_ipc",
          kMemories);
+  add_device_options(app, options.devices);
   choose("-d,--datatype", words.dtypes,
          "float, double, int32, half, bfloat16 separated by commas, or all", or_all(kDTypes));
   choose("-o,--op", words.ops, "sum, prod, min, max, avg separated by commas, or all",

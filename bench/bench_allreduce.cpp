@@ -30,13 +30,14 @@ ExitCode list(const std::vector<AllreduceCase>& plan,
 
 ExitCode measure_plan(const Ranks& ranks, const AllreduceOptions& options) {
   Console console(ranks.first(), options.quiet, options.color);
-  const TransportPlan wanted =
-      transport_plan(ranks, options.transports, options.memory, options.one_transport());
+  const RankDevices devices = place_on_devices(ranks, options.devices);
+  const TransportPlan wanted = transport_plan(ranks, options.transports, options.memory,
+                                              options.one_transport(), devices, options.devices);
   require_memory(footprint_of(options), wanted.on_host(), ranks.session.local_size());
-  std::vector<LaunchTransport> transports = open_transports(ranks, wanted);
+  std::vector<LaunchTransport> transports = open_transports(ranks, wanted, devices);
   const std::vector<AllreduceCase> plan = plan_of(options, transports.size());
   if (options.dry_run) return list(plan, transports, options, console);
-  AllreduceRun run(ranks, options, transports, console);
+  AllreduceRun run(ranks, options, transports, devices, console);
   try {
     allocate(transports, footprint_of(options));
     return run.measure(plan);

@@ -15,6 +15,8 @@
 
 #include "bench/cli/choices.hpp"
 #include "bench/cli/command_line.hpp"
+#include "bench/device_choice.hpp"
+#include "bench/device_options.hpp"
 #include "bench/kernel_report.hpp"
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
@@ -23,12 +25,11 @@
 namespace scalebench {
 namespace {
 
-constexpr std::array<std::string_view, 3> kDevices{"auto", "cpu", "cuda"};
 constexpr std::array<std::string_view, 2> kFormats{"table", "csv"};
 
 struct KernelOptions {
   KernelReportOptions report;
-  std::string device = "auto";
+  DeviceOptions devices;            // of which one process takes one
   std::vector<std::string> google;  // what begins with --benchmark_, and our defaults before it
   std::string text;                 // to print instead of measuring
 };
@@ -38,10 +39,12 @@ KernelOptions parse(int argc, char** argv) {
   CLI::App app("What one core and one device can do, kernel by kernel", "bench_kernels");
   app.add_option("--out", options.report.out, "append rows to DIR/kernels.csv and DIR/samples.csv")
       ->type_name("DIR");
-  offer(app.add_option("--device", options.device,
+  offer(app.add_option("--device", options.devices.device,
                        "auto (cpu, and cuda where there is one), cpu or cuda")
             ->capture_default_str(),
         kDevices);
+  app.add_option("--devices", options.devices.named,
+                 "which device, by its number or UUID; default: the first");
   offer(app.add_option("--format", options.report.format, "of the result on stdout: table or csv")
             ->capture_default_str(),
         kFormats);
@@ -67,8 +70,11 @@ KernelOptions parse(int argc, char** argv) {
   if (!parse_command_line(app, static_cast<int>(ours.size()), ours.data(), options.text)) {
     return options;
   }
-  require_known("device", options.device, kDevices);
+  check_device_options(options.devices);
   require_known("format", options.report.format, kFormats);
+  if (parse_devices(options.devices.named).size() > 1) {
+    fail<UsageError>("--devices {}: one process measures one device", options.devices.named);
+  }
   return options;
 }
 
@@ -81,10 +87,10 @@ void initialize_google(std::vector<std::string> arguments) {
   if (count > 1) fail<UsageError>("unknown option '{}' (see bench_kernels --help)", pointers[1]);
 }
 
-KernelReporter::Entries register_cases(const std::string& device) {
+KernelReporter::Entries register_cases(const DeviceOptions& devices) {
   std::vector<Memory> memories;
-  if (device != "cuda") memories.push_back(Memory::host);
-  if (device == "cuda" || (device == "auto" && device_count() > 0)) {
+  if (devices.device != "cuda") memories.push_back(Memory::host);
+  if (devices.required() || (devices.device == "auto" && device_count() > 0)) {
     memories.push_back(Memory::device);
   }
   KernelReporter::Entries entries;
@@ -103,6 +109,19 @@ KernelReporter::Entries register_cases(const std::string& device) {
   return entries;
 }
 
+/// Selects the device, where there is one and the options want it.
+void choose_device(KernelOptions& options) {
+  if (options.devices.device == "cpu" || device_count() == 0) return;
+  DeviceView view{"this one", {}};
+  for (int i = 0; i < device_count(); ++i) view.uuids.push_back(device_uuid(i));
+  const DevicePlacement placement =
+      place_ranks({view}, parse_devices(options.devices.named), false);
+  const int chosen = placement.index.front();
+  select_device(chosen);
+  options.report.device = device_name(chosen);
+  options.report.device_uuid = device_uuid(chosen);
+}
+
 ExitCode run(KernelOptions options) {
   if (!options.text.empty()) {
     fmt::print("{}", options.text);
@@ -112,8 +131,8 @@ ExitCode run(KernelOptions options) {
   if (!set_gemm_threads(1)) {
     fmt::print(stderr, "warning: gemm may use several threads (link OpenBLAS to be sure of one)\n");
   }
-  if (device_count() > 0) options.report.device = device_name(0);
-  const KernelReporter::Entries entries = register_cases(options.device);
+  choose_device(options);
+  const KernelReporter::Entries entries = register_cases(options.devices);
   KernelReporter reporter(options.report, entries);
   if (benchmark::RunSpecifiedBenchmarks(&reporter) == 0) return ExitCode::nothing_measured;
   return reporter.exit_code();

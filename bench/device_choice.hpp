@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of a host's devices its ranks train on, as the option --devices says.
+// Which device each rank takes: one of its own, told by UUID, since the numbers of CUDA differ from
+// rank to rank where CUDA_VISIBLE_DEVICES does. A decision over what every rank reported, so that
+// all ranks come to the same.
 #pragma once
 
 #include <string>
@@ -7,13 +9,27 @@
 
 namespace scalebench {
 
-/// "0,2" as numbers; none for an empty text. Throws UsageError for anything else, and for a device
-/// that is named twice.
-std::vector<int> parse_devices(const std::string& text);
+/// What one rank can see.
+struct DeviceView {
+  std::string host;
+  std::vector<std::string> uuids;  // in the order of CUDA's numbers
+};
 
-/// The device of the rank that is number `local_rank` of the `local_size` on its host, where there
-/// are `available` devices: the one of its number among `devices`, or among all when that is empty.
-/// Throws UsageError when one is out of range or there are too few.
-int device_of_rank(const std::vector<int>& devices, int local_rank, int local_size, int available);
+struct DevicePlacement {
+  std::vector<int> index;  // by rank, of its view; empty: not every rank has a device
+  bool shared = false;     // some device has several ranks
+  std::string why_not;     // one line, where there is no device for every rank
+};
+
+/// "0,2", or UUIDs as "GPU-8f2c...", also of a MIG slice: its words, none for an empty text. Throws
+/// UsageError for anything else, and for a device that is named twice.
+std::vector<std::string> parse_devices(const std::string& text);
+
+/// A device of its own for each rank, in the order of ranks and of `named` (empty: all that a rank
+/// sees), moving earlier ranks to another one of theirs where that helps a later one. With `share`
+/// ranks for whom none is left join those with the fewest ranks. Throws UsageError for a device in
+/// `named` that is not there.
+DevicePlacement place_ranks(const std::vector<DeviceView>& views,
+                            const std::vector<std::string>& named, bool share);
 
 }  // namespace scalebench

@@ -199,10 +199,7 @@ std::string remarks_of(const Trainer& trainer, const SteadyPace& pace) {
 void measure(const Ranks& ranks, const EpochOptions& options,
              const std::function<void(const EpochRun&)>& after_epoch, EpochRun& run) {
   const TrainerOptions& wanted = options.training.trainer;
-  const bool on_device = wanted.device == ComputeDevice::cuda;
-  const AllreduceTransport transport(
-      ranks, options.transport == "auto" ? (on_device ? "nccl" : "mpi") : options.transport,
-      on_device ? std::optional(wanted.device_index) : std::nullopt);
+  const AllreduceTransport transport(ranks, options.transport, options.training.placed);
   Communicator& gradients = transport.communicator();
   const Checkpointing checkpoints(ranks, options.checkpoints);
   run.transport = gradients.transport();

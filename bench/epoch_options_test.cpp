@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bench/device_choice.hpp"
 #include "bench/input_words.hpp"
 #include "bench/parsed_words.hpp"
 #include "bench/study/launch.hpp"
@@ -216,18 +215,8 @@ TEST(EpochOptions, RefuseDevicesThatAreNone) {
   EXPECT_THAT(epoch_refusal({"--devices", "1,0,1"}), HasSubstr("device 1 is named twice"));
   EXPECT_THAT(epoch_refusal({"--devices", "0", "--device", "cpu"}), HasSubstr("--device cpu"));
   EXPECT_EQ(epoch_refusal({"--devices", "2,0"}), "accepted");
-}
-
-TEST(DeviceChoice, EveryRankOfAHostTakesOneOfItsOwn) {
-  EXPECT_EQ(device_of_rank({}, 1, 2, 2), 1);
-  EXPECT_EQ(device_of_rank({2, 0}, 0, 2, 3), 2);
-  EXPECT_EQ(device_of_rank({2, 0}, 1, 2, 3), 0);
-  EXPECT_EQ(device_of_rank({1, 2, 0}, 1, 2, 3), 2);
-  const auto refused = [](const std::vector<int>& devices, int ranks, int available) {
-    return refusal([&] { device_of_rank(devices, 0, ranks, available); });
-  };
-  EXPECT_THAT(refused({2, 0}, 2, 2), AllOf(HasSubstr("no device 2"), HasSubstr("0 to 1")));
-  EXPECT_THAT(refused({1}, 2, 2), AllOf(HasSubstr("1 device(s)"), HasSubstr("2 ranks")));
+  EXPECT_THAT(epoch_refusal({"--share-devices", "--device", "cpu"}), HasSubstr("--share-devices"));
+  EXPECT_THAT(epoch_refusal({"--nccl-share-devices"}), HasSubstr("add --share-devices"));
 }
 
 TEST(EpochOptions, TakeFaultsAndAShare) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "bench/device_columns.hpp"
 #include "bench/record/case_id.hpp"
 #include "bench/record/emulation.hpp"
 #include "bench/study/statistics_columns.hpp"
@@ -51,7 +52,7 @@ std::string measured_columns(const ResultRow& row) {
 }  // namespace
 
 KernelReporter::KernelReporter(KernelReportOptions options, const Entries& entries)
-    : options_(std::move(options)), entries_(entries) {
+    : options_(std::move(options)), entries_(entries), watch_(options_.device_uuid) {
   if (options_.out.empty()) return;
   const std::filesystem::path folder = std::filesystem::absolute(options_.out).lexically_normal();
   std::error_code problem;
@@ -80,21 +81,14 @@ bool KernelReporter::ReportContext(const Context& /*context*/) {
 void KernelReporter::ReportRuns(const std::vector<Run>& runs) {
   if (runs.empty() || runs.front().run_type != Run::RT_Iteration) return;  // Google's statistics
   const Entry& entry = entries_.at(runs.front().run_name.function_name);
-  std::vector<double> seconds;
-  if (entry.status.status == "ok") {
-    for (const Run& run : runs) {
-      const double calls =
-          static_cast<double>(run.iterations) * static_cast<double>(entry.one.calls());
-      seconds.push_back(run.real_accumulated_time / calls);
-    }
-  }
+  const Measured measured = this->measured(entry, runs);
   ++reported_;
-  if (!seconds.empty()) ++measured_;
+  if (!measured.seconds.empty()) ++measured_;
   if (entry.status.status == "wrong" || entry.status.status == "failed") ++broken_;
-  const ResultRow row = row_of(entry, seconds);
+  const ResultRow row = row_of(entry, measured);
   print(entry, row);
   if (cases_) {
-    write_samples(entry, seconds);
+    write_samples(entry, measured);
     cases_->append(row.cells());
   }
 }
@@ -105,7 +99,29 @@ ExitCode KernelReporter::exit_code() const {
   return measured_ > 0 || reported_ == 0 ? ExitCode::ok : ExitCode::nothing_measured;
 }
 
-ResultRow KernelReporter::row_of(const Entry& entry, const std::vector<double>& seconds) const {
+KernelReporter::Measured KernelReporter::measured(const Entry& entry,
+                                                  const std::vector<Run>& runs) {
+  Measured measured;
+  if (entry.status.status != "ok") return measured;
+  for (const Run& run : runs) {
+    const double calls =
+        static_cast<double>(run.iterations) * static_cast<double>(entry.one.calls());
+    measured.seconds.push_back(run.real_accumulated_time / calls);
+  }
+  // Before the repetitions Google Benchmark tries how many iterations they need.
+  const std::vector<KernelLook>& looks = entry.status.looks;
+  if (looks.size() < runs.size()) return measured;
+  std::vector<TimeSpan> spans;
+  for (auto look = looks.end() - static_cast<std::ptrdiff_t>(runs.size()); look != looks.end();
+       ++look) {
+    spans.push_back(look->span);
+    measured.enqueue_seconds.push_back(look->enqueue_seconds);
+  }
+  measured.spells = watch_.spells(spans);
+  return measured;
+}
+
+ResultRow KernelReporter::row_of(const Entry& entry, const Measured& measured) const {
   const KernelCase& one = entry.one;
   const std::string device = one.memory == Memory::host ? "cpu" : options_.device;
   ResultRow row(kernels_schema());
@@ -118,17 +134,21 @@ ResultRow KernelReporter::row_of(const Entry& entry, const std::vector<double>& 
     row.set("dtype", name_of(one.dtype)).set("count", one.count).set("bytes", one.bytes);
   }
   if (one.flops > 0) row.set("flops", one.flops);
-  if (seconds.empty()) return row;
-  const Summary summary = summarise(seconds);
+  if (measured.seconds.empty()) return row;
+  const Summary summary = summarise(measured.seconds);
   set_statistics(row, summary, converged(one, summary));
   if (one.count > 0) {
     row.set("gb_per_s", static_cast<double>(one.bytes) / summary.median / 1e9);
   }
   if (one.flops > 0) row.set("gflop_per_s", static_cast<double>(one.flops) / summary.median / 1e9);
+  if (!measured.enqueue_seconds.empty()) {
+    row.set("enqueue_seconds", median_of(measured.enqueue_seconds));
+  }
+  set_spells(row, measured.spells);
   return row;
 }
 
-void KernelReporter::write_samples(const Entry& entry, const std::vector<double>& seconds) {
+void KernelReporter::write_samples(const Entry& entry, const Measured& measured) {
   const std::string device = entry.one.memory == Memory::host ? "cpu" : options_.device;
   ResultRow row(samples_schema());
   row.set("schema_version", kSchemaVersion).set("run_id", options_.run_id);
@@ -136,8 +156,10 @@ void KernelReporter::write_samples(const Entry& entry, const std::vector<double>
       .set("origin", timed_origin(/*crowded=*/false));
   row.set("bench", "kernels").set("launch", options_.launch).set("ranks", 1);
   if (entry.one.count > 0) row.set("bytes", entry.one.bytes);
-  for (std::size_t i = 0; i < seconds.size(); ++i) {
-    samples_->append(row.set("repetition", i).set("seconds", seconds[i]).cells());
+  for (std::size_t i = 0; i < measured.seconds.size(); ++i) {
+    row.set("repetition", i).set("seconds", measured.seconds[i]);
+    if (!measured.spells.empty()) set_spell(row, measured.spells[i]);
+    samples_->append(row.cells());
   }
 }
 

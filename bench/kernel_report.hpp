@@ -25,6 +25,7 @@ struct KernelReportOptions {
   int launch = 0;
   std::string format = "table";  // or "csv"
   std::string device;            // name of the device, for rows of its memory
+  std::string device_uuid;       // which is watched while its rows are measured
 };
 
 class KernelReporter : public benchmark::BenchmarkReporter {
@@ -45,12 +46,20 @@ class KernelReporter : public benchmark::BenchmarkReporter {
   ExitCode exit_code() const;
 
  private:
-  ResultRow row_of(const Entry& entry, const std::vector<double>& seconds) const;
-  void write_samples(const Entry& entry, const std::vector<double>& seconds);
+  /// What is known of one case when its repetitions are over.
+  struct Measured {
+    std::vector<double> seconds;  // by repetition
+    std::vector<double> enqueue_seconds;
+    std::vector<DeviceSpell> spells;  // by repetition; empty: not watched
+  };
+  Measured measured(const Entry& entry, const std::vector<Run>& runs);
+  ResultRow row_of(const Entry& entry, const Measured& measured) const;
+  void write_samples(const Entry& entry, const Measured& measured);
   void print(const Entry& entry, const ResultRow& row) const;
 
   KernelReportOptions options_;
   const Entries& entries_;
+  DeviceWatch watch_;
   std::optional<CsvWriter> cases_;
   std::optional<CsvWriter> samples_;
   std::size_t reported_ = 0;

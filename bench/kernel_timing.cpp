@@ -8,7 +8,9 @@
 
 #include "bench/event_log.hpp"
 #include "bench/kernel_run.hpp"
+#include "bench/measure/clock_sync.hpp"
 #include "kernels/error.hpp"
+#include "kernels/profiler_range.hpp"
 
 namespace scalebench {
 namespace {
@@ -30,16 +32,22 @@ void time_on_host(benchmark::State& state, const KernelCase& one, const KernelRu
   }
 }
 
-void time_on_device(benchmark::State& state, const KernelCase& one, const KernelRun& run) {
+KernelLook time_on_device(benchmark::State& state, const KernelCase& one, const KernelRun& run) {
   const OwnedStream stream;
   DeviceEvent start, stop;
+  double enqueueing = 0, calls = 0;
+  const double begin = local_seconds();
   for ([[maybe_unused]] auto iteration : state) {
     start.record(stream.get());
+    const double enqueued_from = local_seconds();
     for (std::size_t call = 0; call < one.calls(); ++call) run(stream.get());
+    enqueueing += local_seconds() - enqueued_from;
+    calls += static_cast<double>(one.calls());
     stop.record(stream.get());
     stop.synchronize();
     state.SetIterationTime(stop.seconds_since(start));
   }
+  return {{begin, local_seconds()}, enqueueing / calls};
 }
 
 /// What every reading of a host time costs: the pair of clock calls around it.
@@ -77,13 +85,17 @@ void check_and_time(benchmark::State& state, const KernelCase& one, KernelStatus
   const bool on_device = one.memory == Memory::device;
   if (on_device && device_count() == 0) throw Unavailable(why_no_device());
   const KernelRun run(one);
+  const ProfilerRange range(one.name().c_str());
   run({});
   if (on_device) device_synchronize();
   if (const std::size_t wrong = run.count_wrong(); wrong > 0) {
-    status = {"wrong", fmt::format("{} of {} elements", wrong, one.count)};
+    status = {.status = "wrong", .note = fmt::format("{} of {} elements", wrong, one.count)};
     return state.SkipWithError(status.note.c_str());
   }
-  if (on_device) return time_on_device(state, one, run);
+  if (on_device) {
+    status.looks.push_back(time_on_device(state, one, run));
+    return;
+  }
   time_on_host(state, one, run);
 }
 
@@ -93,10 +105,10 @@ void time_kernel(benchmark::State& state, const KernelCase& one, KernelStatus& s
   try {
     check_and_time(state, one, status);
   } catch (const Unavailable& error) {
-    status = {"skipped", error.what()};
+    status = {.status = "skipped", .note = error.what()};
     state.SkipWithError(error.what());
   } catch (const std::exception& error) {
-    status = {"failed", error.what()};
+    status = {.status = "failed", .note = error.what()};
     state.SkipWithError(error.what());
   }
 }

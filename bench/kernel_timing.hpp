@@ -6,15 +6,24 @@
 #include <benchmark/benchmark.h>
 
 #include <string>
+#include <vector>
 
+#include "bench/device_watch.hpp"
 #include "bench/kernel_cases.hpp"
 
 namespace scalebench {
+
+/// One start of the body on a device: a trial run, or a repetition.
+struct KernelLook {
+  TimeSpan span;
+  double enqueue_seconds = 0;  // what a call cost the host, mean
+};
 
 /// How a case ended: `ok`, or `skipped`, `wrong`, `failed` and why.
 struct KernelStatus {
   std::string status = "ok";
   std::string note;
+  std::vector<KernelLook> looks = {};  // of all starts, the repetitions last
 };
 
 /// The body of a benchmark with manual time. An iteration is one.calls() calls. Never throws: what

@@ -52,10 +52,10 @@ void apply_replay_options(const CLI::App& app, EpochOptions& options) {
                        trainer.model);
     }
   }
-  if (options.training.device == "cuda") {
+  if (options.training.devices.device == "cuda") {
     fail<UsageError>("--device cuda: {} sleeps on the CPU; expected cpu", trainer.model);
   }
-  options.training.device = "cpu";
+  options.training.devices.device = "cpu";
   options.training.record.emulated = true;
   options.evaluate = false;
   if (!given(app, "--warmup-steps")) options.warm_up_steps = kWarmUpSteps;

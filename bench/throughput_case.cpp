@@ -5,8 +5,10 @@
 #include <limits>
 #include <memory>
 
+#include "bench/device_watch.hpp"
 #include "bench/joint_failure.hpp"
 #include "bench/measure/clock_sync.hpp"
+#include "bench/rank_spells.hpp"
 #include "collectives/control.hpp"
 #include "models/trainer.hpp"
 
@@ -78,11 +80,14 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
 
   const auto wanted = static_cast<std::size_t>(options.steps);
   std::vector<double> mine;
+  DeviceWatch watch(options.training.placed.uuid_of(ranks.session.rank()));
+  std::vector<TimeSpan> spans;
   double begin = local_seconds();
   while (true) {
     const std::size_t most = wanted > 0 ? wanted - std::min(wanted, mine.size())
                                         : std::numeric_limits<std::size_t>::max();
     if (failed(run_round(ranks, trainer, most, mine))) return result;
+    append_spans(std::span(mine).subspan(spans.size()), local_seconds(), spans);
     const bool narrow = mine.size() >= kAtLeast && relative_half_width(summarise(mine)) <= kTarget;
     const bool all_narrow = all_agree(ranks.host, narrow);
     const bool all_have_steps = all_agree(ranks.host, wanted > 0 && mine.size() >= wanted);
@@ -95,6 +100,7 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
     result.failure = joint_failure(ranks.host, trainer.failure());
     result.remarks = trainer.remarks();
     result.step_seconds = gather(ranks, std::move(mine));
+    result.spells = all_spells(ranks.host, watch.spells(spans));
     return result;
   }
 }

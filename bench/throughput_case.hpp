@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/device_spell.hpp"
 #include "bench/measure/statistics.hpp"
 #include "bench/throughput_options.hpp"
 
@@ -17,6 +18,7 @@ struct ThroughputResult {
   std::int64_t parameters = 0;
   double first_step_seconds = 0;                  // this rank's very first step
   std::vector<std::vector<double>> step_seconds;  // by rank, in measured order; on every rank
+  std::vector<std::vector<DeviceSpell>> spells;   // by rank and step; empty: no card is watched
   bool converged = false;
   std::string failure;         // why there is nothing, or nothing valid, in step_seconds
   bool out_of_memory = false;  // that is why

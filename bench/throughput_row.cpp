@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "bench/device_columns.hpp"
 #include "bench/number_text.hpp"
 #include "bench/record/emulation.hpp"
 #include "bench/study/statistics_columns.hpp"
@@ -60,11 +61,14 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
   std::vector<Summary> summaries;
   for (const auto& seconds : result.step_seconds) summaries.push_back(summarise(seconds));
   std::vector<ResultRow> rows;
+  std::vector<DeviceSpell> spells;  // of all ranks
   double images = 0, images_low = 0, images_high = 0;
   const auto batch = static_cast<double>(result.trainer.batch);
   for (std::size_t rank = 0; rank < summaries.size(); ++rank) {
     rows.push_back(row_for(options, result, recorder, summaries[rank]));
     rows.back().set("rank", rank).set("host", hosts[rank]).set("nodes", nodes);
+    set_spells(rows.back(), result.spells[rank]);
+    spells.insert(spells.end(), result.spells[rank].begin(), result.spells[rank].end());
     images += batch / summaries[rank].median;
     images_low += batch / summaries[rank].ci_high;
     images_high += batch / summaries[rank].ci_low;
@@ -73,6 +77,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
   ResultRow all = row_for(options, result, recorder, *slowest);
   all.set("rank", "all").set("nodes", nodes).set("images_per_s", images);
   all.set("images_per_s_ci_low", images_low).set("images_per_s_ci_high", images_high);
+  set_spells(all, spells);
   rows.push_back(all);
   return rows;
 }
@@ -96,6 +101,7 @@ std::vector<ResultRow> samples_of(const ThroughputOptions& options, const Throug
           rows.emplace_back(recorder.sample_row(canonical(options, result), "throughput"));
       row.set("rank", rank).set("repetition", i).set("seconds", result.step_seconds[rank][i]);
       row.set("samples", result.trainer.batch);
+      if (!result.spells[rank].empty()) set_spell(row, result.spells[rank][i]);
     }
   }
   return rows;

@@ -8,10 +8,8 @@
 #include <algorithm>
 #include <array>
 
-#include "bench/allreduce_transport.hpp"
 #include "bench/cli/choices.hpp"
 #include "bench/cli/command_line.hpp"
-#include "bench/device_choice.hpp"
 #include "bench/record/managed_job.hpp"
 #include "collectives/control.hpp"
 #include "collectives/nccl_communicator.hpp"
@@ -23,7 +21,6 @@
 namespace scalebench {
 namespace {
 
-constexpr std::array<std::string_view, 3> kDevices{"auto", "cpu", "cuda"};
 constexpr std::array<std::string_view, 3> kFormats{"table", "csv", "json"};
 
 }  // namespace
@@ -75,13 +72,7 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
   app.add_option("--seed", trainer.seed, "of weights, shuffle, dropout and synthetic images")
       ->capture_default_str();
   app.add_option("--threads", trainer.threads, "CPU threads of a rank")->capture_default_str();
-  offer(app.add_option("--device", options.device,
-                       "auto, cpu, or cuda (one device per rank of a host)")
-            ->capture_default_str(),
-        kDevices);
-  app.add_option("--devices", options.devices,
-                 "the devices that the ranks of a host take, in their order, such as 0,2; "
-                 "default: all");
+  add_device_options(app, options.devices);
   offer(
       app.add_option("--format", options.format, "table, csv or json (one object a line) on stdout")
           ->capture_default_str(),
@@ -95,7 +86,7 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
 }
 
 void apply_training_options(TrainingOptions& options) {
-  require_known("device", options.device, kDevices);
+  check_device_options(options.devices);
   require_known("format", options.format, kFormats);
   if (options.monitor && options.record.out.empty()) {
     fail<UsageError>("--monitor writes monitor.csv: give a folder with --out");
@@ -115,10 +106,6 @@ void apply_training_options(TrainingOptions& options) {
     shape.width = sizes[2];
   }
   trainer.choice = choose_model(trainer.model, trainer.module);
-  if (!parse_devices(options.devices).empty() && options.device == "cpu") {
-    fail<UsageError>("--devices {} names CUDA devices, and --device cpu asks for none",
-                     options.devices);
-  }
 }
 
 void note_job(const TrainingOptions& options, std::string_view checkpoints, Console& console) {
@@ -129,20 +116,17 @@ void note_job(const TrainingOptions& options, std::string_view checkpoints, Cons
 }
 
 void choose_device(const Ranks& ranks, TrainingOptions& options) {
-  const bool possible = every_rank_has_a_device(ranks) && all_agree(ranks.host, torch_sees_cuda());
-  const std::vector<int> devices = parse_devices(options.devices);
-  if ((options.device == "cuda" || !devices.empty()) && !possible) {
-    fail<Unavailable>("--device{} {}: {} device(s) for {} rank(s) on {}, LibTorch {} {} CUDA{}{}",
-                      devices.empty() ? "" : "s", devices.empty() ? "cuda" : options.devices,
-                      device_count(), ranks.session.local_size(), ranks.session.host(),
-                      torch_version(), torch_sees_cuda() ? "with" : "without usable",
-                      device_count() > 0 ? "" : "; ", device_count() > 0 ? "" : why_no_device());
+  RankDevices& placed = options.placed = place_on_devices(ranks, options.devices);
+  if (placed.any && !all_agree(ranks.host, torch_sees_cuda())) {
+    placed = {};
+    placed.why_not = fmt::format("LibTorch {} is without usable CUDA", torch_version());
   }
-  if (options.device == "cpu" || !possible) return;
+  require_device_each(placed, options.devices);
+  if (!placed.each) return;
   options.trainer.device = ComputeDevice::cuda;
-  options.trainer.device_index = device_of_rank(devices, ranks.session.local_rank(),
-                                                ranks.session.local_size(), device_count());
-  select_device(options.trainer.device_index);
+  options.trainer.device_index = placed.mine;
+  options.record.emulated = options.record.emulated || placed.shared;
+  select_device(placed.mine);
 }
 
 LinkedLibraries training_libraries() {

@@ -9,7 +9,7 @@
 
 #include "bench/cli/app.hpp"
 #include "bench/cli/console.hpp"
-#include "bench/program.hpp"
+#include "bench/rank_devices.hpp"
 #include "bench/recorder.hpp"
 #include "models/trainer_options.hpp"
 
@@ -17,10 +17,10 @@ namespace scalebench {
 
 struct TrainingOptions {
   TrainerOptions trainer;
-  std::string device = "auto";
+  DeviceOptions devices;
+  RankDevices placed;  // of choose_device
   std::string precision = "float32";
   std::string input_shape;  // of a TorchScript module: C,H,W
-  std::string devices;      // of each host, such as 0,2; empty: all
   std::string format = "table";
   bool quiet = false;
   Color color = Color::automatic;
@@ -38,8 +38,9 @@ void apply_training_options(TrainingOptions& options);
 /// Says what a program that no study started took from the managed job around it.
 void note_job(const TrainingOptions& options, std::string_view checkpoints, Console& console);
 
-/// Collective: fills in the device of this rank. Throws Unavailable when `--device cuda` is
-/// impossible, UsageError when a host has more ranks than devices.
+/// Collective: fills in the device of this rank, and that rows are emulated where it is shared.
+/// Throws UsageError when devices were asked for and cannot be had, and when there are some that
+/// LibTorch can use, but fewer than ranks.
 void choose_device(const Ranks& ranks, TrainingOptions& options);
 
 /// LibTorch's, MPI's and NCCL's versions.

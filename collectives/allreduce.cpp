@@ -7,6 +7,7 @@
 
 #include "collectives/allreduce_cost.hpp"
 #include "kernels/error.hpp"
+#include "kernels/profiler_range.hpp"
 #include "kernels/span_check.hpp"
 #include "kernels/unknown_name.hpp"
 
@@ -40,6 +41,7 @@ std::span<const AllreduceAlgorithm> allreduce_algorithms() {
 void AllreduceAlgorithm::run(Communicator& communicator, ConstSpan in, Span out,
                              ReduceOp op) const {
   require_alike("allreduce", in, out);
+  const ProfilerRange range(name.data());  // a literal of the table
   const bool knows_avg = function == &allreduce::native || function == &allreduce::automatic;
   const bool scaled = op == ReduceOp::avg && !knows_avg;
   function(communicator, in, out, scaled ? ReduceOp::sum : op);

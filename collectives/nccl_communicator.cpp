@@ -5,13 +5,12 @@
 #include <nccl.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <exception>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "collectives/control.hpp"
+#include "collectives/nccl_sharing.hpp"
 #include "collectives/together.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/cuda_check.hpp"
@@ -19,8 +18,6 @@
 
 namespace scalebench {
 namespace {
-
-constexpr int kFirstWithSharedDevices = 23003;  // 2.30.3
 
 void throw_unless_success(ncclResult_t result, const char* expression, const char* file, int line) {
   // With a nonblocking communicator "in progress" is no error; ours are blocking.
@@ -157,18 +154,6 @@ ncclRedOp_t nccl_op_of(ReduceOp op) {
   return ncclSum;
 }
 
-int library_version() {
-  int version = 0;
-  return ncclGetVersion(&version) == ncclSuccess ? version : 0;
-}
-
-/// NCCL takes several ranks on one device only from 2.30.3 on, and when it is told to.
-bool may_share_devices() {
-  const char* set = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
-  return library_version() >= kFirstWithSharedDevices && set != nullptr &&
-         std::string_view(set) == "1";
-}
-
 /// Collective: one line, the same on all ranks, when two of them share a device and may not.
 std::string why_not_distinct(Communicator& control) {
   int device = 0;
@@ -176,15 +161,14 @@ std::string why_not_distinct(Communicator& control) {
   std::vector<std::string> uuids = all_gather(control, device_uuid(device));
   std::ranges::sort(uuids);
   const auto twice = std::ranges::adjacent_find(uuids);
-  const bool may_share = all_agree(control, may_share_devices());
+  const bool may_share = all_agree(control, nccl_shares_devices());
   if (twice == uuids.end() || may_share) return {};
+  const std::string never = why_nccl_cannot_share(nccl_version_code());
   return fmt::format(
-      "two ranks share the device {}, which NCCL {} refuses; start one rank per device, or take "
-      "transport cuda_ipc{}",
-      *twice, nccl_version(),
-      library_version() >= kFirstWithSharedDevices
-          ? ", or set NCCL_MULTI_RANK_GPU_ENABLE=1 on every rank"
-          : " (NCCL 2.30.3 and later can, with NCCL_MULTI_RANK_GPU_ENABLE=1)");
+      "two ranks are on device {}: {}; take transport cuda_ipc, or a device each", *twice,
+      never.empty()
+          ? fmt::format("NCCL {} takes that only with --nccl-share-devices", nccl_version())
+          : never);
 }
 
 /// Collective.
@@ -307,10 +291,11 @@ std::unique_ptr<Communicator> make_nccl_communicator(Communicator& control) {
   return std::make_unique<NcclCommunicator>(control);
 }
 
-std::string nccl_version() {
-  const int version = library_version();
-  if (version == 0) return {};
-  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+int nccl_version_code() {
+  int version = 0;
+  return ncclGetVersion(&version) == ncclSuccess ? version : 0;
 }
+
+std::string nccl_version() { return nccl_version_text(nccl_version_code()); }
 
 }  // namespace scalebench

@@ -15,7 +15,7 @@ namespace scalebench {
 /// barriers and must outlive the result. Every rank has selected its device before. wait() throws
 /// Error, after it has aborted the communicator, when NCCL reports that a peer or the network
 /// failed. Throws Unavailable, on every rank, in a build without NCCL, without a device, and when
-/// two ranks chose the same card, unless NCCL is 2.30.3 or later and NCCL_MULTI_RANK_GPU_ENABLE=1.
+/// two ranks chose the same card, unless nccl_shares_devices().
 std::unique_ptr<Communicator> make_nccl_communicator(Communicator& control);
 
 /// "2.28.3": the library at run time; empty in a build without NCCL.

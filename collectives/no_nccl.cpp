@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/nccl_communicator.hpp"
+#include "collectives/nccl_sharing.hpp"
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
 
@@ -9,6 +10,7 @@ std::unique_ptr<Communicator> make_nccl_communicator(Communicator& /*control*/) 
   fail<Unavailable>("transport nccl: {}", why_no_device());
 }
 
+int nccl_version_code() { return 0; }
 std::string nccl_version() { return {}; }
 
 }  // namespace scalebench

@@ -17,6 +17,26 @@ std::string version_text(int version) {
   return version == 0 ? "" : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
+/// Of a MIG slice its own and not the card's, which only the driver's second version of the call
+/// promises.
+cudaUUID_t uuid_of(int index) {
+  cudaDeviceProp properties{};
+  CUDA_CHECK(cudaGetDeviceProperties(&properties, index));
+#if CUDART_VERSION >= 12050
+  constexpr unsigned kSecondVersion = 11040;
+  using Ask = int (*)(cudaUUID_t*, int device);
+  void* entry = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+  const cudaError_t status = cudaGetDriverEntryPointByVersion(
+      "cuDeviceGetUuid", &entry, kSecondVersion, cudaEnableDefault, &found);
+  cudaUUID_t uuid{};
+  if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
+  const bool knows = status == cudaSuccess && found == cudaDriverEntryPointSuccess;
+  if (knows && reinterpret_cast<Ask>(entry)(&uuid, index) == 0) return uuid;
+#endif
+  return properties.uuid;
+}
+
 cudaStream_t raw(DeviceStream stream) { return static_cast<cudaStream_t>(stream.handle); }
 
 }  // namespace
@@ -43,13 +63,12 @@ std::string device_name(int index) {
 }
 
 std::string device_uuid(int index) {
-  cudaDeviceProp properties{};
-  CUDA_CHECK(cudaGetDeviceProperties(&properties, index));
+  const cudaUUID_t uuid = uuid_of(index);
   // Written as nvidia-smi writes it.
   std::string text = "GPU";
   for (int i = 0; i < 16; ++i) {
     const bool group = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
-    const auto byte = static_cast<unsigned char>(properties.uuid.bytes[i]);
+    const auto byte = static_cast<unsigned char>(uuid.bytes[i]);
     text += fmt::format("{}{:02x}", group ? "-" : "", byte);
   }
   return text;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other half of device.hpp and device_kernels.hpp: a build without CUDA. Zero devices, and
-// whoever asks for one all the same is told why there is none.
+// The other half of device.hpp, device_kernels.hpp and profiler_range.hpp: a build without CUDA.
+// Zero devices, and whoever asks for one all the same is told why there is none.
 #include <string>
 
 #include "kernels/device.hpp"
 #include "kernels/device_kernels.hpp"
 #include "kernels/error.hpp"
+#include "kernels/profiler_range.hpp"
 
 namespace scalebench {
 namespace {
@@ -29,6 +30,9 @@ void device_free(void*) noexcept {}
 void device_copy(const void*, void*, std::size_t) { refuse(); }
 void device_zero(void*, std::size_t) { refuse(); }
 void device_synchronize() { refuse(); }
+
+ProfilerRange::ProfilerRange(const char*) {}
+ProfilerRange::~ProfilerRange() = default;
 
 OwnedStream::OwnedStream() { refuse(); }
 OwnedStream::~OwnedStream() = default;

@@ -27,6 +27,7 @@
 #include "models/model_pass.hpp"
 #include "models/network.hpp"
 #include "models/optimizer.hpp"
+#include "models/profiled_trace.hpp"
 #include "models/replicas.hpp"
 #include "models/sampler.hpp"
 #include "models/split_mix.hpp"
@@ -132,8 +133,7 @@ struct Trainer::State {
     }
   }
 
-  std::unique_ptr<GradientSync> make_sync(const TrainerOptions& given,
-                                          Communicator& gradients) const {
+  std::unique_ptr<GradientSync> make_sync(const TrainerOptions& given, Communicator& gradients) {
     const std::string optimizer = given.optimizer.empty() ? choice.optimizer : given.optimizer;
     const ImageShape& shape = choice.shape;
     return sync_info.make({network->parameters(),
@@ -219,7 +219,7 @@ struct Trainer::State {
   const int rank;
   Communicator& control;
   DelayedTrace delayed;
-  StepTrace& trace;
+  ProfiledTrace trace;
   const GradientSyncInfo& sync_info;
   const ModelChoice choice;
   const StepPace pace;

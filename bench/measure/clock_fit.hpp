@@ -20,6 +20,7 @@ struct ClockModel {
   double residual = 0;  // seconds that global_of() may be wrong within a second of the last point
 
   double global_of(double local) const { return local + offset + slope * (local - anchor); }
+  double local_of(double global) const { return (global - offset + slope * anchor) / (1 + slope); }
 };
 
 /// Least squares, weighted by the points' certainty. Points in the order of time, at least one; the

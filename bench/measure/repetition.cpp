@@ -103,6 +103,8 @@ class Cell {
   void keep(std::span<const Stamps> of_rank) {
     const double first = std::ranges::min(of_rank, {}, &Stamps::start).start;
     Repetition repetition;
+    repetition.start = first;
+    repetition.end = std::ranges::max(of_rank, {}, &Stamps::end).end;
     double last = 0;
     double earliest = 0;
     for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {

@@ -19,6 +19,8 @@ namespace scalebench {
 struct Repetition {
   double seconds = 0;       // max(end) - min(start) over ranks
   double skew_seconds = 0;  // max - min of rank_seconds
+  double start = 0;         // the first, by the common clock
+  double end = 0;           // the last, by the common clock
   int slowest_rank = 0;     // the rank that ended last
   /// By rank: its end minus the first start (StartMode::clock), its own duration (barrier).
   std::vector<float> rank_seconds;

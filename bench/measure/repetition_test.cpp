@@ -45,6 +45,7 @@ TEST(CollectiveTimer, RepeatsExactlyAsOftenAsAskedAndAgreesOnAllRanks) {
       EXPECT_EQ(timing.residual_seconds, 0);
       for (const Repetition& repetition : timing.repetitions) {
         EXPECT_GE(repetition.skew_seconds, 0);
+        EXPECT_GT(repetition.end, repetition.start);
         ASSERT_EQ(repetition.rank_seconds.size(), 3U);
         EXPECT_EQ(repetition.rank_seconds[static_cast<std::size_t>(repetition.slowest_rank)],
                   std::ranges::max(repetition.rank_seconds));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How busy, warm and hungry the GPUs of this machine are, from NVIDIA's management library, which
-// is loaded if the machine has it. No header and no library of a toolkit is needed to build this.
+// How busy, warm and hungry the GPUs of this machine are.
 #pragma once
 
 #include <limits>
-#include <memory>
 #include <string>
 #include <vector>
+
+#include "bench/record/nvml.hpp"
 
 namespace scalebench {
 
@@ -24,21 +24,12 @@ struct DeviceLoad {
 
 class DeviceLoadReader {
  public:
-  /// Loads the library; without it, or without a card, read() gives nothing.
-  DeviceLoadReader();
-  ~DeviceLoadReader();
-  DeviceLoadReader(const DeviceLoadReader&) = delete;
-  DeviceLoadReader& operator=(const DeviceLoadReader&) = delete;
-
-  /// One for each card. Never throws for a card that does not answer.
+  /// One for each card; none without the driver's library. Never throws for a card that does not
+  /// answer.
   std::vector<DeviceLoad> read() const;
 
  private:
-  struct Library;
-  std::unique_ptr<Library> library_;
+  Nvml nvml_;
 };
-
-/// What the driver's bits say: "sw_power_cap;hw_thermal_slowdown", or "none".
-std::string throttle_reasons(unsigned long long bits);
 
 }  // namespace scalebench

@@ -70,13 +70,6 @@ TEST(HostLoad, SeesThisProcess) {
   EXPECT_LT(load.processes_memory_bytes, load.memory_bytes);
 }
 
-TEST(DeviceLoad, NamesWhatSlowsACardDown) {
-  EXPECT_EQ(throttle_reasons(0), "none");
-  EXPECT_EQ(throttle_reasons(0x1), "gpu_idle");
-  EXPECT_EQ(throttle_reasons(0x44), "sw_power_cap;hw_thermal_slowdown");
-  EXPECT_EQ(throttle_reasons(0x8000), "other");
-}
-
 TEST(DeviceLoad, IsSaneOnEveryCardThereIs) {
   const std::vector<DeviceLoad> loads = DeviceLoadReader().read();
   // Readings of a card can only be looked at where there is one; without, none is what is right.

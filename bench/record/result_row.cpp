@@ -15,6 +15,9 @@ namespace scalebench {
 namespace {
 
 constexpr std::string_view kCommon = "schema_version run_id case_id origin status note ";
+/// What the card did beside the repetitions.
+constexpr std::string_view kDevice =
+    "sm_clock_mhz throttled_share power_capped_share gpu_watts gpu_celsius";
 constexpr std::string_view kStatistics =
     "launches repetitions seconds_median seconds_ci_low seconds_ci_high interval seconds_min "
     "seconds_p5 seconds_p95 seconds_max seconds_mean outliers converged ";
@@ -54,14 +57,14 @@ const Schema& samples_schema() {
   static const Schema schema{
       "samples.csv",
       words("schema_version run_id case_id origin bench launch ranks rank repetition seconds bytes "
-            "samples skew_seconds slowest_rank")};
+            "samples skew_seconds slowest_rank sm_clock_mhz throttle_reasons throttled")};
   return schema;
 }
 
 const Schema& kernels_schema() {
   static const Schema schema{
       "kernels.csv", words(kCommon, "kernel memory device dtype count bytes flops ", kStatistics,
-                           "gb_per_s gflop_per_s")};
+                           "gb_per_s gflop_per_s enqueue_seconds ", kDevice)};
   return schema;
 }
 
@@ -73,7 +76,9 @@ const Schema& allreduce_schema() {
             "clock_residual_seconds size_bytes count ranks nodes ",
             kStatistics,
             "warm first_call_seconds algbw_gb_per_s busbw_gb_per_s busbw_ci_low_gb_per_s "
-            "busbw_ci_high_gb_per_s wire_bw_gb_per_s skew_seconds slowest_rank redone wrong")};
+            "busbw_ci_high_gb_per_s wire_bw_gb_per_s skew_seconds slowest_rank redone wrong "
+            "enqueue_seconds device_seconds ",
+            kDevice)};
   return schema;
 }
 
@@ -110,7 +115,8 @@ const Schema& throughput_schema() {
       words(kCommon,
             "model parameters device dtype memory_format threads batch ranks nodes rank host ",
             kStatistics,
-            "images_per_s images_per_s_ci_low images_per_s_ci_high relative_to_one_rank")};
+            "images_per_s images_per_s_ci_low images_per_s_ci_high relative_to_one_rank ",
+            kDevice)};
   return schema;
 }
 

@@ -19,7 +19,7 @@ namespace scalebench {
 namespace {
 
 /// Columns of a case row, beside the time, whose value over launches is their median.
-constexpr std::array<std::string_view, 16> kMedians{"first_call_seconds",
+constexpr std::array<std::string_view, 23> kMedians{"first_call_seconds",
                                                     "skew_seconds",
                                                     "load_seconds",
                                                     "forward_seconds",
@@ -34,7 +34,14 @@ constexpr std::array<std::string_view, 16> kMedians{"first_call_seconds",
                                                     "test_accuracy",
                                                     "samples",
                                                     "wrong",
-                                                    "clock_residual_seconds"};
+                                                    "clock_residual_seconds",
+                                                    "enqueue_seconds",
+                                                    "device_seconds",
+                                                    "sm_clock_mhz",
+                                                    "throttled_share",
+                                                    "power_capped_share",
+                                                    "gpu_watts",
+                                                    "gpu_celsius"};
 
 /// Columns of a case row that belong together and so come from one launch, the middle one by time.
 constexpr std::array<std::string_view, 11> kFromMiddle{

@@ -70,6 +70,8 @@ toml::table study_table(const StudyConfig& config) {
   table.insert("threads", config.threads);
   table.insert("device", config.device);
   if (config.devices > 0) table.insert("devices", config.devices);
+  if (!config.gpus.empty()) table.insert("gpus", config.gpus);
+  if (config.share_devices) table.insert("share_devices", true);
   table.insert("monitor", config.monitor);
   table.insert("record_trace", config.record_trace);
   if (!config.mpirun_arguments.empty()) {

@@ -35,6 +35,15 @@ PlannedLaunch launch_on(const Place& place, std::string_view what, std::string p
   return launch;
 }
 
+/// How its ranks find their devices, in every program of a study.
+void add_device_words(const StudyConfig& config, PlannedLaunch& launch) {
+  launch.arguments.insert(launch.arguments.end(), {"--device", config.device});
+  if (!config.gpus.empty()) {
+    launch.arguments.insert(launch.arguments.end(), {"--devices", config.gpus});
+  }
+  if (config.share_devices) launch.arguments.emplace_back("--share-devices");
+}
+
 std::string number_text(double value) { return fmt::format("{}", value); }
 
 /// Cases times what each may take, with its warm-up. Names that stand for several count as many.
@@ -68,6 +77,7 @@ PlannedLaunch allreduce_launch(const StudyConfig& config, const Place& place) {
                       "shuffled",
                       "--max-seconds",
                       number_text(study.max_seconds)};
+  add_device_words(config, launch);
   launch.guess_seconds = guess_seconds(study);
   return launch;
 }
@@ -80,9 +90,9 @@ PlannedLaunch throughput_launch(const StudyConfig& config, const std::string& mo
                       "--data-dir",    study.data,
                       "--batch",       std::to_string(study.batch),
                       "--threads",     std::to_string(config.threads),
-                      "--device",      config.device,
                       "--max-seconds", number_text(study.max_seconds),
                       "--seed",        std::to_string(config.seed)};
+  add_device_words(config, launch);
   if (config.monitor) launch.arguments.emplace_back("--monitor");
   launch.guess_seconds = kStartSeconds + 1 + study.max_seconds;
   return launch;
@@ -122,10 +132,9 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
                       number_text(study.learning_rate),
                       "--threads",
                       std::to_string(config.threads),
-                      "--device",
-                      config.device,
                       "--seed",
                       std::to_string(config.seed)};
+  add_device_words(config, launch);
   if (!study.optimizer.empty()) {
     launch.arguments.insert(launch.arguments.end(), {"--optimizer", study.optimizer});
   }

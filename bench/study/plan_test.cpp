@@ -296,5 +296,25 @@ TEST(Plan, PutsEveryWordOfTheStudyOnTheCommandLine) {
   }
 }
 
+TEST(Plan, EveryProgramIsToldWhichDevices) {
+  StudyConfig config = everything();
+  config.ranks = {2};
+  config.device = "cuda";
+  config.gpus = "2,0";
+  config.share_devices = true;
+  std::set<std::string> programs;
+  for (const PlannedLaunch& launch : plan_of(config, {.devices = 2})) {
+    programs.insert(launch.program);
+    EXPECT_EQ(argument(launch, "--device"), "cuda") << launch.name;
+    EXPECT_EQ(argument(launch, "--devices"), "2,0") << launch.name;
+    EXPECT_EQ(std::ranges::count(launch.arguments, "--share-devices"), 1) << launch.name;
+  }
+  EXPECT_EQ(programs.size(), 3U);
+  for (const PlannedLaunch& launch : plan_of(everything(), {.devices = 4})) {
+    EXPECT_EQ(std::ranges::count(launch.arguments, "--share-devices"), 0);
+    EXPECT_EQ(std::ranges::count(launch.arguments, "--devices"), 0);
+  }
+}
+
 }  // namespace
 }  // namespace scalebench

@@ -47,12 +47,22 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& /*know
   reader.whole(table, "threads", config.threads, 1, 4096);
   reader.choice(table, "device", config.device, {"auto", "cpu", "cuda"});
   reader.whole(table, "devices", config.devices, 1, 65536);
+  reader.text(table, "gpus", config.gpus);
+  reader.flag(table, "share_devices", config.share_devices);
+  if (config.device == "cpu" && (config.share_devices || !config.gpus.empty())) {
+    reader.complain(*table.get(config.gpus.empty() ? "share_devices" : "gpus"),
+                    "gpus and share_devices are about GPUs, and device is \"cpu\"");
+  }
   reader.flag(table, "monitor", config.monitor);
   reader.flag(table, "record_trace", config.record_trace);
   reader.texts(table, "mpirun_arguments", config.mpirun_arguments);
   reader.wholes(table, "ranks", config.ranks, 1, 65536);
   reader.text(table, "hosts", config.hosts);
   read_layouts(reader, table, config);
+  if (config.share_devices && config.ranks.empty() && config.layouts.empty()) {
+    reader.complain(*table.get("share_devices"),
+                    "share_devices: name the ranks, since the number of GPUs is no limit then");
+  }
   reader.no_other_keys(table);
 }
 

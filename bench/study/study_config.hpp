@@ -59,9 +59,11 @@ struct StudyConfig {
   std::uint64_t seed = 1;
   std::int64_t threads = 1;  // CPU threads of a rank: what counts as one device on a CPU
   std::string device = "auto";
-  std::int64_t devices = 0;  // ranks that fit on all hosts together; 0: this host's cores or GPUs
-  bool monitor = true;       // training launches record what the machine does beside them
-  bool record_trace = true;  // the one_device launches record steps layer by layer
+  std::int64_t devices = 0;    // ranks that fit on all hosts together; 0: this host's cores or GPUs
+  std::string gpus;            // of each host, as --devices says them; empty: all
+  bool share_devices = false;  // several ranks may be on one GPU: rows are then emulated
+  bool monitor = true;         // training launches record what the machine does beside them
+  bool record_trace = true;    // the one_device launches record steps layer by layer
   std::vector<std::string> mpirun_arguments;
   std::optional<AllreduceStudy> allreduce;
   std::optional<ThroughputStudy> throughput;

@@ -206,6 +206,18 @@ TEST(StudyConfig, RefusesAnImpossibleValue) {
             "bad.toml:2:9: ranks: expected a list of whole numbers from 1 to 65536");
 }
 
+TEST(StudyConfig, SaysWhichGpusAndWhetherTheyAreShared) {
+  const auto study = [](std::string_view keys) {
+    return fmt::format("[study]\n{}\n{}", keys, kEpoch);
+  };
+  const StudyConfig config = read(study("gpus = \"2,0\"\nshare_devices = true\nranks = [1, 4]"));
+  EXPECT_EQ(config.gpus, "2,0");
+  EXPECT_TRUE(config.share_devices);
+  EXPECT_THAT(config_text(config), AllOf(HasSubstr("gpus = "), HasSubstr("share_devices = true")));
+  EXPECT_THAT(refusal(study("share_devices = true")), HasSubstr("name the ranks"));
+  EXPECT_THAT(refusal(study("device = \"cpu\"\ngpus = \"0\"")), HasSubstr("about GPUs"));
+}
+
 TEST(StudyConfig, RefusesAPartThatIsNoTable) {
   EXPECT_EQ(refusal(fmt::format("{}{}", "allreduce = 3\n", kEpoch)),
             "bad.toml:1:13: allreduce: expected a table, as [allreduce]");

@@ -79,7 +79,7 @@ void require_same_origin(const Manifest& original, const StudyConfig& config) {
   int most = 1;
   for (const int ranks : config.ranks) most = std::max(most, ranks);
   for (const Layout& layout : config.layouts) most = std::max(most, layout.per_node);
-  const std::string origin = timed_origin(most > devices);
+  const std::string origin = timed_origin(most > devices || shares_gpus(config, most));
   if (original.origin == origin) return;
   fail<UsageError>(
       "{} is {}, and its {} ranks on the {} core(s) or device(s) here would be {}: rows of "

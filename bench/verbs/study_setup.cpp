@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "bench/cli/printable.hpp"
+#include "bench/device_choice.hpp"
 #include "bench/record/emulation.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/sha256.hpp"
@@ -207,12 +208,25 @@ std::filesystem::path configs_folder() {
   return "configs";
 }
 
+int gpus_of(const StudyConfig& config) {
+  const auto named = static_cast<int>(parse_devices(config.gpus).size());
+  if (config.device == "cpu" || device_count() == 0) return 0;
+  return named > 0 ? named : device_count();
+}
+
+bool shares_gpus(const StudyConfig& config, int ranks_of_a_host) {
+  return config.share_devices && gpus_of(config) > 0 && ranks_of_a_host > gpus_of(config);
+}
+
 int devices_of(const StudyConfig& config) {
   if (config.devices > 0) return static_cast<int>(config.devices);
-  if (config.device != "cpu" && device_count() > 0) return device_count();
-  if (config.device == "cuda") fail<UsageError>("device = \"cuda\": {}", why_no_device());
+  const int gpus = gpus_of(config);
+  if (gpus > 0 && !config.share_devices) return gpus;
+  if (gpus == 0 && config.device == "cuda") {
+    fail<UsageError>("device = \"cuda\": {}", why_no_device());
+  }
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  return std::max(1, static_cast<int>(cores / config.threads));
+  return std::max({1, gpus, static_cast<int>(cores / config.threads)});
 }
 
 PlanLimits limits_of(const StartOptions& options, const StudyConfig& config) {
@@ -236,12 +250,17 @@ LaunchSettings settings_of(const StartOptions& options, const StudyConfig& confi
   settings.oversubscribe = is_crowded(options, config, plan);
   // A rank that drives a device needs more than one core for what LibTorch does beside it, and
   // emulated hosts have the same cores.
-  settings.bind_to_core = config.threads == 1 && declared_emulation().empty() &&
-                          (config.device == "cpu" || device_count() == 0);
+  settings.bind_to_core =
+      config.threads == 1 && declared_emulation().empty() && gpus_of(config) == 0;
   settings.mpirun_arguments = config.mpirun_arguments;
   settings.environment = {{"OMP_NUM_THREADS", std::to_string(config.threads)}};
   if (const std::string emulated = declared_emulation(); !emulated.empty()) {
     settings.environment.emplace_back(kEmulatedVariable, emulated);
+  } else if (std::ranges::any_of(plan, [&](const PlannedLaunch& launch) {
+               return shares_gpus(config, launch.nodes > 0 ? launch.per_node : launch.ranks);
+             })) {
+    // All of the study, also what one rank does: only rows of one origin may form a ratio.
+    settings.environment.emplace_back(kEmulatedVariable, "ranks that share a GPU");
   }
   if (geteuid() == 0) {
     // Containers run as root, where Open MPI wants to be told twice.

@@ -50,6 +50,12 @@ std::filesystem::path configs_folder();
 /// Ranks that fit on this host: GPUs where those are used, else cores. Throws UsageError for GPUs
 /// without any. The limits are those of all hosts together.
 int devices_of(const StudyConfig& config);
+
+/// GPUs here that the study may use; 0: it runs on the CPU.
+int gpus_of(const StudyConfig& config);
+
+/// Whether so many ranks of a host are to share GPUs, as the study allows.
+bool shares_gpus(const StudyConfig& config, int ranks_of_a_host);
 PlanLimits limits_of(const StartOptions& options, const StudyConfig& config);
 
 /// How the launches of this plan are started.

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/rank_devices.hpp"
+
+#include <fmt/ranges.h>
+
+#include <sstream>
+
+#include "bench/device_choice.hpp"
+#include "collectives/control.hpp"
+#include "collectives/nccl_sharing.hpp"
+#include "kernels/device.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+/// Collective: what every rank sees.
+std::vector<DeviceView> views_of(const Ranks& ranks) {
+  std::vector<std::string> mine;
+  for (int index = 0; index < device_count(); ++index) mine.push_back(device_uuid(index));
+  const std::vector<std::string> hosts = all_gather(ranks.host, ranks.session.host());
+  const std::vector<std::string> all =
+      all_gather(ranks.host, fmt::format("{}", fmt::join(mine, " ")));
+  std::vector<DeviceView> views;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    DeviceView& view = views.emplace_back();
+    view.host = hosts[rank];
+    std::istringstream words(all[rank]);
+    for (std::string uuid; words >> uuid;) view.uuids.push_back(uuid);
+  }
+  return views;
+}
+
+}  // namespace
+
+std::string RankDevices::uuid_of(int rank) const {
+  return each ? uuids[static_cast<std::size_t>(rank)] : std::string();
+}
+
+void RankDevices::select(const std::string& what) const {
+  if (!each) fail<Unavailable>("{}: {}", what, why_not);
+  select_device(mine);
+}
+
+RankDevices place_on_devices(const Ranks& ranks, const DeviceOptions& options) {
+  RankDevices devices;
+  if (options.nccl_share) let_nccl_share_devices();
+  if (options.device == "cpu") {
+    devices.why_not = "--device cpu asks for none";
+    return devices;
+  }
+  const std::vector<DeviceView> views = views_of(ranks);
+  for (const DeviceView& view : views) devices.any = devices.any || !view.uuids.empty();
+  if (!devices.any) {
+    devices.why_not = why_no_device();
+    return devices;
+  }
+  const DevicePlacement placement = place_ranks(views, parse_devices(options.named), options.share);
+  devices.why_not = placement.why_not;
+  if (placement.index.empty()) return devices;
+  devices.each = true;
+  devices.shared = placement.shared;
+  for (std::size_t rank = 0; rank < views.size(); ++rank) {
+    devices.uuids.push_back(views[rank].uuids[static_cast<std::size_t>(placement.index[rank])]);
+  }
+  devices.mine = placement.index[static_cast<std::size_t>(ranks.session.rank())];
+  devices.over_nccl = options.nccl_share;
+  return devices;
+}
+
+void require_device_each(const RankDevices& devices, const DeviceOptions& options) {
+  if (devices.each || options.device == "cpu") return;
+  if (!devices.any && !options.required()) return;
+  fail<UsageError>("{}: {}", options.typed(), devices.why_not);
+}
+
+}  // namespace scalebench

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests where there is no card: a library with the names and types of nvml.h, one card of which
+// a slice is cut. Loaded as the real one is.
+#include <cstring>
+
+extern "C" {
+
+namespace {
+int g_card = 0, g_slice = 1;
+constexpr int kSuccess = 0, kInvalidArgument = 2, kNotFound = 6;
+}  // namespace
+
+int nvmlInit_v2() { return kSuccess; }
+int nvmlShutdown() { return kSuccess; }
+
+int nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = 1;
+  return kSuccess;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+  *device = &g_card;
+  return index == 0 ? kSuccess : kInvalidArgument;
+}
+
+int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
+  const bool slice = std::strncmp(uuid, "MIG-5", 5) == 0;
+  const bool card = std::strncmp(uuid, "GPU-c", 5) == 0;
+  *device = slice ? &g_slice : &g_card;
+  return slice || card ? kSuccess : kNotFound;
+}
+
+int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(void* slice, void** card) {
+  *card = &g_card;
+  return slice == &g_slice ? kSuccess : kInvalidArgument;
+}
+
+int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
+  *milliwatts = 650'500;
+  return device == &g_card ? kSuccess : kInvalidArgument;
+}
+
+int nvmlDeviceGetClockInfo(void* device, int of, unsigned* mhz) {
+  constexpr int kClockOfMultiprocessors = 1;
+  *mhz = of == kClockOfMultiprocessors ? 1755 : 1;
+  return device == &g_card ? kSuccess : kInvalidArgument;
+}
+
+int nvmlDeviceGetTemperature(void* device, int /*of*/, unsigned* celsius) {
+  *celsius = 61;
+  return device == &g_card ? kSuccess : kInvalidArgument;
+}
+
+int nvmlDeviceGetCurrentClocksEventReasons(void* device, unsigned long long* reasons) {
+  *reasons = 0x4;
+  return device == &g_card ? kSuccess : kInvalidArgument;
+}
+
+}  // extern "C"
