@@ -11,6 +11,7 @@
 #include "bench/cli/console.hpp"
 #include "bench/rank_devices.hpp"
 #include "bench/recorder.hpp"
+#include "bench/step_words.hpp"
 #include "models/trainer_options.hpp"
 
 namespace scalebench {
@@ -19,7 +20,8 @@ struct TrainingOptions {
   TrainerOptions trainer;
   DeviceOptions devices;
   RankDevices placed;  // of choose_device
-  std::string precision = "float32";
+  StepWords step;
+  std::vector<StepVariant> variants;  // what `step` means; the trainer has the first
   std::string input_shape;  // of a TorchScript module: C,H,W
   std::string format = "table";
   bool quiet = false;
