@@ -22,7 +22,7 @@ struct TrainingOptions {
   RankDevices placed;  // of choose_device
   StepWords step;
   std::vector<StepVariant> variants;  // what `step` means; the trainer has the first
-  std::string input_shape;  // of a TorchScript module: C,H,W
+  std::string input_shape;            // of a TorchScript module: C,H,W
   std::string format = "table";
   bool quiet = false;
   Color color = Color::automatic;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The other half of device.hpp, device_kernels.hpp, device_update.hpp and profiler_range.hpp: a
-// build without CUDA. Zero devices, and whoever asks for one all the same is told why there is none.
+// build without CUDA. Zero devices, and whoever asks for one all the same is told why.
 #include <string>
 
 #include "kernels/device.hpp"

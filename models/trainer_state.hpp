@@ -117,8 +117,7 @@ struct Trainer::State {
     }
   }
 
-  std::unique_ptr<GradientSync> make_sync(const TrainerOptions& given,
-                                          Communicator& gradients) {
+  std::unique_ptr<GradientSync> make_sync(const TrainerOptions& given, Communicator& gradients) {
     const std::string optimizer = given.optimizer.empty() ? choice.optimizer : given.optimizer;
     const ImageShape& shape = choice.shape;
     return sync_info.make({network->parameters(),

@@ -119,7 +119,7 @@ const Schema& throughput_schema() {
             "images_per_s images_per_s_ci_low images_per_s_ci_high relative_to_one_rank "
             "gflop_per_image roofline_gb_per_s roofline_gflop_per_s mfu published_gflop_per_s "
             "mfu_published ",
-             kDevice)};
+            kDevice)};
   return schema;
 }
 
