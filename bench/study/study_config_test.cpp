@@ -8,6 +8,7 @@
 
 #include <sstream>
 
+#include "bench/study/config_text.hpp"
 #include "kernels/temporary_folder.hpp"
 
 namespace scalebench {
