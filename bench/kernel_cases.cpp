@@ -11,8 +11,11 @@
 namespace scalebench {
 namespace {
 
-constexpr std::array<std::size_t, 4> kSizes{4096, 256 << 10, 16 << 20, 64 << 20};  // bytes
-constexpr std::array<std::size_t, 3> kGemmSides{256, 512, 1024};
+// Bytes and sides; the last ones are beyond a GPU's caches, and what fills its tensor cores.
+constexpr std::array<std::size_t, 4> kHostSizes{4096, 256 << 10, 16 << 20, 64 << 20};
+constexpr std::array<std::size_t, 4> kDeviceSizes{4096, 256 << 10, 16 << 20, 256 << 20};
+constexpr std::array<std::size_t, 3> kHostSides{256, 512, 1024};
+constexpr std::array<std::size_t, 3> kDeviceSides{512, 1024, 8192};
 
 struct Kernel {
   std::string_view name;
@@ -22,18 +25,21 @@ struct Kernel {
   std::vector<DType> dtypes;
 };
 
-std::vector<Kernel> kernels() {
+std::vector<Kernel> kernels(Memory memory) {
   const std::vector<DType> all(kDTypes.begin(), kDTypes.end());
   const std::vector<DType> half_types{DType::float16, DType::bfloat16};
   const std::vector<DType> one{DType::float32};  // where the dtype changes nothing
-  return {{"copy", 1, 1, 0, one},
-          {"triad", 2, 1, 2, all},
-          {"add", 2, 1, 1, all},
-          {"scale", 1, 1, 1, all},
-          {"cast_to_float", 1, 0, 0, half_types},
-          {"cast_from_float", 0, 1, 0, half_types},
-          {"pack", 1, 1, 0, one},
-          {"unpack", 1, 1, 0, one}};
+  std::vector<Kernel> all_of_them{{"copy", 1, 1, 0, one},
+                                  {"triad", 2, 1, 2, all},
+                                  {"add", 2, 1, 1, all},
+                                  {"scale", 1, 1, 1, all},
+                                  {"cast_to_float", 1, 0, 0, half_types},
+                                  {"cast_from_float", 0, 1, 0, half_types},
+                                  {"pack", 1, 1, 0, one},
+                                  {"unpack", 1, 1, 0, one}};
+  // On the host copy is the C library's; a driver has a copy beside ours.
+  if (memory == Memory::device) all_of_them.push_back({"memcpy", 1, 1, 0, one});
+  return all_of_them;
 }
 
 std::vector<DType> gemm_dtypes(Memory memory) {
@@ -68,9 +74,10 @@ std::vector<KernelCase> kernel_cases(Memory memory) {
     cases.push_back({.kernel = "clock", .memory = memory});
     cases.push_back({.kernel = "event_log", .memory = memory});
   }
-  for (const Kernel& kernel : kernels()) {
+  const bool host = memory == Memory::host;
+  for (const Kernel& kernel : kernels(memory)) {
     for (const DType dtype : kernel.dtypes) {
-      for (const std::size_t size : kSizes) {
+      for (const std::size_t size : host ? kHostSizes : kDeviceSizes) {
         const std::size_t count = size / size_of(dtype);
         const bool through_float = kernel.reads == 0 || kernel.writes == 0;
         const std::size_t moved =
@@ -80,7 +87,7 @@ std::vector<KernelCase> kernel_cases(Memory memory) {
     }
   }
   for (const DType dtype : gemm_dtypes(memory)) {
-    for (const std::size_t side : kGemmSides) {
+    for (const std::size_t side : host ? kHostSides : kDeviceSides) {
       const std::size_t count = side * side;
       cases.push_back({"gemm", memory, dtype, count, 3 * count * size_of(dtype), 2 * count * side});
     }

@@ -49,6 +49,11 @@ struct KernelSetup {
     run.expected_ = first_input;
     run.call_ = [=](DeviceStream stream) { stream_copy(from, to, stream); };
   }
+  static void driver_copy(KernelRun& run, const KernelCase& one) {
+    copy(run, one);
+    const Span from = run.buffers_.front().span(), to = run.result_;
+    run.call_ = [=](DeviceStream stream) { device_copy(from.data, to.data, from.bytes(), stream); };
+  }
   static void triad(KernelRun& run, const KernelCase& one) {
     const Span b = run.filled(one.count, one.dtype, first_input);
     const Span c = run.filled(one.count, one.dtype, second_input);
@@ -110,8 +115,9 @@ struct KernelSetup {
 
 KernelRun::KernelRun(const KernelCase& one) : memory_(one.memory) {
   using SetUp = void (*)(KernelRun&, const KernelCase&);
-  static constexpr std::array<std::pair<std::string_view, SetUp>, 9> kSetUps{
+  static constexpr std::array<std::pair<std::string_view, SetUp>, 10> kSetUps{
       {{"copy", &KernelSetup::copy},
+       {"memcpy", &KernelSetup::driver_copy},
        {"triad", &KernelSetup::triad},
        {"add", &KernelSetup::add},
        {"scale", &KernelSetup::scale},

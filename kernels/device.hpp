@@ -22,19 +22,21 @@ void select_device(int index);
 std::string cuda_build_version();
 std::string cuda_driver_version();
 
-/// Raw memory on the selected device. Throws Error with bytes asked and free when there is not
-/// enough.
-void* device_allocate(std::size_t bytes);
-void device_free(void* pointer) noexcept;
-void device_copy(const void* from, void* to, std::size_t bytes);
-void device_zero(void* pointer, std::size_t bytes);
-void device_synchronize();
-
 /// An ordered queue of device work; a cudaStream_t. The default-constructed one is the legacy
 /// default stream, which LibTorch also uses.
 struct DeviceStream {
   void* handle = nullptr;
 };
+
+/// Raw memory on the selected device. Throws Error with bytes asked and free when there is not
+/// enough.
+void* device_allocate(std::size_t bytes);
+void device_free(void* pointer) noexcept;
+void device_copy(const void* from, void* to, std::size_t bytes);
+/// The driver's copy within a device, enqueued; a capture takes it.
+void device_copy(const void* from, void* to, std::size_t bytes, DeviceStream stream);
+void device_zero(void* pointer, std::size_t bytes);
+void device_synchronize();
 
 /// Owns a non-blocking stream.
 class OwnedStream {

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "kernels/device.hpp"
+#include "kernels/gemm.hpp"
 #include "kernels/reduce_op.hpp"
 #include "kernels/span.hpp"
 
@@ -22,6 +23,6 @@ void unpack(ConstSpan flat, std::span<const Span> parts, DeviceStream stream);
 void stream_copy(ConstSpan from, Span to, DeviceStream stream);
 void stream_triad(Span a, ConstSpan b, ConstSpan c, double factor, DeviceStream stream);
 void gemm(ConstSpan a, ConstSpan b, Span c, std::size_t m, std::size_t n, std::size_t k,
-          DeviceStream stream);
+          DeviceStream stream, GemmMath math);
 
 }  // namespace scalebench::device

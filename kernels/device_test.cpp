@@ -150,6 +150,22 @@ TEST_P(DeviceKernel, GemmOfSmallIntegers) {
   }
 }
 
+TEST_F(Device, GemmMayRoundFloatsToTf32) {
+  constexpr std::size_t kSide = 64;
+  TestSpan a(kSide * kSide, DType::float32, 0, Memory::device);
+  TestSpan b(kSide * kSide, DType::float32, 0, Memory::device);
+  const TestSpan c(kSide * kSide, DType::float32, 0, Memory::device);
+  const TestSpan exact(kSide * kSide, DType::float32, 0, Memory::device);
+  a.fill([](std::size_t i) { return std::sin(static_cast<double>(i)); });
+  b.fill([](std::size_t i) { return std::cos(static_cast<double>(i)); });
+  gemm(a, b, exact, kSide, kSide, kSide);
+  gemm(a, b, c, kSide, kSide, kSide, {}, GemmMath::tf32);
+  device_synchronize();
+  const std::vector<double> got = c.values(), want = exact.values();
+  // Each factor is off by at most 2^-11 of itself.
+  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], kSide * 2e-3) << i;
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryDtype, DeviceKernel, testing::ValuesIn(kDTypes),
                          [](const auto& test) { return std::string(name_of(test.param)); });
 

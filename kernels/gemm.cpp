@@ -43,9 +43,10 @@ void require_shape(ConstSpan a, ConstSpan b, ConstSpan c, std::size_t m, std::si
 }  // namespace
 
 void gemm(ConstSpan a, ConstSpan b, Span c, std::size_t m, std::size_t n, std::size_t k,
-          DeviceStream stream) {
+          DeviceStream stream, GemmMath math) {
   require_shape(a, b, c, m, n, k);
-  if (c.memory == Memory::device) return device::gemm(a, b, c, m, n, k, stream);
+  if (c.memory == Memory::device) return device::gemm(a, b, c, m, n, k, stream, math);
+  if (math != GemmMath::exact) fail<Unavailable>("gemm: the host's BLAS has no TF32");
   if (c.dtype != DType::float32 && c.dtype != DType::float64) {
     fail<Unavailable>("gemm: BLAS on the host has float and double, not {}", name_of(c.dtype));
   }

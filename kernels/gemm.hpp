@@ -5,17 +5,22 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/device.hpp"
 #include "kernels/span.hpp"
 
 namespace scalebench {
 
+/// How a device multiplies float: as float, or rounded to TF32's ten bits of fraction first, which
+/// tensor cores take (other dtypes and the host know one way).
+enum class GemmMath : std::uint8_t { exact, tf32 };
+
 /// c = a * b, row-major: a is m x k, b is k x n, c is m x n. float and double on the host; on a
 /// device half and bfloat16 too, summed in float. Other dtypes throw Unavailable; spans that do not
 /// fit the shape, differ in dtype or memory or overlap throw Error. Asynchronous on a device.
 void gemm(ConstSpan a, ConstSpan b, Span c, std::size_t m, std::size_t n, std::size_t k,
-          DeviceStream stream = {});
+          DeviceStream stream = {}, GemmMath math = GemmMath::exact);
 
 /// Threads of later products on the host. False when the linked BLAS is none that this knows how
 /// to ask (OpenBLAS): the number of its threads is then unknown.

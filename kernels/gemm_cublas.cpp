@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix product through cuBLAS. float stays float: no TF32. A handle costs tens of
-// milliseconds and serves one thread and one device, so that each thread keeps one a device.
+// The matrix product through cuBLAS. float stays float unless TF32 is asked for. A handle costs
+// tens of milliseconds and serves one thread and one device, so that each thread keeps one a
+// device.
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
@@ -49,10 +50,16 @@ cudaDataType_t data_type_of(DType dtype) {
   fail<Unavailable>("gemm: cuBLAS has no product of {}", name_of(dtype));
 }
 
+cublasComputeType_t compute_type_of(DType dtype, GemmMath math) {
+  if (dtype == DType::float64) return CUBLAS_COMPUTE_64F;
+  const bool tf32 = dtype == DType::float32 && math == GemmMath::tf32;
+  return tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+}
+
 }  // namespace
 
 void gemm(ConstSpan a, ConstSpan b, Span c, std::size_t m, std::size_t n, std::size_t k,
-          DeviceStream stream) {
+          DeviceStream stream, GemmMath math) {
   const cudaDataType_t type = data_type_of(c.dtype);
   const auto raw_stream = static_cast<cudaStream_t>(stream.handle);
   if (c.empty()) return;
@@ -73,8 +80,7 @@ void gemm(ConstSpan a, ConstSpan b, Span c, std::size_t m, std::size_t n, std::s
   // cuBLAS reads a row-major matrix as its transpose, and c' = b' * a'.
   CUBLAS_CHECK(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, columns, rows, inner, one, b.data,
                             type, columns, a.data, type, inner, zero, c.data, type, columns,
-                            is_double ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
-                            CUBLAS_GEMM_DEFAULT));
+                            compute_type_of(c.dtype, math), CUBLAS_GEMM_DEFAULT));
 }
 
 }  // namespace scalebench::device

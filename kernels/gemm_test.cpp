@@ -47,6 +47,7 @@ TEST(Gemm, RefusesWhatItCannotDo) {
   const TestSpan halves(4, DType::float16);
   const TestSpan half_result(4, DType::float16);
   EXPECT_THROW(gemm(halves, halves, half_result, 2, 2, 2), Unavailable);
+  EXPECT_THROW(gemm(four, four, result, 2, 2, 2, {}, GemmMath::tf32), Unavailable);
   EXPECT_THROW(gemm(four, four, result, 2, 2, 3), Error);
   EXPECT_THROW(gemm(four, four, four, 2, 2, 2), Error);
   EXPECT_THROW(gemm(four, halves, result, 2, 2, 2), Error);

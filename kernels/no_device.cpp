@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other half of device.hpp and device_kernels.hpp: a build without CUDA. Zero devices, and
-// whoever asks for one all the same is told why there is none.
+// The other half of device.hpp, device_kernels.hpp and device_update.hpp: a build without CUDA.
+// Zero devices, and whoever asks for one all the same is told why there is none.
 #include <string>
 
 #include "kernels/device.hpp"
 #include "kernels/device_kernels.hpp"
+#include "kernels/device_update.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -27,6 +28,7 @@ std::string cuda_driver_version() { return {}; }
 void* device_allocate(std::size_t) { refuse(); }
 void device_free(void*) noexcept {}
 void device_copy(const void*, void*, std::size_t) { refuse(); }
+void device_copy(const void*, void*, std::size_t, DeviceStream) { refuse(); }
 void device_zero(void*, std::size_t) { refuse(); }
 void device_synchronize() { refuse(); }
 
@@ -46,6 +48,12 @@ void DeviceGraph::begin_capture(DeviceStream) { refuse(); }
 void DeviceGraph::end_capture() { refuse(); }
 void DeviceGraph::launch(DeviceStream) const { refuse(); }
 
+void sgd_update(std::span<const UpdatePart>, float, const double*, DeviceStream) { refuse(); }
+void adam_update(std::span<const UpdatePart>, const AdamStep&, const double*, AdamProgress*,
+                 DeviceStream) {
+  refuse();
+}
+
 namespace device {
 
 void combine(std::span<const ConstSpan>, std::span<const Span>, ReduceOp, DeviceStream) {
@@ -57,7 +65,8 @@ void pack(std::span<const ConstSpan>, Span, DeviceStream) { refuse(); }
 void unpack(ConstSpan, std::span<const Span>, DeviceStream) { refuse(); }
 void stream_copy(ConstSpan, Span, DeviceStream) { refuse(); }
 void stream_triad(Span, ConstSpan, ConstSpan, double, DeviceStream) { refuse(); }
-void gemm(ConstSpan, ConstSpan, Span, std::size_t, std::size_t, std::size_t, DeviceStream) {
+void gemm(ConstSpan, ConstSpan, Span, std::size_t, std::size_t, std::size_t, DeviceStream,
+          GemmMath) {
   refuse();
 }
 
