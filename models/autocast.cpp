@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/autocast.hpp"
 
+#include <ATen/Context.h>
 #include <ATen/autocast_mode.h>
 #include <torch/version.h>
 
 #include "kernels/error.hpp"
+#include "models/step_support.hpp"
+#include "models/torch_device.hpp"
 #include "models/torch_error.hpp"
 
 namespace scalebench {
@@ -46,10 +49,14 @@ void set(torch::DeviceType device, bool enabled, at::ScalarType dtype) {
 
 #endif
 
+StepDevice device_of(torch::Device device) {
+  return {device.is_cuda(), device.is_cuda() && has_tf32(device.index())};
+}
+
 }  // namespace
 
 AutocastScope::AutocastScope(Precision precision, torch::Device device)
-    : active_(precision != Precision::float32), device_(device.type()) {
+    : active_(is_autocast(precision)), device_(device.type()) {
   if (!active_) return;
   enabled_before_ = is_enabled(device_);
   dtype_before_ = dtype_on(device_);
@@ -62,8 +69,15 @@ AutocastScope::~AutocastScope() {
   set(device_, enabled_before_, dtype_before_);
 }
 
+void allow_tensor_cores(Precision precision) {
+  at::globalContext().setAllowTF32CuBLAS(precision == Precision::tf32);
+  at::globalContext().setAllowTF32CuDNN(precision == Precision::tf32);
+}
+
 void require_precision(Precision precision, torch::Device device) {
-  if (precision == Precision::float32) return;
+  const std::string why = why_no_step(precision, /*step_graph=*/false, device_of(device));
+  if (!why.empty()) throw UsageError(why);
+  if (!is_autocast(precision)) return;
   const auto options = torch::TensorOptions(device).requires_grad(true);
   const auto images = torch::ones({1, 2, 4, 4}, options);
   const auto filters = torch::ones({2, 2, 3, 3}, options);

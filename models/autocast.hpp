@@ -9,8 +9,8 @@
 namespace scalebench {
 
 /// Autocast to that precision on the calling thread and for that kind of device while it lives;
-/// nothing for float32. At its end the 16-bit copies of the weights, which LibTorch caches, are
-/// forgotten: they are of weights that the next update changes.
+/// nothing for float32 and tf32. At its end the 16-bit copies of the weights, which LibTorch
+/// caches, are forgotten: they are of weights that the next update changes.
 class AutocastScope {
  public:
   AutocastScope(Precision precision, torch::Device device);
@@ -24,6 +24,9 @@ class AutocastScope {
   bool enabled_before_ = false;
   at::ScalarType dtype_before_ = at::kBFloat16;
 };
+
+/// Whether products and convolutions of this process may use TF32 from now on: for tf32 alone.
+void allow_tensor_cores(Precision precision);
 
 /// Tries a small convolution and dense layer, forward and backward. Throws UsageError in one line
 /// with LibTorch's reason when this LibTorch cannot train in that precision on that device.

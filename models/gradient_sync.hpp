@@ -61,6 +61,9 @@ class GradientSync {
   /// (loss scaling). False: some were infinite or not a number, and nothing was updated, which all
   /// ranks find alike.
   virtual bool update(double learning_rate, double gradient_scale) = 0;
+  /// The rate of the updates to come, where one that was recorded finds it; false: no update can be
+  /// recorded. See Optimizer::set_rate.
+  virtual bool set_rate(double) { return false; }
 
   /// Instead of steps, on ranks that see no images: works for the others until they have finished
   /// as many steps.

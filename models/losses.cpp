@@ -9,15 +9,17 @@
 namespace scalebench {
 namespace {
 
-constexpr std::size_t kPendingLimit = 64;
+constexpr std::size_t kBlock = 64;
 
 }  // namespace
 
 void Losses::add(const torch::Tensor& loss, std::int64_t step) {
   if (loss.is_cpu()) return check(loss.item<float>(), step);
-  if (pending_.empty()) first_pending_ = step;
+  if (pending_.empty() && blocks_.empty()) first_pending_ = step;
   pending_.push_back(loss.detach());
-  if (pending_.size() == kPendingLimit) look();
+  if (pending_.size() < kBlock) return;
+  blocks_.push_back(torch::stack(pending_));
+  pending_.clear();
 }
 
 double Losses::take_mean() {
@@ -44,9 +46,11 @@ void Losses::check(double loss, std::int64_t step) {
 }
 
 void Losses::look() {
-  if (pending_.empty()) return;
-  const torch::Tensor losses = torch::stack(pending_).cpu();
+  if (!pending_.empty()) blocks_.push_back(torch::stack(pending_));
   pending_.clear();
+  if (blocks_.empty()) return;
+  const torch::Tensor losses = torch::cat(blocks_).cpu();
+  blocks_.clear();
   const float* values = losses.data_ptr<float>();
   for (std::int64_t i = 0; i < losses.numel(); ++i) check(values[i], first_pending_ + i);
 }

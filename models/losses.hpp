@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mean of the training losses, and the first that is not a number. On the CPU each loss is
-// looked at at once; on a GPU that would stall every step, so losses are looked at 64 at a time.
-// Nothing is thrown: other ranks may be inside the step's collective, and all must stop together.
+// looked at at once; on a GPU that would stall a step, so losses stay there until they are asked
+// for. Nothing is thrown: other ranks may be inside the step's collective, and all must stop
+// together.
 #pragma once
 
 #include <torch/types.h>
@@ -31,6 +32,7 @@ class Losses {
 
   int rank_;
   std::vector<torch::Tensor> pending_;
+  std::vector<torch::Tensor> blocks_;  // of kBlock losses each, before the pending ones
   std::int64_t first_pending_ = 0;
   std::string failure_;
   double sum_ = 0;

@@ -44,6 +44,10 @@ class Network : public torch::nn::Module {
   virtual std::vector<torch::Tensor> random_state() const;
   virtual void set_random_state(const std::vector<torch::Tensor>& state);
 
+  /// The generators of those numbers as far as they have been used: a recorded step needs to know
+  /// them, so that each replay draws others.
+  virtual std::vector<at::Generator> generators() const { return {}; }
+
   /// Draws all weights from `generator` alone: LibTorch's default for dense layers and convolutions
   /// (uniform within 1/sqrt(fan-in)) unless a network says otherwise.
   virtual void initialise(at::Generator& generator);

@@ -7,14 +7,12 @@ namespace scalebench {
 namespace {
 
 constexpr const char* kReason =
-    "--step-graph: this LibTorch was built without CUDA, whose graphs it needs";
+    "--step graph: this LibTorch was built without CUDA, whose graphs it needs";
 
 }  // namespace
 
 void begin_step_graphs(torch::Device) { throw UsageError(kReason); }
 
-std::unique_ptr<ModelPass> make_step_graph(ModelPass&, std::function<void(Phase)>) {
-  throw UsageError(kReason);
-}
+std::unique_ptr<StepGraph> make_step_graph(RecordedStep) { throw UsageError(kReason); }
 
 }  // namespace scalebench

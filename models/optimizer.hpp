@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SGD with momentum and Adam: on the CPU one pass over memory, on a GPU torch's foreach operations,
-// a few kernels for all parameters instead of a few for each. That is what PyTorch does by default
-// on a GPU; LibTorch's torch::optim has only the loop over parameters. The results agree with it.
+// SGD with momentum and Adam: one pass over memory, on a GPU in one kernel for all parameters,
+// where those are float32 without gaps; else torch's foreach operations. LibTorch's torch::optim
+// has only the loop over parameters. The results agree with it.
 #pragma once
 
 #include <memory>
@@ -22,6 +22,9 @@ class Optimizer {
   virtual ~Optimizer() = default;
   /// Updates all parameters from their .grad, every one of which must be defined.
   virtual void step(double learning_rate) = 0;
+  /// The rate of later steps, put where a step() finds it that is recorded and replayed. False
+  /// where a replay would go on with the rate, and the corrections, that it was recorded with.
+  virtual bool set_rate(double learning_rate) = 0;
   /// What it remembers beside the parameters, by name: the tensors themselves, and counters as
   /// float64 scalars. restore() copies from such a list; throws UsageError when names or sizes
   /// differ.

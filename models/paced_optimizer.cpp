@@ -14,6 +14,7 @@ class PacedOptimizer final : public Optimizer {
   void step(double learning_rate) override {
     pace_.last(seconds_, [&] { optimizer_->step(learning_rate); });
   }
+  bool set_rate(double learning_rate) override { return optimizer_->set_rate(learning_rate); }
   std::vector<std::pair<std::string, at::Tensor>> state() const override {
     return optimizer_->state();
   }

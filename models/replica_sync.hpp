@@ -23,6 +23,7 @@ class ReplicaSync : public GradientSync {
   void begin_step() override { replica_.begin_step(); }
   void before_last_backward() override { replica_.before_last_backward(); }
   bool update(double learning_rate, double gradient_scale) override;
+  bool set_rate(double learning_rate) override { return optimizer_->set_rate(learning_rate); }
   NamedTensors optimizer_state() override { return optimizer_->state(); }
   void restore_optimizer(const NamedTensors& state) override { optimizer_->restore(state); }
 

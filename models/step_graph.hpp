@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step's forward and backward pass recorded once as a CUDA graph and then replayed: its hundreds
-// of kernels start as one, which wins where launching them takes longer than running them. The
-// update stays outside, because its rate changes. Only a LibTorch with CUDA has it.
+// A whole step after the batch is there (forward, backward, update) recorded once as a CUDA graph
+// and then replayed: its hundreds of kernels start as one, which wins where launching them takes
+// longer than running them. Only a LibTorch with CUDA has it.
 #pragma once
 
 #include <torch/types.h>
 
 #include <functional>
 #include <memory>
-
-#include "models/model_pass.hpp"
+#include <vector>
 
 namespace scalebench {
 
@@ -17,9 +16,23 @@ namespace scalebench {
 /// the default stream cannot be recorded. Throws UsageError in one line where there are no graphs.
 void begin_step_graphs(torch::Device device);
 
-/// Runs `pass` as it is for some steps, then records it, then replays. All calls need the same
-/// number of images and the same scale. `enter` is called with Phase::forward alone: a graph has no
-/// phases. Throws UsageError when the network does what cannot be recorded.
-std::unique_ptr<ModelPass> make_step_graph(ModelPass& pass, std::function<void(Phase)> enter);
+/// What is recorded.
+struct RecordedStep {
+  /// Enqueues a step on these images and labels and returns its loss.
+  std::function<torch::Tensor(const torch::Tensor& images, const torch::Tensor& labels)> run;
+  /// Whose random numbers it draws, asked just before recording.
+  std::function<std::vector<at::Generator>()> generators;
+};
+
+class StepGraph {
+ public:
+  virtual ~StepGraph() = default;
+  /// One step, launched as it is for kStepsBeforeGraph steps, then recorded, then replayed. All
+  /// calls need the same number of images. Returns the loss. Throws UsageError when the step does
+  /// what cannot be recorded, OutOfMemory when there is too little to record it.
+  virtual torch::Tensor run(const torch::Tensor& images, const torch::Tensor& labels) = 0;
+};
+
+std::unique_ptr<StepGraph> make_step_graph(RecordedStep step);
 
 }  // namespace scalebench

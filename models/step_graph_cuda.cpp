@@ -3,24 +3,30 @@
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDAStream.h>
 
+#include <utility>
+
 #include "kernels/error.hpp"
 #include "models/step_graph.hpp"
 #include "models/torch_error.hpp"
+#include "models/trainer_options.hpp"
 
 namespace scalebench {
 namespace {
 
-/// Steps as they are, so that libraries have chosen their kernels and made their workspaces.
-constexpr int kEagerSteps = 11;
+/// Each replay then goes on with the generator's numbers. A LibTorch before 2.4 knows only its own
+/// generator in graphs and refuses others while it records.
+template <class Graph>
+void follow(Graph& graph, const at::Generator& generator) {
+  if constexpr (requires { graph.register_generator_state(generator); }) {
+    if (generator.defined()) graph.register_generator_state(generator);
+  }
+}
 
-class StepGraph final : public ModelPass {
+class CudaStepGraph final : public StepGraph {
  public:
-  StepGraph(ModelPass& pass, std::function<void(Phase)> enter)
-      : pass_(pass), enter_(std::move(enter)) {}
+  explicit CudaStepGraph(RecordedStep step) : step_(std::move(step)) {}
 
-  torch::Tensor run(const torch::Tensor& images, const torch::Tensor& labels,
-                    double gradient_scale) override {
-    enter_(Phase::forward);
+  torch::Tensor run(const torch::Tensor& images, const torch::Tensor& labels) override {
     if (!images_.defined()) {
       images_ = images.clone();
       labels_ = labels.clone();
@@ -28,26 +34,43 @@ class StepGraph final : public ModelPass {
       images_.copy_(images);
       labels_.copy_(labels);
     }
-    if (steps_++ < kEagerSteps) return pass_.run(images_, labels_, gradient_scale);
-    if (!loss_.defined()) record(gradient_scale);
+    if (steps_++ < kStepsBeforeGraph) return step_.run(images_, labels_);
+    if (!loss_.defined()) record();
     graph_.replay();
     return loss_.clone();  // the next replay overwrites it
   }
 
  private:
-  void record(double gradient_scale) {
+  void record() {
+    for (const at::Generator& generator : step_.generators()) follow(graph_, generator);
+    graph_.capture_begin();
     try {
-      graph_.capture_begin();
-      const torch::Tensor loss = pass_.run(images_, labels_, gradient_scale);
+      const torch::Tensor loss = step_.run(images_, labels_);
       graph_.capture_end();
       loss_ = loss;
     } catch (const std::exception& error) {
-      fail<UsageError>("--step-graph: this model's step cannot be recorded: {}", last_line(error));
+      const std::string why = last_line(error);
+      give_up();
+      try {
+        rethrow_memory_error();
+      } catch (const OutOfMemory&) {
+        throw;
+      } catch (const std::exception&) {
+        fail<UsageError>("--step graph: this model's step cannot be recorded: {}", why);
+      }
     }
   }
 
-  ModelPass& pass_;
-  std::function<void(Phase)> enter_;
+  /// The stream is not left recording.
+  void give_up() {
+    try {
+      graph_.capture_end();
+    } catch (const std::exception&) {
+      // It says again that the capture went wrong.
+    }
+  }
+
+  RecordedStep step_;
   int steps_ = 0;
   // Destroyed after the graph that reads and writes them.
   torch::Tensor images_;
@@ -59,13 +82,13 @@ class StepGraph final : public ModelPass {
 }  // namespace
 
 void begin_step_graphs(torch::Device device) {
-  if (!device.is_cuda()) fail<UsageError>("--step-graph: graphs are CUDA's, not for device cpu");
+  if (!device.is_cuda()) fail<UsageError>("--step graph: graphs are CUDA's, not for device cpu");
   c10::cuda::setCurrentCUDAStream(
       c10::cuda::getStreamFromPool(/*isHighPriority=*/false, device.index()));
 }
 
-std::unique_ptr<ModelPass> make_step_graph(ModelPass& pass, std::function<void(Phase)> enter) {
-  return std::make_unique<StepGraph>(pass, std::move(enter));
+std::unique_ptr<StepGraph> make_step_graph(RecordedStep step) {
+  return std::make_unique<CudaStepGraph>(std::move(step));
 }
 
 }  // namespace scalebench

@@ -58,6 +58,8 @@ class Trainer {
   /// The options with all defaults filled in.
   const TrainerOptions& options() const;
   std::int64_t parameter_count() const;
+  /// Floating-point operations of a forward pass of one image; see forward_flops().
+  double forward_flops();
   /// Ranks that see images, all or fewer.
   int workers() const;
   std::int64_t steps_per_epoch() const;

@@ -31,6 +31,10 @@ enum class PageCache : std::uint8_t {
   warm,   // in memory: read once before the first epoch
 };
 
+/// Steps that are launched kernel by kernel before a step graph is recorded, so that libraries have
+/// chosen their kernels and made their workspaces.
+inline constexpr int kStepsBeforeGraph = 11;
+
 struct TrainerOptions {
   /// A name of models.def, the path of a TorchScript module (with a dot or slash), which `module`
   /// describes, or `replay:` and a file of recorded steps. `choice` is what they mean, from
@@ -55,7 +59,7 @@ struct TrainerOptions {
   Precision precision = Precision::float32;
   /// Images and weights with the channel as the fastest index, as tensor cores want them.
   bool channels_last = false;
-  /// On a GPU: a step's forward and backward pass as one CUDA graph, without a launch a kernel.
+  /// On a GPU: forward, backward and update of a step as one CUDA graph, without a launch a kernel.
   bool step_graph = false;
   /// `sgd` or `adam`; empty: from models.def.
   std::string optimizer = {};
@@ -84,6 +88,9 @@ struct TrainerOptions {
   /// On a GPU: wait for the device at the end of each phase, so that listeners see where time goes;
   /// false lets phases overlap, and only whole steps can be timed. No effect on the CPU.
   bool exact_phases = true;
+  /// On a GPU: convolutions try all their kernels at the first step of a shape and keep the
+  /// fastest, which may be another one in the next run: faster, and not the same bits each time.
+  bool try_convolutions = false;
 };
 
 /// The options that a trainer with `workers` ranks that see images really uses: no zero or empty

@@ -3,10 +3,13 @@
 // several ranks each trains a model of its own, which measures what they cost each other by
 // contention alone.
 #include <torch/types.h>
+#include <torch/utils.h>
+
+#include <cmath>
+#include <vector>
 
 #include "models/gradient_sync.hpp"
 #include "models/paced_optimizer.hpp"
-#include "models/replica_sync.hpp"
 
 namespace scalebench {
 namespace {
@@ -28,17 +31,31 @@ class None : public GradientSync {
   void synchronise() override {}
 
   bool update(double learning_rate, double gradient_scale) override {
-    for (const auto& parameter : parameters_) {
-      if (parameter.grad().defined() && !unscale(parameter.grad(), gradient_scale)) return false;
-    }
+    if (gradient_scale != 1 && !unscale_all(gradient_scale)) return false;
     optimizer_->step(learning_rate);
     return true;
   }
+
+  bool set_rate(double learning_rate) override { return optimizer_->set_rate(learning_rate); }
 
   NamedTensors optimizer_state() override { return optimizer_->state(); }
   void restore_optimizer(const NamedTensors& state) override { optimizer_->restore(state); }
 
  private:
+  /// As unscale() of each, but a GPU is asked once a step.
+  bool unscale_all(double gradient_scale) const {
+    const torch::NoGradGuard no_grad;
+    std::vector<torch::Tensor> gradients, sums;
+    for (const auto& parameter : parameters_) {
+      if (!parameter.grad().defined()) continue;
+      gradients.push_back(parameter.grad());
+      sums.push_back(parameter.grad().sum());
+    }
+    if (!std::isfinite(torch::stack(sums).sum().item<float>())) return false;
+    at::_foreach_mul_(gradients, 1 / gradient_scale);
+    return true;
+  }
+
   Workers workers_;
   std::vector<torch::Tensor> parameters_;
   std::unique_ptr<Optimizer> optimizer_;

@@ -30,6 +30,9 @@ class Dropout {
     restored_ = state;
   }
 
+  /// Not defined before the first mask.
+  const at::Generator& generator() const { return generator_; }
+
   /// Same shape; kept elements are divided by the share that is kept.
   torch::Tensor operator()(const torch::Tensor& values) {
     if (!generator_.defined()) {

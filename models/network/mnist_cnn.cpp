@@ -35,6 +35,9 @@ class MnistCnn : public LayeredNetwork {
     dropout1_.set_state(state.at(0));
     dropout2_.set_state(state.at(1));
   }
+  std::vector<at::Generator> generators() const override {
+    return {dropout1_.generator(), dropout2_.generator()};
+  }
 
  private:
   torch::nn::Conv2d conv1_ =
