@@ -144,6 +144,11 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
     return options;
   }
   apply_training_options(options.training);
+  if (options.training.variants.size() > 1) {
+    fail<UsageError>(
+        "bench_epoch trains one way: give one --precision, --channels-last and --step (lists are "
+        "for bench_throughput)");
+  }
   options.evaluate = !words.no_evaluation;
   apply_replay_options(app, options);
   require_known("scaling", options.scaling, kScalings);

@@ -189,7 +189,7 @@ TEST(EpochOptions, RefuseWhatBelongsToAModuleBesideAName) {
 TEST(EpochOptions, TakeAPrecision) {
   EXPECT_EQ(epoch({"--precision", "bf16"}).training.trainer.precision, Precision::bf16);
   EXPECT_EQ(epoch({}).training.trainer.precision, Precision::float32);
-  EXPECT_TRUE(epoch({"--channels-last"}).training.trainer.channels_last);
+  EXPECT_TRUE(epoch({"--channels-last", "yes"}).training.trainer.channels_last);
 }
 
 TEST(EpochOptions, ATensorFlowNameIsTheAlgorithmOfRowsAndOfTraining) {

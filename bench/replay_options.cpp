@@ -12,7 +12,7 @@ namespace {
 
 /// Options of what is computed, of images, and of a model's quality.
 constexpr std::array<const char*, 15> kOfComputing{
-    "--precision",       "--channels-last", "--step-graph", "--accumulate", "--micro-batches",
+    "--precision",       "--channels-last", "--step",       "--accumulate", "--micro-batches",
     "--loader-threads",  "--bad-images",    "--page-cache", "--epoch-rule", "--data-dir",
     "--target-accuracy", "--share-of",      "--devices",    "--loss",       "--input-shape"};
 

@@ -65,7 +65,7 @@ TEST_F(ReplayOptions, TakeOnlyTheRecordedBatch) {
 
 TEST_F(ReplayOptions, RefuseWhatOnlyComputingHas) {
   for (const Words& words :
-       {Words{"--precision", "bf16"}, Words{"--channels-last"}, Words{"--accumulate", "2"},
+       {Words{"--precision", "bf16"}, Words{"--channels-last", "yes"}, Words{"--accumulate", "2"},
         Words{"--loader-threads", "1"}, Words{"--data-dir", "synthetic"},
         Words{"--target-accuracy", "0.5"}, Words{"--share-of", "2"}}) {
     EXPECT_THAT(refused(words), AllOf(HasSubstr(words[0]), HasSubstr("leave it out")));

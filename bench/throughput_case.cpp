@@ -7,7 +7,9 @@
 
 #include "bench/joint_failure.hpp"
 #include "bench/measure/clock_sync.hpp"
+#include "bench/step_timer.hpp"
 #include "collectives/control.hpp"
+#include "models/torch_device.hpp"
 #include "models/trainer.hpp"
 
 namespace scalebench {
@@ -17,23 +19,20 @@ constexpr double kRoundSeconds = 0.5;
 constexpr double kTarget = 0.01;  // half-width of each rank's interval relative to its median
 constexpr std::size_t kAtLeast = 30;
 
-double time_step(Trainer& trainer) {
-  const double begin = local_seconds();
-  trainer.train_step();
-  return local_seconds() - begin;
-}
-
 /// Steps until the round's time is over on this rank, at least one, at most `most`. Returns why
 /// memory was not enough, or nothing.
-std::string run_round(const Ranks& ranks, Trainer& trainer, std::size_t most,
+std::string run_round(const Ranks& ranks, Trainer& trainer, StepTimer& timer, std::size_t most,
                       std::vector<double>& seconds) {
   ranks.host.barrier();
   const double end = local_seconds() + kRoundSeconds;
   return lack_of_memory(ranks, [&] {
+    timer.begin();
     for (std::size_t i = 0; i < most; ++i) {
-      seconds.push_back(time_step(trainer));
-      if (local_seconds() >= end) return;
+      trainer.train_step();
+      timer.step_enqueued();
+      if (local_seconds() >= end) break;
     }
+    timer.end(seconds);
   });
 }
 
@@ -63,15 +62,19 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
     return result.out_of_memory;
   };
   const auto construct = [&] {
+    release_kept_memory();
     held = std::make_unique<Trainer>(options.training.trainer, ranks.host, ranks.host, trace);
     result.parameters = held->parameter_count();
-    result.first_step_seconds = time_step(*held);
+    result.forward_flops = held->forward_flops();
+    held->train_step();
   };
   if (failed(lack_of_memory(ranks, construct))) return result;
   Trainer& trainer = *held;
+  StepTimer timer(options.training.trainer.device);
   std::vector<double> warm_up;
   do {
-    if (failed(run_round(ranks, trainer, std::numeric_limits<std::size_t>::max(), warm_up))) {
+    if (failed(
+            run_round(ranks, trainer, timer, std::numeric_limits<std::size_t>::max(), warm_up))) {
       return result;
     }
   } while (!all_agree(ranks.host, warm_up.size() >= 10));
@@ -82,7 +85,7 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
   while (true) {
     const std::size_t most = wanted > 0 ? wanted - std::min(wanted, mine.size())
                                         : std::numeric_limits<std::size_t>::max();
-    if (failed(run_round(ranks, trainer, most, mine))) return result;
+    if (failed(run_round(ranks, trainer, timer, most, mine))) return result;
     const bool narrow = mine.size() >= kAtLeast && relative_half_width(summarise(mine)) <= kTarget;
     const bool all_narrow = all_agree(ranks.host, narrow);
     const bool all_have_steps = all_agree(ranks.host, wanted > 0 && mine.size() >= wanted);
@@ -97,6 +100,28 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
     result.step_seconds = gather(ranks, std::move(mine));
     return result;
   }
+}
+
+BatchSearch search_largest_batch(const Ranks& ranks, const ThroughputOptions& options) {
+  NoTrace trace;
+  TrainerOptions trainer = options.training.trainer;
+  trainer.try_convolutions = false;  // takes long, and needs no memory that it does not find
+  // Whatever a graph keeps for itself is there after its first replay.
+  const int steps = trainer.step_graph ? kStepsBeforeGraph + 1 : 2;
+  std::int64_t images = 0;
+  const auto fits = [&](std::int64_t batch) {
+    trainer.batch = batch;
+    const std::string mine = lack_of_memory(ranks, [&] {
+      release_kept_memory();
+      Trainer one(trainer, ranks.host, ranks.host, trace);
+      images = one.training_images();
+      for (int step = 0; step < steps; ++step) one.train_step();
+      static_cast<void>(one.failure());  // waits for the device
+    });
+    return joint_failure(ranks.host, mine).empty();
+  };
+  if (!fits(1)) return {.largest = 0, .all_fit = false, .tried = "1!"};
+  return largest_batch(trainer.choice.batch, images / ranks.session.size(), fits);
 }
 
 }  // namespace scalebench

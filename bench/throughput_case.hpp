@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/largest_batch.hpp"
 #include "bench/measure/statistics.hpp"
 #include "bench/throughput_options.hpp"
 
@@ -15,7 +17,8 @@ namespace scalebench {
 struct ThroughputResult {
   TrainerOptions trainer;  // as resolved, this rank's
   std::int64_t parameters = 0;
-  double first_step_seconds = 0;                  // this rank's very first step
+  double forward_flops = 0;                       // of one image
+  std::optional<BatchSearch> search;              // that found the batch
   std::vector<std::vector<double>> step_seconds;  // by rank, in measured order; on every rank
   bool converged = false;
   std::string failure;         // why there is nothing, or nothing valid, in step_seconds
@@ -24,7 +27,12 @@ struct ThroughputResult {
 };
 
 /// Collective; the batch is that of options.training.trainer. Warm-up: at least 10 steps and 0.5 s.
-/// Too little memory on any rank, and a loss that is not a number, end in `failure` on all of them.
+/// Nothing waits for a GPU inside a round but the clock's own events. Too little memory on any
+/// rank, and a loss that is not a number, end in `failure` on all of them.
 ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions& options);
+
+/// Collective: the largest batch with which all ranks can train at once, tried on trainers that are
+/// thrown away; options.training.trainer.batch is not looked at.
+BatchSearch search_largest_batch(const Ranks& ranks, const ThroughputOptions& options);
 
 }  // namespace scalebench

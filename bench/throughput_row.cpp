@@ -2,15 +2,23 @@
 #include "bench/throughput_row.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "bench/number_text.hpp"
+#include "bench/published_peak.hpp"
 #include "bench/record/emulation.hpp"
 #include "bench/study/statistics_columns.hpp"
+#include "bench/study/utilisation.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
+
+/// A backward pass multiplies as often as two forward passes: by the weights for the layer below,
+/// and by its inputs for the weights.
+constexpr double kPassesOfTraining = 3;
 
 std::string canonical(const ThroughputOptions& options, const ThroughputResult& result) {
   const TrainerOptions& trainer = result.trainer;
@@ -31,7 +39,31 @@ ResultRow described(const ThroughputOptions& options, const ThroughputResult& re
   row.set("device", device_label(options.training.trainer));
   row.set("dtype", dtype_label(result.trainer.precision));
   row.set("memory_format", memory_format(result.trainer));
-  return row.set("threads", result.trainer.threads).set("batch", result.trainer.batch);
+  row.set("step", step_label(result.trainer.step_graph)).set("threads", result.trainer.threads);
+  if (result.search) row.set("largest", 1).set("batches_tried", result.search->tried);
+  // What is searched and not found has no number.
+  if (result.trainer.batch > 0) row.set("batch", result.trainer.batch);
+  if (result.forward_flops > 0) {
+    row.set("gflop_per_image", kPassesOfTraining * result.forward_flops / 1e9);
+  }
+  return row;
+}
+
+/// The sum over `ranks`, a precision or a device that is not known leaving its cell empty.
+void set_peaks(ResultRow& row, const ThroughputResult& result, const Roofline& roofline,
+               std::size_t first_rank, std::size_t ranks) {
+  const auto sum = [&](const std::vector<double>& by_rank) {
+    const auto begin = by_rank.begin() + static_cast<std::ptrdiff_t>(first_rank);
+    return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(ranks), 0.0) / 1e9;
+  };
+  if (!roofline.bytes_per_s.empty()) row.set("roofline_gb_per_s", sum(roofline.bytes_per_s));
+  const auto measured = roofline.flops.find(result.trainer.precision);
+  if (measured != roofline.flops.end()) row.set("roofline_gflop_per_s", sum(measured->second));
+  const auto published = published_flops(row.get("device"), result.trainer.precision);
+  if (published) {
+    row.set("published_gflop_per_s", *published * static_cast<double>(ranks) / 1e9);
+  }
+  set_utilisation(row);
 }
 
 ResultRow row_for(const ThroughputOptions& options, const ThroughputResult& result,
@@ -49,7 +81,8 @@ ResultRow row_for(const ThroughputOptions& options, const ThroughputResult& resu
 }  // namespace
 
 std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& options,
-                               const ThroughputResult& result, const Recorder& recorder) {
+                               const ThroughputResult& result, const Roofline& roofline,
+                               const Recorder& recorder) {
   const std::vector<std::string> hosts = all_gather(ranks.host, ranks.session.host());
   const int nodes = ranks.host.topology().nodes();
   if (!result.failure.empty()) {
@@ -65,6 +98,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
   for (std::size_t rank = 0; rank < summaries.size(); ++rank) {
     rows.push_back(row_for(options, result, recorder, summaries[rank]));
     rows.back().set("rank", rank).set("host", hosts[rank]).set("nodes", nodes);
+    set_peaks(rows.back(), result, roofline, rank, 1);
     images += batch / summaries[rank].median;
     images_low += batch / summaries[rank].ci_high;
     images_high += batch / summaries[rank].ci_low;
@@ -73,14 +107,21 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
   ResultRow all = row_for(options, result, recorder, *slowest);
   all.set("rank", "all").set("nodes", nodes).set("images_per_s", images);
   all.set("images_per_s_ci_low", images_low).set("images_per_s_ci_high", images_high);
+  set_peaks(all, result, roofline, 0, summaries.size());
   rows.push_back(all);
   return rows;
 }
 
 ResultRow skipped_row(const Ranks& ranks, const ThroughputOptions& options, const std::string& why,
-                      const Recorder& recorder) {
+                      const Recorder& recorder, std::optional<BatchSearch> search) {
   ThroughputResult result;
-  result.trainer = resolved(options.training.trainer, ranks.session.size());
+  TrainerOptions possible = options.training.trainer;
+  apply(StepVariant{}, possible);
+  result.trainer = resolved(possible, ranks.session.size());
+  const TrainerOptions& wanted = options.training.trainer;
+  apply({wanted.precision, wanted.channels_last, wanted.step_graph}, result.trainer);
+  if (search) result.trainer.batch = search->largest;
+  result.search = std::move(search);
   ResultRow row = described(options, result, recorder);
   row.set("status", "skipped").set("note", why).set("rank", "all");
   return row.set("nodes", ranks.host.topology().nodes());
@@ -101,33 +142,43 @@ std::vector<ResultRow> samples_of(const ThroughputOptions& options, const Throug
   return rows;
 }
 
-std::string throughput_head(const ThroughputOptions& options, const ThroughputResult& result) {
+std::string throughput_head(const ThroughputOptions& options, int ranks, const Roofline& roofline) {
   if (options.training.format == "csv") return csv_header(throughput_schema());
   if (options.training.format == "json") return "";
+  const TrainerOptions& trainer = options.training.trainer;
   std::string head = fmt::format(
-      "# scalebench throughput: {} ({} parameters) in {}, {} thread(s), {}\n"
-      "# full training steps without synchronisation, all ranks at once; * interval wider than 1 "
+      "# scalebench throughput: {} on {}, {} thread(s), {}\n"
+      "# full training steps without synchronisation, {} rank(s) at once; * interval wider than 1 "
       "%\n",
-      result.trainer.choice.label, result.parameters, dtype_label(result.trainer.precision),
-      result.trainer.threads, result.trainer.dataset);
+      trainer.choice.label, device_label(trainer), trainer.threads, trainer.dataset, ranks);
+  if (!roofline.bytes_per_s.empty()) {
+    head += fmt::format("# rank 0 at best: {:.1f} GB/s", roofline.bytes_per_s.front() / 1e9);
+    for (const auto& [precision, flops] : roofline.flops) {
+      head += fmt::format(", {:.1f} GFLOP/s in {}", flops.front() / 1e9, dtype_label(precision));
+    }
+    head += "; mfu: share of these GFLOP/s\n";
+  }
   return head + emulation_line() +
-         fmt::format("{:>7} {:>6} {:>20} {:>11} {:>11} {:>11} {:>12} {:>7}\n", "batch", "rank",
-                     "host", "step (ms)", "low (ms)", "high (ms)", "images/s", "steps");
+         fmt::format(
+             "{:>6} {:>13} {:>6} {:>7} {:>6} {:>20} {:>11} {:>11} {:>11} {:>12} {:>6} {:>7}\n",
+             "dtype", "format", "step", "batch", "rank", "host", "step (ms)", "low (ms)",
+             "high (ms)", "images/s", "mfu", "steps");
 }
 
 std::string throughput_line(const ResultRow& row, const std::string& format) {
   if (format == "csv") return csv_line(row);
   if (format == "json") return json_line(row);
+  const std::string way =
+      fmt::format("{:>6} {:>13} {:>6} {:>7} {:>6}", row.get("dtype"), row.get("memory_format"),
+                  row.get("step"), row.get("batch"), row.get("rank"));
   if (row.get("status") != "ok") {
-    return fmt::format("{:>7} {:>6} {}: {}\n", row.get("batch"), row.get("rank"), row.get("status"),
-                       row.get("note"));
+    return fmt::format("{} {}: {}\n", way, row.get("status"), row.get("note"));
   }
-  return fmt::format("{:>7} {:>6} {:>20} {:>11} {:>11} {:>11} {:>12} {:>7}{}\n", row.get("batch"),
-                     row.get("rank"), row.get("host"), scaled(row.get("seconds_median"), 1e3, 3),
-                     scaled(row.get("seconds_ci_low"), 1e3, 3),
-                     scaled(row.get("seconds_ci_high"), 1e3, 3),
-                     scaled(row.get("images_per_s"), 1, 1), row.get("repetitions"),
-                     row.get("converged") == "1" ? "" : "*");
+  return fmt::format(
+      "{} {:>20} {:>11} {:>11} {:>11} {:>12} {:>6} {:>7}{}\n", way, row.get("host"),
+      scaled(row.get("seconds_median"), 1e3, 3), scaled(row.get("seconds_ci_low"), 1e3, 3),
+      scaled(row.get("seconds_ci_high"), 1e3, 3), scaled(row.get("images_per_s"), 1, 1),
+      scaled(row.get("mfu"), 1, 2), row.get("repetitions"), row.get("converged") == "1" ? "" : "*");
 }
 
 }  // namespace scalebench

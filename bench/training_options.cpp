@@ -50,17 +50,9 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
                  "of a TorchScript module: channels,height,width; default 1,28,28");
   app.add_option("--classes", trainer.module.shape.classes,
                  "of a TorchScript module, which returns (n, classes); default 10");
-  offer(
-      app.add_option("--precision", options.precision,
-                     "of forward and backward: float32, or autocast to bf16 or fp16 (loss scaling)")
-          ->capture_default_str(),
-      kPrecisionNames);
-  app.add_flag("--channels-last", trainer.channels_last,
-               "images and weights with the channel as the fastest index");
+  add_step_options(app, options.step);
   app.add_flag("--release-memory", trainer.release_memory,
                "let the C library give freed memory back in every step, as it does by itself");
-  app.add_flag("--step-graph", trainer.step_graph,
-               "on a GPU: forward and backward as one CUDA graph");
   app.add_option(
          "--data-dir", trainer.dataset,
          "fashion-mnist, synthetic, or a folder: IDX files named as MNIST's, CIFAR-10's binary "
@@ -100,10 +92,9 @@ void apply_training_options(TrainingOptions& options) {
   if (options.monitor && options.record.out.empty()) {
     fail<UsageError>("--monitor writes monitor.csv: give a folder with --out");
   }
-  require_known("precision", options.precision, kPrecisionNames);
   TrainerOptions& trainer = options.trainer;
-  const auto* const precision = std::ranges::find(kPrecisionNames, options.precision);
-  trainer.precision = static_cast<Precision>(precision - kPrecisionNames.begin());
+  options.variants = step_variants(options.step);
+  apply(options.variants.front(), trainer);
   if (!options.input_shape.empty()) {
     const std::vector<int> sizes = parse_counts("--input-shape", options.input_shape);
     if (sizes.size() != 3) {

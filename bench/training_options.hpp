@@ -11,14 +11,16 @@
 #include "bench/cli/console.hpp"
 #include "bench/program.hpp"
 #include "bench/recorder.hpp"
+#include "bench/step_words.hpp"
 #include "models/trainer_options.hpp"
 
 namespace scalebench {
 
 struct TrainingOptions {
   TrainerOptions trainer;
+  StepWords step;
+  std::vector<StepVariant> variants;  // what `step` means; the trainer has the first
   std::string device = "auto";
-  std::string precision = "float32";
   std::string input_shape;  // of a TorchScript module: C,H,W
   std::string devices;      // of each host, such as 0,2; empty: all
   std::string format = "table";

@@ -108,9 +108,12 @@ const Schema& throughput_schema() {
   static const Schema schema{
       "throughput.csv",
       words(kCommon,
-            "model parameters device dtype memory_format threads batch ranks nodes rank host ",
+            "model parameters device dtype memory_format step threads batch largest batches_tried "
+            "ranks nodes rank host ",
             kStatistics,
-            "images_per_s images_per_s_ci_low images_per_s_ci_high relative_to_one_rank")};
+            "images_per_s images_per_s_ci_low images_per_s_ci_high relative_to_one_rank "
+            "gflop_per_image roofline_gb_per_s roofline_gflop_per_s mfu published_gflop_per_s "
+            "mfu_published")};
   return schema;
 }
 

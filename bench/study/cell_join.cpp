@@ -15,13 +15,13 @@ namespace scalebench {
 namespace {
 
 /// A case file lacks most of these. Samples are those of an epoch: other work is another case.
-constexpr std::array<std::string_view, 31> kParameters{
-    "kernel",  "algorithm", "model",          "gradient_sync",   "allreduce", "transport",
-    "memory",  "device",    "dtype",          "memory_format",   "op",        "placement",
-    "mode",    "cache",     "graph",          "size_bytes",      "count",     "threads",
-    "dataset", "scaling",   "global_batch",   "batch",           "optimizer", "learning_rate",
-    "samples", "share_of",  "loader_threads", "target_accuracy", "bytes",     "nodes",
-    "dilation"};
+constexpr std::array<std::string_view, 32> kParameters{
+    "kernel",   "algorithm", "model",          "gradient_sync",   "allreduce", "transport",
+    "memory",   "device",    "dtype",          "memory_format",   "op",        "placement",
+    "mode",     "cache",     "graph",          "size_bytes",      "count",     "threads",
+    "dataset",  "scaling",   "global_batch",   "batch",           "optimizer", "learning_rate",
+    "samples",  "share_of",  "loader_threads", "target_accuracy", "bytes",     "nodes",
+    "dilation", "step"};
 
 bool contains(const std::vector<std::string>& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
@@ -39,7 +39,8 @@ std::string key_without(const ResultRow& row, const std::vector<std::string>& ac
     if (contains(across, column)) continue;
     const std::string text = text_in(row, column);
     // Rows of earlier versions leave these empty.
-    const bool usual = (column == "share_of" || column == "nodes") && text == "1";
+    const bool usual = ((column == "share_of" || column == "nodes") && text == "1") ||
+                       (column == "step" && text == "eager");
     key += '\n';
     key += usual ? std::string() : text;
   }

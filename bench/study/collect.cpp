@@ -13,6 +13,7 @@
 
 #include "bench/measure/statistics.hpp"
 #include "bench/study/bandwidth.hpp"
+#include "bench/study/utilisation.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -155,6 +156,7 @@ void set_rates(ResultRow& row, const ResultRow& of_launch) {
     row.set("images_per_s", images / median);
     if (has(row.schema(), "images_per_s_ci_low")) {
       row.set("images_per_s_ci_low", images / high).set("images_per_s_ci_high", images / low);
+      set_utilisation(row);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <charconv>
 #include <sstream>
 
 #include "bench/study/replay_model.hpp"
@@ -31,11 +32,32 @@ toml::table table_of(const AllreduceStudy& study) {
   return table;
 }
 
+/// Numbers as numbers.
+toml::array batches_of(const std::vector<std::string>& batches) {
+  toml::array array;
+  for (const std::string& batch : batches) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(batch.data(), batch.data() + batch.size(), number);
+    if (error == std::errc()) {
+      array.push_back(number);
+    } else {
+      array.push_back(batch);
+    }
+  }
+  return array;
+}
+
 toml::table table_of(const ThroughputStudy& study) {
   toml::table table;
   table.insert("models", array_of(study.models));
   table.insert("data", study.data);
   if (study.batch > 0) table.insert("batch", study.batch);
+  if (!study.batches.empty()) table.insert("batches", batches_of(study.batches));
+  table.insert("precisions", array_of(study.precisions));
+  table.insert("channels_last", study.channels_last);
+  table.insert("steps", array_of(study.steps));
+  if (!study.memory_limit.empty()) table.insert("memory_limit", study.memory_limit);
+  table.insert("roofline", study.roofline);
   table.insert("max_seconds", study.max_seconds);
   return table;
 }

@@ -23,6 +23,10 @@ StudyConfig full_config() {
   config.mpirun_arguments = {"--hostfile", "with \"quotes\" and \\"};
   config.allreduce.emplace().max_seconds = 0.02;
   config.throughput.emplace().models = {"mlp", "resnet20"};
+  config.throughput->batches = {"32", "largest"};
+  config.throughput->precisions = {"float32", "bf16"};
+  config.throughput->channels_last = "both";
+  config.throughput->memory_limit = "2GiB";
   EpochStudy& epoch = config.epochs.emplace_back();
   epoch.model = "mlp";
   epoch.batch = 64;

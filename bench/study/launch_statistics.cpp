@@ -9,6 +9,7 @@
 #include "bench/measure/statistics.hpp"
 #include "bench/study/bandwidth.hpp"
 #include "bench/study/statistics_columns.hpp"
+#include "bench/study/utilisation.hpp"
 
 namespace scalebench {
 namespace {
@@ -107,6 +108,7 @@ void set_throughput(ResultRow& row, const SamplesOfRank& samples) {
   row.set("images_per_s", slowest == nullptr ? std::nan("") : images.median);
   row.set("images_per_s_ci_low", slowest == nullptr ? std::nan("") : images.low);
   row.set("images_per_s_ci_high", slowest == nullptr ? std::nan("") : images.high);
+  set_utilisation(row);
 }
 
 void set_epoch(ResultRow& row, const Summary& summary,

@@ -75,16 +75,30 @@ PlannedLaunch allreduce_launch(const StudyConfig& config, const Place& place) {
 PlannedLaunch throughput_launch(const StudyConfig& config, const std::string& model,
                                 const Place& place) {
   const ThroughputStudy& study = *config.throughput;
+  const std::string batches = study.batches.empty()
+                                  ? std::to_string(study.batch)
+                                  : fmt::format("{}", fmt::join(study.batches, ","));
   PlannedLaunch launch = launch_on(place, "throughput-" + model, "bench_throughput");
   launch.arguments = {"--model",       model,
                       "--data-dir",    study.data,
-                      "--batch",       std::to_string(study.batch),
+                      "--batch",       batches,
                       "--threads",     std::to_string(config.threads),
                       "--device",      config.device,
                       "--max-seconds", number_text(study.max_seconds),
                       "--seed",        std::to_string(config.seed)};
+  const auto add = [&](const char* option, const std::string& value, std::string_view usual) {
+    if (value != usual) launch.arguments.insert(launch.arguments.end(), {option, value});
+  };
+  add("--precision", fmt::format("{}", fmt::join(study.precisions, ",")), "float32");
+  add("--channels-last", study.channels_last, "no");
+  add("--step", fmt::format("{}", fmt::join(study.steps, ",")), "eager");
+  add("--memory-limit", study.memory_limit, "");
+  if (!study.roofline) launch.arguments.emplace_back("--no-roofline");
   if (config.monitor) launch.arguments.emplace_back("--monitor");
-  launch.guess_seconds = kStartSeconds + 1 + study.max_seconds;
+  const std::size_t formats = study.channels_last == "both" ? 2 : 1;
+  const std::size_t cases = std::max<std::size_t>(1, study.batches.size()) *
+                            study.precisions.size() * formats * study.steps.size();
+  launch.guess_seconds = kStartSeconds + static_cast<double>(cases) * (1 + study.max_seconds);
   return launch;
 }
 

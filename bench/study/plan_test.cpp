@@ -67,6 +67,27 @@ TEST(Plan, HoldsEveryProgramAndNOnceARound) {
   for (int round = 1; round < 4; ++round) EXPECT_EQ(sorted(names_of(plan, round)), once);
 }
 
+TEST(Plan, ThroughputSaysOnlyWhatIsNotUsual) {
+  StudyConfig config = everything();
+  config.launches = 1;
+  config.epochs.clear();
+  config.allreduce.reset();
+  config.ranks = {1};
+  const PlannedLaunch plain = plan_of(config, {.devices = 4}).front();
+  EXPECT_EQ(argument(plain, "--batch"), "0");
+  EXPECT_EQ(argument(plain, "--precision"), "");
+  config.throughput->batches = {"32", "largest"};
+  config.throughput->precisions = {"float32", "bf16"};
+  config.throughput->steps = {"eager", "graph"};
+  config.throughput->memory_limit = "2GiB";
+  const PlannedLaunch many = plan_of(config, {.devices = 4}).front();
+  EXPECT_EQ(argument(many, "--batch"), "32,largest");
+  EXPECT_EQ(argument(many, "--precision"), "float32,bf16");
+  EXPECT_EQ(argument(many, "--step"), "eager,graph");
+  EXPECT_EQ(argument(many, "--memory-limit"), "2GiB");
+  EXPECT_GT(many.guess_seconds, 4 * plain.guess_seconds);
+}
+
 TEST(Plan, SweepsHostsAndRanksOfEach) {
   StudyConfig config = everything();
   config.ranks.clear();

@@ -82,6 +82,15 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
   if (!known.data.empty()) study.data = known.data;
   reader.text(table, "data", study.data);
   reader.whole(table, "batch", study.batch, 1, kMany);
+  reader.wholes_or(table, "batches", study.batches, 1, kMany, "largest");
+  if (table.contains("batch") && table.contains("batches")) {
+    reader.complain(*table.get("batch"), "batch: batches lists them; leave one of the two out");
+  }
+  reader.choices(table, "precisions", study.precisions, {"float32", "tf32", "bf16", "fp16"});
+  reader.choice(table, "channels_last", study.channels_last, {"no", "yes", "both"});
+  reader.choices(table, "steps", study.steps, {"eager", "graph"});
+  reader.text(table, "memory_limit", study.memory_limit);
+  reader.flag(table, "roofline", study.roofline);
   reader.positive(table, "max_seconds", study.max_seconds);
   reader.required(table, "models");
   reader.no_other_keys(table);

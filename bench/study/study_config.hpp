@@ -28,7 +28,14 @@ struct AllreduceStudy {
 struct ThroughputStudy {
   std::vector<std::string> models;
   std::string data = "fashion-mnist";
-  std::int64_t batch = 0;  // per rank; 0: the model's default
+  std::int64_t batch = 0;            // per rank; 0: the model's default
+  std::vector<std::string> batches;  // instead of `batch`: several, also "largest"
+  // Of the step, every combination a case: as bench_throughput's options.
+  std::vector<std::string> precisions{"float32"};
+  std::string channels_last = "no";
+  std::vector<std::string> steps{"eager"};
+  std::string memory_limit;  // for the largest batch; empty: the whole GPU
+  bool roofline = true;
   double max_seconds = 5;
 };
 

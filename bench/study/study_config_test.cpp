@@ -157,14 +157,41 @@ TEST(StudyConfig, RefusesADuplicateKeyWithItsPlace) {
 
 TEST(StudyConfig, RefusesAnUnknownKeyWithTheNearest) {
   EXPECT_EQ(refusal("[throughput]\nmodels = [\"mlp\"]\nbacth = 3\n"),
-            "bad.toml:3:1: unknown key 'bacth'; valid: models, data, batch, max_seconds (did you "
-            "mean 'batch'?)");
+            "bad.toml:3:1: unknown key 'bacth'; valid: models, data, batch, batches, precisions, "
+            "channels_last, steps, memory_limit, roofline, max_seconds (did you mean 'batch'?)");
   EXPECT_THAT(epoch_refusal("scalling = \"weak\""),
               AllOf(StartsWith("bad.toml:3:1: unknown key 'scalling'; valid: model, "),
                     EndsWith("(did you mean 'scaling'?)")));
   EXPECT_EQ(refusal(fmt::format("{}{}", "[alreduce]\n", kEpoch)),
             "bad.toml:1:2: unknown key 'alreduce'; valid: study, allreduce, throughput, epoch "
             "(did you mean 'allreduce'?)");
+}
+
+TEST(StudyConfig, ThroughputTakesListsAsTheProgramDoes) {
+  const ThroughputStudy study = *read(R"(
+[throughput]
+models = ["mlp"]
+batches = [32, 64, "largest"]
+precisions = ["float32", "bf16"]
+channels_last = "both"
+steps = ["eager", "graph"]
+memory_limit = "2GiB"
+roofline = false
+)")
+                                     .throughput;
+  EXPECT_THAT(study.batches, ElementsAre("32", "64", "largest"));
+  EXPECT_THAT(study.precisions, ElementsAre("float32", "bf16"));
+  EXPECT_EQ(study.channels_last, "both");
+  EXPECT_THAT(study.steps, ElementsAre("eager", "graph"));
+  EXPECT_EQ(study.memory_limit, "2GiB");
+  EXPECT_FALSE(study.roofline);
+  const std::string models = "[throughput]\nmodels = [\"mlp\"]\n";
+  EXPECT_EQ(refusal(models + "batches = [32, \"all\"]\n"),
+            "bad.toml:3:11: batches: expected a list of whole numbers from 1 to 1000000000 or "
+            "\"largest\"");
+  EXPECT_EQ(refusal(models + "batch = 3\nbatches = [32]\n"),
+            "bad.toml:3:9: batch: batches lists them; leave one of the two out");
+  EXPECT_THAT(refusal(models + "precisions = [\"fp61\"]\n"), HasSubstr("did you mean 'fp16'?"));
 }
 
 TEST(StudyConfig, RefusesAWrongType) {

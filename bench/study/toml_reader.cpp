@@ -102,6 +102,28 @@ void TomlReader::wholes(const toml::table& table, std::string_view key, std::vec
   }
 }
 
+void TomlReader::wholes_or(const toml::table& table, std::string_view key,
+                           std::vector<std::string>& value, std::int64_t low, std::int64_t high,
+                           std::string_view word) {
+  const toml::node* node = find(table, key);
+  if (node == nullptr) return;
+  const toml::array* array = node->as_array();
+  bool valid = array != nullptr && !array->empty();
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; valid && i < array->size(); ++i) {
+    const auto number = array->get(i)->value_exact<std::int64_t>();
+    const bool other = array->get(i)->value_exact<std::string_view>() == word;
+    valid = other || (number && low <= *number && *number <= high);
+    if (valid) texts.push_back(other ? std::string(word) : std::to_string(*number));
+  }
+  if (valid) {
+    value = texts;
+  } else {
+    complain(*node, fmt::format("{}: expected a list of whole numbers from {} to {} or \"{}\"", key,
+                                low, high, word));
+  }
+}
+
 void TomlReader::flag(const toml::table& table, std::string_view key, bool& value) {
   const toml::node* node = find(table, key);
   if (node == nullptr) return;

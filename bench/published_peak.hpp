@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What makers publish as the peak of their cards, to hold a training step against beside the peak
+// that was measured.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "models/precision.hpp"
+
+namespace scalebench {
+
+/// FLOP/s of dense products of one device in that precision, at boost clock; nothing for a device
+/// or a precision that is not in the table. `device`: the name that CUDA gives.
+std::optional<double> published_flops(std::string_view device, Precision precision);
+
+}  // namespace scalebench
