@@ -17,6 +17,7 @@ try:
     import matplotlib
 
     from view import (
+        batch_figure,
         busbw_figure,
         monitor_figure,
         phases_figure,
@@ -52,6 +53,7 @@ def main(arguments: list[str]) -> int:
         "waterfall": waterfall_figure.draw,
         "phases": phases_figure.draw,
         "throughput": throughput_figure.draw,
+        "batches": batch_figure.draw,
         "busbw": busbw_figure.draw,
         "monitor": monitor_figure.draw,
     }

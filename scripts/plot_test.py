@@ -78,6 +78,19 @@ class FiguresTest(PlotTest):
         self.plot()
         self.assertEqual(self.drawn(), FIGURES)
 
+    def test_batches_are_drawn_where_several_were_measured(self) -> None:
+        rows = [
+            {**row, "dtype": dtype, "memory_format": "contiguous", "step": "eager", "batch": batch,
+             "largest": 1 if batch == 800 else "", "images_per_s": batch * 10}
+            for row in run_fixture.throughput_rows(["mlp"], [1], 4) for dtype in ("float", "bf16")
+            for batch in (32, 64, 800)
+        ]  # fmt: skip
+        run_fixture.write_csv(self.run_folder, "throughput.csv", rows)
+        self.plot()
+        svg = (self.run_folder / "figures" / "batches.svg").read_text(encoding="utf-8")
+        for words in ("mlp on cpu", "bf16", "float", "ring: the largest batch", "800"):
+            self.assertIn(f"<!-- {words}", svg)
+
     def test_published_series_are_crosses_with_their_source(self) -> None:
         run_fixture.write_run(self.run_folder, models=["mnist_cnn"])
         done = plot(self.run_folder, "--published", "tf_k80_p2_8xlarge_resnet50,mlperf_h100_resnet50")

@@ -23,6 +23,7 @@ FIGURES = {
     "waterfall": "From the ideal H/N to the measured epoch: what was lost to what, mean over ranks.",
     "phases": "Where an epoch's seconds went; the bar is the ideal H/N.",
     "throughput": "Training steps without synchronisation: the drop from the dotted line is contention.",
+    "batches": "Images a second of one device over the batch, in every way to compute a step that was measured.",
     "busbw": "Bus bandwidth of allreduce over message size, with intervals. Dashed: the fitted cost model. Black: "
     "what streaming through memory once would allow.",
     "monitor": "What the hosts did during the training launches (shaded), sampled twice a second.",

@@ -34,7 +34,7 @@ COLUMNS = {
     "seconds busbw_gb_per_s relative_residual",
     "certificate.csv": f"{COMMON} algorithm transport memory dtype op placement mode cache graph size_bytes ranks nodes "
     "launches_a launches_b seconds_a seconds_b ratio ratio_low ratio_high p_value p_holm verdict floor smallest_effect",
-    "throughput.csv": f"{COMMON} model parameters device dtype memory_format threads batch ranks nodes rank host "
+    "throughput.csv": f"{COMMON} model parameters device dtype memory_format step threads batch largest batches_tried ranks nodes rank host "
     f"{STATISTICS} images_per_s images_per_s_ci_low images_per_s_ci_high relative_to_one_rank",
     "epoch.csv": f"{COMMON} model parameters gradient_sync allreduce transport device dtype memory_format threads dataset "
     f"scaling global_batch batch optimizer learning_rate epochs ranks workers nodes rank host {STATISTICS} samples images_per_s "

@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter
 from view import theme
 from view.rows import Row, grouped, read_rows, short_names, usable
 
-SERIES = ("device", "batch", "dtype", "threads", "nodes")
+SERIES = ("device", "batch", "dtype", "memory_format", "step", "threads", "nodes")
 
 
 def draw(run: Path) -> Figure:

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the output and the rows of each step say against its target. Needs no card: texts and rows in, a
+# Verdict out.
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from gpu.verdict import Verdict, at_least, missed, not_run, reached
+
+Rows = Sequence[Mapping[str, str]]
+
+COPIES = ("memcpy", "copy")  # the driver's and ours: the faster one is what the card can do
+KERNELS = ("add", "cast_to_float", "cast_from_float", "pack", "unpack")
+
+
+def ok(rows: Rows) -> Rows:
+    return [row for row in rows if row["status"] == "ok"]
+
+
+def reasons(rows: Rows) -> str:
+    return "; ".join(sorted({row["note"] for row in rows if row["status"] != "ok" and row["note"]}))
+
+
+def tests(output: str) -> Verdict:
+    """CTest's summary; a test that skips itself on a machine with a card has not been run."""
+    total = re.search(r"(\d+)% tests passed, (\d+) tests failed out of (\d+)", output)
+    if total is None:
+        return not_run("ctest ended without a summary")
+    failed, all_of_them = int(total[2]), int(total[3])
+    skipped = len(re.findall(r"^\s*\d+/\d+ Test .*\*\*\*Skipped", output, re.MULTILINE))
+    words = f"{all_of_them - failed - skipped} of {all_of_them} tests passed, {skipped} skipped"
+    if failed > 0:
+        return missed(f"{words}, {failed} failed")
+    return not_run(words) if skipped == all_of_them else reached(words)
+
+
+def sanitizer(output: str) -> Verdict:
+    """Findings of every process that compute-sanitizer looked at, memcheck's or racecheck's."""
+    errors = [int(count) for count in re.findall(r"ERROR SUMMARY: (\d+) error", output)]
+    hazards = [int(count) for count in re.findall(r"RACECHECK SUMMARY: (\d+) hazard", output)]
+    found = errors + hazards
+    if not found:
+        skipped = re.search(r"^skipped: (.*)", output, re.MULTILINE)
+        return not_run(skipped[1] if skipped else "compute-sanitizer ended without a summary")
+    words = f"{sum(found)} findings in {len(found)} processes"
+    return reached(words) if sum(found) == 0 else missed(words)
+
+
+def kernels(rows: Rows, at_least_bytes: int = 256 << 20, target: float = 0.9) -> Verdict:
+    """GB/s of each kernel over the card's own copy, at sizes beyond its caches."""
+    if wrong := [row for row in rows if row["status"] in ("wrong", "failed")]:
+        return missed(f"{wrong[0]['kernel']} {wrong[0]['dtype']}: {wrong[0]['status']}, {wrong[0]['note']}")
+
+    def rates(names: Sequence[str]) -> dict[str, float]:
+        # bytes are those that a call moves: the array itself is a half or a third of them.
+        large = [row for row in ok(rows) if row["memory"] == "device" and int(row["bytes"]) >= at_least_bytes]
+        return {f"{row['kernel']} {row['dtype']}": float(row["gb_per_s"]) for row in large if row["kernel"] in names}
+
+    copies = rates(COPIES)
+    if not copies:
+        return not_run(reasons(rows) or "the card's copy was not measured")
+    best = max(copies.values())
+    verdict = at_least(target, {name: rate / best for name, rate in rates(KERNELS).items()})
+    return Verdict(verdict.status, f"{verdict.detail} of the copy's {best:,.0f} GB/s".replace(",", " "))
+
+
+def images(rows: Rows, target: float) -> Verdict:
+    """The fastest way among the rows of all ranks together."""
+    all_ranks = [row for row in ok(rows) if row["rank"] == "all"]
+    if not all_ranks:
+        return not_run(reasons(rows) or "no row was measured")
+    best = max(all_ranks, key=lambda row: float(row["images_per_s"]))
+    way = f"{best['model']} {best['dtype']} {best['memory_format']} {best['step']} batch {best['batch']}"
+    mfu = f", mfu {float(best['mfu']):.2f}" if best.get("mfu") else ""
+    verdict = at_least(target, {way: float(best["images_per_s"])}, " images/s")
+    return Verdict(verdict.status, verdict.detail + mfu)
+
+
+def complete(rows: Rows) -> Verdict:
+    """A sweep without a target: every case was measured, or says why the device cannot."""
+    if not ok(rows):
+        return not_run(reasons(rows) or "no row was measured")
+    cases = [row for row in rows if row.get("rank", "all") == "all"]
+    failed = [row for row in cases if row["status"] in ("failed", "wrong")]
+    words = f"{len(ok(cases))} of {len(cases)} cases measured"
+    return missed(f"{words}; {reasons(failed)}") if failed else reached(words)
+
+
+def ring(rows: Rows, copy_gb_per_s: float | None, at_least_bytes: int = 64 << 20, target: float = 0.8) -> Verdict:
+    """Seconds of a ring over the card's own memory against what its bytes take at the copy's rate: of p ranks with
+    n bytes each, (p-1) n are read twice and written once to be added, and as many read and written to be gathered."""
+    if copy_gb_per_s is None:
+        return not_run("the card's copy was not measured (step kernels)")
+    shares = {}
+    for row in ok(rows):
+        size, ranks = int(row["size_bytes"]), int(row["ranks"])
+        if size < at_least_bytes or row["algorithm"] != "ring" or row["transport"] != "cuda_ipc":
+            continue
+        bound = 5 * (ranks - 1) * size / (copy_gb_per_s * 1e9)
+        shares[f"{ranks} ranks, {size >> 20} MiB:"] = bound / float(row["seconds_median"])
+    if not shares:
+        return not_run(reasons(rows) or "no row of 64 MiB or more")
+    return at_least(target, shares)
+
+
+def copy_rate(rows: Rows) -> float | None:
+    """The faster copy of the largest size, in GB/s read and written."""
+    copies = [row for row in ok(rows) if row["kernel"] in COPIES and row["memory"] == "device"]
+    if not copies:
+        return None
+    largest = max(int(row["bytes"]) for row in copies)
+    return max(float(row["gb_per_s"]) for row in copies if int(row["bytes"]) == largest)
+
+
+def comparison(rows: Rows) -> Verdict:
+    """compare_torch_steps.py has judged each ratio itself."""
+    said = [f"{row['model']} {row['ratio']} of {row['against']} ({row['verdict']})" for row in rows if row["target"]]
+    if not said:
+        return not_run("compare_torch_steps.py judged nothing")
+    verdict = missed if any(row["verdict"] == "missed" for row in rows) else reached
+    return verdict("; ".join(said))

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# How a step ended, and the worst of several.
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+REACHED = "reached"
+MISSED = "missed"
+NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    status: str
+    detail: str  # numbers against the target, or why there are none
+
+    def line(self) -> str:
+        return f"{self.status}: {self.detail}" if self.detail else self.status
+
+
+def reached(detail: str) -> Verdict:
+    return Verdict(REACHED, detail)
+
+
+def missed(detail: str) -> Verdict:
+    return Verdict(MISSED, detail)
+
+
+def not_run(why: str) -> Verdict:
+    return Verdict(NOT_RUN, why)
+
+
+def at_least(target: float, values: dict[str, float], unit: str = "") -> Verdict:
+    """All of them reach the target, or the smallest is named."""
+    if not values:
+        return not_run("no row was measured")
+    name, smallest = min(values.items(), key=lambda item: item[1])
+    words = f"{name} {smallest:,.4g}{unit}".replace(",", " ")
+    of = f", the smallest of {len(values)}" if len(values) > 1 else ""
+    wanted = f"target {target:,.4g}{unit}".replace(",", " ")
+    return (reached if smallest >= target else missed)(f"{words}{of}; {wanted}")
+
+
+def exit_code(verdicts: list[Verdict]) -> int:
+    """1: a target was missed; 3: something could not be run; 0: all reached."""
+    if any(verdict.status == MISSED for verdict in verdicts):
+        return 1
+    return 3 if any(verdict.status == NOT_RUN for verdict in verdicts) else 0
