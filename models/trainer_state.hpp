@@ -20,6 +20,7 @@
 #include "models/losses.hpp"
 #include "models/model_pass.hpp"
 #include "models/network.hpp"
+#include "models/profiled_trace.hpp"
 #include "models/replicas.hpp"
 #include "models/sampler.hpp"
 #include "models/split_mix.hpp"
