@@ -7,7 +7,9 @@
 #include <fstream>
 #include <string>
 
+#include "kernels/buffer.hpp"
 #include "kernels/error.hpp"
+#include "kernels/gemm.hpp"
 #include "models/torch_device.hpp"
 
 namespace scalebench {
@@ -24,6 +26,14 @@ std::size_t data_bytes() {
   fail("/proc/self/status: has no VmData, which --memory-limit needs on a CPU");
 }
 
+/// OpenBLAS takes its workspace at the first product, and asks for it again and again, forever,
+/// where it is refused: it shall have it before anything is limited.
+void let_blas_take_its_workspace() {
+  constexpr std::size_t kSide = 256;
+  const Buffer factor(kSide * kSide, DType::float32), product(kSide * kSide, DType::float32);
+  gemm(factor.span(), factor.span(), product.span(), kSide, kSide, kSide);
+}
+
 void set_data_limit(const rlimit& limit) {
   if (setrlimit(RLIMIT_DATA, &limit) != 0) fail("setrlimit: {}", std::strerror(errno));
 }
@@ -37,6 +47,7 @@ MemoryLimit::MemoryLimit(const TrainerOptions& trainer, std::size_t bytes) {
     device_ = trainer.device_index;
     return;
   }
+  let_blas_take_its_workspace();
   rlimit limit{};
   if (getrlimit(RLIMIT_DATA, &limit) != 0) fail("getrlimit: {}", std::strerror(errno));
   const rlimit before = limit;
