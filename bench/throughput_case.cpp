@@ -108,7 +108,8 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
   }
 }
 
-BatchSearch search_largest_batch(const Ranks& ranks, const ThroughputOptions& options) {
+BatchSearch search_largest_batch(const Ranks& ranks, const ThroughputOptions& options,
+                                 const MemoryLimit& limit) {
   NoTrace trace;
   TrainerOptions trainer = options.training.trainer;
   trainer.try_convolutions = false;  // takes long, and needs no memory that it does not find
@@ -123,6 +124,8 @@ BatchSearch search_largest_batch(const Ranks& ranks, const ThroughputOptions& op
       images = one.training_images();
       for (int step = 0; step < steps; ++step) one.train_step();
       static_cast<void>(one.failure());  // waits for the device
+      const std::string too_much = limit.exceeded();
+      if (!too_much.empty()) throw OutOfMemory(too_much);
     });
     return joint_failure(ranks.host, mine).empty();
   };

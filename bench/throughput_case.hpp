@@ -11,6 +11,7 @@
 #include "bench/device_spell.hpp"
 #include "bench/largest_batch.hpp"
 #include "bench/measure/statistics.hpp"
+#include "bench/memory_limit.hpp"
 #include "bench/throughput_options.hpp"
 
 namespace scalebench {
@@ -34,7 +35,9 @@ struct ThroughputResult {
 ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions& options);
 
 /// Collective: the largest batch with which all ranks can train at once, tried on trainers that are
-/// thrown away; options.training.trainer.batch is not looked at.
-BatchSearch search_largest_batch(const Ranks& ranks, const ThroughputOptions& options);
+/// thrown away, each of which stays within `limit`; options.training.trainer.batch is not looked
+/// at.
+BatchSearch search_largest_batch(const Ranks& ranks, const ThroughputOptions& options,
+                                 const MemoryLimit& limit);
 
 }  // namespace scalebench

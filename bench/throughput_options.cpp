@@ -45,7 +45,9 @@ ThroughputOptions parse_throughput_options(int argc, const char* const* argv, in
         {std::string(kLargest)});
   app.add_option(
          "--memory-limit", memory_limit,
-         fmt::format("memory that training may take; {}; without it the whole GPU", kSizeRule))
+         fmt::format(
+             "memory that training may take (on a CPU: by which the largest batch is chosen); {}",
+             kSizeRule))
       ->type_name("SIZE");
   bool no_roofline = false;
   app.add_flag("--no-roofline", no_roofline,

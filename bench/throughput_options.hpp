@@ -18,7 +18,7 @@ struct ThroughputOptions {
   TrainingOptions training;
   /// Images per rank and step, each a case of its own; 0: the model's default.
   std::vector<std::int64_t> batches{0};
-  std::size_t memory_limit = 0;  // bytes that training may take, see MemoryLimit; 0: all there are
+  std::size_t memory_limit = 0;  // bytes that training may take, see MemoryLimit; 0: no limit
   bool roofline = true;
   long steps = 0;  // exactly this many timed steps of each rank; 0: until intervals are narrow
   double max_seconds = 5;  // cap on the timed steps

@@ -43,7 +43,7 @@ void ThroughputRun::one_batch(std::int64_t batch) {
   if (!lacking_.empty()) {
     skip(lacking_, batch == kLargestBatch ? std::optional(BatchSearch{}) : std::nullopt);
   } else if (batch == kLargestBatch) {
-    largest();
+    largest(limit);
   } else if (too_big_ && batch > *too_big_) {
     skip(fmt::format("batch {} ran out of memory", *too_big_));
   } else {
@@ -51,14 +51,14 @@ void ThroughputRun::one_batch(std::int64_t batch) {
   }
 }
 
-void ThroughputRun::largest() {
+void ThroughputRun::largest(const MemoryLimit& limit) {
   TrainerOptions& trainer = options_.training.trainer;
   if (trainer.device == ComputeDevice::cpu && options_.memory_limit == 0) {
     return skip("the largest batch of a CPU is where it begins to swap: give --memory-limit",
                 BatchSearch{});
   }
   console_.note(fmt::format("{}: searching the largest batch", trainer.choice.label));
-  const BatchSearch search = search_largest_batch(ranks_, options_);
+  const BatchSearch search = search_largest_batch(ranks_, options_, limit);
   if (search.largest == 0) return skip("memory does not hold one image a step", search);
   trainer.batch = search.largest;
   measure(search);

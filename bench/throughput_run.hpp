@@ -24,7 +24,7 @@ class ThroughputRun {
 
  private:
   void one_batch(std::int64_t batch);
-  void largest();
+  void largest(const MemoryLimit& limit);
   void measure(std::optional<BatchSearch> search);
   void skip(const std::string& why, std::optional<BatchSearch> search = {});
   void report(const std::vector<ResultRow>& rows);
