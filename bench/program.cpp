@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "bench/joined_program.hpp"
+#include "bench/joint_refusal.hpp"
 #include "bench/last_words.hpp"
 #include "bench/record/identity.hpp"
 #include "collectives/control.hpp"
@@ -77,6 +78,9 @@ int run_program(int argc, char** argv, const std::function<std::string(int ranks
     require_promised_ranks(session);
     const auto host = make_mpi_communicator();
     return code_of(where ? say_where({session, *host}) : body({session, *host}));
+  } catch (const JointRefusal& error) {
+    if (session.rank() == 0) fmt::print(stderr, "{}\n", error.what());
+    return code_of(ExitCode::usage);
   } catch (const UsageError& error) {
     // A bad data set is met by all ranks alike: rank 0's report ends the others before theirs.
     if (session.rank() != 0) std::this_thread::sleep_for(std::chrono::seconds(1));

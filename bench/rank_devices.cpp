@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "bench/device_choice.hpp"
+#include "bench/joint_refusal.hpp"
 #include "collectives/control.hpp"
 #include "collectives/nccl_sharing.hpp"
 #include "kernels/device.hpp"
@@ -29,6 +30,15 @@ std::vector<DeviceView> views_of(const Ranks& ranks) {
     for (std::string uuid; words >> uuid;) view.uuids.push_back(uuid);
   }
   return views;
+}
+
+/// Every rank places all of them by the same values, and so meets the same refusal.
+DevicePlacement placed_alike(const std::vector<DeviceView>& views, const DeviceOptions& options) {
+  try {
+    return place_ranks(views, parse_devices(options.named), options.share);
+  } catch (const UsageError& error) {
+    throw JointRefusal(error.what());
+  }
 }
 
 }  // namespace
@@ -55,7 +65,7 @@ RankDevices place_on_devices(const Ranks& ranks, const DeviceOptions& options) {
     devices.why_not = why_no_device();
     return devices;
   }
-  const DevicePlacement placement = place_ranks(views, parse_devices(options.named), options.share);
+  const DevicePlacement placement = placed_alike(views, options);
   devices.why_not = placement.why_not;
   if (placement.index.empty()) return devices;
   devices.each = true;
@@ -71,7 +81,7 @@ RankDevices place_on_devices(const Ranks& ranks, const DeviceOptions& options) {
 void require_device_each(const RankDevices& devices, const DeviceOptions& options) {
   if (devices.each || options.device == "cpu") return;
   if (!devices.any && !options.required()) return;
-  fail<UsageError>("{}: {}", options.typed(), devices.why_not);
+  fail<JointRefusal>("{}: {}", options.typed(), devices.why_not);
 }
 
 }  // namespace scalebench

@@ -27,13 +27,13 @@ struct RankDevices {
   void select(const std::string& what) const;
 };
 
-/// Collective. Throws UsageError, on every rank, for a device that was named and is not there, and
-/// for --nccl-share-devices with a NCCL that cannot.
+/// Collective. Throws JointRefusal for a device that was named and is not there, and UsageError on
+/// every rank for --nccl-share-devices with a NCCL that cannot.
 RankDevices place_on_devices(const Ranks& ranks, const DeviceOptions& options);
 
-/// Throws UsageError where not every rank has a device, though devices were asked for, or although
-/// there are some, which are then too few. Under `auto` a machine without any device is no reason
-/// to refuse.
+/// Throws JointRefusal where not every rank has a device, though devices were asked for, or
+/// although there are some, which are then too few. Under `auto` a machine without any device is no
+/// reason to refuse.
 void require_device_each(const RankDevices& devices, const DeviceOptions& options);
 
 }  // namespace scalebench
