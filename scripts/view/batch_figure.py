@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Images a second of one device over the batch, both logarithmic: a line for each precision, memory
 # format and way to launch a step, a panel for each model on each device. The largest batch that
-# memory held has a ring. All numbers are cells of throughput.csv.
+# memory held has a ring; bands are intervals of the median. All numbers are cells of throughput.csv.
 from __future__ import annotations
 
 from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from view import theme
 from view.rows import Row, grouped, read_rows, short_names, usable
@@ -46,6 +46,8 @@ def draw_panel(
             points = sorted(points, key=lambda row: row.integer("batch"))
             ends = [(float(row.integer("batch")), row.number("images_per_s")) for row in points]
             axes.plot([x for x, _ in ends], [y for _, y in ends], **mark.line())
+            low, high = ([row.number(f"images_per_s_ci_{end}") for row in points] for end in ("low", "high"))
+            axes.fill_between([x for x, _ in ends], low, high, color=color, alpha=0.16, linewidth=0, zorder=2)
             largest = [end for end, row in zip(ends, points) if row["largest"] == "1"]
             axes.plot(
                 [x for x, _ in largest], [y for _, y in largest],
@@ -56,8 +58,10 @@ def draw_panel(
     axes.set_yscale("log")
     axes.xaxis.set_major_locator(FixedLocator(batches(rows)))
     axes.xaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5)))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}".replace(",", " ")))
+        axis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("images of a step")
     axes.set_ylabel("images/s")
     if any(row["largest"] == "1" for row in rows):
