@@ -12,18 +12,12 @@
 #include "collectives/device_transport_test.hpp"
 #include "collectives/nccl_communicator.hpp"
 #include "collectives/thread_communicator.hpp"
+#include "kernels/device_fixture.hpp"
 
 namespace scalebench {
 namespace {
 
-class DeviceTransport : public testing::Test {
- protected:
-  void SetUp() override {
-    if (device_count() == 0) GTEST_SKIP() << why_no_device();
-    select_device(0);
-  }
-};
-
+class DeviceTransport : public Device {};
 class DeviceAllreduce : public DeviceTransport,
                         public testing::WithParamInterface<std::string_view> {};
 

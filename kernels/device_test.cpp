@@ -10,6 +10,7 @@
 
 #include "kernels/cast.hpp"
 #include "kernels/combine.hpp"
+#include "kernels/device_fixture.hpp"
 #include "kernels/error.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/pack.hpp"
@@ -25,14 +26,6 @@ double fraction(std::size_t i) {
   return (static_cast<double>(i * 2654435761U % 1000003) - 500000) / 7;
 }
 
-/// Skips, visibly and with the reason, where there is no device.
-class Device : public testing::Test {
- protected:
-  void SetUp() override {
-    if (device_count() == 0) GTEST_SKIP() << why_no_device();
-    select_device(0);
-  }
-};
 class DeviceKernel : public Device, public testing::WithParamInterface<DType> {};
 
 void expect_equal(const TestSpan& device, const TestSpan& host) {

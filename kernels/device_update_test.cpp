@@ -8,18 +8,12 @@
 #include <vector>
 
 #include "kernels/buffer.hpp"
+#include "kernels/device_fixture.hpp"
 
 namespace scalebench {
 namespace {
 
-/// Skips, visibly and with the reason, where there is no device.
-class DeviceUpdate : public testing::Test {
- protected:
-  void SetUp() override {
-    if (device_count() == 0) GTEST_SKIP() << why_no_device();
-    select_device(0);
-  }
-};
+class DeviceUpdate : public Device {};
 
 /// Floats in both memories.
 class Twin {
