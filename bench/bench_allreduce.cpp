@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "bench/allreduce_run.hpp"
-#include "bench/last_words.hpp"
+#include "bench/allreduce/run.hpp"
+#include "bench/program/watchdog/termination.hpp"
 
 namespace scalebench {
 namespace {

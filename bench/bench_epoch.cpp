@@ -7,15 +7,15 @@
 #include <cstdio>
 #include <thread>
 
-#include "bench/allreduce_side_file.hpp"
 #include "bench/cli/console.hpp"
-#include "bench/epoch_case.hpp"
-#include "bench/epoch_options.hpp"
-#include "bench/epoch_row.hpp"
-#include "bench/last_words.hpp"
-#include "bench/monitor.hpp"
-#include "bench/outcome.hpp"
-#include "bench/step_recording.hpp"
+#include "bench/program/monitor.hpp"
+#include "bench/program/program.hpp"
+#include "bench/program/recorder.hpp"
+#include "bench/program/watchdog/termination.hpp"
+#include "bench/training/epoch/measure.hpp"
+#include "bench/training/epoch/options.hpp"
+#include "bench/training/epoch/recording.hpp"
+#include "bench/training/epoch/rows.hpp"
 
 namespace scalebench {
 namespace {

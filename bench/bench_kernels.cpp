@@ -13,11 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/cli/choices.hpp"
 #include "bench/cli/command_line.hpp"
-#include "bench/device_choice.hpp"
-#include "bench/device_options.hpp"
-#include "bench/kernel_report.hpp"
+#include "bench/kernels/report.hpp"
+#include "bench/machine/device_choice.hpp"
+#include "bench/program/devices.hpp"
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
 #include "kernels/gemm.hpp"

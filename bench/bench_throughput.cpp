@@ -2,9 +2,9 @@
 // mpirun -np N bench_throughput: images/s of each rank for full training steps without
 // synchronisation, all ranks at work at once, so that what they take from each other shows.
 #include "bench/cli/console.hpp"
-#include "bench/monitor.hpp"
-#include "bench/throughput_options.hpp"
-#include "bench/throughput_run.hpp"
+#include "bench/program/monitor.hpp"
+#include "bench/training/throughput/options.hpp"
+#include "bench/training/throughput/run.hpp"
 
 namespace scalebench {
 namespace {

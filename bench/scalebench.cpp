@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench: studies over 1..N ranks, and everything that is done with their results. Each verb is
-// a line of bench/verbs/verbs.def and a file of that name.
+// a line of bench/study/verbs/verbs.def and a file of that name.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "bench/cli/command_line.hpp"
-#include "bench/joined_program.hpp"
-#include "bench/record/build_info.hpp"
+#include "bench/machine/environment.hpp"
+#include "bench/program/program.hpp"
 #include "bench/record/file.hpp"
-#include "bench/verbs/study_setup.hpp"
-#include "bench/verbs/verb.hpp"
+#include "bench/study/run/setup.hpp"
+#include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -30,7 +30,7 @@ bool is_quiet(std::string_view word) { return word == "-q" || word == "--quiet";
 
 void add_verbs(CLI::App& app, Invocation& invocation) {
 #define VERB(name, what) add_##name(*app.add_subcommand(typed(#name), what), invocation);
-#include "bench/verbs/verbs.def"
+#include "bench/study/verbs/verbs.def"
 #undef VERB
 }
 

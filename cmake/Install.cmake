@@ -8,12 +8,15 @@ if(SCALEBENCH_HAS_TORCH)
   list(APPEND programs bench_epoch bench_throughput)
 endif()
 add_custom_target(programs DEPENDS ${programs}) # without the tests
+if(TARGET simulate_allreduce)
+  add_dependencies(programs simulate_allreduce) # scalebench simulate runs it
+endif()
 install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 set(share ${CMAKE_INSTALL_DATADIR}/scalebench)
 install(DIRECTORY configs/ DESTINATION ${share}/configs)
 install(DIRECTORY scripts/ DESTINATION ${share}/scripts USE_SOURCE_PERMISSIONS
-        PATTERN __pycache__ EXCLUDE PATTERN "*_test*" EXCLUDE PATTERN "*_fixture.py" EXCLUDE
+        PATTERN __pycache__ EXCLUDE PATTERN "*_test*" EXCLUDE PATTERN "fixture*" EXCLUDE
         PATTERN CMakeLists.txt EXCLUDE PATTERN "check_*" EXCLUDE PATTERN "test*" EXCLUDE
         PATTERN setup EXCLUDE PATTERN quickstart EXCLUDE PATTERN "bundl*" EXCLUDE)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # The three kinds of target: a room's library, a program, a test.
-# Every header compiles alone, so that none leans on its includer: because a source includes it
-# before anything else, or else as a source of its own. Tests, and all of a sanitizer build, begin
-# with a precompiled header instead, which saves a quarter of their time.
+# Sources of a room are compiled together (CMAKE_UNITY_BUILD), since most of their time goes into
+# headers that they share. A build without that (SCALEBENCH_UNITY=OFF) compiles every header alone,
+# so that none leans on its includer. Tests, and all of a sanitizer build, begin with a precompiled
+# header, which saves a quarter of their time.
 set(headers <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <filesystem> <fstream> <functional>
             <map> <memory> <optional> <set> <span> <string> <string_view> <vector>)
 foreach(kind IN ITEMS library test)
@@ -13,30 +14,31 @@ endforeach()
 target_link_libraries(scalebench_precompiled_test PRIVATE GTest::gtest)
 target_precompile_headers(scalebench_precompiled_test PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
 
-# scalebench_headers_alone(target HEADERS ... LIBRARIES ... [ALL]): compiles those that no source
-# begins with; ALL: sources prove nothing, as they have a precompiled header before their first line.
+# scalebench_names(out FILE MACRO): the first argument of every line MACRO(name, ...) of a .def file.
+# CMake reads it again when it has changed.
+function(scalebench_names out file macro)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(STRINGS ${file} lines REGEX "^${macro}\\([a-z0-9_]+,")
+  list(TRANSFORM lines REPLACE "^${macro}\\(([a-z0-9_]+),.*" "\\1")
+  set(${out} ${lines} PARENT_SCOPE)
+endfunction()
+
+# scalebench_headers_alone(target HEADERS ... LIBRARIES ...): each header as a source of its own.
 function(scalebench_headers_alone target)
-  cmake_parse_arguments(ARG "ALL" "" "HEADERS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "HEADERS;LIBRARIES" ${ARGN})
+  if(SCALEBENCH_UNITY)
+    return()
+  endif()
   set(alone)
   foreach(header IN LISTS ARG_HEADERS)
     file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${header})
-    string(REGEX REPLACE "\\.hpp$" "" stem ${header})
-    set(first)
-    if(NOT ARG_ALL AND EXISTS ${stem}.cpp)
-      file(STRINGS ${stem}.cpp first LIMIT_COUNT 1 REGEX "^#include")
-      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${stem}.cpp)
-    endif()
-    if(NOT first STREQUAL "#include \"${path}\"")
-      string(MAKE_C_IDENTIFIER ${path} id)
-      file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/alone/${id}.cpp
-           CONTENT "#include \"${path}\"\n")
-      list(APPEND alone ${CMAKE_CURRENT_BINARY_DIR}/alone/${id}.cpp)
-    endif()
+    string(MAKE_C_IDENTIFIER ${path} id)
+    file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/alone/${id}.cpp CONTENT "#include \"${path}\"\n")
+    list(APPEND alone ${CMAKE_CURRENT_BINARY_DIR}/alone/${id}.cpp)
   endforeach()
-  if(alone)
-    add_library(${target} OBJECT ${alone})
-    target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES})
-  endif()
+  add_library(${target} OBJECT ${alone})
+  target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
 # scalebench_library(name SOURCES ... LIBRARIES ... [NO_HEADERS])
@@ -45,20 +47,19 @@ function(scalebench_library name)
   cmake_parse_arguments(ARG "NO_HEADERS" "" "SOURCES;LIBRARIES" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC scalebench_options ${ARG_LIBRARIES})
-  # The release build has looked at the headers; a sanitizer finds nothing in them.
   if(SCALEBENCH_SANITIZE)
     target_precompile_headers(${name} REUSE_FROM scalebench_precompiled_library)
-  elseif(NOT ARG_NO_HEADERS)
-    file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.hpp
-         ${CMAKE_CURRENT_SOURCE_DIR}/*/*.hpp)
+  endif()
+  if(NOT ARG_NO_HEADERS)
+    file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.hpp)
     scalebench_headers_alone(${name}_headers_alone HEADERS ${headers} LIBRARIES ${name})
   endif()
 endfunction()
 
-# scalebench_program(name SOURCES ... LIBRARIES ...): lands in build/<preset>/bin
+# scalebench_program(name LIBRARIES ...): the main in name.cpp; lands in build/<preset>/bin
 function(scalebench_program name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
+  cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
+  add_executable(${name} ${name}.cpp)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES})
   if(SCALEBENCH_SANITIZE)
     target_precompile_headers(${name} REUSE_FROM scalebench_precompiled_library)
@@ -79,6 +80,8 @@ function(scalebench_test name)
     set(ARG_PRECOMPILED scalebench_precompiled_test)
   endif()
   add_executable(${name} ${ARG_SOURCES})
+  # Each test has made-up helpers of its own, under names that others use too.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   if(NOT ARG_PRECOMPILED STREQUAL "none")
     target_precompile_headers(${name} REUSE_FROM ${ARG_PRECOMPILED})
   endif()
@@ -95,6 +98,7 @@ function(scalebench_test name)
     if(NOT ARG_LABELS)
       set(ARG_LABELS unit)
     endif()
-    gtest_discover_tests(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600 DISCOVERY_TIMEOUT 60)
+    # Parameterised tests end in the name that their suite gives, not in the bytes of the parameter.
+    gtest_discover_tests(${name} NO_PRETTY_VALUES PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600 DISCOVERY_TIMEOUT 60)
   endif()
 endfunction()

@@ -3,15 +3,81 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
-#include "collectives/allreduce_cost.hpp"
+#include "collectives/steps.hpp"
+#include "kernels/buffer.hpp"
+#include "kernels/device.hpp"
 #include "kernels/error.hpp"
-#include "kernels/profiler_range.hpp"
-#include "kernels/span_check.hpp"
-#include "kernels/unknown_name.hpp"
 
 namespace scalebench {
+
+namespace allreduce {
+#define ALLREDUCE(name, steps, sent, reduced, purpose) \
+  void name(Communicator& communicator, ConstSpan in, Span out, ReduceOp op);
+#include "collectives/allreduce.def"
+#undef ALLREDUCE
+}  // namespace allreduce
+
+// Parts of the costs in allreduce.def that are no plain expression of p and n.
+
+namespace cost {
+namespace {
+
+/// Slots of one phase in which a rank sends or receives, when `segments` pass each of its links.
+double busy_slots(const std::vector<TreeLink>& up, const std::vector<TreeLink>& down,
+                  double segments) {
+  double busy = static_cast<double>(up.size() + down.size()) * segments;
+  for (const TreeLink& link : down) {
+    for (const TreeLink& other : up) {
+      if (link.first_slot % 2 != other.first_slot % 2) continue;
+      // In the slots that both need, one exchange does both.
+      const double apart =
+          std::abs(static_cast<double>(link.first_slot) - static_cast<double>(other.first_slot)) /
+          2;
+      busy -= std::max(segments - apart, 0.0);
+    }
+  }
+  return busy;
+}
+
+/// floor(lg p).
+double lg(double p) { return std::floor(std::log2(p)); }
+
+/// 1 when p ranks have to be folded into 2^lg(p), else 0.
+double folded(double p) { return std::exp2(lg(p)) < p ? 1 : 0; }
+
+/// (q - 1) / q for q = 2^lg(p): what is left to send when a buffer is halved lg(p) times.
+double halved(double p) { return 1 - std::exp2(-lg(p)); }
+
+/// Segments of n elements; they are as many elements in every dtype.
+double segments(double n) { return std::ceil(n / static_cast<double>(kSegmentElements)); }
+
+/// double_binary_tree, read from its timetable, where turns coincide differently for every p. O(p).
+AllreduceCost trees(double p, double n) {
+  const int ranks = static_cast<int>(p);
+  const TwoTrees both(ranks);
+  AllreduceCost most{0, 0, 0};
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto up = both.up(rank), down = both.down(rank);
+    const auto children = static_cast<double>(down.size());
+    const auto links = static_cast<double>(up.size() + down.size());
+    most.steps = std::max(most.steps, 2 * busy_slots(up, down, segments(n / 2)));
+    most.sent = std::max(most.sent, links * n / 2);
+    most.reduced = std::max(most.reduced, children * n / 2);
+  }
+  return most;
+}
+
+}  // namespace
+}  // namespace cost
+
 namespace {
 
 /// `auto` is a keyword, so that the function of that algorithm has a longer name.
@@ -38,11 +104,13 @@ std::span<const AllreduceAlgorithm> allreduce_algorithms() {
   return kTable;
 }
 
+bool AllreduceAlgorithm::chooses() const { return function == &allreduce::automatic; }
+
 void AllreduceAlgorithm::run(Communicator& communicator, ConstSpan in, Span out,
                              ReduceOp op) const {
   require_alike("allreduce", in, out);
   const ProfilerRange range(name.data());  // a literal of the table
-  const bool knows_avg = function == &allreduce::native || function == &allreduce::automatic;
+  const bool knows_avg = function == &allreduce::native || chooses();
   const bool scaled = op == ReduceOp::avg && !knows_avg;
   function(communicator, in, out, scaled ? ReduceOp::sum : op);
   if (scaled) communicator.scale(out, 1.0 / communicator.size());
@@ -55,6 +123,106 @@ const AllreduceAlgorithm& allreduce_named(std::string_view name) {
   std::vector<std::string_view> names;
   for (const AllreduceAlgorithm& algorithm : table) names.push_back(algorithm.name);
   throw UsageError(unknown_name("algorithm", name, names));
+}
+
+namespace {
+
+constexpr double kTie = 1.03;
+
+using Algorithm = const AllreduceAlgorithm*;
+
+/// Who may be chosen at one size: the fastest, and those that tie with it.
+struct Candidates {
+  std::size_t bytes;
+  Algorithm fastest;
+  std::set<Algorithm> tied;
+};
+
+double median_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 != 0 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+std::vector<Candidates> candidates_of(std::span<const MeasuredAllreduce> measured) {
+  std::map<std::size_t, std::map<Algorithm, std::vector<double>>> seconds;
+  for (const MeasuredAllreduce& cell : measured) {
+    const Algorithm algorithm = &allreduce_named(cell.algorithm);
+    if (!(std::isfinite(cell.seconds) && cell.seconds > 0)) {
+      fail<UsageError>("algorithm {} at {} bytes: {} is no measured time", cell.algorithm,
+                       cell.bytes, cell.seconds);
+    }
+    if (!algorithm->chooses()) {
+      seconds[cell.bytes][algorithm].push_back(cell.seconds);
+    }
+  }
+  std::vector<Candidates> all;
+  for (const auto& [bytes, samples] : seconds) {
+    std::vector<std::pair<double, Algorithm>> medians;
+    for (const auto& [algorithm, times] : samples)
+      medians.emplace_back(median_of(times), algorithm);
+    const auto [best, fastest] = std::ranges::min(medians);
+    Candidates candidates{bytes, fastest, {}};
+    for (const auto& [time, algorithm] : medians) {
+      if (time <= best * kTie) candidates.tied.insert(algorithm);
+    }
+    all.push_back(std::move(candidates));
+  }
+  return all;
+}
+
+/// The candidate for sizes from `first` on that stays one longest; the fastest if several do.
+Algorithm most_lasting(std::span<const Candidates> sizes, std::size_t first) {
+  std::set<Algorithm> left = sizes[first].tied;
+  for (std::size_t i = first + 1; i < sizes.size(); ++i) {
+    std::set<Algorithm> still;
+    std::ranges::set_intersection(left, sizes[i].tied, std::inserter(still, still.end()));
+    if (still.empty()) break;
+    left = std::move(still);
+  }
+  return left.contains(sizes[first].fastest) ? sizes[first].fastest : *left.begin();
+}
+
+/// The last size that is nearer to `smaller` than to `larger` in log scale.
+std::size_t between(std::size_t smaller, std::size_t larger) {
+  return static_cast<std::size_t>(
+      std::sqrt(static_cast<double>(smaller) * static_cast<double>(larger)));
+}
+
+std::string size_text(std::size_t bytes) {
+  constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return fmt::format("{:.{}f} {}", value, value < 10 && unit > 0 ? 1 : 0, kUnits[unit]);
+}
+
+}  // namespace
+
+AllreduceChoices::AllreduceChoices(std::span<const MeasuredAllreduce> measured) {
+  const std::vector<Candidates> sizes = candidates_of(measured);
+  if (sizes.empty()) fail<Unavailable>("no measured time to choose an algorithm by");
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (choices_.empty() || !sizes[i].tied.contains(choices_.back().algorithm)) {
+      if (!choices_.empty()) choices_.back().largest = between(sizes[i - 1].bytes, sizes[i].bytes);
+      choices_.push_back({std::numeric_limits<std::size_t>::max(), most_lasting(sizes, i)});
+    }
+  }
+}
+
+const AllreduceAlgorithm& AllreduceChoices::pick(std::size_t bytes) const {
+  return *std::ranges::lower_bound(choices_, bytes, {}, &Choice::largest)->algorithm;
+}
+
+std::vector<std::string> AllreduceChoices::describe() const {
+  std::vector<std::string> lines;
+  for (const Choice& choice : choices_) {
+    const bool last = &choice == &choices_.back();
+    const std::string sizes =
+        last ? lines.empty() ? "all sizes" : "above" : "up to " + size_text(choice.largest);
+    lines.push_back(fmt::format("{}: {}", sizes, choice.algorithm->name));
+  }
+  return lines;
 }
 
 }  // namespace scalebench

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The allreduce algorithms as a table, made from allreduce.def: name, claimed cost, function.
 // Adding one is a file in allreduce/ and a line in the .def; a line without its file does not link.
+// Nothing here depends on the .def, so that a new line compiles allreduce.cpp again and no
+// includer.
 #pragma once
 
+#include <cstddef>
 #include <limits>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "collectives/communicator.hpp"
 
@@ -34,6 +39,8 @@ struct AllreduceAlgorithm {
   AllreduceCost (*cost)(double p, double n, double g);
   std::string_view purpose;
 
+  /// Whether this is `auto`, which runs another one of the table.
+  bool chooses() const;
   /// Runs `function`, any op: an average is a sum and a scale. Throws Error for spans that differ.
   void run(Communicator& communicator, ConstSpan in, Span out, ReduceOp op) const;
 };
@@ -42,11 +49,35 @@ std::span<const AllreduceAlgorithm> allreduce_algorithms();
 /// The algorithm of that name; throws UsageError with the valid names and the nearest one.
 const AllreduceAlgorithm& allreduce_named(std::string_view name);
 
-namespace allreduce {
-#define ALLREDUCE(name, steps, sent, reduced, purpose) \
-  void name(Communicator& communicator, ConstSpan in, Span out, ReduceOp op);
-#include "collectives/allreduce.def"
-#undef ALLREDUCE
-}  // namespace allreduce
+// The measured table behind the algorithm `auto`: which algorithm was fastest at which size, for
+// one transport, rank count, dtype and op. Immutable; all ranks must hold the same.
+
+/// One measured cell. Of several with the same algorithm and size the median counts.
+struct MeasuredAllreduce {
+  std::string algorithm;
+  std::size_t bytes = 0;  // of one rank's buffer
+  double seconds = 0;
+};
+
+class AllreduceChoices {
+ public:
+  /// Cells of `auto` itself are left out. Throws UsageError for an unknown algorithm or a time that
+  /// is none, Unavailable when no cell is left.
+  explicit AllreduceChoices(std::span<const MeasuredAllreduce> measured);
+
+  /// The fastest at the measured size that is nearest in log scale. Times within 3 % of the fastest
+  /// are ties, in which neighbouring sizes keep one algorithm for as long as they can.
+  const AllreduceAlgorithm& pick(std::size_t bytes) const;
+
+  /// "up to 5.7 KiB: one_shot", "up to 11 MiB: direct", "above: ring".
+  std::vector<std::string> describe() const;
+
+ private:
+  struct Choice {
+    std::size_t largest;  // bytes for which it holds
+    const AllreduceAlgorithm* algorithm;
+  };
+  std::vector<Choice> choices_;  // by size
+};
 
 }  // namespace scalebench

@@ -6,8 +6,8 @@
 
 #include <cstddef>
 
-#include "kernels/reduce_op.hpp"
-#include "kernels/span.hpp"
+#include "kernels/buffer.hpp"
+#include "kernels/dtype.hpp"
 
 namespace scalebench {
 

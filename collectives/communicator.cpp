@@ -7,9 +7,8 @@
 
 #include "kernels/buffer.hpp"
 #include "kernels/combine.hpp"
+#include "kernels/elementwise.hpp"
 #include "kernels/error.hpp"
-#include "kernels/scale.hpp"
-#include "kernels/stream.hpp"
 
 namespace scalebench {
 

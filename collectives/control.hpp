@@ -5,11 +5,16 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "collectives/communicator.hpp"
+#include "kernels/error.hpp"
 
 namespace scalebench {
 
@@ -27,5 +32,45 @@ void broadcast_bytes(Communicator& host, std::span<std::byte> bytes, int root);
 /// True on every rank if it is true on all / on any of them.
 bool all_agree(Communicator& host, bool mine);
 bool any_agrees(Communicator& host, bool mine);
+
+// What ranks must do together even when something goes wrong: throw the same error, and give back
+// memory only when no peer can be reading it any more.
+
+/// Collective over `host`, a host transport. Empty when `problem` is empty on every rank, else one
+/// line that is the same on all ranks and names the first rank that has one, unless all have it.
+std::string common_problem(Communicator& host, const std::string& problem);
+
+/// Collective: throws `Kind` with "`what`: problem" on every rank if any rank has a problem.
+template <class Kind>
+void throw_together(Communicator& host, std::string_view what, const std::string& problem) {
+  const std::string common = common_problem(host, problem);
+  if (!common.empty()) fail<Kind>("{}: {}", what, common);
+}
+
+/// The memory behind windows, on its way to be freed.
+class ReleaseTogether {
+ public:
+  /// `settle` returns when all of this rank's device work is done. `host` outlives this object.
+  ReleaseTogether(Communicator& host, std::function<void()> settle)
+      : host_(host), settle_(std::move(settle)) {}
+  /// What has never been collected is left to the end of the process, since peers may be using it.
+  ~ReleaseTogether();
+  ReleaseTogether(const ReleaseTogether&) = delete;
+  ReleaseTogether& operator=(const ReleaseTogether&) = delete;
+
+  /// Collective: drops `borrowed`, this rank's mappings of its peers' memory, and, once all ranks
+  /// have done so, `own`. While an exception is on its way it only takes note, for the next
+  /// collect(): the others may be in another call, and would be waited for in vain.
+  void release(std::shared_ptr<void> borrowed, std::shared_ptr<void> own) noexcept;
+
+  /// Collective, also for ranks that have nothing to release.
+  void collect();
+
+ private:
+  Communicator& host_;
+  std::function<void()> settle_;
+  std::vector<std::shared_ptr<void>> borrowed_;
+  std::vector<std::shared_ptr<void>> own_;
+};
 
 }  // namespace scalebench

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "collectives/mpi_check.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {

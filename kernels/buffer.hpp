@@ -5,10 +5,64 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
 
-#include "kernels/span.hpp"
+#include "kernels/dtype.hpp"
 
 namespace scalebench {
+
+// A type-erased run of numbers somewhere: pointer, element count, dtype, and which memory it is in.
+// One Span type instead of a template per dtype keeps every algorithm a plain function.
+
+enum class Memory : std::uint8_t { host, device };
+
+/// Read-only view of `count` elements of `dtype`. Does not own its memory.
+struct ConstSpan {
+  const std::byte* data = nullptr;
+  std::size_t count = 0;
+  DType dtype = DType::float32;
+  Memory memory = Memory::host;
+
+  std::size_t bytes() const { return count * size_of(dtype); }
+  bool empty() const { return count == 0; }
+  /// Elements [first, first + length); both in elements, unchecked.
+  ConstSpan part(std::size_t first, std::size_t length) const {
+    return {data + first * size_of(dtype), length, dtype, memory};
+  }
+  /// The elements as T; the caller knows that dtype is T's and memory is host.
+  template <class T>
+  std::span<const T> as() const {
+    return {reinterpret_cast<const T*>(data), count};
+  }
+};
+
+/// Writable view of `count` elements of `dtype`. Does not own its memory.
+struct Span {
+  std::byte* data = nullptr;
+  std::size_t count = 0;
+  DType dtype = DType::float32;
+  Memory memory = Memory::host;
+
+  std::size_t bytes() const { return count * size_of(dtype); }
+  bool empty() const { return count == 0; }
+  Span part(std::size_t first, std::size_t length) const {
+    return {data + first * size_of(dtype), length, dtype, memory};
+  }
+  template <class T>
+  std::span<T> as() const {
+    return {reinterpret_cast<T*>(data), count};
+  }
+  operator ConstSpan() const { return {data, count, dtype, memory}; }
+};
+
+/// A host span over a contiguous range of one of the five number types.
+template <class T>
+Span span_of(std::span<T> values) {
+  return {reinterpret_cast<std::byte*>(values.data()), values.size(), kDTypeOf<T>, Memory::host};
+}
 
 class Buffer {
  public:
@@ -38,5 +92,20 @@ std::size_t host_cache_bytes();
 
 /// Copies between any two memories; equal counts and dtypes, else Error. Blocks until done.
 void copy(ConstSpan from, Span to);
+
+// What every kernel asks of its spans before it touches them. A wrong span is a mistake in the
+// calling code, so that these throw Error, with both spans described.
+
+/// "1000 x half on the host".
+std::string describe(ConstSpan span);
+
+/// Equal counts and memories, and either the very same elements or none in common.
+void require_same_count(std::string_view kernel, ConstSpan a, ConstSpan b);
+
+/// As require_same_count, and equal dtypes.
+void require_alike(std::string_view kernel, ConstSpan a, ConstSpan b);
+
+/// Equal memories, and no byte in common.
+void require_apart(std::string_view kernel, ConstSpan a, ConstSpan b);
 
 }  // namespace scalebench

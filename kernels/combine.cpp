@@ -3,10 +3,10 @@
 
 #include <array>
 
-#include "kernels/combine_loop.hpp"
+#include "kernels/buffer.hpp"
 #include "kernels/device_kernels.hpp"
 #include "kernels/error.hpp"
-#include "kernels/span_check.hpp"
+#include "kernels/host_loop.hpp"
 
 namespace scalebench {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/buffer.hpp"
 #include "kernels/device.hpp"
-#include "kernels/reduce_op.hpp"
-#include "kernels/span.hpp"
+#include "kernels/dtype.hpp"
 
 namespace scalebench {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "kernels/error.hpp"
-#include "kernels/test_spans.hpp"
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {

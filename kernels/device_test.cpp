@@ -8,15 +8,11 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/cast.hpp"
 #include "kernels/combine.hpp"
-#include "kernels/device_fixture.hpp"
+#include "kernels/elementwise.hpp"
 #include "kernels/error.hpp"
 #include "kernels/gemm.hpp"
-#include "kernels/pack.hpp"
-#include "kernels/scale.hpp"
-#include "kernels/stream.hpp"
-#include "kernels/test_spans.hpp"
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {

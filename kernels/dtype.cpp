@@ -30,4 +30,27 @@ std::optional<DType> dtype_named(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view name_of(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::prod:
+      return "prod";
+    case ReduceOp::min:
+      return "min";
+    case ReduceOp::max:
+      return "max";
+    case ReduceOp::avg:
+      return "avg";
+    case ReduceOp::sum:
+      break;
+  }
+  return "sum";
+}
+
+std::optional<ReduceOp> reduce_op_named(std::string_view name) {
+  for (const ReduceOp op : kReduceOps) {
+    if (name_of(op) == name) return op;
+  }
+  return std::nullopt;
+}
+
 }  // namespace scalebench

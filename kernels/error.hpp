@@ -5,7 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace scalebench {
@@ -33,5 +36,16 @@ template <class Kind = Error, class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> text, Args&&... args) {
   throw Kind(fmt::format(text, std::forward<Args>(args)...));
 }
+
+// One way to refuse a name: say what was given, what is valid, and which valid name is nearest.
+
+/// "unknown algorithm 'rnig'; valid: naive, ring, native (did you mean 'ring'?)". The guess is left
+/// out when nothing is near.
+std::string unknown_name(std::string_view kind, std::string_view given,
+                         std::span<const std::string_view> valid);
+
+/// The valid name with the smallest edit distance (at most a third of its length, rounded up),
+/// or empty.
+std::string_view nearest_name(std::string_view given, std::span<const std::string_view> valid);
 
 }  // namespace scalebench

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/buffer.hpp"
 #include "kernels/device_kernels.hpp"
 #include "kernels/error.hpp"
-#include "kernels/span_check.hpp"
 
 // The Fortran symbols that every BLAS has; <cblas.h> would need a development package of one.
 extern "C" {

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/buffer.hpp"
 #include "kernels/device.hpp"
-#include "kernels/span.hpp"
 
 namespace scalebench {
 

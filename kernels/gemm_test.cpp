@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/error.hpp"
-#include "kernels/test_spans.hpp"
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {

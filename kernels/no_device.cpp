@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other half of device.hpp, device_kernels.hpp, device_update.hpp and profiler_range.hpp: a
-// build without CUDA. Zero devices, and whoever asks for one all the same is told why.
+// The other half of device.hpp and device_kernels.hpp: a build without CUDA. Zero devices, and
+// whoever asks for one all the same is told why.
 #include <string>
 
 #include "kernels/device.hpp"
 #include "kernels/device_kernels.hpp"
-#include "kernels/device_update.hpp"
 #include "kernels/error.hpp"
-#include "kernels/profiler_range.hpp"
 
 namespace scalebench {
 namespace {

@@ -2,12 +2,16 @@
 #include "models/checkpoint.hpp"
 
 #include <openssl/evp.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "collectives/control.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -130,6 +134,136 @@ std::string difference(const Checkpoint& checkpoint,
         fmt::format("{}{} is {} there and {} here", text.empty() ? "" : ", ", name, before, now);
   }
   return text;
+}
+
+// Names in the file: parameter.conv1.weight, buffer.bn.running_mean, optimizer.velocity.0, and
+// random.3.1 for the second generator of rank 3.
+
+namespace {
+
+using Type = std::pair<std::string_view, torch::ScalarType>;
+const std::array kTypes{Type{"float32", torch::kFloat32}, Type{"float64", torch::kFloat64},
+                        Type{"float16", torch::kFloat16}, Type{"bfloat16", torch::kBFloat16},
+                        Type{"int64", torch::kInt64},     Type{"int32", torch::kInt32},
+                        Type{"uint8", torch::kUInt8},     Type{"bool", torch::kBool}};
+
+std::string_view name_of(torch::ScalarType type) {
+  for (const auto& [name, known] : kTypes) {
+    if (known == type) return name;
+  }
+  fail("a checkpoint cannot hold tensors of type {}", torch::toString(type));
+}
+
+torch::ScalarType type_named(std::string_view wanted) {
+  for (const auto& [name, type] : kTypes) {
+    if (name == wanted) return type;
+  }
+  fail<UsageError>("the checkpoint has a tensor of unknown type '{}'", wanted);
+}
+
+StoredTensor stored(std::string name, const torch::Tensor& tensor) {
+  const torch::Tensor host = tensor.detach().cpu().contiguous();
+  std::string bytes(host.nbytes(), '\0');
+  if (!bytes.empty()) std::memcpy(bytes.data(), host.data_ptr(), bytes.size());
+  return {std::move(name), std::string(name_of(host.scalar_type())), host.sizes().vec(),
+          std::move(bytes)};
+}
+
+torch::Tensor tensor_of(const StoredTensor& from) {
+  torch::Tensor tensor = torch::empty(from.shape, type_named(from.dtype));
+  if (tensor.nbytes() != from.bytes.size()) {
+    fail<UsageError>("the checkpoint's tensor '{}' has {} bytes instead of {}", from.name,
+                     from.bytes.size(), tensor.nbytes());
+  }
+  if (!from.bytes.empty()) std::memcpy(tensor.data_ptr(), from.bytes.data(), from.bytes.size());
+  return tensor;
+}
+
+/// Every rank's random state as tensors of the file, by rank.
+std::vector<StoredTensor> random_states(const Network& network, Communicator& host) {
+  const std::vector<torch::Tensor> mine = network.random_state();
+  std::vector<double> sizes;
+  std::string bytes;
+  for (const auto& state : mine) {
+    sizes.push_back(static_cast<double>(state.numel()));
+    bytes += stored("", state).bytes;
+  }
+  const std::vector<double> all_sizes = all_gather(host, std::span<const double>(sizes));
+  const std::vector<std::string> all_bytes = all_gather(host, bytes);
+  std::vector<StoredTensor> states;
+  for (std::size_t rank = 0; rank < all_bytes.size(); ++rank) {
+    std::string_view rest = all_bytes[rank];
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      const auto size = static_cast<std::size_t>(all_sizes[rank * mine.size() + i]);
+      states.push_back({fmt::format("random.{}.{}", rank, i),
+                        "uint8",
+                        {static_cast<std::int64_t>(size)},
+                        std::string(rest.substr(0, size))});
+      rest.remove_prefix(size);
+    }
+  }
+  return states;
+}
+
+const StoredTensor* found(const Checkpoint& checkpoint, const std::string& name) {
+  for (const StoredTensor& tensor : checkpoint.tensors) {
+    if (tensor.name == name) return &tensor;
+  }
+  return nullptr;
+}
+
+void copy_into(torch::Tensor to, const Checkpoint& checkpoint, const std::string& name) {
+  const StoredTensor* const from = found(checkpoint, name);
+  if (from == nullptr || from->shape != to.sizes().vec()) {
+    fail<UsageError>("the checkpoint has no tensor '{}' of the network's shape", name);
+  }
+  to.copy_(tensor_of(*from));
+}
+
+}  // namespace
+
+Checkpoint captured(const Network& network, GradientSync& sync, Communicator& host) {
+  const NamedTensors optimizer = sync.optimizer_state();
+  std::vector<StoredTensor> random = random_states(network, host);
+  Checkpoint checkpoint;
+  if (host.rank() != 0) return checkpoint;
+  for (const auto& parameter : network.named_parameters()) {
+    checkpoint.tensors.push_back(stored("parameter." + parameter.key(), parameter.value()));
+  }
+  for (const auto& buffer : network.named_buffers()) {
+    checkpoint.tensors.push_back(stored("buffer." + buffer.key(), buffer.value()));
+  }
+  for (const auto& [name, tensor] : optimizer) {
+    checkpoint.tensors.push_back(stored("optimizer." + name, tensor));
+  }
+  for (StoredTensor& state : random) checkpoint.tensors.push_back(std::move(state));
+  return checkpoint;
+}
+
+void take_over(const Checkpoint& checkpoint, Network& network, GradientSync& sync, int rank) {
+  const torch::NoGradGuard no_grad;
+  for (auto& parameter : network.named_parameters()) {
+    copy_into(parameter.value(), checkpoint, "parameter." + parameter.key());
+  }
+  for (auto& buffer : network.named_buffers()) {
+    copy_into(buffer.value(), checkpoint, "buffer." + buffer.key());
+  }
+  constexpr std::string_view kOptimizer = "optimizer.";
+  NamedTensors optimizer;
+  for (const StoredTensor& tensor : checkpoint.tensors) {
+    if (!tensor.name.starts_with(kOptimizer)) continue;
+    optimizer.emplace_back(tensor.name.substr(kOptimizer.size()), tensor_of(tensor));
+  }
+  sync.restore_optimizer(optimizer);
+  std::vector<torch::Tensor> random;
+  for (std::size_t i = 0; i < network.random_state().size(); ++i) {
+    const StoredTensor* const state = found(checkpoint, fmt::format("random.{}.{}", rank, i));
+    if (state == nullptr) {
+      fail<UsageError>("the checkpoint has no random numbers of rank {}", rank);
+    }
+    random.push_back(tensor_of(*state));
+  }
+  network.set_random_state(random);
 }
 
 }  // namespace scalebench

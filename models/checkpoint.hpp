@@ -12,6 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "collectives/communicator.hpp"
+#include "models/gradients/gradient_sync.hpp"
+#include "models/network/network.hpp"
+
 namespace scalebench {
 
 /// How far a training has come.
@@ -48,5 +52,17 @@ Checkpoint checkpoint_from(std::string_view bytes);
 /// "seed is 1 there and 2 here; ...": what differs, empty when nothing does.
 std::string difference(const Checkpoint& checkpoint,
                        const std::vector<std::pair<std::string, std::string>>& training);
+
+// All that decides the next step of a training, out of a network and its gradient sync and back:
+// parameters, buffers, the optimizer's memory, and every rank's random numbers.
+
+/// Collective over a host communicator, after GradientSync::publish(). In full on rank 0, without
+/// tensors on the others; progress and description are the caller's to fill in.
+Checkpoint captured(const Network& network, GradientSync& sync, Communicator& host);
+
+/// The same checkpoint on every rank, each of which takes its own random numbers. The parameters
+/// come first: a strategy that keeps a copy finds them in the network when its restore_optimizer()
+/// is called. Throws UsageError when a tensor is missing or has another shape.
+void take_over(const Checkpoint& checkpoint, Network& network, GradientSync& sync, int rank);
 
 }  // namespace scalebench

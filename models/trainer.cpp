@@ -11,12 +11,11 @@
 
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
-#include "models/forward_flops.hpp"
-#include "models/input_files.hpp"
-#include "models/tally.hpp"
-#include "models/torch_error.hpp"
+#include "models/checkpoint.hpp"
+#include "models/data/image_source.hpp"
+#include "models/network/network.hpp"
+#include "models/torch/error.hpp"
 #include "models/trainer_state.hpp"
-#include "models/training_state.hpp"
 
 namespace scalebench {
 namespace {
@@ -163,7 +162,7 @@ bool Trainer::reads_files() const { return state_->training->files() > 0; }
 std::optional<Residency> Trainer::prepare_input() {
   State& state = *state_;
   if (!reads_files()) return std::nullopt;
-  const PageCache wanted = state.options.page_cache;
+  const PageCache wanted = state.options.data.page_cache;
   const bool done = wanted == PageCache::warm && std::exchange(state.files_are_warm, true);
   return prepare_files(*state.training, done ? PageCache::as_is : wanted, state.control);
 }

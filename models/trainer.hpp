@@ -11,10 +11,9 @@
 
 #include "collectives/communicator.hpp"
 #include "models/checkpoint.hpp"
-#include "models/layer_trace.hpp"
-#include "models/page_cache.hpp"
-#include "models/replay_trace.hpp"
-#include "models/step_trace.hpp"
+#include "models/data/image_folder.hpp"
+#include "models/step/replay_trace.hpp"
+#include "models/step/step_trace.hpp"
 #include "models/trainer_options.hpp"
 
 namespace scalebench {

@@ -2,17 +2,70 @@
 // Fills in a model's defaults and refuses what cannot be trained.
 #include "models/trainer_options.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "kernels/error.hpp"
-#include "kernels/unknown_name.hpp"
-#include "models/gradient_sync.hpp"
-#include "models/optimizer.hpp"
-#include "models/sampler.hpp"
+#include "models/data/sampler.hpp"
+#include "models/gradients/gradient_sync.hpp"
+#include "models/step/optimizer.hpp"
 
 namespace scalebench {
+namespace {
+
+constexpr std::int64_t kMlpSteps = 60'000 / 10;
+constexpr std::int64_t kMnistCnnSteps = 500;
+
+}  // namespace
+
+std::int64_t seed_steps_per_epoch(std::string_view model, int workers) {
+  if (model == "mlp") return kMlpSteps;
+  if (model != "mnist_cnn") {
+    fail<UsageError>("epoch rule seed: the documents have none for {}; expected mlp or mnist_cnn",
+                     model);
+  }
+  if (workers > kMnistCnnSteps) {
+    fail<UsageError>("epoch rule seed: {} // {} workers leaves no step; expected at most {}",
+                     kMnistCnnSteps, workers, kMnistCnnSteps);
+  }
+  return kMnistCnnSteps / workers;
+}
+
+// The two formulas of learning_rate().
+
+namespace {
+
+constexpr double kReferenceBatch = 256;
+constexpr std::int64_t kResnetWarmup = 5;
+constexpr std::int64_t kResnetBoundaries[]{30, 60, 80, 90};
+
+double resnet_rate(const RateRule& rule, std::int64_t step, std::int64_t steps_per_epoch) {
+  const double full = rule.base * (static_cast<double>(rule.global_batch) / kReferenceBatch);
+  const std::int64_t warmup = kResnetWarmup * steps_per_epoch;
+  if (step < warmup) return full * static_cast<double>(step) / static_cast<double>(warmup);
+  double divisor = 1;
+  for (const std::int64_t epoch : kResnetBoundaries) {
+    if (step > epoch * steps_per_epoch) divisor *= 10;
+  }
+  return full / divisor;
+}
+
+}  // namespace
+
+double learning_rate(const RateRule& rule, int ranks, std::int64_t step,
+                     std::int64_t steps_per_epoch) {
+  if (rule.schedule == RateSchedule::resnet) return resnet_rate(rule, step, steps_per_epoch);
+  const double size = ranks;
+  const double full = rule.scaling == RateScaling::linear ? rule.base * size : rule.base;
+  const double done = static_cast<double>(step) / static_cast<double>(steps_per_epoch);
+  if (done >= rule.warmup_epochs) return full;
+  const double epoch = static_cast<double>(step + 1) / static_cast<double>(steps_per_epoch);
+  return full * (epoch * (size - 1) / rule.warmup_epochs + 1) / size;
+}
+
 namespace {
 
 constexpr int kMostLoaderThreads = 256;
@@ -34,8 +87,8 @@ void resolve_batch(TrainerOptions& options, std::int64_t model_batch, int worker
 }
 
 void check_input(const TrainerOptions& options, int workers) {
-  if (options.loader_threads < 0 || options.loader_threads > kMostLoaderThreads) {
-    fail<UsageError>("{} loader threads: expected 0 to {}", options.loader_threads,
+  if (options.data.loader_threads < 0 || options.data.loader_threads > kMostLoaderThreads) {
+    fail<UsageError>("{} loader threads: expected 0 to {}", options.data.loader_threads,
                      kMostLoaderThreads);
   }
   if (options.epoch_rule == EpochRule::whole) return;
@@ -105,6 +158,30 @@ TrainerOptions resolved(TrainerOptions options, int workers) {
     fail<UsageError>("{} warm-up epochs: expected 0 or more", options.rate.warmup_epochs);
   }
   return options;
+}
+
+Description description_of(const TrainerOptions& options, int ranks, int workers,
+                           std::string_view dataset) {
+  const bool reduces = options.allreduce != nullptr && ranks > 1;
+  return {
+      {"model", options.model},
+      {"data", std::string(dataset)},
+      {"ranks", std::to_string(ranks)},
+      {"workers", std::to_string(workers)},
+      {"global batch", std::to_string(options.global_batch)},
+      {"accumulated passes", std::to_string(options.accumulate)},
+      {"samples an epoch", std::to_string(options.samples_per_epoch)},
+      {"optimizer", options.optimizer},
+      {"learning rate", fmt::format("{}", options.rate.base)},
+      {"learning-rate scaling", options.rate.scaling == RateScaling::linear ? "linear" : "none"},
+      {"warm-up epochs", fmt::format("{}", options.rate.warmup_epochs)},
+      {"seed", std::to_string(options.seed)},
+      {"gradient sync", options.gradient_sync},
+      // The order of additions is the algorithm's.
+      {"allreduce", reduces ? std::string(options.allreduce->name) : std::string()},
+      {"gradients travel as", std::string(name_of(options.sync.wire))},
+      {"device", options.device == ComputeDevice::cpu ? "cpu" : "cuda"},
+  };
 }
 
 }  // namespace scalebench

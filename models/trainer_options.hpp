@@ -4,36 +4,78 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "collectives/allreduce.hpp"
-#include "models/epoch_rule.hpp"
-#include "models/faults.hpp"
-#include "models/gradient_sync_options.hpp"
-#include "models/learning_rate.hpp"
-#include "models/model_choice.hpp"
-#include "models/pace.hpp"
-#include "models/precision.hpp"
+#include "models/data/dataset.hpp"
+#include "models/gradients/gradient_sync.hpp"
+#include "models/network/models.hpp"
+#include "models/step/pace.hpp"
+#include "models/torch/device.hpp"
 
 namespace scalebench {
 
-enum class ComputeDevice : std::uint8_t { cpu, cuda };
+// The documents' own rules for the length of an epoch, which do not see every image once:
+//   mlp        int(60000 / EPOCHS) steps with EPOCHS = 10: 3.2 passes at 2 workers of batch 16
+//   mnist_cnn  500 // size steps: less work in all, the more workers do not divide 500
+// Sources: a textbook on cloud training; Horovod's examples/tensorflow2_keras_mnist.py.
 
-/// What happens at an image that cannot be decoded.
-enum class BadImages : std::uint8_t {
-  stop,  // training fails with the file's name
-  skip,  // the next one that can be decoded takes its place, and is counted
+enum class EpochRule : std::uint8_t {
+  whole,  // every image once (the last, partial batch is dropped)
+  seed,   // steps as the documents count them, going round the data set again when it ends
 };
 
-/// Where the data set's files are when an epoch begins, if they are read while training.
-enum class PageCache : std::uint8_t {
-  as_is,  // wherever the runs before left them
-  cold,   // on disk: dropped from memory before each epoch
-  warm,   // in memory: read once before the first epoch
+/// Steps of an epoch by the documents' rule of that model. Throws UsageError for a model that has
+/// none, and when the rule leaves no step for that many workers.
+std::int64_t seed_steps_per_epoch(std::string_view model, int workers);
+
+// Delays put into training on purpose, to prove that the account of where time goes books each on
+// the right place. All zero: none.
+
+struct Faults {
+  /// In each step this rank sleeps so long at the begin of its forward pass, for which the others
+  /// then wait. -1: no rank.
+  int sleep_rank = -1;
+  double sleep_seconds = 0;
+  /// Each communication takes so much longer, on all ranks, after the last of them has come.
+  double delay_collective_seconds = 0;
+  /// Loading the images of a step takes so much longer, on all ranks.
+  double throttle_input_seconds = 0;
 };
 
-/// Steps that are launched kernel by kernel before a step graph is recorded, so that libraries have
-/// chosen their kernels and made their workspaces.
-inline constexpr int kStepsBeforeGraph = 11;
+// The learning rate of a step: a base rate, its growth with the number of ranks, and a warm-up; or
+// the schedule with which ResNets are trained on ImageNet.
+// The warm-up is Horovod's (horovod/_keras/callbacks.py, after Goyal et al. 2017): from the rate
+// of one rank to that of all, linearly over the first epochs. Its momentum correction is left out.
+
+enum class RateScaling : std::uint8_t { none, linear };
+
+enum class RateSchedule : std::uint8_t {
+  constant,  // after the warm-up
+  resnet,    // base * batch / 256, 5 epochs of warm-up from 0, a tenth of it after 30, 60, 80, 90
+};
+
+struct RateRule {
+  double base = 1e-3;
+  /// linear: the base rate times the number of ranks (Horovod, SMDDP, Goyal et al.).
+  RateScaling scaling = RateScaling::none;
+  /// Epochs of warm-up; 0: none.
+  double warmup_epochs = 0;
+  /// resnet takes no notice of `scaling` and `warmup_epochs`, which it has of its own.
+  RateSchedule schedule = RateSchedule::constant;
+  /// Images of all ranks together in a step; only for resnet.
+  std::int64_t global_batch = 256;
+};
+
+/// The rate of step `step` (counted from 0 over all epochs) with `ranks` ranks. During the warm-up
+/// the full rate is multiplied by 1/ranks * (epoch * (ranks - 1) / warmup_epochs + 1), where
+/// epoch = (step + 1) / steps_per_epoch: Horovod adds the one step so that epochs end on round
+/// numbers. The schedule resnet is tf_cnn_benchmarks' (models/resnet_model.py, get_learning_rate):
+/// step 0 has rate 0, and a boundary's own step still has the higher rate.
+double learning_rate(const RateRule& rule, int ranks, std::int64_t step,
+                     std::int64_t steps_per_epoch);
 
 struct TrainerOptions {
   /// A name of models.def, the path of a TorchScript module (with a dot or slash), which `module`
@@ -77,10 +119,7 @@ struct TrainerOptions {
   int threads = 1;
   /// Leave it to the C library to give freed memory back to the system; see keep_freed_memory().
   bool release_memory = false;
-  /// Threads beside the rank's own that prepare batches ahead; 0: the rank prepares them itself.
-  int loader_threads = 0;
-  BadImages bad_images = BadImages::stop;
-  PageCache page_cache = PageCache::as_is;
+  DataOptions data = {};
   /// Do the part of one rank among so many, whose batch and images are this share of all; to find
   /// out what smaller batches alone cost. 1: a run of its own.
   int share_of = 1;
@@ -97,5 +136,15 @@ struct TrainerOptions {
 /// value left but samples_per_epoch. Throws UsageError for unknown names and impossible numbers,
 /// without reading the data set.
 TrainerOptions resolved(TrainerOptions options, int workers);
+
+// What must be the same for a training to go on from a checkpoint with the same bits: names and
+// values, for a comparison that says what differs. How often and where it runs is no part of it,
+// and neither are the number of CPU threads and the transport, which a user may have to change.
+
+using Description = std::vector<std::pair<std::string, std::string>>;
+
+/// `options`: resolved; `dataset`: its name as loaded.
+Description description_of(const TrainerOptions& options, int ranks, int workers,
+                           std::string_view dataset);
 
 }  // namespace scalebench

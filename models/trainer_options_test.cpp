@@ -5,13 +5,113 @@
 
 #include <fstream>
 
-#include "models/expect_error.hpp"
-#include "models/gradient_sync.hpp"
-#include "models/loss_scale.hpp"
-#include "models/models.hpp"
-#include "models/test_files.hpp"
+#include "models/data/sampler.hpp"
+#include "models/gradients/gradient_sync.hpp"
+#include "models/network/loss.hpp"
+#include "models/network/models.hpp"
+#include "models/testing.hpp"
 
 namespace scalebench {
+namespace {
+
+TEST(SeedRule, CountsStepsAsTheDocumentsDo) {
+  EXPECT_EQ(seed_steps_per_epoch("mlp", 1), 6000);
+  EXPECT_EQ(seed_steps_per_epoch("mlp", 2), 6000);
+  EXPECT_EQ(seed_steps_per_epoch("mnist_cnn", 1), 500);
+  EXPECT_EQ(seed_steps_per_epoch("mnist_cnn", 3), 166);
+  EXPECT_EQ(seed_steps_per_epoch("mnist_cnn", 16), 31);
+  EXPECT_EQ(seed_steps_per_epoch("mnist_cnn", 500), 1);
+}
+
+TEST(SeedRule, RefusesWhatHasNone) {
+  expect_error([] { seed_steps_per_epoch("resnet20", 1); }, {"resnet20", "mlp", "mnist_cnn"});
+  expect_error([] { seed_steps_per_epoch("mnist_cnn", 501); }, {"501 workers", "at most 500"});
+}
+
+TEST(SeedRule, IsThreePassesAndAFifthOnTwoWorkers) {
+  std::vector<int> seen(60'000, 0);
+  std::int64_t samples = 0;
+  for (int rank = 0; rank < 2; ++rank) {
+    const Sampler sampler({60'000, 0, 16, 2, rank, 1, seed_steps_per_epoch("mlp", 2)});
+    EXPECT_EQ(sampler.steps_per_epoch(), 6000);
+    samples += sampler.samples_per_epoch();
+    for (const std::int64_t index : sampler.epoch(0)) ++seen[static_cast<std::size_t>(index)];
+  }
+  EXPECT_EQ(samples, 192'000);  // 3.2 * 60 000
+  std::int64_t four_times = 0;
+  for (const int times : seen) {
+    EXPECT_TRUE(times == 3 || times == 4) << times;
+    four_times += times == 4 ? 1 : 0;
+  }
+  EXPECT_EQ(four_times, 12'000);
+}
+
+}  // namespace
+
+namespace {
+
+TEST(LearningRate, ConstantWithoutRules) {
+  EXPECT_DOUBLE_EQ(learning_rate({0.001}, 8, 0, 100), 0.001);
+  EXPECT_DOUBLE_EQ(learning_rate({0.001}, 8, 12345, 100), 0.001);
+}
+
+TEST(LearningRate, LinearInTheRanks) {
+  // SMDDP's rule: 0.000125 x size is 0.001 at 8.
+  EXPECT_DOUBLE_EQ(learning_rate({0.000125, RateScaling::linear}, 8, 0, 100), 0.001);
+}
+
+TEST(LearningRate, HorovodWarmUp) {
+  // Horovod's MNIST example: 0.001 x size, 3 epochs, here of 10 steps on 4 ranks. Values from
+  // 1/4 * (epoch * 3/3 + 1) with epoch = (step + 1) / 10.
+  const RateRule rule{0.001, RateScaling::linear, 3};
+  EXPECT_DOUBLE_EQ(learning_rate(rule, 4, 0, 10), 0.0011);
+  EXPECT_DOUBLE_EQ(learning_rate(rule, 4, 9, 10), 0.002);
+  EXPECT_DOUBLE_EQ(learning_rate(rule, 4, 10, 10), 0.0021);
+  EXPECT_DOUBLE_EQ(learning_rate(rule, 4, 14, 10), 0.0025);
+  EXPECT_DOUBLE_EQ(learning_rate(rule, 4, 19, 10), 0.003);
+  EXPECT_DOUBLE_EQ(learning_rate(rule, 4, 29, 10), 0.004);
+  EXPECT_DOUBLE_EQ(learning_rate(rule, 4, 30, 10), 0.004);
+}
+
+TEST(LearningRate, OneRankNeedsNoWarmUp) {
+  const RateRule rule{0.001, RateScaling::linear, 3};
+  for (const int step : {0, 15, 29, 30}) {
+    EXPECT_DOUBLE_EQ(learning_rate(rule, 1, step, 10), 0.001);
+  }
+}
+
+TEST(LearningRate, WarmUpWithoutScalingStartsBelowTheBase) {
+  const RateRule rule{0.001, RateScaling::none, 1};
+  EXPECT_DOUBLE_EQ(learning_rate(rule, 4, 4, 10), 0.001 * 0.25 * (0.5 * 3 + 1));
+  EXPECT_DOUBLE_EQ(learning_rate(rule, 4, 10, 10), 0.001);
+}
+
+TEST(ResnetSchedule, IsTfCnnBenchmarks) {
+  // 1024 images a step: 0.1 * 1024 / 256 = 0.4; 100 steps an epoch. The warm-up goes from 0 to 0.4
+  // in 500 steps, and a step at a boundary still has the rate before it.
+  const RateRule rule{.base = 0.1, .schedule = RateSchedule::resnet, .global_batch = 1024};
+  const auto rate = [&](std::int64_t step) { return learning_rate(rule, 8, step, 100); };
+  EXPECT_DOUBLE_EQ(rate(0), 0);
+  EXPECT_DOUBLE_EQ(rate(1), 0.4 / 500);
+  EXPECT_DOUBLE_EQ(rate(250), 0.2);
+  EXPECT_DOUBLE_EQ(rate(499), 0.4 * 499 / 500);
+  EXPECT_DOUBLE_EQ(rate(500), 0.4);
+  EXPECT_DOUBLE_EQ(rate(3000), 0.4);
+  EXPECT_DOUBLE_EQ(rate(3001), 0.04);
+  EXPECT_DOUBLE_EQ(rate(6000), 0.04);
+  EXPECT_DOUBLE_EQ(rate(6001), 0.004);
+  EXPECT_DOUBLE_EQ(rate(8001), 0.0004);
+  EXPECT_DOUBLE_EQ(rate(9000), 0.0004);
+  EXPECT_DOUBLE_EQ(rate(9001), 0.00004);
+}
+
+TEST(ResnetSchedule, DependsOnTheBatchAndNotOnTheRanks) {
+  const RateRule rule{.base = 0.1, .schedule = RateSchedule::resnet, .global_batch = 256};
+  for (const int ranks : {1, 4}) EXPECT_DOUBLE_EQ(learning_rate(rule, ranks, 700, 100), 0.1);
+}
+
+}  // namespace
+
 namespace {
 
 TEST(Resolved, FillsInTheModelsDefaults) {
@@ -123,8 +223,9 @@ TEST(Resolved, RefusesWhatTheSeedRuleExcludes) {
 }
 
 TEST(Resolved, RefusesImpossibleLoaders) {
-  expect_error([] { resolved({.loader_threads = -1}, 1); }, {"-1 loader threads", "0 to 256"});
-  expect_error([] { resolved({.loader_threads = 257}, 1); }, {"257 loader threads"});
+  expect_error([] { resolved({.data = {.loader_threads = -1}}, 1); },
+               {"-1 loader threads", "0 to 256"});
+  expect_error([] { resolved({.data = {.loader_threads = 257}}, 1); }, {"257 loader threads"});
 }
 
 TEST(GradientSyncTable, SaysWhoPromisesEqualReplicas) {
@@ -134,4 +235,5 @@ TEST(GradientSyncTable, SaysWhoPromisesEqualReplicas) {
 }
 
 }  // namespace
+
 }  // namespace scalebench

@@ -10,27 +10,35 @@
 #include <thread>
 
 #include "kernels/error.hpp"
-#include "models/autocast.hpp"
-#include "models/batch_stream.hpp"
-#include "models/compute_device.hpp"
-#include "models/delayed_trace.hpp"
-#include "models/gradient_sync.hpp"
-#include "models/image_source.hpp"
-#include "models/loss_scale.hpp"
-#include "models/losses.hpp"
-#include "models/model_pass.hpp"
-#include "models/network.hpp"
-#include "models/profiled_trace.hpp"
-#include "models/replicas.hpp"
-#include "models/sampler.hpp"
-#include "models/split_mix.hpp"
-#include "models/step_graph.hpp"
-#include "models/step_pace.hpp"
-#include "models/torch_device.hpp"
+#include "models/data/batch_stream.hpp"
+#include "models/data/image_source.hpp"
+#include "models/data/sampler.hpp"
+#include "models/gradients/gradient_sync.hpp"
+#include "models/gradients/pass.hpp"
+#include "models/gradients/replica.hpp"
+#include "models/network/loss.hpp"
+#include "models/network/network.hpp"
+#include "models/network/replay.hpp"
+#include "models/step/step_trace.hpp"
+#include "models/torch/compute.hpp"
+#include "models/torch/device.hpp"
+#include "models/torch/step_graph.hpp"
 #include "models/trainer.hpp"
-#include "models/training_description.hpp"
+#include "models/trainer_options.hpp"
 
 namespace scalebench {
+
+// What a network makes of images that it does not train on.
+
+struct Tally {
+  double correct = 0;  // images that are classified correctly
+  double loss = 0;     // summed over images
+  std::int64_t replaced = 0;
+};
+
+/// Of the images [first, end) of `test`, in evaluation mode; the network trains again afterwards.
+Tally tally_of(Network& network, const ImageSource& test, std::int64_t first, std::int64_t end,
+               const TrainerOptions& options, torch::Device device);
 
 struct Trainer::State {
   State(const TrainerOptions& given, Communicator& gradients, Communicator& control_ranks,
@@ -48,9 +56,9 @@ struct Trainer::State {
         sync(make_sync(given, gradients)),
         options(resolved(given, sync->workers().count * given.share_of)),
         // Loader threads work beside the device, so their images stay with the CPU.
-        training(open_image_source(options, Split::train,
-                                   options.loader_threads > 0 ? torch::kCPU : device)),
-        test(open_image_source(options, Split::test, device)),
+        training(images_of(options, Split::train,
+                           options.data.loader_threads > 0 ? torch::kCPU : device)),
+        test(images_of(options, Split::test, device)),
         sampler({training->count(), options.samples_per_epoch, options.batch,
                  sync->workers().count * options.share_of, std::max(0, sync->workers().index),
                  options.seed,
@@ -59,18 +67,19 @@ struct Trainer::State {
                      : 0}),
         losses(rank),
         loss_scale(options.precision),
-        network_pass(*network, *sync, options, [this](Phase phase) {
-          if (step_graph == nullptr) enter(phase);
-        }) {
+        network_pass(*network, *sync, {options.choice.loss, options.precision, options.accumulate},
+                     [this](Phase phase) {
+                       if (step_graph == nullptr) enter(phase);
+                     }) {
     if (control.size() != ranks || control.rank() != rank) {
       fail("rank {} of {} for gradients is rank {} of {} for control", rank, ranks, control.rank(),
            control.size());
     }
-    if (options.page_cache != PageCache::as_is && training->files() == 0) {
+    if (options.data.page_cache != PageCache::as_is && training->files() == 0) {
       fail<UsageError>(
           "page cache {}: {} is in memory while it trains; only the files of JPEG folders are read "
           "then",
-          options.page_cache == PageCache::cold ? "cold" : "warm", training->name());
+          options.data.page_cache == PageCache::cold ? "cold" : "warm", training->name());
     }
     check_choices();
     if (options.step_graph) {
@@ -118,6 +127,12 @@ struct Trainer::State {
     }
   }
 
+  static std::unique_ptr<ImageSource> images_of(const TrainerOptions& options, Split split,
+                                                torch::Device where) {
+    return open_image_source(options.dataset, split, options.choice.shape, options.seed,
+                             options.data.bad_images, where);
+  }
+
   std::unique_ptr<GradientSync> make_sync(const TrainerOptions& given, Communicator& gradients) {
     const std::string optimizer = given.optimizer.empty() ? choice.optimizer : given.optimizer;
     const ImageShape& shape = choice.shape;
@@ -138,7 +153,7 @@ struct Trainer::State {
   std::unique_ptr<BatchStream> batches_of(int epoch) const {
     return std::make_unique<BatchStream>(
         *training, sampler.epoch(epoch), device,
-        BatchStreamOptions{options.batch, epoch, options.loader_threads,
+        BatchStreamOptions{options.batch, epoch, options.data.loader_threads,
                            options.faults.throttle_input_seconds, options.channels_last});
   }
 
@@ -239,7 +254,7 @@ struct Trainer::State {
   const std::unique_ptr<ImageSource> training;
   const std::unique_ptr<ImageSource> test;
   const Sampler sampler;
-  Losses losses;
+  TrainingLosses losses;
   LossScale loss_scale;
   std::int64_t steps_done = 0;
   NetworkPass network_pass;

@@ -7,9 +7,9 @@
 #include <mutex>
 #include <vector>
 
-#include "collectives/thread_communicator.hpp"
-#include "models/expect_error.hpp"
-#include "models/models.hpp"
+#include "collectives/transport/thread.hpp"
+#include "models/network/models.hpp"
+#include "models/testing.hpp"
 
 namespace scalebench {
 namespace {
@@ -177,7 +177,7 @@ TEST(Trainer, LoaderThreadsChangeNoBit) {
   const Outcome alone = train(options, 2, 2);
   for (const int threads : {1, 3}) {
     SCOPED_TRACE(threads);
-    options.loader_threads = threads;
+    options.data.loader_threads = threads;
     const Outcome helped = train(options, 2, 2);
     EXPECT_EQ(helped.losses, alone.losses);
     EXPECT_EQ(helped.accuracy, alone.accuracy);

@@ -15,7 +15,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from compare.shared import MPI_AS_ROOT, ROOT, last_line, require_new, require_programs, write_rows
+
 TUNED = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 NO_FAULTS = {  # large temporaries come from the heap again instead of from fresh pages
     "MALLOC_MMAP_THRESHOLD_": "4294967296",
@@ -64,10 +65,8 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help="a new folder")
     options = parser.parse_args(argv)
-    if options.out.exists():
-        parser.error(f"--out {options.out} exists")
-    if not (options.programs / "bench_allreduce").exists():
-        parser.error(f"no bench_allreduce in {options.programs}: build first")
+    require_new(parser, options.out)
+    require_programs(parser, options.programs, "bench_allreduce")
     # As typed from here: another machine's absolute path in a manifest helps nobody.
     options.programs, options.mpich, options.out = (
         folder and Path(os.path.relpath(folder)) for folder in (options.programs, options.mpich, options.out)
@@ -92,18 +91,12 @@ def start(options: argparse.Namespace, setting: str, number: int) -> Path | None
     """One start of the benchmark under a setting; its folder, or None when it failed."""
     name = "".join(c if c.isalnum() else "-" for c in setting)
     folder = options.out / f"{number:03d}-{name}"
-    environment = {
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        **os.environ,
-        **OPEN_MPI.get(setting, {}),
-    }
+    environment = {**MPI_AS_ROOT, **os.environ, **OPEN_MPI.get(setting, {})}
     command = command_of(options, setting, folder, options.seed + number)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return folder
-    last_line = (done.stderr.strip().splitlines() or ["no message"])[-1]
-    print(f"compare_mpi: {setting}: exit {done.returncode}: {last_line}", file=sys.stderr)
+    print(f"compare_mpi: {setting}: exit {done.returncode}: {last_line(done.stderr)}", file=sys.stderr)
     return None
 
 
@@ -208,10 +201,7 @@ def main(argv: list[str]) -> int:
         else:
             failed += 1
     rows = comparison.rows()
-    with open(options.out / "compare_mpi.csv", "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(options.out / "compare_mpi.csv", rows[0], rows)
     print_table(rows)
     return 3 if failed else 0
 

@@ -13,15 +13,24 @@ import json
 import os
 import random
 import shlex
-import shutil
 import socket
 import statistics
 import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-REFERENCE = Path("scripts/torch_reference.py")
+from compare.shared import (
+    MPI_AS_ROOT,
+    ROOT,
+    last_line,
+    require_models,
+    require_new,
+    require_programs,
+    require_torch,
+    write_rows,
+)
+
+REFERENCE = Path("scripts/compare/pytorch/epochs.py")
 # Model: data set, images of all ranks in a step, and in an epoch, and steps of warm-up.
 WORK = {
     "mlp": ("fashion-mnist", 256, 60000, 10),
@@ -31,15 +40,6 @@ WORK = {
 }
 # torch and plain are loops without synchronisation on one rank; together is plain on all at once.
 LEGS = ("torch", "ddp", "plain", "one_device", "together", "sync")
-MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-
-
-def require_torch(parser: argparse.ArgumentParser, python: str) -> None:
-    if shutil.which(python) is None:
-        parser.error(f"--python {python}: no such program")
-    has_torch = [python, "-c", "import torch"]
-    if subprocess.run(has_torch, capture_output=True, check=False).returncode != 0:
-        parser.error(f"{python} has no torch (Debian: apt install python3-torch)")
 
 
 def arguments_of(argv: list[str]) -> argparse.Namespace:
@@ -61,17 +61,14 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True, help="a new folder")
     options = parser.parse_args(argv)
     options.models = options.models.split(",")
-    if unknown := [model for model in options.models if model not in WORK]:
-        parser.error(f"unknown model {unknown[0]!r}; valid: {', '.join(WORK)}")
+    require_models(parser, options.models, WORK)
     if options.ranks < 2:
         parser.error(f"--ranks {options.ranks}: must be at least 2")
     if indivisible := [model for model in options.models if WORK[model][1] % options.ranks]:
         model = indivisible[0]
         parser.error(f"--ranks {options.ranks} does not divide the {WORK[model][1]} images of a step of {model}")
-    if options.out.exists():
-        parser.error(f"--out {options.out} exists")
-    if not (options.programs / "bench_epoch").exists():
-        parser.error(f"no bench_epoch in {options.programs}: build first")
+    require_new(parser, options.out)
+    require_programs(parser, options.programs, "bench_epoch")
     require_torch(parser, options.python)
     options.programs = Path(os.path.relpath(options.programs, ROOT))
     return options
@@ -107,7 +104,7 @@ def run_bench(options: argparse.Namespace, leg: str, model: str) -> float:
         cwd=ROOT, env={**MPI_AS_ROOT, **os.environ}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:
-        raise RuntimeError((done.stderr.strip().splitlines() or ["no message"])[-1])
+        raise RuntimeError(last_line(done.stderr))
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return next(float(row["seconds_median"]) for row in rows if str(row["rank"]) == "all")
 
@@ -133,7 +130,7 @@ def run_torch(options: argparse.Namespace, leg: str, model: str) -> float:
     ended = [process.communicate() for process in processes]
     for process, (_, errors) in zip(processes, ended):
         if process.returncode != 0:
-            raise RuntimeError((errors.strip().splitlines() or ["no message"])[-1])
+            raise RuntimeError(last_line(errors))
     return statistics.median(json.loads(ended[0][0])["seconds"])
 
 
@@ -199,10 +196,7 @@ def main(argv: list[str]) -> int:
     if not rows:
         print("compare_torch: no start had all its legs", file=sys.stderr)
         return 3
-    with open(options.out / "compare_torch.csv", "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(options.out / "compare_torch.csv", rows[0], rows)
     print_table(rows)
     return 3 if failed else 0
 

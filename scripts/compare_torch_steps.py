@@ -19,9 +19,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-from compare_torch import MPI_AS_ROOT, ROOT, require_torch
+from compare.shared import (
+    MPI_AS_ROOT,
+    ROOT,
+    require_models,
+    require_new,
+    require_programs,
+    require_torch,
+    write_rows,
+)
 
-REFERENCE = Path("scripts/torch_step_reference.py")
+REFERENCE = Path("scripts/compare/pytorch/steps.py")
 # Images/s of resnet50 in bf16 on one H200, training, batch 256: what is to be exceeded.
 PUBLISHED_RESNET50 = 3079.0
 
@@ -78,16 +86,12 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     options = parser.parse_args(argv)
     known = [case.model for case in CASES[options.device]]
     models = known if options.models is None else options.models.split(",")
-    if unknown := [model for model in models if model not in known]:
-        parser.error(f"unknown model {unknown[0]!r}; valid: {', '.join(known)}")
+    require_models(parser, models, known)
     options.cases = [case for case in CASES[options.device] if case.model in models]
     if options.starts < 1:
         parser.error(f"--starts {options.starts}: must be at least 1")
-    if options.out.exists():
-        parser.error(f"--out {options.out} exists")
-    for program in ("bench_kernels", "bench_throughput"):
-        if not (options.programs / program).exists():
-            parser.error(f"no {program} in {options.programs}: build first")
+    require_new(parser, options.out)
+    require_programs(parser, options.programs, "bench_kernels", "bench_throughput")
     require_torch(parser, options.python)
     return options
 
@@ -233,10 +237,7 @@ def main(argv: list[str]) -> int:
     if not rows:
         print("compare_torch_steps: no start had all its legs", file=sys.stderr)
         return 3
-    with open(options.out / "compare_torch_steps.csv", "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(options.out / "compare_torch_steps.csv", COLUMNS, rows)
     print_table(rows)
     if failed:
         return 3

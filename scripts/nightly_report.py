@@ -8,17 +8,17 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from view import github_lines, junit, night_markdown, night_page, prometheus
 from view.files import write_whole
-from view.night import NoNight, read_night
+from view.night import github, junit, markdown, page, prometheus
+from view.night.record import NoNight, read_night
 from view.rows import say
 
 FILES = {
-    "report.html": night_page.write_page,
-    "report.md": night_markdown.write_markdown,
+    "report.html": page.write_page,
+    "report.md": markdown.write_markdown,
     "junit.xml": junit.write_junit,
     "scalebench.prom": prometheus.write_textfile,
-    "github.txt": github_lines.write_lines,
+    "github.txt": github.write_lines,
 }
 
 

@@ -14,9 +14,9 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-import night_fixture
-from view.night import read_night
-from view.prometheus import write_textfile
+from fixtures.night import write_night
+from view.night.prometheus import write_textfile
+from view.night.record import read_night
 
 try:
     import yaml
@@ -186,7 +186,7 @@ class Yaml(unittest.TestCase):
     def test_alerts_ask_for_series_that_exist(self) -> None:
         rules = [rule for group in yaml.safe_load(text_of("prometheus-alerts.yml"))["groups"] for rule in group["rules"]]
         with tempfile.TemporaryDirectory() as folder:
-            written = write_textfile(read_night(night_fixture.write_night(Path(folder), "PASS")))
+            written = write_textfile(read_night(write_night(Path(folder), "PASS")))
         for rule in rules:
             self.assertTrue(rule["alert"] and rule["annotations"]["summary"])
             for name in re.findall(r"scalebench_\w+", rule["expr"]):

@@ -16,16 +16,7 @@ from view.rows import say
 try:
     import matplotlib
 
-    from view import (
-        batch_figure,
-        busbw_figure,
-        monitor_figure,
-        phases_figure,
-        scaling_figure,
-        theme,
-        throughput_figure,
-        waterfall_figure,
-    )
+    from view.figures import batches, busbw, monitor, phases, scaling, theme, throughput, waterfall
 except ImportError as error:
     say(
         f"plot.py: {error}: no figures. Install python3-matplotlib (Debian) or `python3 -m pip install matplotlib`"
@@ -49,13 +40,13 @@ def main(arguments: list[str]) -> int:
     run = Path(arguments[0]).resolve()
     fine_print = Manifest(run).fine_print(run.name)
     figures = {
-        "scaling": partial(scaling_figure.draw, published=series),
-        "waterfall": waterfall_figure.draw,
-        "phases": phases_figure.draw,
-        "throughput": throughput_figure.draw,
-        "batches": batch_figure.draw,
-        "busbw": busbw_figure.draw,
-        "monitor": monitor_figure.draw,
+        "scaling": partial(scaling.draw, published=series),
+        "waterfall": waterfall.draw,
+        "phases": phases.draw,
+        "throughput": throughput.draw,
+        "batches": batches.draw,
+        "busbw": busbw.draw,
+        "monitor": monitor.draw,
     }
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, **theme.STYLE, "backend": "agg"}):
         for name, draw in figures.items():

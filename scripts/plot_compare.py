@@ -4,7 +4,7 @@
 # Exit: 0 done, 2 usage, 3 no matplotlib. Call it through scripts/python, which finds one.
 import sys
 
-from view import one_figure
+from view.figures import one
 
 if __name__ == "__main__":
-    sys.exit(one_figure.main("plot_compare.py", "cost", "scalebench compare --out"))
+    sys.exit(one.main("plot_compare.py", "cost", "scalebench compare --out"))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/cli/command_line.hpp"
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -8,9 +10,36 @@
 #include "bench/cli/completion.hpp"
 #include "bench/cli/man_page.hpp"
 #include "kernels/error.hpp"
-#include "kernels/unknown_name.hpp"
 
 namespace scalebench {
+namespace {
+
+constexpr std::string_view kMark = "offers:";
+
+}  // namespace
+
+CLI::Option* offer(CLI::Option* option, const std::vector<std::string>& values) {
+  // The only thing that CLI11 keeps with an option is a validator; the values are this one's name.
+  const auto accept = [](std::string&) { return std::string(); };
+  return option->check(
+      CLI::Validator(accept, "", fmt::format("{}{}", kMark, fmt::join(values, ","))));
+}
+
+void add_json_option(CLI::App& app, bool& as_json) {
+  app.add_flag("--json", as_json, "one JSON document on stdout instead of text");
+}
+
+std::vector<std::string> offered(CLI::Option& option) {
+  for (int index = 0;; ++index) {
+    try {
+      const std::string& name = option.get_validator(index)->get_name();
+      if (name.starts_with(kMark)) return split_list(option.get_name(), name.substr(kMark.size()));
+    } catch (const CLI::OptionNotFound&) {
+      return {};
+    }
+  }
+}
+
 namespace {
 
 std::vector<std::string> option_names(const CLI::App& app) {

@@ -3,14 +3,40 @@
 // separated by commas, names out of a table.
 #pragma once
 
+#include <CLI/CLI.hpp>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "bench/cli/app.hpp"
+// CLI11's App by name, for headers: its own header costs every file that includes it three seconds.
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+// The values that an option takes, kept with the option: completion offers them and the man page
+// lists them. Whether a value is right is decided where it is used, which knows more (lists,
+// files).
 
 namespace scalebench {
+
+/// Names without blanks or commas. Returns `option`, for chains.
+CLI::Option* offer(CLI::Option* option, const std::vector<std::string>& values);
+
+template <std::ranges::input_range Names>
+CLI::Option* offer(CLI::Option* option, const Names& names) {
+  std::vector<std::string> values;
+  for (const auto& name : names) values.emplace_back(name);
+  return offer(option, values);
+}
+
+/// --json.
+void add_json_option(CLI::App& app, bool& as_json);
+
+/// What was offered; empty: nothing was.
+std::vector<std::string> offered(CLI::Option& option);
 
 /// Parses argv into what `app`'s options are bound to. Returns false when help, a version, the
 /// manual page (--man-page) or a completion script (--completion SHELL) was asked for and has been
@@ -27,5 +53,15 @@ std::vector<int> parse_counts(std::string_view option, std::string_view text);
 /// Throws UsageError with the valid names and the nearest unless `name` is one of them.
 void require_known(std::string_view kind, std::string_view name,
                    std::span<const std::string_view> valid);
+
+// For tests of command lines: what a program's parser makes of these words.
+
+template <class Options>
+Options parsed(Options (*parse)(int, const char* const*, int),
+               const std::vector<std::string>& words, int ranks) {
+  std::vector<const char*> argv{"a_program"};
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  return parse(static_cast<int>(argv.size()), argv.data(), ranks);
+}
 
 }  // namespace scalebench

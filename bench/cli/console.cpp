@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <thread>
 
-#include "bench/cli/choices.hpp"
 #include "bench/cli/command_line.hpp"
 #include "kernels/error.hpp"
 
@@ -59,11 +61,23 @@ ConsoleStyle style_of(const Surroundings& where, Color color) {
   return style;
 }
 
+bool mixes_streams(std::string_view pmix_version) {
+  return pmix_version.starts_with("4.") || pmix_version.starts_with("5.") ||
+         pmix_version.starts_with("6.");
+}
+
 Console::Console(bool speaks, bool quiet, Color color)
-    : speaks_(speaks), quiet_(quiet), style_(style_of(surroundings_of_stderr(), color)) {}
+    : speaks_(speaks),
+      quiet_(quiet),
+      style_(style_of(surroundings_of_stderr(), color)),
+      mixed_(
+          mixes_streams(variable("PRTE_LAUNCHED") ? variable("PMIX_VERSION").value_or("") : "")) {}
 
 void Console::result(std::string_view text) const {
   if (!speaks_) return;
+  // What has gone to stderr is to be read before.
+  if (mixed_ && !has_result_) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  has_result_ = true;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     fail("stdout cannot be written");
   }
@@ -71,6 +85,8 @@ void Console::result(std::string_view text) const {
 
 void Console::warn(std::string_view text, std::string_view remedy) {
   if (!speaks_) return;
+  // What is to be read after a piece of the result, not inside of it.
+  if (mixed_ && has_result_) std::this_thread::sleep_for(std::chrono::milliseconds(200));
   clear_progress();
   const char* const word = style_.colors ? "\033[1;33mwarning\033[0m" : "warning";
   if (remedy.empty()) {
@@ -82,7 +98,7 @@ void Console::warn(std::string_view text, std::string_view remedy) {
 
 void Console::progress(std::size_t done, std::size_t total, std::string_view text,
                        double seconds_left) {
-  if (!speaks_ || quiet_) return;
+  if (!speaks_ || quiet_ || (mixed_ && has_result_)) return;
   std::string line = fmt::format("[{}/{}] {}", done, total, text);
   if (seconds_left >= 0) line += fmt::format(" · ETA {}", show_duration(seconds_left));
   if (style_.rewrites) {
@@ -101,7 +117,7 @@ void Console::clear_progress() {
 }
 
 void Console::note(std::string_view text) {
-  if (!speaks_ || quiet_) return;
+  if (!speaks_ || quiet_ || (mixed_ && has_result_)) return;
   clear_progress();
   fmt::print(stderr, "{}\n", text);
 }
@@ -121,6 +137,53 @@ std::string show_duration(double seconds) {
   const auto minutes = static_cast<long>(std::lround(seconds / 60));
   if (minutes < 90) return fmt::format("{} min", minutes);
   return fmt::format("{} h {} min", minutes / 60, minutes % 60);
+}
+
+namespace {
+
+/// The code point at the start of `text` and its length in bytes; one byte where it is no UTF-8.
+struct CodePoint {
+  std::uint32_t value = 0;
+  std::size_t bytes = 1;
+};
+CodePoint first_of(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const auto follows = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xc0U) == 0x80U; };
+  if (byte(0) >= 0xc0U && byte(0) < 0xe0U && follows(1)) {
+    return {(byte(0) & 0x1fU) << 6U | (byte(1) & 0x3fU), 2};
+  }
+  if (byte(0) >= 0xe0U && byte(0) < 0xf0U && follows(1) && follows(2)) {
+    return {(byte(0) & 0x0fU) << 12U | (byte(1) & 0x3fU) << 6U | (byte(2) & 0x3fU), 3};
+  }
+  return {byte(0), 1};
+}
+
+bool steers(CodePoint point) {
+  const std::uint32_t value = point.value;
+  const bool control =
+      value < 0x20 || (value >= 0x7f && value < 0xa0 && (point.bytes > 1 || value == 0x7f));
+  const bool direction = (value >= 0x202a && value <= 0x202e) ||
+                         (value >= 0x2066 && value <= 0x2069) || value == 0x200e ||
+                         value == 0x200f || value == 0x61c;
+  return control || direction;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const CodePoint point = first_of(text);
+    if (!steers(point)) {
+      shown += text.substr(0, point.bytes);
+    } else if (point.value < 0x100) {
+      shown += fmt::format("\\x{:02x}", point.value);
+    } else {
+      shown += fmt::format("\\u{:04x}", point.value);
+    }
+    text.remove_prefix(point.bytes);
+  }
+  return shown;
 }
 
 }  // namespace scalebench

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two streams of a program: stdout is the result, stderr is progress and warnings. Only one
 // rank talks. Progress replaces its line on a terminal and is a line per case elsewhere; the word
-// "warning" has a colour where that is wanted.
+// "warning" has a colour where that is wanted. Where the launcher mixes the streams (Open MPI 5),
+// progress ends with the first piece of the result.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -32,6 +33,12 @@ struct ConsoleStyle {
 };
 ConsoleStyle style_of(const Surroundings& where, Color color);
 
+/// Whether the launcher that forwards our streams prepends the beginning of a line of one, which it
+/// has read before the rest, to what it reads of the other next. `pmix_version`: PMIX_VERSION of
+/// what PRRTE has started (PRTE_LAUNCHED; Open MPI 4 has PMIx too, but forwards by itself), else
+/// empty. So did OpenPMIx 4 to 6 (Open MPI 5.0) until 2026: openpmix issue 3858.
+bool mixes_streams(std::string_view pmix_version);
+
 class Console {
  public:
   /// `speaks`: this process prints at all (rank 0). `quiet`: no progress, warnings stay.
@@ -52,6 +59,8 @@ class Console {
   bool quiet_;
   ConsoleStyle style_;
   bool line_open_ = false;
+  bool mixed_;                       // by the launcher
+  mutable bool has_result_ = false;  // some of it was printed
 };
 
 /// The first `columns` characters of UTF-8 text; 0: all.
@@ -59,5 +68,11 @@ std::string_view cut(std::string_view text, std::size_t columns);
 
 /// "45 s", "2 min", "1 h 5 min".
 std::string show_duration(double seconds);
+
+// Text from outside (names, notes of other programs' files) on a terminal: what would steer it or
+// turn the reading direction is spelled out instead of being sent.
+
+/// `text` with control characters as \x1b and marks of reading direction as \u202e.
+std::string printable(std::string_view text);
 
 }  // namespace scalebench

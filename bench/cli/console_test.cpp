@@ -50,6 +50,12 @@ TEST(ConsoleStyle, WidthZeroIsNotKnown) {
   EXPECT_EQ(cut("any length", 0), "any length");
 }
 
+TEST(Launcher, MixesStreamsWithSomePmix) {
+  EXPECT_FALSE(mixes_streams(""));  // no launcher, or one that forwards by itself
+  EXPECT_FALSE(mixes_streams("3.2.2"));
+  EXPECT_TRUE(mixes_streams("5.0.7a1"));  // Open MPI 5
+}
+
 TEST(Cut, CountsCharactersNotBytes) {
   EXPECT_EQ(cut("a\xC2\xB7"
                 "b",
@@ -63,4 +69,21 @@ TEST(Cut, CountsCharactersNotBytes) {
 }
 
 }  // namespace
+
+namespace {
+
+TEST(Printable, SpellsOutWhatSteersATerminal) {
+  EXPECT_EQ(printable("ring 64 KiB größe ✓ 😀"), "ring 64 KiB größe ✓ 😀");
+  EXPECT_EQ(printable("\x1b[31mred\x07\n"), "\\x1b[31mred\\x07\\x0a");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\x9b31m")
+      << "the other way to begin a sequence";
+  EXPECT_EQ(printable("a\u202e\u2066\u200fb"), "a\\u202e\\u2066\\u200fb");
+  EXPECT_EQ(printable("\xe2\x80"), "\xe2\x80") << "cut short: left as it is";
+  EXPECT_EQ(printable(""), "");
+}
+
+}  // namespace
+
 }  // namespace scalebench

@@ -2,39 +2,30 @@
 #include "bench/cli/man_page.hpp"
 
 #include <fmt/ranges.h>
+#include <utf8cpp/utf8.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 
 namespace scalebench {
 namespace {
 
-/// The bytes of the UTF-8 character that begins with `first`, and the bits that `first` holds.
-std::pair<int, unsigned> shape_of(unsigned char first) {
-  if (first >= 0xF0U) return {4, first & 0x07U};
-  if (first >= 0xE0U) return {3, first & 0x0FU};
-  return {2, first & 0x1FU};
-}
-
 /// Text that roff shows as it is: hyphens that can be copied, no request at the begin of a line.
 std::string roff(std::string_view text) {
   std::string safe;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
+  for (auto at = text.begin(); at != text.end();) {
+    const std::uint32_t c = utf8::next(at, text.end());
     const bool begins = safe.empty() || safe.back() == '\n';
     if (begins && (c == '.' || c == '\'')) safe += "\\&";
     if (c == '\\') {
       safe += "\\e";
     } else if (c == '-') {
       safe += "\\-";
-    } else if (static_cast<unsigned char>(c) < 0x80U) {
-      safe += c;
+    } else if (c < 0x80U) {
+      safe += static_cast<char>(c);
     } else {
-      auto [bytes, code] = shape_of(static_cast<unsigned char>(c));
-      while (--bytes > 0 && i + 1 < text.size()) {
-        code = code << 6U | (static_cast<unsigned char>(text[++i]) & 0x3FU);
-      }
-      safe += fmt::format("\\[u{:04X}]", code);
+      safe += fmt::format("\\[u{:04X}]", c);
     }
   }
   return safe;

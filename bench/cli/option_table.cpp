@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/cli/option_table.hpp"
 
-#include "bench/cli/choices.hpp"
+#include "bench/cli/command_line.hpp"
 
 namespace scalebench {
 namespace {

@@ -6,7 +6,6 @@
 
 #include <array>
 
-#include "bench/cli/choices.hpp"
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/completion.hpp"
 #include "bench/cli/man_page.hpp"

@@ -4,13 +4,62 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "bench/measure/statistics.hpp"
 #include "collectives/control.hpp"
 
 namespace scalebench {
+namespace {
+
+constexpr double kHorizonSeconds = 1;  // how long after the last point the residual is promised
+
+double weight_of(const ClockPoint& point) {
+  const double uncertainty = std::max(point.half_round, 1e-9);
+  return 1 / (uncertainty * uncertainty);
+}
+
+}  // namespace
+
+ClockModel fit_clock(std::span<const ClockPoint> points) {
+  ClockModel model;
+  double weights = 0;
+  double half_round =
+      0;  // a path slower one way than back hides in here, and no statistic shows it
+  for (const ClockPoint& point : points) weights += weight_of(point);
+  for (const ClockPoint& point : points) {
+    const double share = weight_of(point) / weights;
+    model.anchor += share * point.local;
+    model.offset += share * point.offset;
+    half_round += share * point.half_round;
+  }
+  double spread = 0;
+  double joint = 0;
+  for (const ClockPoint& point : points) {
+    const double x = point.local - model.anchor;
+    spread += weight_of(point) * x * x;
+    joint += weight_of(point) * x * (point.offset - model.offset);
+  }
+  model.residual = half_round;
+  if (points.size() < 3 || spread <= 0) return model;
+
+  model.slope = joint / spread;
+  double scatter = 0;
+  for (const ClockPoint& point : points) {
+    const double off = point.offset - model.offset - model.slope * (point.local - model.anchor);
+    scatter += weight_of(point) * off * off;
+  }
+  scatter /= static_cast<double>(points.size() - 2);
+  // Two standard errors of the line where it is used furthest from its points.
+  const double reach = points.back().local + kHorizonSeconds - model.anchor;
+  model.residual += 2 * std::sqrt(scatter * (1 / weights + reach * reach / spread));
+  return model;
+}
+
 namespace {
 
 constexpr int kPoints = 20;
@@ -70,10 +119,6 @@ void answer(Communicator& host, int asker, const std::function<Answer()>& look) 
 
 }  // namespace
 
-double local_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 GlobalClock::GlobalClock(Communicator& host, std::function<double()> local)
     : host_(host), local_(std::move(local)) {
   const std::vector<int> nodes = host.topology().node_of_rank;
@@ -121,6 +166,39 @@ void GlobalClock::learn_from(int reference) {
   if (points_.size() > kRemembered) points_.erase(points_.begin(), points_.end() - kRemembered);
   model_ = fit_clock(points_);
   model_.residual += questions.residual_of_reference();
+}
+
+void dissemination_barrier(Communicator& host) {
+  double out = 0;
+  double in = 0;
+  const int ranks = host.size();
+  for (int distance = 1; distance < ranks; distance *= 2) {
+    host.exchange(span_of(std::span(&out, 1)), (host.rank() + distance) % ranks,
+                  span_of(std::span(&in, 1)), (host.rank() + ranks - distance) % ranks);
+  }
+}
+
+double measure_lead_seconds(Communicator& host) {
+  std::vector<double> probes(10);
+  for (double& probe : probes) {
+    double value = 0;
+    host.barrier();
+    const double begin = local_seconds();
+    broadcast(host, span_of(std::span(&value, 1)), 0);
+    probe = local_seconds() - begin;
+  }
+  return 3 * std::ranges::max(all_gather(host, median_of(probes)));
+}
+
+double measure_clock_pair_seconds(Communicator& host, const GlobalClock& clock) {
+  constexpr int kPairs = 200;
+  double best = std::numeric_limits<double>::infinity();
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const double begin = clock.now();
+    for (int i = 1; i < 2 * kPairs; ++i) clock.now();
+    best = std::min(best, (clock.now() - begin) / kPairs);
+  }
+  return std::ranges::max(all_gather(host, best));
 }
 
 }  // namespace scalebench

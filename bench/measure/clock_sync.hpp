@@ -6,15 +6,36 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
-#include "bench/measure/clock_fit.hpp"
+#include "bench/measure/clock.hpp"
 #include "collectives/communicator.hpp"
 
 namespace scalebench {
 
-/// Seconds of this host's monotonic clock.
-double local_seconds();
+// A line through pairs of clock readings: what another clock shows when this one shows t.
+
+/// One ping-pong: the answer lies somewhere in the round trip, taken as its middle.
+struct ClockPoint {
+  double local = 0;       // middle of the round trip
+  double offset = 0;      // the other clock's answer minus `local`
+  double half_round = 0;  // how far off that may be
+};
+
+struct ClockModel {
+  double anchor = 0;    // local seconds
+  double offset = 0;    // at the anchor
+  double slope = 0;     // offset per local second: the drift
+  double residual = 0;  // seconds that global_of() may be wrong within a second of the last point
+
+  double global_of(double local) const { return local + offset + slope * (local - anchor); }
+  double local_of(double global) const { return (global - offset + slope * anchor) / (1 + slope); }
+};
+
+/// Least squares, weighted by the points' certainty. Points in the order of time, at least one; the
+/// slope is 0 when they do not spread.
+ClockModel fit_clock(std::span<const ClockPoint> points);
 
 class GlobalClock {
  public:
@@ -48,5 +69,17 @@ class GlobalClock {
   ClockModel model_;
   double residual_ = 0;
 };
+
+// What it takes to start all ranks at one instant, and what that instant cannot tell apart.
+
+/// Collective: no rank leaves before all have entered. ceil(log2 ranks) rounds in which every rank
+/// sends and receives, so that ranks leave closer together than behind a tree with a root.
+void dissemination_barrier(Communicator& host);
+
+/// Collective: how far ahead rank 0 must name an instant, three times what telling it takes.
+double measure_lead_seconds(Communicator& host);
+
+/// Collective: two readings of the clock in a row, on the rank where that takes longest.
+double measure_clock_pair_seconds(Communicator& host, const GlobalClock& clock);
 
 }  // namespace scalebench

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "collectives/control.hpp"
-#include "collectives/thread_communicator.hpp"
+#include "collectives/transport/thread.hpp"
 
 namespace scalebench {
 namespace {

@@ -2,11 +2,11 @@
 #include "bench/measure/repetition.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
-#include "bench/measure/common_start.hpp"
-#include "bench/measure/repetition_plan.hpp"
-#include "bench/measure/warm_up.hpp"
+#include "bench/measure/clock_sync.hpp"
+#include "bench/measure/statistics.hpp"
 #include "collectives/control.hpp"
 
 namespace scalebench {
@@ -184,9 +184,86 @@ Timing CollectiveTimer::measure(const CollectiveOperation& operation, const Timi
   }
 }
 
-Timing time_collective(Communicator& host, const CollectiveOperation& operation,
-                       const TimingMethod& method) {
-  return CollectiveTimer(host).measure(operation, method);
+std::size_t operations_to_outlast_clock(double operation_seconds, double clock_pair_seconds) {
+  constexpr double kMost = 1000;
+  const double longest_share = kClockShare * std::max(operation_seconds, 1e-12);
+  return static_cast<std::size_t>(
+      std::clamp(std::ceil(clock_pair_seconds / longest_share), 1.0, kMost));
+}
+
+std::size_t repetitions_to_decision(const StopRule& stop, std::size_t done,
+                                    double repetition_seconds) {
+  constexpr std::size_t kFirst = 10;
+  const double affordable = 0.1 * stop.at_most_seconds / std::max(repetition_seconds, 1e-12);
+  std::size_t wanted = std::max(kFirst, done / 10);
+  if (affordable < static_cast<double>(wanted)) wanted = static_cast<std::size_t>(affordable);
+  const std::size_t most = stop.fixed > 0 ? stop.fixed : stop.at_most;
+  return std::max<std::size_t>(1, std::min(wanted, most - std::min(most, done)));
+}
+
+StopRule StopRule::for_bytes(std::size_t bytes) {
+  constexpr std::size_t kLarge = std::size_t{1} << 20U;
+  StopRule rule;
+  rule.target = bytes >= kLarge ? 0.01 : 0.025;
+  return rule;
+}
+
+StopRule::Decision StopRule::decide(std::span<const double> seconds, double elapsed) const {
+  const bool narrow = seconds.size() >= 6 && relative_half_width(summarise(seconds)) <= target;
+  if (fixed > 0) return {seconds.size() >= fixed, narrow};
+  if (seconds.size() >= at_least && narrow) return {true, true};
+  return {seconds.size() >= at_most || elapsed >= at_most_seconds, false};
+}
+
+namespace {
+
+constexpr int kGroup = 10;
+
+struct Group {
+  double median = 0;   // slowest rank
+  double elapsed = 0;  // rank 0's, since the warm-up began
+};
+
+/// Operations one after the other without any agreement on their start. Rank 0's clock comes with
+/// the same message, so that all ranks decide on it and none leaves a loop alone.
+Group run_group(Communicator& host, const CollectiveOperation& operation, int count, double begin) {
+  std::vector<double> seconds(static_cast<std::size_t>(count));
+  host.barrier();
+  for (double& value : seconds) {
+    operation.prepare();
+    const double start = local_seconds();
+    operation.enqueue();
+    operation.wait();
+    value = local_seconds() - start;
+  }
+  const double mine[] = {local_seconds() - begin, median_of(seconds)};
+  const std::vector<double> all = all_gather(host, mine);
+  Group group{0, all[0]};
+  for (std::size_t i = 1; i < all.size(); i += 2) group.median = std::max(group.median, all[i]);
+  return group;
+}
+
+}  // namespace
+
+WarmUp warm_up(Communicator& host, const CollectiveOperation& operation, const WarmUpRule& rule) {
+  WarmUp warm;
+  warm.first_call_seconds = run_group(host, operation, 1, 0).median;
+  const double begin = local_seconds();
+  if (rule.fixed >= 0) {
+    warm.seconds = run_group(host, operation, std::max(rule.fixed, 1), begin).median;
+    return warm;
+  }
+  int surplus = 0;  // operations since both minima were met
+  for (int done = kGroup;; done += kGroup) {
+    const Group group = run_group(host, operation, kGroup, begin);
+    // The first group has none before it, and differs from 0.
+    warm.steady = std::abs(group.median - warm.seconds) < 0.05 * warm.seconds;
+    warm.seconds = group.median;
+    const bool enough = done >= rule.at_least && group.elapsed >= rule.at_least_seconds;
+    if (enough) surplus += kGroup;
+    if (enough && warm.steady) return warm;
+    if (surplus >= rule.at_most || group.elapsed >= rule.at_most_seconds) return warm;
+  }
 }
 
 }  // namespace scalebench

@@ -6,14 +6,35 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "bench/measure/clock_sync.hpp"
-#include "bench/measure/stop_rule.hpp"
 #include "collectives/communicator.hpp"
 
 namespace scalebench {
+
+// When a case has been repeated often enough: the interval of its median is narrow, or a cap is
+// hit. Decides from times and a clock reading that all ranks share, so that all ranks decide alike.
+
+struct StopRule {
+  std::size_t fixed = 0;  // exactly this many repetitions; 0: driven by the interval
+  std::size_t at_least = 30;
+  std::size_t at_most = 5000;
+  double at_most_seconds = 5;
+  double target = 0.01;  // half-width of the 95 % interval relative to the median
+
+  /// 1 % for operations that are dominated by bandwidth or computing, 2.5 % for short messages.
+  static StopRule for_bytes(std::size_t bytes);
+
+  struct Decision {
+    bool stop = false;
+    bool converged = false;
+  };
+  /// `seconds`: the repetitions so far in measured order. `elapsed`: since the first one began.
+  Decision decide(std::span<const double> seconds, double elapsed) const;
+};
 
 /// Seconds of one operation: where a repetition holds several, all are divided by their number.
 struct Repetition {
@@ -94,8 +115,32 @@ class CollectiveTimer {
   double lead_seconds_ = 0;
 };
 
-/// Collective: one cell with a timer of its own.
-Timing time_collective(Communicator& host, const CollectiveOperation& operation,
-                       const TimingMethod& method);
+// How many: operations to a repetition, repetitions to a decision. From values that all ranks
+// share, so that all ranks come to the same.
+
+/// Of a repetition: what the clock may take of it, and what it may be wrong by.
+constexpr double kClockShare = 0.05;
+
+/// Isolated operations in a row for a pair of clock readings to be a small part of them.
+std::size_t operations_to_outlast_clock(double operation_seconds, double clock_pair_seconds);
+
+/// Repetitions until the next decision: a tenth of those `done`, so that deciding on thousands is
+/// not done hundreds of times; few where they take long, so that the cap on time is kept.
+std::size_t repetitions_to_decision(const StopRule& stop, std::size_t done,
+                                    double repetition_seconds);
+
+// The operations before the ones that count: the very first, then groups of ten until two in a row
+// take the same time.
+
+/// The same on all ranks.
+struct WarmUp {
+  double first_call_seconds = 0;  // slowest rank
+  double seconds = 0;             // of a warm operation: median of the last group, slowest rank
+  bool steady = true;             // false: a cap was hit
+};
+
+/// Collective. A fixed warm-up is steady by decree; with none, one more operation is run to tell
+/// its time.
+WarmUp warm_up(Communicator& host, const CollectiveOperation& operation, const WarmUpRule& rule);
 
 }  // namespace scalebench

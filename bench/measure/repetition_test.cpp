@@ -8,11 +8,45 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "collectives/control.hpp"
-#include "collectives/thread_communicator.hpp"
+#include "collectives/transport/thread.hpp"
 
 namespace scalebench {
+namespace {
+
+TEST(RepetitionPlan, RepeatsOperationsThatAreTooShortForTheClock) {
+  EXPECT_EQ(operations_to_outlast_clock(1.0, 55e-9), 1U);
+  EXPECT_EQ(operations_to_outlast_clock(1.2e-6, 55e-9), 1U) << "4.6 %";
+  EXPECT_EQ(operations_to_outlast_clock(1.0e-6, 55e-9), 2U) << "5.5 %";
+  EXPECT_EQ(operations_to_outlast_clock(0.1e-6, 55e-9), 11U);
+  EXPECT_EQ(operations_to_outlast_clock(0, 55e-9), 1000U);
+}
+
+TEST(RepetitionPlan, DecidesAfterTensThenAfterTenths) {
+  const StopRule rule;
+  EXPECT_EQ(repetitions_to_decision(rule, 0, 1e-6), 10U);
+  EXPECT_EQ(repetitions_to_decision(rule, 90, 1e-6), 10U);
+  EXPECT_EQ(repetitions_to_decision(rule, 2000, 1e-6), 200U);
+  EXPECT_EQ(repetitions_to_decision(rule, 4990, 1e-6), 10U) << "the cap is kept";
+}
+
+TEST(RepetitionPlan, DecidesMoreOftenWhereRepetitionsAreLong) {
+  const StopRule rule;
+  EXPECT_EQ(repetitions_to_decision(rule, 0, 0.1), 5U);
+  EXPECT_EQ(repetitions_to_decision(rule, 0, 10), 1U);
+}
+
+TEST(RepetitionPlan, KeepsAFixedCount) {
+  StopRule rule;
+  rule.fixed = 13;
+  EXPECT_EQ(repetitions_to_decision(rule, 0, 1e-6), 10U);
+  EXPECT_EQ(repetitions_to_decision(rule, 10, 1e-6), 3U);
+}
+
+}  // namespace
+
 namespace {
 
 StopRule exactly(std::size_t count) {
@@ -62,7 +96,8 @@ TEST(CollectiveTimer, RepeatsExactlyAsOftenAsAskedAndAgreesOnAllRanks) {
 TEST(CollectiveTimer, AgreesOnTheOperationsOfARepetition) {
   run_ranks(3, [](Communicator& host) {
     Calls calls;
-    const Timing timing = time_collective(host, calls.operation(), briefly(StartMode::barrier));
+    const Timing timing =
+        CollectiveTimer(host).measure(calls.operation(), briefly(StartMode::barrier));
     const auto all = all_gather(host, static_cast<double>(timing.operations));
     EXPECT_EQ(all[0], all[1]);
     EXPECT_EQ(all[0], all[2]);
@@ -77,7 +112,7 @@ TEST(CollectiveTimer, PipelinesBackToBackWithOneWait) {
     Calls calls;
     TimingMethod method = briefly(StartMode::barrier, TimingMode::pipelined);
     method.pipeline = 7;
-    const Timing timing = time_collective(host, calls.operation(), method);
+    const Timing timing = CollectiveTimer(host).measure(calls.operation(), method);
     EXPECT_EQ(timing.operations, 7U);
     EXPECT_EQ(calls.enqueued, 1U + 2U + 25U * 7U);
     EXPECT_EQ(calls.waited, 1U + 2U + 25U);
@@ -90,7 +125,7 @@ TEST(CollectiveTimer, DividesByTheOperations) {
     TimingMethod method{.warm_up = {.fixed = 0}, .stop = exactly(3)};
     method.mode = TimingMode::pipelined;
     method.pipeline = 20;
-    const Timing timing = time_collective(host, {[] {}, sleep, [] {}}, method);
+    const Timing timing = CollectiveTimer(host).measure({[] {}, sleep, [] {}}, method);
     const double fastest = std::ranges::min(timing.repetitions, {}, &Repetition::seconds).seconds;
     EXPECT_GE(fastest, 0.001);
     EXPECT_LT(fastest, 20 * 0.001) << "of one operation, not of twenty";
@@ -103,7 +138,7 @@ TEST(CollectiveTimer, NamesTheSlowRank) {
       if (host.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     };
     TimingMethod method{.warm_up = {.fixed = 0}, .stop = exactly(5), .start = StartMode::barrier};
-    const Timing timing = time_collective(host, {[] {}, operation, [] {}}, method);
+    const Timing timing = CollectiveTimer(host).measure({[] {}, operation, [] {}}, method);
     EXPECT_EQ(timing.operations, 1U);
     for (const Repetition& repetition : timing.repetitions) {
       EXPECT_EQ(repetition.slowest_rank, 1);
@@ -149,11 +184,43 @@ TEST(CollectiveTimer, DecidesMoreOftenWhereRepetitionsAreLong) {
     const auto sleep = [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
     TimingMethod method{.warm_up = {.fixed = 1}, .start = StartMode::barrier};
     method.stop.at_most_seconds = 0.01;
-    const Timing timing = time_collective(host, {[] {}, sleep, [] {}}, method);
+    const Timing timing = CollectiveTimer(host).measure({[] {}, sleep, [] {}}, method);
     EXPECT_LE(timing.repetitions.size(), 2U) << "a batch of ten would take five times the cap";
     EXPECT_FALSE(timing.converged);
   });
 }
 
 }  // namespace
+
+namespace {
+
+TEST(StopRule, StopsAtANarrowIntervalFromThirtyOn) {
+  const StopRule rule;
+  EXPECT_FALSE(rule.decide(std::vector<double>(29, 1.0), 0.1).stop);
+  const auto decision = rule.decide(std::vector<double>(30, 1.0), 0.1);
+  EXPECT_TRUE(decision.stop);
+  EXPECT_TRUE(decision.converged);
+}
+
+TEST(StopRule, StopsAtItsCapsWithoutClaimingConvergence) {
+  std::vector<double> wide;
+  for (int i = 0; i < 40; ++i) wide.push_back(i % 2 == 0 ? 1.0 : 2.0);
+  const StopRule rule;
+  EXPECT_FALSE(rule.decide(wide, 1.0).stop);
+  const auto capped = rule.decide(wide, 5.0);
+  EXPECT_TRUE(capped.stop);
+  EXPECT_FALSE(capped.converged);
+}
+
+TEST(StopRule, FixedCountIsExact) {
+  StopRule rule;
+  rule.fixed = 3;
+  EXPECT_FALSE(rule.decide(std::vector<double>(2, 1.0), 99).stop);
+  const auto decision = rule.decide(std::vector<double>(3, 1.0), 0);
+  EXPECT_TRUE(decision.stop);
+  EXPECT_FALSE(decision.converged) << "three samples have no interval";
+}
+
+}  // namespace
+
 }  // namespace scalebench

@@ -2,6 +2,7 @@
 #include "bench/measure/statistics.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -123,5 +124,186 @@ LaunchInterval across_launches(std::span<const double> launch_medians) {
   const MedianRanks ranks = median_ranks(sorted.size(), static_cast<double>(sorted.size()));
   return {summary.median, sorted[ranks.low], sorted[ranks.high], "95%"};
 }
+
+namespace {
+
+/// Places of the p-values that are there, smallest first.
+std::vector<std::size_t> order_of(std::span<const double> p_values) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < p_values.size(); ++i) {
+    if (!std::isnan(p_values[i])) order.push_back(i);
+  }
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return p_values[i]; });
+  return order;
+}
+
+}  // namespace
+
+std::vector<double> benjamini_hochberg(std::span<const double> p_values) {
+  std::vector<double> adjusted(p_values.begin(), p_values.end());
+  const std::vector<std::size_t> order = order_of(p_values);
+  const auto tests = static_cast<double>(order.size());
+  double smallest = 1;
+  for (std::size_t place = order.size(); place > 0; --place) {
+    const std::size_t i = order[place - 1];
+    smallest = std::min(smallest, p_values[i] * tests / static_cast<double>(place));
+    adjusted[i] = smallest;
+  }
+  return adjusted;
+}
+
+std::vector<double> discovery_limits(std::span<const double> p_values, double q) {
+  std::vector<double> limits(p_values.size(), std::numeric_limits<double>::quiet_NaN());
+  const std::vector<std::size_t> order = order_of(p_values);
+  const std::size_t tests = order.size();
+  const auto step = [&](std::size_t k) {
+    return q * static_cast<double>(k) / static_cast<double>(tests);
+  };
+  // A discovery is among the k smallest for some k, so k - 1 others must lie up to the k-th step.
+  // How many do is known from all of them: the test itself is counted from its own p on.
+  std::size_t counted = 0;                      // largest k when it is counted itself
+  std::vector<std::size_t> open(tests + 1, 1);  // largest k up to each, when it is not
+  for (std::size_t k = 1; k <= tests; ++k) {
+    const auto end =
+        std::ranges::partition_point(order, [&](std::size_t i) { return p_values[i] <= step(k); });
+    const auto below = static_cast<std::size_t>(end - order.begin());
+    if (below >= k) counted = k;
+    open[k] = below + 1 >= k ? k : open[k - 1];
+  }
+  for (const std::size_t i : order) {
+    if (counted > 0 && p_values[i] <= step(counted)) {
+      limits[i] = step(counted);
+      continue;
+    }
+    std::size_t k = tests;
+    while (k > 1 && step(k) >= p_values[i]) --k;
+    limits[i] = step(open[k]);
+  }
+  return limits;
+}
+
+namespace {
+
+constexpr std::size_t kExactUpTo = 30;
+constexpr double kTail = 0.025;
+
+/// P(U = u) for u = 0..n*m, U the number of pairs in which the first sample's value is the larger.
+std::vector<double> exact_distribution(std::size_t n, std::size_t m) {
+  // below[j]: of i values against j. The largest of all is of the first sample with i / (i + j).
+  std::vector<std::vector<double>> below(m + 1, {1.0});
+  for (std::size_t i = 1; i <= n; ++i) {
+    std::vector<std::vector<double>> now{{1.0}};
+    for (std::size_t j = 1; j <= m; ++j) {
+      const double first = static_cast<double>(i) / static_cast<double>(i + j);
+      std::vector<double> p(i * j + 1);
+      for (std::size_t u = 0; u < below[j].size(); ++u) p[u + j] += first * below[j][u];
+      for (std::size_t u = 0; u < now[j - 1].size(); ++u) p[u] += (1 - first) * now[j - 1][u];
+      now.push_back(std::move(p));
+    }
+    below = std::move(now);
+  }
+  return below[m];
+}
+
+/// P(U <= u), by the side with fewer terms.
+double at_most(const std::vector<double>& distribution, std::size_t u) {
+  double sum = 0;
+  for (std::size_t i = 0; i <= std::min(u, distribution.size() - 1); ++i) sum += distribution[i];
+  return sum;
+}
+
+double two_sided_normal(double z) { return std::erfc(std::abs(z) / std::sqrt(2.0)); }
+
+double variance_without_ties(double n, double m) { return n * m * (n + m + 1) / 12; }
+
+/// Sum over groups of equal values of t^3 - t.
+double tie_sum(std::span<const double> a, std::span<const double> b) {
+  std::vector<double> all(a.begin(), a.end());
+  all.insert(all.end(), b.begin(), b.end());
+  std::ranges::sort(all);
+  double sum = 0;
+  for (auto begin = all.begin(); begin != all.end();) {
+    const auto end = std::upper_bound(begin, all.end(), *begin);
+    const auto equal = static_cast<double>(end - begin);
+    sum += equal * equal * equal - equal;
+    begin = end;
+  }
+  return sum;
+}
+
+/// How many of the pairwise ratios, from either end, lie outside the interval; 0: there is none.
+std::size_t outside(std::size_t n, std::size_t m) {
+  if (n <= kExactUpTo && m <= kExactUpTo) {
+    const std::vector<double> distribution = exact_distribution(n, m);
+    std::size_t k = 0;
+    for (double sum = 0; k < distribution.size(); ++k) {
+      sum += distribution[k];
+      if (sum > kTail) break;
+    }
+    return k;
+  }
+  const auto x = static_cast<double>(n);
+  const auto y = static_cast<double>(m);
+  const double k = x * y / 2 - 1.96 * std::sqrt(variance_without_ties(x, y));
+  return k > 0 ? static_cast<std::size_t>(k) : 0;
+}
+
+}  // namespace
+
+double rank_sum_p_value(std::span<const double> a, std::span<const double> b) {
+  if (a.empty() || b.empty()) return kUnknown;
+  double u = 0;  // pairs in which a is the larger; ties are half a pair
+  for (const double x : a) {
+    for (const double y : b) u += x > y ? 1.0 : x == y ? 0.5 : 0.0;
+  }
+  const auto n = static_cast<double>(a.size());
+  const auto m = static_cast<double>(b.size());
+  const double ties = tie_sum(a, b);
+  if (ties == 0 && a.size() <= kExactUpTo && b.size() <= kExactUpTo) {
+    const std::vector<double> distribution = exact_distribution(a.size(), b.size());
+    const double nearer = std::min(u, n * m - u);
+    return std::min(1.0, 2 * at_most(distribution, static_cast<std::size_t>(nearer)));
+  }
+  const double variance = variance_without_ties(n, m) - n * m * ties / (12 * (n + m) * (n + m - 1));
+  if (!(variance > 0)) return 1;  // all values are equal
+  const double distance = std::max(std::abs(u - n * m / 2) - 0.5, 0.0);
+  return two_sided_normal(distance / std::sqrt(variance));
+}
+
+RatioInterval ratio_of(std::span<const double> a, std::span<const double> b) {
+  if (a.empty() || b.empty()) return {kUnknown, kUnknown, kUnknown};
+  const double ratio = median_of(b) / median_of(a);
+  const std::size_t k = outside(a.size(), b.size());
+  if (k == 0) return {ratio, kUnknown, kUnknown};
+  std::vector<double> ratios;
+  for (const double x : a) {
+    for (const double y : b) ratios.push_back(y / x);
+  }
+  std::ranges::sort(ratios);
+  return {ratio, std::min(ratio, ratios[k - 1]), std::max(ratio, ratios[ratios.size() - k])};
+}
+
+double smallest_p_value(std::size_t n, std::size_t m) {
+  double p = 2;  // 2 / (n + m over n)
+  for (std::size_t i = 1; i <= n; ++i) p *= static_cast<double>(i) / static_cast<double>(m + i);
+  return std::min(p, 1.0);
+}
+
+namespace {
+
+using boost::math::policies::domain_error;
+using boost::math::policies::ignore_error;
+using boost::math::policies::overflow_error;
+using boost::math::policies::promote_double;
+/// Unknown comes out as NaN rather than as an exception.
+using Quietly = boost::math::policies::policy<domain_error<ignore_error>,
+                                              overflow_error<ignore_error>, promote_double<false>>;
+using StudentT = boost::math::students_t_distribution<double, Quietly>;
+
+}  // namespace
+
+double student_t_tail(double t, double df) { return cdf(complement(StudentT(df), t)); }
+
+double student_t_quantile(double p, double df) { return quantile(complement(StudentT(df), p)); }
 
 }  // namespace scalebench

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace scalebench {
 
@@ -49,5 +50,48 @@ struct LaunchInterval {
   std::string_view kind;  // "95%" from 6 launches on, "range" below, "" with one
 };
 LaunchInterval across_launches(std::span<const double> launch_medians);
+
+// Many tests at once: Benjamini and Hochberg's step-up procedure, which keeps the expected share of
+// false ones among those called different at q. Source: J. R. Statist. Soc. B 57 (1995) 289-300.
+
+inline constexpr double kFalseDiscoveryRate = 0.05;
+
+/// The adjusted p-values: those up to q are discoveries at rate q. NaN (not tested) stays NaN and
+/// does not count.
+std::vector<double> benjamini_hochberg(std::span<const double> p_values);
+
+/// For each test the largest p that it could have and be a discovery at rate `q`, the others being
+/// as they are. What the smallest effect that would be found follows from.
+std::vector<double> discovery_limits(std::span<const double> p_values,
+                                     double q = kFalseDiscoveryRate);
+
+// Two samples without a distribution assumed: Wilcoxon's rank-sum test, and the interval of the
+// ratio that belongs to it (order statistics of all pairwise ratios; Mann and Whitney, Moses).
+// Exact up to 30 values a side without ties; beyond, normal with correction for ties and
+// continuity. Source: Hollander, Wolfe, Chicken, Nonparametric Statistical Methods, chapter 4.
+
+/// Two-sided p-value of "both come from one distribution"; NaN when either is empty.
+double rank_sum_p_value(std::span<const double> a, std::span<const double> b);
+
+struct RatioInterval {
+  double ratio = 0;  // median of b over median of a
+  double low = 0;    // 95 % or more; NaN for both where so few values have no such interval
+  double high = 0;
+};
+/// How much larger b is; all values are positive. NaN throughout when either is empty. The interval
+/// is widened to hold the ratio of medians where that lies outside, as two-humped samples can make
+/// it.
+RatioInterval ratio_of(std::span<const double> a, std::span<const double> b);
+
+/// The smallest p-value that `n` values against `m` can have: when all of one side lie above.
+double smallest_p_value(std::size_t n, std::size_t m);
+
+// Student's t distribution, of Boost.Math.
+
+/// P(T > t) with `df` > 0 degrees of freedom; NaN for a t that is NaN.
+double student_t_tail(double t, double df);
+
+/// The t that is exceeded with probability `p`, 0 < p < 1.
+double student_t_quantile(double p, double df);
 
 }  // namespace scalebench

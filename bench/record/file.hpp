@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -39,5 +40,13 @@ void sync_folder(const std::filesystem::path& folder);
 
 /// Whether `path` is a temporary file that an interrupted write_file_atomically left behind.
 bool is_temporary_file(const std::filesystem::path& path);
+
+// The wall clock, as a label only: it may step back, so nothing is ever measured with it.
+
+/// "2026-03-01T04:05:06Z", for a manifest.
+std::string utc_label(std::time_t seconds_since_1970 = std::time(nullptr));
+
+/// "20260301T040506Z", for a folder's name.
+std::string utc_name(std::time_t seconds_since_1970 = std::time(nullptr));
 
 }  // namespace scalebench

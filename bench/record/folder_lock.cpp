@@ -2,6 +2,7 @@
 #include "bench/record/folder_lock.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,16 +23,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFile = ".lock";
+constexpr std::string_view kLockFile = ".lock";
 constexpr std::string_view kAloneFile = ".lock.alone";
 
-std::string this_host() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
-std::string holder_text() { return fmt::format("{} {}\n", ::getpid(), this_host()); }
+std::string holder_text() { return fmt::format("{} {}\n", ::getpid(), host_name()); }
 
 struct Holder {
   int process = 0;
@@ -80,7 +75,7 @@ bool FolderLock::create_alone() {
     }
     if (errno != EEXIST) fail("cannot make '{}': {}", path.string(), std::strerror(errno));
     const Holder holder = holder_in(path);
-    const bool is_gone = holder.host == this_host() && holder.process > 0 &&
+    const bool is_gone = holder.host == host_name() && holder.process > 0 &&
                          ::kill(holder.process, 0) != 0 && errno == ESRCH;
     if (!is_gone) {
       fail<UsageError>("'{}' is being written by process {} on {}; if that has ended, remove '{}'",
@@ -114,7 +109,7 @@ bool FolderLock::take(const Flock& flock) {
   }
 }
 
-FolderLock::FolderLock(const fs::path& folder, const Flock& flock) : path_(folder / kFile) {
+FolderLock::FolderLock(const fs::path& folder, const Flock& flock) : path_(folder / kLockFile) {
   if (!take(flock)) refuse(folder, holder_in(path_));
 }
 
@@ -142,7 +137,45 @@ FolderLock::FolderLock(FolderLock&& other) noexcept
 
 bool is_lock_file(const fs::path& path) {
   const fs::path name = path.filename();
-  return name == kFile || name == kAloneFile;
+  return name == kLockFile || name == kAloneFile;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+NightlyLock::NightlyLock(const std::filesystem::path& results) {
+  std::error_code ignored;  // opening the file says what is wrong
+  std::filesystem::create_directories(results, ignored);
+  const std::filesystem::path path = results / ".nightly.lock";
+  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) {
+    fail<UsageError>("cannot write '{}': {}; choose another folder with --results", path.string(),
+                     std::strerror(errno));
+  }
+  held_ = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
+  if (!held_ && errno != EWOULDBLOCK) {
+    const int reason = errno;
+    ::close(descriptor_);
+    fail<UsageError>("cannot lock '{}': {}; choose a folder on a local disk with --results",
+                     path.string(), std::strerror(reason));
+  }
+  if (!held_) {
+    holder_ = read_file(path);
+    while (holder_.ends_with('\n')) holder_.pop_back();
+    return;
+  }
+  const std::string text =
+      fmt::format("pid {} on {} since {}\n", ::getpid(), host_name(), utc_label());
+  if (::ftruncate(descriptor_, 0) != 0 ||
+      ::write(descriptor_, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    fail<UsageError>("cannot write '{}': {}", path.string(), std::strerror(errno));
+  }
+}
+
+NightlyLock::~NightlyLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 }  // namespace scalebench

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "kernels/error.hpp"
-#include "kernels/temporary_folder.hpp"
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {

@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "bench/record/file.hpp"
-#include "bench/record/file_hashes.hpp"
 #include "bench/record/result_row.hpp"
-#include "bench/record/utc_time.hpp"
+#include "bench/record/seal.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -14,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFile = "manifest.json";
+constexpr const char* kManifestFile = "manifest.json";
 
 template <class T>
 json nullable(const std::optional<T>& value) {
@@ -206,6 +205,15 @@ json json_of(const Manifest& manifest) {
           {"files", manifest.files}};
 }
 
+double training_seconds(const std::vector<LaunchRecord>& launches) {
+  double sum = 0;
+  for (const LaunchRecord& launch : launches) {
+    const bool trains = launch.program == "bench_epoch" || launch.program == "bench_throughput";
+    if (trains && launch.status == "ok") sum += launch.seconds.value_or(0);
+  }
+  return sum;
+}
+
 Manifest updated(Manifest manifest, const std::filesystem::path& folder, std::string status) {
   manifest.files = file_hashes(folder);
   manifest.finished_utc = utc_label();
@@ -216,11 +224,11 @@ Manifest updated(Manifest manifest, const std::filesystem::path& folder, std::st
 void write_manifest(const std::filesystem::path& folder, const Manifest& manifest) {
   // Text from outside may be no UTF-8; it is replaced rather than losing the run's manifest.
   const std::string text = json_of(manifest).dump(2, ' ', false, json::error_handler_t::replace);
-  write_file_atomically(folder / kFile, text + "\n");
+  write_file_atomically(folder / kManifestFile, text + "\n");
 }
 
 Manifest read_manifest(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / kFile;
+  const std::filesystem::path path = folder / kManifestFile;
   const std::string text = read_file(path);
   try {
     return manifest_of(json::parse(text));

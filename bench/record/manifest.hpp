@@ -12,9 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/record/build_info.hpp"
-#include "bench/record/environment.hpp"
-#include "bench/record/warnings.hpp"
+#include "bench/machine/environment.hpp"
+#include "bench/machine/warnings.hpp"
 
 namespace scalebench {
 
@@ -75,6 +74,9 @@ struct Manifest {
   std::map<std::string, std::string> inputs;  // config.toml, plan.json: SHA-256; older runs: none
   std::map<std::string, std::string> files;   // path within the run's folder: SHA-256
 };
+
+/// Seconds that launches of the training programs took; starting them is part of it.
+double training_seconds(const std::vector<LaunchRecord>& launches);
 
 nlohmann::json json_of(const Manifest& manifest);
 

@@ -5,10 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/record/file_hashes.hpp"
-#include "bench/record/sha256.hpp"
+#include "bench/machine/digest.hpp"
+#include "bench/record/seal.hpp"
 #include "kernels/error.hpp"
-#include "kernels/temporary_folder.hpp"
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {
@@ -106,6 +106,21 @@ TEST(Manifest, RefusesWhatItCannotRead) {
   }
   folder.write("manifest.json", R"({"schema_version": 99})");
   EXPECT_THAT(refusal(), HasSubstr("schema version 99"));
+}
+
+TEST(Manifest, TrainingSecondsAreThoseOfMeasuredTrainings) {
+  const auto launch = [](std::string program, std::string status, std::optional<double> seconds) {
+    LaunchRecord record;
+    record.program = std::move(program);
+    record.status = std::move(status);
+    record.seconds = seconds;
+    return record;
+  };
+  EXPECT_DOUBLE_EQ(
+      training_seconds({launch("bench_epoch", "ok", 10), launch("bench_throughput", "ok", 5),
+                        launch("bench_epoch", "failed", 100), launch("bench_epoch", "skipped", {}),
+                        launch("bench_allreduce", "ok", 1000)}),
+      15);
 }
 
 }  // namespace

@@ -4,18 +4,63 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace scalebench {
 
+// The name of a case in every file: two rows with equal ids differ in nothing but N.
+
+/// First 12 hex digits of the SHA-256 of the canonical parameters, which leave the number of ranks
+/// out. 48 bits: two of 10 000 different cases share an id with probability 2e-7.
+std::string case_id(std::string_view canonical_parameters);
+
 inline constexpr int kSchemaVersion = 1;
 
-/// Column names of one result file, in order.
+/// The names of a file's columns, in order. Where one stands is looked up, not searched for.
+class ColumnNames {
+ public:
+  ColumnNames() = default;
+  ColumnNames(std::initializer_list<std::string_view> names);
+
+  /// A $ behind the name says that the column holds texts; it is no part of the name. Throws Error
+  /// beyond 254 columns.
+  void push_back(std::string_view name);
+
+  /// size() for a column that is not there.
+  std::size_t place_of(std::string_view name) const;
+  /// Names and texts, which stay texts where they look like numbers; the rest are numbers or empty.
+  bool is_text(std::size_t place) const { return texts_.at(place); }
+
+  std::size_t size() const { return names_.size(); }
+  const std::string& operator[](std::size_t place) const { return names_[place]; }
+  std::vector<std::string>::const_iterator begin() const { return names_.begin(); }
+  std::vector<std::string>::const_iterator end() const { return names_.end(); }
+  operator const std::vector<std::string>&() const { return names_; }
+  friend bool operator==(const ColumnNames& columns, const std::vector<std::string>& names) {
+    return columns.names_ == names;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 254;
+  std::size_t slot_of(std::string_view name) const;
+  void occupy(std::size_t place);
+
+  std::vector<std::string> names_;
+  std::vector<bool> texts_;
+  std::vector<std::uint8_t> slots_;  // by hash: a place + 1, or 0 where none is
+};
+
 struct Schema {
   std::string_view file;  // "allreduce.csv"
-  std::vector<std::string> columns;
+  ColumnNames columns;
+
+  bool has(std::string_view column) const;
 };
 
 const Schema& samples_schema();
@@ -69,5 +114,46 @@ class ResultRow {
   const Schema* schema_;
   std::vector<std::string> cells_;
 };
+
+/// Rows of one file in a fifth of the memory, for those who hold 100 000: a ResultRow is made of
+/// one when it is asked for.
+class PackedRows {
+ public:
+  PackedRows() = default;
+  explicit PackedRows(const std::vector<ResultRow>& rows);
+
+  /// Throws Error for a row of another file than the first one.
+  void push_back(const ResultRow& row);
+  void replace(std::size_t place, const ResultRow& row);
+
+  std::size_t size() const { return rows_.size(); }
+  bool empty() const { return rows_.empty(); }
+  ResultRow at(std::size_t place) const;
+  ResultRow operator[](std::size_t place) const { return at(place); }
+  /// One cell of one row, until that changes; empty where the file has no such column.
+  std::string_view text(std::size_t place, std::string_view column) const;
+  std::vector<ResultRow> unpacked() const;
+  /// `places`: of each row in the new order, its place so far.
+  void reorder(const std::vector<std::size_t>& places);
+
+ private:
+  static std::string_view next_cell(std::string_view& packed);
+  const Schema* schema_ = nullptr;
+  std::vector<std::string> rows_;  // of each cell its length, 7 bits a byte, and its text
+};
+
+/// The cell; empty where the row's file has no such column.
+std::string text_in(const ResultRow& row, std::string_view column);
+
+/// The cell as a number; NaN when empty. Throws UsageError when it is something else.
+double number_in(const ResultRow& row, std::string_view column);
+
+// What verbs print for programs: one JSON document on stdout that says which schema it has.
+
+/// `body`, an object, with schema_version, and a line end. Text that is no UTF-8 is replaced.
+std::string document(nlohmann::json body);
+
+/// Column: cell. Names and texts stay texts, the rest are numbers, or null where nothing is known.
+nlohmann::json json_of(const ResultRow& row);
 
 }  // namespace scalebench

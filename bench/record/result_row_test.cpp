@@ -13,7 +13,7 @@
 
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
-#include "kernels/temporary_folder.hpp"
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {
@@ -131,6 +131,9 @@ TEST(ResultRow, RefusesAColumnThatIsNotInTheSchema) {
   EXPECT_THAT(message_of<Error>([] { ResultRow(allreduce_schema()).set("algoritm", "ring"); }),
               HasSubstr("did you mean 'algorithm'?"));
 }
+
+/// As sha256sum says.
+TEST(CaseId, IsTheBeginningOfTheHash) { EXPECT_EQ(case_id("abc"), "ba7816bf8f01"); }
 
 }  // namespace
 }  // namespace scalebench

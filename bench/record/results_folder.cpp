@@ -12,7 +12,6 @@
 #include <system_error>
 
 #include "bench/record/file.hpp"
-#include "bench/record/utc_time.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {

@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "bench/record/file.hpp"
-#include "bench/record/utc_time.hpp"
 #include "kernels/error.hpp"
-#include "kernels/temporary_folder.hpp"
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {

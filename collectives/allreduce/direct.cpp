@@ -4,9 +4,8 @@
 // in no window go through shared scratch; all ranks must bring the same kind of buffer. Cost: 2
 // steps, n(p-1)/p elements read from and as many written to others. Wins from medium sizes on among
 // ranks that address each other's memory: each byte moves once. TensorRT-LLM and vLLM: two-shot.
-#include "collectives/allreduce.hpp"
-#include "collectives/chunk.hpp"
-#include "collectives/peers.hpp"
+#include "collectives/communicator.hpp"
+#include "collectives/steps.hpp"
 
 namespace scalebench::allreduce {
 namespace {

@@ -8,9 +8,8 @@
 #include <array>
 #include <vector>
 
-#include "collectives/allreduce.hpp"
-#include "collectives/segment.hpp"
-#include "collectives/two_trees.hpp"
+#include "collectives/communicator.hpp"
+#include "collectives/steps.hpp"
 
 namespace scalebench::allreduce {
 namespace {

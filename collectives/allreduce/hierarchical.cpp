@@ -7,9 +7,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "collectives/allreduce.hpp"
-#include "collectives/chunk.hpp"
-#include "collectives/ring_phases.hpp"
+#include "collectives/communicator.hpp"
+#include "collectives/steps.hpp"
 
 namespace scalebench::allreduce {
 namespace {

@@ -2,7 +2,7 @@
 // Every rank sends its whole buffer to rank 0, which combines them in rank order and sends the
 // result back. Cost: 2(p-1) steps at rank 0, n(p-1) elements sent by it: time grows with p at every
 // size. Wins nowhere; it is the floor that any other algorithm must beat.
-#include "collectives/allreduce.hpp"
+#include "collectives/communicator.hpp"
 
 namespace scalebench::allreduce {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever the transport's own library does: MPI_Allreduce on host memory, ncclAllReduce on
 // devices. The library picks the algorithm, so the suite claims no cost for it.
-#include "collectives/allreduce.hpp"
+#include "collectives/communicator.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench::allreduce {

@@ -4,8 +4,8 @@
 // next call uses other memory. Cost: 1 step, n(p-1) elements read by every rank.
 // Wins for the smallest messages among ranks that address each other's memory: nothing is shorter
 // than one synchronisation. TensorRT-LLM and vLLM call it one-shot as well.
-#include "collectives/allreduce.hpp"
-#include "collectives/peers.hpp"
+#include "collectives/communicator.hpp"
+#include "collectives/steps.hpp"
 
 namespace scalebench::allreduce {
 

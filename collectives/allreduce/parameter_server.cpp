@@ -6,8 +6,8 @@
 // Wins over a ring where messages do not wait for each other; loses where paths cross. Li 2014.
 #include <array>
 
-#include "collectives/allreduce.hpp"
-#include "collectives/chunk.hpp"
+#include "collectives/communicator.hpp"
+#include "collectives/steps.hpp"
 
 namespace scalebench::allreduce {
 

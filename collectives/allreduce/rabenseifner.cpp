@@ -6,9 +6,8 @@
 // little traffic as a ring in fewer steps. Rabenseifner 2004; Thakur et al. 2005.
 #include <array>
 
-#include "collectives/allreduce.hpp"
-#include "collectives/chunk.hpp"
-#include "collectives/fold.hpp"
+#include "collectives/communicator.hpp"
+#include "collectives/steps.hpp"
 
 namespace scalebench::allreduce {
 

@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "collectives/allreduce.hpp"
-#include "collectives/fold.hpp"
+#include "collectives/communicator.hpp"
+#include "collectives/steps.hpp"
 
 namespace scalebench::allreduce {
 

@@ -3,8 +3,8 @@
 // Phase 1, reduce-scatter: p-1 steps, each rank adds what arrives; then it owns one full sum.
 // Phase 2, allgather: p-1 steps, the full sums travel on. Every rank sends 2n(p-1)/p elements.
 // Wins for large messages: no rank and no link carries more than any other. Patarasuk & Yuan 2009.
-#include "collectives/allreduce.hpp"
-#include "collectives/ring_phases.hpp"
+#include "collectives/communicator.hpp"
+#include "collectives/steps.hpp"
 
 namespace scalebench::allreduce {
 

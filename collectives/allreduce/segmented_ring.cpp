@@ -4,9 +4,8 @@
 // in ring. Cost: 2(p-1)s steps for s = ceil(n/p / segment), 2n(p-1)/p elements sent, n(p-1)/p
 // combined. Wins for the largest messages on networks that like theirs short; s = 1 is the plain
 // ring. Open MPI's coll_base_allreduce.c has one for more than 1 MiB a rank.
-#include "collectives/allreduce.hpp"
-#include "collectives/ring_phases.hpp"
-#include "collectives/segment.hpp"
+#include "collectives/communicator.hpp"
+#include "collectives/steps.hpp"
 
 namespace scalebench::allreduce {
 

@@ -6,11 +6,11 @@
 // servers that hold whole variables, the largest of which all wait for.
 #include <algorithm>
 
-#include "collectives/chunk.hpp"
 #include "collectives/scatter_gather.hpp"
+#include "collectives/steps.hpp"
 #include "kernels/error.hpp"
-#include "models/replica_sync.hpp"
-#include "models/wire_buffer.hpp"
+#include "models/gradients/replica.hpp"
+#include "models/gradients/wire.hpp"
 
 namespace scalebench {
 namespace {
@@ -109,8 +109,12 @@ class BalancedShards : public ReplicaSync {
 
 }  // namespace
 
-std::unique_ptr<GradientSync> gradient_sync::balanced_shards(const GradientSyncInputs& inputs) {
+namespace gradient_sync {
+
+std::unique_ptr<GradientSync> balanced_shards(const GradientSyncInputs& inputs) {
   return std::make_unique<BalancedShards>(inputs);
 }
+
+}  // namespace gradient_sync
 
 }  // namespace scalebench

@@ -5,7 +5,7 @@
 #include <torch/types.h>
 
 #include "kernels/device.hpp"
-#include "models/gradient_sync.hpp"
+#include "models/gradients/gradient_sync.hpp"
 
 namespace scalebench {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 class BarrierOnly : public GradientSync {
  public:
   explicit BarrierOnly(const GradientSyncInputs& inputs)
-      : plain_(gradient_sync::none(inputs)),
+      : plain_(gradient_sync_named("none").make(inputs)),
         communicator_(inputs.communicator),
         trace_(inputs.trace),
         on_device_(!inputs.parameters.empty() && inputs.parameters.front().is_cuda()) {}
@@ -44,8 +44,12 @@ class BarrierOnly : public GradientSync {
 
 }  // namespace
 
-std::unique_ptr<GradientSync> gradient_sync::barrier_only(const GradientSyncInputs& inputs) {
+namespace gradient_sync {
+
+std::unique_ptr<GradientSync> barrier_only(const GradientSyncInputs& inputs) {
   return std::make_unique<BarrierOnly>(inputs);
 }
+
+}  // namespace gradient_sync
 
 }  // namespace scalebench

@@ -8,10 +8,10 @@
 
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
-#include "models/gradient_reducer.hpp"
-#include "models/progress_thread.hpp"
-#include "models/replica_sync.hpp"
-#include "models/timeline.hpp"
+#include "models/gradients/progress_thread.hpp"
+#include "models/gradients/reducer.hpp"
+#include "models/gradients/replica.hpp"
+#include "models/step/step_trace.hpp"
 
 namespace scalebench {
 namespace {
@@ -147,8 +147,12 @@ class BucketedOverlap : public ReplicaSync {
 
 }  // namespace
 
-std::unique_ptr<GradientSync> gradient_sync::bucketed_overlap(const GradientSyncInputs& inputs) {
+namespace gradient_sync {
+
+std::unique_ptr<GradientSync> bucketed_overlap(const GradientSyncInputs& inputs) {
   return std::make_unique<BucketedOverlap>(inputs);
 }
+
+}  // namespace gradient_sync
 
 }  // namespace scalebench

@@ -5,10 +5,9 @@
 // accelerators have no room for the optimizer's state and hang on one host.
 #include "collectives/scatter_gather.hpp"
 #include "kernels/buffer.hpp"
-#include "models/divided_sync.hpp"
-#include "models/replica_sync.hpp"
-#include "models/tensor_span.hpp"
-#include "models/wire_buffer.hpp"
+#include "models/gradients/divided.hpp"
+#include "models/gradients/replica.hpp"
+#include "models/gradients/wire.hpp"
 
 namespace scalebench {
 namespace {
@@ -83,8 +82,12 @@ class CentralStorage : public DividedSync {
 
 }  // namespace
 
-std::unique_ptr<GradientSync> gradient_sync::central_storage(const GradientSyncInputs& inputs) {
+namespace gradient_sync {
+
+std::unique_ptr<GradientSync> central_storage(const GradientSyncInputs& inputs) {
   return std::make_unique<CentralStorage>(inputs);
 }
+
+}  // namespace gradient_sync
 
 }  // namespace scalebench

@@ -11,12 +11,10 @@
 
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
-#include "models/gradient_fusion.hpp"
-#include "models/gradient_reducer.hpp"
-#include "models/negotiation.hpp"
-#include "models/progress_thread.hpp"
-#include "models/replica_sync.hpp"
-#include "models/timeline.hpp"
+#include "models/gradients/progress_thread.hpp"
+#include "models/gradients/reducer.hpp"
+#include "models/gradients/replica.hpp"
+#include "models/step/step_trace.hpp"
 
 namespace scalebench {
 namespace {
@@ -214,8 +212,12 @@ class HorovodSync : public ReplicaSync {
 
 }  // namespace
 
-std::unique_ptr<GradientSync> gradient_sync::horovod(const GradientSyncInputs& inputs) {
+namespace gradient_sync {
+
+std::unique_ptr<GradientSync> horovod(const GradientSyncInputs& inputs) {
   return std::make_unique<HorovodSync>(inputs);
 }
+
+}  // namespace gradient_sync
 
 }  // namespace scalebench

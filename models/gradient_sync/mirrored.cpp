@@ -3,12 +3,16 @@
 // gradients to their mean. As TensorFlow's MirroredStrategy with fused gradients, whose
 // CrossDeviceOps are the option. Cost: the whole allreduce of 4 bytes a parameter is exposed; wins
 // where a model is small or the step is short.
-#include "models/fused_sync.hpp"
+#include "models/gradients/reducer.hpp"
 
 namespace scalebench {
 
-std::unique_ptr<GradientSync> gradient_sync::mirrored(const GradientSyncInputs& inputs) {
+namespace gradient_sync {
+
+std::unique_ptr<GradientSync> mirrored(const GradientSyncInputs& inputs) {
   return std::make_unique<FusedSync>(inputs, "mirrored");
 }
+
+}  // namespace gradient_sync
 
 }  // namespace scalebench

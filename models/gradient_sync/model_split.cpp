@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Model parallelism: the network's layers are cut into one run a rank, and every image passes
-// through all of them, in micro-batches (pipeline_pass.hpp). Cost: activations and their gradients
+// through all of them, in micro-batches (gradients/pass.hpp). Cost: activations and their gradients
 // between neighbours instead of parameters, and idle stages. Wins where a model does not fit one
 // device, or has far more parameters than activations. Each rank updates its stage alone.
 #include <algorithm>
 
 #include "kernels/error.hpp"
-#include "models/divided_state.hpp"
-#include "models/divided_sync.hpp"
-#include "models/layer_cost.hpp"
-#include "models/pipeline_pass.hpp"
-#include "models/placement.hpp"
-#include "models/replica_sync.hpp"
-#include "models/tensor_span.hpp"
+#include "models/gradients/divided.hpp"
+#include "models/gradients/pass.hpp"
+#include "models/gradients/replica.hpp"
+#include "models/gradients/server.hpp"
+#include "models/gradients/wire.hpp"
+#include "models/network/network.hpp"
 
 namespace scalebench {
 namespace {
@@ -126,8 +125,12 @@ class ModelSplit : public GradientSync {
 
 }  // namespace
 
-std::unique_ptr<GradientSync> gradient_sync::model_split(const GradientSyncInputs& inputs) {
+namespace gradient_sync {
+
+std::unique_ptr<GradientSync> model_split(const GradientSyncInputs& inputs) {
   return std::make_unique<ModelSplit>(inputs);
 }
+
+}  // namespace gradient_sync
 
 }  // namespace scalebench

@@ -5,10 +5,10 @@
 // no one algorithm is right. Source: tf.distribute.experimental.CommunicationImplementation.
 #include <fmt/ranges.h>
 
-#include "collectives/allreduce_choices.hpp"
+#include "collectives/allreduce.hpp"
 #include "kernels/error.hpp"
-#include "models/fused_sync.hpp"
-#include "models/named_allreduce.hpp"
+#include "models/gradients/gradient_sync.hpp"
+#include "models/gradients/reducer.hpp"
 
 namespace scalebench {
 namespace {
@@ -39,8 +39,12 @@ class MultiWorker : public FusedSync {
 
 }  // namespace
 
-std::unique_ptr<GradientSync> gradient_sync::multi_worker(const GradientSyncInputs& inputs) {
+namespace gradient_sync {
+
+std::unique_ptr<GradientSync> multi_worker(const GradientSyncInputs& inputs) {
   return std::make_unique<MultiWorker>(inputs);
 }
+
+}  // namespace gradient_sync
 
 }  // namespace scalebench

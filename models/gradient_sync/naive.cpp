@@ -2,8 +2,8 @@
 // One allreduce for each parameter, after the backward pass: what a first attempt looks like. Cost:
 // as many latencies as parameters, all exposed; never wins, and is there as the lower bound.
 // Source: pytorch/examples cpp/distributed/dist-mnist.cpp.
-#include "models/gradient_reducer.hpp"
-#include "models/replica_sync.hpp"
+#include "models/gradients/reducer.hpp"
+#include "models/gradients/replica.hpp"
 
 namespace scalebench {
 namespace {
@@ -26,8 +26,12 @@ class Naive : public ReplicaSync {
 
 }  // namespace
 
-std::unique_ptr<GradientSync> gradient_sync::naive(const GradientSyncInputs& inputs) {
+namespace gradient_sync {
+
+std::unique_ptr<GradientSync> naive(const GradientSyncInputs& inputs) {
   return std::make_unique<Naive>(inputs);
 }
+
+}  // namespace gradient_sync
 
 }  // namespace scalebench

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <vector>
 
-#include "models/gradient_sync.hpp"
-#include "models/paced_optimizer.hpp"
+#include "models/gradients/gradient_sync.hpp"
+#include "models/step/optimizer.hpp"
 
 namespace scalebench {
 namespace {
@@ -63,8 +63,12 @@ class None : public GradientSync {
 
 }  // namespace
 
-std::unique_ptr<GradientSync> gradient_sync::none(const GradientSyncInputs& inputs) {
+namespace gradient_sync {
+
+std::unique_ptr<GradientSync> none(const GradientSyncInputs& inputs) {
   return std::make_unique<None>(inputs);
 }
+
+}  // namespace gradient_sync
 
 }  // namespace scalebench

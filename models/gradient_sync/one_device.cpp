@@ -2,7 +2,7 @@
 // One rank with all that `mirrored` does except sending: the baseline of "what does adding ranks
 // cost", as TensorFlow's OneDeviceStrategy. Its difference to `none` is the price of the plumbing.
 #include "kernels/error.hpp"
-#include "models/replica_sync.hpp"
+#include "models/gradients/replica.hpp"
 
 namespace scalebench {
 namespace {
@@ -15,11 +15,15 @@ class OneDevice : public ReplicaSync {
 
 }  // namespace
 
-std::unique_ptr<GradientSync> gradient_sync::one_device(const GradientSyncInputs& inputs) {
+namespace gradient_sync {
+
+std::unique_ptr<GradientSync> one_device(const GradientSyncInputs& inputs) {
   if (const int ranks = inputs.communicator.size(); ranks != 1) {
     fail<UsageError>("gradient sync one_device trains on one rank, not on {}; use mirrored", ranks);
   }
   return std::make_unique<OneDevice>(inputs);
 }
+
+}  // namespace gradient_sync
 
 }  // namespace scalebench

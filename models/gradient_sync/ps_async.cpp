@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "kernels/error.hpp"
-#include "models/server_sync.hpp"
+#include "models/gradients/server.hpp"
 
 namespace scalebench {
 namespace {
@@ -141,8 +141,12 @@ class PsAsync : public ServerSync {
 
 }  // namespace
 
-std::unique_ptr<GradientSync> gradient_sync::ps_async(const GradientSyncInputs& inputs) {
+namespace gradient_sync {
+
+std::unique_ptr<GradientSync> ps_async(const GradientSyncInputs& inputs) {
   return std::make_unique<PsAsync>(inputs);
 }
+
+}  // namespace gradient_sync
 
 }  // namespace scalebench

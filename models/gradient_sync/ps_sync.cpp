@@ -3,7 +3,7 @@
 // variables from their mean once, and sends everyone the new weights. Li et al., OSDI 2014. Cost:
 // 2Wn/S numbers through each of S servers for W workers; the ranks that serve do not compute. Wins
 // where servers are cheap machines and the network is better than the accelerators' links.
-#include "models/server_sync.hpp"
+#include "models/gradients/server.hpp"
 
 namespace scalebench {
 namespace {
@@ -57,8 +57,12 @@ class PsSync : public ServerSync {
 
 }  // namespace
 
-std::unique_ptr<GradientSync> gradient_sync::ps_sync(const GradientSyncInputs& inputs) {
+namespace gradient_sync {
+
+std::unique_ptr<GradientSync> ps_sync(const GradientSyncInputs& inputs) {
   return std::make_unique<PsSync>(inputs);
 }
+
+}  // namespace gradient_sync
 
 }  // namespace scalebench

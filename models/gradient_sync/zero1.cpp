@@ -4,9 +4,9 @@
 // of parameters. Cost: as much traffic as a ring allreduce, 1/p of the optimizer's memory and work.
 // Wins where the update or its memory matters (Adam on large models).
 #include "collectives/scatter_gather.hpp"
-#include "models/divided_sync.hpp"
-#include "models/replica_sync.hpp"
-#include "models/wire_buffer.hpp"
+#include "models/gradients/divided.hpp"
+#include "models/gradients/replica.hpp"
+#include "models/gradients/wire.hpp"
 
 namespace scalebench {
 namespace {
@@ -72,8 +72,12 @@ class Zero1 : public DividedSync {
 
 }  // namespace
 
-std::unique_ptr<GradientSync> gradient_sync::zero1(const GradientSyncInputs& inputs) {
+namespace gradient_sync {
+
+std::unique_ptr<GradientSync> zero1(const GradientSyncInputs& inputs) {
   return std::make_unique<Zero1>(inputs);
 }
+
+}  // namespace gradient_sync
 
 }  // namespace scalebench

@@ -2,8 +2,8 @@
 // The multi-layer perceptron 784-128-60-10 of a textbook chapter on distributed training in the
 // cloud. 108 830 parameters are 435 kB of gradients and little arithmetic, so that the latency of
 // the gradient exchange dominates. The chapter's final softmax is part of the loss.
-#include "models/network.hpp"
 #include "models/network/modules.hpp"
+#include "models/network/network.hpp"
 
 namespace scalebench {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <array>
 
-#include "models/network.hpp"
 #include "models/network/modules.hpp"
+#include "models/network/network.hpp"
 
 namespace scalebench {
 

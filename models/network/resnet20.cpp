@@ -3,8 +3,8 @@
 // section 4.2. Three stages of three blocks with 16, 32 and 64 channels; where a stage halves the
 // image, the shortcut takes every second pixel and pads the new channels with zeros (option A),
 // which needs no parameters.
-#include "models/network.hpp"
 #include "models/network/modules.hpp"
+#include "models/network/network.hpp"
 
 namespace scalebench {
 namespace {

@@ -56,10 +56,6 @@ class Cluster:
         path.with_suffix(".new").rename(path)
 
 
-def is_up(name: str) -> bool:
-    return (ROOT / name).exists()
-
-
 def read_cluster(name: str) -> Cluster:
     try:
         return Cluster(**json.loads((ROOT / name / "box.json").read_text(encoding="utf-8")))

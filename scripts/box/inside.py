@@ -9,13 +9,14 @@ from pathlib import Path
 from .description import SUBNET, Cluster
 from .network import NAMESPACES
 
-# Each call sees its host's name, /etc/hosts and /dev/shm, as on a machine of its own.
+# Each call sees its host's name, /etc/hosts and /dev/shm, as on a machine of its own. A bare Debian may
+# lack /etc/hosts, and there must be one to lay another over it: it gets an empty one.
 _ENTER = """#!/bin/sh
 # enter HOST COMMAND [ARGUMENT...]
 host=$1; shift
 [ -e {namespaces}/{prefix}"$host" ] || {{ echo "no host $host in the cluster" >&2; exit 255; }}
 exec nsenter --net={namespaces}/{prefix}"$host" unshare --mount --uts sh -c '
-  hostname "$1" && mount --bind {folder}/hosts /etc/hosts && mount -t tmpfs -o mode=1777 none /dev/shm && shift &&
+  hostname "$1" && {{ [ -e /etc/hosts ] || : >/etc/hosts; }} && mount --bind {folder}/hosts /etc/hosts && mount -t tmpfs -o mode=1777 none /dev/shm && shift &&
   exec "$@"' sh "$host" "$@"
 """
 _SSH = """#!/bin/sh
@@ -76,7 +77,18 @@ def environment(cluster: Cluster, before: dict[str, str]) -> dict[str, str]:
         "HYDRA_HOST_FILE": str(cluster.folder / "hostfile.mpich"),
         "HYDRA_IFACE": "eth0",
     }
+    launcher = {  # of Open MPI 5
+        "plm_ssh_agent": ssh,
+        "prte_default_hostfile": str(cluster.folder / "hostfile"),
+        "prte_tmpdir_base": "/dev/shm",
+        "prte_if_include": f"{SUBNET}.0/24",
+        "hwloc_default_binding_policy": "none",
+        "oob_tcp_keepalive_time": "2",
+        "oob_tcp_keepalive_intvl": "1",
+        "oob_tcp_keepalive_probes": "3",
+    }
     mca = {f"OMPI_MCA_{name}": value for name, value in open_mpi.items()}
+    mca |= {f"PRTE_MCA_{name}": value for name, value in launcher.items()}
     return {**mca, **before, **added}
 
 

@@ -102,10 +102,10 @@ def require_queueing(cluster: Cluster) -> None:
         for kind, words in wanted.items():
             try:
                 _run(["tc", "-netns", probe, "qdisc", "add", "dev", "lo", "root", *words.split()])
-            except RuntimeError:
+            except RuntimeError as error:
                 remedy = "leave out --delay, or boot" if kind == "netem" else "boot"
                 raise UsageError(
-                    f"this kernel has no queueing discipline {kind}: {remedy} one with sch_{kind} (Debian's has it)"
+                    f"this kernel has no queueing discipline {kind} ({error}): {remedy} one with sch_{kind} (Debian's has it)"
                 ) from None
             _run(["tc", "-netns", probe, "qdisc", "del", "dev", "lo", "root"])
     finally:

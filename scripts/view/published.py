@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Published results (configs/published.csv) beside a run's own: crosses in its scaling figure, a table
-# in its report. They are quoted: never joined by a line, never in a ratio with what was measured.
+# Published results (configs/published.csv), to stand beside a run's own: crosses in its scaling figure,
+# a table in its report. They are quoted: never joined by a line, never in a ratio with what was measured.
 from __future__ import annotations
 
 import csv
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from view.page import Html, element, section, table
-from view.rows import Row, three_digits
+from view.rows import Row
 
 # Beside scripts/ in the sources, and where `cmake --install` puts both.
 SHIPPED = Path(__file__).resolve().parents[2] / "configs" / "published.csv"
@@ -64,39 +63,16 @@ def published_option(arguments: list[str]) -> tuple[list[str], list[str]]:
     return others, names
 
 
-def read_published(path: Path) -> list[Row]:
-    with open(path, encoding="utf-8", newline="") as file:
+def read_published() -> list[Row]:
+    with open(SHIPPED, encoding="utf-8", newline="") as file:
         return [Row(row) for row in csv.DictReader(file)]
 
 
-def series_of(names: list[str], path: Path = SHIPPED) -> list[Series]:
+def series_of(names: list[str]) -> list[Series]:
     """The series in the order of `names`. Raises UnknownSeries, with the names that there are."""
-    rows = read_published(path)
+    rows = read_published()
     known = list(dict.fromkeys(row["name"] for row in rows))
     for name in names:
         if name not in known:
-            raise UnknownSeries(f"no published series '{name}' in {path}; valid: {', '.join(known)}")
+            raise UnknownSeries(f"no published series '{name}' in {SHIPPED}; valid: {', '.join(known)}")
     return [Series(name, [row for row in rows if row["name"] == name]) for name in names]
-
-
-def published(names: list[str], path: Path = SHIPPED) -> Html:
-    """The report's section; nothing without names."""
-    if not names:
-        return Html("")
-    head = ["published", "GPUs", "img/s", "s", "speedup", "efficiency", "of", "kind", "printed", "source", "note"]
-    cells: list[list[object]] = []
-    for series in series_of(names, path):
-        for row in series.rows:
-            share = f"{100 * row.number('efficiency'):.1f}\u00a0%" if row["efficiency"] else ""
-            images = row["images_per_s"] or (f"{row['images_per_s_per_gpu']} a GPU" if row["images_per_s_per_gpu"] else "")
-            time = row["seconds"] or (f"{row['seconds_per_epoch']} an epoch" if row["seconds_per_epoch"] else "")
-            cells.append(
-                [series.label(), row["gpus"], images, time, three_digits(row.number("speedup")), share, row["base"],
-                 row["kind"], row["printed"].removeprefix("'"), series.source(), row["note"]]
-            )  # fmt: skip
-    words = (
-        "Quoted from elsewhere, not measured here, and never in a ratio with what was. Derived: by arithmetic alone from "
-        "the quoted rows of the same series; of: the number of GPUs that speedup and efficiency are relative to."
-    )
-    shown = table(head, cells, numbers=[1, 2, 3, 4, 5], wrap=[8, 9, 10], rest="configs/published.csv")
-    return section("Published results", element("p", words, css="muted"), shown)

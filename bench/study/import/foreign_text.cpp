@@ -2,11 +2,13 @@
 #include "bench/study/import/foreign_text.hpp"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "kernels/error.hpp"
 
@@ -31,7 +33,7 @@ std::string_view without_tag(std::string_view line) {
 }  // namespace
 
 std::vector<ForeignLine> lines_of(std::string_view text, const std::string& file,
-                                  std::vector<Finding>& findings, std::size_t longest) {
+                                  std::vector<Remark>& findings, std::size_t longest) {
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
     fail<UsageError>("{}:1: this is UTF-16; convert it first, as with iconv -f UTF-16 -t UTF-8",
                      file);
@@ -107,6 +109,94 @@ std::string no_number(std::string_view name, std::string_view text) {
   std::ranges::replace(with_point, ',', '.');
   if (with_point != text && decimal_of(with_point)) what += "; write the decimal point as .";
   return what;
+}
+
+ImportedCases::ImportedCases(const std::vector<ImportedCase>& cases) {
+  for (const ImportedCase& one : cases) push_back(one);
+}
+
+ImportedCases::ImportedCases(std::initializer_list<ImportedCase> cases) {
+  for (const ImportedCase& one : cases) push_back(one);
+}
+
+void ImportedCases::push_back(const ImportedCase& one) {
+  rows_.push_back(one.row);
+  seconds_.insert(seconds_.end(), one.seconds.begin(), one.seconds.end());
+  ends_.push_back(seconds_.size());
+  if (!one.accuracies.empty()) accuracies_.emplace(size() - 1, one.accuracies);
+}
+
+ImportedCase ImportedCases::at(std::size_t place) const {
+  ImportedCase one{rows_.at(place), {}, {}};
+  const auto begin = static_cast<std::ptrdiff_t>(place > 0 ? ends_[place - 1] : 0);
+  const auto end = static_cast<std::ptrdiff_t>(ends_[place]);
+  one.seconds.assign(seconds_.begin() + begin, seconds_.begin() + end);
+  const auto found = accuracies_.find(place);
+  if (found != accuracies_.end()) one.accuracies = found->second;
+  return one;
+}
+
+using nlohmann::json;
+
+json parse_foreign_json(std::string_view text, const std::string& file) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  try {
+    return json::parse(text);
+  } catch (const json::parse_error& error) {
+    const std::string_view before = text.substr(0, std::min(error.byte, text.size()));
+    const auto line =
+        1 + std::ranges::count(before.substr(0, before.size() - !before.empty()), '\n');
+    const std::size_t begin = before.substr(0, before.size() - !before.empty()).rfind('\n');
+    const std::size_t column = before.size() - (begin == std::string_view::npos ? 0 : begin + 1);
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ...".
+    const std::string_view what = error.what();
+    const std::size_t colon = what.find(": ");
+    fail<UsageError>("{}:{}:{}: not JSON: {}", file, line, column,
+                     colon == std::string_view::npos ? what : what.substr(colon + 2));
+  }
+}
+
+const json& member(const json& object, const char* name) {
+  static const json kNull;
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return found == object.end() ? kNull : *found;
+}
+
+std::string member_text(const json& object, const char* name) {
+  const json& value = member(object, name);
+  if (value.is_string()) return value.get<std::string>();
+  return value.is_primitive() && !value.is_null() ? value.dump() : "";
+}
+
+namespace {
+
+re2::RE2::Options pattern_options() {
+  re2::RE2::Options options;
+  options.set_log_errors(false);                            // they are thrown
+  options.set_encoding(re2::RE2::Options::EncodingLatin1);  // a log may be no UTF-8
+  return options;
+}
+
+}  // namespace
+
+LinePattern::LinePattern(std::string_view place, const std::string& expression)
+    : regex_(std::make_unique<re2::RE2>(expression, pattern_options())) {
+  if (!regex_->ok()) {
+    fail<UsageError>("{}: '{}' is no regular expression: {}", place, expression, regex_->error());
+  }
+  if (regex_->NumberOfCapturingGroups() == 0) {
+    fail<UsageError>("{}: '{}' has no group (...) around its number", place, expression);
+  }
+}
+
+LinePattern::~LinePattern() = default;
+
+std::optional<std::string_view> LinePattern::first_group(std::string_view line) const {
+  // Its own class in earlier versions of RE2, std::string_view in later ones.
+  re2::StringPiece groups[2];
+  const re2::StringPiece text(line.data(), line.size());
+  if (!regex_->Match(text, 0, text.size(), re2::RE2::UNANCHORED, groups, 2)) return std::nullopt;
+  return std::string_view(groups[1].data(), groups[1].size());
 }
 
 }  // namespace scalebench

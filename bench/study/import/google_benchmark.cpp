@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "bench/study/import/json_text.hpp"
-#include "bench/study/import/value_column.hpp"
+#include "bench/study/import/foreign_text.hpp"
+#include "bench/study/import/settings.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -50,8 +50,9 @@ ImportedFile read_google_benchmark(std::string_view text, const std::string& fil
   ImportedLaunch launch;
   for (std::size_t i = 0; entries.is_array() && i < entries.size(); ++i) {
     if (member_text(entries[i], "run_type") == "aggregate") continue;
-    launch.cases.push_back(case_of(entries[i], file, settings));
-    const ResultRow& row = launch.cases.back().row;
+    const ImportedCase one = case_of(entries[i], file, settings);
+    launch.cases.push_back(one);
+    const ResultRow& row = one.row;
     if (row.get("status").empty()) continue;
     result.findings.push_back(
         {0, fmt::format("benchmarks[{}] {}: {}", i, row.get("kernel"), row.get("note"))});

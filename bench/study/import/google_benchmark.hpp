@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "bench/study/import/imported.hpp"
+#include "bench/study/import/foreign_text.hpp"
 #include "bench/study/import/settings.hpp"
 
 namespace scalebench {

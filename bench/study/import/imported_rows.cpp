@@ -3,11 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
 #include <map>
 #include <set>
+#include <tuple>
+#include <unordered_map>
 
 #include "bench/measure/statistics.hpp"
-#include "bench/record/case_id.hpp"
+#include "bench/record/result_row.hpp"
 #include "bench/study/import/settings.hpp"
 #include "kernels/dtype.hpp"
 #include "kernels/error.hpp"
@@ -121,15 +127,118 @@ double images_of(const ResultRow& row) {
   return number_in(row, "batch") * (row.get("rank") == "all" ? number_in(row, "ranks") : 1);
 }
 
-/// One row for each case, with the rates that over_launches leaves to bench_kernels.
-std::vector<ResultRow> over(const std::vector<LaunchRows>& launches, const Schema& schema) {
-  std::vector<ResultRow> rows = over_launches(launches, schema);
-  for (ResultRow& row : rows) {
-    const double seconds = number_in(row, "seconds_median");
-    if (schema.file != kernels_schema().file || !(seconds > 0)) continue;
-    row.set("gb_per_s", number_in(row, "bytes") / seconds * 1e-9);
-    row.set("gflop_per_s", number_in(row, "flops") / seconds * 1e-9);
+/// A row of one of the launches. Rows with equal ids are of one group.
+struct Member {
+  std::uint32_t group = 0, launch = 0;
+  std::size_t place = 0;
+};
+
+using Groups = std::unordered_map<std::string, std::uint32_t>;
+
+/// All rows of the launches, group after group.
+std::vector<Member> members(const std::vector<ImportedLaunchRows>& launches,
+                            PackedRows ImportedLaunchRows::*rows, Groups& groups) {
+  std::vector<Member> found;
+  for (std::uint32_t launch = 0; launch < launches.size(); ++launch) {
+    const PackedRows& of_launch = launches[launch].*rows;
+    for (std::size_t place = 0; place < of_launch.size(); ++place) {
+      const auto next = static_cast<std::uint32_t>(groups.size());
+      const std::string id(of_launch.text(place, "case_id"));
+      found.push_back({groups.try_emplace(id, next).first->second, launch, place});
+    }
   }
+  std::ranges::stable_sort(found, {}, &Member::group);
+  return found;
+}
+
+/// The rows of one group as over_launches takes them.
+class Group {
+ public:
+  explicit Group(const std::vector<ImportedLaunchRows>& launches) : launches_(launches) {}
+
+  void add_case(const Member& member) {
+    const ImportedLaunchRows& from = launches_[member.launch];
+    if (parts_.empty() || parts_.back().launch != from.launch)
+      parts_.push_back({from.launch, {}, {}});
+    parts_.back().cases.push_back(from.cases[member.place]);
+    cases_.push_back(member);
+  }
+
+  /// After the cases.
+  void add_sample(const Member& member) {
+    const ImportedLaunchRows& from = launches_[member.launch];
+    const auto part = std::ranges::find(parts_, from.launch, &LaunchRows::launch);
+    part->samples.push_back(from.samples[member.place]);
+  }
+
+  const std::vector<LaunchRows>& parts() const { return parts_; }
+
+  /// Of the rows behind `row`, which is over launches, the first.
+  std::pair<std::uint32_t, std::size_t> first_of(const ResultRow& row) const {
+    const auto is_it = [&](const Member& member) {
+      const PackedRows& cases = launches_[member.launch].cases;
+      return std::ranges::all_of(std::array{"ranks", "nodes", "rank"}, [&](const char* column) {
+        return cases.text(member.place, column) == text_in(row, column);
+      });
+    };
+    const auto found = std::ranges::find_if(cases_, is_it);
+    const Member& member = found == cases_.end() ? cases_.front() : *found;
+    return {member.launch, member.place};
+  }
+
+ private:
+  const std::vector<ImportedLaunchRows>& launches_;
+  std::vector<LaunchRows> parts_;
+  std::vector<Member> cases_;
+};
+
+/// order_of, as a text that is compared byte by byte: it takes a third of the memory.
+std::string sort_key(const ResultRow& row) {
+  std::string key;
+  for (const auto& [number, text] : order_of(row)) {
+    // Of positive numbers, the larger one has the larger bits.
+    const auto bits = std::bit_cast<std::uint64_t>(number);
+    for (int shift = 56; shift >= 0; shift -= 8) key += static_cast<char>((bits >> shift) & 0xffU);
+    key += text;
+    key += '\0';
+  }
+  key.shrink_to_fit();
+  return key;
+}
+
+/// One row for each case, with the rates that over_launches leaves to bench_kernels. It is asked
+/// for one group at a time, since it copies what it gets.
+PackedRows over(const std::vector<ImportedLaunchRows>& launches, const Schema& schema) {
+  struct Place {
+    std::string key;
+    std::pair<std::uint32_t, std::size_t> first;
+    std::size_t place = 0;
+  };
+  Groups groups;
+  const std::vector<Member> cases = members(launches, &ImportedLaunchRows::cases, groups);
+  const std::vector<Member> samples = members(launches, &ImportedLaunchRows::samples, groups);
+  groups.clear();
+  PackedRows rows;
+  std::vector<Place> order;
+  for (auto one = cases.begin(), sample = samples.begin(); one != cases.end();) {
+    const std::uint32_t number = one->group;
+    Group group(launches);
+    for (; one != cases.end() && one->group == number; ++one) group.add_case(*one);
+    for (; sample != samples.end() && sample->group == number; ++sample) group.add_sample(*sample);
+    for (ResultRow& row : over_launches(group.parts(), schema)) {
+      const double seconds = number_in(row, "seconds_median");
+      if (schema.file == kernels_schema().file && seconds > 0) {
+        row.set("gb_per_s", number_in(row, "bytes") / seconds * 1e-9);
+        row.set("gflop_per_s", number_in(row, "flops") / seconds * 1e-9);
+      }
+      order.push_back({sort_key(row), group.first_of(row), rows.size()});
+      rows.push_back(row);
+    }
+  }
+  std::ranges::sort(order, {}, [](const Place& one) { return std::tie(one.key, one.first); });
+  std::vector<std::size_t> places;
+  for (const Place& one : order) places.push_back(one.place);
+  rows.reorder(places);
   return rows;
 }
 
@@ -151,7 +260,7 @@ class LaunchCases {
       rows_.cases.push_back(row);
       seconds_.emplace_back();
     } else if (row.get("status") != "ok") {
-      rows_.cases[found->second] = row;  // one bad value voids the case
+      rows_.cases.replace(found->second, row);  // one bad value voids the case
     }
     std::vector<double>& seconds = seconds_[found->second];
     for (const double value : one.seconds) {
@@ -166,30 +275,36 @@ class LaunchCases {
     }
   }
 
-  LaunchRows with_statistics() && {
+  ImportedLaunchRows with_statistics() && {
     for (std::size_t i = 0; i < seconds_.size(); ++i) {
-      ResultRow& row = rows_.cases[i];
       if (seconds_[i].empty() || !is_training(schema_)) continue;
+      ResultRow row = rows_.cases[i];
       const double median = median_of(seconds_[i]);
       row.set("seconds_median", median).set("images_per_s", images_of(row) / median);
+      rows_.cases.replace(i, row);
     }
-    rows_.cases = over({rows_}, schema_);
-    return std::move(rows_);
+    place_of_.clear();
+    std::vector<ImportedLaunchRows> alone;
+    alone.push_back(std::move(rows_));
+    alone[0].cases = over(alone, schema_);
+    return std::move(alone[0]);
   }
 
  private:
   const Schema& schema_;
   std::vector<std::string_view> columns_;  // of the case
-  LaunchRows rows_;
+  ImportedLaunchRows rows_;
   std::vector<std::vector<double>> seconds_;  // of each of rows_.cases
-  std::map<std::string, std::size_t> place_of_;
+  std::unordered_map<std::string, std::size_t> place_of_;
 };
 
 }  // namespace
 
 void require_cases(const std::vector<NumberedLaunch>& launches) {
   for (const NumberedLaunch& one : launches) {
-    for (const ImportedCase& imported : one.launch.cases) require_case(imported.row, one.file);
+    for (std::size_t i = 0; i < one.launch.cases.size(); ++i) {
+      require_case(one.launch.cases[i].row, one.file);
+    }
   }
 }
 
@@ -199,9 +314,10 @@ ImportedRows imported_rows(std::vector<NumberedLaunch> launches, const Schema& s
   ImportedRows rows;
   for (NumberedLaunch& one : launches) {
     LaunchCases& cases = by_number.try_emplace(one.number, one.number, schema).first->second;
-    for (ImportedCase& imported : one.launch.cases) {
-      cases.add(std::move(imported), identity, rows.accuracies);
+    for (std::size_t i = 0; i < one.launch.cases.size(); ++i) {
+      cases.add(one.launch.cases[i], identity, rows.accuracies);
     }
+    one.launch = {};  // its memory
   }
   for (auto& [number, cases] : by_number) {
     rows.launches.push_back(std::move(cases).with_statistics());

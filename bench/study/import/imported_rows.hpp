@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/study/collect.hpp"
-#include "bench/study/import/imported.hpp"
+#include "bench/study/analysis/rows.hpp"
+#include "bench/study/import/foreign_text.hpp"
 
 namespace scalebench {
 
@@ -24,10 +24,17 @@ struct NumberedLaunch {
   ImportedLaunch launch;
 };
 
+/// What of one launch is written.
+struct ImportedLaunchRows {
+  int launch = 0;
+  PackedRows cases;    // with statistics
+  PackedRows samples;  // of samples.csv
+};
+
 struct ImportedRows {
-  std::vector<LaunchRows> launches;   // in order of their numbers, cases with statistics
-  std::vector<ResultRow> cases;       // one row a case, over all launches
-  std::vector<ResultRow> accuracies;  // of accuracy.csv
+  std::vector<ImportedLaunchRows> launches;  // in order of their numbers
+  PackedRows cases;                          // one row a case, over all launches
+  std::vector<ResultRow> accuracies;         // of accuracy.csv
 };
 
 /// Throws UsageError, naming the file, when a row lacks a column without which it is no case.

@@ -7,7 +7,7 @@
 
 #include "bench/study/import/google_benchmark.hpp"
 #include "kernels/error.hpp"
-#include "kernels/temporary_folder.hpp"
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {

@@ -8,10 +8,9 @@
 #include <optional>
 
 #include "bench/measure/statistics.hpp"
-#include "bench/study/import/line_pattern.hpp"
-#include "bench/study/import/value_column.hpp"
+#include "bench/study/import/foreign_text.hpp"
+#include "bench/study/import/settings.hpp"
 #include "kernels/error.hpp"
-#include "kernels/unknown_name.hpp"
 
 namespace scalebench {
 namespace {

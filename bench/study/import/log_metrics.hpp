@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/study/import/imported.hpp"
+#include "bench/study/import/foreign_text.hpp"
 #include "bench/study/import/settings.hpp"
 
 namespace scalebench {
@@ -23,9 +23,9 @@ struct LogMetric {
   std::shared_ptr<const LinePattern> pattern;
 };
 
-/// "column=expression" or "column:unit=expression", as "seconds:ms=step took ([0-9.]+)"; ECMAScript
-/// syntax. Throws UsageError for an unknown column or unit, one named twice, a bad expression and
-/// one without a group.
+/// "column=expression" or "column:unit=expression", as "seconds:ms=step took ([0-9.]+)" in the
+/// syntax of LinePattern. Throws UsageError for an unknown column or unit, one named twice, a bad
+/// expression and one without a group.
 std::vector<LogMetric> parse_metrics(const std::vector<std::string>& texts, const Schema& schema);
 
 /// One launch with one case. A metric that is nowhere in the log, or not a number where it is,

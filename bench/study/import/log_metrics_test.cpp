@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/error.hpp"
-#include "kernels/temporary_folder.hpp"
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {
@@ -29,7 +29,7 @@ std::string refusal(const std::vector<std::string>& metrics) {
   return message_of<UsageError>([&] { parse_metrics(metrics, epoch_schema()); });
 }
 
-const ImportedCase& only_case(const ImportedFile& file) { return file.launches.at(0).cases.at(0); }
+ImportedCase only_case(const ImportedFile& file) { return file.launches.at(0).cases.at(0); }
 
 TEST(LogMetrics, ReadsEpochsInTheirOrder) {
   const ImportedFile file =

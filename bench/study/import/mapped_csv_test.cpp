@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/error.hpp"
-#include "kernels/temporary_folder.hpp"
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {
@@ -91,7 +91,7 @@ TEST_F(MappedCsvTest, RefusesDamageWithItsPlace) {
   EXPECT_THAT(refusal(kHeader + "allreduce,\"" + std::string((std::size_t{1} << 24U) + 1, 'x')),
               HasSubstr("16 MiB"));
   std::string many = kHeader + "allreduce,\"";
-  for (int i = 0; i < 40; ++i) many += std::string(std::size_t{1} << 19U, 'x') + "\n";
+  for (int i = 0; i < 40; ++i) many.append(std::size_t{1} << 19U, 'x') += '\n';
   EXPECT_THAT(refusal(many), HasSubstr("a cell larger than 16 MiB"));
   EXPECT_THAT(refusal("collective;algo;np;size_kib;lat;run\n"), HasSubstr("divided by ';'"));
   EXPECT_THAT(refusal("collective,algo,np,size_kib,latency,run\na,b,1,1,1,1\n"),

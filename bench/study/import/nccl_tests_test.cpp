@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/error.hpp"
-#include "kernels/temporary_folder.hpp"
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {
@@ -51,7 +51,7 @@ std::string refusal(const std::string& text, const Settings& settings = {}) {
   return message_of<UsageError>([&] { read(text, settings); });
 }
 
-const ImportedCase& only_case(const ImportedFile& file, std::size_t place = 0) {
+ImportedCase only_case(const ImportedFile& file, std::size_t place = 0) {
   return file.launches.at(0).cases.at(place);
 }
 

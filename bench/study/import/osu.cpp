@@ -116,7 +116,7 @@ class OsuReader {
       if (low && high) row.set("skew_seconds", (*high - *low) / 1e6);
     }
     if (row.get("status") != "") find(number, row.get("note"));
-    launch_.cases.push_back(std::move(one));
+    launch_.cases.push_back(one);
   }
 
   ResultRow described(const std::vector<std::string_view>& words) const {

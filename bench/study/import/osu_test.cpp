@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/error.hpp"
-#include "kernels/temporary_folder.hpp"
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// One case from check to check, on ranks that are threads.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "bench/allreduce/bound.hpp"
+#include "bench/allreduce/measure.hpp"
+#include "bench/allreduce/tuning.hpp"
+#include "collectives/transport/thread.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+AllreduceMethod brief() {
+  AllreduceMethod method;
+  method.repetitions = 3;
+  method.batches = 3;
+  method.pipeline = 4;
+  method.warm_up.fixed = 1;
+  method.start = StartMode::barrier;
+  return method;
+}
+
+AllreduceResult measured(Communicator& ranks, const AllreduceCase& one, AllreduceMethod method,
+                         const AllreduceFault* fault = nullptr) {
+  const AllreduceBuffers buffers(ranks, {.largest_bytes = one.bytes(),
+                                         .out_of_place = !one.in_place,
+                                         .cold = method.cache == Cache::cold,
+                                         .cold_bytes = 100'000});
+  CollectiveTimer timer(ranks);
+  AllreduceVerifier verifier(ranks, one.bytes());
+  return measure_allreduce({ranks, buffers, timer, verifier, nullptr, fault}, one, method);
+}
+
+AllreduceFootprint footprint_of(std::size_t bytes) {
+  AllreduceFootprint footprint;
+  footprint.largest_bytes = bytes;
+  return footprint;
+}
+
+AllreduceCase case_of(const AllreduceAlgorithm& algorithm, std::size_t count) {
+  AllreduceCase one;
+  one.algorithm = &algorithm;
+  one.count = count;
+  return one;
+}
+
+AllreduceAlgorithm algorithm_of(AllreduceFunction function) {
+  return {.name = "broken", .function = function, .cost = nullptr, .purpose = ""};
+}
+
+TEST(MeasureAllreduce, MeasuresARightAlgorithm) {
+  for (const Cache cache : {Cache::warm, Cache::cold, Cache::written}) {
+    for (const bool in_place : {false, true}) {
+      run_ranks(2, [&](Communicator& ranks) {
+        AllreduceMethod method = brief();
+        method.cache = cache;
+        AllreduceCase one = case_of(allreduce_named("ring"), 1001);
+        one.dtype = DType::bfloat16;
+        one.in_place = in_place;
+        const AllreduceResult result = measured(ranks, one, method);
+        EXPECT_EQ(result.status, "ok") << result.note;
+        EXPECT_EQ(result.timing.repetitions.size(), 3U);
+        EXPECT_EQ(result.timing.repetitions.front().rank_seconds.size(), 2U);
+      });
+    }
+  }
+}
+
+TEST(MeasureAllreduce, ChecksEveryOp) {
+  for (const ReduceOp op : kReduceOps) {
+    run_ranks(3, [&](Communicator& ranks) {
+      AllreduceCase one = case_of(allreduce_named("ring"), 5000);
+      one.op = op;
+      EXPECT_EQ(measured(ranks, one, brief()).status, "ok") << name_of(op);
+    });
+  }
+}
+
+TEST(MeasureAllreduce, DividesAPipelinedRepetition) {
+  run_ranks(2, [&](Communicator& ranks) {
+    AllreduceCase one = case_of(allreduce_named("naive"), 10);
+    one.pipelined = true;
+    const AllreduceResult result = measured(ranks, one, brief());
+    EXPECT_EQ(result.timing.operations, 4U);
+    EXPECT_EQ(result.timing.repetitions.size(), 3U);
+  });
+}
+
+TEST(MeasureAllreduce, VoidsAWrongOne) {
+  // A "sum" that forgets the other ranks.
+  const AllreduceAlgorithm lazy = algorithm_of([](Communicator&, ConstSpan, Span, ReduceOp) {});
+  run_ranks(2, [&](Communicator& ranks) {
+    const AllreduceResult result = measured(ranks, case_of(lazy, 100), brief());
+    EXPECT_EQ(result.status, "wrong");
+    EXPECT_GT(result.wrong, 100U) << "both ranks' elements";
+    EXPECT_TRUE(result.timing.repetitions.empty()) << "no timing for a wrong result";
+  });
+}
+
+TEST(MeasureAllreduce, VoidsOneThatLeavesItsResultOut) {
+  // In place these are right; out of place the output was never written, or the input was.
+  const AllreduceAlgorithm no_output =
+      algorithm_of([](Communicator& ranks, ConstSpan in, Span out, ReduceOp op) {
+        const Span where{const_cast<std::byte*>(in.data), in.count, in.dtype, in.memory};
+        allreduce_named("ring").run(ranks, where, in.data == out.data ? out : where, op);
+      });
+  const AllreduceAlgorithm no_input =
+      algorithm_of([](Communicator& ranks, ConstSpan in, Span out, ReduceOp op) {
+        const Span where{const_cast<std::byte*>(in.data), in.count, in.dtype, in.memory};
+        allreduce_named("ring").run(ranks, where, where, op);
+        if (in.data != out.data) ranks.copy(in, out);
+      });
+  for (const AllreduceAlgorithm& algorithm : {no_output, no_input}) {
+    run_ranks(2, [&](Communicator& ranks) {
+      AllreduceCase one = case_of(algorithm, 100);
+      EXPECT_EQ(measured(ranks, one, brief()).status, "ok");
+      one.in_place = false;
+      EXPECT_EQ(measured(ranks, one, brief()).status, "wrong");
+    });
+  }
+}
+
+TEST(MeasureAllreduce, SkipsWithTheReason) {
+  run_ranks(2, [&](Communicator& ranks) {
+    const AllreduceResult result =
+        measured(ranks, case_of(allreduce_named("native"), 100), brief());
+    EXPECT_EQ(result.status, "skipped");
+    EXPECT_NE(result.note.find("threads"), std::string::npos);
+  });
+}
+
+TEST(MeasureAllreduce, FindsOneElementThatARehearsedFaultChanged) {
+  const AllreduceFault fault = AllreduceFault::parse("wrong:1@1", 2);
+  EXPECT_TRUE(fault.strikes(1, 1));
+  EXPECT_FALSE(fault.strikes(1, 0));
+  EXPECT_FALSE(fault.strikes(2, 1));
+  run_ranks(2, [&](Communicator& ranks) {
+    const AllreduceResult result = measured(ranks, case_of(allreduce_named("ring"), 100), brief(),
+                                            ranks.rank() == 1 ? &fault : nullptr);
+    EXPECT_EQ(result.status, "wrong");
+    EXPECT_EQ(result.wrong, 1U);
+  });
+}
+
+TEST(AllreduceFault, RefusesWhatItDoesNotKnow) {
+  EXPECT_EQ(AllreduceFault::parse("die:0", 2).case_number, 3U);
+  EXPECT_EQ(AllreduceFault::parse("", 2).kind, AllreduceFault::Kind::none);
+  for (const char* text : {"hang", "hang:", "hang:2", "hang:-1", "stop:1", "die:1@0", "die:1@",
+                           "die:1@2x", "wrong:1 "}) {
+    EXPECT_THROW(AllreduceFault::parse(text, 2), UsageError) << text;
+  }
+}
+
+TEST(AllreduceBuffers, KeepPlacementsApartAndOnPages) {
+  run_ranks(1, [&](Communicator& ranks) {
+    const AllreduceBuffers buffers(
+        ranks,
+        {.largest_bytes = 10'000, .out_of_place = true, .cold = true, .cold_bytes = 100'000});
+    AllreduceCase one = case_of(allreduce_named("ring"), 2500);
+    one.in_place = false;
+    ASSERT_GT(buffers.slots(one), 1U);
+    const AllreduceSpans first = buffers.slot(one, 0);
+    const AllreduceSpans last = buffers.slot(one, buffers.slots(one) - 1);
+    EXPECT_EQ(first.out.data - first.in.data, 12'288);
+    EXPECT_EQ((last.in.data - first.in.data) % 4096, 0);
+    EXPECT_GT(last.in.data - first.in.data, 50'000);
+  });
+}
+
+TEST(RequireMemory, NamesWhatIsNeeded) {
+  EXPECT_THROW(require_memory(footprint_of(std::size_t{1} << 60U), 2, 2), UsageError);
+  EXPECT_NO_THROW(require_memory(footprint_of(8), 2, 2));
+}
+
+TEST(AllreduceBound, GrowsWithTheSize) {
+  run_ranks(2, [&](Communicator& ranks) {
+    const AllreduceBuffers buffers(ranks, footprint_of(std::size_t{1} << 20U));
+    AllreduceBound bound(ranks, buffers, 10);
+    for (const std::size_t bytes : {8, 70'000, 100'000, 1 << 20}) bound.measure(bytes);
+    ASSERT_EQ(bound.points().size(), 2U) << "one for 64 KiB, one for 1 MiB";
+    EXPECT_TRUE(std::isnan(bound.seconds(1024)));
+    EXPECT_GT(bound.seconds(100'000), 0);
+    EXPECT_DOUBLE_EQ(bound.seconds(140'000) / bound.seconds(70'000), 2);
+    EXPECT_FALSE(bound.points().begin()->second.kernel.empty());
+  });
+}
+
+TEST(Tune, ChoosesAmongThoseThatWork) {
+  run_ranks(2, [&](Communicator& ranks) {
+    const AllreduceBuffers buffers(ranks, footprint_of(4096));
+    CollectiveTimer timer(ranks);
+    AllreduceVerifier verifier(ranks, 4096);
+    const SharedChoices choices =
+        tune({ranks, buffers, timer, verifier, nullptr, nullptr}, ranks,
+             {"threads", Memory::host, DType::float32, ReduceOp::sum}, brief(), 8, 4096);
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{4096}}) {
+      EXPECT_NE(choices->pick(bytes).name, "native") << "threads have none";
+      EXPECT_NE(choices->pick(bytes).name, "auto");
+    }
+  });
+}
+
+}  // namespace
+}  // namespace scalebench

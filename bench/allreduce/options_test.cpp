@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of bench_allreduce, and the plan that follows from it.
+#include "bench/allreduce/options.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "bench/allreduce/plan.hpp"
+#include "bench/cli/option_table.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+AllreduceOptions parsed(std::vector<const char*> words) {
+  words.insert(words.begin(), "bench_allreduce");
+  return parse_allreduce_options(static_cast<int>(words.size()), words.data(), 2);
+}
+
+std::string refusal_of(std::vector<const char*> words) {
+  try {
+    parsed(std::move(words));
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "was accepted";
+}
+
+TEST(AllreducePlan, KeepsWhatIsComparedTogether) {
+  for (const char* order : {"ascending", "shuffled"}) {
+    const auto plan =
+        plan_of(parsed({"-b", "8", "-e", "1K", "-f", "2", "--order", order, "--algorithm",
+                        "ring,naive", "-d", "float,half", "-o", "sum,avg", "--placement", "both"}),
+                2);
+    constexpr std::size_t kCompared = 4;  // algorithms by transports
+    ASSERT_EQ(plan.size(), kCompared * 8 * 2 * 2 * 2);
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+      const AllreduceCase& first = plan[i / kCompared * kCompared];
+      EXPECT_EQ(plan[i].count, first.count);
+      EXPECT_EQ(plan[i].dtype, first.dtype);
+      EXPECT_EQ(plan[i].op, first.op);
+      EXPECT_EQ(plan[i].in_place, first.in_place);
+    }
+  }
+}
+
+TEST(AllreducePlan, ReachesTheLastSizeWithoutOverflow) {
+  const auto sizes = sizes_of(parsed({"-b", "1K", "-e", "4611686018427387904", "-f", "4"}));
+  EXPECT_EQ(sizes.back(), std::size_t{1} << 62U);
+  EXPECT_THAT(sizes_of(parsed({"-b", "0", "-e", "0"})), ElementsAre(0));
+}
+
+TEST(AllreducePlan, LetsASweepTakeMinutesAtMost) {
+  const auto cap = [](std::vector<const char*> words) {
+    const AllreduceOptions options = parsed(std::move(words));
+    return stop_seconds_of(options, plan_of(options, 2));
+  };
+  EXPECT_EQ(cap({"-b", "8", "-e", "64K", "-f", "2"}), 5);
+  EXPECT_EQ(cap({"-b", "8", "-e", "64M", "-f", "2", "--max-seconds", "7"}), 7);
+  EXPECT_LT(cap({"-b", "8", "-e", "64M", "-f", "2"}), 2);
+}
+
+TEST(AllreduceOptions, DevicesAndMemoryMustAgree) {
+  EXPECT_THAT(refusal_of({"--device", "cpu", "--memory", "device"}), HasSubstr("--device cpu"));
+  EXPECT_THAT(refusal_of({"--device", "cuda", "--memory", "host"}), HasSubstr("--memory host"));
+  EXPECT_THAT(refusal_of({"--devices", "0", "--device", "cpu"}), HasSubstr("--devices 0"));
+  EXPECT_THAT(refusal_of({"--device", "cdua"}), HasSubstr("did you mean 'cuda'?"));
+  EXPECT_THAT(refusal_of({"--devices", "0,0"}), HasSubstr("named twice"));
+  EXPECT_THAT(refusal_of({"--nccl-share-devices"}), HasSubstr("add --share-devices"));
+  EXPECT_TRUE(parsed({"--share-devices"}).devices.share);
+}
+
+TEST(AllreduceOptions, RefuseWhatIsNotValid) {
+  const std::array<std::vector<const char*>, 17> wrong{{{"-b", "2M", "-e", "1M"},
+                                                        {"-f", "1"},
+                                                        {"-n", "-3"},
+                                                        {"-c", "2"},
+                                                        {"-d", "flaot"},
+                                                        {"-o", "mean"},
+                                                        {"--algorithm", "rnig"},
+                                                        {"--transport", "ucx"},
+                                                        {"--transport", "mpi,auto"},
+                                                        {"--memory", "gpu"},
+                                                        {"--placement", "inplace"},
+                                                        {"--mode", "streaming"},
+                                                        {"--max-seconds", "0"},
+                                                        {"-T", "-1"},
+                                                        {"-G", "1", "--cache", "cold"},
+                                                        {"--fault", "hang:2"},
+                                                        {"--format", "xml"}}};
+  for (const auto& words : wrong) EXPECT_THROW(parsed(words), UsageError) << words[0];
+}
+
+TEST(AllreduceOptions, TakeLists) {
+  const AllreduceOptions options = parsed({"-o", "all", "-d", "half,double", "--transport",
+                                           "nccl,mpi", "--mode", "both", "--placement", "both"});
+  EXPECT_EQ(options.ops.size(), kReduceOps.size());
+  EXPECT_THAT(options.dtypes, ElementsAre(DType::float16, DType::float64));
+  EXPECT_THAT(options.transports, ElementsAre("nccl", "mpi"));
+  EXPECT_THAT(options.pipelined, ElementsAre(false, true));
+  EXPECT_THAT(options.in_place, ElementsAre(false, true));
+}
+
+TEST(NcclFormat, HasItsToolsDefaults) {
+  const AllreduceOptions options = parsed({"--format", "nccl", "-e", "34M"});
+  EXPECT_THAT(sizes_of(options), ElementsAre(33554432, 34603008, 35651584));
+  EXPECT_EQ(options.method.pipeline, 20U);
+  EXPECT_EQ(options.method.warm_up.fixed, 1);
+  EXPECT_THAT(options.pipelined, ElementsAre(true));
+  EXPECT_THAT(options.in_place, ElementsAre(false, true));
+  ASSERT_EQ(options.algorithms.size(), 1U);
+  EXPECT_EQ(options.algorithms.front()->name, "native");
+  const AllreduceOptions given =
+      parsed({"--format", "nccl", "-b", "8", "-e", "1K", "-f", "2", "-n", "5", "-z", "1"});
+  EXPECT_EQ(sizes_of(given).size(), 8U);
+  EXPECT_EQ(given.method.pipeline, 5U);
+  EXPECT_THAT(given.pipelined, ElementsAre(false));
+}
+
+TEST(NcclLetters, AreIgnoredOrRefusedWithAReason) {
+  EXPECT_NO_THROW(parsed({"-g", "1", "-t", "1", "-m", "1", "-C", "0", "-R", "0", "-r", "-1"}));
+  EXPECT_THAT(refusal_of({"-g", "8"}), HasSubstr("mpirun -np 8"));
+  EXPECT_THAT(refusal_of({"-t", "2"}), HasSubstr("ranks come from mpirun"));
+  EXPECT_THAT(refusal_of({"-a", "1"}), HasSubstr("slowest rank"));
+  EXPECT_THAT(refusal_of({"-z", "2"}), HasSubstr("-z 2"));
+  EXPECT_THAT(refusal_of({"-r", "all"}), HasSubstr("no root"));
+}
+
+TEST(ForeignFormats, AskForOneOfEach) {
+  EXPECT_THAT(refusal_of({"--format", "nccl", "--algorithm", "all"}), HasSubstr("--algorithm"));
+  EXPECT_THAT(refusal_of({"--format", "osu", "--transport", "all"}), HasSubstr("--transport"));
+  EXPECT_THAT(refusal_of({"--format", "osu", "-d", "all"}), HasSubstr("-d"));
+  EXPECT_THAT(refusal_of({"--format", "osu", "--placement", "both"}), HasSubstr("--placement"));
+}
+
+TEST(OsuFormat, HasItsToolsDefaults) {
+  const AllreduceOptions options = parsed({"--format", "osu"});
+  EXPECT_EQ(sizes_of(options).size(), 19U) << "4 B to 1 MiB";
+  EXPECT_THAT(options.pipelined, ElementsAre(false));
+  EXPECT_THAT(options.in_place, ElementsAre(false));
+}
+
+TEST(AllreduceOptions, WhatCompletionOffersIsAcceptedAndNothingElse) {
+  CLI::App app;
+  AllreduceWords words;
+  AllreduceOptions options;
+  describe(app, words, options);
+  int offering = 0;
+  for (const OptionEntry& option : command_table(app).options) {
+    const char* const name = option.names.back().c_str();
+    for (const std::string& choice : option.choices) {
+      EXPECT_EQ(refusal_of({name, choice.c_str()}), "was accepted") << name << " " << choice;
+    }
+    if (option.choices.empty()) continue;
+    EXPECT_THAT(refusal_of({name, "nonsense"}), HasSubstr("'nonsense'")) << name;
+    ++offering;
+  }
+  EXPECT_GE(offering, 11);
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/allreduce/rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "bench/measure/statistics.hpp"
+#include "bench/program/card_watch.hpp"
+#include "bench/record/columns.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::string_view kEmulated = "emulated";
+
+int most_often_slowest(const std::vector<Repetition>& repetitions) {
+  std::map<int, int> times;
+  for (const Repetition& repetition : repetitions) ++times[repetition.slowest_rank];
+  return std::ranges::max_element(times, {}, [](const auto& entry) { return entry.second; })->first;
+}
+
+/// Ranks of the fullest node: what a cost in allreduce.def calls g.
+int ranks_of_a_node(const Topology& topology) {
+  std::map<int, int> ranks;
+  for (const int node : topology.node_of_rank) ++ranks[node];
+  return std::ranges::max_element(ranks, {}, [](const auto& entry) { return entry.second; })
+      ->second;
+}
+
+void set_measurement(ResultRow& row, const AllreduceCase& one, const Timing& timing,
+                     const Topology& topology) {
+  std::vector<double> seconds, skews;
+  for (const Repetition& repetition : timing.repetitions) {
+    seconds.push_back(repetition.seconds);
+    skews.push_back(repetition.skew_seconds);
+  }
+  const int ranks = static_cast<int>(topology.node_of_rank.size());
+  const Summary summary = summarise(seconds);
+  const auto bytes = static_cast<double>(one.bytes());
+  const double sent =
+      one.algorithm->cost(ranks, static_cast<double>(one.count), ranks_of_a_node(topology)).sent;
+  set_statistics(row, summary, timing.converged);
+  row.set("sync", name_of(timing.start)).set("operations", timing.operations);
+  row.set("clock_residual_seconds", timing.residual_seconds).set("warm", timing.warm ? 1 : 0);
+  row.set("first_call_seconds", timing.first_call_seconds).set("redone", timing.redone);
+  row.set("algbw_gb_per_s", algbw_gb_per_s(bytes, summary.median));
+  row.set("busbw_gb_per_s", busbw_gb_per_s(bytes, summary.median, ranks));
+  row.set("busbw_ci_low_gb_per_s", busbw_gb_per_s(bytes, summary.ci_high, ranks));
+  row.set("busbw_ci_high_gb_per_s", busbw_gb_per_s(bytes, summary.ci_low, ranks));
+  const auto element = static_cast<double>(size_of(one.dtype));
+  row.set("wire_bw_gb_per_s", wire_bw_gb_per_s(sent, element, summary.median));
+  row.set("skew_seconds", median_of(skews));
+  row.set("slowest_rank", most_often_slowest(timing.repetitions));
+}
+
+}  // namespace
+
+ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
+                 const LaunchTransport& transport, const AllreduceResult& result) {
+  ResultRow row =
+      context.recorder.case_row(canonical(one, transport.name, transport.memory, context.method));
+  if (transport.shares_devices) row.set("origin", kEmulated);
+  row.set("status", result.status).set("note", result.note);
+  row.set("algorithm", one.algorithm->name).set("transport", transport.name);
+  row.set("memory", name_of(transport.memory)).set("dtype", name_of(one.dtype));
+  row.set("op", name_of(one.op)).set("placement", one.placement()).set("mode", one.mode());
+  row.set("cache", name_of(context.method.cache));
+  row.set("graph", context.method.graph ? 1 : 0);
+  row.set("size_bytes", one.bytes()).set("count", one.count);
+  row.set("nodes", context.topology.nodes());
+  if (result.status == "ok") set_measurement(row, one, result.timing, context.topology);
+  if (context.method.check && result.status != "skipped") row.set("wrong", result.wrong);
+  row.set("enqueue_seconds", result.launch.enqueue_seconds);
+  row.set("device_seconds", result.launch.device_seconds);
+  set_spells(row, result.spells);
+  return row;
+}
+
+ResultRow sample_head(const AllreduceRowContext& context, const AllreduceCase& one,
+                      const LaunchTransport& transport) {
+  ResultRow row = context.recorder.sample_row(
+      canonical(one, transport.name, transport.memory, context.method), "allreduce");
+  if (transport.shares_devices) row.set("origin", kEmulated);
+  return row.set("bytes", one.bytes());
+}
+
+ResultRow sample_of(ResultRow head, const AllreduceResult& result, std::size_t index) {
+  const Repetition& repetition = result.timing.repetitions[index];
+  head.set("repetition", index).set("seconds", repetition.seconds);
+  head.set("skew_seconds", repetition.skew_seconds).set("slowest_rank", repetition.slowest_rank);
+  if (!result.spells.empty()) set_spell(head, result.spells[index]);
+  return head;
+}
+
+std::vector<ResultRow> rank_rows_of(const AllreduceRowContext& context, const ResultRow& row,
+                                    const Timing& timing) {
+  std::vector<ResultRow> rows;
+  for (int rank = 0; rank < context.ranks() && !timing.repetitions.empty(); ++rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    std::vector<double> own;
+    double last = 0;
+    for (const Repetition& repetition : timing.repetitions) {
+      own.push_back(static_cast<double>(repetition.rank_seconds[index]));
+      last += repetition.slowest_rank == rank ? 1 : 0;
+    }
+    ResultRow& of_rank = rows.emplace_back(beside(row, allreduce_ranks_schema()));
+    for (const std::string_view column : {"algorithm", "transport", "memory", "dtype", "op",
+                                          "placement", "mode", "cache", "graph", "size_bytes"}) {
+      of_rank.set(column, row.get(column));
+    }
+    of_rank.set("ranks", context.ranks()).set("rank", rank).set("host", context.hosts[index]);
+    of_rank.set("nodes", context.topology.nodes());
+    if (row.get("memory") == "device") of_rank.set("device", context.devices[index]);
+    of_rank.set("seconds_median", median_of(own));
+    of_rank.set("slowest_share", last / static_cast<double>(own.size()));
+  }
+  return rows;
+}
+
+ResultRow bound_row_of(const AllreduceRowContext& context, const LaunchTransport& transport,
+                       std::size_t bytes, const BoundPoint& point) {
+  const std::string_view memory = name_of(transport.memory);
+  const auto size = static_cast<double>(bytes);
+  const double seconds = 2 * size * context.ranks() / point.best_bytes_per_second;
+  ResultRow row =
+      beside(context.recorder.case_row(fmt::format("bound transport={} memory={} size={}",
+                                                   transport.name, memory, bytes)),
+             bound_schema());
+  row.set("status", "ok").set("transport", transport.name).set("memory", memory);
+  row.set("size_bytes", bytes).set("ranks", context.ranks()).set("kernel", point.kernel);
+  row.set("stream_gb_per_s", point.best_bytes_per_second / 1e9).set("seconds", seconds);
+  row.set("algbw_gb_per_s", algbw_gb_per_s(size, seconds));
+  row.set("busbw_gb_per_s", busbw_gb_per_s(size, seconds, context.ranks()));
+  return row.set("nodes", context.topology.nodes());
+}
+
+ResultRow beside(const ResultRow& row, const Schema& schema) {
+  ResultRow other(schema);
+  for (const std::string_view column :
+       {"schema_version", "run_id", "case_id", "origin", "status", "note"}) {
+    other.set(column, row.get(column));
+  }
+  return other;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// One case of bench_allreduce as rows of allreduce.csv, allreduce_ranks.csv and samples.csv;
+// and of bound.csv.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/allreduce/bench.hpp"
+#include "bench/allreduce/bound.hpp"
+#include "bench/allreduce/measure.hpp"
+#include "bench/program/recorder.hpp"
+
+namespace scalebench {
+
+/// What the rows of one launch share.
+struct AllreduceRowContext {
+  const Recorder& recorder;
+  const AllreduceMethod& method;
+  Topology topology;
+  std::vector<std::string> hosts;    // by rank
+  std::vector<std::string> devices;  // by rank; empty texts without one
+
+  int ranks() const { return static_cast<int>(hosts.size()); }
+};
+
+ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
+                 const LaunchTransport& transport, const AllreduceResult& result);
+
+/// What the rows of samples.csv of one case have in common; made once, since the case's id is a
+/// hash.
+ResultRow sample_head(const AllreduceRowContext& context, const AllreduceCase& one,
+                      const LaunchTransport& transport);
+
+/// Repetition `index` of that case.
+ResultRow sample_of(ResultRow head, const AllreduceResult& result, std::size_t index);
+
+/// Each rank's part in the case that `row` is about; none unless it was measured.
+std::vector<ResultRow> rank_rows_of(const AllreduceRowContext& context, const ResultRow& row,
+                                    const Timing& timing);
+
+/// A point of the bound as a row of bound.csv.
+ResultRow bound_row_of(const AllreduceRowContext& context, const LaunchTransport& transport,
+                       std::size_t bytes, const BoundPoint& point);
+
+/// A row of another schema with the columns that every file has, from `row`.
+ResultRow beside(const ResultRow& row, const Schema& schema);
+
+}  // namespace scalebench

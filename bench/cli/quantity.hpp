@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rates of a link and durations as people type them: 1gbit, 100mbit, 50us. Decimal, as tc and the
+// makers of networks count: 1gbit = 10^9 bits per second. A rate without a unit could be bits or
+// bytes, so it is refused, and so are MB/s and the like.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace scalebench {
+
+inline constexpr std::string_view kRateRule =
+    "a rate in bits per second as 100mbit, 1gbit, 2.5gbit";
+inline constexpr std::string_view kDurationRule = "a duration as 50us, 0.5ms, 2s";
+
+/// Bits per second, > 0. Units: bit, kbit, mbit, gbit, tbit. Throws UsageError for all else.
+double parse_rate(std::string_view text);
+
+/// Seconds, >= 0. Units: ns, us, ms, s. Throws UsageError for all else.
+double parse_duration(std::string_view text);
+
+// Sizes in bytes as people type them. The rule: a whole number, alone or with K M G T (binary, as
+// in nccl-tests) or KiB MiB GiB TiB (binary), or in scientific notation (1e6, decimal). MB and the
+// like mean two things and are refused.
+
+inline constexpr std::string_view kSizeRule =
+    "bytes as 8, 64K, 64KiB, 1M, 1GiB (binary) or 1e6 (decimal)";
+
+/// Throws UsageError, naming `option`, for anything else, negative numbers, and above 2^62.
+std::size_t parse_size(std::string_view option, std::string_view text);
+
+/// "8", "64 KiB", "1 MiB": exact, with the largest binary unit that divides it.
+std::string show_size(std::size_t bytes);
+
+// A number of a result row as a person reads it.
+
+/// The cell times `factor` with `digits` decimals; "-" for an empty cell.
+inline std::string scaled(const std::string& cell, double factor, int digits) {
+  return cell.empty() ? "-" : fmt::format("{:.{}f}", std::stod(cell) * factor, digits);
+}
+
+}  // namespace scalebench

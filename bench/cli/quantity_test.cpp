@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cli/quantity.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+TEST(ParseRate, FollowsItsRule) {
+  EXPECT_EQ(parse_rate("1gbit"), 1e9);
+  EXPECT_EQ(parse_rate("100mbit"), 1e8);
+  EXPECT_EQ(parse_rate("2.5gbit"), 2.5e9);
+  EXPECT_EQ(parse_rate("64kbit"), 64e3);
+  EXPECT_EQ(parse_rate("9600bit"), 9600);
+  EXPECT_EQ(parse_rate("1.6tbit"), 1.6e12);
+}
+
+TEST(ParseDuration, FollowsItsRule) {
+  EXPECT_EQ(parse_duration("50us"), 50e-6);
+  EXPECT_EQ(parse_duration("0.5ms"), 0.5e-3);
+  EXPECT_EQ(parse_duration("2s"), 2);
+  EXPECT_EQ(parse_duration("700ns"), 700e-9);
+  EXPECT_EQ(parse_duration("0us"), 0);
+}
+
+template <typename Parse>
+void expect_refused(Parse parse, std::initializer_list<const char*> texts, std::string_view rule) {
+  for (const char* text : texts) {
+    try {
+      const double value = parse(text);
+      ADD_FAILURE() << "'" << text << "' accepted as " << value;
+    } catch (const UsageError& error) {
+      const std::string message = error.what();
+      EXPECT_EQ(message.find("'" + std::string(text) + "'"), 0U) << message;
+      EXPECT_NE(message.find(rule), std::string::npos) << message;
+      EXPECT_EQ(message.find('\n'), std::string::npos);
+    }
+  }
+}
+
+TEST(ParseRate, RefusesEverythingElseWithOneLine) {
+  expect_refused(parse_rate,
+                 {"",       "x",     "gbit",  "1",       "1000000000", "-1gbit",  "0gbit",
+                  "1 gbit", "1Gbit", "1GB/s", "1gbit/s", "1gbps",      "1e3mbit", "1.2.3gbit",
+                  ".gbit",  "nan",   "inf",   "0x1gbit", "1,5gbit",    "1gbit "},
+                 kRateRule);
+}
+
+TEST(ParseDuration, RefusesEverythingElseWithOneLine) {
+  expect_refused(
+      parse_duration,
+      {"", "x", "us", "1", "-1us", "1 us", "1m", "1min", "50µs", "1e3us", "1..us", "1us2"},
+      kDurationRule);
+}
+
+}  // namespace
+
+namespace {
+
+TEST(ParseSize, FollowsItsRule) {
+  EXPECT_EQ(parse_size("-b", "0"), 0U);
+  EXPECT_EQ(parse_size("-b", "8"), 8U);
+  EXPECT_EQ(parse_size("-b", "64K"), 65536U);
+  EXPECT_EQ(parse_size("-b", "64M"), 67108864U);
+  EXPECT_EQ(parse_size("-b", "1GiB"), 1073741824U);
+  EXPECT_EQ(parse_size("-b", "1e6"), 1000000U);
+  EXPECT_EQ(parse_size("-b", "1.5e3"), 1500U);
+  EXPECT_EQ(parse_size("-b", "4611686018427387904"), std::size_t{1} << 62U);
+}
+
+TEST(ParseSize, RefusesEverythingElseWithOneLine) {
+  for (const char* text :
+       {"", "x", "-1", "-64M", "64MB", "1kB", "1 M", "64Mi", "1e", "1e400", "0.5",
+        "99999999999999999999", "9999999999G", "1M1", "0x10", "1,5", "nan", "1e30"}) {
+    try {
+      const std::size_t value = parse_size("-b", text);
+      ADD_FAILURE() << "'" << text << "' accepted as " << value;
+    } catch (const UsageError& error) {
+      const std::string message = error.what();
+      EXPECT_EQ(message.find("-b: '" + std::string(text) + "'"), 0U) << message;
+      EXPECT_NE(message.find("valid: bytes as"), std::string::npos) << message;
+      EXPECT_EQ(message.find('\n'), std::string::npos);
+    }
+  }
+}
+
+TEST(ShowSize, IsExact) {
+  EXPECT_EQ(show_size(1000), "1000 B");
+  EXPECT_EQ(show_size(65536), "64 KiB");
+  EXPECT_EQ(show_size(65537), "65537 B");
+  EXPECT_EQ(show_size(std::size_t{3} << 30U), "3 GiB");
+}
+
+}  // namespace
+
+}  // namespace scalebench

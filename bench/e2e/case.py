@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the end-to-end tests share: starting a program on N ranks, a folder for each test, and what a
+# refusal looks like. main: FOLDER_OF_PROGRAMS CLASS[.TEST] MPIRUN...; exit 77 (a skip for CTest) when
+# nothing could be run.
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+CORES = os.sysconf("SC_NPROCESSORS_ONLN")
+# Open MPI 4 removes the folder that all jobs of a user share when the last one ends, and a job that
+# is just starting there fails: "ORTE was unable to reliably start one or more daemons".
+_OWN_TMPDIR = tempfile.TemporaryDirectory(prefix="sb-", ignore_cleanup_errors=True)
+# mpirun asks root to confirm twice.
+ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "TMPDIR": _OWN_TMPDIR.name}  # fmt: skip
+
+settings = SimpleNamespace(programs=Path("."), mpirun=["mpirun"])  # of the command line
+
+
+def run(command: list[str], seconds: float = 600, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, env={**ENVIRONMENT, **environment}, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=seconds, check=False)  # fmt: skip
+
+
+def on_ranks(ranks: int, program: str, *words: object) -> subprocess.CompletedProcess[str]:
+    return run([*settings.mpirun, "-np", str(ranks), str(settings.programs / program), *map(str, words)])
+
+
+def is_open_mpi(launcher: str) -> bool:
+    said = run([launcher, "--version"]).stdout
+    return "Open MPI" in said or "OpenRTE" in said  # what mpiexec calls it
+
+
+def open_mpi_major(launcher: str) -> int:
+    return int(re.search(r"\) (\d+)\.", run([launcher, "--version"]).stdout)[1])
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    return rows_of(path.read_text(encoding="utf-8"))
+
+
+def algorithm_names() -> list[str]:
+    """Of all allreduce algorithms, in the table's order."""
+    listed = run([str(settings.programs / "scalebench"), "list", "algorithms", "--json"])
+    return [algorithm["name"] for algorithm in json.loads(listed.stdout)["algorithms"]]
+
+
+def needs_torch(test: Callable[..., None]) -> Callable[..., None]:
+    def wrapped(self: unittest.TestCase) -> None:
+        if not (settings.programs / "bench_epoch").exists():
+            self.skipTest("built without LibTorch")
+        test(self)
+
+    return wrapped
+
+
+class Case(unittest.TestCase):
+    def setUp(self) -> None:
+        # Its name is in the command line of everything that is started here.
+        scratch = tempfile.TemporaryDirectory(prefix="scalebench-e2e-")
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def program(self, name: str, text: str) -> Path:
+        path = self.write(name, text)
+        path.chmod(0o755)
+        return path
+
+    def ok(self, done: subprocess.CompletedProcess[str]) -> str:
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def refused(self, done: subprocess.CompletedProcess[str], *parts: str) -> str:
+        """Exit code 2 and exactly one line of stderr that has all the parts."""
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        lines = [line for line in done.stderr.splitlines() if all(part in line for part in parts)]
+        self.assertEqual(len(lines), 1, f"{parts} in one line of:\n{done.stderr}")
+        self.assertEqual(done.stdout, "", "a refusal comes before any result")
+        return lines[0]
+
+
+def main(words: list[str]) -> int:
+    if len(words) < 3:
+        print("usage: FOLDER_OF_PROGRAMS CLASS[.TEST] MPIRUN...", file=sys.stderr)
+        return 2
+    settings.programs, settings.mpirun = Path(words[0]).resolve(), words[2:]
+    tests = unittest.defaultTestLoader.loadTestsFromName(words[1], sys.modules["__main__"])
+    result = unittest.TextTestRunner(verbosity=2).run(tests)
+    # A class that is skipped as a whole counts as one that was skipped, and none that was run.
+    if not result.wasSuccessful() or result.testsRun + len(result.skipped) == 0:
+        return 1
+    return 77 if len(result.skipped) >= result.testsRun else 0

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/launch/doctor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "bench/launch/launcher.hpp"
+#include "bench/launch/process.hpp"
+#include "bench/machine/warnings.hpp"
+#include "bench/record/results_folder.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// One line without control characters: other programs' words end up in a terminal.
+std::string first_line(std::string_view text) {
+  std::string line(text.substr(0, text.find('\n')));
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  return line;
+}
+
+Finding check_build(const Facts& treatment) {
+  const auto word = [&](const char* name) { return text_of(treatment, name).value_or("unknown"); };
+  return {Finding::ok, "build",
+          fmt::format("scalebench {}, {}, {} {}", word("version"), word("compiler"),
+                      word("build_type"), word("flags")),
+          ""};
+}
+
+Finding check_mpirun(const DoctorInputs& inputs) {
+  constexpr const char* kInstall =
+      "install the Open MPI that this was built with (Debian: openmpi-bin), or add it to the PATH";
+  const std::optional<fs::path> file = find_program(inputs.mpirun);
+  if (!file) {
+    return {Finding::missing, "mpirun", fmt::format("no '{}' on the PATH", inputs.mpirun),
+            kInstall};
+  }
+  const CommandAnswer answer = ask({file->string(), "--version"}, 20);
+  if (!answer.answered) {
+    return {Finding::missing, "mpirun",
+            fmt::format("{} does not run: {}", file->string(), first_line(answer.output)),
+            kInstall};
+  }
+  const MpiVersion launcher = mpi_version_in(answer.output);
+  const MpiVersion library =
+      mpi_version_in(text_of(inputs.environment.treatment, "mpi").value_or(""));
+  const std::string found = fmt::format("{} is {}", file->string(), launcher.text());
+  if (library.family.empty() || launcher.family.empty()) {
+    return {Finding::ok, "mpirun", found + "; whether it fits the library is not known", ""};
+  }
+  if (library.family != launcher.family) {
+    return {
+        Finding::missing, "mpirun",
+        fmt::format("{}, the programs use {}: each rank would run alone", found, library.text()),
+        kInstall};
+  }
+  if (library.version != launcher.version) {
+    return {Finding::warning, "mpirun",
+            fmt::format("{}, the programs use {}", found, library.text()), kInstall};
+  }
+  return {Finding::ok, "mpirun", found + ", as the library is", ""};
+}
+
+Finding check_cores(const Environment& environment) {
+  const auto usable = number_of(environment.observation, "usable_cores");
+  const auto cores = number_of(environment.key, "cores");
+  if (!usable || !cores) return {Finding::warning, "cores", "hwloc cannot tell", ""};
+  return {
+      Finding::ok, "cores",
+      fmt::format("{} of {} may be used ({} hardware threads: {}), {} socket(s)", *usable, *cores,
+                  number_of(environment.observation, "usable_hardware_threads").value_or(*usable),
+                  text_of(environment.observation, "allowed_cpus").value_or("which is unknown"),
+                  number_of(environment.key, "sockets").value_or(1)),
+      ""};
+}
+
+Finding check_python(const fs::path& scripts) {
+  constexpr const char* kQuestion = "import matplotlib; print(matplotlib.__version__)";
+  for (const std::string& name :
+       {(scripts / "python").string(), std::string("/usr/bin/python3"), std::string("python3")}) {
+    const std::optional<fs::path> file = find_program(name);
+    if (!file) continue;
+    const CommandAnswer answer = ask({file->string(), "-c", kQuestion}, 60);
+    if (answer.answered) {
+      return {Finding::ok, "python",
+              fmt::format("{} has matplotlib {}", file->string(), first_line(answer.output)), ""};
+    }
+  }
+  return {Finding::warning, "python", "no Python with matplotlib: results without figures",
+          "install matplotlib (Debian: python3-matplotlib)"};
+}
+
+Finding check_dataset(const fs::path& dataset) {
+  if (dataset.empty()) return {Finding::ok, "data set", "none is asked for", ""};
+  std::error_code error;
+  if (!fs::exists(dataset, error)) {
+    return {Finding::warning, "data set",
+            fmt::format("'{}' is not there: no training on it", dataset.string()),
+            "fetch it, or name the place where it is"};
+  }
+  if (fs::is_directory(dataset, error) && fs::is_empty(dataset, error)) {
+    return {Finding::warning, "data set", fmt::format("'{}' is empty", dataset.string()),
+            "fetch the data set, or name the place where it is"};
+  }
+  return {Finding::ok, "data set", dataset.string(), ""};
+}
+
+Finding check_results(const DoctorInputs& inputs) {
+  std::error_code error;
+  fs::path folder = fs::absolute(inputs.results, error).lexically_normal();
+  while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
+  try {
+    require_room(folder, inputs.results_bytes);
+  } catch (const Error& refusal) {
+    return {Finding::missing, "results", first_line(refusal.what()),
+            "make it writable, free some space, or choose another folder with --out"};
+  }
+  const double free = static_cast<double>(fs::space(folder, error).available) / 1e9;
+  return {Finding::ok, "results",
+          fmt::format("'{}' is writable, {:.1f} GB free", inputs.results.string(), free), ""};
+}
+
+/// A library that a smaller build does without.
+Finding check_library(const Facts& treatment, const char* fact, const char* subject,
+                      std::string_view cost, const char* remedy) {
+  const auto version = text_of(treatment, fact);
+  if (version) return {Finding::ok, subject, first_line(*version), ""};
+  return {Finding::warning, subject, fmt::format("not in this build: {}", cost), remedy};
+}
+
+Finding check_devices(const Facts& key) {
+  const auto found = key.find("gpus");
+  if (found == key.end() || !found->second.value.is_array()) {
+    const std::string why = found == key.end() ? "not looked for" : found->second.absent_because;
+    return {Finding::warning, "GPUs", fmt::format("none ({}): CPU cases only", first_line(why)),
+            "to measure GPUs, use a machine with an NVIDIA driver and a build with CUDA"};
+  }
+  std::string names;
+  for (const nlohmann::json& name : found->second.value) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", first_line(name.get<std::string>()));
+  }
+  return {Finding::ok, "GPUs", fmt::format("{}: {}", found->second.value.size(), names), ""};
+}
+
+/// Programs of others whose numbers can be set beside ours; never needed.
+Finding check_neighbour(const char* subject, const char* program) {
+  const std::optional<fs::path> file = find_program(program);
+  return {Finding::ok, subject,
+          file ? file->string() : fmt::format("no {} on the PATH (not needed)", program), ""};
+}
+
+}  // namespace
+
+std::vector<Finding> diagnose(const DoctorInputs& inputs) {
+  const Environment& environment = inputs.environment;
+  const Facts& treatment = environment.treatment;
+  std::vector<Finding> findings{
+      check_build(treatment),
+      check_mpirun(inputs),
+      check_results(inputs),
+      check_cores(environment),
+      check_devices(environment.key),
+      check_library(treatment, "cuda", "CUDA", "no device kernels, no nccl transport",
+                    "install the CUDA toolkit and NCCL, then configure again"),
+      check_library(treatment, "nccl", "NCCL", "no nccl transport",
+                    "install NCCL (Debian: libnccl-dev), then configure again"),
+      check_library(treatment, "torch", "LibTorch", "no bench_throughput, no bench_epoch",
+                    "install LibTorch (Debian: libtorch-dev), then configure again"),
+      check_dataset(inputs.dataset),
+      check_python(inputs.scripts),
+      check_neighbour("nccl-tests", "all_reduce_perf"),
+      check_neighbour("OSU", "osu_allreduce")};
+  for (Warning& warning : warnings(environment, inputs.cores_asked)) {
+    findings.push_back(
+        {Finding::warning, "numbers", std::move(warning.text), std::move(warning.remedy)});
+  }
+  return findings;
+}
+
+std::string render(const std::vector<Finding>& findings) {
+  constexpr std::array<const char*, 3> kWords{"ok", "warning", "missing"};
+  std::array<int, 3> counts{};
+  std::size_t width = 0;
+  for (const Finding& finding : findings) width = std::max(width, finding.subject.size());
+  std::string table;
+  for (const Finding& finding : findings) {
+    ++counts.at(finding.level);
+    fmt::format_to(std::back_inserter(table), "{:<9}{:<{}}  {}\n", kWords.at(finding.level),
+                   finding.subject, width, first_line(finding.text));
+    if (!finding.remedy.empty()) {
+      fmt::format_to(std::back_inserter(table), "{:<{}}-> {}\n", "", 11 + width,
+                     first_line(finding.remedy));
+    }
+  }
+  fmt::format_to(std::back_inserter(table), "\n{} ok, {} warning(s), {} missing: {}\n",
+                 counts[Finding::ok], counts[Finding::warning], counts[Finding::missing],
+                 counts[Finding::missing] > 0 ? "nothing can be measured" : "ready to measure");
+  return table;
+}
+
+int doctor_exit_code(const std::vector<Finding>& findings) {
+  constexpr int kNothingCanBeMeasured = 4;
+  const bool missing = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.level == Finding::missing;
+  });
+  return missing ? kNothingCanBeMeasured : 0;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/launch/host_survey.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <future>
+#include <sstream>
+
+#include "bench/launch/launcher.hpp"
+#include "bench/launch/process.hpp"
+#include "bench/record/result_row.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::size_t kProbesAtOnce = 16;
+
+struct Answer {
+  std::vector<Identity> identities;  // by host; empty: it failed
+  std::string why;
+};
+
+/// The first line that says something: what comes later are launchers' general remarks.
+std::string first_words(const std::string& output) {
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("rank ")) return line;
+  }
+  lines.clear();
+  lines.str(output);
+  for (std::string line; std::getline(lines, line);) {
+    const bool remark = line.starts_with('[');  // "[host:123] Warning: ..."
+    if (!remark && line.find_first_not_of("-=* \t\r") != std::string::npos) return line;
+  }
+  return "no answer";
+}
+
+/// Open MPI 4 removes a user's common session folder with the last of his jobs, and a job that
+/// starts just then cannot make its own in it.
+bool lost_its_folder(const CommandAnswer& said) {
+  return said.output.find("unable to create the desired directory") != std::string::npos;
+}
+
+Answer ask_hosts(LaunchSettings settings, const Hosts& hosts, const std::string& program,
+                 int patience_seconds) {
+  settings.hosts = hosts;
+  settings.bind_to_core = settings.oversubscribe = false;
+  PlannedLaunch launch;
+  launch.ranks = launch.nodes = static_cast<int>(hosts.size());
+  std::vector<std::string> command{"env"};
+  for (const auto& [name, value] : settings.environment) {
+    command.push_back(fmt::format("{}={}", name, value));
+  }
+  for (const std::string& word : launcher_named(settings.launcher).words(launch, settings, hosts)) {
+    command.push_back(word);
+  }
+  command.insert(command.end(), settings.mpirun_arguments.begin(), settings.mpirun_arguments.end());
+  command.insert(command.end(), {(settings.programs / program).string(), "--where"});
+  CommandAnswer said = ask(command, patience_seconds);
+  for (int again = 0; again < 2 && !said.answered && lost_its_folder(said); ++again) {
+    said = ask(command, patience_seconds);
+  }
+  Answer answer{identities_in(said.output), {}};
+  const bool all = said.answered && answer.identities.size() == hosts.size();
+  if (!all) answer = {{}, first_words(said.output)};
+  return answer;
+}
+
+/// Each host alone, some at a time.
+std::vector<Answer> probe(const LaunchSettings& settings, const Hosts& hosts,
+                          const std::string& program, int patience_seconds) {
+  std::vector<Answer> answers;
+  for (std::size_t begin = 0; begin < hosts.size(); begin += kProbesAtOnce) {
+    std::vector<std::future<Answer>> running;
+    for (std::size_t i = begin; i < std::min(hosts.size(), begin + kProbesAtOnce); ++i) {
+      running.push_back(std::async(std::launch::async, ask_hosts, settings, Hosts{hosts[i]},
+                                   program, patience_seconds));
+    }
+    for (std::future<Answer>& one : running) answers.push_back(one.get());
+  }
+  return answers;
+}
+
+void drop(SurveyedHost& host, std::string_view status, const std::string& why) {
+  host.status = status;
+  host.note = fmt::format("host {} is left out: {}", host.host.name, why);
+}
+
+/// Slurm numbers nodes in its own order, and each calls itself as Slurm does.
+void keep(std::vector<SurveyedHost*>& asked, const std::vector<Identity>& answers, bool by_name) {
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const auto own = std::ranges::find(answers, asked[i]->host.name, &Identity::host);
+    asked[i]->identities.push_back(by_name && own != answers.end() ? *own : answers[i]);
+  }
+}
+
+void survey_program(HostSurvey& survey, const LaunchSettings& settings, const std::string& program,
+                    int patience_seconds) {
+  const bool by_name = settings.launcher == "slurm";
+  Answer together = ask_hosts(settings, survey.usable(), program, patience_seconds);
+  if (together.identities.empty() && survey.usable().size() > 1) {
+    const Hosts hosts = survey.usable();
+    const std::vector<Answer> alone = probe(settings, hosts, program, patience_seconds);
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      const auto host = std::ranges::find(survey.hosts, hosts[i],
+                                          [](const SurveyedHost& one) { return one.host; });
+      if (alone[i].identities.empty()) {
+        drop(*host, "unreachable",
+             fmt::format("{} does not start there: {}", program, alone[i].why));
+      }
+    }
+    if (survey.usable().empty()) return;
+    together = ask_hosts(settings, survey.usable(), program, patience_seconds);
+    const Hosts left = survey.usable();
+    for (SurveyedHost& host : survey.hosts) {
+      // Each alone, but not all together: what is left is one host.
+      const bool goes = together.identities.empty() && host.usable() && host.host != left.front();
+      if (goes) {
+        drop(host, "unreachable",
+             fmt::format("it answers alone, but not together with {}: {}", left.front().name,
+                         together.why));
+      }
+    }
+    if (together.identities.empty()) {
+      together = ask_hosts(settings, survey.usable(), program, patience_seconds);
+    }
+  }
+  std::vector<SurveyedHost*> asked;
+  for (SurveyedHost& host : survey.hosts) {
+    if (host.usable()) asked.push_back(&host);
+  }
+  if (!together.identities.empty()) return keep(asked, together.identities, by_name);
+  for (SurveyedHost* const host : asked) {
+    drop(*host, "unreachable", fmt::format("{} does not start there: {}", program, together.why));
+  }
+}
+
+std::string short_hash(const std::string& hash) { return hash.substr(0, 12); }
+
+std::string difference(const Identity& there, const std::string& hash, const Identity& first) {
+  if (there.sha256 != hash) {
+    return fmt::format("its {} is another build: SHA-256 {} there, {} here", there.program,
+                       short_hash(there.sha256), short_hash(hash));
+  }
+  const auto text = [](const Identity& one, const std::string& name) {
+    const auto found = one.libraries.find(name);
+    return found == one.libraries.end() ? std::string("none") : found->second;
+  };
+  std::map<std::string, std::string> names = first.libraries;
+  names.insert(there.libraries.begin(), there.libraries.end());
+  for (const auto& [name, any] : names) {
+    if (text(there, name) == text(first, name)) continue;
+    return fmt::format("its {} for {} is {}, on {} it is {}", name, there.program,
+                       text(there, name), first.host, text(first, name));
+  }
+  return {};
+}
+
+int devices_on(const Identity& identity, const LaunchSettings& settings) {
+  if (settings.device != "cpu" && identity.gpus > 0) return identity.gpus;
+  return std::max(1, identity.cores / settings.threads);
+}
+
+}  // namespace
+
+Hosts HostSurvey::usable() const {
+  Hosts usable;
+  for (const SurveyedHost& one : hosts) {
+    if (one.usable()) usable.push_back(one.host);
+  }
+  return usable;
+}
+
+std::string HostSurvey::name_of(const std::string& host) const {
+  for (const SurveyedHost& one : hosts) {
+    if (one.host.name == host && !one.identities.empty()) return one.identities.front().host;
+  }
+  return {};
+}
+
+std::string HostSurvey::one_machine() const {
+  std::map<std::string, std::vector<std::string>> by_boot;
+  for (const SurveyedHost& one : hosts) {
+    if (!one.usable() || one.identities.empty() || one.identities.front().boot_id.empty()) continue;
+    by_boot[one.identities.front().boot_id].push_back(one.host.name);
+  }
+  for (const auto& [boot, names] : by_boot) {
+    if (names.size() > 1) return fmt::format("{} are one machine", fmt::join(names, " and "));
+  }
+  return {};
+}
+
+HostSurvey survey_hosts(const LaunchSettings& settings,
+                        const std::map<std::string, std::string>& binaries, int patience_seconds) {
+  HostSurvey survey;
+  for (const Host& host : settings.hosts) survey.hosts.push_back({host, "ok", "", {}});
+  for (const auto& [program, hash] : binaries) {
+    if (survey.usable().empty()) break;
+    survey_program(survey, settings, program, patience_seconds);
+  }
+  leave_out_different(survey, binaries);
+  return survey;
+}
+
+void leave_out_different(HostSurvey& survey, const std::map<std::string, std::string>& binaries) {
+  const SurveyedHost* first = nullptr;
+  for (SurveyedHost& host : survey.hosts) {
+    for (std::size_t i = 0; i < host.identities.size() && host.usable(); ++i) {
+      const Identity& there = host.identities[i];
+      const Identity& compared = first == nullptr ? there : first->identities.at(i);
+      const std::string what = difference(there, binaries.at(there.program), compared);
+      if (!what.empty()) drop(host, "different", what);
+    }
+    if (first == nullptr && host.usable()) first = &host;
+  }
+}
+
+void require_devices(const HostSurvey& survey, const std::vector<PlannedLaunch>& plan,
+                     const LaunchSettings& settings) {
+  if (settings.oversubscribe) return;
+  LaunchSettings left = settings;
+  left.hosts = survey.usable();
+  for (const PlannedLaunch& launch : plan) {
+    if (!launch.skipped_because.empty() || launch.nodes > static_cast<int>(left.hosts.size())) {
+      continue;
+    }
+    for (const SurveyedHost& one : survey.hosts) {
+      if (!one.usable() || one.host.slots < launch.per_node || one.identities.empty()) continue;
+      const int devices = devices_on(one.identities.front(), settings);
+      if (launch.per_node <= devices) continue;
+      fail<UsageError>(
+          "host {}: {} ranks on the {} core(s) or device(s) there; give it {} slots, or use "
+          "--oversubscribe, which marks every row emulated",
+          one.host.name, launch.per_node, devices, devices);
+    }
+  }
+}
+
+std::vector<ResultRow> host_rows(const HostSurvey& survey, const std::string& run_id,
+                                 const std::string& origin) {
+  std::vector<ResultRow> rows;
+  for (const SurveyedHost& one : survey.hosts) {
+    ResultRow& row = rows.emplace_back(hosts_schema());
+    row.set("schema_version", kSchemaVersion).set("run_id", run_id);
+    row.set("case_id", case_id(one.host.name)).set("origin", origin);
+    row.set("status", one.usable() ? "ok" : "failed").set("note", one.note);
+    row.set("host", one.host.name).set("slots", one.host.slots).set("found", one.status);
+    if (one.identities.empty()) continue;
+    const Identity& first = one.identities.front();
+    row.set("name", first.host).set("boot_id", first.boot_id);
+    row.set("cores", first.cores).set("gpus", first.gpus);
+    std::vector<std::string> binaries, libraries;
+    for (const Identity& identity : one.identities) {
+      binaries.push_back(fmt::format("{}={}", identity.program, identity.sha256));
+      for (const auto& [name, version] : identity.libraries) {
+        libraries.push_back(fmt::format("{}={}", name, version));
+      }
+    }
+    std::ranges::sort(libraries);
+    libraries.erase(std::ranges::unique(libraries).begin(), libraries.end());
+    row.set("binaries", fmt::format("{}", fmt::join(binaries, ";")));
+    row.set("libraries", fmt::format("{}", fmt::join(libraries, ";")));
+  }
+  return rows;
+}
+
+namespace {
+
+/// What the asked hosts call themselves, by block; empty: not known.
+std::vector<std::string> names_of(const PlannedLaunch& launch, const LaunchSettings& settings) {
+  std::vector<std::string> names;
+  for (const Host& host : hosts_of(launch, settings)) {
+    const auto known = settings.host_names.find(host.name);
+    if (known == settings.host_names.end()) return {};
+    names.push_back(known->second);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string misplaced(const std::vector<ResultRow>& rows, const PlannedLaunch& launch,
+                      const LaunchSettings& settings) {
+  const auto ranks = static_cast<std::size_t>(launch.ranks);
+  if (rows.size() != ranks) {
+    return fmt::format("{} ranks were asked for, {} took part", ranks, rows.size());
+  }
+  if (launch.nodes == 0) return {};
+  const auto per_node = static_cast<std::size_t>(launch.per_node);
+  std::vector<std::string> asked = names_of(launch, settings), found;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const std::string& host = rows[rank].get("host");
+    if (rank % per_node == 0) found.push_back(host);
+    if (host == found.back()) continue;
+    return fmt::format("rank {} ran on {}, but was asked to be on {} with rank {}", rank, host,
+                       found.back(), rank - 1);
+  }
+  if (settings.launcher == "slurm") {
+    std::ranges::sort(asked);
+    std::ranges::sort(found);
+  }
+  if (asked.empty() || asked == found) return {};
+  return fmt::format("the ranks ran on {}, but were asked to be on {}", fmt::join(found, ", "),
+                     fmt::join(asked, ", "));
+}
+
+}  // namespace scalebench

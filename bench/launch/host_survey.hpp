@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks at the hosts before anything is measured: a tiny real launch of each program, one rank a
+// host. Finds hosts that do not answer, and hosts with other binaries or libraries; these are left
+// out, and the study goes on with the others.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bench/launch/process.hpp"
+#include "bench/machine/identity.hpp"
+#include "bench/record/result_row.hpp"
+
+namespace scalebench {
+
+struct SurveyedHost {
+  Host host;                         // as asked
+  std::string status = "ok";         // or "unreachable", "different"
+  std::string note;                  // one line that names the host, where it is not ok
+  std::vector<Identity> identities;  // one for each program that answered
+
+  bool usable() const { return status == "ok"; }
+};
+
+struct HostSurvey {
+  std::vector<SurveyedHost> hosts;  // in the order asked
+
+  Hosts usable() const;
+  std::string name_of(const std::string& host) const;  // as it calls itself; empty: not known
+  /// "h1 and h2 are one machine", where hosts with different names are; else empty.
+  std::string one_machine() const;
+};
+
+/// Starts each of `binaries` (name: SHA-256 of the file here) on all hosts of `settings`; where
+/// that fails, on each alone, side by side. A host that says nothing for `patience_seconds` counts
+/// as unreachable.
+HostSurvey survey_hosts(const LaunchSettings& settings,
+                        const std::map<std::string, std::string>& binaries,
+                        int patience_seconds = 30);
+
+/// What is compared: binaries with those here, libraries with the first host's.
+void leave_out_different(HostSurvey& survey, const std::map<std::string, std::string>& binaries);
+
+/// Throws UsageError when a launch has more ranks on a host than that has cores or devices for
+/// them.
+void require_devices(const HostSurvey& survey, const std::vector<PlannedLaunch>& plan,
+                     const LaunchSettings& settings);
+
+/// The rows of hosts.csv.
+std::vector<ResultRow> host_rows(const HostSurvey& survey, const std::string& run_id,
+                                 const std::string& origin);
+
+// Where the ranks of a launch really were, by the program's own word (placement.csv), against where
+// they were asked to be: blocks of ranks, host after host.
+
+/// One line that says the first difference, empty where there is none. `rows`: of placement.csv.
+/// Slurm may take the hosts in its own order.
+std::string misplaced(const std::vector<ResultRow>& rows, const PlannedLaunch& launch,
+                      const LaunchSettings& settings);
+
+}  // namespace scalebench

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is concluded from the identities of hosts; and a survey by a made-up launcher, a script that
+// answers for its hosts.
+#include "bench/launch/host_survey.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/testing.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Identity identity_of(const std::string& host, const std::string& hash = "aaaabbbbccccdddd") {
+  return {host, "boot of " + host, 2, 0, "bench_allreduce", hash, {{"MPI", "Open MPI v4.1.4"}}};
+}
+
+HostSurvey survey_of(const std::vector<Identity>& identities) {
+  HostSurvey survey;
+  for (const Identity& one : identities) {
+    SurveyedHost& host = survey.hosts.emplace_back();
+    host.host = {one.host, 2};
+    host.identities.push_back(one);
+  }
+  return survey;
+}
+
+const std::map<std::string, std::string> kBinaries{{"bench_allreduce", "aaaabbbbccccdddd"}};
+
+TEST(Identity, ComesBackFromWhatLaunchersPrint) {
+  const Identity here = identity_here({.mpi = "Open MPI v4.1.4", .torch = "", .nccl = ""}, "h", 3);
+  const std::string output = "Warning: noise\n" + identity_line(here) + "scalebench-where {torn\n" +
+                             identity_line(identity_of("h2"));
+  const std::vector<Identity> read = identities_in(output);
+  ASSERT_EQ(read.size(), 2U);
+  EXPECT_EQ(read[0].program, "launch_test");
+  EXPECT_EQ(read[0].sha256.size(), 64U);
+  EXPECT_EQ(read[0].libraries, here.libraries);
+  EXPECT_EQ(read[0].gpus, 3);
+  EXPECT_EQ(read[1].host, "h2");
+}
+
+TEST(LeaveOutDifferent, NamesTheHostAndBothHashes) {
+  HostSurvey survey = survey_of({identity_of("h1"), identity_of("h2", "eeeeffff00001111")});
+  leave_out_different(survey, kBinaries);
+  EXPECT_EQ(host_words(survey.usable()), "h1:2");
+  EXPECT_EQ(
+      survey.hosts[1].note,
+      "host h2 is left out: its bench_allreduce is another build: SHA-256 eeeeffff0000 there, "
+      "aaaabbbbcccc here");
+}
+
+TEST(LeaveOutDifferent, ComparesLibrariesWithTheFirstHost) {
+  Identity other = identity_of("h2"), more = identity_of("h3");
+  other.libraries["MPI"] = "Open MPI v4.1.5";
+  more.libraries["NCCL"] = "2.21.5";
+  HostSurvey survey = survey_of({identity_of("h1"), other, more});
+  leave_out_different(survey, kBinaries);
+  EXPECT_EQ(host_words(survey.usable()), "h1:2");
+  EXPECT_THAT(survey.hosts[1].note, HasSubstr("is Open MPI v4.1.5, on h1 it is Open MPI v4.1.4"));
+  EXPECT_THAT(survey.hosts[2].note, HasSubstr("its NCCL for bench_allreduce is 2.21.5, on h1 it is "
+                                              "none"));
+}
+
+TEST(HostSurvey, NoticesHostsThatAreOneMachine) {
+  HostSurvey survey = survey_of({identity_of("h1"), identity_of("h2")});
+  EXPECT_EQ(survey.one_machine(), "");
+  survey.hosts[1].identities[0].boot_id = "boot of h1";
+  EXPECT_EQ(survey.one_machine(), "h1 and h2 are one machine");
+  EXPECT_EQ(survey.name_of("h2"), "h2");
+  EXPECT_EQ(survey.name_of("h3"), "");
+}
+
+TEST(RequireDevices, RefusesRanksThatWouldShareACore) {
+  const HostSurvey survey = survey_of({identity_of("h1"), identity_of("h2")});
+  PlannedLaunch launch;
+  launch.ranks = launch.nodes = 2;
+  LaunchSettings settings;
+  require_devices(survey, {launch}, settings);
+  settings.threads = 2;
+  require_devices(survey, {launch}, settings);
+  launch.per_node = 2;
+  EXPECT_THAT(message_of<UsageError>([&] { require_devices(survey, {launch}, settings); }),
+              AllOf(HasSubstr("host h1: 2 ranks on the 1 core(s)"), HasSubstr("--oversubscribe")));
+  settings.oversubscribe = true;
+  require_devices(survey, {launch}, settings);
+}
+
+/// Answers on every host of -H but those called gone.
+constexpr std::string_view kLauncher = R"(#!/bin/sh
+while [ "$1" != -H ]; do shift; done
+case $2 in *gone*) echo "[x:1] Warning: noise" >&2; echo "no way to gone" >&2; exit 1;; esac
+for host in $(echo "$2" | tr , ' '); do
+  echo "scalebench-where {\"host\":\"${host%:*}\",\"boot_id\":\"$host\",\"cores\":2,\"gpus\":0,\"program\":\"bench_allreduce\",\"sha256\":\"aaaabbbbccccdddd\",\"libraries\":{}}"
+done
+)";
+
+TEST(SurveyHosts, LooksAtEachAloneWhereTheyDoNotAnswerTogether) {
+  const TemporaryFolder folder;
+  const std::filesystem::path launcher = folder.write("mpirun", kLauncher);
+  std::filesystem::permissions(launcher, std::filesystem::perms::owner_all);
+  LaunchSettings settings;
+  settings.mpirun = launcher.string();
+  settings.hosts = parse_hosts("h1:4,gone:4,h2:4");
+  const HostSurvey survey = survey_hosts(settings, kBinaries);
+  EXPECT_EQ(host_words(survey.usable()), "h1:4,h2:4");
+  EXPECT_EQ(survey.hosts[1].note,
+            "host gone is left out: bench_allreduce does not start there: no way to gone");
+  const std::vector<ResultRow> rows = host_rows(survey, "run", "measured");
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].get("binaries"), "bench_allreduce=aaaabbbbccccdddd");
+  EXPECT_EQ(rows[1].get("found"), "unreachable");
+  EXPECT_EQ(rows[1].get("status"), "failed");
+}
+
+TEST(SurveyHosts, AsksAgainWhereAnotherJobTookTheSessionFolderAway) {
+  const TemporaryFolder folder;
+  const std::filesystem::path launcher =
+      folder.write("mpirun", fmt::format("#!/bin/sh\n"
+                                         "if mkdir {0} 2>/dev/null; then\n"
+                                         "  echo 'A call to mkdir was unable to create the "
+                                         "desired directory:'; exit 1\n"
+                                         "fi\n{1}",
+                                         (folder / "seen").string(), kLauncher));
+  std::filesystem::permissions(launcher, std::filesystem::perms::owner_all);
+  LaunchSettings settings;
+  settings.mpirun = launcher.string();
+  settings.hosts = parse_hosts("h1:4");
+  EXPECT_EQ(host_words(survey_hosts(settings, kBinaries).usable()), "h1:4");
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/launch/hosts.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <set>
+
+#include "bench/record/file.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr int kMostSlots = 65536;
+constexpr std::size_t kMostHosts = 65536;
+constexpr std::size_t kLongestName = 253;  // of the domain name system
+constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kNameLetters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+constexpr std::string_view kAddressLetters = "0123456789abcdefABCDEF:.%";
+constexpr std::string_view kValidName =
+    "a host name is letters, digits, '.', '-' and '_', or an IPv6 address in brackets";
+
+/// What is wrong at an offset of the text; never returns.
+using Complain = std::function<void(std::size_t offset, const std::string& what)>;
+
+/// For a terminal: what would steer it is spelled out.
+std::string shown(std::string_view text) {
+  std::string safe;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    safe += byte < 0x20 || byte >= 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+  }
+  return safe;
+}
+
+/// `offset`: of the name's first letter in what `complain` points into.
+void require_name(std::string_view name, std::size_t offset, const Complain& complain) {
+  const bool address = name.starts_with('[');
+  const std::string_view letters = address ? name.substr(1, name.size() - 2) : name;
+  const std::size_t bad = letters.find_first_not_of(address ? kAddressLetters : kNameLetters);
+  if (bad != std::string_view::npos) {
+    complain(offset + bad + (address ? 1 : 0),
+             fmt::format("'{}' in the host name '{}'; {}", shown(letters.substr(bad, 1)),
+                         shown(name), kValidName));
+  }
+  if (letters.empty() || letters.front() == '-' || letters.size() > kLongestName) {
+    complain(offset, fmt::format("'{}' is no host name; {}", shown(name), kValidName));
+  }
+}
+
+int slots_in(std::string_view word, std::size_t offset, const Complain& complain) {
+  int slots = 0;
+  const char* const end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, slots);
+  if (error != std::errc() || stop != end || slots < 1 || slots > kMostSlots) {
+    complain(offset,
+             fmt::format("'{}' slots; valid: a number from 1 to {}", shown(word), kMostSlots));
+  }
+  return slots;
+}
+
+/// "host", "host:4", "[::1]:4".
+Host host_in(std::string_view word, std::size_t offset, const Complain& complain) {
+  std::size_t name_end = word.find(':');
+  if (word.starts_with('[')) {
+    const std::size_t bracket = word.find(']');
+    if (bracket == std::string_view::npos) complain(offset, "'[' without ']'");
+    name_end = bracket + 1;
+    if (name_end < word.size() && word[name_end] != ':') {
+      complain(offset + name_end,
+               fmt::format("'{}' after an address; valid: ':' and slots", shown(word)));
+    }
+  }
+  const bool has_slots = name_end < word.size();
+  Host host{std::string(word.substr(0, name_end)), 0};
+  require_name(host.name, offset, complain);
+  if (has_slots) host.slots = slots_in(word.substr(name_end + 1), offset + name_end + 1, complain);
+  return host;
+}
+
+void add(Hosts& hosts, Host host, std::size_t offset, const Complain& complain) {
+  if (std::ranges::find(hosts, host.name, &Host::name) != hosts.end()) {
+    complain(offset,
+             fmt::format("host '{}' is named twice; name it once, with all its slots", host.name));
+  }
+  if (hosts.size() == kMostHosts) complain(offset, fmt::format("more than {} hosts", kMostHosts));
+  hosts.push_back(std::move(host));
+}
+
+/// Of lists, which stand in one line: "--hosts: 'h1,h;2': column 5: what".
+Complain complain_about(std::string_view text, std::string_view source) {
+  return [text, source](std::size_t offset, const std::string& what) {
+    constexpr std::size_t kShown = 60;
+    fail<UsageError>("{}: '{}{}': column {}: {}", source, shown(text.substr(0, kShown)),
+                     text.size() > kShown ? "..." : "", offset + 1, what);
+  };
+}
+
+/// The parts of `text` between `separator`s that are in no brackets, with their offsets.
+std::vector<std::pair<std::string_view, std::size_t>> split(std::string_view text, char separator) {
+  std::vector<std::pair<std::string_view, std::size_t>> parts;
+  std::size_t begin = 0;
+  bool in_brackets = false;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    const char c = i < text.size() ? text[i] : separator;
+    const bool ends = i == text.size() || (c == separator && !in_brackets);
+    if (ends) {
+      parts.emplace_back(text.substr(begin, i - begin), begin);
+      begin = i + 1;
+    } else if (c == '[' || c == ']') {
+      in_brackets = c == '[';
+    }
+  }
+  return parts;
+}
+
+/// "1-3", "007", within the brackets of an expression: with as many digits as written.
+std::vector<std::string> numbers_in(std::string_view range, std::size_t offset,
+                                    const Complain& complain) {
+  const std::size_t dash = range.find('-');
+  const std::string_view low = range.substr(0, dash);
+  const std::string_view high = dash == std::string_view::npos ? low : range.substr(dash + 1);
+  constexpr std::size_t kMostDigits = 9;
+  for (const std::string_view end : {low, high}) {
+    const bool whole = !end.empty() && end.size() <= kMostDigits &&
+                       end.find_first_not_of(kDigits) == std::string_view::npos;
+    if (!whole) complain(offset, fmt::format("'{}' in brackets; valid: 7 or 1-3", shown(range)));
+  }
+  const int first = std::stoi(std::string(low)), last = std::stoi(std::string(high));
+  if (last < first || static_cast<std::size_t>(last - first) >= kMostHosts) {
+    complain(offset, fmt::format("'{}' in brackets; valid: from the smaller to the larger, at most "
+                                 "{} hosts",
+                                 shown(range), kMostHosts));
+  }
+  std::vector<std::string> numbers;
+  for (int number = first; number <= last; ++number) {
+    numbers.push_back(fmt::format("{:0{}}", number, low.size()));
+  }
+  return numbers;
+}
+
+/// "rack[1-2]n[1-8]" -> 16 names.
+std::vector<std::string> names_in(std::string_view word, std::size_t offset,
+                                  const Complain& complain) {
+  const std::size_t open = word.find('[');
+  if (open == std::string_view::npos) return {std::string(word)};
+  const std::size_t close = word.find(']', open);
+  if (close == std::string_view::npos) complain(offset + open, "'[' without ']'");
+  const std::vector<std::string> rests =
+      names_in(word.substr(close + 1), offset + close + 1, complain);
+  std::vector<std::string> names;
+  for (const auto& [range, at] : split(word.substr(open + 1, close - open - 1), ',')) {
+    for (const std::string& number : numbers_in(range, offset + open + 1 + at, complain)) {
+      for (const std::string& rest : rests) {
+        if (names.size() == kMostHosts) {
+          complain(offset, fmt::format("more than {} hosts", kMostHosts));
+        }
+        names.push_back(fmt::format("{}{}{}", word.substr(0, open), number, rest));
+      }
+    }
+  }
+  return names;
+}
+
+/// The words of a hostfile's line with their offsets: '=' and the blanks around it are part of one.
+std::vector<std::pair<std::string, std::size_t>> words_in(std::string_view line) {
+  std::vector<std::pair<std::string, std::size_t>> words;
+  bool joins = false;
+  for (std::size_t i = line.find_first_not_of(kBlanks); i < line.size();
+       i = line.find_first_not_of(kBlanks, i)) {
+    const std::size_t end = std::min(line.find_first_of(kBlanks, i), line.size());
+    const std::string word(line.substr(i, end - i));
+    if (!words.empty() && (joins || word.starts_with('='))) {
+      words.back().first += word;
+    } else {
+      words.emplace_back(word, i);
+    }
+    joins = word.ends_with('=');
+    i = end;
+  }
+  return words;
+}
+
+/// "host slots=2 max_slots=4", "host:2".
+Host host_of_line(const std::vector<std::pair<std::string, std::size_t>>& words,
+                  const Complain& complain) {
+  Host host = host_in(words.front().first, words.front().second, complain);
+  int most = kMostSlots;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const auto& [word, offset] = words[i];
+    const std::size_t equals = word.find('=');
+    const std::string key = word.substr(0, equals);
+    const bool is_most = key == "max_slots" || key == "max-slots";
+    if (equals == std::string::npos || (key != "slots" && !is_most)) {
+      complain(offset, fmt::format("'{}'; valid after a host: slots=N, max_slots=N, # comment",
+                                   shown(word)));
+    }
+    if (key == "slots" && host.slots > 0) complain(offset, "slots are given twice");
+    const int value =
+        slots_in(std::string_view(word).substr(equals + 1), offset + equals + 1, complain);
+    (is_most ? most : host.slots) = value;
+  }
+  if (host.slots > most) {
+    complain(words.front().second,
+             fmt::format("{} slots are more than max_slots={}", host.slots, most));
+  }
+  return host;
+}
+
+}  // namespace
+
+Hosts parse_hosts(std::string_view words, std::string_view source) {
+  const Complain complain = complain_about(words, source);
+  Hosts hosts;
+  for (const auto& [word, offset] : split(words, ',')) {
+    add(hosts, host_in(word, offset, complain), offset, complain);
+  }
+  return hosts;
+}
+
+Hosts read_hostfile(const std::filesystem::path& path) {
+  const std::string text = read_file(path);
+  Hosts hosts;
+  std::size_t number = 0;
+  for (const auto& [whole, begin] : split(text, '\n')) {
+    ++number;
+    const Complain complain = [&](std::size_t offset, const std::string& what) {
+      fail<UsageError>("{}:{}:{}: {}", path.string(), number, offset + 1, what);
+    };
+    const auto words = words_in(whole.substr(0, whole.find('#')));
+    if (words.empty()) continue;
+    add(hosts, host_of_line(words, complain), words.front().second, complain);
+  }
+  if (hosts.empty()) {
+    fail<UsageError>("{}: names no host; valid: lines as 'host1 slots=4'", path.string());
+  }
+  return hosts;
+}
+
+Hosts expand_nodelist(std::string_view expression, std::string_view source) {
+  const Complain complain = complain_about(expression, source);
+  Hosts hosts;
+  for (const auto& [word, offset] : split(expression, ',')) {
+    for (std::string& name : names_in(word, offset, complain)) {
+      require_name(name, offset, complain);
+      add(hosts, {std::move(name), 0}, offset, complain);
+    }
+  }
+  return hosts;
+}
+
+std::vector<int> tasks_per_node(std::string_view words, std::string_view source) {
+  std::vector<int> tasks;
+  const char* at = words.data();
+  const char* const end = at + words.size();
+  const auto refuse = [&] {
+    fail<UsageError>("{}: '{}'; valid: tasks of each node, as 2(x3),1", source, words);
+  };
+  const auto number = [&] {
+    int value = 0;
+    const auto [stop, error] = std::from_chars(at, end, value);
+    if (error != std::errc() || value < 1 || value > kMostSlots) refuse();
+    at = stop;
+    return value;
+  };
+  const auto skip = [&](std::string_view mark) {
+    if (!std::string_view(at, static_cast<std::size_t>(end - at)).starts_with(mark)) return false;
+    at += mark.size();
+    return true;
+  };
+  do {
+    const int each = number();
+    int times = 1;
+    if (skip("(x")) {
+      times = number();
+      if (!skip(")")) refuse();
+    }
+    tasks.insert(tasks.end(), static_cast<std::size_t>(times), each);
+  } while (skip(","));
+  if (at != end) refuse();
+  return tasks;
+}
+
+std::string host_words(const Hosts& hosts) {
+  std::string words;
+  for (const Host& host : hosts) {
+    if (!words.empty()) words += ',';
+    words += host.name;
+    if (host.slots > 0) words += fmt::format(":{}", host.slots);
+  }
+  return words;
+}
+
+namespace {
+
+constexpr int kMost = 65536;
+
+int number_in(std::string_view word) {
+  int number = 0;
+  const char* const end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, number);
+  return error == std::errc() && stop == end && number <= kMost ? number : 0;
+}
+
+int hosts_with(int slots, const Hosts& hosts) {
+  return static_cast<int>(
+      std::ranges::count_if(hosts, [&](const Host& host) { return host.slots >= slots; }));
+}
+
+int most_slots(const Hosts& hosts) { return std::ranges::max(hosts, {}, &Host::slots).slots; }
+
+}  // namespace
+
+std::string layout_words(const Layout& layout) {
+  return fmt::format("{}x{}", layout.nodes, layout.per_node);
+}
+
+std::vector<Layout> parse_layouts(std::string_view words, std::string_view source) {
+  std::set<Layout> layouts;
+  for (std::size_t begin = 0; begin <= words.size();) {
+    const std::size_t end = std::min(words.find(',', begin), words.size());
+    const std::string_view word = words.substr(begin, end - begin);
+    const std::size_t cross = word.find('x');
+    const Layout layout{number_in(word.substr(0, cross)),
+                        cross < word.size() ? number_in(word.substr(cross + 1)) : 0};
+    if (layout.nodes < 1 || layout.per_node < 1 || layout.nodes > kMost / layout.per_node) {
+      fail<UsageError>("{}: '{}' is no layout; valid: hosts x ranks of each, as 1x1,1x2,2x2",
+                       source, words);
+    }
+    layouts.insert(layout);
+    begin = end + 1;
+  }
+  return {layouts.begin(), layouts.end()};
+}
+
+std::vector<int> powers_up_to(int most) {
+  std::vector<int> powers;
+  for (int n = 1; n < most; n *= 2) powers.push_back(n);
+  powers.push_back(most);
+  return powers;
+}
+
+std::vector<Layout> default_layouts(const Hosts& hosts) {
+  std::set<Layout> layouts;
+  for (const int per_node : powers_up_to(most_slots(hosts))) {
+    for (const int nodes : powers_up_to(hosts_with(per_node, hosts))) {
+      layouts.insert({nodes, per_node});
+    }
+  }
+  // Where slots differ, the most that all hosts have.
+  const int all = std::ranges::min(hosts, {}, &Host::slots).slots;
+  layouts.insert({static_cast<int>(hosts.size()), all});
+  return {layouts.begin(), layouts.end()};
+}
+
+Layout layout_of(int ranks, const Hosts& hosts, bool oversubscribe) {
+  for (int nodes = 1; nodes <= static_cast<int>(hosts.size()); ++nodes) {
+    const bool even = ranks % nodes == 0;
+    if (even && hosts_with(ranks / nodes, hosts) >= nodes) return {nodes, ranks / nodes};
+  }
+  for (int nodes = static_cast<int>(hosts.size()); oversubscribe; --nodes) {
+    if (ranks % nodes == 0) return {nodes, ranks / nodes};
+  }
+  fail<UsageError>(
+      "{} ranks do not fit evenly on {}; choose another number, name slots (host:{}), or use "
+      "--oversubscribe",
+      ranks, host_words(hosts), ranks);
+}
+
+Hosts hosts_of(const Layout& layout, const Hosts& hosts, bool oversubscribe) {
+  Hosts chosen;
+  for (const Host& host : hosts) {
+    const bool fits = oversubscribe || host.slots >= layout.per_node;
+    if (fits && static_cast<int>(chosen.size()) < layout.nodes) chosen.push_back(host);
+  }
+  if (static_cast<int>(chosen.size()) == layout.nodes) return chosen;
+  fail<UsageError>(
+      "layout {} does not fit on {}: {} of {} hosts have {} slots; use fewer, or --oversubscribe, "
+      "which marks every row emulated",
+      layout_words(layout), host_words(hosts), chosen.size(), hosts.size(), layout.per_node);
+}
+
+std::string ranks_words(const std::string& ranks, const std::string& nodes) {
+  const int n = number_in(ranks), k = number_in(nodes);
+  if (k < 2) return ranks;
+  return n % k == 0 ? layout_words({k, n / k}) : fmt::format("{} on {}", n, k);
+}
+
+}  // namespace scalebench

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/launch/launcher.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <regex>
+#include <utility>
+
+#include "kernels/error.hpp"
+
+namespace scalebench {
+
+std::string MpiVersion::text() const {
+  if (family.empty()) return "an unknown MPI";
+  return version.empty() ? family : family + " " + version;
+}
+
+MpiVersion mpi_version_in(std::string_view text) {
+  // Intel's is made from MPICH and may say so as well; MPICH's launcher is called Hydra.
+  constexpr std::array<std::pair<std::string_view, const char*>, 5> kFamilies{{
+      {"Open MPI", "Open MPI"},
+      {"OpenRTE", "Open MPI"},
+      {"Intel(R) MPI", "Intel MPI"},
+      {"MPICH", "MPICH"},
+      {"HYDRA", "MPICH"},
+  }};
+  MpiVersion found;
+  for (const auto& [mark, family] : kFamilies) {
+    const std::size_t at = text.find(mark);
+    if (at == std::string_view::npos) continue;
+    found.family = family;
+    const std::string rest(text.substr(at));
+    std::smatch match;
+    static const std::regex number("[0-9]+\\.[0-9]+(\\.[0-9]+)*");
+    if (std::regex_search(rest, match, number)) found.version = match.str();
+    break;
+  }
+  return found;
+}
+
+#define LAUNCHER(name, ...) \
+  std::vector<std::string> name##_words(const PlannedLaunch&, const LaunchSettings&, const Hosts&);
+#include "bench/launch/launcher.def"
+#undef LAUNCHER
+
+std::span<const Launcher> launchers() {
+#define LAUNCHER(name, command, family, what) Launcher{#name, command, family, what, name##_words},
+  static const std::array kLaunchers{
+#include "bench/launch/launcher.def"
+  };
+#undef LAUNCHER
+  return kLaunchers;
+}
+
+const Launcher& launcher_named(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Launcher& launcher : launchers()) {
+    if (launcher.name == name) return launcher;
+    names.push_back(launcher.name);
+  }
+  fail<UsageError>("--launcher: {}", unknown_name("launcher", name, names));
+}
+
+const Launcher* launcher_that_says(std::string_view version) {
+  if (version.starts_with("slurm ")) return &launcher_named("slurm");
+  const std::string family = mpi_version_in(version).family;
+  if (family == "Intel MPI") return &launcher_named("mpich");  // its mpiexec is Hydra too
+  for (const Launcher& launcher : launchers()) {
+    if (launcher.family == family) return &launcher;
+  }
+  return nullptr;
+}
+
+bool names_hosts(const std::vector<std::string>& arguments) {
+  constexpr std::array<std::string_view, 12> kOptions{
+      "--host",        "-host",        "-H",     "--hostfile", "-hostfile",  "--hostlist",
+      "--machinefile", "-machinefile", "-hosts", "-f",         "--nodelist", "--default-hostfile"};
+  return std::ranges::find_first_of(arguments, kOptions) != arguments.end();
+}
+
+std::vector<std::pair<std::string, std::string>> variables_for_ranks(
+    const LaunchSettings& settings) {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (const auto& variable : settings.environment) {
+    if (!variable.first.starts_with("OMPI_")) variables.push_back(variable);
+  }
+  return variables;
+}
+
+// MPICH's mpiexec (Hydra). It has no option for a longest time: run_launch ends it, and ranks of a
+// lost proxy end with it.
+
+std::vector<std::string> mpich_words(const PlannedLaunch& launch, const LaunchSettings& settings,
+                                     const Hosts& hosts) {
+  std::vector<std::string> words{settings.mpirun, "-n", std::to_string(launch.ranks)};
+  if (!hosts.empty()) {
+    std::string names;
+    for (const Host& host : hosts) names += (names.empty() ? "" : ",") + host.name;
+    words.insert(words.end(), {"-hosts", names, "-ppn", std::to_string(launch.per_node)});
+  }
+  const bool binds = settings.bind_to_core && !settings.oversubscribe;
+  words.insert(words.end(), {"-bind-to", binds ? "core" : "none"});
+  for (const auto& [name, value] : variables_for_ranks(settings)) {
+    words.insert(words.end(), {"-genv", name, value});
+  }
+  return words;
+}
+
+// Open MPI's mpirun. Several hosts: blocks of ranks by -H and ppr, a cut link noticed within
+// seconds by keepalive probes (without them a launch hangs for ever, whatever the program does),
+// and --timeout should even mpirun itself not notice.
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+template <class More = Words>
+void add(Words& words, const More& more) {
+  words.insert(words.end(), more.begin(), more.end());
+}
+
+void add_hosts(Words& words, const PlannedLaunch& launch, const Hosts& hosts) {
+  Hosts slots = hosts;
+  for (Host& host : slots) host.slots = launch.per_node;
+  add(words, {"-H", host_words(slots), "--map-by", fmt::format("ppr:{}:node", launch.per_node)});
+}
+
+}  // namespace
+
+Words open_mpi_words(const PlannedLaunch& launch, const LaunchSettings& settings,
+                     const Hosts& hosts) {
+  Words words{settings.mpirun, "-np", std::to_string(launch.ranks)};
+  if (!hosts.empty()) add_hosts(words, launch, hosts);
+  if (settings.oversubscribe) {
+    add(words, {"--oversubscribe", "--bind-to", "none"});
+    add(words, kYieldWords);
+  } else {
+    add(words, {"--bind-to", settings.bind_to_core ? "core" : "none"});
+  }
+  if (!hosts.empty()) {
+    for (const auto& [name, value] : variables_for_ranks(settings)) add(words, {"-x", name});
+  }
+  if (hosts.size() > 1) {
+    add(words, kKeepaliveWords);
+    add(words, {"--timeout", std::to_string(backstop_seconds(launch))});
+  }
+  return words;
+}
+
+// Slurm's srun, inside an allocation. -K1: without it a step whose rank was killed waits for ever.
+// srun hands all variables on by itself.
+
+std::vector<std::string> slurm_words(const PlannedLaunch& launch, const LaunchSettings& settings,
+                                     const Hosts& hosts) {
+  const int nodes = hosts.empty() ? 1 : launch.nodes;
+  const int per_node = hosts.empty() ? launch.ranks : launch.per_node;
+  std::vector<std::string> words{settings.mpirun,
+                                 settings.mpi == "MPICH" ? "--mpi=pmi2" : "--mpi=pmix",
+                                 "-K1",
+                                 "-N",
+                                 std::to_string(nodes),
+                                 "-n",
+                                 std::to_string(launch.ranks),
+                                 fmt::format("--ntasks-per-node={}", per_node),
+                                 "--distribution=block"};
+  if (!hosts.empty()) {
+    std::string names;
+    for (const Host& host : hosts) names += (names.empty() ? "" : ",") + host.name;
+    words.push_back(fmt::format("--nodelist={}", names));
+  }
+  if (settings.oversubscribe) words.emplace_back("--overcommit");
+  const bool binds = settings.bind_to_core && !settings.oversubscribe;
+  words.push_back(fmt::format("--cpu-bind={}", binds ? "cores" : "none"));
+  const int minutes = (backstop_seconds(launch) + 59) / 60;
+  words.push_back(fmt::format("--time={}", minutes));
+  return words;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Real processes, all of them /bin/sh: how they end, what is said about it, that none stays.
+#include "bench/launch/process.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "kernels/testing.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// False once the process has ended, also while nobody has taken note of it.
+bool is_running(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(") ");
+  return name_end != std::string::npos && text[name_end + 2] != 'Z';
+}
+
+class LaunchTest : public testing::Test {
+ protected:
+  LaunchEnd run(const std::vector<std::string>& command, double deadline_seconds = 60) {
+    return run_launch(command, settings_, folder_.path(), deadline_seconds, stop_);
+  }
+  LaunchEnd run_script(const std::string& script, double deadline_seconds = 60) {
+    return run({"/bin/sh", "-c", script}, deadline_seconds);
+  }
+  /// Waits until the script has written the file: it is then in the middle of its work.
+  std::string wait_for(const char* file) {
+    for (int i = 0; i < 1000 && folder_.read(file).empty(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    const std::string text = folder_.read(file);
+    return text.substr(0, text.find('\n'));
+  }
+  std::string path(const char* file) const { return (folder_ / file).string(); }
+
+  TemporaryFolder folder_;
+  LaunchSettings settings_;
+  std::atomic<bool> stop_ = false;
+};
+
+TEST_F(LaunchTest, AHostThatIsLostIsAFailureWhateverMpirunEndsWith) {
+  const LaunchEnd end = run_script(
+      "echo 'PRTE has lost communication with a remote daemon.' >&2; "
+      "echo '  Remote daemon: [prterun-h1-66@0,1] on node h2' >&2");
+  EXPECT_FALSE(end.ok);
+  EXPECT_THAT(end.why, HasSubstr("on node h2"));
+}
+
+TEST_F(LaunchTest, ASignalIsToldFromLinesThatAreWrapped) {
+  const LaunchEnd end = run_script(
+      "printf 'prterun noticed that process rank 3 with PID 7 on node h4 exited on\\n"
+      "signal 9 (Killed).\\n----\\n\\000 \\n' >&2; exit 137");
+  EXPECT_THAT(end.why, HasSubstr("rank 3 with PID 7 on node h4 exited on signal 9 (Killed)."));
+}
+
+TEST_F(LaunchTest, OurOwnLineIsFoundBehindTheEndOfAMessage) {
+  const LaunchEnd end = run_script("printf '\\000rank 1 h2: no memory\\n' >&2; exit 5");
+  EXPECT_EQ(end.why, "exit code 5: rank 1 h2: no memory");
+}
+
+TEST_F(LaunchTest, KeepsOutputApartAndTheCommandBesideIt) {
+  settings_.environment = {{"OMP_NUM_THREADS", "3"}};
+  const LaunchEnd end = run_script("echo threads $OMP_NUM_THREADS; echo progress >&2");
+  EXPECT_TRUE(end.ok);
+  EXPECT_FALSE(end.interrupted);
+  EXPECT_EQ(end.why, "");
+  EXPECT_GT(end.seconds, 0);
+  EXPECT_EQ(folder_.read("stdout.log"), "threads 3\n");
+  EXPECT_EQ(folder_.read("stderr.log"), "progress\n");
+  EXPECT_EQ(folder_.read("command.txt"),
+            "/bin/sh -c 'echo threads $OMP_NUM_THREADS; echo progress >&2'\n");
+  EXPECT_EQ(std::getenv("OMP_NUM_THREADS"), nullptr) << "only the child's environment changes";
+}
+
+TEST_F(LaunchTest, GivesNoInput) {
+  EXPECT_TRUE(run({"cat"}).ok) << "a terminal would be waited for";
+}
+
+TEST_F(LaunchTest, SaysTheExitCodeAndTheLastLine) {
+  const LaunchEnd end = run_script("echo first >&2; echo last >&2; echo '-----' >&2; exit 7");
+  EXPECT_FALSE(end.ok);
+  EXPECT_EQ(end.why, "exit code 7: last");
+  EXPECT_EQ(run_script("exit 7").why, "exit code 7");
+}
+
+TEST_F(LaunchTest, PrefersTheReasonThatARankGave) {
+  const LaunchEnd end = run_script(
+      "echo noise >&2; echo 'rank 1 host: no memory' >&2; "
+      "echo 'mpirun noticed that process rank 0 exited on signal 9 (Killed).' >&2; exit 5");
+  EXPECT_EQ(end.why, "exit code 5: rank 1 host: no memory");
+}
+
+TEST_F(LaunchTest, ElsePrefersWhatTheLauncherSaysAboutASignal) {
+  const LaunchEnd end =
+      run_script("echo 'process rank 0 exited on signal 9 (Killed).' >&2; echo bye >&2; exit 137");
+  EXPECT_EQ(end.why, "exit code 137: process rank 0 exited on signal 9 (Killed).");
+}
+
+TEST_F(LaunchTest, NamesTheSignal) {
+  const LaunchEnd end = run_script("kill -SEGV $$");
+  EXPECT_FALSE(end.ok);
+  EXPECT_EQ(end.why, "killed by signal Segmentation fault");
+}
+
+TEST_F(LaunchTest, SaysThatTheProgramIsMissing) {
+  const LaunchEnd end = run({"/no/such/mpirun", "-np", "2"});
+  EXPECT_FALSE(end.ok);
+  EXPECT_EQ(end.why, "exit code 127: /no/such/mpirun: No such file or directory");
+}
+
+TEST_F(LaunchTest, LeavesNoProcessBehindThatTheProgramForgot) {
+  const LaunchEnd end = run_script("sleep 300 & echo $! >" + path("pid"));
+  EXPECT_TRUE(end.ok);
+  const std::string forgotten = wait_for("pid");
+  ASSERT_NE(forgotten, "");
+  for (int i = 0; i < 500 && is_running(forgotten); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_FALSE(is_running(forgotten));
+}
+
+TEST_F(LaunchTest, EndsAtTheDeadline) {
+  const LaunchEnd end = run_script("echo waiting for rank 1 >&2; exec sleep 300", 0.5);
+  EXPECT_FALSE(end.ok);
+  EXPECT_FALSE(end.interrupted);
+  EXPECT_THAT(end.why, AllOf(StartsWith("did not end within"), EndsWith(": waiting for rank 1")));
+}
+
+// Takes the ten seconds of grace.
+TEST_F(LaunchTest, KillsWhatIgnoresThePoliteSignal) {
+  const LaunchEnd end =
+      run_script("trap '' TERM; echo $$ >" + path("pid") + "; sleep 300; sleep 300", 0.5);
+  EXPECT_FALSE(end.ok);
+  EXPECT_THAT(end.why, StartsWith("did not end within"));
+  EXPECT_GE(end.seconds, 10) << "it had its grace";
+  EXPECT_FALSE(is_running(wait_for("pid")));
+}
+
+TEST_F(LaunchTest, EndsEarlyAndOrderlyWhenToldToStop) {
+  std::thread user([&] {
+    wait_for("started");
+    stop_ = true;
+  });
+  const LaunchEnd end = run_script("trap 'echo tidy; exit 0' TERM; echo yes >" + path("started") +
+                                   "; while :; do sleep 0.05; done");
+  user.join();
+  EXPECT_TRUE(end.interrupted);
+  EXPECT_FALSE(end.ok) << "half a measurement is none, whatever the exit code";
+  EXPECT_EQ(end.why, "interrupted");
+  EXPECT_EQ(folder_.read("stdout.log"), "tidy\n");
+}
+
+TEST_F(LaunchTest, TheShellLineRoundTripsThroughAShell) {
+  const std::vector<std::string> words{"plain",  "two words", "it's",      "$HOME `id` \"x\"",
+                                       "",       "a;b|c&d",   "new\nline", "back\\slash",
+                                       "*?[a]~", "-np",       "ä=ö",       "'"};
+  std::vector<std::string> command{"printf", "<%s>"};
+  command.insert(command.end(), words.begin(), words.end());
+  ASSERT_TRUE(run_script(shell_line(command)).ok);
+  std::string expected;
+  for (const std::string& word : words) expected += "<" + word + ">";
+  EXPECT_EQ(folder_.read("stdout.log"), expected);
+}
+
+TEST(ShellLine, QuotesOnlyWhatNeedsIt) {
+  EXPECT_EQ(shell_line({"mpirun", "-np", "2", "/a/b_c-1.0", "x=1,2:3+4@5%"}),
+            "mpirun -np 2 /a/b_c-1.0 x=1,2:3+4@5%");
+  EXPECT_EQ(shell_line({"a b", "", "don't"}), R"('a b' '' 'don'\''t')");
+}
+
+PlannedLaunch on_two_ranks() {
+  PlannedLaunch launch;
+  launch.number = 12;
+  launch.program = "bench_epoch";
+  launch.ranks = 2;
+  launch.arguments = {"--model", "mlp"};
+  return launch;
+}
+
+TEST(CommandOf, BindsEachRankToACoreOfItsOwn) {
+  LaunchSettings settings;
+  settings.programs = "/opt/bin";
+  settings.run_id = "run-1";
+  EXPECT_THAT(command_of(on_two_ranks(), settings, "/r/launches/012-x"),
+              ElementsAre("mpirun", "-np", "2", "--bind-to", "core", "/opt/bin/bench_epoch",
+                          "--model", "mlp", "--quiet", "--out", "/r/launches/012-x", "--run-id",
+                          "run-1", "--launch", "12"));
+  settings.bind_to_core = false;
+  EXPECT_EQ(command_of(on_two_ranks(), settings, "/r")[4], "none");
+}
+
+TEST(CommandOf, LetsCrowdedRanksYieldAndTakesTheUsersArguments) {
+  LaunchSettings settings;
+  settings.mpirun = "/usr/bin/mpirun.other";
+  settings.programs = "/opt/bin";
+  settings.oversubscribe = true;
+  settings.mpirun_arguments = {"--host", "a:2"};
+  const std::string line = shell_line(command_of(on_two_ranks(), settings, "/r"));
+  EXPECT_THAT(line, StartsWith("/usr/bin/mpirun.other -np 2 --oversubscribe --bind-to none "));
+  EXPECT_THAT(line, HasSubstr("mpi_yield_when_idle 1 --host a:2 /opt/bin/bench_epoch"));
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine and the software under a run, in three disjoint sets: what must be equal to compare
+// at all (key), what may have caused a change (treatment), and what is noted only (observation).
+// Software is a treatment on purpose: as part of the key, an upgrade would hide its own regression.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/machine/facts.hpp"
+
+namespace scalebench {
+
+// What this binary was built from and how, as known when it was built.
+
+struct BuildInfo {
+  std::string version;                // "0.1.0"
+  std::optional<std::string> commit;  // 40 hex digits; unknown where git knew none
+  std::optional<bool> dirty;          // tracked files differed from the commit
+  std::string compiler;               // "GNU 12.2.0"
+  std::string flags;                  // "-O3 -DNDEBUG"
+  std::string build_type;             // "Release"
+  bool optimized = false;
+  bool sanitized = false;
+};
+
+BuildInfo build_info();
+
+// Whether what is timed here is what it seems to be: ranks may share a core, and hosts may be
+// namespaces of one machine, which whoever made them declares in SCALEBENCH_EMULATED.
+
+/// What is emulated, in words; ranks inherit it from whoever starts them.
+inline constexpr const char* kEmulatedVariable = "SCALEBENCH_EMULATED";
+
+/// What SCALEBENCH_EMULATED declares, such as "4 hosts in network namespaces, 1gbit"; empty:
+/// nothing.
+std::string declared_emulation();
+
+/// The same as a line of comment above a table; empty where nothing is declared.
+std::string emulation_line();
+
+/// The origin of what is timed here: "emulated" where something is declared, or where ranks are
+/// `crowded` on cores or devices; else "measured".
+std::string timed_origin(bool crowded);
+
+// The versions that only a program which links these libraries can tell.
+
+/// What this room cannot know itself. Empty: not in this build.
+struct LinkedLibraries {
+  std::string mpi;    // MPI_Get_library_version
+  std::string torch;  // "1.13.1"
+  std::string nccl;   // "2.21.5"
+};
+
+struct Environment {
+  Facts key;
+  Facts treatment;
+  Facts observation;
+};
+
+/// Looks at this machine and process; a probe that finds nothing leaves a null with its reason.
+/// Takes some milliseconds. `root` is another folder than / in tests only.
+Environment capture_environment(const LinkedLibraries& libraries,
+                                const std::filesystem::path& root = "/");
+
+/// {"key": {...}, "treatment": {...}, "observation": {...}}.
+nlohmann::json json_of(const Environment& environment);
+/// Throws UsageError or nlohmann::json::exception when `json` is not what json_of makes.
+Environment environment_of(const nlohmann::json& json);
+
+// Text from outside (program output, environment) made safe for files that promise UTF-8.
+
+/// `text` with each byte that is not part of a well-formed UTF-8 sequence replaced by U+FFFD.
+std::string valid_utf8(std::string_view text);
+
+// The environment variables that may change a result, and no other: a full dump would leak secrets.
+
+/// Whether a variable is stored: NCCL_* OMPI_MCA_* PMIX_MCA_* UCX_* FI_* OMP_* OPENBLAS_* MKL_*
+/// GOMP_* CUDA_VISIBLE_DEVICES, but none that names a secret, and none that a launcher makes up
+/// anew for each start.
+bool is_recorded_variable(std::string_view name);
+
+/// The recorded ones of `environment`, a null-terminated array of "NAME=value" as ::environ is.
+std::map<std::string, std::string> recorded_variables(const char* const* environment);
+
+}  // namespace scalebench

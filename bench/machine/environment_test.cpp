@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is stored about a machine, what never is, and what is said about it.
+#include "bench/machine/environment.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdlib>
+
+#include "bench/machine/host_files.hpp"
+#include "bench/machine/warnings.hpp"
+#include "kernels/testing.hpp"
+
+namespace scalebench {
+namespace {
+
+TEST(Emulation, IsDeclaredOrFollowsFromCrowding) {
+  unsetenv("SCALEBENCH_EMULATED");
+  EXPECT_EQ(timed_origin(/*crowded=*/false), "measured");
+  EXPECT_EQ(timed_origin(/*crowded=*/true), "emulated");
+  setenv("SCALEBENCH_EMULATED", "", 1);
+  EXPECT_EQ(timed_origin(/*crowded=*/false), "measured") << "an empty declaration is none";
+  setenv("SCALEBENCH_EMULATED", "4 hosts in network namespaces, 1gbit", 1);
+  EXPECT_EQ(declared_emulation(), "4 hosts in network namespaces, 1gbit");
+  EXPECT_EQ(emulation_line(), "# EMULATED: 4 hosts in network namespaces, 1gbit\n");
+  EXPECT_EQ(timed_origin(/*crowded=*/false), "emulated");
+  unsetenv("SCALEBENCH_EMULATED");
+}
+
+}  // namespace
+
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Facts, KeepReasonsThroughJson) {
+  const Facts facts{{"cores", Fact::of(8)}, {"turbo", Fact::absent("no cpufreq")}};
+  const nlohmann::json json = json_of(facts);
+  EXPECT_EQ(json.dump(), R"({"absent":{"turbo":"no cpufreq"},"cores":8,"turbo":null})");
+  EXPECT_EQ(json_of(facts_of(json)), json);
+  EXPECT_EQ(number_of(facts, "cores"), 8.0);
+  EXPECT_EQ(number_of(facts, "turbo"), std::nullopt);
+  EXPECT_EQ(text_of(facts, "cores"), std::nullopt);
+  EXPECT_EQ(flag_of(facts, "none"), std::nullopt);
+}
+
+TEST(Variables, AreThoseThatMayChangeAResult) {
+  for (const char* name : {"NCCL_ALGO", "OMPI_MCA_btl", "UCX_TLS", "FI_PROVIDER", "OMP_NUM_THREADS",
+                           "CUDA_VISIBLE_DEVICES", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
+    EXPECT_TRUE(is_recorded_variable(name)) << name;
+  }
+  for (const char* name : {"PATH", "HOME", "AWS_SECRET_ACCESS_KEY", "NCCL_TOKEN", "FI_Auth_Key",
+                           "OMPI_MCA_orte_precondition_transports", "OMPI_MCA_orte_hnp_uri",
+                           "OMPI_MCA_initial_wdir", "MY_NCCL_ALGO", ""}) {
+    EXPECT_FALSE(is_recorded_variable(name)) << name;
+  }
+}
+
+TEST(Variables, SurviveOddEntries) {
+  const char* environment[] = {"NCCL_ALGO=a=b", "OMP_X", "=", "UCX_X=\xff", "PATH=/bin", nullptr};
+  const std::map<std::string, std::string> expected{{"NCCL_ALGO", "a=b"},
+                                                    {"UCX_X", "\xef\xbf\xbd"}};
+  EXPECT_EQ(recorded_variables(environment), expected);
+  EXPECT_TRUE(recorded_variables(nullptr).empty());
+}
+
+TEST(Topology, AddsUp) {
+  const HostTopology host = host_topology();
+  EXPECT_GE(host.cores, host.sockets);
+  EXPECT_GE(host.hardware_threads, host.cores);
+  EXPECT_GE(host.usable_cores, 1);
+  EXPECT_LE(host.usable_cores, host.cores);
+  EXPECT_LE(host.usable_hardware_threads, host.hardware_threads);
+  for (const HostTopology::Cache& cache : host.caches) EXPECT_GT(cache.bytes, 0);
+}
+
+TEST(Environment, HasThreeDisjointSets) {
+  const Environment environment = capture_environment({"Open MPI v4.1.4", "", ""});
+  EXPECT_TRUE(number_of(environment.key, "cores"));
+  EXPECT_EQ(text_of(environment.treatment, "mpi"), "Open MPI v4.1.4");
+  for (const auto& [name, fact] : environment.key) {
+    EXPECT_FALSE(environment.treatment.contains(name)) << name;
+    EXPECT_FALSE(environment.observation.contains(name)) << name;
+  }
+  for (const auto& [name, fact] : environment.treatment) {
+    EXPECT_FALSE(environment.observation.contains(name)) << name;
+  }
+  const nlohmann::json json = json_of(environment);
+  EXPECT_TRUE(json["treatment"]["torch"].is_null());
+  EXPECT_EQ(json["treatment"]["absent"]["torch"], "this build has no LibTorch");
+  EXPECT_EQ(json_of(environment_of(json)), json);
+}
+
+TEST(Environment, SaysWhyWhateverIsNull) {
+  const TemporaryFolder nothing;
+  const Environment environment = capture_environment({}, nothing.path());
+  for (const Facts* set : {&environment.key, &environment.treatment, &environment.observation}) {
+    for (const auto& [name, fact] : *set) {
+      EXPECT_EQ(fact.value.is_null(), !fact.absent_because.empty()) << name;
+      EXPECT_NE(fact.value, "") << name;
+    }
+  }
+}
+
+TEST(Environment, KeepsSecretsOut) {
+  ::setenv("SCALEBENCH_CANARY", "canary-one", 1);
+  ::setenv("NCCL_API_KEY", "canary-two", 1);
+  ::setenv("NCCL_TEST_MARK", "kept", 1);
+  const std::string text = json_of(capture_environment({})).dump();
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("canary")), HasSubstr("NCCL_TEST_MARK")));
+  for (const char* name : {"SCALEBENCH_CANARY", "NCCL_API_KEY", "NCCL_TEST_MARK"}) ::unsetenv(name);
+}
+
+Environment quiet_machine() {
+  Environment quiet;
+  quiet.key = {{"memory_gib", Fact::of(64)}, {"virtualization", Fact::of("none")}};
+  quiet.treatment = {{"optimized", Fact::of(true)},
+                     {"sanitized", Fact::of(false)},
+                     {"governor", Fact::of("performance")},
+                     {"turbo", Fact::of(false)},
+                     {"transparent_huge_pages", Fact::of("madvise")},
+                     {"dirty", Fact::of(false)}};
+  quiet.observation = {{"usable_cores", Fact::of(8)},     {"cpu_quota_cores", Fact::of("none")},
+                       {"load_average", Fact::of(0.3)},   {"swap_used_gib", Fact::of(0.0)},
+                       {"clock_source", Fact::of("tsc")}, {"available_memory_gib", Fact::of(60)}};
+  return quiet;
+}
+
+/// Texts of all warnings; each must have a remedy and be one line.
+std::string said(const Environment& environment, int cores_asked = 0) {
+  std::string all;
+  for (const Warning& warning : warnings(environment, cores_asked)) {
+    EXPECT_NE(warning.remedy, "");
+    for (const std::string& line : {warning.text, warning.remedy}) {
+      EXPECT_LE(line.size(), 88U) << line;
+      EXPECT_EQ(line.find('\n'), std::string::npos);
+    }
+    all += warning.text + "\n";
+  }
+  return all;
+}
+
+TEST(Warnings, AreNoneOnAQuietMachineOrAnUnknownOne) {
+  EXPECT_EQ(said(quiet_machine(), 8), "");
+  EXPECT_EQ(said(Environment{}, 8), "");
+}
+
+TEST(Warnings, NameWhatSpoilsNumbers) {
+  const auto with = [](Facts Environment::*set, const char* name, nlohmann::json value) {
+    Environment environment = quiet_machine();
+    (environment.*set)[name] = Fact::of(std::move(value));
+    return said(environment);
+  };
+  const auto treatment = &Environment::treatment;
+  const auto observation = &Environment::observation;
+  EXPECT_THAT(with(treatment, "governor", "powersave"), HasSubstr("powersave"));
+  EXPECT_THAT(with(treatment, "turbo", true), HasSubstr("turbo"));
+  EXPECT_THAT(with(treatment, "optimized", false), HasSubstr("not optimized"));
+  EXPECT_THAT(with(treatment, "sanitized", true), HasSubstr("sanitizer"));
+  EXPECT_THAT(with(treatment, "variables", {{"OPENBLAS_CORETYPE", "Haswell"}}),
+              HasSubstr("OPENBLAS_CORETYPE=Haswell"));
+  EXPECT_THAT(with(treatment, "dirty", true), HasSubstr("changed files"));
+  EXPECT_THAT(with(treatment, "transparent_huge_pages", "never"), HasSubstr("huge pages"));
+  EXPECT_THAT(with(observation, "load_average", 4.1), HasSubstr("4.10 on 8 cores"));
+  EXPECT_THAT(with(observation, "cpu_quota_cores", 1.5), HasSubstr("1.5 of 8 cores"));
+  EXPECT_THAT(with(observation, "swap_used_gib", 0.4), HasSubstr("swapped"));
+  EXPECT_THAT(with(observation, "available_memory_gib", 2.0), HasSubstr("2.0 of 64 GiB"));
+  EXPECT_THAT(with(observation, "clock_source", "hpet"), HasSubstr("hpet"));
+  EXPECT_THAT(with(&Environment::key, "virtualization", "kvm"), HasSubstr("kvm"));
+  EXPECT_THAT(said(quiet_machine(), 16), HasSubstr("16 cores are asked for and 8"));
+}
+
+}  // namespace
+
+}  // namespace scalebench

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/machine/host_load.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "bench/machine/nvml.hpp"
+
+namespace scalebench {
+
+std::vector<DeviceLoad> DeviceLoadReader::read() const {
+  std::vector<DeviceLoad> loads;
+  for (const auto& [index, device] : nvml_.devices()) {
+    DeviceLoad& load = loads.emplace_back();
+    load.device = index;
+    load.busy_share = nvml_.busy_share(device);
+    if (const auto memory = nvml_.memory(device)) {
+      load.memory_used_bytes = static_cast<double>(memory->used);
+      load.memory_bytes = static_cast<double>(memory->total);
+    }
+    load.watts = nvml_.watts(device);
+    load.clock_mhz = nvml_.clock_mhz(device);
+    load.celsius = nvml_.celsius(device);
+    if (const auto bits = nvml_.clock_reasons(device)) {
+      load.throttle_reasons = throttle_reasons(*bits);
+    }
+  }
+  return loads;
+}
+
+namespace {
+
+/// In /proc/diskstats, whatever the disk's own block size.
+constexpr double kSectorBytes = 512;
+
+/// user nice system idle iowait irq softirq steal; guests are in user already. Waiting for a disk
+/// is idle time.
+CoreTime core_time(int core, std::istringstream& fields) {
+  std::array<double, 8> ticks{};
+  for (double& tick : ticks) fields >> tick;
+  CoreTime time{core, 0, ticks[7], 0};
+  for (const double tick : ticks) time.total += tick;
+  time.busy = time.total - ticks[3] - ticks[4] - ticks[7];
+  return time;
+}
+
+void add(double& sum, double value) { sum = sum == sum ? sum + value : value; }
+
+}  // namespace
+
+HostLoadReader::HostLoadReader(std::vector<int> processes, std::vector<int> cores,
+                               std::filesystem::path root)
+    : root_(std::move(root)), processes_(std::move(processes)), cores_(std::move(cores)) {
+  // A disk that is made of others would be counted twice: only those with a device behind them.
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(root_ / "sys/block", ignored)) {
+    if (std::filesystem::exists(entry.path() / "device", ignored)) {
+      disks_.push_back(entry.path().filename().string());
+    }
+  }
+}
+
+std::string HostLoadReader::text_of(const std::string& file) const {
+  const int descriptor = ::open((root_ / file).c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return {};
+  std::string text;
+  std::array<char, 1U << 14U> block{};
+  for (ssize_t n = 0; (n = ::read(descriptor, block.data(), block.size())) > 0;) {
+    text.append(block.data(), static_cast<std::size_t>(n));
+  }
+  ::close(descriptor);
+  return text;
+}
+
+HostLoad HostLoadReader::read() const {
+  HostLoad load;
+  read_cores(load);
+  read_memory(load);
+  read_disks(load);
+  read_network(load);
+  return load;
+}
+
+void HostLoadReader::read_cores(HostLoad& load) const {
+  std::istringstream lines(text_of("proc/stat"));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string name;
+    fields >> name;
+    if (name == "ctxt") {
+      fields >> load.context_switches;
+      break;  // what follows is long and not needed
+    }
+    if (name == "cpu") {
+      load.all = core_time(-1, fields);
+    } else if (name.starts_with("cpu")) {
+      const int core = std::stoi(name.substr(3));
+      if (std::ranges::find(cores_, core) == cores_.end()) continue;
+      load.cores.push_back(core_time(core, fields));
+    }
+  }
+  double khz = 0;
+  int known = 0;
+  for (const int core : cores_) {
+    const std::string text =
+        text_of(fmt::format("sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq", core));
+    if (text.empty()) continue;
+    khz += std::stod(text);
+    ++known;
+  }
+  if (known > 0) load.clock_mhz = khz / known / 1000;
+}
+
+void HostLoadReader::read_memory(HostLoad& load) const {
+  std::istringstream lines(text_of("proc/meminfo"));
+  double available = std::numeric_limits<double>::quiet_NaN();
+  for (std::string name, line; lines >> name && std::getline(lines, line);) {
+    if (name == "MemTotal:") load.memory_bytes = 1024 * std::stod(line);
+    if (name == "MemAvailable:") {
+      available = 1024 * std::stod(line);
+      break;
+    }
+  }
+  load.memory_used_bytes = load.memory_bytes - available;
+  const auto page = static_cast<double>(::sysconf(_SC_PAGESIZE));
+  for (const int process : processes_) {
+    std::istringstream fields(text_of(fmt::format("proc/{}/statm", process)));
+    double all = 0;
+    double resident = 0;
+    if (fields >> all >> resident) add(load.processes_memory_bytes, page * resident);
+  }
+}
+
+void HostLoadReader::read_disks(HostLoad& load) const {
+  std::istringstream lines(text_of("proc/diskstats"));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string major, minor, name;
+    double reads = 0, merged = 0, sectors_read = 0, read_ms = 0, writes = 0, sectors_written = 0;
+    fields >> major >> minor >> name;
+    if (std::ranges::find(disks_, name) == disks_.end()) continue;
+    fields >> reads >> merged >> sectors_read >> read_ms >> writes >> merged >> sectors_written;
+    add(load.disk_read_bytes, kSectorBytes * sectors_read);
+    add(load.disk_written_bytes, kSectorBytes * sectors_written);
+  }
+}
+
+void HostLoadReader::read_network(HostLoad& load) const {
+  std::istringstream lines(text_of("proc/net/dev"));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;  // the two lines of the heading
+    std::istringstream name_field(line.substr(0, colon));
+    std::istringstream fields(line.substr(colon + 1));
+    std::string name;
+    name_field >> name;
+    std::array<double, 9> values{};
+    for (double& value : values) fields >> value;
+    if (name == "lo") {
+      load.loopback_bytes = values[0];
+    } else {
+      add(load.network_received_bytes, values[0]);
+      add(load.network_sent_bytes, values[8]);
+    }
+  }
+}
+
+}  // namespace scalebench

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every counter of a made-up machine, and one that shows nothing at all.
+#include "bench/machine/host_load.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include "kernels/testing.hpp"
+
+namespace scalebench {
+namespace {
+
+TEST(HostLoad, ReadsAMachine) {
+  const TemporaryFolder root;
+  root.write("proc/stat",
+             "cpu  30 2 10 100 8 1 1 4 5 5\ncpu0 10 0 5 50 4 0 0 1 0 0\n"
+             "cpu1 20 2 5 50 4 1 1 3 5 5\nintr 1 2 3\nctxt 4242\n");
+  root.write("proc/meminfo", "MemTotal:  1000 kB\nMemFree: 1 kB\nMemAvailable: 400 kB\n");
+  root.write("proc/7/statm", "500 30 1 1 1 1 0\n");
+  root.write("proc/8/statm", "500 12 1 1 1 1 0\n");
+  root.write("proc/diskstats",
+             "   7 0 loop0 9 9 99 9 9 9 99 0 0 0\n   8 0 sda 5 0 10 1 6 0 20 2 0 0\n"
+             "   8 1 sda1 5 0 10 1 6 0 20 2 0 0\n");
+  root.write("sys/block/loop0/size", "1\n");
+  root.write("sys/block/sda/device/model", "x\n");
+  root.write("proc/net/dev",
+             "Inter-| Receive | Transmit\n face |bytes\n"
+             "    lo:  1000 1 0 0 0 0 0 0 1000 1 0 0 0 0 0 0\n"
+             "  eth0:77 1 0 0 0 0 0 0 55 1 0 0 0 0 0 0\n"
+             "  eth1:   3 1 0 0 0 0 0 0 5 1 0 0 0 0 0 0\n");
+  root.write("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "2500000\n");
+  const HostLoad load = HostLoadReader({7, 8, 9}, {1}, root.path()).read();
+  EXPECT_EQ(load.all.total, 156) << "guests are counted once";
+  EXPECT_EQ(load.all.busy, 44);
+  EXPECT_EQ(load.all.steal, 4);
+  ASSERT_EQ(load.cores.size(), 1U);
+  EXPECT_EQ(load.cores[0].core, 1);
+  EXPECT_EQ(load.cores[0].busy, 29);
+  EXPECT_EQ(load.cores[0].total, 86);
+  EXPECT_EQ(load.context_switches, 4242);
+  EXPECT_EQ(load.clock_mhz, 2500);
+  EXPECT_EQ(load.memory_bytes, 1024000);
+  EXPECT_EQ(load.memory_used_bytes, 614400);
+  EXPECT_EQ(load.processes_memory_bytes, 42.0 * static_cast<double>(sysconf(_SC_PAGESIZE)));
+  EXPECT_EQ(load.disk_read_bytes, 5120) << "neither partitions nor disks made of files";
+  EXPECT_EQ(load.disk_written_bytes, 10240);
+  EXPECT_EQ(load.loopback_bytes, 1000);
+  EXPECT_EQ(load.network_received_bytes, 80);
+  EXPECT_EQ(load.network_sent_bytes, 60);
+}
+
+TEST(HostLoad, IsUnknownWhereNothingIsShown) {
+  const TemporaryFolder root;
+  const HostLoad load = HostLoadReader({1}, {0}, root.path()).read();
+  for (const double value :
+       {load.all.busy, load.all.total, load.context_switches, load.clock_mhz, load.memory_bytes,
+        load.memory_used_bytes, load.processes_memory_bytes, load.disk_read_bytes,
+        load.network_received_bytes, load.loopback_bytes}) {
+    EXPECT_TRUE(std::isnan(value)) << value;
+  }
+  EXPECT_TRUE(load.cores.empty());
+}
+
+TEST(HostLoad, SeesThisProcess) {
+  const HostLoad load = HostLoadReader({getpid()}, {}).read();
+  EXPECT_GT(load.processes_memory_bytes, 1e6);
+  EXPECT_LT(load.processes_memory_bytes, load.memory_bytes);
+}
+
+TEST(DeviceLoad, IsSaneOnEveryCardThereIs) {
+  const std::vector<DeviceLoad> loads = DeviceLoadReader().read();
+  // Readings of a card can only be looked at where there is one; without, none is what is right.
+  if (loads.empty()) GTEST_SKIP() << "no management library or no card";
+  for (const DeviceLoad& load : loads) {
+    EXPECT_GT(load.memory_bytes, 1e9);
+    EXPECT_LE(load.memory_used_bytes, load.memory_bytes);
+    EXPECT_GE(load.busy_share, 0);
+    EXPECT_LE(load.busy_share, 1);
+    EXPECT_FALSE(load.throttle_reasons.empty());
+  }
+}
+
+}  // namespace
+}  // namespace scalebench

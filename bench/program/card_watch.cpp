@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/program/card_watch.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <numeric>
+#include <thread>
+#include <utility>
+
+#include "bench/machine/nvml.hpp"
+#include "bench/measure/clock_sync.hpp"
+#include "bench/measure/statistics.hpp"
+#include "collectives/control.hpp"
+
+namespace scalebench {
+
+void set_spell(ResultRow& sample, const DeviceSpell& spell) {
+  sample.set("sm_clock_mhz", spell.clock_mhz);
+  if (!spell.reasons) return;
+  sample.set("throttle_reasons", throttle_reasons(*spell.reasons));
+  sample.set("throttled", is_throttled(*spell.reasons) ? 1 : 0);
+}
+
+void set_spells(ResultRow& row, std::span<const DeviceSpell> repetitions) {
+  const DeviceSummary summary = summary_of(repetitions);
+  row.set("sm_clock_mhz", summary.clock_mhz).set("throttled_share", summary.throttled_share);
+  row.set("power_capped_share", summary.power_capped_share).set("gpu_watts", summary.watts);
+  row.set("gpu_celsius", summary.celsius);
+}
+
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+/// The values that are known.
+template <class Items, class Member>
+std::vector<double> known(const Items& items, Member member) {
+  std::vector<double> values;
+  for (const auto& item : items) {
+    if (!std::isnan(item.*member)) values.push_back(item.*member);
+  }
+  return values;
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? kUnknown : sum / static_cast<double>(values.size());
+}
+
+double highest(const std::vector<double>& values) {
+  return values.empty() ? kUnknown : std::ranges::max(values);
+}
+
+template <class Items>
+std::optional<std::uint64_t> all_reasons(const Items& items) {
+  std::optional<std::uint64_t> all;
+  for (const auto& item : items) {
+    if (item.reasons) all = all.value_or(0) | *item.reasons;
+  }
+  return all;
+}
+
+/// Those within the span, or the one that is nearest to it.
+std::span<const DeviceReading> that_count(std::span<const DeviceReading> readings, double begin,
+                                          double end) {
+  const auto at = [&](double time) {
+    return std::ranges::lower_bound(readings, time, {}, &DeviceReading::seconds);
+  };
+  const auto first = at(begin);
+  const auto last = at(end);
+  if (first != last) return {first, last};
+  const double before =
+      first == readings.begin() ? kReadingHolds * 2 : begin - (first - 1)->seconds;
+  const double after = first == readings.end() ? kReadingHolds * 2 : first->seconds - end;
+  if (std::min(before, after) > kReadingHolds) return {};
+  return {before <= after ? first - 1 : first, 1};
+}
+
+}  // namespace
+
+DeviceSpell spell_of(std::span<const DeviceReading> readings, double begin, double end) {
+  const std::span<const DeviceReading> count = that_count(readings, begin, end);
+  return {.clock_mhz = mean(known(count, &DeviceReading::clock_mhz)),
+          .watts = mean(known(count, &DeviceReading::watts)),
+          .celsius = highest(known(count, &DeviceReading::celsius)),
+          .reasons = all_reasons(count)};
+}
+
+DeviceSpell worst_of(std::span<const DeviceSpell> cards) {
+  const std::vector<double> clocks = known(cards, &DeviceSpell::clock_mhz);
+  return {.clock_mhz = clocks.empty() ? kUnknown : std::ranges::min(clocks),
+          .watts = mean(known(cards, &DeviceSpell::watts)),
+          .celsius = highest(known(cards, &DeviceSpell::celsius)),
+          .reasons = all_reasons(cards)};
+}
+
+DeviceSummary summary_of(std::span<const DeviceSpell> repetitions) {
+  DeviceSummary summary;
+  double told = 0, throttled = 0, capped = 0;
+  for (const DeviceSpell& spell : repetitions) {
+    if (!spell.reasons) continue;
+    ++told;
+    throttled += is_throttled(*spell.reasons) ? 1 : 0;
+    capped += is_power_capped(*spell.reasons) ? 1 : 0;
+  }
+  if (told > 0) {
+    summary.throttled_share = throttled / told;
+    summary.power_capped_share = capped / told;
+  }
+  const std::vector<double> clocks = known(repetitions, &DeviceSpell::clock_mhz);
+  if (!clocks.empty()) summary.clock_mhz = median_of(clocks);
+  summary.watts = mean(known(repetitions, &DeviceSpell::watts));
+  summary.celsius = highest(known(repetitions, &DeviceSpell::celsius));
+  return summary;
+}
+
+namespace {
+
+constexpr std::chrono::milliseconds kPause{25};  // a look takes the driver some 0.1 ms
+
+}  // namespace
+
+void append_spans(std::span<const double> seconds, double end, std::vector<TimeSpan>& spans) {
+  double begin = std::accumulate(seconds.begin(), seconds.end(), end, std::minus<>());
+  for (const double one : seconds) {
+    spans.push_back({begin, begin + one});
+    begin += one;
+  }
+}
+
+struct DeviceWatch::Looker {
+  Looker(const std::string& uuid, const std::string& library)
+      : nvml(library), card(nvml.find(uuid)) {
+    if (card != nullptr) thread = std::thread([this] { run(); });
+  }
+  ~Looker() {
+    {
+      const std::lock_guard lock(mutex);
+      stopped = true;
+    }
+    wake.notify_all();
+    if (thread.joinable()) thread.join();
+  }
+  Looker(const Looker&) = delete;
+  Looker& operator=(const Looker&) = delete;
+
+  DeviceReading look() const {
+    return {.seconds = local_seconds(),
+            .clock_mhz = nvml.clock_mhz(card),
+            .watts = nvml.watts(card),
+            .celsius = nvml.celsius(card),
+            .reasons = nvml.clock_reasons(card)};
+  }
+
+  void run() {
+    std::unique_lock lock(mutex);
+    while (!stopped) {
+      lock.unlock();
+      const DeviceReading seen = look();
+      lock.lock();
+      readings.push_back(seen);
+      wake.wait_for(lock, kPause, [this] { return stopped; });
+    }
+  }
+
+  /// All so far; the last one stays, as the nearest to what comes next.
+  std::vector<DeviceReading> take() {
+    const std::lock_guard lock(mutex);
+    std::vector<DeviceReading> taken = std::move(readings);
+    readings.clear();
+    if (!taken.empty()) readings.push_back(taken.back());
+    return taken;
+  }
+
+  Nvml nvml;
+  Nvml::Device card;
+  std::mutex mutex;
+  std::condition_variable wake;
+  bool stopped = false;
+  std::vector<DeviceReading> readings;
+  std::thread thread;  // the last: it uses all of the above
+};
+
+DeviceWatch::DeviceWatch(const std::string& uuid, const std::string& library) {
+  if (uuid.empty()) return;
+  looker_ = std::make_unique<Looker>(uuid, library);
+  if (looker_->card == nullptr) looker_.reset();
+}
+
+DeviceWatch::~DeviceWatch() = default;
+
+bool DeviceWatch::sees() const { return looker_ != nullptr; }
+
+std::vector<DeviceSpell> DeviceWatch::spells(std::span<const TimeSpan> spans) {
+  std::vector<DeviceSpell> spells;
+  if (!sees()) return spells;
+  const std::vector<DeviceReading> readings = looker_->take();
+  for (const TimeSpan& span : spans) spells.push_back(spell_of(readings, span.begin, span.end));
+  return spells;
+}
+
+namespace {
+
+constexpr std::size_t kNumbers = 4;  // of a spell
+
+}  // namespace
+
+std::vector<std::vector<DeviceSpell>> all_spells(Communicator& host,
+                                                 const std::vector<DeviceSpell>& mine) {
+  const auto counts = all_gather(host, static_cast<double>(mine.size()));
+  const auto most = static_cast<std::size_t>(std::ranges::max(counts));
+  std::vector<std::vector<DeviceSpell>> by_rank(counts.size());
+  if (most == 0) return by_rank;
+  std::vector<double> numbers;
+  for (const DeviceSpell& spell : mine) {
+    // The driver's bits are few: a double holds them exactly.
+    const double bits = spell.reasons ? static_cast<double>(*spell.reasons) : std::nan("");
+    numbers.insert(numbers.end(), {spell.clock_mhz, spell.watts, spell.celsius, bits});
+  }
+  numbers.resize(most * kNumbers);
+  const std::vector<double> all = all_gather(host, numbers);
+  for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(counts[rank]); ++i) {
+      const double* values = &all[(rank * most + i) * kNumbers];
+      DeviceSpell& spell = by_rank[rank].emplace_back();
+      spell.clock_mhz = values[0];
+      spell.watts = values[1];
+      spell.celsius = values[2];
+      if (!std::isnan(values[3])) spell.reasons = static_cast<std::uint64_t>(values[3]);
+    }
+  }
+  return by_rank;
+}
+
+std::vector<DeviceSpell> worst_spells(Communicator& host, const std::vector<DeviceSpell>& mine) {
+  const std::vector<std::vector<DeviceSpell>> by_rank = all_spells(host, mine);
+  std::vector<DeviceSpell> worst;
+  while (true) {
+    std::vector<DeviceSpell> cards;
+    for (const std::vector<DeviceSpell>& of_rank : by_rank) {
+      if (worst.size() < of_rank.size()) cards.push_back(of_rank[worst.size()]);
+    }
+    if (cards.empty()) return worst;
+    worst.push_back(worst_of(cards));
+  }
+}
+
+}  // namespace scalebench

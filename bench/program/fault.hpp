@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rehearsing a failure, so that a user and the tests see what the program makes of one: in one case
+// a rank stops for ever, dies, or gets one element wrong.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "bench/cli/command_line.hpp"
+#include "kernels/buffer.hpp"
+
+namespace scalebench {
+
+struct AllreduceFault {
+  enum class Kind { none, hang, die, wrong };
+  Kind kind = Kind::none;
+  int rank = 0;
+  std::size_t case_number = 3;  // from 1
+
+  /// "hang:RANK", "die:RANK" or "wrong:RANK", with "@CASE" behind. Throws UsageError, also for a
+  /// rank that is not among `ranks`. Empty text: none.
+  static AllreduceFault parse(const std::string& text, int ranks);
+
+  bool strikes(std::size_t number, int of_rank) const {
+    return kind != Kind::none && number == case_number && of_rank == rank;
+  }
+  /// After an operation whose result is in `out`: returns only if kind is `wrong`.
+  void strike(Span out) const;
+};
+
+inline constexpr std::string_view kFaultForm =
+    "hang:RANK, die:RANK or wrong:RANK, with @CASE for another case than the third";
+
+// A rank that is killed or stopped on purpose at the begin of a step, to see how it is noticed and
+// what going on costs. Steps count from 0 over the whole training. Only a training from its
+// beginning is hit: one that resumes has had its fault.
+
+enum class StepFaultKind : std::uint8_t { kill, stop };
+
+struct StepFault {
+  StepFaultKind kind = StepFaultKind::kill;
+  int rank = -1;  // none
+  std::int64_t step = 0;
+
+  /// "killed" or "stopped".
+  std::string_view participle() const { return kind == StepFaultKind::kill ? "killed" : "stopped"; }
+};
+
+struct StepFaultWords {
+  std::string kill_rank, stop_rank;  // RANK@STEP; empty: none
+};
+
+/// Adds --kill-rank and --stop-rank.
+void add_step_fault_options(CLI::App& app, StepFaultWords& words);
+
+/// Throws UsageError for what is no fault on `ranks` ranks, and for two of them.
+StepFault step_fault_of(const StepFaultWords& words, int ranks);
+
+/// Ends this process by SIGKILL, or stops it by SIGSTOP until somebody else ends it.
+void inject(StepFaultKind kind);
+
+}  // namespace scalebench

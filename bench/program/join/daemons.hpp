@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemons of ranks (orted, prted) that this process has started, and their end: none of them,
+// and nothing that they have started, stays behind.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace scalebench {
+
+// The command that mpirun would have a remote shell run, as argv of the daemon of ranks. No shell
+// ever sees it: quotes are taken off, and anything that only a shell could do is refused.
+
+/// `words`: what follows the host's name in the command line of mpirun's agent for remote shells,
+/// `orted -mca ess "env" ...`, or `PATH=/opt/mpi/bin:$PATH ; export PATH ; ... /opt/mpi/bin/orted
+/// ...`, whose assignments are left out. Throws Error when the program is not orted or prted, or
+/// there is more than one command.
+std::vector<std::string> daemon_command(const std::vector<std::string>& words);
+
+/// Whether argv starts such a daemon; the receiving side's own check.
+bool is_daemon_command(const std::vector<std::string>& argv);
+
+class Daemons {
+ public:
+  /// `adopts`: processes whose parent ends become this one's, so that end_all finds them. For a
+  /// process that starts nothing else.
+  explicit Daemons(bool adopts);
+  ~Daemons() { end_all(std::chrono::milliseconds(0)); }
+  Daemons(const Daemons&) = delete;
+  Daemons& operator=(const Daemons&) = delete;
+
+  /// Starts argv without a shell; its stdout goes to stderr. It is asked to end when the calling
+  /// thread ends. `host`: what its host is to be called for it and all that it starts, where the
+  /// kernel lets us (can_name_hosts); empty: as it is. Returns its number. Throws Error.
+  pid_t start(const std::vector<std::string>& argv, const std::string& host);
+  /// Asks one to end.
+  void stop(pid_t daemon) const;
+
+  struct Ended {
+    pid_t daemon = 0;
+    int status = 0;  // exit code; 128 + signal
+  };
+  /// Those that have ended since the last call.
+  std::vector<Ended> ended();
+
+  /// Asks all to end, and after `grace` makes them.
+  void end_all(std::chrono::milliseconds grace);
+
+ private:
+  std::vector<pid_t> children() const;
+
+  bool adopts_;
+  std::vector<pid_t> running_;
+};
+
+/// Whether a process of ours can have a host name of its own: as root, or where users may make
+/// namespaces.
+bool can_name_hosts();
+
+/// In a child that has just been forked: a group of its own, SIGTERM when `parent`'s thread ends,
+/// nothing to read, and then `argv`. Ends with 127 when it cannot.
+[[noreturn]] void become(const std::vector<char*>& argv, pid_t parent, bool stdout_to_stderr);
+
+/// Null-terminated, pointing into `words`.
+std::vector<char*> pointers_to(const std::vector<std::string>& words);
+
+/// The exit code of a wait status; 128 + signal.
+int exit_status(int wait_status);
+
+}  // namespace scalebench

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/program/join/sockets.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "bench/launch/hosts.hpp"
+#include "bench/machine/digest.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr int kMostPort = 65535;
+constexpr int kMostPorts = 8;
+
+}  // namespace
+
+Endpoint parse_endpoint(std::string_view text, std::string_view source) {
+  const std::size_t colon = text.rfind(':');
+  const std::string_view digits =
+      colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
+  int port = 0;
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (error != std::errc() || stop != digits.data() + digits.size() || port < 1 ||
+      port > kMostPort) {
+    fail<UsageError>("{}: '{}'; valid: \"host:port\" with a port from 1 to {}", source, text,
+                     kMostPort);
+  }
+  const Hosts hosts = parse_hosts(text.substr(0, colon), source);
+  if (hosts.size() != 1 || hosts.front().slots != 0) {
+    fail<UsageError>("{}: '{}'; valid: one \"host:port\"", source, text);
+  }
+  std::string address = hosts.front().name;
+  if (address.starts_with('[')) address = address.substr(1, address.size() - 2);
+  return {address, port};
+}
+
+std::string describe(const Endpoint& endpoint) {
+  const bool bare = endpoint.address.find(':') == std::string::npos;
+  return bare ? fmt::format("{}:{}", endpoint.address, endpoint.port)
+              : fmt::format("[{}]:{}", endpoint.address, endpoint.port);
+}
+
+std::vector<int> meeting_ports(const Endpoint& endpoint) {
+  std::vector<int> ports;
+  for (int port = endpoint.port; port <= kMostPort && port < endpoint.port + kMostPorts; ++port) {
+    ports.push_back(port);
+  }
+  return ports;
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::size_t kLongest = 65536;
+constexpr int kSendMilliseconds = 2000;
+
+}  // namespace
+
+void MessageStream::send(const Message& message) {
+  const std::string line =
+      message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  std::size_t sent = 0;
+  while (open_ && sent < line.size()) {
+    const ssize_t count =
+        ::send(socket_.number(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+    if (count > 0) {
+      sent += static_cast<std::size_t>(count);
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      pollfd waiting{socket_.number(), POLLOUT, 0};
+      if (poll(&waiting, 1, kSendMilliseconds) == 0) open_ = false;
+    } else if (errno != EINTR) {
+      open_ = false;
+    }
+  }
+}
+
+void MessageStream::read_what_is_there() {
+  std::array<char, 4096> bytes;
+  while (open_ && buffer_.size() <= kLongest) {
+    const ssize_t count = recv(socket_.number(), bytes.data(), bytes.size(), 0);
+    if (count > 0) {
+      buffer_.append(bytes.data(), static_cast<std::size_t>(count));
+    } else if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      return;
+    } else if (count == 0 || errno != EINTR) {
+      open_ = false;
+    }
+  }
+}
+
+std::optional<Message> MessageStream::next_in_buffer() {
+  const std::size_t end = buffer_.find('\n');
+  if (end == std::string::npos) {
+    if (buffer_.size() > kLongest) open_ = false;
+    return std::nullopt;
+  }
+  Message message = Message::parse(buffer_.substr(0, end), nullptr, /*allow_exceptions=*/false);
+  buffer_.erase(0, end + 1);
+  if (message.is_object()) return message;
+  open_ = false;
+  buffer_.clear();
+  return std::nullopt;
+}
+
+std::optional<Message> MessageStream::receive() {
+  if (auto message = next_in_buffer()) return message;
+  read_what_is_there();
+  return next_in_buffer();
+}
+
+std::optional<Message> MessageStream::receive_within(std::chrono::milliseconds patience) {
+  const Clock::time_point deadline = Clock::now() + patience;
+  while (true) {
+    if (auto message = receive()) return message;
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    if (!open_ || left.count() <= 0) return std::nullopt;
+    pollfd waiting{socket_.number(), POLLIN, 0};
+    poll(&waiting, 1, static_cast<int>(left.count()) + 1);
+  }
+}
+
+std::string text_in(const Message& message, const char* member, std::string otherwise) {
+  const auto found = message.find(member);
+  return found != message.end() && found->is_string() ? found->get<std::string>() : otherwise;
+}
+
+int number_in(const Message& message, const char* member, int otherwise) {
+  const auto found = message.find(member);
+  return found != message.end() && found->is_number_integer() ? found->get<int>() : otherwise;
+}
+
+bool flag_in(const Message& message, const char* member) {
+  const auto found = message.find(member);
+  return found != message.end() && found->is_boolean() && found->get<bool>();
+}
+
+namespace {
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+/// `address` empty: all of this host. Null when the name is unknown, which `why` then says.
+Addresses resolve(const std::string& address, int port, std::string& why) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV | (address.empty() ? AI_PASSIVE : 0);
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(address.empty() ? nullptr : address.c_str(),
+                                std::to_string(port).c_str(), &hints, &found);
+  if (error != 0) why = gai_strerror(error);
+  return {error == 0 ? found : nullptr, &freeaddrinfo};
+}
+
+Descriptor tcp_socket(int family) {
+  return Descriptor(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+/// A cut cable is noticed after about 15 seconds, whether or not there is something to send.
+void keep_alive(const Descriptor& socket) {
+  const auto set = [&](int level, int option, int value) {
+    setsockopt(socket.number(), level, option, &value, sizeof value);
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 6);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 3);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 15000);
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+/// 0, or errno.
+int listen_on(const addrinfo& address, Descriptor& listener) {
+  Descriptor made = tcp_socket(address.ai_family);
+  const int yes = 1, no = 0;
+  setsockopt(made.number(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (address.ai_family == AF_INET6) {
+    setsockopt(made.number(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);  // IPv4 comes too
+  }
+  if (bind(made.number(), address.ai_addr, address.ai_addrlen) != 0) return errno;
+  if (listen(made.number(), SOMAXCONN) != 0) return errno;
+  listener = std::move(made);
+  return 0;
+}
+
+/// On any of the name's addresses; 0, or the last errno.
+int listen_on_any(const std::string& address, int port, Descriptor& listener) {
+  std::string unused;
+  const Addresses addresses = resolve(address, port, unused);
+  int error = EADDRNOTAVAIL;
+  for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
+    error = listen_on(*one, listener);
+    if (error == 0 || error == EADDRINUSE) break;
+  }
+  return error;
+}
+
+std::string number_of(const sockaddr_storage& address, socklen_t length) {
+  char text[NI_MAXHOST] = "";
+  getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, text, sizeof text, nullptr, 0,
+              NI_NUMERICHOST);
+  return text;
+}
+
+bool connect_within(const Descriptor& socket, const addrinfo& address,
+                    std::chrono::milliseconds patience, std::string& why) {
+  int error = connect(socket.number(), address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
+  if (error == EINPROGRESS) {
+    pollfd waiting{socket.number(), POLLOUT, 0};
+    const int ready = poll(&waiting, 1, static_cast<int>(patience.count()));
+    error = ready == 0 ? ETIMEDOUT : ready < 0 ? errno : 0;
+    socklen_t length = sizeof error;
+    if (ready > 0) getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &error, &length);
+  }
+  if (error != 0) why = std::strerror(error);
+  return error == 0;
+}
+
+/// In the namespace without files: the name begins with a zero byte.
+socklen_t local_address(const std::string& name, sockaddr_un& address) {
+  address = {};
+  address.sun_family = AF_UNIX;
+  name.copy(address.sun_path + 1, sizeof address.sun_path - 2);
+  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+}
+
+Descriptor local_socket() {
+  Descriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!made.is_open()) fail("socket: {}", std::strerror(errno));
+  return made;
+}
+
+}  // namespace
+
+Listener listen_at(const std::string& address, const std::vector<int>& ports) {
+  int error = 0;
+  for (const int port : ports) {
+    Descriptor listener;
+    error = listen_on_any(address, port, listener);
+    if (error == EADDRNOTAVAIL) error = listen_on_any("", port, listener);
+    if (error == 0) return {std::move(listener), {address, port}};
+    if (error != EADDRINUSE) break;
+  }
+  fail("{} (ports {} to {}): cannot listen: {}", address, ports.front(), ports.back(),
+       std::strerror(error));
+}
+
+Descriptor accept_from(const Descriptor& listener, std::string& peer) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  Descriptor accepted(accept4(listener.number(), reinterpret_cast<sockaddr*>(&address), &length,
+                              SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (accepted.is_open() && address.ss_family != AF_UNIX) {
+    peer = number_of(address, length);
+    keep_alive(accepted);
+  }
+  return accepted;
+}
+
+Descriptor connect_to(const Endpoint& endpoint, std::chrono::milliseconds patience,
+                      std::string& why) {
+  const Addresses addresses = resolve(endpoint.address, endpoint.port, why);
+  for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
+    Descriptor made = tcp_socket(one->ai_family);
+    if (!made.is_open() || !connect_within(made, *one, patience, why)) continue;
+    keep_alive(made);
+    return made;
+  }
+  return Descriptor();
+}
+
+Descriptor listen_locally(std::string& name) {
+  Descriptor listener = local_socket();
+  name = fmt::format("scalebench-join-{}-{}", getpid(), random_hex(8));
+  sockaddr_un address;
+  const socklen_t length = local_address(name, address);
+  if (bind(listener.number(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
+      listen(listener.number(), SOMAXCONN) != 0) {
+    fail("local socket {}: {}", name, std::strerror(errno));
+  }
+  return listener;
+}
+
+Descriptor connect_locally(const std::string& name) {
+  Descriptor made = local_socket();
+  sockaddr_un address;
+  if (name.size() > sizeof address.sun_path - 2) return Descriptor();
+  const socklen_t length = local_address(name, address);
+  const bool found =
+      connect(made.number(), reinterpret_cast<const sockaddr*>(&address), length) == 0;
+  return found && is_same_user(made) ? std::move(made) : Descriptor();
+}
+
+bool is_same_user(const Descriptor& socket) {
+  ucred other{};
+  socklen_t length = sizeof other;
+  return getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &other, &length) == 0 &&
+         (other.uid == geteuid() || other.uid == 0);
+}
+
+std::string random_hex(std::size_t bytes) {
+  std::vector<unsigned char> raw(bytes);
+  if (getrandom(raw.data(), raw.size(), 0) != static_cast<ssize_t>(bytes)) {
+    fail("getrandom: {}", std::strerror(errno));
+  }
+  return hexadecimal(raw);
+}
+
+}  // namespace scalebench

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/program/monitor.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "bench/measure/clock_sync.hpp"
+#include "bench/program/recorder.hpp"
+#include "collectives/control.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::chrono::milliseconds kInterval{500};
+constexpr double kShortest = 0.1;  // seconds
+
+std::vector<int> cores_of_this_process() {
+  std::vector<int> cores;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(static_cast<std::size_t>(core), &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+/// Collective: process ids and cores of the ranks on this rank's host.
+struct Neighbours {
+  explicit Neighbours(const Ranks& ranks) {
+    const nlohmann::json mine{{"host", ranks.session.host()},
+                              {"process", static_cast<int>(getpid())},
+                              {"cores", cores_of_this_process()}};
+    std::set<int> all_cores;
+    for (const std::string& text : all_gather(ranks.host, mine.dump())) {
+      const nlohmann::json one = nlohmann::json::parse(text);
+      if (one.at("host") != mine.at("host")) continue;
+      processes.push_back(one.at("process"));
+      for (const int core : one.at("cores")) all_cores.insert(core);
+    }
+    cores.assign(all_cores.begin(), all_cores.end());
+  }
+  std::vector<int> processes;
+  std::vector<int> cores;
+};
+
+/// Seconds of CPU that this thread has used.
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double utc_seconds() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()) /
+         1e3;
+}
+
+}  // namespace
+
+struct Monitor::Sampler {
+  Sampler(const Ranks& ranks, const RecordOptions& options, ResultRow row,
+          const Neighbours& neighbours)
+      : common(std::move(row)),
+        host(neighbours.processes, neighbours.cores),
+        file(ranks, options, monitor_schema()),
+        at_home(ranks.first()),
+        thread([this] { run(); }) {}
+  ~Sampler() { stop(); }
+  Sampler(const Sampler&) = delete;
+  Sampler& operator=(const Sampler&) = delete;
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex);
+      stopped = true;
+    }
+    wake.notify_all();
+    if (thread.joinable()) thread.join();
+  }
+
+  /// Until the next sample is due; false: stop.
+  bool sleep() {
+    std::unique_lock lock(mutex);
+    return !wake.wait_for(lock, kInterval, [this] { return stopped; });
+  }
+
+  void run() {
+    try {
+      const DeviceLoadReader cards;
+      const double begin = local_seconds();
+      double last = begin;
+      HostLoad before = host.read();
+      for (bool goes_on = true; goes_on;) {
+        goes_on = sleep();
+        // A last look, so that a short program has one; ticks are too coarse for less.
+        if (!goes_on && local_seconds() - last < kShortest) break;
+        const double cost = thread_seconds();
+        const HostLoad now = host.read();
+        const double seconds = local_seconds();
+        common.set("seconds", seconds - begin).set("utc_seconds", utc_seconds());
+        std::vector<ResultRow> sample =
+            monitor_rows(common, before, now, seconds - last, cards.read());
+        before = now;
+        last = seconds;
+        sample[0].set("sampling_seconds", thread_seconds() - cost);
+        for (ResultRow& row : sample) {
+          if (at_home) {
+            file.write(row);
+          } else {
+            kept.push_back(std::move(row));
+          }
+        }
+      }
+    } catch (const std::exception& error) {
+      problem = error.what();
+    }
+  }
+
+  ResultRow common;
+  HostLoadReader host;
+  SideFile file;
+  bool at_home;                 // on rank 0's host, whose rows are written as they come
+  std::vector<ResultRow> kept;  // of another host
+  std::string problem;
+  std::mutex mutex;
+  std::condition_variable wake;
+  bool stopped = false;
+  std::thread thread;  // the last: it uses all of the above
+};
+
+Monitor::Monitor(const Ranks& ranks, bool wanted, const RecordOptions& options,
+                 const Recorder& recorder, std::string_view bench)
+    : ranks_(ranks), wanted_(wanted) {
+  if (!wanted_) return;
+  const Neighbours neighbours(ranks_);
+  if (ranks_.session.local_rank() != 0) return;
+  ResultRow row = recorder.side_row(monitor_schema(), "");
+  row.set("case_id", "").set("status", "ok").set("bench", bench);
+  row.set("launch", options.launch).set("host", ranks_.session.host());
+  sampler_ = std::make_unique<Sampler>(ranks_, options, std::move(row), neighbours);
+}
+
+Monitor::~Monitor() = default;
+
+void Monitor::finish(Console& console) {
+  if (!wanted_) return;
+  nlohmann::json mine = nlohmann::json::array();
+  std::string problem;
+  if (sampler_) {
+    sampler_->stop();
+    problem = sampler_->problem;
+    for (const ResultRow& row : sampler_->kept) mine.push_back(row.cells());
+  }
+  for (const std::string& one : all_gather(ranks_.host, problem)) {
+    if (!one.empty()) console.warn("monitor.csv ends early: " + one);
+  }
+  for (const std::string& text : all_gather(ranks_.host, mine.dump())) {
+    if (!ranks_.first()) continue;
+    for (const auto& cells : nlohmann::json::parse(text)) {
+      ResultRow row(monitor_schema());
+      std::size_t column = 0;
+      for (const std::string cell : cells) row.set(row.schema().columns[column++], cell);
+      sampler_->file.write(row);
+    }
+  }
+}
+
+namespace {
+
+/// NaN when the clock of the core did not move.
+double share(double part, double part_before, double total, double total_before) {
+  const double ticks = total - total_before;
+  return ticks > 0 ? (part - part_before) / ticks : std::numeric_limits<double>::quiet_NaN();
+}
+
+double busy_share(const CoreTime& before, const CoreTime& now) {
+  return share(now.busy, before.busy, now.total, before.total);
+}
+
+/// Mean busy share over the ranks' cores, and each as `core=share` for the eye.
+void set_cores(ResultRow& row, const HostLoad& before, const HostLoad& now) {
+  if (before.cores.size() != now.cores.size()) return;  // one was taken away meanwhile
+  std::string each;
+  CoreTime all_before{-1, 0, 0, 0};
+  CoreTime all_now = all_before;
+  for (std::size_t i = 0; i < now.cores.size(); ++i) {
+    const double busy = busy_share(before.cores[i], now.cores[i]);
+    if (std::isnan(busy)) continue;
+    each += fmt::format("{}{}={:.2f}", each.empty() ? "" : ";", now.cores[i].core, busy);
+    all_before.busy += before.cores[i].busy;
+    all_before.total += before.cores[i].total;
+    all_now.busy += now.cores[i].busy;
+    all_now.total += now.cores[i].total;
+  }
+  row.set("rank_cores_share", busy_share(all_before, all_now)).set("core_shares", each);
+}
+
+}  // namespace
+
+std::vector<ResultRow> monitor_rows(const ResultRow& common, const HostLoad& before,
+                                    const HostLoad& now, double seconds,
+                                    const std::vector<DeviceLoad>& devices) {
+  const auto rate = [&](double HostLoad::*counter) {
+    return (now.*counter - before.*counter) / seconds;
+  };
+  std::vector<ResultRow> rows{common};
+  ResultRow& host = rows[0];
+  host.set("cpu_share", busy_share(before.all, now.all));
+  set_cores(host, before, now);
+  host.set("steal_share", share(now.all.steal, before.all.steal, now.all.total, before.all.total));
+  host.set("clock_mhz", now.clock_mhz);
+  host.set("context_switches_per_s", rate(&HostLoad::context_switches));
+  host.set("ranks_memory_bytes", now.processes_memory_bytes);
+  host.set("memory_used_bytes", now.memory_used_bytes).set("memory_bytes", now.memory_bytes);
+  host.set("disk_read_bytes_per_s", rate(&HostLoad::disk_read_bytes));
+  host.set("disk_write_bytes_per_s", rate(&HostLoad::disk_written_bytes));
+  host.set("network_received_bytes_per_s", rate(&HostLoad::network_received_bytes));
+  host.set("network_sent_bytes_per_s", rate(&HostLoad::network_sent_bytes));
+  host.set("loopback_bytes_per_s", rate(&HostLoad::loopback_bytes));
+  for (const DeviceLoad& device : devices) {
+    ResultRow& row = rows.emplace_back(common);
+    row.set("gpu", device.device).set("gpu_share", device.busy_share);
+    row.set("gpu_memory_used_bytes", device.memory_used_bytes);
+    row.set("gpu_memory_bytes", device.memory_bytes).set("gpu_watts", device.watts);
+    row.set("gpu_clock_mhz", device.clock_mhz).set("gpu_celsius", device.celsius);
+    row.set("gpu_throttle_reasons", device.throttle_reasons);
+  }
+  return rows;
+}
+
+}  // namespace scalebench

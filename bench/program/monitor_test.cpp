@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shares and rates from two readings; what is unknown stays an empty cell.
+#include "bench/program/monitor.hpp"
+
+#include <gtest/gtest.h>
+
+namespace scalebench {
+namespace {
+
+std::vector<ResultRow> rows(const HostLoad& before, const HostLoad& now,
+                            const std::vector<DeviceLoad>& devices = {}) {
+  ResultRow common(monitor_schema());
+  common.set("host", "here").set("seconds", 0.5);
+  return monitor_rows(common, before, now, 0.5, devices);
+}
+
+TEST(MonitorRows, AreSharesAndRates) {
+  HostLoad before;
+  HostLoad now;
+  before.all = {-1, 100, 10, 1000};
+  now.all = {-1, 175, 15, 1100};
+  before.cores = {{0, 0, 0, 0}, {3, 0, 0, 0}};
+  now.cores = {{0, 50, 0, 50}, {3, 10, 0, 50}};
+  before.context_switches = 1000;
+  now.context_switches = 1200;
+  before.disk_written_bytes = 0;
+  now.disk_written_bytes = 4096;
+  before.loopback_bytes = now.loopback_bytes = 77;
+  now.processes_memory_bytes = 5e6;
+  const auto sample = rows(before, now);
+  ASSERT_EQ(sample.size(), 1U);
+  const ResultRow& row = sample[0];
+  EXPECT_EQ(row.get("host"), "here");
+  EXPECT_EQ(row.get("cpu_share"), "0.75");
+  EXPECT_EQ(row.get("steal_share"), "0.05");
+  EXPECT_EQ(row.get("rank_cores_share"), "0.6");
+  EXPECT_EQ(row.get("core_shares"), "0=1.00;3=0.20");
+  EXPECT_EQ(row.get("context_switches_per_s"), "400");
+  EXPECT_EQ(row.get("disk_write_bytes_per_s"), "8192");
+  EXPECT_EQ(row.get("loopback_bytes_per_s"), "0");
+  EXPECT_EQ(row.get("ranks_memory_bytes"), "5000000");
+}
+
+TEST(MonitorRows, LeaveEmptyWhatIsUnknown) {
+  const auto sample = rows({}, {});
+  for (const char* column :
+       {"cpu_share", "rank_cores_share", "core_shares", "steal_share", "clock_mhz",
+        "context_switches_per_s", "ranks_memory_bytes", "memory_used_bytes",
+        "disk_read_bytes_per_s", "network_sent_bytes_per_s", "gpu", "gpu_share"}) {
+    EXPECT_EQ(sample[0].get(column), "") << column;
+  }
+}
+
+TEST(MonitorRows, HaveOneForEachCard) {
+  DeviceLoad card;
+  card.device = 1;
+  card.busy_share = 0.98;
+  card.watts = 512.5;
+  card.throttle_reasons = "sw_power_cap";
+  const auto sample = rows({}, {}, {DeviceLoad{}, card});
+  ASSERT_EQ(sample.size(), 3U);
+  EXPECT_EQ(sample[1].get("gpu"), "0");
+  EXPECT_EQ(sample[1].get("gpu_share"), "");
+  EXPECT_EQ(sample[2].get("gpu"), "1");
+  EXPECT_EQ(sample[2].get("gpu_share"), "0.98");
+  EXPECT_EQ(sample[2].get("gpu_watts"), "512.5");
+  EXPECT_EQ(sample[2].get("gpu_throttle_reasons"), "sw_power_cap");
+  EXPECT_EQ(sample[2].get("host"), "here");
+  EXPECT_EQ(sample[2].get("cpu_share"), "");
+}
+
+}  // namespace
+}  // namespace scalebench

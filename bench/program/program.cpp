@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/program/program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "bench/cli/exit.hpp"
+#include "bench/machine/identity.hpp"
+#include "bench/program/join/daemons.hpp"
+#include "bench/program/join/handshake.hpp"
+#include "bench/program/join/start.hpp"
+#include "bench/program/watchdog/termination.hpp"
+#include "bench/record/file.hpp"
+#include "collectives/control.hpp"
+#include "collectives/mpi_session.hpp"
+#include "collectives/transport/mpi.hpp"
+#include "collectives/transport/nccl.hpp"
+#include "kernels/device.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr const char* kHostsVariable = "SCALEBENCH_HOSTS";  // what a study takes for its hosts
+
+void require_open_mpi() {
+  const std::string mpi = MpiSession::library_version();
+  if (mpi.starts_with("Open MPI")) return;
+  fail<UsageError>(
+      "a start without an MPI launcher needs Open MPI, whose daemons it can hand over; this "
+      "program "
+      "is linked with {}: start it with that MPI's launcher",
+      mpi);
+}
+
+/// Hosts of one name need other ones under Open MPI 5, whose ranks otherwise disagree on who shares
+/// memory with whom.
+void require_own_names(const Meeting& meeting) {
+  const std::string alike = meeting.of_one_name();
+  const std::string mpi = MpiSession::library_version();
+  if (alike.empty() || mpi.starts_with("Open MPI v4") || can_name_hosts()) return;
+  fail<UsageError>(
+      "{}, and {} takes them for one host: give each a name of its own, or let users make "
+      "namespaces (sysctl kernel.unprivileged_userns_clone=1), in which this program does",
+      alike, mpi);
+}
+
+void say_who_came(const JoinPlan& plan, const Meeting& meeting) {
+  fmt::print(stderr, "{}: {} processes met at {}; hosts and ranks: {}\n", plan.source, plan.size(),
+             describe(meeting.at()), host_words(meeting.hosts()));
+  if (!plan.note.empty()) fmt::print(stderr, "{}\n", plan.note);
+}
+
+/// The part of the first process: `work` with everybody there. An exit code reaches all.
+int lead(const JointStart& start, bool quiet, const Interruption& interruption,
+         const std::function<int(Meeting&)>& work) {
+  Meeting meeting(start.plan, start.key,
+                  [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
+  const auto leave = [&](ExitCode code) { meeting.goodbye(static_cast<int>(code)); };
+  try {
+    meeting.gather(start.patience, interruption.stop());
+    require_own_names(meeting);
+    lead_mpirun_to(meeting);
+    if (!quiet) say_who_came(start.plan, meeting);
+    const int code = work(meeting);
+    meeting.goodbye(code);
+    return code;
+  } catch (const UsageError&) {
+    leave(ExitCode::usage);
+    throw;
+  } catch (const DiskFull&) {
+    leave(ExitCode::incomplete);
+    throw;
+  } catch (const NotTogether&) {
+    leave(interruption.stop() ? interruption.exit_code() : ExitCode::incomplete);
+    throw;
+  }  // others are internal, and so is the goodbye of a meeting that ends without one
+}
+
+/// Any process's part.
+int take_part(const JointStart& start, bool quiet, const std::function<int(Meeting&)>& work) {
+  const Interruption interruption;
+  try {
+    require_open_mpi();
+    return start.plan.is_first()
+               ? lead(start, quiet, interruption, work)
+               : attend(start.plan, start.key, start.patience, interruption.stop());
+  } catch (const NotTogether& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return static_cast<int>(interruption.stop() ? interruption.exit_code() : ExitCode::incomplete);
+  }
+}
+
+RankProgram own_program(int argc, char** argv) {
+  RankProgram program;
+  program.command.assign(argv, argv + argc);
+  program.command.front() = std::filesystem::read_symlink("/proc/self/exe");
+  const char* const threads = std::getenv("OMP_NUM_THREADS");
+  program.threads = threads == nullptr ? 1 : std::max(1, std::atoi(threads));
+  program.drives_devices = device_count() > 0;
+  return program;
+}
+
+}  // namespace
+
+std::optional<int> relayed(int argc, char** argv) {
+  if (argc < 2 || argv[1] != std::string_view(kRelayWord)) return std::nullopt;
+  return relay({argv + 2, argv + argc});
+}
+
+std::optional<int> joined_program(int argc, char** argv) {
+  if (const auto code = relayed(argc, argv)) return code;
+  try {
+    const auto start = enter_joint_start();
+    if (!start) return std::nullopt;
+    const Interruption interruption;
+    const auto is_quiet = [](std::string_view word) { return word == "-q" || word == "--quiet"; };
+    return take_part(*start, std::any_of(argv, argv + argc, is_quiet), [&](Meeting& meeting) {
+      return run_ranks(own_program(argc, argv), meeting, interruption.stop());
+    });
+  } catch (const UsageError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return static_cast<int>(ExitCode::usage);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return static_cast<int>(ExitCode::internal);
+  }
+}
+
+ExitCode joined_study(bool quiet, const std::function<ExitCode()>& study) {
+  const auto start = enter_joint_start();
+  if (!start) return study();
+  const int code = take_part(*start, quiet, [&](Meeting& meeting) {
+    // Of its own hosts a managed job says more: which of their slots a study for the CPU takes.
+    const bool knows_slots = start->plan.slots > 0 && start->plan.source != "SM_HOSTS";
+    const std::string hosts = host_words(meeting.hosts());
+    if (knows_slots) setenv(kHostsVariable, hosts.c_str(), /*overwrite=*/0);
+    const ExitCode end = study();
+    return static_cast<int>(end == ExitCode::ok && !meeting.lost().empty() ? ExitCode::incomplete
+                                                                           : end);
+  });
+  return static_cast<ExitCode>(code);
+}
+
+namespace {
+
+constexpr std::string_view kWhere = "--where";
+
+int code_of(ExitCode code) { return static_cast<int>(code); }
+
+/// Other ranks may be inside a collective by now: end them all.
+[[noreturn]] void end_all(const MpiSession& session, const char* what, ExitCode code) {
+  say_last(fmt::format("rank {} {}: {}", session.rank(), session.host(), what));
+  session.abort(code_of(code));
+}
+
+bool asks_where(int argc, char** argv) {
+  return std::any_of(argv, argv + argc, [](const char* word) { return word == kWhere; });
+}
+
+/// Every rank's identity, by rank.
+ExitCode say_where(const Ranks& ranks) {
+  const LinkedLibraries libraries{
+      .mpi = MpiSession::library_version(), .torch = "", .nccl = nccl_version()};
+  const std::string mine =
+      identity_line(identity_here(libraries, ranks.session.host(), device_count()));
+  for (const std::string& line : all_gather(ranks.host, mine)) {
+    if (ranks.first()) fmt::print("{}", line);
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+WatchdogOptions watchdog_options(const Ranks& ranks, double timeout_seconds) {
+  WatchdogOptions watchdog;
+  if (timeout_seconds > 0) watchdog.limit_seconds = timeout_seconds;
+  watchdog.heeds_termination = true;
+  watchdog.end = [&ranks] { ranks.session.abort(code_of(ExitCode::incomplete)); };
+  return watchdog;
+}
+
+namespace {
+
+int run_on_ranks(int argc, char** argv, const std::function<std::string(int ranks)>& parse,
+                 const std::function<ExitCode(const Ranks&)>& body) {
+  MpiSession session(argc, argv);
+  const bool where = asks_where(argc, argv);
+  try {
+    // Every rank reads the same command line and comes to the same end: one of them says it.
+    const std::string text = where ? "" : parse(session.size());
+    if (!text.empty()) {
+      if (session.rank() == 0) fmt::print("{}", text);
+      return code_of(ExitCode::ok);
+    }
+  } catch (const UsageError& error) {
+    if (session.rank() == 0) fmt::print(stderr, "{}\n", error.what());
+    return code_of(ExitCode::usage);
+  }
+  try {
+    require_promised_ranks(session);
+    const auto host = make_mpi_communicator();
+    return code_of(where ? say_where({session, *host}) : body({session, *host}));
+  } catch (const JointRefusal& error) {
+    if (session.rank() == 0) fmt::print(stderr, "{}\n", error.what());
+    return code_of(ExitCode::usage);
+  } catch (const UsageError& error) {
+    // A bad data set is met by all ranks alike: rank 0's report ends the others before theirs.
+    if (session.rank() != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+    end_all(session, error.what(), ExitCode::usage);
+  } catch (const std::exception& error) {
+    end_all(session, error.what(), ExitCode::internal);
+  }
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, const std::function<std::string(int ranks)>& parse,
+                const std::function<ExitCode(const Ranks&)>& body) {
+  if (const auto code = joined_program(argc, argv)) return *code;
+  try {
+    return run_on_ranks(argc, argv, parse, body);
+  } catch (const std::exception& error) {
+    // MPI itself could not begin or end; its launcher ends the other ranks when this one is gone.
+    say_last(fmt::format("{}: {}", own_host_name(), error.what()));
+    return code_of(ExitCode::internal);
+  }
+}
+
+}  // namespace scalebench

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every program of ranks does around its work: MPI's life, the promise of the launcher, one
+// catch that says `rank host: what`, and the exit codes.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "bench/cli/exit.hpp"
+#include "bench/measure/clock_sync.hpp"
+#include "bench/program/watchdog/watchdog.hpp"
+#include "collectives/communicator.hpp"
+#include "collectives/mpi_session.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+
+// What a program does first where no MPI launcher has started it, but torchrun, TF_CONFIG,
+// SageMaker or Slurm have started several of it: they find each other and become the ranks of one
+// mpirun, or the hosts of one study.
+
+/// For a program of ranks, before MPI's life begins. The exit code of a process whose part is over
+/// then: all ranks have run and ended, or they could not be started; or it was mpirun's relay.
+/// Empty: it is a rank, or alone.
+std::optional<int> joined_program(int argc, char** argv);
+
+/// For scalebench: runs `study` once, in the first process, whose launches then reach all hosts;
+/// the others stay until its end. Everybody returns the same exit code.
+ExitCode joined_study(bool quiet, const std::function<ExitCode()>& study);
+
+/// The exit code of mpirun's relay, when this process is one.
+std::optional<int> relayed(int argc, char** argv);
+
+// What the user asked for is not valid, and all ranks have found that out together.
+
+/// Thrown by every rank at the same place: one of them says it, and they end without an abort,
+/// whose own lines would bury it.
+class JointRefusal : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
+// How the cases of a program have ended so far: its exit code, and how long the rest may take.
+
+class Outcome {
+ public:
+  /// `status`: ok, skipped, wrong or failed.
+  void count(std::string_view status) {
+    ++cases_;
+    if (status == "ok") ++measured_;
+    if (status == "wrong" || status == "failed") ++broken_;
+  }
+  /// From the mean of the cases so far; -1 before the first has ended.
+  double seconds_left(std::size_t cases_left) const {
+    if (cases_ == 0) return -1;
+    return (local_seconds() - begin_) / static_cast<double>(cases_) *
+           static_cast<double>(cases_left);
+  }
+  /// A run in which nothing was measured is never a success.
+  ExitCode exit_code() const {
+    if (broken_ > 0) return ExitCode::incomplete;
+    return measured_ > 0 ? ExitCode::ok : ExitCode::nothing_measured;
+  }
+
+ private:
+  double begin_ = local_seconds();
+  std::size_t cases_ = 0;
+  std::size_t measured_ = 0;
+  std::size_t broken_ = 0;
+};
+
+/// The ranks that a program runs on: `host` carries its own coordination.
+struct Ranks {
+  const MpiSession& session;
+  Communicator& host;
+  bool first() const { return session.rank() == 0; }
+};
+
+/// A watchdog that ends all ranks as incomplete. `timeout_seconds` 0: its own limit.
+WatchdogOptions watchdog_options(const Ranks& ranks, double timeout_seconds);
+
+/// Runs a program on every rank: `parse` first, whose text (help, a list) rank 0 prints instead of
+/// running `body` and whose UsageError rank 0 reports; then `body`, any failure of which is
+/// reported by the rank that has it and ends all ranks. Returns the exit code.
+int run_program(int argc, char** argv, const std::function<std::string(int ranks)>& parse,
+                const std::function<ExitCode(const Ranks&)>& body);
+
+/// The same for options that hold their own `text`.
+template <class Options>
+int run_program(int argc, char** argv, Options (*parse)(int, const char* const*, int ranks),
+                ExitCode (*body)(const Ranks&, const Options&)) {
+  Options options;
+  return run_program(
+      argc, argv,
+      [&](int ranks) {
+        options = parse(argc, argv, ranks);
+        return options.text;
+      },
+      [&](const Ranks& ranks) { return body(ranks, options); });
+}
+
+}  // namespace scalebench

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/program/recorder.hpp"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <filesystem>
+
+#include "bench/machine/environment.hpp"
+#include "bench/machine/host_files.hpp"
+#include "bench/record/file.hpp"
+#include "bench/record/manifest.hpp"
+#include "bench/record/result_row.hpp"
+#include "bench/record/results_folder.hpp"
+#include "collectives/control.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::uintmax_t kBytesNeeded = 50'000'000;
+
+/// Ranks that share a core measure the scheduler: their rows must not pass for N devices.
+std::string origin_of(const Ranks& ranks) {
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  const bool crowded = ranks.session.local_size() > cores;
+  // Which only some ranks may have been told.
+  const bool emulated = timed_origin(crowded) == "emulated";
+  return any_agrees(ranks.host, emulated) ? "emulated" : "measured";
+}
+
+/// Collective: where each rank is, as rows of placement.csv without what all rows have.
+std::vector<ResultRow> placement_of(const Ranks& ranks) {
+  const MpiSession& session = ranks.session;
+  const std::vector<std::string> hosts = all_gather(ranks.host, session.host());
+  const std::vector<double> local = all_gather(ranks.host, session.local_rank());
+  const Fact allowed = HostFiles().allowed_cpus();
+  const std::vector<std::string> cpus =
+      all_gather(ranks.host, allowed.value.is_string() ? allowed.value.get<std::string>() : "");
+  const std::vector<double> gpus = all_gather(ranks.host, device_count());
+  std::vector<ResultRow> rows;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    ResultRow& row = rows.emplace_back(placement_schema());
+    row.set("rank", rank).set("host", hosts[rank]).set("local_rank", local[rank]);
+    row.set("cpus", cpus[rank]).set("gpus", gpus[rank]);
+  }
+  return rows;
+}
+
+}  // namespace
+
+void add_record_options(CLI::App& app, RecordOptions& options) {
+  app.add_option("--out", options.out, "also write CSVs and a manifest into this new folder")
+      ->type_name("DIR");
+  app.add_flag("--where", options.where,
+               "say on which host and with which libraries each rank runs, and stop");
+  app.add_option("--run-id", options.run_id, "set by scalebench: the study that this belongs to")
+      ->group("");
+  app.add_option("--launch", options.launch, "set by scalebench: number of this start")->group("");
+}
+
+Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schema& cases,
+                   std::vector<std::string> command, const LinkedLibraries& libraries)
+    : options_(options),
+      cases_(cases),
+      origin_(options.emulated ? "emulated" : origin_of(ranks)),
+      ranks_(ranks.session.size()) {
+  if (options_.out.empty()) return;
+  std::vector<ResultRow> placement = placement_of(ranks);
+  if (!ranks.first()) return;
+  std::filesystem::path folder = options_.out;
+  if (options_.run_id.empty()) {
+    const ResultsFolder made = ResultsFolder::at(folder, kBytesNeeded);
+    options_.run_id = made.run_id();
+    manifest_ = std::make_unique<Manifest>();
+    Manifest& manifest = *manifest_;
+    manifest.run_id = options_.run_id;
+    manifest.study = std::filesystem::path(command.front()).filename().string();
+    manifest.origin = origin_;
+    manifest.started_utc = utc_label();
+    manifest.tool = build_info();
+    manifest.environment = capture_environment(libraries);
+    manifest.warnings = warnings(manifest.environment, ranks.session.local_size());
+    LaunchRecord launch;
+    launch.program = manifest.study;
+    launch.ranks = ranks_;
+    launch.command = command;
+    launch.status = "ok";
+    manifest.launches.push_back(launch);
+    manifest.command = std::move(command);
+    write_manifest(folder, manifest);
+  }
+  CsvWriter placement_file(folder / placement_schema().file, placement_schema().columns);
+  for (ResultRow& row : placement) {
+    row.set("schema_version", kSchemaVersion).set("run_id", options_.run_id);
+    row.set("case_id", case_id("placement")).set("origin", origin_).set("status", "ok");
+    row.set("ranks", ranks_).set("launch", options_.launch);
+    placement_file.append(row.cells());
+  }
+  case_file_.emplace(folder / cases_.file, cases_.columns);
+  sample_file_.emplace(folder / samples_schema().file, samples_schema().columns);
+}
+
+Recorder::~Recorder() = default;
+
+ResultRow Recorder::row_of(const Schema& schema, std::string_view canonical) const {
+  ResultRow row(schema);
+  row.set("schema_version", kSchemaVersion).set("run_id", options_.run_id);
+  row.set("case_id", case_id(canonical)).set("origin", origin_).set("ranks", ranks_);
+  return row;
+}
+
+ResultRow Recorder::case_row(std::string_view canonical) const { return row_of(cases_, canonical); }
+
+ResultRow Recorder::side_row(const Schema& schema, std::string_view canonical) const {
+  return row_of(schema, canonical);
+}
+
+ResultRow Recorder::sample_row(std::string_view canonical, std::string_view bench) const {
+  ResultRow row = row_of(samples_schema(), canonical);
+  return row.set("bench", bench).set("launch", options_.launch);
+}
+
+void Recorder::write(const ResultRow& row) {
+  auto& file = &row.schema() == &samples_schema() ? sample_file_ : case_file_;
+  if (file) file->append(row.cells());
+}
+
+void Recorder::finish() {
+  if (!manifest_) return;
+  *manifest_ = updated(*manifest_, options_.out, "complete");
+  write_manifest(options_.out, *manifest_);
+}
+
+std::string json_line(const ResultRow& row) {
+  nlohmann::ordered_json object;
+  const auto& columns = row.schema().columns;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::string& cell = row.cells()[i];
+    double value = 0;
+    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    const bool numeric = error == std::errc() && end == cell.data() + cell.size();
+    if (cell.empty()) {
+      object[columns[i]] = nullptr;
+    } else if (numeric && columns[i] != "case_id") {
+      object[columns[i]] = nlohmann::ordered_json::parse(cell);
+    } else {
+      object[columns[i]] = cell;
+    }
+  }
+  return object.dump() + "\n";
+}
+
+std::string csv_line(const ResultRow& row) { return csv_line(row.cells()); }
+std::string csv_header(const Schema& schema) { return csv_line(schema.columns); }
+
+}  // namespace scalebench

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the rows of one start of a program go: to stdout in the format asked for, and with --out
+// into a results folder, flushed row by row. Only rank 0 writes.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/cli/command_line.hpp"
+#include "bench/machine/environment.hpp"
+#include "bench/program/program.hpp"
+#include "bench/record/csv.hpp"
+#include "bench/record/result_row.hpp"
+
+namespace scalebench {
+
+struct Manifest;
+
+struct RecordOptions {
+  std::string out;     // folder; empty: write no files
+  std::string run_id;  // set by a study, whose folder `out` then lies in
+  int launch = 0;
+  bool where = false;     // --where, which run_program answers
+  bool emulated = false;  // what is measured stands for something else; else ranks and cores say it
+};
+void add_record_options(CLI::App& app, RecordOptions& options);
+
+class Recorder {
+ public:
+  /// Collective. Rank 0 makes or checks the folder before anything is measured: UsageError when it
+  /// cannot be written or holds another run. `command`: argv as typed.
+  Recorder(const Ranks& ranks, const RecordOptions& options, const Schema& cases,
+           std::vector<std::string> command, const LinkedLibraries& libraries);
+
+  ~Recorder();
+
+  /// A row of the case file / of a file beside it / of samples.csv with the columns that every row
+  /// has filled in. `canonical` is the case's canonical parameters without the number of ranks.
+  ResultRow case_row(std::string_view canonical) const;
+  ResultRow side_row(const Schema& schema, std::string_view canonical) const;
+  ResultRow sample_row(std::string_view canonical, std::string_view bench) const;
+
+  /// Appends a row; no-op on other ranks and without --out.
+  void write(const ResultRow& row);
+  /// After the last row of a program that was not started by a study: its manifest.
+  void finish();
+
+  const std::string& origin() const { return origin_; }
+
+ private:
+  ResultRow row_of(const Schema& schema, std::string_view canonical) const;
+
+  RecordOptions options_;
+  const Schema& cases_;
+  std::string origin_;
+  int ranks_;
+  std::optional<CsvWriter> case_file_;
+  std::optional<CsvWriter> sample_file_;
+  std::unique_ptr<Manifest> manifest_;
+};
+
+/// One line of JSON with the row's columns; numbers as numbers, empty cells as null.
+std::string json_line(const ResultRow& row);
+/// One line of CSV, and the header that goes before the first.
+std::string csv_line(const ResultRow& row);
+std::string csv_header(const Schema& schema);
+
+// A result file that a program writes beside its case file.
+
+class SideFile {
+ public:
+  /// In the folder of `options`, which the Recorder has made; no-op on other ranks than the first
+  /// and without --out.
+  SideFile(const Ranks& ranks, const RecordOptions& options, const Schema& schema) {
+    if (!ranks.first() || options.out.empty()) return;
+    file_.emplace(std::filesystem::path(options.out) / schema.file, schema.columns);
+  }
+  void write(const ResultRow& row) {
+    if (file_) file_->append(row.cells());
+  }
+
+ private:
+  std::optional<CsvWriter> file_;
+};
+
+}  // namespace scalebench

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The watchdog's own way between ranks: one TCP connection from each rank to rank 0, which carries
+// whole messages, never blocks, and raises no signal.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/program/watchdog/verdict.hpp"
+#include "collectives/communicator.hpp"
+
+namespace scalebench {
+
+/// Owns a file descriptor; -1: none.
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd = -1) : fd_(fd) {}
+  ~FileDescriptor() { reset(); }
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+  int get() const { return fd_; }
+  void reset();
+
+ private:
+  int fd_;
+};
+
+/// Sent as it lies in memory: all ranks run the same binary.
+struct WatchdogMessage {
+  enum class Kind : std::int32_t { hello, progress, goodbye, failing, ending };
+  std::uint64_t token = 0;  // of this run, in a hello
+  Kind kind = Kind::progress;
+  std::int32_t rank = 0;
+  std::int64_t successor = 0;  // from rank 0: the lowest other rank that lives
+  RankProgress progress;
+};
+
+class WatchdogLink {
+ public:
+  WatchdogLink() = default;
+  explicit WatchdogLink(FileDescriptor fd) : fd_(std::move(fd)) {}
+
+  bool open() const { return fd_.get() >= 0; }
+  int fd() const { return fd_.get(); }
+  /// Drops the message when the other side has long not read any.
+  void send(const WatchdogMessage& message);
+  /// All that came; closes the link where the other side has.
+  std::vector<WatchdogMessage> receive();
+  /// Nothing more will be sent; receiving goes on.
+  void finish_sending();
+  void close() { fd_.reset(); }
+
+ private:
+  void flush();
+
+  FileDescriptor fd_;
+  std::string in_;
+  std::string out_;
+};
+
+struct WatchdogLinks {
+  std::vector<WatchdogLink> links;  // on rank 0 by rank, its own closed; on others only to rank 0
+  std::vector<std::string> hosts;   // by rank
+};
+
+/// Collective, a few seconds at most, throws nothing of its own. No links on any rank when one
+/// cannot reach rank 0, which rank 0 says on stderr.
+WatchdogLinks link_to_first_rank(Communicator& host);
+
+/// Seconds of a clock that only goes forward.
+double watchdog_seconds();
+
+/// Sleeps until one of the descriptors is readable (wake) or hung up (links), or `seconds` passed.
+void sleep_on(int wake, std::span<const WatchdogLink> links, double seconds);
+
+}  // namespace scalebench

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// SIGTERM, by which launchers end the ranks of a job: heard, so that a rank can say a last word,
+// and passed on. Where the program has a handler of its own, that one stays.
+#pragma once
+
+#include <atomic>
+#include <csignal>
+#include <string_view>
+
+namespace scalebench {
+
+// A line that must not be lost although the job ends with it: launchers drop what they have not
+// read when they are told to abort.
+
+/// Writes the line to stderr in one piece, and returns when the launcher has taken it and had a
+/// moment to forward it; at most a second later.
+void say_last(std::string_view line);
+
+/// At most one at a time in a process.
+class Termination {
+ public:
+  /// `wake`: an eventfd that is written to when the signal comes.
+  explicit Termination(int wake);
+  ~Termination();
+  Termination(const Termination&) = delete;
+  Termination& operator=(const Termination&) = delete;
+
+  static bool received() { return received_; }
+  /// Ends this process by SIGTERM, as it would have ended without this.
+  void pass_on();
+
+ private:
+  void restore();
+
+  struct sigaction before_ {};
+  bool installed_ = false;
+  // A signal handler can reach nothing else.
+  static inline std::atomic<bool> received_ = false;
+  static inline std::atomic<int> wake_ = -1;
+};
+
+}  // namespace scalebench

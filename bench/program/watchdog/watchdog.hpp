@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Notices a rank that dies or hangs, names it, and ends all ranks. Each rank marks its progress; a
+// thread per rank tells rank 0 twice a second over TCP, because MPI may be where a rank hangs.
+// Rank 0 judges; when rank 0 itself is gone, the others do. Cost: two relaxed stores an operation.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "bench/program/watchdog/verdict.hpp"
+#include "collectives/communicator.hpp"
+
+namespace scalebench {
+
+class WatchdogGuard;
+
+struct WatchdogOptions {
+  double limit_seconds = 25;  // without any rank's progress
+  /// Ends all ranks; called at most once on every rank, on the watchdog's own thread, which may be
+  /// while the main thread is inside MPI. It need not return.
+  std::function<void()> end;
+  /// Says what happened, on one rank; default: a line on stderr.
+  std::function<void(const std::string&)> say = {};
+  /// Says, on rank 0, that ranks have fallen silent or are back, long before that ends anything;
+  /// default: a line on stderr.
+  std::function<void(const std::string&)> note = {};
+  /// Whether a SIGTERM waits, for less than a second, until a rank that has died is named; of one
+  /// watchdog in a process.
+  bool heeds_termination = false;
+  /// How long a failure waits for the news of a death that may be behind it: longer than TCP takes
+  /// to send once more what a full queue dropped, shorter than the second that launchers wait
+  /// between SIGTERM and SIGKILL.
+  double culprit_seconds = 0.7;
+};
+
+/// Progress of this rank, written by its main thread and read by the watchdog's.
+class ProgressMarks {
+ public:
+  explicit ProgressMarks(double limit_seconds);
+  void begin_cell(std::string_view name);
+  void end_cell();
+  void expect(double operation_seconds);
+  // One thread writes: no read-modify-write needs to be atomic.
+  void enter() { entered_.store(entered() + 1, std::memory_order_relaxed); }
+  void leave() { left_.store(left() + 1, std::memory_order_relaxed); }
+  RankProgress read() const;
+
+ private:
+  std::uint64_t entered() const { return entered_.load(std::memory_order_relaxed); }
+  std::uint64_t left() const { return left_.load(std::memory_order_relaxed); }
+
+  const double limit_seconds_;
+  std::atomic<std::uint64_t> entered_{0};
+  std::atomic<std::uint64_t> left_{0};
+  mutable std::mutex mutex_;
+  RankProgress cell_;  // but for entered and left
+};
+
+/// One per rank, for the length of a program:
+///
+///   Watchdog watchdog(host, {.limit_seconds = options.timeout,
+///                            .end = [&] { session.abort(static_cast<int>(ExitCode::incomplete));
+///                            }});
+///   for each cell:
+///     watchdog.cell("allreduce ring float 1 MiB");
+///     watchdog.expect(predicted_seconds_of_one_operation);  // the same on all ranks
+///     for each operation: watchdog.enter(); ...; watchdog.leave();
+///     watchdog.end_cell();  // write and flush the row before the next cell: ending loses what is
+///                           // not flushed
+///
+/// Ranks that work through the same cells and operations in the same order are compared by how far
+/// they came: behind is who the others wait for. Hangs are looked for while any rank is in a cell,
+/// deaths always. With one rank it does nothing.
+class Watchdog {
+ public:
+  /// Collective, at most eight seconds. Where some rank cannot reach rank 0 over TCP, rank 0 warns
+  /// and all go on unwatched.
+  Watchdog(Communicator& host, WatchdogOptions options);
+  /// Says goodbye, so that the end of this rank is no death. While an exception is on its way: as
+  /// give_up().
+  ~Watchdog();
+  /// This rank has failed and will end all ranks itself. When MPI failed here because another rank
+  /// has died, that one is named first; returns within two seconds, and watches no more.
+  void give_up();
+
+  void cell(std::string_view name) { marks_.begin_cell(name); }
+  void end_cell() { marks_.end_cell(); }
+  /// An operation of this cell, or what lies between two, may take that long: waits at least a
+  /// hundred times as long for it. Until the next cell().
+  void expect(double operation_seconds) { marks_.expect(operation_seconds); }
+  void enter() { marks_.enter(); }
+  void leave() { marks_.leave(); }
+
+  /// False: one rank, or no connection.
+  bool watching() const { return guard_ != nullptr; }
+
+  enum class Fault {
+    die,        // the connection closes without a goodbye, as when the process is killed
+    freeze,     // the connection stays, and nothing comes, as when the process is stopped
+    terminate,  // the launcher ends this process by SIGTERM
+  };
+  /// What this rank's watchdog would look like to others; for tests.
+  void simulate(Fault fault);
+
+ private:
+  ProgressMarks marks_;
+  const int exceptions_;  // on their way when this was made: more of them at its end are a failure
+  std::unique_ptr<WatchdogGuard> guard_;
+};
+
+}  // namespace scalebench

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads as ranks, each with a watchdog of its own. What must happen is waited for; how long it
+// takes is not judged.
+#include "bench/program/watchdog/watchdog.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "collectives/transport/thread.hpp"
+
+namespace scalebench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+void pause(int milliseconds) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
+
+/// What all ranks' watchdogs did.
+class Witness {
+ public:
+  WatchdogOptions options(double limit_seconds) {
+    return {.limit_seconds = limit_seconds,
+            .end =
+                [this] {
+                  const std::lock_guard lock(mutex_);
+                  ++ends_;
+                },
+            .say =
+                [this](const std::string& text) {
+                  const std::lock_guard lock(mutex_);
+                  said_.push_back(text);
+                },
+            .note =
+                [this](const std::string& text) {
+                  const std::lock_guard lock(mutex_);
+                  notes_.push_back(text);
+                }};
+  }
+  /// Returns when so many ranks were told to end; a watchdog that sleeps fails the test.
+  void wait_for_ends(int count) {
+    for (int i = 0; i < 6000; ++i, pause(10)) {
+      const std::lock_guard lock(mutex_);
+      if (ends_ >= count) return;
+    }
+    ADD_FAILURE() << "only " << ends_ << " of " << count << " ranks were ended within a minute";
+  }
+  /// Returns when something was said.
+  void wait_for_words() {
+    for (int i = 0; i < 6000; ++i, pause(10)) {
+      const std::lock_guard lock(mutex_);
+      if (!said_.empty()) return;
+    }
+    ADD_FAILURE() << "nothing was said within a minute";
+  }
+  int ends() const { return ends_; }
+  const std::vector<std::string>& said() const { return said_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  std::mutex mutex_;
+  int ends_ = 0;
+  std::vector<std::string> said_;
+  std::vector<std::string> notes_;
+};
+
+void operate(Watchdog& watchdog, int times) {
+  for (int i = 0; i < times; ++i) {
+    watchdog.enter();
+    watchdog.leave();
+  }
+}
+
+TEST(Watchdog, IsQuietWhenAllGoesWell) {
+  Witness witness;
+  run_ranks(3, [&](Communicator& host) {
+    Watchdog watchdog(host, witness.options(2));
+    EXPECT_TRUE(watchdog.watching());
+    for (int cell = 0; cell < 3; ++cell) {
+      watchdog.cell("fine");
+      for (int i = 0; i < 10; ++i, pause(10)) operate(watchdog, 100);
+      watchdog.end_cell();
+    }
+    // Between cells nothing is expected of anyone; and ranks may end apart.
+    pause(host.rank() == 1 ? 3000 : 0);
+  });
+  EXPECT_EQ(witness.ends(), 0);
+  EXPECT_TRUE(witness.said().empty()) << witness.said()[0];
+}
+
+TEST(Watchdog, OneRankHasNobodyToWatch) {
+  Witness witness;
+  run_ranks(1, [&](Communicator& host) {
+    Watchdog watchdog(host, witness.options(0.1));
+    EXPECT_FALSE(watchdog.watching());
+    watchdog.cell("alone");
+    operate(watchdog, 1);
+    watchdog.simulate(Watchdog::Fault::die);
+  });
+  EXPECT_EQ(witness.ends(), 0);
+}
+
+TEST(Watchdog, NamesTheRankThatTheOthersWaitFor) {
+  for (const int culprit : {0, 2}) {
+    Witness witness;
+    run_ranks(
+        3,
+        [&](Communicator& host) {
+          Watchdog watchdog(host, witness.options(2));
+          watchdog.cell("first");
+          operate(watchdog, 5);
+          watchdog.end_cell();
+          watchdog.cell("allreduce ring float 1 MiB");
+          operate(watchdog, 16);
+          if (host.rank() != culprit) watchdog.enter();
+          witness.wait_for_ends(3);
+        },
+        SendMode::rendezvous, 1);
+    ASSERT_EQ(witness.said().size(), 1U);
+    EXPECT_THAT(witness.said()[0],
+                AllOf(StartsWith("rank " + std::to_string(culprit) + " on "),
+                      HasSubstr("hangs: no progress for 2 s in \"allreduce ring float 1 MiB\" "
+                                "(after operation 16 of the cell)")));
+  }
+}
+
+TEST(Watchdog, SaysWhenAllHangTogether) {
+  Witness witness;
+  run_ranks(2, [&](Communicator& host) {
+    Watchdog watchdog(host, witness.options(2));
+    watchdog.cell("stuck");
+    operate(watchdog, 2);
+    watchdog.enter();
+    witness.wait_for_ends(2);
+  });
+  ASSERT_EQ(witness.said().size(), 1U);
+  EXPECT_THAT(witness.said()[0], AllOf(StartsWith("all ranks hang"),
+                                       HasSubstr("in \"stuck\" (operation 3 of the cell)")));
+}
+
+/// Rank `culprit` of 3 meets its fault in a cell that all have entered.
+std::vector<std::string> said_after(Watchdog::Fault fault, int culprit) {
+  Witness witness;
+  run_ranks(3, [&](Communicator& host) {
+    Watchdog watchdog(host, witness.options(2));
+    watchdog.cell("cell");
+    // Until the others have heard of it, and on the move up to the fault.
+    for (int i = 0; i < 10; ++i, pause(100)) operate(watchdog, 1);
+    if (host.rank() == culprit) watchdog.simulate(fault);
+    witness.wait_for_ends(2);
+  });
+  EXPECT_EQ(witness.ends(), 2) << "who is dead ends nobody";
+  return witness.said();
+}
+
+TEST(Watchdog, NamesTheRankThatDied) {
+  for (const int culprit : {0, 1}) {
+    const auto said = said_after(Watchdog::Fault::die, culprit);
+    ASSERT_EQ(said.size(), 1U);
+    EXPECT_THAT(said[0], AllOf(StartsWith("rank " + std::to_string(culprit) + " on "),
+                               HasSubstr(" died in \"cell\" (after operation ")));
+  }
+}
+
+TEST(Watchdog, NamesTheRankThatWasStopped) {
+  for (const int culprit : {0, 1}) {
+    const auto said = said_after(Watchdog::Fault::freeze, culprit);
+    ASSERT_EQ(said.size(), 1U);
+    EXPECT_THAT(said[0], AllOf(StartsWith("rank " + std::to_string(culprit) + " on "),
+                               HasSubstr("no sign of life for 2 s in \"cell\"")));
+  }
+}
+
+TEST(Watchdog, NotesSilenceLongBeforeItEndsAnything) {
+  Witness witness;
+  run_ranks(3, [&](Communicator& host) {
+    Watchdog watchdog(host, witness.options(8));
+    watchdog.cell("cell");
+    operate(watchdog, 3);
+    pause(1000);
+    if (host.rank() == 1) watchdog.simulate(Watchdog::Fault::freeze);
+    witness.wait_for_ends(2);
+  });
+  ASSERT_FALSE(witness.notes().empty());
+  EXPECT_THAT(witness.notes()[0],
+              AllOf(StartsWith("rank 1 on "),
+                    HasSubstr(": no sign of life for 2.5 s in \"cell\" (after operation 3 of")));
+  EXPECT_EQ(witness.said().size(), 1U);
+}
+
+TEST(Watchdog, WaitsLongerForWhatTakesLong) {
+  Witness witness;
+  run_ranks(2, [&](Communicator& host) {
+    Watchdog watchdog(host, witness.options(0.5));
+    watchdog.cell("slow");
+    watchdog.expect(10);
+    watchdog.enter();
+    pause(3000);
+    watchdog.leave();
+  });
+  EXPECT_EQ(witness.ends(), 0);
+}
+
+TEST(Watchdog, LeavesAFailureToTheRankThatReportsIt) {
+  Witness witness;
+  std::atomic<bool> reported = false;
+  EXPECT_THROW(run_ranks(3,
+                         [&](Communicator& host) {
+                           Watchdog watchdog(host, witness.options(30));
+                           watchdog.cell("cell");
+                           host.barrier();
+                           if (host.rank() == 1) {
+                             watchdog.give_up();
+                             reported = true;
+                             throw std::runtime_error("bad luck");
+                           }
+                           while (!reported) pause(10);
+                           // Now the launcher kills the others one by one.
+                           if (host.rank() == 2) watchdog.simulate(Watchdog::Fault::die);
+                           pause(1500);
+                         }),
+               std::runtime_error);
+  EXPECT_TRUE(witness.said().empty()) << witness.said()[0];
+}
+
+/// Rank 2 of 4 dies in a cell, and what `others` do on the other ranks is known before that.
+std::vector<std::string> said_when_death_is_told_late(
+    const std::function<void(Watchdog&, int rank)>& others) {
+  Witness witness;
+  std::atomic<int> acted = 0;
+  run_ranks(4, [&](Communicator& host) {
+    WatchdogOptions options = witness.options(30);
+    options.culprit_seconds = 6;  // the death comes sooner, however busy the cores
+    Watchdog watchdog(host, options);
+    watchdog.cell("cell");
+    operate(watchdog, 1);
+    host.barrier();
+    if (host.rank() == 2) {
+      while (acted < 3) pause(10);
+      pause(100);
+      watchdog.simulate(Watchdog::Fault::die);
+    } else {
+      // Rank 0 first: what is said to it then is not said to one that suspects nothing.
+      while (acted < (host.rank() == 0 ? 0 : 1)) pause(10);
+      ++acted;
+      others(watchdog, host.rank());
+    }
+    witness.wait_for_words();
+  });
+  return witness.said();
+}
+
+TEST(Watchdog, NamesTheDeathBehindAFailureThatIsKnownEarlier) {
+  for (const int failing : {0, 1}) {
+    const auto said = said_when_death_is_told_late([&](Watchdog& watchdog, int rank) {
+      if (rank == failing) watchdog.give_up();
+    });
+    ASSERT_EQ(said.size(), 1U) << "rank " << failing << " fails";
+    EXPECT_THAT(said[0], AllOf(StartsWith("rank 2 on "), Not(HasSubstr("\n"))));
+  }
+}
+
+TEST(Watchdog, NamesTheDeathThatMadeTheLauncherEndAllRanks) {
+  const auto said = said_when_death_is_told_late(
+      [](Watchdog& watchdog, int) { watchdog.simulate(Watchdog::Fault::terminate); });
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_THAT(said[0], AllOf(StartsWith("rank 2 on "), Not(HasSubstr("\n"))));
+}
+
+TEST(Watchdog, NamesAllThatDiedWhenNobodyKnowsWhoWasFirst) {
+  // As when MPI itself ends rank 3 because rank 2 has died, and that is heard of first.
+  const auto said = said_when_death_is_told_late([](Watchdog& watchdog, int rank) {
+    watchdog.simulate(rank == 3 ? Watchdog::Fault::die : Watchdog::Fault::terminate);
+  });
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_THAT(said[0], AllOf(HasSubstr("rank 2 on "), HasSubstr("rank 3 on "),
+                             Not(HasSubstr("rank 0 on ")), Not(HasSubstr("rank 1 on "))));
+}
+
+TEST(Watchdog, NamesNobodyWhenTheLauncherEndsAllRanks) {
+  Witness witness;
+  run_ranks(3, [&](Communicator& host) {
+    Watchdog watchdog(host, witness.options(30));
+    watchdog.cell("cell");
+    operate(watchdog, 1);
+    // One after another, as signals come.
+    pause(100 * host.rank());
+    watchdog.simulate(Watchdog::Fault::terminate);
+    pause(2000);
+  });
+  EXPECT_TRUE(witness.said().empty()) << witness.said()[0];
+}
+
+WatchedRank at(int rank, std::uint64_t cells, std::uint64_t entered, std::uint64_t left) {
+  RankProgress progress{.cells = cells, .entered = entered, .left = left};
+  progress.in_cell = 1;
+  return {rank, "node", false, progress};
+}
+
+TEST(WatchdogVerdict, BlamesWhoIsFurthestBehind) {
+  const std::vector<WatchedRank> inside{at(0, 1, 5, 5), at(1, 1, 5, 4), at(2, 1, 6, 5)};
+  EXPECT_THAT(describe_hang(inside, 25), StartsWith("rank 1 on node hangs"));
+  const std::vector<WatchedRank> earlier{at(0, 3, 5, 5), at(1, 2, 9, 9), at(2, 2, 9, 9)};
+  EXPECT_THAT(describe_hang(earlier, 25), StartsWith("rank 1 on node, rank 2 on node hang:"));
+}
+
+TEST(WatchdogVerdict, BlamesTheSilentBeforeTheSlow) {
+  std::vector<WatchedRank> ranks{at(0, 1, 5, 5), at(1, 1, 6, 5)};
+  ranks[1].silent = true;
+  EXPECT_THAT(describe_hang(ranks, 25), AllOf(StartsWith("rank 1"), Not(HasSubstr("rank 0"))));
+}
+
+TEST(WatchdogVerdict, SaysWhatSilentHostsLookLike) {
+  std::vector<WatchedRank> ranks;
+  for (int rank = 0; rank < 6; ++rank) {
+    ranks.push_back(at(rank, 1, 5, 4));
+    ranks.back().host = "host" + std::to_string(rank / 2 + 1);
+  }
+  ranks[2].silent = true;
+  EXPECT_THAT(describe_silence(ranks, 2.5),
+              AllOf(StartsWith("rank 2 on host2: no sign of life"), Not(HasSubstr("cut off"))));
+  ranks[3].silent = true;
+  EXPECT_THAT(describe_hang(ranks, 25), HasSubstr("(all of host2: stopped, down or cut off)"));
+  ranks[4].silent = ranks[5].silent = true;
+  EXPECT_THAT(describe_silence(ranks, 2.5),
+              HasSubstr("(all hosts but host1: it may be the one that is cut off)"));
+  ranks.resize(4);
+  EXPECT_THAT(describe_silence(ranks, 2.5), HasSubstr("(all of host2: stopped, down or cut off)"));
+}
+
+TEST(WatchdogVerdict, SaysWhenItWasBetweenCells) {
+  WatchedRank idle = at(1, 4, 9, 9);
+  idle.progress.in_cell = 0;
+  EXPECT_EQ(describe_death(idle), "rank 1 on node died between cells; ending all ranks");
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bandwidths of an allreduce, in 10^9 bytes a second, defined once. `bytes` is one rank's
+// buffer. Definitions: NVIDIA nccl-tests, doc/PERFORMANCE.md. busbw does not depend on the
+// algorithm.
+#pragma once
+
+#include "bench/measure/statistics.hpp"
+#include "bench/record/result_row.hpp"
+
+namespace scalebench {
+
+/// bytes / seconds.
+inline double algbw_gb_per_s(double bytes, double seconds) { return bytes / seconds * 1e-9; }
+
+/// algbw * 2(p-1)/p: what each rank's link carries in a bandwidth-optimal algorithm; 0 for p = 1.
+inline double busbw_gb_per_s(double bytes, double seconds, int ranks) {
+  return algbw_gb_per_s(bytes, seconds) * 2.0 * (ranks - 1) / ranks;
+}
+
+/// What the busiest rank really sent, by its algorithm's own line, over seconds.
+inline double wire_bw_gb_per_s(double elements_sent, double element_bytes, double seconds) {
+  return elements_sent * element_bytes / seconds * 1e-9;
+}
+
+// The statistics columns, filled in the same way in every result file.
+
+/// From the repetitions of one launch: the interval is that of the repetitions.
+inline void set_statistics(ResultRow& row, const Summary& summary, bool converged) {
+  row.set("launches", 1).set("repetitions", summary.n).set("seconds_median", summary.median);
+  row.set("seconds_ci_low", summary.ci_low).set("seconds_ci_high", summary.ci_high);
+  row.set("interval", summary.ci_low == summary.ci_low ? "95%" : "");
+  row.set("seconds_min", summary.min).set("seconds_p5", summary.p5).set("seconds_p95", summary.p95);
+  row.set("seconds_max", summary.max).set("seconds_mean", summary.mean);
+  row.set("outliers", summary.outliers).set("converged", converged ? 1 : 0);
+}
+
+// Which share of a device's arithmetic a training step uses: model FLOP/s over peak FLOP/s (MFU).
+
+/// Fills in `mfu` and `mfu_published` of a row of throughput.csv from its other columns; empty
+/// where one of those is.
+inline void set_utilisation(ResultRow& row) {
+  const double rate = number_in(row, "gflop_per_image") * number_in(row, "images_per_s");
+  row.set("mfu", rate / number_in(row, "roofline_gflop_per_s"));
+  row.set("mfu_published", rate / number_in(row, "published_gflop_per_s"));
+}
+
+}  // namespace scalebench

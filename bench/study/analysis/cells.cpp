@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/analysis/cells.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "bench/launch/hosts.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr double kLatencyBelowBytes = 64 * 1024;
+
+CellFamily family_of(const ResultRow& row) {
+  const std::string_view file = row.schema().file;
+  if (file == epoch_schema().file) return CellFamily::epoch;
+  if (file == throughput_schema().file) return CellFamily::throughput;
+  const bool small =
+      file == allreduce_schema().file && number_in(row, "size_bytes") < kLatencyBelowBytes;
+  return small ? CellFamily::latency : CellFamily::bandwidth;
+}
+
+/// "epoch.csv" -> "epoch".
+std::string bench_of(const ResultRow& row) {
+  const std::string_view file = row.schema().file;
+  return std::string(file.substr(0, file.find('.')));
+}
+
+/// Whole binary units where the number is one: sizes are powers of two mostly.
+std::string size_text(const std::string& cell) {
+  std::uint64_t size = std::stoull(cell);
+  constexpr std::array kUnits{"B", "KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  while (unit + 1 < kUnits.size() && size >= 1024 && size % 1024 == 0) {
+    size /= 1024;
+    ++unit;
+  }
+  return fmt::format("{} {}", size, kUnits[unit]);
+}
+
+/// NaN for what is no number, "N/A" as well as nothing: no time, whatever was meant by it.
+double number_or_none(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const bool whole = error == std::errc() && stop == end && std::isfinite(value);
+  return whole ? value : std::numeric_limits<double>::quiet_NaN();
+}
+
+void add(Cell& cell, const ResultRow& row) {
+  const std::string& status = row.get("status");
+  const double median = number_or_none(row.get("seconds_median"));
+  if (status == "ok" && median > 0) {
+    cell.seconds.push_back(median);
+    if (cell.status == "skipped") cell.status = "ok";
+  } else if (status != "skipped") {
+    // A row without a time that is not even positive is no measurement, whatever it calls itself.
+    cell.status = status == "ok" ? "wrong" : status;
+    cell.note = row.get("note");
+    if (status == "ok" && cell.note.empty()) {
+      cell.note = fmt::format("seconds_median is '{}'", row.get("seconds_median"));
+    }
+  } else if (cell.status == "ok" && cell.seconds.empty()) {
+    cell.status = status;
+    cell.note = row.get("note");
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(CellFamily family) {
+  constexpr std::array<std::string_view, 4> kNames{"latency", "bandwidth", "throughput", "epoch"};
+  return kNames.at(static_cast<std::size_t>(family));
+}
+
+std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches) {
+  std::vector<Cell> cells;
+  std::map<std::string, std::size_t> place_of;
+  for (const LaunchRows& launch : launches) {
+    for (const ResultRow& row : launch.cases) {
+      const std::string rank = text_in(row, "rank");
+      if (!rank.empty() && rank != "all") continue;
+      const std::string key =
+          fmt::format("{}/{}/{}", bench_of(row), row.get("case_id"),
+                      ranks_words(text_in(row, "ranks"), text_in(row, "nodes")));
+      const auto [found, is_new] = place_of.emplace(key, cells.size());
+      if (is_new) cells.push_back({key, family_of(row), row, {}, "ok", ""});
+      add(cells[found->second], row);
+    }
+  }
+  return cells;
+}
+
+std::vector<Cell> cells_of(const StoredRun& run) {
+  std::vector<Cell> all;
+  for (const Schema* const schema : case_schemas()) {
+    std::vector<Cell> some = cells_of(run.launches_of(*schema));
+    std::move(some.begin(), some.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+std::string label_of(const ResultRow& row) {
+  std::vector<std::string> words{bench_of(row)};
+  constexpr std::array<std::string_view, 11> kWords{
+      "kernel", "algorithm", "model",     "gradient_sync", "allreduce", "transport",
+      "dtype",  "op",        "placement", "scaling",       "cache"};
+  for (const std::string_view column : kWords) {
+    const std::string text = text_in(row, column);
+    // What nearly every row has says nothing.
+    const bool usual =
+        text.empty() || text == "float" || text == "sum" || text == "in_place" || text == "warm";
+    if (!usual) words.push_back(text);
+  }
+  const auto add = [&](std::string_view column, std::string_view before) {
+    const std::string text = text_in(row, column);
+    if (!text.empty()) words.push_back(fmt::format("{}{}", before, text));
+  };
+  add("batch", "batch ");
+  const std::string size = text_in(row, "size_bytes") + text_in(row, "bytes");
+  if (!size.empty()) words.push_back(size_text(size));
+  if (text_in(row, "share_of") != "1") add("share_of", "share of ");
+  const std::string ranks = ranks_words(text_in(row, "ranks"), text_in(row, "nodes"));
+  if (!ranks.empty()) words.push_back(fmt::format("N={}", ranks));
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+namespace {
+
+/// A case file lacks most of these. Samples are those of an epoch: other work is another case.
+constexpr std::array<std::string_view, 32> kParameters{
+    "kernel",   "algorithm", "model",          "gradient_sync",   "allreduce", "transport",
+    "memory",   "device",    "dtype",          "memory_format",   "op",        "placement",
+    "mode",     "cache",     "graph",          "size_bytes",      "count",     "threads",
+    "dataset",  "scaling",   "global_batch",   "batch",           "optimizer", "learning_rate",
+    "samples",  "share_of",  "loader_threads", "target_accuracy", "bytes",     "nodes",
+    "dilation", "step"};
+
+bool contains(const std::vector<std::string>& list, std::string_view word) {
+  return std::ranges::find(list, word) != list.end();
+}
+
+void require_parameter(std::string_view option, const std::string& column) {
+  const std::vector<std::string_view> valid = parameter_columns();
+  if (std::ranges::find(valid, column) != valid.end()) return;
+  fail<UsageError>("{}: {}", option, unknown_name("column", column, valid));
+}
+
+std::string key_without(const ResultRow& row, const std::vector<std::string>& across) {
+  std::string key{row.schema().file};
+  for (const std::string_view column : kParameters) {
+    if (contains(across, column)) continue;
+    const std::string text = text_in(row, column);
+    // Rows of earlier versions leave these empty.
+    const bool usual = ((column == "share_of" || column == "nodes") && text == "1") ||
+                       (column == "step" && text == "eager");
+    key += '\n';
+    key += usual ? std::string() : text;
+  }
+  return key + '\n' + text_in(row, "ranks");
+}
+
+std::size_t in_common(const std::vector<Cell>& a, const std::vector<Cell>& b,
+                      const std::vector<std::string>& across) {
+  std::unordered_set<std::string> keys;
+  for (const Cell& cell : a) keys.insert(key_without(cell.row, across));
+  const auto also = [&](const Cell& cell) { return keys.contains(key_without(cell.row, across)); };
+  return static_cast<std::size_t>(std::ranges::count_if(b, also));
+}
+
+}  // namespace
+
+std::vector<std::string_view> parameter_columns() {
+  return {kParameters.begin(), kParameters.end()};
+}
+
+void join_across(std::vector<Cell>& cells, const std::vector<std::string>& across) {
+  for (const std::string& column : across) require_parameter("--across", column);
+  std::unordered_map<std::string_view, const Cell*> seen;
+  for (Cell& cell : cells) cell.key = key_without(cell.row, across);
+  for (const Cell& cell : cells) {
+    const auto [found, is_new] = seen.emplace(cell.key, &cell);
+    if (is_new) continue;
+    fail<UsageError>(
+        "--across {}: one run has both '{}' and '{}'; say which is meant with --where, as --where "
+        "A:{}=VALUE",
+        fmt::join(across, ","), label_of(found->second->row), label_of(cell.row), across.front());
+  }
+}
+
+void keep_where(std::vector<Cell>& cells, const std::string& column,
+                const std::vector<std::string>& values) {
+  if (column != "ranks") require_parameter("--where", column);
+  std::erase_if(cells,
+                [&](const Cell& cell) { return !contains(values, text_in(cell.row, column)); });
+}
+
+JoinHint join_hint(const std::vector<Cell>& a, const std::vector<Cell>& b) {
+  std::vector<std::string> likely{"device",    "transport",     "allreduce",
+                                  "algorithm", "gradient_sync", "memory"};
+  if (in_common(a, b, likely) == 0) return {};
+  // Columns are put back one by one as long as something is joined.
+  std::vector<std::string> across = likely;
+  for (const std::string& column : likely) {
+    std::vector<std::string> fewer = across;
+    std::erase(fewer, column);
+    if (in_common(a, b, fewer) > 0) across = fewer;
+  }
+  return {fmt::format("{}", fmt::join(across, ",")), in_common(a, b, across)};
+}
+
+std::string differences_across(const ResultRow& a, const ResultRow& b,
+                               const std::vector<std::string>& across) {
+  std::vector<std::string> parts;
+  for (const std::string& column : across) {
+    const std::string of_a = text_in(a, column), of_b = text_in(b, column);
+    if (of_a != of_b) parts.push_back(fmt::format("{}: {} -> {}", column, of_a, of_b));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+}  // namespace scalebench

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cell: one case on one number of ranks, over the launches of a run. What comparisons and the
+// nightly gate look at; the launch is the unit, so a cell's values are launch medians.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/record/result_row.hpp"
+#include "bench/study/analysis/stored_run.hpp"
+
+namespace scalebench {
+
+/// What a cell measures, which decides the smallest change that counts.
+enum class CellFamily {
+  latency,    // allreduce below 64 KiB
+  bandwidth,  // allreduce from there on, kernels
+  throughput,
+  epoch,
+};
+std::string_view name_of(CellFamily family);
+
+struct Cell {
+  /// "allreduce/3f2a90b1c4d5/2": bench, case id, number of ranks; on several nodes ".../2x4".
+  std::string key;
+  CellFamily family = CellFamily::bandwidth;
+  ResultRow row;                // as its first launch wrote it: the parameters
+  std::vector<double> seconds;  // of each launch that measured it, in order of launches
+  std::string status = "ok";    // else the word of the launch that voids it (wrong, failed), or
+                                // skipped when every launch skipped it
+  std::string note;             // that launch's
+
+  bool measured() const { return status == "ok" && !seconds.empty(); }
+};
+
+/// The cells of these launches, which are of one case file, in order of appearance. Rows of single
+/// ranks are no cells.
+std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches);
+
+/// All cells of a run.
+std::vector<Cell> cells_of(const StoredRun& run);
+
+/// For people: "allreduce ring shared_memory float 64 KiB N=2", "epoch mlp mirrored strong N=2x4"
+/// on 2 nodes.
+std::string label_of(const ResultRow& row);
+
+// Which cells of two runs are the same case, when what they are compared over is itself a
+// parameter: two devices, two transports, two algorithms. Case ids then differ; cells are joined by
+// the other columns. (Parameters without a column, such as the seed, are then not looked at.)
+
+/// The columns of any case file that tell its cases apart, but the number of ranks.
+std::vector<std::string_view> parameter_columns();
+
+/// Gives the cells keys made of their parameters without `across`. Throws UsageError, saying how to
+/// choose, when two cells of the run then have one key, and for an unknown column.
+void join_across(std::vector<Cell>& cells, const std::vector<std::string>& across);
+
+/// Keeps the cells whose `column` is one of `values`; cells without that column stay out. Throws
+/// UsageError for an unknown column.
+void keep_where(std::vector<Cell>& cells, const std::string& column,
+                const std::vector<std::string>& values);
+
+/// For two runs without a cell in common: the fewest columns across which some would be joined, as
+/// "device,transport", and how many; empty when there are none.
+struct JoinHint {
+  std::string across;
+  std::size_t cells = 0;
+};
+JoinHint join_hint(const std::vector<Cell>& a, const std::vector<Cell>& b);
+
+/// What the columns say where they differ: "device: V100 -> K520"; empty when they do not.
+std::string differences_across(const ResultRow& a, const ResultRow& b,
+                               const std::vector<std::string>& across);
+
+}  // namespace scalebench

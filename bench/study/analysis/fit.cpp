@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/analysis/fit.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "bench/measure/least_squares.hpp"
+#include "bench/record/columns.hpp"
+#include "bench/record/result_row.hpp"
+#include "bench/study/analysis/rows.hpp"
+
+namespace scalebench {
+namespace {
+
+/// Work as the model takes it: one step that sends the buffer once, where nobody knows more.
+AllreduceWork modelled(const AllreduceWork& work, double size_bytes) {
+  const bool known = !std::isnan(work.steps + work.sent_bytes + work.reduced_bytes);
+  return known ? work : AllreduceWork{1, size_bytes, 0};
+}
+
+void set_residuals(AllreduceFit& fit, std::span<const MeasuredWork> points) {
+  double squares = 0;
+  for (const MeasuredWork& point : points) {
+    const double model = predicted_seconds(fit, point.work, point.size_bytes);
+    const double residual = (model - point.seconds) / point.seconds;
+    squares += residual * residual;
+    if (std::abs(residual) >= std::abs(fit.worst_relative_residual)) {
+      fit.worst_relative_residual = residual;
+      fit.worst_bytes = point.size_bytes;
+    }
+  }
+  fit.rms_relative_residual = std::sqrt(squares / static_cast<double>(points.size()));
+}
+
+}  // namespace
+
+double predicted_seconds(const AllreduceFit& fit, const AllreduceWork& work, double size_bytes) {
+  const AllreduceWork done = modelled(work, size_bytes);
+  return fit.alpha_seconds * done.steps + fit.beta_seconds_per_byte * done.sent_bytes +
+         fit.gamma_seconds_per_byte.value_or(0) * done.reduced_bytes;
+}
+
+std::optional<AllreduceFit> fit_of(std::span<const MeasuredWork> points) {
+  if (points.empty()) return std::nullopt;
+  // Divided by the measured time, so that errors are relative: the target is 1 everywhere.
+  std::vector<double> steps, sent, reduced;
+  for (const MeasuredWork& point : points) {
+    const AllreduceWork work = modelled(point.work, point.size_bytes);
+    steps.push_back(work.steps / point.seconds);
+    sent.push_back(work.sent_bytes / point.seconds);
+    reduced.push_back(work.reduced_bytes / point.seconds);
+  }
+  Columns columns{steps, sent};
+  if (!collinear(sent, reduced)) columns.push_back(reduced);
+  const auto [smallest, largest] =
+      std::ranges::minmax(points, {}, [](const MeasuredWork& point) { return point.size_bytes; });
+  if (points.size() <= columns.size() || smallest.size_bytes == largest.size_bytes) {
+    return std::nullopt;
+  }
+  const std::vector<double> target(points.size(), 1.0);
+  const std::vector<double> x = nonnegative_least_squares(columns, target);
+  AllreduceFit fit;
+  fit.alpha_seconds = x[0];
+  fit.beta_seconds_per_byte = x[1];
+  if (columns.size() == 3) fit.gamma_seconds_per_byte = x[2];
+  fit.points = points.size();
+  fit.smallest_bytes = smallest.size_bytes;
+  fit.largest_bytes = largest.size_bytes;
+  set_residuals(fit, points);
+  return fit;
+}
+
+namespace {
+
+AllreduceWork work_of(const AllreducePoint& point, const FitModel& model) {
+  const double p = point.ranks;
+  AllreduceWork work = model.cost_of(point.of.algorithm, p, point.count, p / point.nodes);
+  work.sent_bytes *= point.element_bytes;
+  work.reduced_bytes *= point.element_bytes;
+  return work;
+}
+
+ResultRow row_of(const Schema& schema, const FitCase& of, std::string_view run_id) {
+  ResultRow row(schema);
+  row.set("schema_version", kSchemaVersion).set("run_id", run_id).set("origin", of.origin);
+  row.set("status", "ok").set("algorithm", of.algorithm).set("transport", of.transport);
+  row.set("memory", of.memory).set("dtype", of.dtype).set("op", of.op);
+  row.set("placement", of.placement).set("mode", of.mode).set("cache", of.cache);
+  row.set("graph", of.graph);
+  return row;
+}
+
+std::string canonical(std::string_view kind, const FitCase& of) {
+  return fmt::format(
+      "{} algorithm={} transport={} memory={} dtype={} op={} placement={} mode={} cache={} "
+      "graph={} one_node={}",
+      kind, of.algorithm, of.transport, of.memory, of.dtype, of.op, of.placement, of.mode, of.cache,
+      of.graph, of.one_node);
+}
+
+/// "2;4": the different values of a member over the points.
+std::string values(const std::vector<AllreducePoint>& points, int AllreducePoint::*member) {
+  std::set<int> different;
+  for (const AllreducePoint& point : points) different.insert(point.*member);
+  return fmt::format("{}", fmt::join(different, ";"));
+}
+
+std::size_t sizes_of(const std::vector<AllreducePoint>& points) {
+  std::set<double> sizes;
+  for (const AllreducePoint& point : points) sizes.insert(point.size_bytes());
+  return sizes.size();
+}
+
+}  // namespace
+
+std::vector<AllreducePoint> points_of(const std::vector<ResultRow>& allreduce_rows) {
+  std::vector<AllreducePoint> points;
+  for (const ResultRow& row : allreduce_rows) {
+    const double ranks = number_in(row, "ranks");
+    const double count = number_in(row, "count");
+    const double seconds = number_in(row, "seconds_median");
+    const bool usable = row.get("status") == "ok" && ranks > 1 && count > 0 && seconds > 0;
+    if (!usable) continue;
+    const double nodes = number_in(row, "nodes");
+    AllreducePoint& point = points.emplace_back();
+    FitCase& of = point.of;
+    of.algorithm = row.get("algorithm");
+    of.transport = row.get("transport");
+    of.memory = row.get("memory");
+    of.dtype = row.get("dtype");
+    of.op = row.get("op");
+    of.placement = row.get("placement");
+    of.mode = row.get("mode");
+    of.cache = row.get("cache");
+    of.graph = row.get("graph");
+    of.origin = row.get("origin");
+    of.one_node = !(nodes > 1);
+    point.ranks = static_cast<int>(ranks);
+    point.nodes = nodes > 1 ? static_cast<int>(nodes) : 1;
+    point.element_bytes = number_in(row, "size_bytes") / count;
+    point.count = count;
+    point.seconds = seconds;
+  }
+  return points;
+}
+
+std::vector<FitRow> fits_of(const std::vector<AllreducePoint>& points, const FitModel& model) {
+  std::vector<FitRow> fits;
+  for (const AllreducePoint& point : points) {
+    auto found = std::ranges::find(fits, point.of, &FitRow::of);
+    if (found == fits.end()) found = fits.insert(fits.end(), {point.of, {}, std::nullopt});
+    found->points.push_back(point);
+  }
+  for (FitRow& row : fits) {
+    std::ranges::stable_sort(row.points, {}, [](const AllreducePoint& point) {
+      return std::tuple(point.ranks, point.count);
+    });
+    std::vector<MeasuredWork> measured;
+    for (const AllreducePoint& point : row.points) {
+      measured.push_back({work_of(point, model), point.size_bytes(), point.seconds});
+    }
+    row.fit = fit_of(measured);
+  }
+  return fits;
+}
+
+std::vector<ResultRow> fit_rows(const std::vector<FitRow>& fits, std::string_view run_id) {
+  std::vector<ResultRow> rows;
+  for (const FitRow& one : fits) {
+    ResultRow& row = rows.emplace_back(row_of(fit_schema(), one.of, run_id));
+    row.set("case_id", case_id(canonical("fit", one.of)));
+    row.set("ranks", values(one.points, &AllreducePoint::ranks));
+    row.set("nodes", values(one.points, &AllreducePoint::nodes));
+    row.set("sizes", sizes_of(one.points)).set("points", one.points.size());
+    if (!one.fit) {
+      row.set("status", "skipped").set("note", "a fit needs more points, of two sizes or more");
+      continue;
+    }
+    const AllreduceFit& fit = *one.fit;
+    row.set("smallest_bytes", fit.smallest_bytes).set("largest_bytes", fit.largest_bytes);
+    row.set("alpha_seconds", fit.alpha_seconds);
+    row.set("beta_seconds_per_byte", fit.beta_seconds_per_byte);
+    if (fit.gamma_seconds_per_byte) {
+      row.set("gamma_seconds_per_byte", *fit.gamma_seconds_per_byte);
+    } else {
+      row.set("note", "beta holds what reducing costs too");
+    }
+    row.set("rms_relative_residual", fit.rms_relative_residual);
+    row.set("worst_relative_residual", fit.worst_relative_residual);
+    row.set("worst_bytes", fit.worst_bytes);
+  }
+  return rows;
+}
+
+std::vector<ResultRow> fit_point_rows(const std::vector<FitRow>& fits, const FitModel& model,
+                                      std::string_view run_id) {
+  std::vector<ResultRow> rows;
+  for (const FitRow& one : fits) {
+    if (!one.fit) continue;
+    for (const AllreducePoint& point : one.points) {
+      const double seconds = predicted_seconds(*one.fit, work_of(point, model), point.size_bytes());
+      ResultRow& row = rows.emplace_back(row_of(fit_points_schema(), one.of, run_id));
+      row.set("case_id", case_id(canonical("fit", one.of) + fmt::format(" count={}", point.count)));
+      // Of emulated ranks it stays that: a prediction from them says nothing about N devices.
+      row.set("origin", "predicted");
+      row.set("note",
+              one.of.origin == "measured" ? "" : "fitted to rows that are " + one.of.origin);
+      row.set("size_bytes", point.size_bytes()).set("ranks", point.ranks).set("nodes", point.nodes);
+      row.set("seconds", seconds);
+      row.set("busbw_gb_per_s", busbw_gb_per_s(point.size_bytes(), seconds, point.ranks));
+      row.set("relative_residual", (seconds - point.seconds) / point.seconds);
+    }
+  }
+  return rows;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cost model t = alpha * steps + beta * bytes sent + gamma * bytes reduced, fitted to measured
+// times by least squares of the relative errors with coefficients >= 0, over the whole range of
+// sizes. Caches make t(size) more than one line: the residuals say how far the model is off.
+// Model: Thakur, Rabenseifner, Gropp, IJHPCA 19 (2005).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/record/result_row.hpp"
+
+namespace scalebench {
+
+/// What one allreduce makes its busiest rank do. NaN in any: unknown, the library decides.
+struct AllreduceWork {
+  double steps = 0;
+  double sent_bytes = 0;
+  double reduced_bytes = 0;
+};
+
+struct MeasuredWork {
+  AllreduceWork work;
+  double size_bytes = 0;  // one rank's buffer
+  double seconds = 0;     // > 0
+};
+
+struct AllreduceFit {
+  double alpha_seconds = 0;          // a step
+  double beta_seconds_per_byte = 0;  // sent; where gamma is empty and bytes are reduced, both
+  std::optional<double> gamma_seconds_per_byte;  // reduced
+  std::size_t points = 0;
+  double rms_relative_residual = 0;
+  double worst_relative_residual = 0;  // (model - measured) / measured, with its sign
+  double worst_bytes = 0;              // the size where that is
+  double smallest_bytes = 0;
+  double largest_bytes = 0;
+};
+
+/// Fits all `points`, which belong to one algorithm over one transport. gamma is fitted when the
+/// points tell sending from reducing (several numbers of ranks, and an algorithm whose two shares
+/// change with them), and else stays empty. Work that is unknown is fitted as alpha + beta * size.
+/// Nothing when there are fewer than two sizes, or no more points than unknowns.
+std::optional<AllreduceFit> fit_of(std::span<const MeasuredWork> points);
+
+/// What the model says, in seconds. `size_bytes` counts where the work is unknown.
+double predicted_seconds(const AllreduceFit& fit, const AllreduceWork& work, double size_bytes);
+
+// fit.csv and fit_points.csv from allreduce rows: one fit for every algorithm, transport, memory,
+// dtype and op, over all sizes and numbers of ranks that were measured.
+
+/// What must be equal for points to share a fit. Inside a node and between nodes are two things.
+struct FitCase {
+  std::string algorithm, transport, memory, dtype, op, placement, mode, cache, graph, origin;
+  bool one_node = true;
+
+  auto operator<=>(const FitCase&) const = default;
+};
+
+struct AllreducePoint {
+  FitCase of;
+  int ranks = 0;
+  int nodes = 1;
+  double element_bytes = 0;
+  double count = 0;    // elements of one rank's buffer
+  double seconds = 0;  // measured median
+
+  double size_bytes() const { return count * element_bytes; }
+};
+
+/// What the study cannot know by itself.
+struct FitModel {
+  /// Elements that the busiest rank sends and reduces, and its steps, for p ranks of which g share
+  /// a node, and n elements: `AllreduceWork` with elements for bytes. Throws for unknown names.
+  std::function<AllreduceWork(std::string_view algorithm, double p, double n, double g)> cost_of;
+};
+
+struct FitRow {
+  FitCase of;
+  std::vector<AllreducePoint> points;  // by ranks, then size
+  std::optional<AllreduceFit> fit;     // nothing: too few points
+};
+
+/// Rows of allreduce.csv that can be fitted: status ok, two or more ranks.
+std::vector<AllreducePoint> points_of(const std::vector<ResultRow>& allreduce_rows);
+
+/// One entry for each case, in order of first appearance.
+std::vector<FitRow> fits_of(const std::vector<AllreducePoint>& points, const FitModel& model);
+
+/// Rows of fit.csv; a case with too few points is a `skipped` row.
+std::vector<ResultRow> fit_rows(const std::vector<FitRow>& fits, std::string_view run_id);
+/// Rows of fit_points.csv: what each fit says where something was measured; origin `predicted`.
+std::vector<ResultRow> fit_point_rows(const std::vector<FitRow>& fits, const FitModel& model,
+                                      std::string_view run_id);
+
+}  // namespace scalebench

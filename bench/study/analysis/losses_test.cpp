@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/analysis/losses.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/scaling.hpp"
+
+namespace scalebench {
+
+// A ladder whose rungs are known by hand, what it says beside a trace, and ladders with holes.
+
+namespace {
+
+/// An epoch of 600 images over all ranks, or one rank's share of it.
+ResultRow epoch(const std::string& sync, int ranks, double seconds, int share_of = 1) {
+  ResultRow row(epoch_schema());
+  row.set("schema_version", 1).set("run_id", "run").set("origin", "measured").set("status", "ok");
+  row.set("case_id", "id-of-" + sync + std::to_string(share_of)).set("model", "mlp");
+  row.set("gradient_sync", sync).set("device", "cpu").set("dtype", "float").set("threads", 1);
+  row.set("dataset", "synthetic:600").set("scaling", "strong").set("global_batch", 60);
+  row.set("optimizer", "adam").set("learning_rate", 0.001).set("epochs", 1).set("rank", "all");
+  row.set("ranks", ranks).set("share_of", share_of).set("samples", 600 / share_of);
+  row.set("launches", 3).set("interval", "range").set("seconds_median", seconds);
+  row.set("seconds_ci_low", seconds - 0.01).set("seconds_ci_high", seconds + 0.01);
+  for (const char* state : {"transfer", "wait_static", "wait_jitter", "input", "evaluation"}) {
+    row.set(std::string(state) + "_seconds", 0);
+  }
+  return row.set("compute_seconds", seconds).set("host_seconds", 0);
+}
+
+/// 10 s on one device, 6.1 s on two: 0.3 batch, 0.4 contention, 0.1 waiting, 0.3 transfer.
+std::vector<ResultRow> epochs() {
+  ResultRow leg = epoch("mirrored", 2, 6.1);
+  leg.set("compute_seconds", 5.7).set("wait_static_seconds", 0.1).set("transfer_seconds", 0.3);
+  return {epoch("none", 1, 9),   epoch("one_device", 1, 10),    epoch("none", 1, 4.8, 2),
+          epoch("none", 2, 5.2), epoch("barrier_only", 2, 5.3), leg};
+}
+
+std::map<std::string, ResultRow> ladder(const std::vector<ResultRow>& rows) {
+  std::map<std::string, ResultRow> rungs;
+  for (const ResultRow& row : ladder_rows(rows, scaling_rows(rows))) {
+    rungs.emplace(row.get("rung"), row);
+  }
+  return rungs;
+}
+
+TEST(LadderRows, AreTheStepsFromRunToRun) {
+  auto rungs = ladder(epochs());
+  ASSERT_EQ(rungs.size(), 6U);
+  EXPECT_NEAR(number_in(rungs.at("share"), "lost_seconds"), 4.8 - 9 / 2.0, 1e-12);
+  EXPECT_NEAR(number_in(rungs.at("together"), "lost_seconds"), 0.4, 1e-12);
+  EXPECT_NEAR(number_in(rungs.at("barrier"), "lost_seconds"), 0.1, 1e-12);
+  EXPECT_NEAR(number_in(rungs.at("strategy"), "lost_seconds"), 0.8 - (10 - 9) / 2.0, 1e-12);
+  double sum = 0;
+  for (const char* rung : {"share", "together", "barrier", "strategy"}) {
+    sum += number_in(rungs.at(rung), "lost_seconds");
+    EXPECT_EQ(rungs.at(rung).get("disagrees"), "0") << rung;
+    EXPECT_NEAR(number_in(rungs.at(rung), "lost_seconds"),
+                number_in(rungs.at(rung), "trace_seconds"), 1e-9)
+        << rung;
+  }
+  EXPECT_NEAR(sum, 6.1 - 10 / 2.0, 1e-12) << "all that was lost";
+  EXPECT_EQ(rungs.at("input").get("status"), "skipped");
+}
+
+TEST(LadderRows, SayWhereTheTraceDisagrees) {
+  std::vector<ResultRow> rows = epochs();
+  // What the trace calls waiting was transfer by the ladder, 0.3 s of it; two widths are 0.08 s.
+  rows.back().set("wait_static_seconds", 0.4).set("transfer_seconds", 0);
+  auto rungs = ladder(rows);
+  EXPECT_EQ(rungs.at("barrier").get("disagrees"), "1");
+  EXPECT_EQ(rungs.at("strategy").get("disagrees"), "1");
+  EXPECT_EQ(rungs.at("together").get("disagrees"), "0");
+  for (ResultRow& row : rows) row.set("seconds_ci_low", "").set("seconds_ci_high", "");
+  EXPECT_EQ(ladder(rows).at("barrier").get("disagrees"), "") << "one launch has no interval";
+}
+
+TEST(LadderRows, ShowAMissingRungAndNoLadderWithoutItsFirst) {
+  std::vector<ResultRow> rows = epochs();
+  rows.erase(rows.begin() + 4);
+  auto rungs = ladder(rows);
+  EXPECT_EQ(rungs.at("barrier").get("status"), "failed");
+  EXPECT_EQ(rungs.at("strategy").get("lost_seconds"), "");
+  rows.erase(rows.begin() + 2);
+  EXPECT_TRUE(ladder(rows).empty());
+}
+
+TEST(LadderRows, PutTheEvaluationOnTop) {
+  std::vector<ResultRow> rows = epochs();
+  rows[1].set("evaluate_seconds", 2);
+  rows.back().set("evaluate_seconds", 1.25);
+  auto rungs = ladder(rows);
+  EXPECT_NEAR(number_in(rungs.at("evaluation"), "lost_seconds"), 1.25 - 2 / 2.0, 1e-12);
+  EXPECT_EQ(rungs.at("evaluation").get("trace_seconds"), "");
+}
+
+}  // namespace
+
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+TEST(Losses, AreWhatIsMoreThanAnEqualPart) {
+  const StateSeconds one{90, 0, 0, 0, 8, 0, 2};
+  const StateSeconds two{50, 3, 4, 1, 6, 0.5, 1};
+  const Losses losses = losses_of(one, 100, two, 65.5, 1, 2, 3);
+  const StateSeconds expected{5, 3, 4, 1, 2, 0.5, 0};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_DOUBLE_EQ(losses.by_state[i], expected[i]) << kLossNames[i];
+  }
+  EXPECT_EQ(losses.work, 0);
+  EXPECT_EQ(losses.batch, 3);
+  EXPECT_EQ(losses.contention, 2);
+  EXPECT_EQ(losses.unattributed, 0) << "both launches are those of the medians";
+  EXPECT_DOUBLE_EQ(100 / 2.0 + losses.sum(), 65.5);
+}
+
+TEST(Losses, KeepNegativeOnesAndCountWork) {
+  // Two ranks do 0.9 of the images, and smaller pieces fit the caches.
+  const StateSeconds one{100, 0, 0, 0, 0, 0, 0};
+  const StateSeconds two{40, 1, 0, 0, 0, 0, 0};
+  const Losses losses = losses_of(one, 100, two, 41, 0.9, 2, kUnknown);
+  EXPECT_DOUBLE_EQ(losses.work, -5);
+  EXPECT_DOUBLE_EQ(losses.by_state[0], -5);
+  EXPECT_TRUE(std::isnan(losses.contention)) << "not split";
+  EXPECT_DOUBLE_EQ(50 + losses.sum(), 41);
+}
+
+TEST(Losses, ShowWhatTheMiddleLaunchDoesNotExplain) {
+  const StateSeconds one{100, 0, 0, 0, 0, 0, 0};
+  const StateSeconds two{51, 1, 0, 0, 0, 0, 0};
+  const Losses losses = losses_of(one, 102, two, 53, 1, 2, kUnknown);
+  EXPECT_DOUBLE_EQ(losses.unattributed, (53 - 52) - (102 - 100) / 2.0);
+  EXPECT_DOUBLE_EQ(51 + losses.sum(), 53);
+}
+
+TEST(Losses, OfTheBatchAreThoseOfOneRankAlone) {
+  EXPECT_DOUBLE_EQ(batch_loss(30, 100, 1, 4), 5);
+  EXPECT_DOUBLE_EQ(batch_loss(30, 100, 1.2, 4), 0);
+}
+
+}  // namespace
+
+}  // namespace scalebench

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/analysis/rows.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include "bench/measure/statistics.hpp"
+#include "bench/record/columns.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+/// Columns of a case row, beside the time, whose value over launches is their median.
+constexpr std::array<std::string_view, 23> kMedians{"first_call_seconds",
+                                                    "skew_seconds",
+                                                    "load_seconds",
+                                                    "forward_seconds",
+                                                    "backward_seconds",
+                                                    "sync_seconds",
+                                                    "update_seconds",
+                                                    "other_seconds",
+                                                    "replica_divergence",
+                                                    "evaluate_seconds",
+                                                    "checkpoint_seconds",
+                                                    "train_loss",
+                                                    "test_accuracy",
+                                                    "samples",
+                                                    "wrong",
+                                                    "clock_residual_seconds",
+                                                    "enqueue_seconds",
+                                                    "device_seconds",
+                                                    "sm_clock_mhz",
+                                                    "throttled_share",
+                                                    "power_capped_share",
+                                                    "gpu_watts",
+                                                    "gpu_celsius"};
+
+/// Columns of a case row that belong together and so come from one launch, the middle one by time.
+constexpr std::array<std::string_view, 11> kFromMiddle{
+    "compute_seconds",     "transfer_seconds", "wait_seconds",       "wait_static_seconds",
+    "wait_jitter_seconds", "input_seconds",    "evaluation_seconds", "host_seconds",
+    "hidden_seconds",      "last_rank",        "last_rank_share"};
+
+/// Whether a header stands there; a writer that was killed at once leaves an empty file.
+bool has_whole_line(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  return std::getline(file, line) && !file.eof();
+}
+
+/// Where each column of the schema stands in the file; -1: the file is older than the column.
+std::vector<std::ptrdiff_t> places_of(const CsvTable& table, const Schema& schema) {
+  constexpr std::size_t kInEveryFile = 4;  // schema_version run_id case_id origin
+  for (std::size_t k = 0; k < kInEveryFile; ++k) table.require(schema.columns[k]);
+  std::vector<std::ptrdiff_t> places;
+  for (const std::string& column : schema.columns) {
+    const auto found = std::ranges::find(table.columns(), column);
+    places.push_back(found == table.columns().end() ? -1 : found - table.columns().begin());
+  }
+  return places;
+}
+
+void refuse_later_version(const std::filesystem::path& path, std::size_t row,
+                          const std::string& version) {
+  int number = 0;
+  std::from_chars(version.data(), version.data() + version.size(), number);
+  if (number <= kSchemaVersion) return;
+  fail<UsageError>(
+      "{}: row {}: schema version {} is later than {}, which this program reads; use a later one",
+      path.string(), row + 1, version, kSchemaVersion);
+}
+
+/// What one case of one launch says: its row and the repetitions behind it.
+struct LaunchCase {
+  const ResultRow* row = nullptr;
+  std::vector<double> seconds;
+};
+
+/// A rank's own samples carry its number; those of all ranks together carry none.
+std::string sample_key(const std::string& case_id, const std::string& ranks, std::string rank) {
+  if (rank == "all") rank.clear();
+  return case_id + "/" + ranks + "/" + rank;
+}
+
+/// Which rank's samples stand behind a row: in throughput.csv, `all` is the slowest rank's step.
+std::string sampled_rank(const LaunchRows& launch, const ResultRow& row) {
+  const std::string rank = text_in(row, "rank");
+  if (row.schema().file != throughput_schema().file || rank != "all") return rank;
+  for (const ResultRow& other : launch.cases) {
+    const bool same = other.get("case_id") == row.get("case_id") && other.get("rank") != "all" &&
+                      other.get("seconds_median") == row.get("seconds_median");
+    if (same) return other.get("rank");
+  }
+  return rank;
+}
+
+std::vector<double> numbers(const std::vector<LaunchCase>& cases, std::string_view column) {
+  std::vector<double> values;
+  for (const LaunchCase& one : cases) {
+    const double value = number_in(*one.row, column);
+    if (!std::isnan(value)) values.push_back(value);
+  }
+  return values;
+}
+
+void set_time(ResultRow& row, const std::vector<LaunchCase>& cases) {
+  std::vector<double> medians, all;
+  bool converged = true;
+  for (const LaunchCase& one : cases) {
+    medians.push_back(median_of(one.seconds));
+    all.insert(all.end(), one.seconds.begin(), one.seconds.end());
+    converged = converged && text_in(*one.row, "converged") != "0";
+  }
+  const LaunchInterval interval = across_launches(medians);
+  const Summary summary = summarise(all);
+  row.set("launches", cases.size()).set("repetitions", summary.n);
+  row.set("seconds_median", interval.median).set("seconds_ci_low", interval.low);
+  row.set("seconds_ci_high", interval.high).set("interval", interval.kind);
+  row.set("seconds_min", summary.min).set("seconds_p5", summary.p5);
+  row.set("seconds_p95", summary.p95).set("seconds_max", summary.max);
+  row.set("seconds_mean", summary.mean).set("outliers", summary.outliers);
+  if (!text_in(*cases.front().row, "converged").empty()) row.set("converged", converged ? 1 : 0);
+}
+
+/// The launch whose own median is the lower middle one.
+const ResultRow& middle_of(const std::vector<LaunchCase>& cases) {
+  std::vector<std::pair<double, const ResultRow*>> launches;
+  for (const LaunchCase& one : cases) launches.emplace_back(median_of(one.seconds), one.row);
+  std::ranges::stable_sort(launches, {}, &std::pair<double, const ResultRow*>::first);
+  return *launches[(launches.size() - 1) / 2].second;
+}
+
+/// Rates follow from the time, last.
+void set_rates(ResultRow& row, const ResultRow& of_launch) {
+  const double median = number_in(row, "seconds_median");
+  const double low = number_in(row, "seconds_ci_low");
+  const double high = number_in(row, "seconds_ci_high");
+  if (row.schema().file == allreduce_schema().file) {
+    const double bytes = number_in(row, "size_bytes");
+    const int ranks = static_cast<int>(number_in(row, "ranks"));
+    row.set("algbw_gb_per_s", algbw_gb_per_s(bytes, median));
+    row.set("busbw_gb_per_s", busbw_gb_per_s(bytes, median, ranks));
+    row.set("busbw_ci_low_gb_per_s", busbw_gb_per_s(bytes, high, ranks));
+    row.set("busbw_ci_high_gb_per_s", busbw_gb_per_s(bytes, low, ranks));
+    const double moved =
+        number_in(of_launch, "wire_bw_gb_per_s") * number_in(of_launch, "seconds_median");
+    row.set("wire_bw_gb_per_s", moved / median);
+  } else if (row.schema().has("images_per_s")) {
+    // Images that stand behind one repetition of this row.
+    const double images =
+        number_in(of_launch, "images_per_s") * number_in(of_launch, "seconds_median");
+    row.set("images_per_s", images / median);
+    if (row.schema().has("images_per_s_ci_low")) {
+      row.set("images_per_s_ci_low", images / high).set("images_per_s_ci_high", images / low);
+      set_utilisation(row);
+    }
+  }
+}
+
+std::string most_frequent(const std::vector<LaunchCase>& cases, std::string_view column) {
+  std::map<std::string, int> times;
+  for (const LaunchCase& one : cases) ++times[one.row->get(column)];
+  return std::ranges::max_element(times, {}, [](const auto& entry) { return entry.second; })->first;
+}
+
+/// The median over launches, an empty cell being one that never came and so the largest; NaN when
+/// the median is such a one.
+double median_with_never(const std::vector<LaunchCase>& cases, std::string_view column) {
+  std::vector<double> values = numbers(cases, column);
+  if (values.size() <= cases.size() / 2) return std::numeric_limits<double>::quiet_NaN();
+  values.resize(cases.size(), std::ranges::max(values));
+  return median_of(values);
+}
+
+/// By order_of, which is made once a row: a comparison would make it anew.
+void sort_by_parameters(std::vector<ResultRow>& rows) {
+  std::vector<std::pair<std::vector<std::pair<double, std::string>>, std::size_t>> order;
+  order.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) order.emplace_back(order_of(rows[i]), i);
+  std::ranges::sort(order);
+  std::vector<ResultRow> sorted;
+  sorted.reserve(rows.size());
+  for (const auto& [key, place] : order) sorted.push_back(std::move(rows[place]));
+  rows = std::move(sorted);
+}
+
+/// One case over its launches. `cases` is not empty; the first row gives what all share.
+ResultRow join(const std::vector<LaunchCase>& cases) {
+  std::vector<LaunchCase> measured;
+  for (const LaunchCase& one : cases) {
+    if (one.row->get("status") == "ok" && !one.seconds.empty()) measured.push_back(one);
+  }
+  for (const LaunchCase& one : cases) {
+    // One wrong sum voids the case, whatever other launches said.
+    if (one.row->get("status") == "wrong") return *one.row;
+  }
+  if (measured.empty()) return *cases.front().row;
+  ResultRow row = *measured.front().row;
+  set_time(row, measured);
+  set_rates(row, *measured.front().row);
+  for (const std::string_view column : kMedians) {
+    if (row.schema().has(column)) row.set(column, median_of(numbers(measured, column)));
+  }
+  for (const std::string_view column : {"epochs_to_target", "seconds_to_target"}) {
+    if (row.schema().has(column)) row.set(column, median_with_never(measured, column));
+  }
+  if (const ResultRow& middle = middle_of(measured); row.schema().has("compute_seconds")) {
+    for (const std::string_view column : kFromMiddle) row.set(column, middle.get(column));
+  }
+  if (row.schema().has("slowest_rank"))
+    row.set("slowest_rank", most_frequent(measured, "slowest_rank"));
+  if (row.schema().has("redone")) {
+    const std::vector<double> redone = numbers(measured, "redone");
+    const std::vector<double> warm = numbers(measured, "warm");
+    if (!redone.empty()) row.set("redone", std::accumulate(redone.begin(), redone.end(), 0.0));
+    if (!warm.empty()) row.set("warm", std::ranges::min(warm));
+  }
+  if (measured.size() < cases.size()) {
+    row.set("note", fmt::format("{} of {} launches measured it", measured.size(), cases.size()));
+  }
+  return row;
+}
+
+}  // namespace
+
+std::vector<std::pair<double, std::string>> order_of(const ResultRow& row) {
+  constexpr std::array<std::string_view, 19> kOrder{
+      "model",        "transport",  "memory",        "dtype",     "op",    "placement", "mode",
+      "cache",        "graph",      "scaling",       "dataset",   "ranks", "nodes",     "batch",
+      "global_batch", "size_bytes", "gradient_sync", "algorithm", "rank"};
+  std::vector<std::pair<double, std::string>> order;
+  for (const std::string_view column : kOrder) {
+    const std::string text = text_in(row, column);
+    const bool number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    order.emplace_back(number ? std::stod(text) : std::numeric_limits<double>::max(), text);
+  }
+  return order;
+}
+
+std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema& schema,
+                               bool* torn) {
+  std::vector<ResultRow> rows;
+  const std::filesystem::path path = folder / schema.file;
+  if (torn != nullptr) *torn = false;
+  if (!std::filesystem::exists(path)) return rows;
+  if (!has_whole_line(path)) {
+    if (torn != nullptr) *torn = std::filesystem::file_size(path) > 0;
+    return rows;
+  }
+  CsvTable table = CsvTable::read(path);
+  if (torn != nullptr) *torn = table.torn();
+  const std::vector<std::ptrdiff_t> places = places_of(table, schema);
+  rows.reserve(table.size());
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    std::vector<std::string> cells(schema.columns.size());
+    for (std::size_t k = 0; k < cells.size(); ++k) {
+      if (places[k] >= 0) cells[k] = table.cells(i)[static_cast<std::size_t>(places[k])];
+    }
+    refuse_later_version(path, i, cells.front());
+    rows.emplace_back(schema, std::move(cells));
+    table.release(i);  // 100 000 rows twice would be half a gigabyte
+  }
+  return rows;
+}
+
+std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches,
+                                     const Schema& schema) {
+  std::map<std::string, std::vector<LaunchCase>> by_key;
+  std::vector<std::string> order;
+  for (const LaunchRows& launch : launches) {
+    std::map<std::string, std::vector<double>> samples;
+    for (const ResultRow& row : launch.samples) {
+      samples[sample_key(row.get("case_id"), row.get("ranks"), row.get("rank"))].push_back(
+          number_in(row, "seconds"));
+    }
+    for (const ResultRow& row : launch.cases) {
+      if (&row.schema() != &schema) fail("a row of {} among {}", row.schema().file, schema.file);
+      const std::string key = fmt::format("{}/{}/{}/{}", row.get("case_id"), text_in(row, "ranks"),
+                                          text_in(row, "nodes"), text_in(row, "rank"));
+      if (!by_key.contains(key)) order.push_back(key);
+      by_key[key].push_back({&row, samples[sample_key(row.get("case_id"), text_in(row, "ranks"),
+                                                      sampled_rank(launch, row))]});
+    }
+  }
+  std::vector<ResultRow> rows;
+  for (const std::string& key : order) rows.push_back(join(by_key[key]));
+  sort_by_parameters(rows);
+  return rows;
+}
+
+std::vector<ResultRow> middle_rows(std::vector<ResultRow> rows, std::string_view seconds) {
+  std::map<std::string, std::vector<ResultRow>> by_key;
+  for (ResultRow& row : rows) {
+    std::string key;
+    for (const char* const column :
+         {"case_id", "ranks", "nodes", "rank", "transport", "memory", "size_bytes"}) {
+      key += text_in(row, column) + "/";
+    }
+    by_key[key].push_back(std::move(row));
+  }
+  std::vector<ResultRow> middle;
+  for (auto& [key, same] : by_key) {
+    std::ranges::stable_sort(same, {}, [&](const ResultRow& row) {
+      const double value = number_in(row, seconds);
+      return std::isnan(value) ? std::numeric_limits<double>::max() : value;
+    });
+    middle.push_back(std::move(same[(same.size() - 1) / 2]));
+  }
+  std::ranges::stable_sort(middle, {}, order_of);
+  return middle;
+}
+
+void relate_to_one_rank(std::vector<ResultRow>& throughput_rows) {
+  std::map<std::string, double> alone;
+  for (const ResultRow& row : throughput_rows) {
+    if (row.get("ranks") == "1" && row.get("rank") == "0") {
+      alone[row.get("case_id")] = number_in(row, "images_per_s");
+    }
+  }
+  for (ResultRow& row : throughput_rows) {
+    const auto found = alone.find(row.get("case_id"));
+    if (found == alone.end()) continue;
+    const double ranks = row.get("rank") == "all" ? number_in(row, "ranks") : 1;
+    row.set("relative_to_one_rank", number_in(row, "images_per_s") / (ranks * found->second));
+  }
+}
+
+}  // namespace scalebench

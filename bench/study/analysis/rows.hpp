@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the rows of many launches to one row a case: the median of the launches' medians with its
+// interval, extremes over all repetitions. Rows in, rows out; no file is touched here.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/record/csv.hpp"
+#include "bench/record/result_row.hpp"
+
+namespace scalebench {
+
+/// The rows that one launch wrote: of its case file and of samples.csv.
+struct LaunchRows {
+  int launch = 0;
+  std::vector<ResultRow> cases;
+  std::vector<ResultRow> samples;
+};
+
+/// One row for each case, number of ranks and rank that any launch has, sorted by its parameters. A
+/// case that some launches measured and others did not says so in its note.
+std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches, const Schema& schema);
+
+/// The rows of a file that a program writes beside its case file (bound.csv, allreduce_ranks.csv),
+/// from launches: of each case, size and rank, that of the launch in the middle by `seconds`.
+std::vector<ResultRow> middle_rows(std::vector<ResultRow> rows, std::string_view seconds);
+
+/// All rows of one file; nothing when it is missing, or cut short within its header. Columns that a
+/// run of an earlier version does not have are empty. `torn` says whether a last line was cut short
+/// and left out. Throws UsageError for a damaged file, for one without the columns that every file
+/// has, and for rows of a later schema version.
+std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema& schema,
+                               bool* torn = nullptr);
+
+/// Fills in `relative_to_one_rank` of throughput rows from the rows of one rank among them.
+void relate_to_one_rank(std::vector<ResultRow>& throughput_rows);
+
+/// What rows are sorted by: launches are shuffled, but a file is read from its parameters down to
+/// N, the size and the rank.
+std::vector<std::pair<double, std::string>> order_of(const ResultRow& row);
+
+}  // namespace scalebench

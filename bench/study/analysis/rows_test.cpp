@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// Made-up launches whose medians, intervals and rates are known by hand.
+#include "bench/study/analysis/rows.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "bench/measure/statistics.hpp"
+#include "kernels/testing.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr double kBytes = 4e9;
+
+/// What a launch says about one case, with the repetitions behind it.
+struct Said {
+  std::string case_id = "c0ffee";
+  std::string status = "ok";
+  std::vector<double> seconds{};
+  std::string converged = "1";
+  std::string note{};
+};
+
+ResultRow sample(const std::string& case_id, int ranks, const std::string& rank, double seconds) {
+  ResultRow row(samples_schema());
+  return row.set("case_id", case_id).set("ranks", ranks).set("rank", rank).set("seconds", seconds);
+}
+
+/// One launch of allreduce cases on two ranks.
+LaunchRows launch_of(int number, const std::vector<Said>& cases) {
+  LaunchRows launch{number, {}, {}};
+  for (const Said& one : cases) {
+    ResultRow& row = launch.cases.emplace_back(allreduce_schema());
+    row.set("case_id", one.case_id).set("status", one.status).set("note", one.note);
+    row.set("ranks", 2).set("size_bytes", kBytes).set("converged", one.converged);
+    for (const double seconds : one.seconds) {
+      launch.samples.push_back(sample(one.case_id, 2, "", seconds));
+    }
+    if (one.seconds.empty()) continue;
+    // The algorithm's own line says what was sent; three times the buffer here.
+    row.set("seconds_median", median_of(one.seconds));
+    row.set("wire_bw_gb_per_s", 3 * kBytes * 1e-9 / median_of(one.seconds));
+  }
+  return launch;
+}
+
+std::vector<ResultRow> joined(const std::vector<LaunchRows>& launches) {
+  return over_launches(launches, allreduce_schema());
+}
+
+/// The only case of launches whose repetitions are these.
+ResultRow join_of(const std::vector<std::vector<double>>& launches) {
+  std::vector<LaunchRows> rows;
+  for (const auto& seconds : launches) {
+    rows.push_back(launch_of(static_cast<int>(rows.size()) + 1, {{.seconds = seconds}}));
+  }
+  const std::vector<ResultRow> all = joined(rows);
+  EXPECT_EQ(all.size(), 1U);
+  return all.at(0);
+}
+
+TEST(OverLaunches, TakesTheMedianOfLaunchMediansNotOfAllRepetitions) {
+  // The third launch has most of the repetitions; that gives it no more say.
+  const ResultRow row = join_of({{1, 1, 1}, {2, 2, 2}, {9, 9, 9, 9, 9, 9, 9, 9, 9}});
+  EXPECT_EQ(row.get("seconds_median"), "2");
+  EXPECT_EQ(row.get("launches"), "3");
+  EXPECT_EQ(row.get("repetitions"), "15");
+  EXPECT_EQ(row.get("note"), "");
+}
+
+TEST(OverLaunches, NeverMixesNumbersOfNodes) {
+  LaunchRows on_one = launch_of(1, {{.seconds = {1, 1, 1}}});
+  LaunchRows on_two = launch_of(2, {{.seconds = {5, 5, 5}}});
+  on_one.cases[0].set("nodes", 1);
+  on_two.cases[0].set("nodes", 2);
+  const std::vector<ResultRow> rows = joined({on_one, on_two});
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].get("seconds_median"), "1");
+  EXPECT_EQ(rows[1].get("seconds_median"), "5");
+}
+
+TEST(OverLaunches, TakesALaunchThatNeverReachedTheTargetForTheSlowest) {
+  const auto epochs_to_target = [](const std::vector<std::string>& launches) {
+    std::vector<LaunchRows> rows;
+    for (const std::string& epochs : launches) {
+      LaunchRows& launch = rows.emplace_back();
+      ResultRow& row = launch.cases.emplace_back(epoch_schema());
+      row.set("case_id", "c0ffee").set("status", "ok").set("ranks", 2).set("rank", "all");
+      row.set("epochs_to_target", epochs);
+      launch.samples.push_back(sample("c0ffee", 2, "", 1));
+    }
+    return over_launches(rows, epoch_schema()).at(0).get("epochs_to_target");
+  };
+  EXPECT_EQ(epochs_to_target({"4", "6", "8"}), "6");
+  EXPECT_EQ(epochs_to_target({"4", "", "8"}), "8");
+  EXPECT_EQ(epochs_to_target({"4", "", ""}), "");
+  EXPECT_EQ(epochs_to_target({"4", "5"}), "4.5");
+  EXPECT_EQ(epochs_to_target({"4", ""}), "");
+}
+
+TEST(OverLaunches, PoolsTheExtremesOfAllRepetitions) {
+  const ResultRow row = join_of({{5, 6, 7}, {4, 6, 8}, {3, 6, 30}});
+  EXPECT_EQ(row.get("seconds_min"), "3");
+  EXPECT_EQ(row.get("seconds_max"), "30");
+  EXPECT_EQ(row.get("outliers"), "1");
+  EXPECT_DOUBLE_EQ(number_in(row, "seconds_mean"), 75.0 / 9);
+}
+
+TEST(OverLaunches, HasNoIntervalWithOneLaunch) {
+  const ResultRow row = join_of({{1, 2, 3, 4, 5, 6, 7, 8}});
+  EXPECT_EQ(row.get("interval"), "");
+  EXPECT_EQ(row.get("seconds_ci_low"), "");
+  EXPECT_EQ(row.get("seconds_ci_high"), "");
+  EXPECT_EQ(row.get("busbw_ci_low_gb_per_s"), "");
+}
+
+TEST(OverLaunches, CallsTheIntervalARangeBelowSixLaunches) {
+  const ResultRow row = join_of({{1, 10}, {2, 2}, {3, 3}, {4, 4}, {5, 5}});
+  EXPECT_EQ(row.get("interval"), "range");
+  EXPECT_EQ(row.get("seconds_ci_low"), "2") << "of launch medians: 5.5 2 3 4 5";
+  EXPECT_EQ(row.get("seconds_ci_high"), "5.5");
+  EXPECT_EQ(row.get("seconds_median"), "4");
+}
+
+TEST(OverLaunches, HasAnIntervalFromSixLaunches) {
+  const ResultRow six = join_of({{1}, {2}, {3}, {4}, {5}, {6}});
+  EXPECT_EQ(six.get("interval"), "95%");
+  EXPECT_EQ(six.get("seconds_ci_low"), "1") << "of six, only the ends reach 95 %";
+  EXPECT_EQ(six.get("seconds_ci_high"), "6");
+  const ResultRow nine = join_of({{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}});
+  EXPECT_EQ(nine.get("seconds_ci_low"), "2") << "P(median outside the 2nd to 8th of 9) = 3.9 %";
+  EXPECT_EQ(nine.get("seconds_ci_high"), "8");
+}
+
+TEST(OverLaunches, MakesRatesFromTheTimeLast) {
+  const ResultRow row = join_of({{1}, {2}, {5}});
+  EXPECT_DOUBLE_EQ(number_in(row, "algbw_gb_per_s"), 2) << "4 GB in 2 s, not a mean of rates";
+  EXPECT_DOUBLE_EQ(number_in(row, "busbw_gb_per_s"), 2) << "2(p-1)/p is 1 on two ranks";
+  EXPECT_DOUBLE_EQ(number_in(row, "busbw_ci_low_gb_per_s"), 4.0 / 5) << "the slowest launch";
+  EXPECT_DOUBLE_EQ(number_in(row, "busbw_ci_high_gb_per_s"), 4.0 / 1);
+  EXPECT_DOUBLE_EQ(number_in(row, "wire_bw_gb_per_s"), 6);
+}
+
+TEST(OverLaunches, ConvergedOnlyWhereEveryLaunchDid) {
+  EXPECT_EQ(joined({launch_of(1, {{.seconds = {1}}}), launch_of(2, {{.seconds = {1}}})})[0].get(
+                "converged"),
+            "1");
+  EXPECT_EQ(joined({launch_of(1, {{.seconds = {1}}}),
+                    launch_of(2, {{.seconds = {1}, .converged = "0"}})})[0]
+                .get("converged"),
+            "0");
+}
+
+TEST(OverLaunches, OneWrongSumVoidsTheCase) {
+  const Said wrong{.status = "wrong", .note = "17 wrong elements"};
+  const auto rows = joined({launch_of(1, {{.seconds = {1, 2, 3}}}), launch_of(2, {wrong}),
+                            launch_of(3, {{.seconds = {1, 2, 3}}})});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].get("status"), "wrong");
+  EXPECT_EQ(rows[0].get("note"), "17 wrong elements");
+  EXPECT_EQ(rows[0].get("seconds_median"), "") << "no timing for a wrong result";
+  EXPECT_EQ(rows[0].get("busbw_gb_per_s"), "");
+}
+
+TEST(OverLaunches, SaysThatSomeLaunchesDidNotMeasureIt) {
+  const auto rows = joined({launch_of(1, {{.status = "failed", .note = "no memory"}}),
+                            launch_of(2, {{.seconds = {2}}}), launch_of(3, {{.seconds = {4}}})});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].get("status"), "ok");
+  EXPECT_EQ(rows[0].get("note"), "2 of 3 launches measured it");
+  EXPECT_EQ(rows[0].get("launches"), "2");
+  EXPECT_EQ(rows[0].get("seconds_median"), "3");
+}
+
+TEST(OverLaunches, KeepsTheReasonOfWhatNoLaunchMeasured) {
+  const Said skipped{.status = "skipped", .note = "needs a device"};
+  const auto rows = joined({launch_of(1, {skipped}), launch_of(2, {skipped})});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].get("status"), "skipped");
+  EXPECT_EQ(rows[0].get("note"), "needs a device");
+}
+
+TEST(OverLaunches, KeepsCasesApartInTheOrderOfTheirAppearance) {
+  const auto rows = joined({launch_of(1, {{.case_id = "bb", .seconds = {1}}}),
+                            launch_of(2, {{.case_id = "aa", .seconds = {5}}}),
+                            launch_of(3, {{.case_id = "bb", .seconds = {3}}})});
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].get("case_id"), "bb");
+  EXPECT_EQ(rows[0].get("seconds_median"), "2");
+  EXPECT_EQ(rows[1].get("case_id"), "aa");
+  EXPECT_EQ(rows[1].get("seconds_median"), "5");
+}
+
+TEST(OverLaunches, NamesTheRankThatWasLastMostOften) {
+  std::vector<LaunchRows> launches;
+  for (const char* slowest : {"0", "1", "1"}) {
+    launches.push_back(launch_of(1, {{.seconds = {1}}}));
+    launches.back().cases[0].set("slowest_rank", slowest);
+  }
+  EXPECT_EQ(joined(launches)[0].get("slowest_rank"), "1");
+}
+
+TEST(OverLaunches, TakesTheStatesOfOneLaunchThatBelongTogether) {
+  std::vector<LaunchRows> launches;
+  for (const double seconds : {9.0, 3.0, 5.0}) {
+    LaunchRows& launch = launches.emplace_back();
+    ResultRow& row = launch.cases.emplace_back(epoch_schema());
+    row.set("case_id", "beef").set("status", "ok").set("ranks", 2).set("rank", "all");
+    row.set("compute_seconds", seconds - 1).set("wait_seconds", 1).set("last_rank", seconds);
+    launch.samples.push_back(sample("beef", 2, "", seconds));
+  }
+  const auto rows = over_launches(launches, epoch_schema());
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].get("seconds_median"), "5");
+  EXPECT_EQ(rows[0].get("compute_seconds"), "4");
+  EXPECT_EQ(rows[0].get("wait_seconds"), "1");
+  EXPECT_EQ(rows[0].get("last_rank"), "5");
+}
+
+/// One launch of bench_throughput: the seconds of each rank's steps, 10 images a step.
+LaunchRows throughput_launch(int number, const std::vector<std::vector<double>>& ranks) {
+  LaunchRows launch{number, {}, {}};
+  const int size = static_cast<int>(ranks.size());
+  double images_per_s = 0, slowest = 0;
+  const auto add_row = [&](const std::string& rank, double seconds, double rate) {
+    ResultRow& row = launch.cases.emplace_back(throughput_schema());
+    row.set("case_id", "beef").set("status", "ok").set("ranks", size).set("rank", rank);
+    row.set("seconds_median", seconds).set("images_per_s", rate).set("converged", 1);
+  };
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const double median = median_of(ranks[rank]);
+    add_row(std::to_string(rank), median, 10 / median);
+    images_per_s += 10 / median;
+    slowest = std::max(slowest, median);
+    for (const double seconds : ranks[rank]) {
+      launch.samples.push_back(sample("beef", size, std::to_string(rank), seconds));
+    }
+  }
+  add_row("all", slowest, images_per_s);
+  return launch;
+}
+
+TEST(OverLaunches, TakesTheSlowestRanksStepForAllOfThem) {
+  // The slowest rank is another one in each launch.
+  const auto rows = over_launches(
+      {throughput_launch(1, {{1, 1, 1}, {4, 4, 4}}), throughput_launch(2, {{6, 6, 6}, {2, 2, 2}})},
+      throughput_schema());
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].get("seconds_median"), "3.5") << "rank 0: 1 and 6";
+  EXPECT_EQ(rows[1].get("seconds_median"), "3") << "rank 1: 4 and 2";
+  EXPECT_EQ(rows[2].get("rank"), "all");
+  EXPECT_EQ(rows[2].get("seconds_median"), "5") << "the slowest: 4 and 6";
+  EXPECT_EQ(rows[2].get("seconds_min"), "4");
+  EXPECT_EQ(rows[2].get("seconds_max"), "6");
+}
+
+TEST(RelateToOneRank, DividesByTheSingleRankAtOne) {
+  std::vector<ResultRow> rows = over_launches(
+      {throughput_launch(1, {{1, 1, 1}}), throughput_launch(2, {{2, 2, 2}, {1.25, 1.25, 1.25}})},
+      throughput_schema());
+  relate_to_one_rank(rows);
+  std::vector<double> relative;
+  relative.reserve(rows.size());
+  for (const ResultRow& row : rows) relative.push_back(number_in(row, "relative_to_one_rank"));
+  EXPECT_THAT(relative, ElementsAre(1, 1, 0.5, 0.8, testing::DoubleEq(0.65)));
+}
+
+TEST(RelateToOneRank, LeavesTheCellEmptyWithoutASingleRank) {
+  std::vector<ResultRow> rows =
+      over_launches({throughput_launch(1, {{1, 1}, {1, 1}})}, throughput_schema());
+  relate_to_one_rank(rows);
+  for (const ResultRow& row : rows) EXPECT_EQ(row.get("relative_to_one_rank"), "");
+}
+
+TEST(RowsIn, LeavesATornLastLineOut) {
+  const TemporaryFolder folder;
+  {
+    CsvWriter cases(folder / "allreduce.csv", allreduce_schema().columns);
+    cases.append(launch_of(1, {{.case_id = "whole", .seconds = {1}}}).cases[0].cells());
+  }
+  std::string text = folder.read("allreduce.csv");
+  folder.write("allreduce.csv", text + "1,run,torn,measured,o");
+  const std::vector<ResultRow> rows = rows_in(folder.path(), allreduce_schema());
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].get("case_id"), "whole");
+  EXPECT_TRUE(rows_in(folder.path(), samples_schema()).empty()) << "there is no samples.csv";
+}
+
+TEST(RowsIn, IsEmptyForALaunchThatWroteNothing) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(rows_in(folder.path(), epoch_schema()).empty());
+  EXPECT_TRUE(joined({}).empty());
+}
+
+TEST(RowsIn, RefusesADamagedFileByName) {
+  const TemporaryFolder folder;
+  folder.write("epoch.csv", "schema_version,run_id\n1,a,too many\n");
+  const std::string message =
+      message_of<UsageError>([&] { rows_in(folder.path(), epoch_schema()); });
+  EXPECT_THAT(message, HasSubstr("epoch.csv:2"));
+}
+
+TEST(NumberIn, IsNaNForAnEmptyCell) {
+  ResultRow row(allreduce_schema());
+  EXPECT_TRUE(std::isnan(number_in(row, "seconds_median")));
+  EXPECT_EQ(number_in(row.set("seconds_median", 0.5), "seconds_median"), 0.5);
+}
+
+TEST(MiddleRows, TakeTheLaunchInTheMiddleWholeForEachSizeAndRank) {
+  std::vector<ResultRow> rows;
+  for (const double seconds : {3.0, 1.0, 2.0}) {
+    for (const int rank : {0, 1}) {
+      ResultRow& row = rows.emplace_back(allreduce_ranks_schema());
+      row.set("size_bytes", 64).set("ranks", 2).set("rank", rank);
+      row.set("seconds_median", rank == 0 ? seconds : 10 - seconds);
+      row.set("slowest_share", seconds / 10);
+    }
+  }
+  const std::vector<ResultRow> middle = middle_rows(rows, "seconds_median");
+  ASSERT_EQ(middle.size(), 2U);
+  EXPECT_EQ(middle[0].get("rank"), "0");
+  EXPECT_EQ(middle[0].get("seconds_median"), "2");
+  EXPECT_EQ(middle[1].get("seconds_median"), "8");
+  EXPECT_EQ(middle[1].get("slowest_share"), "0.2");
+}
+
+}  // namespace
+}  // namespace scalebench

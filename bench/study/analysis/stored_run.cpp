@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/analysis/stored_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "bench/record/csv.hpp"
+#include "bench/record/file.hpp"
+#include "bench/study/analysis/rows.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What launches flush row by row.
+std::vector<const Schema*> kept_schemas() {
+  return {&samples_schema(), &accuracy_schema(), &monitor_schema()};
+}
+
+bool is_of(const ResultRow& row, int number) { return row.get("launch") == std::to_string(number); }
+
+/// Since 1970, when the run's first monitored launch began; nothing before there was one.
+std::optional<double> monitor_begin(const std::vector<ResultRow>& rows) {
+  if (rows.empty()) return std::nullopt;
+  return number_in(rows.front(), "utc_seconds") - number_in(rows.front(), "seconds");
+}
+
+/// From each launch's own beginning to the run's.
+void count_from_the_first(const fs::path& run, std::vector<ResultRow>& rows) {
+  std::optional<double> begin = monitor_begin(rows_in(run, monitor_schema()));
+  if (!begin) begin = monitor_begin(rows);
+  for (ResultRow& row : rows) {
+    const double seconds = number_in(row, "utc_seconds") - *begin;
+    row.set("seconds", std::round(1e3 * seconds) / 1e3);
+  }
+}
+
+/// Takes the rows of a launch out of the run's file; `taken` gets them.
+void take_out(const fs::path& run, const Schema& schema, int number,
+              std::vector<ResultRow>& taken) {
+  std::vector<ResultRow> others;
+  for (ResultRow& row : rows_in(run, schema)) {
+    (is_of(row, number) ? taken : others).push_back(std::move(row));
+  }
+  if (!taken.empty()) replace_rows(run, schema, others);
+}
+
+void keep(const fs::path& run, const fs::path& own, const Schema& schema,
+          std::vector<std::string>& torn) {
+  if (!fs::exists(own / schema.file)) return;
+  bool is_torn = false;
+  std::vector<ResultRow> rows = rows_in(own, schema, &is_torn);
+  if (is_torn) {
+    torn.push_back(fmt::format("{}: its last line was cut short and is left out",
+                               (own.filename() / schema.file).string()));
+  }
+  if (!rows.empty()) {
+    if (&schema == &monitor_schema()) count_from_the_first(run, rows);
+    CsvWriter file(run / schema.file, schema.columns);
+    for (const ResultRow& row : rows) file.append(row.cells());
+    file.sync();
+  }
+  fs::remove(own / schema.file);
+}
+
+/// The rows of a launch that is to be started again go back into its folder.
+void give_back(const fs::path& run, const fs::path& own, int number) {
+  for (const Schema* const schema : kept_schemas()) {
+    std::vector<ResultRow> rows;
+    for (ResultRow& row : rows_in(run, *schema)) {
+      if (is_of(row, number)) rows.push_back(std::move(row));
+    }
+    if (rows.empty()) continue;
+    if (!fs::exists(own / schema->file)) replace_rows(own, *schema, rows);
+    rows.clear();
+    take_out(run, *schema, number, rows);
+  }
+}
+
+const LaunchRecord* record_of(const Manifest& manifest, int number) {
+  const auto found = std::ranges::find(manifest.launches, number, &LaunchRecord::number);
+  return found == manifest.launches.end() ? nullptr : &*found;
+}
+
+bool is_superseded(const Manifest& manifest, const LaunchFolder& folder) {
+  return std::ranges::any_of(manifest.superseded, [&](const LaunchRecord& record) {
+    return record.number == folder.number && record.attempt == folder.attempt;
+  });
+}
+
+void enter_superseded(Manifest& manifest, const LaunchFolder& folder) {
+  LaunchRecord& record = manifest.superseded.emplace_back();
+  record.number = folder.number;
+  record.name = folder.name;
+  record.attempt = folder.attempt;
+  record.status = "interrupted";
+  record.note = "it had not ended when the run was interrupted";
+}
+
+/// As keep_rows, where a killed writer may have appended some of them.
+std::vector<std::string> keep_rows_again(const fs::path& run, const LaunchFolder& folder) {
+  for (const Schema* const schema : kept_schemas()) {
+    std::vector<ResultRow> twice;
+    if (fs::exists(folder.path / schema->file)) take_out(run, *schema, folder.number, twice);
+  }
+  return keep_rows(run, folder.path);
+}
+
+}  // namespace
+
+std::string launch_folder_name(const std::string& name, int attempt) {
+  return attempt == 1 ? name : fmt::format("{}.attempt{}", name, attempt);
+}
+
+fs::path launch_folder(const fs::path& run, int number, const std::string& name, int attempt) {
+  return run / "launches" / fmt::format("{:03}-{}", number, launch_folder_name(name, attempt));
+}
+
+int next_attempt(const fs::path& run, int number, const std::string& name) {
+  int attempt = 1;
+  while (fs::exists(launch_folder(run, number, name, attempt))) ++attempt;
+  return attempt;
+}
+
+std::vector<std::string> keep_rows(const fs::path& run, const fs::path& launch) {
+  std::vector<std::string> torn;
+  for (const Schema* const schema : kept_schemas()) keep(run, launch, *schema, torn);
+  return torn;
+}
+
+std::vector<std::string> recover_run(const fs::path& run, Manifest& manifest) {
+  std::vector<std::string> found;
+  remove_temporary_files(run);
+  // Later attempts first: what the run's files have of a launch without a record is of its last.
+  std::vector<LaunchFolder> folders = launch_folders(run);
+  std::ranges::reverse(folders);
+  int last_number = -1;
+  for (const LaunchFolder& folder : folders) {
+    remove_temporary_files(folder.path);
+    const bool is_last = folder.number != last_number;
+    last_number = folder.number;
+    const LaunchRecord* const record = record_of(manifest, folder.number);
+    if (record != nullptr && record->attempt == folder.attempt) {
+      std::ranges::move(keep_rows_again(run, folder), std::back_inserter(found));
+      continue;
+    }
+    if (record == nullptr && is_last) give_back(run, folder.path, folder.number);
+    if (is_superseded(manifest, folder)) continue;
+    enter_superseded(manifest, folder);
+    found.push_back(fmt::format("launch {} had not ended; what it measured is kept in {}",
+                                folder.number, folder.path.lexically_relative(run).string()));
+  }
+  return found;
+}
+
+std::string csv_text(const Schema& schema, const std::vector<ResultRow>& rows) {
+  std::vector<const std::vector<std::string>*> cells;
+  for (const ResultRow& row : rows) cells.push_back(&row.cells());
+  return csv_text(schema.columns, cells);
+}
+
+void replace_rows(const fs::path& folder, const Schema& schema,
+                  const std::vector<ResultRow>& rows) {
+  const fs::path path = folder / schema.file;
+  if (rows.empty()) {
+    fs::remove(path);
+    return;
+  }
+  write_file_atomically(path, csv_text(schema, rows));
+}
+
+namespace {
+
+/// "003-allreduce-n2", "003-allreduce-n2.attempt1"; nothing for another name.
+std::optional<LaunchFolder> parsed(const fs::path& path) {
+  LaunchFolder folder;
+  folder.path = path;
+  const std::string text = path.filename().string();
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, folder.number);
+  if (error != std::errc() || end == last || *end != '-') return std::nullopt;
+  folder.name.assign(end + 1, last);
+  constexpr std::string_view kMark = ".attempt";
+  const std::size_t mark = folder.name.rfind(kMark);
+  if (mark == std::string::npos) return folder;
+  const char* const digits = folder.name.data() + mark + kMark.size();
+  const char* const name_end = folder.name.data() + folder.name.size();
+  const auto [stop, bad] = std::from_chars(digits, name_end, folder.attempt);
+  if (bad != std::errc() || stop != name_end) return std::nullopt;
+  folder.name.resize(mark);
+  return folder;
+}
+
+/// The folders of the launches that count; the run's own as launch 0 when it has none.
+std::vector<LaunchFolder> counting_folders(const fs::path& run, const Manifest& manifest) {
+  if (!fs::exists(run / "launches")) return {{0, "", 1, run}};
+  std::vector<LaunchFolder> folders;
+  // Runs of earlier versions have no inputs, and entered a launch only after its rows were kept.
+  const bool says_which_ended = !manifest.inputs.empty();
+  for (LaunchFolder& folder : launch_folders(run)) {
+    const bool counts = std::ranges::any_of(manifest.launches, [&](const LaunchRecord& record) {
+      return record.number == folder.number && record.attempt == folder.attempt;
+    });
+    if (counts || !says_which_ended) folders.push_back(std::move(folder));
+  }
+  return folders;
+}
+
+/// The rows of the run's samples.csv, by launch.
+std::map<int, std::vector<ResultRow>> samples_in(const fs::path& run) {
+  std::map<int, std::vector<ResultRow>> by_launch;
+  for (ResultRow& row : rows_in(run, samples_schema())) {
+    by_launch[static_cast<int>(number_in(row, "launch"))].push_back(std::move(row));
+  }
+  return by_launch;
+}
+
+}  // namespace
+
+std::vector<LaunchFolder> launch_folders(const fs::path& run) {
+  std::vector<LaunchFolder> folders;
+  if (!fs::exists(run / "launches")) return folders;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run / "launches")) {
+    std::optional<LaunchFolder> folder = parsed(entry.path());
+    if (!folder || entry.is_symlink() || !entry.is_directory()) {
+      fail<UsageError>("{}: no folder of a launch", entry.path().string());
+    }
+    folders.push_back(std::move(*folder));
+  }
+  std::ranges::sort(folders, {}, [](const LaunchFolder& folder) {
+    return std::pair(folder.number, folder.attempt);
+  });
+  return folders;
+}
+
+const std::vector<LaunchRows>& StoredRun::launches_of(const Schema& schema) const {
+  static const std::vector<LaunchRows> kNone;
+  const auto found = launches.find(schema.file);
+  return found == launches.end() ? kNone : found->second;
+}
+
+const std::vector<ResultRow>& StoredRun::beside_of(const Schema& schema) const {
+  static const std::vector<ResultRow> kNone;
+  const auto found = beside.find(schema.file);
+  return found == beside.end() ? kNone : found->second;
+}
+
+const std::vector<const Schema*>& beside_schemas() {
+  static const std::vector<const Schema*> schemas{&bound_schema(), &allreduce_ranks_schema(),
+                                                  &links_schema()};
+  return schemas;
+}
+
+const std::vector<const Schema*>& case_schemas() {
+  static const std::vector<const Schema*> schemas{&allreduce_schema(), &throughput_schema(),
+                                                  &epoch_schema(), &kernels_schema()};
+  return schemas;
+}
+
+StoredRun read_stored_run(const fs::path& folder, WithSamples samples) {
+  StoredRun run{folder, read_manifest(folder), {}};
+  std::map<int, std::vector<ResultRow>> of_launch;
+  if (samples == WithSamples::yes) of_launch = samples_in(folder);
+  for (const LaunchFolder& launch : counting_folders(folder, run.manifest)) {
+    run.folders[launch.number] = launch;
+    for (const Schema* const schema : case_schemas()) {
+      LaunchRows rows{launch.number, rows_in(launch.path, *schema), {}};
+      if (rows.cases.empty()) continue;
+      rows.samples = std::move(of_launch[launch.number]);
+      run.launches[std::string(schema->file)].push_back(std::move(rows));
+    }
+    for (const Schema* const schema : beside_schemas()) {
+      std::vector<ResultRow> rows = rows_in(launch.path, *schema);
+      std::vector<ResultRow>& all = run.beside[std::string(schema->file)];
+      std::move(rows.begin(), rows.end(), std::back_inserter(all));
+    }
+  }
+  return run;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run as its folder holds it: manifest, and what each launch wrote. What verify, compare and the
+// nightly gate read; nothing is computed here.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/record/manifest.hpp"
+#include "bench/record/result_row.hpp"
+#include "bench/study/analysis/rows.hpp"
+
+namespace scalebench {
+
+// How the rows that launches flushed get into the run's files: never lost, never counted twice,
+// also when this is killed at any moment. A launch's own file is there until its rows stand,
+// synced, in the run's; while it is there it alone counts, and what the run's file has of that
+// launch goes.
+
+/// "launches/003-allreduce-n2"; ".attempt2" is added to the folder of a second start, so that what
+/// may be left of the first one can never write into it.
+std::string launch_folder_name(const std::string& name, int attempt);
+std::filesystem::path launch_folder(const std::filesystem::path& run, int number,
+                                    const std::string& name, int attempt);
+
+/// The number of the next start of a launch, from 1.
+int next_attempt(const std::filesystem::path& run, int number, const std::string& name);
+
+/// Moves what an ended launch flushed into the run's samples.csv, accuracy.csv and monitor.csv.
+/// After an interruption recover_run does the rest. Returns a line for each torn last line left
+/// out.
+std::vector<std::string> keep_rows(const std::filesystem::path& run,
+                                   const std::filesystem::path& launch);
+
+/// Makes the files of a run whose writer was killed what they should be: rows of ended launches
+/// kept (as keep_rows); folders of starts that have no record in `manifest` entered there as
+/// superseded, with all their rows in them. Returns what was found, a line each. The caller writes
+/// the manifest.
+std::vector<std::string> recover_run(const std::filesystem::path& run, Manifest& manifest);
+
+/// The rows as a CSV file has them, header first.
+std::string csv_text(const Schema& schema, const std::vector<ResultRow>& rows);
+
+/// Writes the file of these rows at once; without rows there is none.
+void replace_rows(const std::filesystem::path& folder, const Schema& schema,
+                  const std::vector<ResultRow>& rows);
+
+/// A folder below RUN/launches.
+struct LaunchFolder {
+  int number = 0;
+  std::string name;  // "allreduce-n2"
+  int attempt = 1;   // which start of the launch; only the one in the manifest counts
+  std::filesystem::path path;
+};
+
+struct StoredRun {
+  std::filesystem::path folder;
+  Manifest manifest;
+  /// By case file ("allreduce.csv"), in order of launches. Samples are there only when asked for.
+  std::map<std::string, std::vector<LaunchRows>, std::less<>> launches;
+
+  /// Rows of all launches that stand beside their case file: bound.csv, allreduce_ranks.csv.
+  std::map<std::string, std::vector<ResultRow>, std::less<>> beside{};
+  std::map<int, LaunchFolder> folders{};  // of the launches, by number
+
+  const std::vector<LaunchRows>& launches_of(const Schema& schema) const;
+  const std::vector<ResultRow>& beside_of(const Schema& schema) const;
+};
+
+/// All of them, by number and attempt. Throws UsageError for a folder that is none.
+std::vector<LaunchFolder> launch_folders(const std::filesystem::path& run);
+
+enum class WithSamples { no, yes };
+
+/// Reads `folder`: of a study, or of one benchmark with --out (which counts as one launch).
+/// Launches that have not ended and attempts that were superseded are left out. Throws UsageError
+/// `file: what` when it is no run, is damaged, or of a later schema version.
+StoredRun read_stored_run(const std::filesystem::path& folder, WithSamples samples);
+
+/// The case files that a run can hold, and what can stand beside one.
+const std::vector<const Schema*>& case_schemas();
+const std::vector<const Schema*>& beside_schemas();
+
+}  // namespace scalebench

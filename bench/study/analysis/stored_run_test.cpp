@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of a run whose writer was stopped at each step that there is: every flushed row is
+// kept, and counted once.
+#include "bench/study/analysis/stored_run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/record/csv.hpp"
+#include "bench/study/analysis/rows.hpp"
+#include "bench/study/plan/plan_file.hpp"
+#include "kernels/error.hpp"
+#include "kernels/testing.hpp"
+
+namespace scalebench {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+ResultRow sample(int launch, double seconds) {
+  ResultRow row(samples_schema());
+  row.set("schema_version", 1).set("launch", launch);
+  return row.set("case_id", "c").set("ranks", 2).set("seconds", seconds);
+}
+
+/// "1:0.5": launch and seconds of each row of a samples.csv.
+std::vector<std::string> rows_of(const fs::path& folder) {
+  std::vector<std::string> rows;
+  for (const ResultRow& row : rows_in(folder, samples_schema())) {
+    rows.push_back(row.get("launch") + ":" + row.get("seconds"));
+  }
+  return rows;
+}
+
+class KeptRows : public testing::Test {
+ protected:
+  fs::path launch(int number, int attempt = 1) {
+    const fs::path path = launch_folder(run.path(), number, "x", attempt);
+    fs::create_directories(path);
+    return path;
+  }
+  void flush(const fs::path& folder, const std::vector<ResultRow>& rows) {
+    CsvWriter file(folder / "samples.csv", samples_schema().columns);
+    for (const ResultRow& row : rows) file.append(row.cells());
+  }
+  void end(int number, int attempt = 1, const std::string& status = "ok") {
+    LaunchRecord& record = manifest.launches.emplace_back();
+    record.number = number;
+    record.name = "x";
+    record.attempt = attempt;
+    record.status = status;
+  }
+
+  TemporaryFolder run;
+  Manifest manifest;
+};
+
+TEST_F(KeptRows, MoveIntoTheRunsFileOnce) {
+  flush(launch(1), {sample(1, 1), sample(1, 2)});
+  flush(launch(2), {sample(2, 3)});
+  EXPECT_THAT(keep_rows(run.path(), launch(1)), IsEmpty());
+  keep_rows(run.path(), launch(2));
+  EXPECT_THAT(rows_of(run.path()), ElementsAre("1:1", "1:2", "2:3"));
+  EXPECT_FALSE(fs::exists(launch(1) / "samples.csv"));
+}
+
+TEST_F(KeptRows, AreNotCountedTwiceWhenTheWriterWasKilledHalfway) {
+  flush(launch(1), {sample(1, 1), sample(1, 2)});
+  end(1);
+  flush(run.path(), {sample(1, 1)});  // appended, and the rest not
+  {
+    std::ofstream torn(run / "samples.csv", std::ios::app);
+    torn << "1,run,c,meas";
+  }
+  for (int times = 0; times < 2; ++times) {
+    recover_run(run.path(), manifest);
+    EXPECT_THAT(rows_of(run.path()), ElementsAre("1:1", "1:2"));
+  }
+}
+
+TEST_F(KeptRows, OfALaunchThatHadNotEndedStayInItsFolder) {
+  flush(launch(1), {sample(1, 1)});
+  end(1);
+  flush(launch(2), {sample(2, 5)});
+  EXPECT_THAT(recover_run(run.path(), manifest), ElementsAre(HasSubstr("launch 2 had not ended")));
+  EXPECT_THAT(rows_of(run.path()), ElementsAre("1:1"));
+  EXPECT_THAT(rows_of(launch(2)), ElementsAre("2:5"));
+  ASSERT_THAT(manifest.superseded, SizeIs(1));
+  EXPECT_EQ(manifest.superseded[0].number, 2);
+  EXPECT_EQ(next_attempt(run.path(), 2, "x"), 2);
+  EXPECT_THAT(recover_run(run.path(), manifest), IsEmpty()) << "a second time finds nothing new";
+  EXPECT_THAT(manifest.superseded, SizeIs(1));
+}
+
+TEST_F(KeptRows, OfALaunchThatIsToComeAgainGoBackIntoItsFolder) {
+  launch(1);
+  flush(run.path(), {sample(1, 1), sample(2, 2), sample(1, 3)});
+  launch(2);
+  end(2);
+  end(1, 1, "failed");
+  manifest.superseded = {manifest.launches[1]};
+  manifest.launches.pop_back();
+  // Stopped after the copy and before the rest: the same again.
+  flush(launch(1), {sample(1, 1), sample(1, 3)});
+  recover_run(run.path(), manifest);
+  EXPECT_THAT(rows_of(run.path()), ElementsAre("2:2"));
+  EXPECT_THAT(rows_of(launch(1)), ElementsAre("1:1", "1:3"));
+  // Its second start counts, and what is known of the first stays.
+  flush(launch(1, 2), {sample(1, 7)});
+  end(1, 2);
+  recover_run(run.path(), manifest);
+  EXPECT_THAT(rows_of(run.path()), ElementsAre("2:2", "1:7"));
+  EXPECT_THAT(rows_of(launch(1)), ElementsAre("1:1", "1:3"));
+  EXPECT_THAT(manifest.superseded, SizeIs(1));
+}
+
+TEST_F(KeptRows, ATornLastLineIsDroppedAndReported) {
+  flush(launch(1), {sample(1, 1)});
+  {
+    std::ofstream torn(launch(1) / "samples.csv", std::ios::app);
+    torn << "1,run,c";
+  }
+  EXPECT_THAT(keep_rows(run.path(), launch(1)),
+              ElementsAre(HasSubstr("its last line was cut short")));
+  EXPECT_THAT(rows_of(run.path()), ElementsAre("1:1"));
+}
+
+TEST_F(KeptRows, AFileWithoutAWholeHeaderHasNone) {
+  for (const char* const text : {"", "schema_ver"}) {
+    run.write("launches/001-x/samples.csv", text);
+    keep_rows(run.path(), launch(1));
+    EXPECT_FALSE(fs::exists(run / "samples.csv"));
+    EXPECT_FALSE(fs::exists(launch(1) / "samples.csv"));
+  }
+}
+
+TEST_F(KeptRows, StoredRunsHoldTheAttemptsThatCount) {
+  for (const int attempt : {1, 2}) {
+    ResultRow row(allreduce_schema());
+    row.set("case_id", fmt::format("attempt{}", attempt));
+    replace_rows(launch(1, attempt), allreduce_schema(), {row});
+  }
+  replace_rows(launch(2), allreduce_schema(), {ResultRow(allreduce_schema())});  // has not ended
+  end(1, 2);
+  manifest.inputs = {{"plan.json", "x"}};
+  manifest.environment = capture_environment({});
+  write_manifest(run.path(), manifest);
+  const StoredRun stored = read_stored_run(run.path(), WithSamples::no);
+  ASSERT_THAT(stored.launches_of(allreduce_schema()), SizeIs(1));
+  EXPECT_EQ(stored.launches_of(allreduce_schema())[0].cases[0].get("case_id"), "attempt2");
+  run.write("launches/notes.txt", "");
+  EXPECT_THROW(read_stored_run(run.path(), WithSamples::no), UsageError);
+}
+
+TEST_F(KeptRows, OfALaterVersionAreRefused) {
+  flush(run.path(), {sample(1, 1).set("schema_version", 2)});
+  EXPECT_THAT(message_of<UsageError>([&] { rows_in(run.path(), samples_schema()); }),
+              HasSubstr("schema version 2 is later than 1"));
+}
+
+TEST(PlanFile, IsTheSameAfterARoundTrip) {
+  const TemporaryFolder folder;
+  StoredPlan plan;
+  PlannedLaunch& launch = plan.launches.emplace_back();
+  launch.number = 3;
+  launch.name = "epoch-mlp-mirrored-strong-n2";
+  launch.arguments = {"--model", "mlp", "--lr"};
+  launch.skipped_because = "a \"reason\"";
+  launch.guess_seconds = 1.5;
+  plan.settings.mpirun_arguments = {"--host", "a,b"};
+  plan.settings.environment = {{"OMP_NUM_THREADS", "1"}};
+  folder.write(kPlanFile, plan_text(plan));
+  const StoredPlan read = read_plan(folder.path());
+  EXPECT_EQ(plan_text(read), plan_text(plan));
+  EXPECT_EQ(argument_of(read.launches[0], "--model"), "mlp");
+  EXPECT_EQ(argument_of(read.launches[0], "--lr"), "") << "nothing follows";
+  folder.write(kPlanFile, "{\"schema_version\": 9}");
+  EXPECT_THAT(message_of<UsageError>([&] { read_plan(folder.path()); }), HasSubstr("later than"));
+  folder.write(kPlanFile, "{");
+  EXPECT_THAT(message_of<UsageError>([&] { read_plan(folder.path()); }), HasSubstr("not a plan"));
+}
+
+}  // namespace
+}  // namespace scalebench

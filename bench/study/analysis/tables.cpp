@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/analysis/tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "bench/record/result_row.hpp"
+#include "bench/study/analysis/losses.hpp"
+#include "bench/study/analysis/scaling.hpp"
+#include "bench/study/plan/config.hpp"
+#include "bench/study/plan/plan_file.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::string_view kSkipped = "skipped: ";
+
+std::string case_file_of(const PlannedLaunch& launch) {
+  return launch.program.substr(launch.program.find('_') + 1) + ".csv";
+}
+
+/// Whether a launch was meant to give this row (beside others of its repeated launches).
+bool belongs(const ResultRow& row, const PlannedLaunch& launch) {
+  if (row.get("ranks") != std::to_string(launch.ranks)) return false;
+  const auto& columns = row.schema().columns;
+  const auto same = [&](std::string_view column, const std::string& value) {
+    const bool has = std::ranges::find(columns, column) != columns.end();
+    return !has || value.empty() || row.get(column) == value;
+  };
+  const std::string nodes = launch.nodes > 0 ? std::to_string(launch.nodes) : std::string();
+  if (!text_in(row, "nodes").empty() && !same("nodes", nodes)) return false;
+  // One rank's share of an epoch is a case of its own.
+  const std::string share = argument_of(launch, "--share-of");
+  if (!same("share_of", share.empty() ? "1" : share)) return false;
+  return same("model", label_in_rows(argument_of(launch, "--model"))) &&
+         same("dilation", argument_of(launch, "--dilation")) &&
+         same("gradient_sync", launch.gradient_sync) &&
+         same("scaling", argument_of(launch, "--scaling"));
+}
+
+void note_lost(std::vector<ResultRow>& rows, const std::vector<LostLaunch>& lost) {
+  for (ResultRow& row : rows) {
+    for (const auto& [launch, why] : lost) {
+      const bool its = row.schema().file == case_file_of(launch);
+      if (!its || row.get("status") != "ok" || !belongs(row, launch)) continue;
+      row.set("note", fmt::format("launch {} is not in it: {}", launch.number, why));
+    }
+  }
+}
+
+/// Rows of scaling.csv for launches of which it has none.
+std::vector<ResultRow> failed_scaling_rows(const StudyRows& study,
+                                           const std::vector<ResultRow>& scaling) {
+  std::vector<ResultRow> rows;
+  for (const auto& [launch, why] : study.lost) {
+    if (launch.program != "bench_epoch" || !argument_of(launch, "--share-of").empty()) continue;
+    const auto is_its = [&](const ResultRow& row) { return belongs(row, launch); };
+    if (std::ranges::any_of(scaling, is_its) || std::ranges::any_of(rows, is_its)) continue;
+    ResultRow& row = rows.emplace_back(scaling_schema());
+    row.set("schema_version", kSchemaVersion).set("run_id", study.run_id);
+    row.set("case_id", case_id(launch.name)).set("origin", study.origin);
+    row.set("status", why.starts_with(kSkipped) ? "skipped" : "failed").set("note", why);
+    row.set("model", label_in_rows(argument_of(launch, "--model")))
+        .set("gradient_sync", launch.gradient_sync)
+        .set("ranks", launch.ranks);
+    if (launch.nodes > 0) row.set("nodes", launch.nodes);
+    row.set("scaling", argument_of(launch, "--scaling"))
+        .set("allreduce", argument_of(launch, "--allreduce"))
+        .set("dilation", argument_of(launch, "--dilation"));
+  }
+  return rows;
+}
+
+void put(StudyTables& tables, const Schema& schema, std::vector<ResultRow> rows) {
+  if (!rows.empty()) tables[std::string(schema.file)] = std::move(rows);
+}
+
+}  // namespace
+
+std::map<int, bool> sides_of(const std::map<int, std::string>& names) {
+  std::map<int, bool> is_b;
+  for (const auto& [number, name] : names) {
+    const bool a = name.ends_with("-a"), b = name.ends_with("-b");
+    if (!a && !b) return {};
+    is_b[number] = b;
+  }
+  return is_b;
+}
+
+std::map<int, bool> sides_of(const std::vector<PlannedLaunch>& plan) {
+  std::map<int, std::string> names;
+  for (const PlannedLaunch& launch : plan) names[launch.number] = launch.name;
+  return sides_of(names);
+}
+
+Certificate certificate_of(const std::vector<LaunchRows>& launches,
+                           const std::map<int, bool>& is_b) {
+  std::vector<LaunchRows> a, b;
+  for (const LaunchRows& launch : launches) {
+    const auto side = is_b.find(launch.launch);
+    if (side != is_b.end()) (side->second ? b : a).push_back(launch);
+  }
+  return certificate_of(a, b);
+}
+
+const std::vector<const Schema*>& study_table_schemas() {
+  static const std::vector<const Schema*> schemas{
+      &allreduce_schema(),  &allreduce_ranks_schema(), &bound_schema(),  &throughput_schema(),
+      &epoch_schema(),      &scaling_schema(),         &ladder_schema(), &fit_schema(),
+      &fit_points_schema(), &certificate_schema(),     &links_schema()};
+  return schemas;
+}
+
+std::vector<PlannedLaunch> plan_of_manifest(const StoredRun& run) {
+  std::vector<PlannedLaunch> plan;
+  for (const LaunchRecord& record : run.manifest.launches) {
+    const auto is_program = [&](const std::string& word) {
+      return std::filesystem::path(word).filename() == record.program;
+    };
+    const auto program = std::ranges::find_if(record.command, is_program);
+    if (program == record.command.end()) continue;  // it was skipped: nothing says what it was
+    PlannedLaunch& launch = plan.emplace_back();
+    launch.number = record.number;
+    launch.program = record.program;
+    launch.ranks = record.ranks;
+    launch.nodes = launch.per_node = 0;  // not said
+    launch.arguments.assign(std::next(program), record.command.end());
+    launch.gradient_sync = argument_of(launch, "--gradient-sync");
+    const auto folder = run.folders.find(record.number);
+    if (folder != run.folders.end()) launch.name = folder->second.name;
+  }
+  return plan;
+}
+
+StudyRows study_rows_of(StoredRun run, const std::vector<PlannedLaunch>& plan) {
+  StudyRows rows;
+  rows.run_id = run.manifest.run_id;
+  rows.origin = run.manifest.origin;
+  rows.bounds = run.beside_of(bound_schema());
+  rows.ranks = run.beside_of(allreduce_ranks_schema());
+  rows.links = run.beside_of(links_schema());
+  std::map<int, std::string> names;
+  for (const auto& [number, folder] : run.folders) names[number] = folder.name;
+  rows.is_b = sides_of(names);
+  for (const LaunchRecord& record : run.manifest.launches) {
+    const auto planned = std::ranges::find(plan, record.number, &PlannedLaunch::number);
+    if (planned == plan.end()) continue;
+    if (record.status == "skipped") {
+      rows.lost.push_back({*planned, std::string(kSkipped) + record.note});
+    } else if (record.status == "failed") {
+      rows.lost.push_back({*planned, record.note});
+    }
+  }
+  rows.launches = std::move(run.launches);
+  return rows;
+}
+
+StudyTables study_tables(const StudyRows& study, const FitModel& model) {
+  StudyTables tables;
+  const auto launches_of = [&](const Schema& schema) {
+    const auto found = study.launches.find(schema.file);
+    return found == study.launches.end() ? std::vector<LaunchRows>() : found->second;
+  };
+  const auto over = [&](const Schema& schema) {
+    std::vector<ResultRow> rows = over_launches(launches_of(schema), schema);
+    note_lost(rows, study.lost);
+    return rows;
+  };
+  std::vector<ResultRow> allreduce = over(allreduce_schema());
+  const std::vector<FitRow> fits = fits_of(points_of(allreduce), model);
+  put(tables, fit_schema(), fit_rows(fits, study.run_id));
+  put(tables, fit_points_schema(), fit_point_rows(fits, model, study.run_id));
+  put(tables, allreduce_schema(), std::move(allreduce));
+
+  std::vector<ResultRow> throughput = over(throughput_schema());
+  relate_to_one_rank(throughput);
+  put(tables, throughput_schema(), std::move(throughput));
+
+  std::vector<ResultRow> epoch = over(epoch_schema());
+  std::vector<ResultRow> scaling = scaling_rows(epoch);
+  put(tables, ladder_schema(), ladder_rows(epoch, scaling));
+  put(tables, epoch_schema(), std::move(epoch));
+  for (ResultRow& row : failed_scaling_rows(study, scaling)) scaling.push_back(std::move(row));
+  put(tables, scaling_schema(), std::move(scaling));
+
+  put(tables, bound_schema(), middle_rows(study.bounds, "seconds"));
+  put(tables, allreduce_ranks_schema(), middle_rows(study.ranks, "seconds_median"));
+  put(tables, links_schema(), middle_rows(study.links, "gb_per_s"));
+  if (!study.is_b.empty()) {
+    put(tables, certificate_schema(),
+        certificate_of(launches_of(allreduce_schema()), study.is_b).rows);
+  }
+  return tables;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/analysis/verification.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "bench/measure/statistics.hpp"
+#include "bench/record/columns.hpp"
+#include "bench/record/csv.hpp"
+#include "bench/study/analysis/cells.hpp"
+#include "bench/study/analysis/tables.hpp"
+#include "bench/study/plan/plan_file.hpp"
+
+namespace scalebench {
+namespace {
+
+using SamplesOfRank = std::map<std::string, std::vector<const ResultRow*>>;  // "": of all together
+
+std::string key_of(const ResultRow& row) {
+  const std::string ranks = text_in(row, "ranks");
+  return row.get("case_id") + "/" + (ranks.empty() ? "1" : ranks);  // kernels have one
+}
+
+std::map<std::string, SamplesOfRank> samples_by_case(const LaunchRows& launch) {
+  std::map<std::string, SamplesOfRank> by_case;
+  for (const ResultRow& row : launch.samples) {
+    by_case[key_of(row)][row.get("rank")].push_back(&row);
+  }
+  return by_case;
+}
+
+std::vector<double> column_of(const std::vector<const ResultRow*>& samples,
+                              std::string_view column) {
+  std::vector<double> values;
+  for (const ResultRow* const sample : samples) values.push_back(number_in(*sample, column));
+  return values;
+}
+
+void set_times(ResultRow& row, const Summary& summary) {
+  const std::string converged = row.get("converged");
+  set_statistics(row, summary, false);
+  row.set("converged", converged);
+}
+
+std::string most_often_slowest(const std::vector<const ResultRow*>& samples) {
+  std::map<int, int> times;
+  for (const ResultRow* const sample : samples) {
+    const double rank = number_in(*sample, "slowest_rank");
+    if (!std::isnan(rank)) ++times[static_cast<int>(rank)];
+  }
+  if (times.empty()) return "";
+  const auto most =
+      std::ranges::max_element(times, {}, [](const auto& entry) { return entry.second; });
+  return std::to_string(most->first);
+}
+
+void set_allreduce(ResultRow& row, const Summary& summary,
+                   const std::vector<const ResultRow*>& samples, const FitModel& model) {
+  const double bytes = number_in(row, "size_bytes"), count = number_in(row, "count");
+  const double ranks = number_in(row, "ranks"), nodes = number_in(row, "nodes");
+  const int p = static_cast<int>(ranks);
+  row.set("algbw_gb_per_s", algbw_gb_per_s(bytes, summary.median));
+  row.set("busbw_gb_per_s", busbw_gb_per_s(bytes, summary.median, p));
+  row.set("busbw_ci_low_gb_per_s", busbw_gb_per_s(bytes, summary.ci_high, p));
+  row.set("busbw_ci_high_gb_per_s", busbw_gb_per_s(bytes, summary.ci_low, p));
+  // Nodes of unequal numbers of ranks would need the map of ranks, which no row has.
+  const bool even = nodes > 0 && std::fmod(ranks, nodes) == 0;
+  if (even && !row.get("wire_bw_gb_per_s").empty()) {
+    const double sent = model.cost_of(row.get("algorithm"), ranks, count, ranks / nodes).sent_bytes;
+    row.set("wire_bw_gb_per_s", wire_bw_gb_per_s(sent, bytes / count, summary.median));
+  }
+  row.set("skew_seconds", median_of(column_of(samples, "skew_seconds")));
+  row.set("slowest_rank", most_often_slowest(samples));
+}
+
+struct ImagesPerSecond {
+  double median = 0, low = 0, high = 0;
+};
+
+ImagesPerSecond images_of(const std::vector<const ResultRow*>& samples) {
+  const Summary summary = summarise(column_of(samples, "seconds"));
+  const double batch = samples.empty() ? std::nan("") : number_in(*samples.back(), "samples");
+  return {batch / summary.median, batch / summary.ci_high, batch / summary.ci_low};
+}
+
+/// One rank's step, or the slowest rank's with the images of all.
+void set_throughput(ResultRow& row, const SamplesOfRank& samples) {
+  ImagesPerSecond images;
+  const std::vector<const ResultRow*>* slowest = nullptr;
+  double slowest_median = 0;
+  const int ranks = static_cast<int>(number_in(row, "ranks"));
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto found = samples.find(std::to_string(rank));
+    if (found == samples.end()) continue;
+    if (row.get("rank") != "all" && row.get("rank") != found->first) continue;
+    const double median = median_of(column_of(found->second, "seconds"));
+    if (slowest == nullptr || median > slowest_median) {
+      slowest = &found->second;
+      slowest_median = median;
+    }
+    const ImagesPerSecond one = images_of(found->second);
+    images.median += one.median;
+    images.low += one.low;
+    images.high += one.high;
+  }
+  const std::vector<const ResultRow*> none;
+  set_times(row, summarise(column_of(slowest == nullptr ? none : *slowest, "seconds")));
+  row.set("images_per_s", slowest == nullptr ? std::nan("") : images.median);
+  row.set("images_per_s_ci_low", slowest == nullptr ? std::nan("") : images.low);
+  row.set("images_per_s_ci_high", slowest == nullptr ? std::nan("") : images.high);
+  set_utilisation(row);
+}
+
+void set_epoch(ResultRow& row, const Summary& summary,
+               const std::vector<const ResultRow*>& samples) {
+  const double images = samples.empty() ? std::nan("") : number_in(*samples.back(), "samples");
+  row.set("images_per_s", images > 0 ? images / summary.median : std::nan(""));
+}
+
+void set_kernel(ResultRow& row, const Summary& summary) {
+  // Bytes and flops are empty where there are none, and so are their rates.
+  row.set("gb_per_s", number_in(row, "bytes") / summary.median / 1e9);
+  row.set("gflop_per_s", number_in(row, "flops") / summary.median / 1e9);
+}
+
+ResultRow recomputed(ResultRow row, const SamplesOfRank& by_rank, const FitModel& model) {
+  const std::string_view file = row.schema().file;
+  if (file == throughput_schema().file) {
+    set_throughput(row, by_rank);
+    return row;
+  }
+  const std::string rank = text_in(row, "rank");
+  const auto found = by_rank.find(rank == "all" ? "" : rank);
+  const std::vector<const ResultRow*> none;
+  const auto& samples = found == by_rank.end() ? none : found->second;
+  const Summary summary = summarise(column_of(samples, "seconds"));
+  set_times(row, summary);
+  if (file == allreduce_schema().file) set_allreduce(row, summary, samples, model);
+  if (file == epoch_schema().file) set_epoch(row, summary, samples);
+  if (file == kernels_schema().file) set_kernel(row, summary);
+  return row;
+}
+
+}  // namespace
+
+std::vector<ResultRow> recomputed_rows(const LaunchRows& launch, const FitModel& model) {
+  const std::map<std::string, SamplesOfRank> samples = samples_by_case(launch);
+  std::vector<ResultRow> rows;
+  for (const ResultRow& row : launch.cases) {
+    if (row.get("seconds_median").empty()) {
+      rows.push_back(row);
+      continue;
+    }
+    const auto found = samples.find(key_of(row));
+    rows.push_back(
+        recomputed(row, found == samples.end() ? SamplesOfRank() : found->second, model));
+  }
+  return rows;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Columns that tell one row of a file from the others.
+constexpr std::array<std::string_view, 15> kKey{
+    "case_id",    "ranks",     "rank",  "transport", "memory",
+    "size_bytes", "algorithm", "model", "scaling",   "gradient_sync",
+    "allreduce",  "dataset",   "batch", "rung",      "nodes"};
+
+std::optional<double> number_of(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// Another compiler may round the last digits otherwise, and what cancels to nothing with them.
+bool equal(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  const std::optional<double> x = number_of(a), y = number_of(b);
+  if (!x || !y) return false;
+  constexpr double kRounding = 1e-9, kNothing = 1e-14;
+  return std::abs(*x - *y) <= std::max(kRounding * std::max(std::abs(*x), std::abs(*y)), kNothing);
+}
+
+std::string name_of_row(const ResultRow& row) {
+  const std::string label = label_of(row);
+  const std::string rank = text_in(row, "rank"), rung = text_in(row, "rung");
+  return fmt::format("case {} ({}{}{})", row.get("case_id"), label,
+                     rank.empty() ? "" : " rank " + rank, rung.empty() ? "" : " rung " + rung);
+}
+
+/// The rows by their keys; equal keys are numbered.
+std::map<std::string, ResultRow> by_key(const std::vector<ResultRow>& rows) {
+  std::map<std::string, ResultRow> keyed;
+  std::map<std::string, int> times;
+  for (const ResultRow& row : rows) {
+    std::string key;
+    for (const std::string_view column : kKey) key += text_in(row, column) + "\n";
+    key += std::to_string(times[key]++);
+    keyed.emplace(key, row);
+  }
+  return keyed;
+}
+
+void compare_cells_of(const std::string& file, const ResultRow& published, const ResultRow& again,
+                      const std::vector<bool>& has, Verification& into) {
+  const auto& columns = published.schema().columns;
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    if (!has[k]) continue;
+    const std::string& was = published.cells()[k];
+    const std::string& is = again.cells()[k];
+    if (number_of(was) || number_of(is)) ++into.numbers;
+    if (!equal(was, is)) {
+      into.differences.push_back({file, name_of_row(published), columns[k], was, is});
+    }
+  }
+}
+
+/// Which columns of the schema the file has.
+std::vector<bool> columns_in(const fs::path& path, const Schema& schema) {
+  std::vector<bool> has(schema.columns.size(), false);
+  if (!fs::exists(path)) return has;
+  const CsvTable table = CsvTable::read(path);
+  for (std::size_t k = 0; k < has.size(); ++k) has[k] = table.has(schema.columns[k]);
+  return has;
+}
+
+std::size_t samples_of(const StoredRun& run) {
+  std::size_t samples = 0;
+  for (const auto& [file, launches] : run.launches) {
+    for (const LaunchRows& launch : launches) samples += launch.samples.size();
+  }
+  return samples;
+}
+
+/// Each launch's own case file.
+void verify_launches(const StoredRun& run, const FitModel& model, Verification& into) {
+  for (const auto& [file, launches] : run.launches) {
+    for (const LaunchRows& launch : launches) {
+      const fs::path folder = run.folders.at(launch.launch).path;
+      const std::string label = (folder / file).lexically_relative(run.folder).generic_string();
+      const Schema& schema = launch.cases.front().schema();
+      compare_rows(folder, label, schema, recomputed_rows(launch, model), into);
+    }
+  }
+}
+
+}  // namespace
+
+std::string line_of(const Difference& difference) {
+  if (difference.row.empty()) return difference.file;  // the file as a whole, and what is wrong
+  const auto shown = [](const std::string& text) { return text.empty() ? "nothing" : text; };
+  return fmt::format("{}: {}: {}{}published {}, recomputed {}", difference.file, difference.row,
+                     difference.column, difference.column.empty() ? "" : ": ",
+                     shown(difference.published), shown(difference.recomputed));
+}
+
+void compare_rows(const fs::path& folder, const std::string& label, const Schema& schema,
+                  const std::vector<ResultRow>& recomputed, Verification& into) {
+  const std::map<std::string, ResultRow> published = by_key(rows_in(folder, schema));
+  const std::map<std::string, ResultRow> again = by_key(recomputed);
+  const std::vector<bool> has = columns_in(folder / schema.file, schema);
+  for (const auto& [key, row] : published) {
+    const auto found = again.find(key);
+    if (found == again.end()) {
+      into.differences.push_back({label, name_of_row(row), "", "this row", ""});
+    } else {
+      compare_cells_of(label, row, found->second, has, into);
+    }
+  }
+  for (const auto& [key, row] : again) {
+    if (!published.contains(key)) {
+      into.differences.push_back({label, name_of_row(row), "", "", "this row"});
+    }
+  }
+}
+
+Verification verify_rows(StoredRun run, const FitModel& model) {
+  Verification verification;
+  verification.samples = samples_of(run);
+  if (run.launches.empty()) {
+    verification.notes.emplace_back("no launch has rows: there is nothing to recompute");
+    return verification;
+  }
+  if (!fs::exists(run.folder / samples_schema().file)) {
+    verification.notes.emplace_back("samples.csv is not there: nothing can be recomputed");
+    return verification;
+  }
+  verify_launches(run, model, verification);
+  if (!fs::exists(run.folder / "launches")) return verification;
+  if (run.manifest.finished_utc.empty()) {
+    verification.notes.emplace_back("the run has not ended: nothing is published yet");
+    return verification;
+  }
+  const bool has_plan = fs::exists(run.folder / kPlanFile);
+  if (!has_plan) {
+    verification.notes.emplace_back(
+        "plan.json is not there (a run of an earlier version): the plan is read from the manifest");
+  }
+  const fs::path folder = run.folder;
+  const std::vector<PlannedLaunch> plan =
+      has_plan ? read_plan(folder).launches : plan_of_manifest(run);
+  const StudyRows rows = study_rows_of(std::move(run), plan);
+  const StudyTables tables = study_tables(rows, model);
+  for (const Schema* const schema : study_table_schemas()) {
+    const auto table = tables.find(schema->file);
+    const std::vector<ResultRow> none;
+    const auto& expected = table == tables.end() ? none : table->second;
+    const bool is_published = fs::exists(folder / schema->file);
+    if (!is_published && !has_plan && !expected.empty()) {
+      verification.notes.push_back(
+          fmt::format("{} is not there: an earlier version made none", schema->file));
+      continue;
+    }
+    compare_rows(folder, std::string(schema->file), *schema, expected, verification);
+  }
+  return verification;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/comparison/comparison.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "bench/measure/statistics.hpp"
+#include "bench/record/columns.hpp"
+#include "bench/study/analysis/cells.hpp"
+#include "bench/study/analysis/certificate.hpp"
+#include "bench/study/analysis/pairs.hpp"
+#include "bench/study/comparison/run_difference.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+bool is_testable(const std::string& origin) { return origin == "measured" || origin == "emulated"; }
+
+/// Why these two sides may not meet in a test; empty when they may.
+std::string why_not_tested(const CellPair& pair, char letter_of_b) {
+  for (const Cell* const side : {pair.a, pair.b}) {
+    if (side == nullptr || is_testable(side->row.get("origin"))) continue;
+    return fmt::format("{} is {}: shown, not tested", side == pair.a ? 'A' : letter_of_b,
+                       side->row.get("origin"));
+  }
+  if (pair.a == nullptr || pair.b == nullptr) return "";
+  const std::string &a = pair.a->row.get("origin"), &b = pair.b->row.get("origin");
+  return a == b ? "" : fmt::format("A is {}, {} is {}: not compared", a, letter_of_b, b);
+}
+
+std::string why_missing(const CellPair& pair, char letter_of_b) {
+  for (const Cell* const side : {pair.a, pair.b}) {
+    if (side == nullptr) return fmt::format("not in {}", pair.a == nullptr ? 'A' : letter_of_b);
+    const char letter = side == pair.a ? 'A' : letter_of_b;
+    if (side->status == "skipped") return fmt::format("{} skipped it: {}", letter, side->note);
+    if (side->status != "ok") return fmt::format("{} {}: {}", letter, side->status, side->note);
+  }
+  return "";
+}
+
+/// Images behind one repetition; NaN for cells that process none.
+double images_of(const ResultRow& row) {
+  const std::string samples = text_in(row, "samples");
+  if (!samples.empty()) return std::stod(samples);
+  if (text_in(row, "images_per_s").empty()) return kUnknown;
+  return number_in(row, "images_per_s") * number_in(row, "seconds_median");
+}
+
+double busbw_of(const ResultRow& row, double seconds) {
+  if (row.schema().file != allreduce_schema().file) return kUnknown;
+  return busbw_gb_per_s(number_in(row, "size_bytes"), seconds,
+                        static_cast<int>(number_in(row, "ranks")));
+}
+
+using ScalingOf = std::map<std::string, const ResultRow*>;
+
+std::string scaling_key(const ResultRow& row) {
+  return fmt::format("{}/{}/{}", row.get("case_id"), text_in(row, "ranks"), text_in(row, "nodes"));
+}
+
+ScalingOf scaling_of(const ComparedRun& run) {
+  ScalingOf found;
+  for (const ResultRow& row : run.scaling) {
+    if (row.get("status") == "ok") found.emplace(scaling_key(row), &row);
+  }
+  return found;
+}
+
+/// The columns of one side, "a" or "b", that follow from its time.
+void set_side(ResultRow& row, char side, const Cell* cell, const ScalingOf& scaling) {
+  if (cell == nullptr) return;
+  row.set(fmt::format("launches_{}", side), cell->seconds.size());
+  if (!cell->measured()) return;
+  const double seconds = median_of(cell->seconds);
+  row.set(fmt::format("seconds_{}", side), seconds);
+  row.set(fmt::format("busbw_{}_gb_per_s", side), busbw_of(cell->row, seconds));
+  row.set(fmt::format("images_per_s_{}", side), images_of(cell->row) / seconds);
+  if (cell->family != CellFamily::epoch) return;
+  const auto found = scaling.find(scaling_key(cell->row));
+  if (found == scaling.end()) return;
+  for (const char* const end : {"", "_ci_low", "_ci_high"}) {
+    row.set(fmt::format("efficiency_{}{}", side, end),
+            found->second->get(fmt::format("efficiency{}", end)));
+  }
+}
+
+ResultRow described(const CellPair& pair, const ComparedRun& base, const ComparedRun& run,
+                    char letter, const ComparisonOptions& options) {
+  const Cell& any = pair.any();
+  ResultRow row(comparison_schema());
+  row.set("schema_version", kSchemaVersion).set("run_id", run.run_id).set("status", "ok");
+  row.set("case_id", any.row.get("case_id")).set("origin", any.row.get("origin"));
+  row.set("baseline_run", base.run_id).set("letter", std::string(1, letter));
+  row.set("family", name_of(any.family));
+  const std::string_view file = any.row.schema().file;
+  row.set("bench", file.substr(0, file.find('.'))).set("label", label_of(any.row));
+  row.set("ranks", text_in(any.row, "ranks"));
+  if (pair.a != nullptr && pair.b != nullptr) {
+    row.set("origin", pair.b->row.get("origin"));
+    row.set("differs", differences_across(pair.a->row, pair.b->row, options.across));
+  }
+  return row;
+}
+
+void set_result(ResultRow& row, const CellComparison& result) {
+  row.set("ratio", result.ratio).set("ratio_low", result.ratio_low);
+  row.set("ratio_high", result.ratio_high).set("p_value", result.p_value);
+  row.set("p_holm", result.p_holm).set("verdict", name_of(result.verdict));
+  row.set("floor", result.floor).set("smallest_effect", result.smallest_effect);
+}
+
+std::size_t& count_of(Comparison& comparison, Verdict verdict) {
+  switch (verdict) {
+    case Verdict::same:
+      return comparison.same;
+    case Verdict::faster:
+      return comparison.faster;
+    case Verdict::slower:
+      return comparison.slower;
+    case Verdict::ambiguous:
+      return comparison.ambiguous;
+    case Verdict::missing:
+      break;
+  }
+  return comparison.missing;
+}
+
+/// Launches are shuffled; people read from the parameters down to N and the size.
+std::vector<CellPair> sorted(const std::vector<CellPair>& pairs) {
+  using Order = std::pair<std::string_view, decltype(order_of(pairs.front().any().row))>;
+  std::vector<std::pair<Order, const CellPair*>> ordered;
+  ordered.reserve(pairs.size());
+  for (const CellPair& pair : pairs) {
+    const ResultRow& row = pair.any().row;
+    ordered.push_back({{row.schema().file, order_of(row)}, &pair});
+  }
+  std::ranges::stable_sort(
+      ordered, [](const auto& left, const auto& right) { return left.first < right.first; });
+  std::vector<CellPair> result;
+  for (const auto& [order, pair] : ordered) result.push_back(*pair);
+  return result;
+}
+
+/// A case file's columns without what was measured, but for the few that rates follow from.
+const Schema& described_by(const Schema& schema) {
+  static std::map<std::string_view, Schema> narrow;
+  const auto [found, is_new] = narrow.try_emplace(schema.file, Schema{schema.file, {}});
+  if (!is_new) return found->second;
+  std::set<std::string_view> wanted{"case_id", "origin", "status",       "note",          "ranks",
+                                    "rank",    "nodes",  "images_per_s", "seconds_median"};
+  for (const std::string_view column : parameter_columns()) wanted.insert(column);
+  for (const std::string& column : schema.columns) {
+    if (wanted.contains(column)) found->second.columns.push_back(column);
+  }
+  return found->second;
+}
+
+void narrow(ResultRow& row) {
+  ResultRow few(described_by(row.schema()));
+  for (const std::string& column : few.schema().columns) few.set(column, row.get(column));
+  row = std::move(few);
+}
+
+}  // namespace
+
+ComparedRun compared_run(StoredRun run) {
+  ComparedRun compared{run.manifest.run_id, {}, rows_in(run.folder, scaling_schema())};
+  for (const Schema* const schema : case_schemas()) {
+    const auto found = run.launches.find(schema->file);
+    if (found == run.launches.end()) continue;
+    for (LaunchRows& launch : found->second) {
+      for (ResultRow& row : launch.cases) narrow(row);
+    }
+    std::vector<Cell> cells = cells_of(found->second);
+    std::ranges::move(cells, std::back_inserter(compared.cells));
+    run.launches.erase(found);
+  }
+  return compared;
+}
+
+Comparison compare_runs(const std::vector<ComparedRun>& runs, const ComparisonOptions& options) {
+  Comparison comparison;
+  std::vector<CellSamples> samples;
+  std::vector<std::size_t> row_of;  // in comparison.rows, of each of the samples
+  const ScalingOf base_scaling = scaling_of(runs.front());
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    const ScalingOf scaling = scaling_of(runs[i]);
+    const char letter = static_cast<char>('A' + i);
+    for (const CellPair& pair : sorted(pairs_of(runs.front().cells, runs[i].cells))) {
+      ResultRow row = described(pair, runs.front(), runs[i], letter, options);
+      set_side(row, 'a', pair.a, base_scaling);
+      set_side(row, 'b', pair.b, scaling);
+      if (pair.a != nullptr && pair.b != nullptr) ++comparison.in_common;
+      if (pair.skipped()) {
+        row.set("status", "skipped").set("note", pair.any().note);
+        ++comparison.skipped;
+      } else if (const std::string why = why_not_tested(pair, letter); !why.empty()) {
+        row.set("note", why);
+        ++comparison.not_tested;
+      } else {
+        if (const Cell* const broken = pair.broken(); broken != nullptr) {
+          row.set("status", broken->status);
+        }
+        row.set("note", why_missing(pair, letter));
+        samples.push_back(pair.samples());
+        samples.back().floor = options.floor;
+        row_of.push_back(comparison.rows.size());
+      }
+      comparison.rows.push_back(std::move(row));
+    }
+  }
+  const std::vector<CellComparison> results = compare_cells(samples);
+  std::size_t fewest = std::numeric_limits<std::size_t>::max();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    set_result(comparison.rows[row_of[i]], results[i]);
+    ++count_of(comparison, results[i].verdict);
+    if (results[i].verdict == Verdict::missing) continue;
+    fewest = std::min({fewest, samples[i].a.size(), samples[i].b.size()});
+  }
+  if (comparison.tested() == 0) return comparison;
+  comparison.fewest_launches = fewest;
+  comparison.launches_needed = launches_needed(comparison.tested());
+  return comparison;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Spread {
+  Manifest manifest;
+  double spread = 0;
+};
+
+bool fits(const Manifest& certificate, const Manifest& run) {
+  return certificate.origin == run.origin && same_machine(certificate.environment, run.environment);
+}
+
+Spread read_spread(const fs::path& folder) {
+  const std::vector<ResultRow> rows = rows_in(folder, certificate_schema());
+  return {read_manifest(folder), spread_of(rows)};
+}
+
+Spread named(const std::string& folder, const std::vector<Manifest>& runs) {
+  const Spread found = read_spread(folder);
+  if (std::isnan(found.spread)) {
+    fail<UsageError>("--certificate {}: it compares nothing; valid: a run of scalebench certify",
+                     folder);
+  }
+  if (!std::ranges::any_of(runs, [&](const Manifest& run) { return fits(found.manifest, run); })) {
+    fail<UsageError>(
+        "--certificate {}: of another machine than the runs (see scalebench diff-env); its spread "
+        "says nothing about them",
+        folder);
+  }
+  return found;
+}
+
+/// Certificates in the folders that hold the runs; what cannot be read is none.
+std::vector<Spread> beside(const std::vector<fs::path>& folders) {
+  std::set<fs::path> parents;
+  std::error_code ignored;
+  for (const fs::path& folder : folders) {
+    parents.insert(fs::weakly_canonical(folder, ignored).parent_path());
+  }
+  std::vector<Spread> found;
+  for (const fs::path& parent : parents) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
+      if (!fs::exists(entry.path() / certificate_schema().file, ignored)) continue;
+      try {
+        found.push_back(read_spread(entry.path()));
+      } catch (const Error&) {
+        continue;
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+SpreadFloor spread_floor(const std::vector<std::string>& certificates,
+                         const std::vector<fs::path>& folders, const std::vector<Manifest>& runs) {
+  std::vector<Spread> spreads;
+  for (const std::string& folder : certificates) spreads.push_back(named(folder, runs));
+  if (certificates.empty()) {
+    const std::vector<Spread> all = beside(folders);
+    for (const Manifest& run : runs) {
+      const Spread* newest = nullptr;
+      for (const Spread& one : all) {
+        if (std::isnan(one.spread) || !fits(one.manifest, run)) continue;
+        const bool newer =
+            newest == nullptr || one.manifest.started_utc > newest->manifest.started_utc;
+        if (newer) newest = &one;
+      }
+      if (newest != nullptr) spreads.push_back(*newest);
+    }
+  }
+  SpreadFloor result{kFloor, ""};
+  for (const Spread& one : spreads) {
+    if (one.spread <= result.floor && !result.from.empty()) continue;
+    result.floor = std::max(kFloor, one.spread);
+    result.from = fmt::format("A/A spread {:.1f} % by {}", 100 * one.spread, one.manifest.run_id);
+  }
+  return result;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs against the first of them, cell by cell: rows of compare.csv. Only times of one origin are
+// tested, and only measured or emulated ones; what is imported, quoted or predicted stands beside
+// them without a verdict.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bench/record/manifest.hpp"
+#include "bench/study/analysis/cells.hpp"
+#include "bench/study/analysis/pairs.hpp"
+
+namespace scalebench {
+
+/// What a comparison needs of a run.
+struct ComparedRun {
+  std::string run_id;
+  std::vector<Cell> cells;
+  std::vector<ResultRow> scaling;  // of its scaling.csv
+};
+
+struct ComparisonOptions {
+  double floor = kFloor;
+  std::vector<std::string> across;  // as join_across has joined the cells
+};
+
+struct Comparison {
+  std::vector<ResultRow> rows;  // of compare.csv, run after run
+  std::size_t same = 0, faster = 0, slower = 0, ambiguous = 0, missing = 0;
+  std::size_t skipped = 0;          // on both sides: no cells
+  std::size_t not_tested = 0;       // of other origins
+  std::size_t in_common = 0;        // cells that both sides have, tested or not
+  std::size_t fewest_launches = 0;  // of a side, among the tested
+  std::size_t launches_needed = 0;  // a side, to find a difference among the tested
+
+  std::size_t tested() const { return same + faster + slower + ambiguous; }
+  /// Too few launches for a difference to be found at all.
+  bool blind() const { return tested() > 0 && fewest_launches < launches_needed; }
+};
+
+/// Compares every later run with the first; Holm's correction is over the cells of all of them.
+Comparison compare_runs(const std::vector<ComparedRun>& runs, const ComparisonOptions& options);
+
+/// The run as far as compare_runs looks at it: a cell's row keeps only what describes it.
+ComparedRun compared_run(StoredRun run);
+
+// How large a difference must be to count: 3 %, or what an A/A comparison on the same kind of
+// machine shows between equal things, if that is more.
+
+struct SpreadFloor {
+  double floor = 0;
+  std::string from;  // in words, with the certificate's run; empty: the default
+};
+
+/// From the named runs of scalebench certify, each of which must be of a machine of one of the runs
+/// (UsageError otherwise). With none named: from the newest beside the runs, for each machine.
+SpreadFloor spread_floor(const std::vector<std::string>& certificates,
+                         const std::vector<std::filesystem::path>& folders,
+                         const std::vector<Manifest>& runs);
+
+}  // namespace scalebench

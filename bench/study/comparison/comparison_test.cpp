@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs against each other: verdicts, what is missing or may not be tested, and joining across.
+#include "bench/study/comparison/comparison.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/study/analysis/cells.hpp"
+#include "kernels/error.hpp"
+#include "kernels/testing.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::HasSubstr;
+
+struct Made {
+  std::string algorithm = "ring";
+  double seconds = 1e-3;
+  std::string origin = "measured";
+  std::string status = "ok";
+};
+
+ResultRow allreduce_of(const Made& made, int launch) {
+  ResultRow row(allreduce_schema());
+  row.set("case_id", "id-" + made.algorithm).set("origin", made.origin).set("status", made.status);
+  row.set("algorithm", made.algorithm).set("transport", "mpi").set("dtype", "float");
+  row.set("size_bytes", 1 << 20).set("count", 1 << 18).set("ranks", 2);
+  if (made.status != "ok") return row.set("note", "why");
+  return row.set("seconds_median", made.seconds * (1 + 1e-3 * launch));
+}
+
+/// A run of `launches` launches, each with these cells.
+ComparedRun run_of(const std::string& id, int launches, const std::vector<Made>& cells) {
+  StoredRun run{"/nowhere", {}, {}};
+  run.manifest.run_id = id;
+  for (int launch = 0; launch < launches; ++launch) {
+    LaunchRows rows{launch, {}, {}};
+    for (const Made& made : cells) rows.cases.push_back(allreduce_of(made, launch));
+    run.launches["allreduce.csv"].push_back(std::move(rows));
+  }
+  return compared_run(std::move(run));
+}
+
+Comparison compared(const std::vector<ComparedRun>& runs) { return compare_runs(runs, {}); }
+
+TEST(Comparison, GivesEveryCellItsVerdict) {
+  const auto found =
+      compared({run_of("base", 8, {{"ring"}, {"naive"}, {"direct"}}),
+                run_of("other", 8, {{"ring", 1.1e-3}, {"naive", 0.9e-3}, {"direct"}})});
+  ASSERT_EQ(found.rows.size(), 3U);
+  EXPECT_EQ(found.rows[0].get("label"), "allreduce direct mpi 1 MiB N=2") << "sorted";
+  EXPECT_EQ(found.rows[0].get("verdict"), "SAME");
+  EXPECT_EQ(found.rows[1].get("verdict"), "FASTER");
+  EXPECT_EQ(found.rows[2].get("verdict"), "SLOWER");
+  EXPECT_EQ(found.rows[2].get("run_id"), "other");
+  EXPECT_EQ(found.rows[2].get("baseline_run"), "base");
+  EXPECT_EQ(found.rows[2].get("letter"), "B");
+  EXPECT_EQ(found.rows[2].get("launches_b"), "8");
+  EXPECT_NEAR(std::stod(found.rows[2].get("ratio")), 1.1, 1e-9);
+  // busbw of two ranks is bytes a second.
+  EXPECT_NEAR(std::stod(found.rows[2].get("busbw_a_gb_per_s")), 1.048576 / 1.0035, 1e-4);
+  EXPECT_EQ(found.slower + found.faster + found.same, 3U);
+  EXPECT_FALSE(found.blind());
+}
+
+TEST(Comparison, CountsWhatIsMissingAndNeverPassesIt) {
+  const auto found =
+      compared({run_of("a", 8, {{"ring"}, {"naive"}, {"direct", 1e-3, "measured", "skipped"}}),
+                run_of("b", 8,
+                       {{"ring"},
+                        {"native"},
+                        {"naive", 1e-3, "measured", "wrong"},
+                        {"direct", 1e-3, "measured", "skipped"}})});
+  EXPECT_EQ(found.missing, 2U);
+  EXPECT_EQ(found.skipped, 1U);
+  EXPECT_EQ(found.same, 1U);
+  EXPECT_EQ(found.rows[0].get("verdict"), "") << "skipped by both is no cell";
+  EXPECT_EQ(found.rows[0].get("status"), "skipped");
+  EXPECT_EQ(found.rows[1].get("verdict"), "MISSING");
+  EXPECT_EQ(found.rows[1].get("status"), "wrong");
+  EXPECT_EQ(found.rows[1].get("note"), "B wrong: why");
+  EXPECT_EQ(found.rows[2].get("note"), "not in A");
+  EXPECT_EQ(found.rows[2].get("ratio"), "");
+}
+
+TEST(Comparison, ShowsWhatIsOfAnotherOriginWithoutTestingIt) {
+  const auto found = compared(
+      {run_of("a", 8, {{"ring"}, {"naive"}}),
+       run_of(
+           "b", 8,
+           {{"ring", 2e-3, "quoted"}, {"naive", 2e-3, "emulated"}, {"native", 1e-3, "imported"}})});
+  EXPECT_EQ(found.not_tested, 3U);
+  EXPECT_EQ(found.tested() + found.missing, 0U);
+  EXPECT_EQ(found.rows[0].get("note"), "A is measured, B is emulated: not compared");
+  EXPECT_EQ(found.rows[1].get("note"), "B is imported: shown, not tested");
+  EXPECT_EQ(found.rows[2].get("note"), "B is quoted: shown, not tested");
+  for (const ResultRow& row : found.rows) {
+    EXPECT_EQ(row.get("ratio") + row.get("p_value") + row.get("verdict"), "");
+    EXPECT_NE(row.get("seconds_b"), "");
+  }
+}
+
+TEST(Comparison, OfSingleLaunchesHasNoIntervalAndNoVerdict) {
+  const auto found = compared({run_of("a", 1, {{"ring"}}), run_of("b", 1, {{"ring", 3e-3}})});
+  EXPECT_EQ(found.rows[0].get("verdict"), "AMBIGUOUS");
+  EXPECT_EQ(found.rows[0].get("ratio_low") + found.rows[0].get("ratio_high"), "") << "never 3 ± 0";
+  EXPECT_EQ(found.rows[0].get("smallest_effect"), "");
+  EXPECT_TRUE(found.blind());
+  EXPECT_EQ(found.launches_needed, 4U);
+}
+
+TEST(Comparison, CorrectsOverTheCellsOfAllRuns) {
+  const auto base = run_of("a", 4, {{"ring"}});
+  const auto other = run_of("b", 4, {{"ring", 1.2e-3}});
+  EXPECT_EQ(compared({base, other}).slower, 1U);
+  const auto found = compared({base, other, other});
+  EXPECT_EQ(found.slower, 0U) << "2 cells of 4 launches: p = 2 * 0.029";
+  EXPECT_EQ(found.rows[1].get("letter"), "C");
+  EXPECT_TRUE(found.blind());
+}
+
+TEST(CellJoin, JoinsAcrossWhatIsCompared) {
+  auto a = run_of("a", 8, {{"ring"}}), b = run_of("b", 8, {{"direct", 1.2e-3}});
+  EXPECT_EQ(compared({a, b}).in_common, 0U);
+  const JoinHint hint = join_hint(a.cells, b.cells);
+  EXPECT_EQ(hint.across, "algorithm");
+  EXPECT_EQ(hint.cells, 1U);
+  join_across(a.cells, {"algorithm"});
+  join_across(b.cells, {"algorithm"});
+  const auto found = compare_runs({a, b}, {kFloor, {"algorithm"}});
+  EXPECT_EQ(found.slower, 1U);
+  EXPECT_EQ(found.rows[0].get("differs"), "algorithm: ring -> direct");
+}
+
+TEST(CellJoin, RefusesTwoCellsThatBecomeOneAndSaysHowToChoose) {
+  auto run = run_of("a", 4, {{"ring"}, {"direct"}});
+  EXPECT_THAT(message_of<UsageError>([&] { join_across(run.cells, {"algorithm"}); }),
+              HasSubstr("--where A:algorithm=VALUE"));
+  keep_where(run.cells, "algorithm", {"ring"});
+  EXPECT_EQ(run.cells.size(), 1U);
+  join_across(run.cells, {"algorithm"});
+  EXPECT_THAT(message_of<UsageError>([&] { join_across(run.cells, {"algoritm"}); }),
+              HasSubstr("did you mean 'algorithm'?"));
+  EXPECT_THAT(message_of<UsageError>([&] { keep_where(run.cells, "modle", {"x"}); }),
+              HasSubstr("did you mean 'model'?"));
+}
+
+TEST(CellJoin, HasNoHintForRunsOfOtherCases) {
+  auto a = run_of("a", 4, {{"ring"}}), b = a;
+  keep_where(b.cells, "ranks", {"4"});
+  EXPECT_TRUE(b.cells.empty());
+  EXPECT_EQ(join_hint(a.cells, b.cells).cells, 0U);
+}
+
+}  // namespace
+}  // namespace scalebench

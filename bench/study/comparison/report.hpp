@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A comparison as files: compare.csv, cost.csv, break_even.csv, compare.json, and the figure.
+#pragma once
+
+#include <filesystem>
+#include <iosfwd>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/cli/console.hpp"
+#include "bench/cli/exit.hpp"
+#include "bench/study/comparison/comparison.hpp"
+#include "bench/study/comparison/instances.hpp"
+#include "bench/study/comparison/run_difference.hpp"
+
+namespace scalebench {
+
+// What scalebench compare has found, and how it is told: as a table for the terminal, as Markdown,
+// as one JSON document.
+
+struct CompareReport {
+  struct Run {
+    char letter = 'A';
+    std::filesystem::path folder;
+    Manifest manifest;
+    std::string manifest_sha256;
+    std::optional<Instance> instance;
+    std::vector<FieldDifference> differences;  // from the first run's environment
+  };
+  std::vector<Run> runs;
+  std::vector<std::string> command;  // argv as typed
+  double floor = kFloor;
+  std::string floor_from;  // which A/A comparison it is the spread of; empty: the default
+  Comparison comparison;
+  std::vector<ResultRow> costs;
+  std::vector<ResultRow> break_even;
+  std::vector<std::string> warnings;
+  ExitCode code = ExitCode::ok;
+};
+
+/// In words: how many cells were the same, faster and so on, and what that means.
+std::string summary_of(const CompareReport& report);
+
+/// `changed_only` leaves out the cells that are the same.
+std::string compare_table(const CompareReport& report, bool changed_only);
+std::string compare_markdown(const CompareReport& report, bool changed_only);
+
+/// Everything but the rows.
+nlohmann::json compare_json(const CompareReport& report);
+/// The same with "cells", "costs" and "break_even" as lists of objects, written as it comes.
+void write_json(std::ostream& out, const CompareReport& report);
+
+/// "12.3 us", "4.56 ms", "7.89 s"; "-" for an empty cell.
+std::string time_text(const std::string& seconds);
+
+/// Writes everything into `folder`, which is made and must hold no run or comparison yet; returns
+/// where it is.
+std::filesystem::path write_comparison(const std::string& folder, const CompareReport& report);
+
+}  // namespace scalebench

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which fields of two manifests differ, what unknown ones say, and the configuration's lines.
+#include "bench/study/comparison/run_difference.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace scalebench {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Environment environment() {
+  Environment environment;
+  environment.key["cpu_model"] = Fact::of("EPYC");
+  environment.key["gpus"] = Fact::absent("no driver");
+  environment.treatment["mpi"] = Fact::of("4.1.4");
+  environment.treatment["variables"] = Fact::of({{"NCCL_DEBUG", "INFO"}});
+  environment.observation["load_average"] = Fact::of(0.5);
+  return environment;
+}
+
+std::vector<std::string> told(const std::vector<FieldDifference>& fields) {
+  std::vector<std::string> lines;
+  for (const FieldDifference& field : fields) {
+    lines.push_back(fmt::format("{} {}: {} -> {}", field.set, field.field, field.a, field.b));
+  }
+  return lines;
+}
+
+TEST(RunDifference, TellsKeyTreatmentAndObservationApart) {
+  Environment other = environment();
+  EXPECT_THAT(differing(fields_of(environment(), other)), IsEmpty());
+  EXPECT_EQ(fields_of(environment(), other).size(), 5U) << "equal fields are there to be shown";
+  EXPECT_TRUE(same_machine(environment(), other));
+  other.treatment["mpi"] = Fact::of("5.0");
+  other.observation["load_average"] = Fact::of(3);
+  EXPECT_TRUE(same_machine(environment(), other)) << "software is no other machine";
+  other.key["gpus"] = Fact::of({"V100", "V100"});
+  EXPECT_FALSE(same_machine(environment(), other));
+  EXPECT_THAT(told(differing(fields_of(environment(), other))),
+              ElementsAre("key gpus: unknown (no driver) -> [\"V100\",\"V100\"]",
+                          "treatment mpi: 4.1.4 -> 5.0", "observation load_average: 0.5 -> 3"));
+  EXPECT_EQ(differing(fields_of(environment(), other), "treatment").size(), 1U);
+}
+
+TEST(RunDifference, NamesEachVariableAndWhatIsNotRecorded) {
+  Environment other = environment();
+  other.treatment["variables"] = Fact::of({{"NCCL_DEBUG", "WARN"}, {"UCX_TLS", "tcp"}});
+  other.key.erase("cpu_model");
+  EXPECT_THAT(told(differing(fields_of(environment(), other))),
+              ElementsAre("key cpu_model: EPYC -> not recorded",
+                          "treatment variables.NCCL_DEBUG: INFO -> WARN",
+                          "treatment variables.UCX_TLS: not recorded -> tcp"));
+}
+
+TEST(RunDifference, KnowsNoMachineWithoutAKey) { EXPECT_FALSE(same_machine({}, {})); }
+
+TEST(RunDifference, ShowsHowLaunchesWereStartedAndWhatWasStarted) {
+  Manifest a, b;
+  a.binaries = {{"bench_epoch", "aa"}};
+  b.binaries = {{"bench_epoch", "bb"}};
+  a.launches = {
+      {1, "bench_epoch", 2, {"mpirun", "-np", "2", "bin/bench_epoch", "--lr", "1"}, {}, {}, {}},
+      {2, "bench_epoch", 4, {}, "skipped", "too many", {}}};
+  b.launches = {
+      {1, "bench_epoch", 2, {"srun", "-n", "2", "bin/bench_epoch", "--lr", "1"}, {}, {}, {}}};
+  EXPECT_THAT(told(differing(fields_of(a, b))),
+              ElementsAre("binaries bench_epoch: aa -> bb",
+                          "launchers bench_epoch on 2: mpirun -np 2 bin/bench_epoch -> srun -n 2 "
+                          "bin/bench_epoch"));
+}
+
+TEST(LineDifferences, ShowsWhatWasRemovedAndAdded) {
+  EXPECT_THAT(line_differences("a\nb\nc\n", "a\nx\nc\nd"), ElementsAre("- b", "+ x", "+ d"));
+  EXPECT_THAT(line_differences("a\nb\n", "a\nb\n"), IsEmpty());
+  EXPECT_THAT(line_differences("", "a\n"), ElementsAre("+ a"));
+  EXPECT_THAT(line_differences("a", ""), ElementsAre("- a"));
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the gate says of nights in which this or that happened, and how the night then ends.
+#include "bench/study/nightly/gate.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "bench/study/nightly/verdict.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::size_t kCells = 12;
+
+/// A wobble of about 1 % that is another one for each cell and night, without chance.
+double wobble(std::size_t cell, std::size_t night) {
+  return 0.01 * std::sin(static_cast<double>(7 * cell + 1) * static_cast<double>(night + 3));
+}
+
+NightCell cell_of(std::size_t number, double seconds) {
+  NightCell cell;
+  cell.key = fmt::format("allreduce/{:012x}/2/seconds", number);
+  cell.label = fmt::format("allreduce ring {} KiB N=2", 64 << number);
+  cell.bench = "allreduce";
+  cell.family = "bandwidth";
+  cell.origin = "measured";
+  cell.ranks = "2";
+  cell.value = seconds;
+  cell.launches = {seconds, seconds, seconds};
+  return cell;
+}
+
+std::string run_id(std::size_t night) {
+  return fmt::format("202601{:02}T030000Z-nightly-000000", night + 1);
+}
+
+Night night_of(std::size_t night) {
+  Night made{run_id(night), fmt::format("2026-01-{:02}T03:00:00Z", night + 1), {}};
+  for (std::size_t c = 0; c < kCells; ++c) {
+    made.cells.push_back(cell_of(c, static_cast<double>(c + 1) * (1 + wobble(c, night))));
+  }
+  return made;
+}
+
+/// `nights` nights; the last of them is tonight.
+GateInput input_of(std::size_t nights) {
+  GateInput input;
+  for (std::size_t k = 0; k + 1 < nights; ++k) {
+    input.history.nights.push_back(night_of(k));
+    input.history.started[run_id(k)] = input.history.nights.back().started_utc;
+  }
+  input.tonight = night_of(nights - 1);
+  return input;
+}
+
+void slow_down(Night& night, std::size_t cell, double times) {
+  night.cells.at(cell).value *= times;
+}
+
+GateVerdict verdict_in(const GateReport& report, std::size_t cell) {
+  for (const GateCell& its : report.cells) {
+    if (its.cell.key == cell_of(cell, 1).key) return its.verdict;
+  }
+  ADD_FAILURE() << "no cell " << cell;
+  return GateVerdict::ok;
+}
+
+NightVerdict end_of(const GateReport& report, const FailOn& fail_on = {}) {
+  return verdict_of(report, 0, false, fail_on);
+}
+
+TEST(Gate, PassesANightLikeTheOthers) {
+  const GateReport report = gate(input_of(15));
+  EXPECT_EQ(report.count(GateVerdict::ok), kCells);
+  EXPECT_EQ(report.injected.caught, kCells);
+  EXPECT_EQ(end_of(report).word, "PASS");
+  EXPECT_EQ(end_of(report).exit_code, 0);
+  EXPECT_EQ(report.baseline_runs.size(), 14U);
+}
+
+TEST(Gate, FirstNightIsInsufficientAndNoFailure) {
+  const NightVerdict first = end_of(gate(input_of(1)));
+  EXPECT_EQ(first.word, "INSUFFICIENT");
+  EXPECT_EQ(first.exit_code, 0);
+  EXPECT_EQ(end_of(gate(input_of(8))).word, "INSUFFICIENT") << "seven before";
+  EXPECT_EQ(end_of(gate(input_of(9))).word, "PASS") << "eight before";
+}
+
+TEST(Gate, WithoutACellInCommonNothingWasCompared) {
+  GateInput input = input_of(15);
+  for (NightCell& cell : input.tonight.cells) cell.key += "/renamed";
+  const NightVerdict verdict = end_of(gate(input));
+  EXPECT_EQ(verdict.word, "NOTHING MEASURED");
+  EXPECT_EQ(verdict.exit_code, 4);
+  EXPECT_THAT(verdict.summary, HasSubstr("not one cell in common"));
+  input.tonight.cells.clear();
+  EXPECT_EQ(end_of(gate(input)).exit_code, 4);
+}
+
+TEST(Gate, MetricThatVanishedIsMissing) {
+  GateInput input = input_of(15);
+  input.tonight.cells.erase(input.tonight.cells.begin());
+  const GateReport report = gate(input);
+  EXPECT_EQ(verdict_in(report, 0), GateVerdict::missing);
+  EXPECT_EQ(end_of(report).word, "INCOMPLETE");
+  EXPECT_EQ(end_of(report).exit_code, 3);
+  // Skipped tonight is missing too: it was measured before.
+  input = input_of(15);
+  input.tonight.cells[0].status = "skipped";
+  EXPECT_EQ(verdict_in(gate(input), 0), GateVerdict::missing);
+  for (Night& night : input.history.nights) night.cells[0].status = "skipped";
+  EXPECT_EQ(verdict_in(gate(input), 0), GateVerdict::skipped);
+  EXPECT_EQ(end_of(gate(input)).exit_code, 0);
+}
+
+TEST(Gate, MissingCellThatWasAcceptedIsNoLongerExpected) {
+  GateInput input = input_of(15);
+  input.tonight.cells.erase(input.tonight.cells.begin());
+  input.annotations.accepted.push_back({run_id(14), "*64 KiB*", "size dropped from the study"});
+  EXPECT_EQ(end_of(gate(input)).word, "PASS");
+}
+
+TEST(Gate, NoNumberIsInvalidAndNeverAPass) {
+  for (const double value : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::quiet_NaN()}) {
+    GateInput input = input_of(15);
+    input.tonight.cells[3].value = value;
+    const GateReport report = gate(input);
+    EXPECT_EQ(verdict_in(report, 3), GateVerdict::invalid);
+    EXPECT_EQ(end_of(report).exit_code, 3);
+  }
+  GateInput input = input_of(15);
+  input.tonight.cells[3].status = "wrong";
+  EXPECT_EQ(verdict_in(gate(input), 3), GateVerdict::invalid);
+}
+
+TEST(Gate, TwoHundredAndFiftySixFailuresAreNoSuccess) {
+  const NightVerdict verdict = verdict_of(gate(input_of(15)), 256, false, {});
+  EXPECT_EQ(verdict.exit_code, 3);
+  EXPECT_EQ(verdict.word, "INCOMPLETE");
+}
+
+TEST(Gate, HistoryWithoutAnySpreadTakesTheFloor) {
+  GateInput input = input_of(15);
+  for (Night& night : input.history.nights) {
+    for (std::size_t c = 0; c < kCells; ++c) night.cells[c].value = static_cast<double>(c + 1);
+  }
+  for (std::size_t c = 0; c < kCells; ++c) {
+    input.tonight.cells[c].value = static_cast<double>(c + 1) * (c == 0 ? 1.001 : 1);
+  }
+  const GateReport report = gate(input);
+  EXPECT_EQ(verdict_in(report, 0), GateVerdict::ok);
+  EXPECT_DOUBLE_EQ(report.cells[0].baseline.spread, kSpreadFloor);
+  EXPECT_LT(std::abs(report.cells[0].test.score), 1);
+}
+
+TEST(Gate, SlowHostIsOneAlarmAndNotOneACell) {
+  GateInput input = input_of(15);
+  for (std::size_t c = 0; c < kCells; ++c) slow_down(input.tonight, c, 1.06);
+  const GateReport report = gate(input);
+  EXPECT_TRUE(report.test.host_alarm());
+  EXPECT_EQ(report.count(GateVerdict::ok), kCells);
+  EXPECT_EQ(end_of(report).word, "HOST SHIFT");
+  EXPECT_EQ(end_of(report).exit_code, 1);
+}
+
+/// Tonight with cell 2 ten percent slower, and its rerun as `again` times as long as usual.
+GateInput suspect(double again) {
+  GateInput input = input_of(15);
+  slow_down(input.tonight, 2, 1.10);
+  Night rerun = night_of(14);
+  slow_down(rerun, 2, again);
+  input.history.reruns[run_id(14)] = rerun;
+  return input;
+}
+
+TEST(Gate, SuspectIsRegressedWhenTheRerunAgrees) {
+  const GateReport report = gate(suspect(1.10));
+  EXPECT_EQ(verdict_in(report, 2), GateVerdict::regressed);
+  EXPECT_EQ(end_of(report).word, "REGRESSED");
+  EXPECT_EQ(end_of(report).exit_code, 1);
+  FailOn lenient;
+  lenient.states = {"incomplete"};
+  EXPECT_EQ(end_of(report, lenient).exit_code, 0);
+  EXPECT_EQ(end_of(report, lenient).word, "REGRESSED") << "the word stays";
+  EXPECT_EQ(gate_rows(report).front().get("verdict"), "REGRESSED");
+}
+
+TEST(Gate, SuspectIsAmbiguousWhenTheRerunDoesNotAgree) {
+  const GateReport report = gate(suspect(1.0));
+  EXPECT_EQ(verdict_in(report, 2), GateVerdict::ambiguous);
+  EXPECT_EQ(end_of(report).exit_code, 0);
+  EXPECT_THAT(end_of(report).states, testing::Contains("ambiguous"));
+  FailOn strict;
+  strict.states.insert("ambiguous");
+  EXPECT_EQ(end_of(report, strict).exit_code, 3);
+}
+
+TEST(Gate, SuspectThatWasNotMeasuredAgainLeavesTheNightIncomplete) {
+  GateInput input = suspect(1.0);
+  input.history.reruns.clear();
+  const GateReport report = gate(input);
+  EXPECT_EQ(verdict_in(report, 2), GateVerdict::ambiguous);
+  EXPECT_EQ(end_of(report).exit_code, 3);
+}
+
+TEST(Gate, WorseInTwoOfThreeNightsIsConfirmed) {
+  for (const std::size_t before : {13U, 12U}) {
+    GateInput input = input_of(15);
+    slow_down(input.tonight, 2, 1.10);
+    slow_down(input.history.nights[before], 2, 1.10);
+    const GateReport report = gate(input);
+    EXPECT_EQ(verdict_in(report, 2), GateVerdict::confirmed);
+    EXPECT_EQ(end_of(report).exit_code, 1);
+  }
+  GateInput input = input_of(15);
+  slow_down(input.history.nights[13], 2, 1.10);
+  EXPECT_EQ(verdict_in(gate(input), 2), GateVerdict::ok) << "not tonight";
+}
+
+TEST(Gate, ImprovementIsNamedAndNoFailure) {
+  GateInput input = input_of(15);
+  slow_down(input.tonight, 2, 0.9);
+  const GateReport report = gate(input);
+  EXPECT_EQ(verdict_in(report, 2), GateVerdict::improved);
+  EXPECT_EQ(end_of(report).exit_code, 0);
+}
+
+TEST(Gate, AcceptedChangeStartsALevelAndInheritsTheSpread) {
+  GateInput input = input_of(18);
+  for (std::size_t k = 13; k < 17; ++k) slow_down(input.history.nights[k], 2, 1.10);
+  slow_down(input.tonight, 2, 1.10);
+  EXPECT_NE(verdict_in(gate(input), 2), GateVerdict::ok);
+  input.annotations.accepted.push_back({run_id(13), "allreduce ring 256 KiB*", "new default"});
+  const GateReport report = gate(input);
+  EXPECT_EQ(verdict_in(report, 2), GateVerdict::ok) << "four nights of the new level";
+  EXPECT_EQ(report.cells[2].segments, [] {
+    std::vector<int> segments(18, 0);
+    std::fill(segments.begin() + 13, segments.end(), 1);
+    return segments;
+  }());
+  EXPECT_GT(report.cells[2].baseline.spread, kSpreadFloor);
+  // A further drop is found although the new level has four nights only.
+  slow_down(input.tonight, 2, 1.10);
+  EXPECT_EQ(gate(input).cells[2].test.signal, Signal::worse);
+  // On the night itself there is nothing to compare with yet.
+  input.annotations.accepted[0].run = run_id(17);
+  EXPECT_EQ(verdict_in(gate(input), 2), GateVerdict::insufficient);
+}
+
+TEST(Gate, RollingBaselineCannotBoilTheFrog) {
+  GateInput input = input_of(30);
+  for (std::size_t k = 5; k < 29; ++k) slow_down(input.history.nights[k], 2, 1.06);
+  slow_down(input.tonight, 2, 1.06);
+  input.history.pinned = night_of(0);
+  input.annotations.pinned = Annotation{run_id(0), "*", "release 1"};
+  const GateReport report = gate(input);
+  EXPECT_EQ(verdict_in(report, 2), GateVerdict::drift);
+  EXPECT_LT(report.cells[2].pinned_change, -0.04);
+  EXPECT_EQ(end_of(report).exit_code, 1);
+}
+
+TEST(Gate, StepTooSmallForOneNightIsFoundAsADrift) {
+  GateInput input = input_of(31);
+  for (std::size_t k = 18; k < 30; ++k) slow_down(input.history.nights[k], 2, 1.028);
+  slow_down(input.tonight, 2, 1.028);
+  const GateReport report = gate(input);
+  EXPECT_EQ(verdict_in(report, 2), GateVerdict::drift);
+  EXPECT_EQ(report.cells[2].drift_since_run, run_id(18));
+}
+
+TEST(Gate, ExcludedNightIsNoPass) {
+  GateInput input = input_of(15);
+  input.annotations.excluded.push_back({run_id(14), "*", "somebody compiled"});
+  const GateReport report = gate(input);
+  EXPECT_EQ(report.count(GateVerdict::excluded), kCells);
+  EXPECT_EQ(end_of(report).word, "NOTHING MEASURED");
+  EXPECT_EQ(end_of(report).exit_code, 4);
+}
+
+TEST(Gate, NoiseInWhichTenPercentDrownIsBlind) {
+  GateInput input = input_of(15);
+  for (std::size_t k = 0; k < 14; ++k) {
+    for (std::size_t c = 0; c < kCells; ++c) {
+      slow_down(input.history.nights[k], c, std::exp(30 * wobble(c + 5, k)));
+    }
+  }
+  const GateReport report = gate(input);
+  EXPECT_EQ(report.injected.caught, 0U);
+  EXPECT_EQ(end_of(report).word, "BLIND");
+  EXPECT_EQ(end_of(report).exit_code, 3);
+}
+
+TEST(Gate, PartialNightIsIncomplete) {
+  EXPECT_EQ(verdict_of(gate(input_of(15)), 0, true, {}).exit_code, 3);
+}
+
+TEST(GateRows, HaveARowACellAndEmptyValuesWhereNothingWasMeasured) {
+  GateInput input = input_of(15);
+  input.history.nights[3].cells[0].status = "failed";
+  const std::vector<ResultRow> history = history_rows(gate(input));
+  ASSERT_EQ(history.size(), kCells * 15);
+  EXPECT_EQ(history[3].get("value"), "");
+  EXPECT_EQ(history[3].get("accepted"), "0");
+  EXPECT_EQ(history[4].get("accepted"), "1");
+  EXPECT_EQ(history[14].get("accepted"), "0") << "tonight";
+  EXPECT_EQ(history[14].get("run_id"), run_id(14));
+}
+
+}  // namespace
+}  // namespace scalebench

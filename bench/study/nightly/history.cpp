@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/nightly/history.hpp"
+
+#include <fmt/ranges.h>
+#include <fnmatch.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "bench/record/file.hpp"
+#include "bench/study/plan/toml_reader.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+Annotation annotation_of(TomlReader& reader, const toml::table& table, bool has_cells) {
+  Annotation annotation;
+  reader.text(table, "run", annotation.run);
+  if (has_cells) reader.text(table, "cells", annotation.cells);
+  reader.text(table, "reason", annotation.reason);
+  reader.required(table, "run");
+  reader.required(table, "reason");
+  // A run is a folder of the results: a name, never a path.
+  const bool path =
+      annotation.run.find('/') != std::string::npos || annotation.run.starts_with('.');
+  if (path) reader.complain(*table.get("run"), "run: expected the name of a run, not a path");
+  for (const auto& [key, text] :
+       {std::pair("run", annotation.run), std::pair("cells", annotation.cells),
+        std::pair("reason", annotation.reason)}) {
+    const bool blank = text.find_first_not_of(" \t\n") == std::string::npos;
+    if (blank && table.contains(key)) {
+      reader.complain(*table.get(key), fmt::format("{}: must not be empty", key));
+    }
+  }
+  reader.no_other_keys(table);
+  return annotation;
+}
+
+Annotations annotations_of(const std::string& text, const std::string& name) {
+  toml::table root;
+  try {
+    root = toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    const toml::source_position at = error.source().begin;
+    fail<UsageError>("{}:{}:{}: {}", name, at.line, at.column, error.description());
+  }
+  TomlReader reader(name);
+  Annotations annotations;
+  for (const toml::table* const table : reader.tables(root, "accepted")) {
+    annotations.accepted.push_back(annotation_of(reader, *table, true));
+  }
+  for (const toml::table* const table : reader.tables(root, "excluded")) {
+    annotations.excluded.push_back(annotation_of(reader, *table, false));
+  }
+  if (const toml::table* const table = reader.table(root, "pinned")) {
+    annotations.pinned = annotation_of(reader, *table, false);
+  }
+  reader.no_other_keys(root);
+  reader.throw_complaints();
+  return annotations;
+}
+
+std::string quoted(const std::string& text) {
+  std::ostringstream out;
+  out << toml::value<std::string>(text);
+  return out.str();
+}
+
+/// Without the table [pinned], comments and all else kept: only one run can be pinned.
+std::string without_pin(const std::string& text) {
+  std::istringstream lines(text);
+  std::string kept;
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find_first_not_of(" \t");
+    if (first != std::string::npos && line[first] == '[') {
+      inside = line.compare(first, 8, "[pinned]") == 0;
+    }
+    if (!inside) kept += line + "\n";
+  }
+  return kept;
+}
+
+}  // namespace
+
+const Annotation* Annotations::excluded_run(const std::string& run) const {
+  const auto found = std::ranges::find(excluded, run, &Annotation::run);
+  return found == excluded.end() ? nullptr : &*found;
+}
+
+Annotations read_annotations(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return {};
+  return annotations_of(read_file(file), file.string());
+}
+
+std::string annotated(const std::string& text, const std::string& kind,
+                      const Annotation& annotation, const std::string& name) {
+  annotations_of(text, name);
+  const bool pins = kind == "pin";
+  std::string out = pins ? without_pin(text) : text;
+  if (!out.empty() && !out.ends_with('\n')) out += '\n';
+  if (!out.empty()) out += '\n';
+  out += pins ? "[pinned]\n" : kind == "accept" ? "[[accepted]]\n" : "[[excluded]]\n";
+  out += fmt::format("run = {}\n", quoted(annotation.run));
+  if (kind == "accept") out += fmt::format("cells = {}\n", quoted(annotation.cells));
+  out += fmt::format("reason = {}\n", quoted(annotation.reason));
+  annotations_of(out, name);
+  return out;
+}
+
+bool matches(const std::string& pattern, const std::string& label, const std::string& key) {
+  return fnmatch(pattern.c_str(), label.c_str(), 0) == 0 ||
+         fnmatch(pattern.c_str(), key.c_str(), 0) == 0;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Candidate {
+  fs::path folder;
+  Manifest manifest;
+};
+
+[[noreturn]] void refuse(const fs::path& folder, const std::string& what) {
+  fail<UsageError>(
+      "{}: a damaged run is no history: repair or remove the folder, or leave it out: scalebench "
+      "annotate exclude {} --reason TEXT",
+      what, folder.filename().string());
+}
+
+/// Every run of the folder, oldest first. What has no manifest and was never finished is no run.
+std::vector<Candidate> runs_in(const fs::path& results, const Annotations& annotations) {
+  std::vector<Candidate> runs;
+  if (!fs::exists(results)) return runs;
+  for (const fs::directory_entry& entry : fs::directory_iterator(results)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_run = entry.is_directory() && (fs::exists(entry.path() / "manifest.json") ||
+                                                 fs::exists(entry.path() / "COMPLETE"));
+    if (!is_run || name.starts_with('.') || annotations.excluded_run(name) != nullptr) continue;
+    try {
+      runs.push_back({entry.path(), read_manifest(entry.path())});
+    } catch (const UsageError& error) {
+      refuse(entry.path(), error.what());
+    }
+  }
+  std::ranges::sort(runs, {}, [](const Candidate& run) {
+    return std::pair(run.manifest.started_utc, run.manifest.run_id);
+  });
+  return runs;
+}
+
+/// Fields of the key that differ, as "cores: 2, tonight 4"; empty: the same kind of machine.
+std::string key_difference(const Facts& before, const Facts& tonight) {
+  std::vector<std::string> differences;
+  std::set<std::string, std::less<>> names;
+  for (const Facts* const facts : {&before, &tonight}) {
+    for (const auto& [name, fact] : *facts) names.insert(name);
+  }
+  const auto text = [](const Facts& facts, const std::string& name) {
+    const auto found = facts.find(name);
+    return found == facts.end() ? std::string("null") : found->second.value.dump();
+  };
+  for (const std::string& name : names) {
+    const std::string a = text(before, name);
+    const std::string b = text(tonight, name);
+    if (a != b) differences.push_back(fmt::format("{}: {}, tonight {}", name, a, b));
+  }
+  return fmt::format("{}", fmt::join(differences, "; "));
+}
+
+/// Why a run of this study is no baseline; empty when it may be one.
+std::string why_not(const Candidate& run, const Manifest& tonight) {
+  const Manifest& manifest = run.manifest;
+  if (!is_complete(run.folder, manifest)) return fmt::format("its status is {}", manifest.status);
+  if (manifest.origin != tonight.origin) {
+    return fmt::format("its numbers are {}, tonight's {}", manifest.origin, tonight.origin);
+  }
+  if (!manifest.tool.optimized || manifest.tool.sanitized) {
+    return "degraded: built without optimisation or with a sanitizer";
+  }
+  const std::string key = key_difference(manifest.environment.key, tonight.environment.key);
+  return key.empty() ? "" : fmt::format("another machine: {}", key);
+}
+
+Night night_in(const fs::path& folder) {
+  try {
+    return night_of(read_stored_run(folder, WithSamples::no));
+  } catch (const std::exception& error) {
+    refuse(folder, error.what());
+  }
+}
+
+}  // namespace
+
+bool is_complete(const fs::path& folder, const Manifest& manifest) {
+  // A run that never got its COMPLETE ended in the middle, whatever its manifest says; runs of
+  // before there was that file have no SHA256SUMS either.
+  const bool committed = fs::exists(folder / "COMPLETE") || !fs::exists(folder / "SHA256SUMS");
+  return manifest.status == "complete" && committed;
+}
+
+std::string rerun_name(const std::string& run_id) { return run_id + "-rerun"; }
+
+RunHistory read_history(const fs::path& results, const Manifest& tonight,
+                        const Annotations& annotations, std::size_t most) {
+  RunHistory history;
+  std::vector<const Candidate*> usable;
+  const std::vector<Candidate> runs = runs_in(results, annotations);
+  for (const Candidate& run : runs) {
+    const std::string name = run.folder.filename().string();
+    history.started[name] = run.manifest.started_utc;
+    const bool before =
+        std::pair(run.manifest.started_utc, name) < std::pair(tonight.started_utc, tonight.run_id);
+    if (run.manifest.study != tonight.study || name == tonight.run_id || !before) continue;
+    const std::string why = why_not(run, tonight);
+    if (why.empty()) {
+      usable.push_back(&run);
+    } else {
+      history.left_out.push_back({name, why});
+    }
+  }
+  for (const Annotation& excluded : annotations.excluded) {
+    history.left_out.push_back({excluded.run, "excluded: " + excluded.reason});
+  }
+  if (usable.size() > most)
+    usable.erase(usable.begin(), usable.end() - static_cast<std::ptrdiff_t>(most));
+  std::set<std::string> with_reruns{tonight.run_id};
+  for (const Candidate* const run : usable) {
+    history.nights.push_back(night_in(run->folder));
+    history.nights.back().run_id = run->folder.filename().string();
+    with_reruns.insert(history.nights.back().run_id);
+  }
+  if (!usable.empty()) history.previous = usable.back()->manifest;
+  for (const Candidate& run : runs) {
+    const std::string name = run.folder.filename().string();
+    for (const std::string& of : with_reruns) {
+      const bool its = name == rerun_name(of) && is_complete(run.folder, run.manifest);
+      if (its) history.reruns.emplace(of, night_in(run.folder));
+    }
+    if (annotations.pinned && name == annotations.pinned->run) {
+      const std::string why = why_not(run, tonight);
+      if (why.empty()) {
+        history.pinned = night_in(run.folder);
+        history.pinned->run_id = name;
+      } else {
+        history.left_out.push_back({name, "pinned, but " + why});
+      }
+    }
+  }
+  return history;
+}
+
+}  // namespace scalebench

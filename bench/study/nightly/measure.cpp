@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/nightly/measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "bench/study/analysis/certificate.hpp"
+#include "bench/study/nightly/report.hpp"
+#include "bench/study/run/open.hpp"
+#include "bench/study/run/rerun.hpp"
+
+namespace scalebench {
+namespace {
+
+/// Runs one step with its duration.
+class StepClock {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+/// Two sizes of two algorithms on as many ranks as the study has at most: four cells, which five
+/// launches a side can tell apart.
+ResolvedStudy aa_study_of(const NightSetup& setup, int ranks) {
+  StudyConfig config = setup.config;
+  config.name = aa_study(setup.config.name);
+  config.launches = setup.aa_launches;
+  config.ranks = {ranks};
+  config.throughput.reset();
+  config.epochs.clear();
+  const std::string transport =
+      setup.config.allreduce ? setup.config.allreduce->transport : std::string("auto");
+  AllreduceStudy& study = config.allreduce.emplace();
+  study.algorithms = {"ring", "native"};
+  study.transport = transport;
+  study.min_bytes = "4KiB";
+  study.max_bytes = "1MiB";
+  study.factor = 256;
+  study.max_seconds = 0.1;
+  std::vector<PlannedLaunch> plan = certify_plan(config, setup.limits);
+  return resolve(setup.options, std::move(config), setup.limits, std::move(plan));
+}
+
+std::string ended(const StudyRun& study, const std::atomic<bool>& stop) {
+  if (stop) return "interrupted";
+  if (study.failed() == 0) return "";
+  return fmt::format("{} launches failed", study.failed());
+}
+
+}  // namespace
+
+void measure_aa(const NightSetup& setup, std::vector<NightStep>& steps) {
+  int ranks = 1;
+  for (const PlannedLaunch& launch : setup.plan) ranks = std::max(ranks, launch.ranks);
+  if (setup.aa_launches == 0 || ranks < 2) {
+    steps.push_back({"aa", "skipped", std::nullopt,
+                     setup.aa_launches == 0 ? "--aa-launches 0" : "needs 2 ranks"});
+    return;
+  }
+  const StepClock clock;
+  StudyRun study = open_study(aa_study_of(setup, ranks), *setup.console);
+  study.measure(*setup.stop);
+  study.summarise();
+  const Certificate certificate =
+      certificate_of(study.launches(allreduce_schema()), sides_of(study.plan()));
+  study.seal(*setup.stop ? "partial" : "complete");
+  std::string note = ended(study, *setup.stop);
+  if (note.empty()) note = certificate.incomplete;
+  const bool quiet = note.empty() && certificate.certified();
+  if (note.empty() && !quiet) {
+    note = fmt::format("{} of {} cells differ from themselves", certificate.differing,
+                       certificate.cells);
+  }
+  if (!quiet) setup.console->warn("A/A: " + note);
+  steps.push_back({"aa", quiet ? "ok" : "warning", clock.seconds(), note});
+}
+
+std::filesystem::path measure_sweep(const NightSetup& setup, std::vector<NightStep>& steps) {
+  const StepClock clock;
+  StudyRun study =
+      open_study(resolve(setup.options, setup.config, setup.limits, setup.plan), *setup.console);
+  study.measure(*setup.stop);
+  study.summarise();
+  study.seal(*setup.stop ? "partial" : "complete");
+  const std::string note = ended(study, *setup.stop);
+  const std::string status = study.measured() == 0 ? "failed" : note.empty() ? "ok" : "warning";
+  steps.push_back({"sweep", status, clock.seconds(), note});
+  return study.folder();
+}
+
+void measure_again(const NightSetup& setup, const StoredRun& sweep,
+                   const std::set<std::string>& suspects, std::vector<NightStep>& steps) {
+  if (suspects.empty()) {
+    steps.push_back({"rerun", "skipped", std::nullopt, "no suspects"});
+    return;
+  }
+  const StepClock clock;
+  const auto cells = cells_by_launch(sweep, setup.plan);
+  StudyConfig config = setup.config;
+  config.name += "-rerun";
+  config.seed += 1;  // another order
+  const std::vector<PlannedLaunch> plan =
+      rerun_plan(plan_of(config, setup.limits), cells, suspects);
+  StartOptions options = setup.options;
+  options.out = (sweep.folder.parent_path() / rerun_name(sweep.manifest.run_id)).string();
+  StudyRun study = open_study(resolve(options, config, setup.limits, plan), *setup.console);
+  study.measure(*setup.stop);
+  study.summarise();
+  study.seal(*setup.stop ? "partial" : "complete");
+  const std::string note = ended(study, *setup.stop);
+  steps.push_back({"rerun", note.empty() ? "ok" : "warning", clock.seconds(),
+                   note.empty()
+                       ? fmt::format("{} cells again, {} launches", suspects.size(), plan.size())
+                       : note});
+}
+
+}  // namespace scalebench

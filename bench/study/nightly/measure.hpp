@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a night measures: an A/A comparison, the sweep, the suspects again. Each is a run folder of
+// its own.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "bench/study/nightly/gate.hpp"
+#include "bench/study/nightly/report.hpp"
+#include "bench/study/run/resolved_study.hpp"
+
+namespace scalebench {
+
+/// What a measuring step needs.
+struct NightSetup {
+  StartOptions options;
+  StudyConfig config;
+  PlanLimits limits;
+  std::vector<PlannedLaunch> plan;  // of the sweep
+  int aa_launches = 5;              // of each side; 0: none
+  Console* console = nullptr;
+  const std::atomic<bool>* stop = nullptr;
+};
+
+/// Adds the step "aa". Does nothing when none is wanted or there is one rank only.
+void measure_aa(const NightSetup& setup, std::vector<NightStep>& steps);
+
+/// The sweep's folder. Adds the step "sweep".
+std::filesystem::path measure_sweep(const NightSetup& setup, std::vector<NightStep>& steps);
+
+/// Measures again what holds `suspects` (keys of time cells). Adds the step "rerun".
+void measure_again(const NightSetup& setup, const StoredRun& sweep,
+                   const std::set<std::string>& suspects, std::vector<NightStep>& steps);
+
+}  // namespace scalebench

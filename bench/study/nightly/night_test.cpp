@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// A night's cells out of rows: efficiency from both times of one run, and which launches would have
+// to run again to measure a suspect.
+#include "bench/study/nightly/night.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "bench/study/run/rerun.hpp"
+
+namespace scalebench {
+namespace {
+
+Cell epoch(const std::string& sync, int ranks, std::vector<double> seconds) {
+  const std::string key = fmt::format("epoch/{}/{}", sync, ranks);
+  Cell cell{key, CellFamily::epoch, ResultRow(epoch_schema()), {}, "ok", ""};
+  cell.row.set("case_id", sync).set("origin", "measured").set("gradient_sync", sync);
+  cell.row.set("model", "mlp").set("scaling", "strong").set("global_batch", 64).set("epochs", 1);
+  cell.row.set("ranks", ranks).set("samples", 1000).set("share_of", 1);
+  cell.seconds = std::move(seconds);
+  return cell;
+}
+
+TEST(NightCells, EfficiencyIsPairedByRound) {
+  const auto cells = efficiency_cells({epoch("one_device", 1, {10, 20, 12}), epoch("none", 1, {9}),
+                                       epoch("mirrored", 2, {6.25, 12.5, 8})});
+  ASSERT_EQ(cells.size(), 1U);
+  EXPECT_EQ(cells[0].metric, "efficiency");
+  // The second round was slow for both: 0.8 0.8 0.75.
+  EXPECT_NEAR(cells[0].value, 0.8, 1e-12);
+  EXPECT_NEAR(cells[0].y(), std::log(0.8), 1e-12);
+  EXPECT_EQ(cells[0].base_key, "epoch/one_device/1/seconds");
+}
+
+TEST(NightCells, EfficiencyOfUnequalLaunchesIsThatOfTheMedians) {
+  const auto cells =
+      efficiency_cells({epoch("one_device", 1, {10, 11, 12}), epoch("mirrored", 2, {5, 7})});
+  ASSERT_EQ(cells.size(), 1U);
+  EXPECT_NEAR(cells[0].value, 11.0 / 12.0, 1e-12);
+  EXPECT_TRUE(cells[0].launches.empty());
+}
+
+TEST(NightCells, NumbersOfAnotherOriginAreNoBase) {
+  Cell leg = epoch("mirrored", 2, {5});
+  leg.row.set("origin", "emulated");
+  EXPECT_TRUE(efficiency_cells({epoch("one_device", 1, {10}), leg}).empty());
+  EXPECT_TRUE(efficiency_cells({epoch("mirrored", 2, {5})}).empty());
+}
+
+std::vector<PlannedLaunch> plan_of(const std::vector<std::string>& names) {
+  std::vector<PlannedLaunch> plan;
+  for (int round = 0; round < 2; ++round) {
+    for (const std::string& name : names) {
+      PlannedLaunch& launch = plan.emplace_back();
+      launch.number = static_cast<int>(plan.size());
+      launch.round = round;
+      launch.name = name;
+      launch.guess_seconds = name == "long" ? 100 : 1;
+    }
+  }
+  return plan;
+}
+
+TEST(RerunPlan, HoldsTheSuspectsAndTwoControls) {
+  const std::map<std::string, std::set<std::string>> cells{{"many", {"a", "b", "c"}},
+                                                           {"one", {"d"}},
+                                                           {"long", {"e"}},
+                                                           {"short", {"f"}},
+                                                           {"brief", {"g"}}};
+  const auto plan = plan_of({"many", "one", "long", "short", "brief"});
+  const auto names = [&](const std::set<std::string>& suspects) {
+    std::vector<std::string> found;
+    for (const PlannedLaunch& launch : rerun_plan(plan, cells, suspects)) {
+      EXPECT_EQ(launch.number, static_cast<int>(found.size()) + 1);
+      found.push_back(launch.name);
+    }
+    return found;
+  };
+  EXPECT_EQ(names({"a"}), (std::vector<std::string>{"many", "many"})) << "its own controls";
+  EXPECT_EQ(names({"d"}), (std::vector<std::string>{"many", "one", "many", "one"}));
+  EXPECT_EQ(
+      names({"a", "b", "c", "d"}),
+      (std::vector<std::string>{"many", "one", "short", "brief", "many", "one", "short", "brief"}))
+      << "the shortest others";
+  EXPECT_TRUE(names({"nobody"}).empty());
+}
+
+}  // namespace
+}  // namespace scalebench

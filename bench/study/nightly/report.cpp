@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/nightly/report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "bench/record/file.hpp"
+#include "bench/record/result_row.hpp"
+#include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/comparison/run_difference.hpp"
+#include "bench/study/nightly/verdict.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+using nlohmann::json;
+
+json nullable(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
+json nullable(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+
+template <class T>
+json nullable(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+json json_of_counts(const GateReport& report) {
+  json counts;
+  std::size_t not_expected = report.count(GateVerdict::skipped);
+  counts["expected"] = report.cells.size() - not_expected;
+  counts["tested"] = report.tested();
+  for (int i = 0; i <= static_cast<int>(GateVerdict::excluded); ++i) {
+    const auto verdict = static_cast<GateVerdict>(i);
+    std::string name(name_of(verdict));
+    std::ranges::transform(name, name.begin(), [](char c) { return static_cast<char>(c | 0x20); });
+    counts[name] = report.count(verdict);
+  }
+  return counts;
+}
+
+json host_shift_of(const GateReport& report) {
+  if (report.test.shift_cells == 0) return nullptr;
+  return {{"change", std::expm1(report.test.shift)},
+          {"cells", report.test.shift_cells},
+          {"drift", report.host_drift.found ? json(report.host_drift.change) : json(nullptr)},
+          {"alarm", report.host_alarm()}};
+}
+
+json json_of(const std::vector<FactChange>& changes) {
+  json list = json::array();
+  for (const FactChange& change : changes) {
+    list.push_back({{"field", change.field}, {"before", change.before}, {"after", change.after}});
+  }
+  return list;
+}
+
+json changes_of(const Manifest& run, const std::optional<Manifest>& previous) {
+  json changes{{"commit",
+                {{"before", previous ? nullable(previous->tool.commit) : json(nullptr)},
+                 {"after", nullable(run.tool.commit)},
+                 {"dirty", nullable(run.tool.dirty)}}},
+               {"treatment", json::array()},
+               {"observation", json::array()},
+               {"config", json::array()}};
+  if (!previous) return changes;
+  const Environment& before = previous->environment;
+  changes["treatment"] = json_of(changes_of(before.treatment, run.environment.treatment));
+  changes["observation"] = json_of(changes_of(before.observation, run.environment.observation));
+  changes["config"] = line_changes(previous->config, run.config);
+  return changes;
+}
+
+json self_checks_of(const NightRecord& night, const GateReport& report) {
+  json aa = nullptr;
+  if (night.aa) {
+    aa = {{"run", night.aa->run},
+          {"cells", night.aa->cells},
+          {"differing", night.aa->differing},
+          {"spread", nullable(night.aa->spread)},
+          {"smallest_effect", nullable(night.aa->smallest_effect)}};
+  }
+  json blind = json::array();
+  for (const std::size_t c : report.injected.blind) {
+    const NightCell& cell = report.cells.at(c).cell;
+    blind.push_back(cell.is_time() ? cell.label : cell.label + " " + cell.metric);
+  }
+  const std::size_t worse =
+      report.count(GateVerdict::regressed) + report.count(GateVerdict::confirmed);
+  return {{"aa", std::move(aa)},
+          {"injected",
+           {{"change", kInjectedChange},
+            {"tested", report.injected.tested},
+            {"caught", report.injected.caught},
+            {"blind", std::move(blind)}}},
+          {"flags",
+           {{"regressed", worse},
+            {"improved", report.count(GateVerdict::improved)},
+            {"jaccard_with_previous", nullable(report.jaccard)}}}};
+}
+
+json annotations_of(const Annotations& annotations) {
+  json list = json::array();
+  const auto add = [&](const char* kind, const Annotation& annotation) {
+    list.push_back(
+        {{"kind", kind},
+         {"run", annotation.run},
+         {"cells", std::string(kind) == "accepted" ? json(annotation.cells) : json(nullptr)},
+         {"reason", annotation.reason}});
+  };
+  for (const Annotation& annotation : annotations.accepted) add("accepted", annotation);
+  for (const Annotation& annotation : annotations.excluded) add("excluded", annotation);
+  if (annotations.pinned) add("pinned", *annotations.pinned);
+  return list;
+}
+
+json steps_of(const std::vector<NightStep>& steps) {
+  json list = json::array();
+  for (const NightStep& step : steps) {
+    list.push_back({{"name", step.name},
+                    {"status", step.status},
+                    {"seconds", nullable(step.seconds)},
+                    {"note", step.note}});
+  }
+  return list;
+}
+
+/// What only the night itself could know: its schedule, its doctor, what it measured when.
+void keep_from_before(json& now, const json& before) {
+  if (!before.is_object()) return;
+  for (const char* const name : {"doctor", "scheduled_utc"}) {
+    if (now[name].empty() && before.contains(name)) now[name] = before[name];
+  }
+  json steps = json::array();
+  for (const json& step : before.value("steps", json::array())) {
+    const std::string name = step.is_object() ? step.value("name", "") : "";
+    if (name != "analyse" && name != "report" && name != "publish") steps.push_back(step);
+  }
+  steps.insert(steps.end(), now["steps"].begin(), now["steps"].end());
+  now["steps"] = std::move(steps);
+}
+
+json failures_of(const std::vector<FailedLaunch>& launches) {
+  json list = json::array();
+  for (const FailedLaunch& launch : launches) {
+    list.push_back({{"number", launch.number},
+                    {"name", launch.name},
+                    {"why", launch.why},
+                    {"stderr_tail", launch.stderr_tail}});
+  }
+  return list;
+}
+
+json doctor_of(const std::vector<Finding>& findings) {
+  json list = json::array();
+  for (const Finding& finding : findings) {
+    const char* const level = finding.level == Finding::ok        ? "ok"
+                              : finding.level == Finding::warning ? "warning"
+                                                                  : "missing";
+    list.push_back({{"level", level},
+                    {"what", finding.subject},
+                    {"text", finding.text},
+                    {"remedy", finding.remedy}});
+  }
+  return list;
+}
+
+}  // namespace
+
+json json_of(const NightRecord& night, const GateInput& input, const GateReport& report) {
+  const RunHistory& history = input.history;
+  json left_out = json::array();
+  for (const LeftOut& run : history.left_out) {
+    left_out.push_back({{"run", run.run_id}, {"why", run.why}});
+  }
+  json all{
+      {"schema_version", kSchemaVersion},
+      {"night", night.run.run_id},
+      {"run", night.run.run_id},
+      {"rerun", nullable(report.rerun_run)},
+      {"started_utc", night.run.started_utc},
+      {"finished_utc", nullable(night.finished_utc)},
+      {"scheduled_utc", nullable(night.scheduled_utc)},
+      {"host", night.host},
+      {"study", night.run.study},
+      {"verdict", night.verdict.word},
+      {"exit_code", night.verdict.exit_code},
+      {"states", night.verdict.states},
+      {"summary", night.verdict.summary},
+      {"counts", json_of_counts(report)},
+      {"previous_run", history.nights.empty() ? json(nullptr) : json(history.nights.back().run_id)},
+      {"pinned_run", history.pinned ? json(history.pinned->run_id) : json(nullptr)},
+      {"baseline_runs", report.baseline_runs},
+      {"left_out", std::move(left_out)},
+      {"host_shift", host_shift_of(report)},
+      {"changes", changes_of(night.run, history.previous)},
+      {"self_checks", self_checks_of(night, report)},
+      {"steps", steps_of(night.steps)},
+      {"failed_launches", failures_of(night.failed_launches)},
+      {"annotations", annotations_of(input.annotations)},
+      {"doctor", doctor_of(night.doctor)}};
+  keep_from_before(all, night.before);
+  return all;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kNightFile = "nightly.json";
+constexpr std::size_t kTailBytes = 2000;
+
+std::string tail_of(const fs::path& file) {
+  if (!fs::exists(file)) return "";
+  const std::string text = read_file(file);
+  return text.size() <= kTailBytes ? text
+                                   : fmt::format("...{}", text.substr(text.size() - kTailBytes));
+}
+
+/// From rows of certificate.csv. The largest of a few cells stands for their spread.
+AaCheck aa_check(const std::vector<ResultRow>& rows, const std::string& run) {
+  AaCheck check{run};
+  const auto raise = [](double& most, double value) {
+    if (!std::isnan(value) && !(value <= most)) most = value;
+  };
+  for (const ResultRow& row : rows) {
+    if (row.get("status") == "skipped") continue;
+    ++check.cells;
+    const std::string& verdict = row.get("verdict");
+    check.differing += verdict == "FASTER" || verdict == "SLOWER" ? 1 : 0;
+    const double ratio = number_in(row, "ratio");
+    raise(check.spread, std::max(ratio, 1 / ratio) - 1);
+    raise(check.smallest_effect, number_in(row, "smallest_effect"));
+  }
+  return check;
+}
+
+}  // namespace
+
+Analysis analyse(const fs::path& results, const StoredRun& tonight, std::size_t nights) {
+  Analysis analysis;
+  Manifest manifest = tonight.manifest;
+  manifest.run_id = tonight.folder.filename().string();
+  analysis.input.annotations = read_annotations(results / "annotations.toml");
+  analysis.input.tonight = night_of(tonight);
+  analysis.input.tonight.run_id = manifest.run_id;
+  analysis.input.history = read_history(results, manifest, analysis.input.annotations, nights);
+  analysis.report = gate(analysis.input);
+  return analysis;
+}
+
+std::string aa_study(const std::string& study) { return study + "-aa"; }
+
+std::optional<AaCheck> aa_before(const fs::path& results, const Manifest& tonight,
+                                 const std::optional<Manifest>& previous) {
+  std::optional<AaCheck> latest;
+  std::string started = previous ? previous->started_utc : "";
+  for (const fs::directory_entry& entry : fs::directory_iterator(results)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find(fmt::format("-{}-", aa_study(tonight.study))) == std::string::npos) continue;
+    if (!fs::exists(entry.path() / certificate_schema().file)) continue;
+    const Manifest manifest = read_manifest(entry.path());
+    const bool between = manifest.started_utc > started &&
+                         manifest.started_utc <= tonight.started_utc &&
+                         manifest.study == aa_study(tonight.study);
+    if (!between) continue;
+    started = manifest.started_utc;
+    latest = aa_check(rows_in(entry.path(), certificate_schema()), name);
+  }
+  return latest;
+}
+
+std::vector<FailedLaunch> failed_launches(const StoredRun& run) {
+  std::vector<FailedLaunch> failed;
+  for (const LaunchRecord& launch : run.manifest.launches) {
+    if (launch.status != "failed") continue;
+    FailedLaunch& its = failed.emplace_back();
+    its.number = launch.number;
+    its.why = launch.note;
+    its.name = launch.program;
+    const std::string prefix = fmt::format("{:03}-", launch.number);
+    if (!fs::exists(run.folder / "launches")) continue;
+    for (const fs::directory_entry& entry : fs::directory_iterator(run.folder / "launches")) {
+      const std::string name = entry.path().filename().string();
+      if (!name.starts_with(prefix)) continue;
+      its.name = name.substr(prefix.size());
+      its.stderr_tail = tail_of(entry.path() / "stderr.log");
+    }
+  }
+  return failed;
+}
+
+fs::path night_folder(const fs::path& results, const std::string& run_id) {
+  fs::path folder = results / "nightly" / run_id;
+  fs::create_directories(folder);
+  return folder;
+}
+
+void write_tables(const fs::path& folder, const GateReport& report) {
+  write_file_atomically(folder / gate_schema().file, csv_text(gate_schema(), gate_rows(report)));
+  write_file_atomically(folder / history_schema().file,
+                        csv_text(history_schema(), history_rows(report)));
+}
+
+nlohmann::json measured_before(const fs::path& folder) {
+  const fs::path file = folder / kNightFile;
+  if (!fs::exists(file)) return nullptr;
+  // It can be made again, so that a damaged one is no loss.
+  return nlohmann::json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
+}
+
+void write_night(const fs::path& folder, const NightRecord& night, const Analysis& analysis) {
+  const nlohmann::json json = json_of(night, analysis.input, analysis.report);
+  write_file_atomically(folder / kNightFile,
+                        json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+std::size_t publish(const fs::path& folder, const fs::path& to) {
+  constexpr std::array kFiles{"report.html",     "report.md", "junit.xml",   "github.txt",
+                              "scalebench.prom", "gate.csv",  "history.csv", kNightFile};
+  fs::create_directories(to);
+  std::size_t count = 0;
+  for (const char* const name : kFiles) {
+    if (!fs::exists(folder / name)) continue;
+    write_file_atomically(to / name, read_file(folder / name));
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace scalebench

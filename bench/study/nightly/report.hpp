@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that is known of a night, as nightly.json holds it for the reports.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/cli/console.hpp"
+#include "bench/launch/doctor.hpp"
+#include "bench/record/manifest.hpp"
+#include "bench/study/nightly/gate.hpp"
+#include "bench/study/nightly/verdict.hpp"
+
+namespace scalebench {
+
+struct NightStep {
+  std::string name;               // lock doctor aa sweep rerun analyse report publish
+  std::string status;             // ok warning failed skipped
+  std::optional<double> seconds;  // none: not measured, as of a step that did not run
+  std::string note;
+};
+
+/// The A/A comparison of the night.
+struct AaCheck {
+  std::string run;
+  std::size_t cells = 0;
+  std::size_t differing = 0;
+  double spread = kNotMeasured;
+  double smallest_effect = kNotMeasured;
+};
+
+struct FailedLaunch {
+  int number = 0;
+  std::string name;  // of its folder, without the number
+  std::string why;
+  std::string stderr_tail;
+};
+
+struct NightRecord {
+  Manifest run;  // the sweep's
+  std::string host;
+  std::string scheduled_utc;  // empty: not told
+  std::string finished_utc;
+  NightVerdict verdict;
+  std::vector<NightStep> steps;
+  std::optional<AaCheck> aa;
+  std::vector<FailedLaunch> failed_launches;
+  std::vector<Finding> doctor;
+  nlohmann::json before;  // an earlier nightly.json of this night, which knows what was done when
+                          // it was measured; else null
+};
+
+/// `input` and `report` belong together.
+nlohmann::json json_of(const NightRecord& night, const GateInput& input, const GateReport& report);
+
+// The analysis of a night, made from run folders alone and written beside them: results/nightly/
+// <run>/ with gate.csv, history.csv, nightly.json and the reports. May be made again at any time.
+
+struct Analysis {
+  GateInput input;
+  GateReport report;
+};
+
+/// Tonight's run in `results` against the last `nights` before it. Throws UsageError where a run
+/// or the annotations cannot be read.
+Analysis analyse(const std::filesystem::path& results, const StoredRun& tonight,
+                 std::size_t nights);
+
+/// The A/A run that belongs to a night: the last of its study that ended before it and after the
+/// night before; none: nothing.
+std::optional<AaCheck> aa_before(const std::filesystem::path& results, const Manifest& tonight,
+                                 const std::optional<Manifest>& previous);
+
+std::string aa_study(const std::string& study);
+
+std::vector<FailedLaunch> failed_launches(const StoredRun& run);
+
+/// The folder of the analysis; made.
+std::filesystem::path night_folder(const std::filesystem::path& results, const std::string& run_id);
+
+/// Writes gate.csv and history.csv, each of them at once.
+void write_tables(const std::filesystem::path& folder, const GateReport& report);
+
+/// The folder's nightly.json of an analysis before; null or discarded when there is none to read.
+nlohmann::json measured_before(const std::filesystem::path& folder);
+
+/// Writes nightly.json, atomically.
+void write_night(const std::filesystem::path& folder, const NightRecord& night,
+                 const Analysis& analysis);
+
+/// Copies what reports and dashboards read into another folder, each file atomically. Returns how
+/// many; throws Error when one cannot be written.
+std::size_t publish(const std::filesystem::path& folder, const std::filesystem::path& to);
+
+}  // namespace scalebench

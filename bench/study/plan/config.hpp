@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The effective configuration of a study as TOML: what is measured once the file, the defaults and
+// the command line have had their say. Reading it back gives the same study.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/launch/hosts.hpp"
+
+namespace scalebench {
+
+// A study as a TOML file says it: what to measure, on how many ranks, how often. Strict: an unknown
+// key, a wrong type or an impossible value is refused, all of them in one pass.
+
+struct AllreduceStudy {
+  std::vector<std::string> algorithms{"all"};
+  std::vector<std::string> dtypes{"float"};
+  std::string transport = "auto";
+  std::string min_bytes = "1KiB";
+  std::string max_bytes = "64MiB";
+  std::int64_t factor = 4;
+  std::string cache = "warm";
+  double max_seconds = 5;  // cap on the repetitions of a case
+};
+
+struct ThroughputStudy {
+  std::vector<std::string> models;
+  std::string data = "fashion-mnist";
+  std::int64_t batch = 0;            // per rank; 0: the model's default
+  std::vector<std::string> batches;  // instead of `batch`: several, also "largest"
+  // Of the step, every combination a case: as bench_throughput's options.
+  std::vector<std::string> precisions{"float32"};
+  std::string channels_last = "no";
+  std::vector<std::string> steps{"eager"};
+  std::string memory_limit;  // for the largest batch; empty: the whole GPU
+  bool roofline = true;
+  double max_seconds = 5;
+};
+
+struct EpochStudy {
+  std::string model;    // a name, or replay:FILE
+  double dilation = 1;  // of a replayed model
+  std::vector<std::string> gradient_syncs{"mirrored"};
+  std::string allreduce = "ring";
+  std::string transport = "auto";
+  std::string scaling = "strong";
+  std::string data = "fashion-mnist";
+  std::int64_t batch = 0;    // of all ranks (strong) or of each (weak); 0: the model's default
+  std::int64_t samples = 0;  // an epoch; 0: the whole data set
+  std::int64_t epochs = 1;
+  bool evaluate = true;        // test accuracy after each epoch
+  double target_accuracy = 0;  // ends a training before `epochs`; 0: none
+  bool ladder = false;         // also the runs that check the account of lost time
+  std::string optimizer;       // empty: the model's default
+  double learning_rate = 0;    // 0: the model's default
+};
+
+struct StudyConfig {
+  std::string name;
+  std::int64_t launches = 5;
+  std::vector<int> ranks;       // empty: 1, 2, 4, ... up to one a core or device
+  std::vector<Layout> layouts;  // instead of ranks: on how many hosts
+  std::string hosts;            // a list or a hostfile's path; empty: as the environment says
+  std::uint64_t seed = 1;
+  std::int64_t threads = 1;  // CPU threads of a rank: what counts as one device on a CPU
+  std::string device = "auto";
+  std::int64_t devices = 0;    // ranks that fit on all hosts together; 0: this host's cores or GPUs
+  std::string gpus;            // of each host, as --devices says them; empty: all
+  bool share_devices = false;  // several ranks may be on one GPU: rows are then emulated
+  bool monitor = true;         // training launches record what the machine does beside them
+  bool record_trace = true;    // the one_device launches record steps layer by layer
+  std::vector<std::string> mpirun_arguments;
+  std::optional<AllreduceStudy> allreduce;
+  std::optional<ThroughputStudy> throughput;
+  std::vector<EpochStudy> epochs;
+  std::string text;  // the file itself
+};
+
+/// The names that a config may use; an empty list allows any.
+struct KnownNames {
+  std::vector<std::string_view> models;
+  std::vector<std::string_view> gradient_syncs;
+  std::vector<std::string_view> algorithms;
+  std::vector<std::string_view> dtypes;
+  std::string data{};  // of studies that name none; empty: their own default
+};
+
+/// Throws UsageError with one line `file:line:column: what; what is valid` for each thing wrong.
+StudyConfig read_study_config(const std::filesystem::path& path, const KnownNames& known = {});
+
+/// The same from text that a manifest has kept; `path` is what complaints call it.
+StudyConfig parse_study_config(std::string text, const std::filesystem::path& path,
+                               const KnownNames& known = {});
+
+std::string config_text(const StudyConfig& config);
+
+// A model of a study that is a file of recorded steps: `replay:FILE`, as bench_epoch takes it.
+
+bool is_replay(std::string_view model);
+
+/// What rows call a model: `replay:resnet18` for `replay:configs/traces/resnet18.json`; any other
+/// by its own name.
+std::string label_in_rows(const std::string& model);
+
+/// The same with its file as it is found from the current folder, else from `folder`; nothing when
+/// it is in neither.
+std::optional<std::string> found_replay(const std::string& model,
+                                        const std::filesystem::path& folder);
+
+}  // namespace scalebench

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is written as the effective configuration reads back as the same study.
+#include "bench/study/plan/config.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "bench/study/plan/plan.hpp"
+#include "bench/study/plan/plan_file.hpp"
+#include "kernels/testing.hpp"
+
+namespace scalebench {
+namespace {
+
+StudyConfig full_config() {
+  StudyConfig config;
+  config.name = "full";
+  config.launches = 7;
+  config.ranks = {1, 2, 4};
+  config.seed = 42;
+  config.threads = 3;
+  config.device = "cpu";
+  config.devices = 16;
+  config.monitor = false;
+  config.hosts = "h1:4,h2:4";
+  config.mpirun_arguments = {"--hostfile", "with \"quotes\" and \\"};
+  config.allreduce.emplace().max_seconds = 0.02;
+  config.throughput.emplace().models = {"mlp", "resnet20"};
+  config.throughput->batches = {"32", "largest"};
+  config.throughput->precisions = {"float32", "bf16"};
+  config.throughput->channels_last = "both";
+  config.throughput->memory_limit = "2GiB";
+  EpochStudy& epoch = config.epochs.emplace_back();
+  epoch.model = "mlp";
+  epoch.batch = 64;
+  epoch.target_accuracy = 0.85;
+  epoch.learning_rate = 1e-3;
+  epoch.optimizer = "adam";
+  config.epochs.emplace_back().model = "resnet20";
+  return config;
+}
+
+TEST(ConfigText, ReadsBackAsTheSameStudy) {
+  const TemporaryFolder folder;
+  const std::string text = config_text(full_config());
+  const StudyConfig read = read_study_config(folder.write("config.toml", text));
+  EXPECT_EQ(config_text(read), text);
+  EXPECT_EQ(read.ranks, (std::vector<int>{1, 2, 4}));
+  EXPECT_EQ(read.mpirun_arguments, full_config().mpirun_arguments);
+  EXPECT_EQ(read.allreduce->max_seconds, 0.02);
+  ASSERT_EQ(read.epochs.size(), 2U);
+  EXPECT_EQ(read.epochs[0].target_accuracy, 0.85);
+  EXPECT_EQ(read.epochs[1].learning_rate, 0) << "the model's default";
+  EXPECT_EQ(read.hosts, "h1:4,h2:4");
+}
+
+TEST(ConfigText, KeepsLayouts) {
+  const TemporaryFolder folder;
+  StudyConfig config = full_config();
+  config.ranks.clear();
+  config.layouts = parse_layouts("1x1,2x4");
+  const StudyConfig read = read_study_config(folder.write("config.toml", config_text(config)));
+  EXPECT_EQ(read.layouts, config.layouts);
+}
+
+}  // namespace
+
+// Recorded steps as the model of a study: found, called in rows, planned, and refused.
+
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+class ReplayModel : public testing::Test {
+ protected:
+  ReplayModel() { folder_.write("traces/tiny.json", "{}"); }
+
+  StudyConfig read(const std::string& epoch) const {
+    KnownNames known;
+    known.models = {"mlp"};
+    return read_study_config(
+        folder_.write("study.toml", "[study]\nranks = [1, 2]\nlaunches = 1\n[[epoch]]\n" + epoch),
+        known);
+  }
+  std::string refused(const std::string& epoch) const {
+    return message_of<UsageError>([&] { read(epoch); });
+  }
+  TemporaryFolder folder_;
+};
+
+constexpr const char* kTiny = "model = \"replay:traces/tiny.json\"\nscaling = \"weak\"\n";
+
+TEST_F(ReplayModel, IsFoundBesideTheConfig) {
+  const EpochStudy study = read(kTiny).epochs.at(0);
+  EXPECT_THAT(study.model, AllOf(testing::StartsWith("replay:/"), EndsWith("/traces/tiny.json")));
+  EXPECT_EQ(study.dilation, 1);
+  EXPECT_EQ(label_in_rows(study.model), "replay:tiny");
+  EXPECT_EQ(label_in_rows("mlp"), "mlp");
+  EXPECT_FALSE(found_replay("replay:none.json", folder_.path()));
+}
+
+TEST_F(ReplayModel, IsPlannedWithItsDilationAndWithoutImages) {
+  const StudyConfig config = read(std::string(kTiny) + "dilation = 10\n");
+  bool seen = false;
+  for (const PlannedLaunch& launch : plan_of(config, {.devices = 2})) {
+    EXPECT_THAT(launch.name, testing::StartsWith("epoch-replay-tiny-"));
+    EXPECT_EQ(argument_of(launch, "--model"), config.epochs[0].model);
+    EXPECT_EQ(argument_of(launch, "--dilation"), "10");
+    EXPECT_EQ(argument_of(launch, "--scaling"), "weak");
+    EXPECT_EQ(std::ranges::count(launch.arguments, "--data-dir"), 0);
+    EXPECT_EQ(argument_of(launch, "--record-trace"), "") << "it is one already";
+    seen = true;
+  }
+  EXPECT_TRUE(seen);
+  const std::string text = config_text(config);
+  EXPECT_EQ(config_text(read_study_config(folder_.write("again.toml", text))), text);
+}
+
+TEST_F(ReplayModel, IsRefusedWithItsPlace) {
+  EXPECT_THAT(refused("model = \"replay:none.json\"\nscaling = \"weak\"\n"),
+              AllOf(HasSubstr("study.toml:5:9: model: replay:none.json is no file"),
+                    HasSubstr("--record-trace")));
+  EXPECT_THAT(refused("model = \"replay:traces/tiny.json\"\n"),
+              AllOf(HasSubstr(":5:9: scaling: "), HasSubstr("valid: \"weak\"")));
+  EXPECT_THAT(refused(std::string(kTiny) + "scaling = \"strong\"\n"), HasSubstr("study.toml:7:"));
+  EXPECT_THAT(refused(std::string(kTiny) + "data = \"synthetic\"\n"),
+              HasSubstr(":7:8: data: a replayed model sees no images"));
+  EXPECT_THAT(refused(std::string(kTiny) + "ladder = true\n"), HasSubstr(":7:10: ladder"));
+  EXPECT_THAT(refused(std::string(kTiny) + "dilation = 0\n"), HasSubstr(":7:12: dilation"));
+  EXPECT_THAT(refused("model = \"mlp\"\ndilation = 2\n"),
+              AllOf(HasSubstr(":6:12: dilation: "), HasSubstr("replay:FILE")));
+}
+
+TEST(RecordTrace, IsOnTheLaunchesOfTheBaseline) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {1, 2};
+  config.epochs.emplace_back().model = "mlp";
+  for (const bool wanted : {true, false}) {
+    config.record_trace = wanted;
+    for (const PlannedLaunch& launch : plan_of(config, {.devices = 2})) {
+      const bool records = wanted && launch.gradient_sync == "one_device";
+      EXPECT_EQ(argument_of(launch, "--record-trace"), records ? "trace.json" : "") << launch.name;
+    }
+  }
+}
+
+}  // namespace
+
+// What a study file may say, and the exact line for everything that it may not.
+
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+StudyConfig read(std::string_view text) {
+  const TemporaryFolder folder;
+  return read_study_config(folder.write("a_study.toml", text));
+}
+
+/// What is complained about, without the folder in front of the file's name.
+std::string refusal(std::string_view text) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("bad.toml", text).string();
+  std::string message = message_of<UsageError>([&] { read_study_config(file); });
+  const std::string prefix = folder.path().string() + "/";
+  for (std::size_t at = message.find(prefix); at != std::string::npos; at = message.find(prefix)) {
+    message.erase(at, prefix.size());
+  }
+  return message;
+}
+
+constexpr std::string_view kEpoch = "[[epoch]]\nmodel = \"mlp\"\n";
+
+/// The refusal of one more line in an epoch, whose place is then line 3.
+std::string epoch_refusal(const std::string& line) {
+  return refusal(std::string(kEpoch) + line + "\n");
+}
+
+TEST(StudyConfig, ReadsEveryKey) {
+  const StudyConfig config = read(R"(
+[study]
+name = "whole"
+launches = 7
+seed = 42
+threads = 2
+device = "cpu"
+ranks = [1, 2, 4]
+mpirun_arguments = ["--host", "a,b"]
+[allreduce]
+algorithms = ["ring", "native"]
+dtypes = ["float", "half"]
+transport = "mpi"
+min = "8"
+max = "1MiB"
+factor = 2
+cache = "cold"
+max_seconds = 0.5
+[throughput]
+models = ["mlp", "resnet20"]
+data = "synthetic"
+batch = 32
+max_seconds = 2
+[[epoch]]
+model = "mlp"
+gradient_syncs = ["mirrored"]
+allreduce = "native"
+transport = "mpi"
+scaling = "weak"
+data = "synthetic:600"
+batch = 16
+samples = 320
+epochs = 3
+evaluate = false
+ladder = true
+optimizer = "sgd"
+learning_rate = 0.1
+[[epoch]]
+model = "resnet20"
+target_accuracy = 0.91
+)");
+  EXPECT_EQ(config.name, "whole");
+  EXPECT_EQ(config.launches, 7);
+  EXPECT_EQ(config.seed, 42U);
+  EXPECT_EQ(config.threads, 2);
+  EXPECT_EQ(config.device, "cpu");
+  EXPECT_THAT(config.ranks, ElementsAre(1, 2, 4));
+  EXPECT_THAT(config.mpirun_arguments, ElementsAre("--host", "a,b"));
+  ASSERT_TRUE(config.allreduce && config.throughput);
+  EXPECT_THAT(config.allreduce->algorithms, ElementsAre("ring", "native"));
+  EXPECT_THAT(config.allreduce->dtypes, ElementsAre("float", "half"));
+  EXPECT_EQ(config.allreduce->min_bytes, "8");
+  EXPECT_EQ(config.allreduce->factor, 2);
+  EXPECT_EQ(config.allreduce->cache, "cold");
+  EXPECT_EQ(config.allreduce->max_seconds, 0.5);
+  EXPECT_THAT(config.throughput->models, ElementsAre("mlp", "resnet20"));
+  EXPECT_EQ(config.throughput->batch, 32);
+  EXPECT_EQ(config.throughput->max_seconds, 2) << "a whole number is a number";
+  ASSERT_EQ(config.epochs.size(), 2U);
+  EXPECT_EQ(config.epochs[0].scaling, "weak");
+  EXPECT_EQ(config.epochs[0].samples, 320);
+  EXPECT_EQ(config.epochs[0].epochs, 3);
+  EXPECT_FALSE(config.epochs[0].evaluate);
+  EXPECT_TRUE(config.epochs[0].ladder);
+  EXPECT_EQ(config.epochs[0].optimizer, "sgd");
+  EXPECT_EQ(config.epochs[0].learning_rate, 0.1);
+  EXPECT_EQ(config.epochs[1].model, "resnet20");
+  EXPECT_EQ(config.epochs[1].target_accuracy, 0.91);
+  EXPECT_THAT(config.text, HasSubstr("name = \"whole\"")) << "the manifest shows the file itself";
+}
+
+TEST(StudyConfig, HasDefaultsAndTheNameOfItsFile) {
+  const StudyConfig config = read(kEpoch);
+  EXPECT_EQ(config.name, "a_study");
+  EXPECT_EQ(config.launches, 5);
+  EXPECT_TRUE(config.ranks.empty());
+  EXPECT_FALSE(config.allreduce);
+  EXPECT_THAT(config.epochs.at(0).gradient_syncs, ElementsAre("mirrored"));
+  EXPECT_TRUE(read("[allreduce]\n").allreduce) << "an empty part takes all defaults";
+}
+
+TEST(StudyConfig, RefusesATargetThatCannotBeReached) {
+  const std::string study = "[[epoch]]\nmodel = \"mlp\"\ntarget_accuracy = ";
+  EXPECT_THAT(refusal(study + "91\n"), HasSubstr("bad.toml:3:"));
+  EXPECT_THAT(refusal(study + "91\n"), HasSubstr("up to 1"));
+  EXPECT_THAT(refusal(study + "0.9\nevaluate = false\n"), HasSubstr("evaluate = false"));
+}
+
+TEST(StudyConfig, MonitorsUnlessToldNotTo) {
+  EXPECT_TRUE(read(kEpoch).monitor);
+  EXPECT_FALSE(read(fmt::format("{}[study]\nmonitor = false\n", kEpoch)).monitor);
+}
+
+TEST(StudyConfig, NamesAMissingFile) {
+  const std::string message =
+      message_of<UsageError>([] { read_study_config("/no/such/study.toml"); });
+  EXPECT_THAT(message, HasSubstr("/no/such/study.toml"));
+}
+
+TEST(StudyConfig, RefusesMalformedTomlWithItsPlace) {
+  EXPECT_THAT(refusal("[study]\nlaunches = \n"), StartsWith("bad.toml:2:"));
+  EXPECT_THAT(refusal("[study\n"), StartsWith("bad.toml:1:"));
+  EXPECT_THAT(refusal("[study]\nname = \"open\n"), StartsWith("bad.toml:2:"));
+}
+
+TEST(StudyConfig, RefusesADuplicateKeyWithItsPlace) {
+  const std::string message = refusal(fmt::format("{}{}", "[study]\nseed = 1\nseed = 2\n", kEpoch));
+  EXPECT_THAT(message, StartsWith("bad.toml:3:"));
+  EXPECT_THAT(message, HasSubstr("seed"));
+}
+
+TEST(StudyConfig, RefusesAnUnknownKeyWithTheNearest) {
+  EXPECT_EQ(refusal("[throughput]\nmodels = [\"mlp\"]\nbacth = 3\n"),
+            "bad.toml:3:1: unknown key 'bacth'; valid: models, data, batch, batches, precisions, "
+            "channels_last, steps, memory_limit, roofline, max_seconds (did you mean 'batch'?)");
+  EXPECT_THAT(epoch_refusal("scalling = \"weak\""),
+              AllOf(StartsWith("bad.toml:3:1: unknown key 'scalling'; valid: model, "),
+                    EndsWith("(did you mean 'scaling'?)")));
+  EXPECT_EQ(refusal(fmt::format("{}{}", "[alreduce]\n", kEpoch)),
+            "bad.toml:1:2: unknown key 'alreduce'; valid: study, allreduce, throughput, epoch "
+            "(did you mean 'allreduce'?)");
+}
+
+TEST(StudyConfig, ThroughputTakesListsAsTheProgramDoes) {
+  const ThroughputStudy study = *read(R"(
+[throughput]
+models = ["mlp"]
+batches = [32, 64, "largest"]
+precisions = ["float32", "bf16"]
+channels_last = "both"
+steps = ["eager", "graph"]
+memory_limit = "2GiB"
+roofline = false
+)")
+                                     .throughput;
+  EXPECT_THAT(study.batches, ElementsAre("32", "64", "largest"));
+  EXPECT_THAT(study.precisions, ElementsAre("float32", "bf16"));
+  EXPECT_EQ(study.channels_last, "both");
+  EXPECT_THAT(study.steps, ElementsAre("eager", "graph"));
+  EXPECT_EQ(study.memory_limit, "2GiB");
+  EXPECT_FALSE(study.roofline);
+  const std::string models = "[throughput]\nmodels = [\"mlp\"]\n";
+  EXPECT_EQ(refusal(models + "batches = [32, \"all\"]\n"),
+            "bad.toml:3:11: batches: expected a list of whole numbers from 1 to 1000000000 or "
+            "\"largest\"");
+  EXPECT_EQ(refusal(models + "batch = 3\nbatches = [32]\n"),
+            "bad.toml:3:9: batch: batches lists them; leave one of the two out");
+  EXPECT_THAT(refusal(models + "precisions = [\"fp61\"]\n"), HasSubstr("did you mean 'fp16'?"));
+}
+
+TEST(StudyConfig, RefusesAWrongType) {
+  EXPECT_EQ(epoch_refusal("data = 7"), "bad.toml:3:8: data: expected a text in quotes");
+  EXPECT_EQ(epoch_refusal("scaling = true"), "bad.toml:3:11: scaling: expected a text in quotes");
+  EXPECT_EQ(epoch_refusal("epochs = \"3\""),
+            "bad.toml:3:10: epochs: expected a whole number from 1 to 100000");
+  EXPECT_EQ(epoch_refusal("epochs = 1.5"),
+            "bad.toml:3:10: epochs: expected a whole number from 1 to 100000");
+  EXPECT_EQ(epoch_refusal("gradient_syncs = \"mirrored\""),
+            "bad.toml:3:18: gradient_syncs: expected a list of texts, as [\"a\", \"b\"]");
+  EXPECT_EQ(epoch_refusal("gradient_syncs = []"),
+            "bad.toml:3:18: gradient_syncs: expected a list of texts, as [\"a\", \"b\"]");
+  EXPECT_EQ(epoch_refusal("evaluate = 1"), "bad.toml:3:12: evaluate: expected true or false");
+  EXPECT_EQ(epoch_refusal("learning_rate = \"0.1\""),
+            "bad.toml:3:17: learning_rate: expected a positive number");
+}
+
+TEST(StudyConfig, RefusesAnImpossibleValue) {
+  EXPECT_EQ(epoch_refusal("batch = 0"),
+            "bad.toml:3:9: batch: expected a whole number from 1 to 1000000000");
+  EXPECT_EQ(epoch_refusal("learning_rate = -0.1"),
+            "bad.toml:3:17: learning_rate: expected a positive number");
+  EXPECT_EQ(epoch_refusal("learning_rate = nan"),
+            "bad.toml:3:17: learning_rate: expected a positive number");
+  EXPECT_EQ(
+      epoch_refusal("scaling = \"storng\""),
+      "bad.toml:3:11: unknown scaling 'storng'; valid: strong, weak (did you mean 'strong'?)");
+  const std::string study = fmt::format("\n{}", kEpoch);
+  EXPECT_EQ(refusal(fmt::format("{}{}", "[study]\nlaunches = 0", study)),
+            "bad.toml:2:12: launches: expected a whole number from 1 to 1000");
+  EXPECT_EQ(refusal(fmt::format("{}{}", "[study]\nseed = -1", study)),
+            "bad.toml:2:8: seed: expected a whole number from 0 to 9223372036854775807");
+  EXPECT_EQ(refusal(fmt::format("{}{}", "[study]\nranks = [1, 0]", study)),
+            "bad.toml:2:9: ranks: expected a list of whole numbers from 1 to 65536");
+  EXPECT_EQ(refusal(fmt::format("{}{}", "[study]\nranks = []", study)),
+            "bad.toml:2:9: ranks: expected a list of whole numbers from 1 to 65536");
+  EXPECT_EQ(refusal(fmt::format("{}{}", "[study]\nranks = [1, \"2\"]", study)),
+            "bad.toml:2:9: ranks: expected a list of whole numbers from 1 to 65536");
+}
+
+TEST(StudyConfig, SaysWhichGpusAndWhetherTheyAreShared) {
+  const auto study = [](std::string_view keys) {
+    return fmt::format("[study]\n{}\n{}", keys, kEpoch);
+  };
+  const StudyConfig config = read(study("gpus = \"2,0\"\nshare_devices = true\nranks = [1, 4]"));
+  EXPECT_EQ(config.gpus, "2,0");
+  EXPECT_TRUE(config.share_devices);
+  EXPECT_THAT(config_text(config), AllOf(HasSubstr("gpus = "), HasSubstr("share_devices = true")));
+  EXPECT_THAT(refusal(study("share_devices = true")), HasSubstr("name the ranks"));
+  EXPECT_THAT(refusal(study("device = \"cpu\"\ngpus = \"0\"")), HasSubstr("about GPUs"));
+}
+
+TEST(StudyConfig, RefusesAPartThatIsNoTable) {
+  EXPECT_EQ(refusal(fmt::format("{}{}", "allreduce = 3\n", kEpoch)),
+            "bad.toml:1:13: allreduce: expected a table, as [allreduce]");
+  EXPECT_THAT(refusal("[epoch]\nmodel = \"mlp\"\n"),
+              StartsWith("bad.toml:1:1: epoch: expected tables, as [[epoch]]"));
+}
+
+TEST(StudyConfig, RefusesAPartWithoutWhatItMeasures) {
+  EXPECT_EQ(refusal("[[epoch]]\nbatch = 4\n"), "bad.toml:1:1: model is missing");
+  EXPECT_EQ(refusal("[throughput]\nbatch = 4\n"), "bad.toml:1:1: models is missing");
+}
+
+TEST(StudyConfig, RefusesNamesThatNoProgramKnows) {
+  const KnownNames known{.models = {"mlp", "resnet20"},
+                         .gradient_syncs = {"none", "mirrored"},
+                         .algorithms = {"ring", "native"},
+                         .dtypes = {"float", "half"}};
+  const TemporaryFolder folder;
+  const auto complaints = [&](std::string_view text) {
+    const auto file = folder.write("names.toml", text);
+    return message_of<UsageError>([&] { read_study_config(file, known); });
+  };
+  EXPECT_EQ(complaints("[allreduce]\nalgorithms = [\"all\"]\ndtypes = [\"half\"]\n"), "");
+  const std::string at = (folder / "names.toml").string();
+  EXPECT_EQ(complaints("[allreduce]\nalgorithms = [\"ring\", \"nativ\"]\n"),
+            at + ":2:23: unknown algorithms 'nativ'; valid: ring, native, all (did you mean "
+                 "'native'?)");
+  EXPECT_EQ(complaints("[[epoch]]\nmodel = \"mpl\"\ngradient_syncs = [\"miror\"]\n"),
+            at + ":2:9: unknown model 'mpl'; valid: mlp, resnet20 (did you mean 'mlp'?)\n" + at +
+                ":3:19: unknown gradient_syncs 'miror'; valid: none, mirrored (did you mean "
+                "'mirrored'?)");
+}
+
+TEST(StudyConfig, RefusesAStudyOfNothing) {
+  const std::string nothing =
+      "bad.toml:1:1: measures nothing; valid: [allreduce], [throughput], [[epoch]]";
+  EXPECT_EQ(refusal(""), nothing);
+  EXPECT_EQ(refusal("[study]\nname = \"idle\"\n"), nothing);
+}
+
+TEST(StudyConfig, CollectsEverythingWrongInTheOrderOfTheFile) {
+  std::istringstream lines(refusal(R"([study]
+launches = "five"
+sead = 3
+[throughput]
+models = ["mlp"]
+batch = -1
+[[epoch]]
+batch = 64
+scaling = "weka"
+)"));
+  std::vector<std::string> complaints;
+  for (std::string line; std::getline(lines, line);) complaints.push_back(line);
+  EXPECT_THAT(complaints,
+              ElementsAre(StartsWith("bad.toml:2:12: launches: expected a whole"),
+                          StartsWith("bad.toml:3:1: unknown key 'sead'; valid: name, "),
+                          StartsWith("bad.toml:6:9: batch: expected a whole number"),
+                          "bad.toml:7:1: model is missing",
+                          StartsWith("bad.toml:9:11: unknown scaling 'weka'; valid: ")));
+}
+
+TEST(StudyConfig, ReadsLayoutsInsteadOfRanks) {
+  const StudyConfig config =
+      read("[study]\nlayouts = [\"1x1\", \"2x4\"]\nhosts = \"a:4,b:4\"\n[allreduce]\n");
+  EXPECT_EQ(config.layouts, parse_layouts("1x1,2x4"));
+  EXPECT_EQ(config.hosts, "a:4,b:4");
+  EXPECT_THAT(refusal("[study]\nlayouts = [\"2by4\"]\n[allreduce]\n"),
+              HasSubstr("bad.toml:2:11: layouts: '2by4' is no layout"));
+  EXPECT_THAT(refusal("[study]\nranks = [2]\nlayouts = [\"1x2\"]\n[allreduce]\n"),
+              HasSubstr("stand instead of ranks"));
+}
+
+}  // namespace
+
+}  // namespace scalebench

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A study spelled out: every start of a program, in the order in which they happen. Pure data: what
+// --dry-run prints is what runs.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bench/launch/hosts.hpp"
+#include "bench/launch/process.hpp"
+#include "bench/study/plan/config.hpp"
+
+namespace scalebench {
+
+/// What a study may use.
+struct PlanLimits {
+  int devices = 1;             // cores, or GPUs where those are used; of all hosts
+  bool oversubscribe = false;  // more ranks than devices are allowed
+  Hosts hosts{};               // with slots; empty: this one
+};
+
+/// All launches: round after round, each round holding every program and layout once, shuffled by
+/// the seed. Layouts are the config's, else those of its numbers of ranks, else the default ones.
+/// An epoch study adds its baselines on one rank: `none` (a plain loop) and `one_device`. Throws
+/// UsageError when more ranks or hosts are asked for than there are.
+std::vector<PlannedLaunch> plan_of(const StudyConfig& config, const PlanLimits& limits);
+
+/// Of any of the launches; where it is not said how many hosts there are: all on one. At least 1.
+int most_ranks_of_a_host(const std::vector<PlannedLaunch>& plan);
+
+/// Names in a plan that only a run can have: of the run, and of the folder of a launch.
+inline constexpr const char* kPlannedRun = "RUN";
+std::filesystem::path planned_folder(const PlannedLaunch& launch);
+
+// The launches of an A/A comparison: all of one program, in pairs of an A and a B. Which of the two
+// comes first is drawn anew for each pair, so that a drift of the machine favours neither.
+
+/// `config` holds an [allreduce] alone, on one number of ranks; its launches are those of a side.
+/// Their names end with -a or -b, from which tables.hpp tells the sides. Throws UsageError as
+/// plan_of does.
+std::vector<PlannedLaunch> certify_plan(StudyConfig config, const PlanLimits& limits);
+
+}  // namespace scalebench

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of launches, the baselines that every epoch study gets, and what is refused.
+#include "bench/study/plan/plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "kernels/testing.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+EpochStudy mlp(std::int64_t batch = 64) {
+  EpochStudy study;
+  study.model = "mlp";
+  study.batch = batch;
+  return study;
+}
+
+/// One of everything on 1, 2 and 4 ranks.
+StudyConfig everything() {
+  StudyConfig config;
+  config.launches = 4;
+  config.ranks = {1, 2, 4};
+  config.seed = 7;
+  config.allreduce.emplace();
+  config.throughput.emplace().models = {"mlp"};
+  config.epochs = {mlp()};
+  return config;
+}
+
+std::vector<std::string> names_of(const std::vector<PlannedLaunch>& plan, int round = -1) {
+  std::vector<std::string> names;
+  for (const PlannedLaunch& launch : plan) {
+    if (round < 0 || launch.round == round) names.push_back(launch.name);
+  }
+  return names;
+}
+
+std::vector<std::string> sorted(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  return names;
+}
+
+/// The word after `option`; empty without it.
+std::string argument(const PlannedLaunch& launch, std::string_view option) {
+  const auto found = std::ranges::find(launch.arguments, option);
+  return found == launch.arguments.end() ? "" : *std::next(found);
+}
+
+TEST(Plan, HoldsEveryProgramAndNOnceARound) {
+  const auto plan = plan_of(everything(), {.devices = 4});
+  const std::vector<std::string> once = sorted(names_of(plan, 0));
+  EXPECT_THAT(once, ElementsAre("allreduce-n2", "allreduce-n4", "epoch-mlp-mirrored-strong-n2",
+                                "epoch-mlp-mirrored-strong-n4", "epoch-mlp-none-strong-n1",
+                                "epoch-mlp-one_device-strong-n1", "throughput-mlp-n1",
+                                "throughput-mlp-n2", "throughput-mlp-n4"));
+  ASSERT_EQ(plan.size(), 4 * once.size());
+  for (int round = 1; round < 4; ++round) EXPECT_EQ(sorted(names_of(plan, round)), once);
+}
+
+TEST(Plan, ThroughputSaysOnlyWhatIsNotUsual) {
+  StudyConfig config = everything();
+  config.launches = 1;
+  config.epochs.clear();
+  config.allreduce.reset();
+  config.ranks = {1};
+  const PlannedLaunch plain = plan_of(config, {.devices = 4}).front();
+  EXPECT_EQ(argument(plain, "--batch"), "0");
+  EXPECT_EQ(argument(plain, "--precision"), "");
+  config.throughput->batches = {"32", "largest"};
+  config.throughput->precisions = {"float32", "bf16"};
+  config.throughput->steps = {"eager", "graph"};
+  config.throughput->memory_limit = "2GiB";
+  const PlannedLaunch many = plan_of(config, {.devices = 4}).front();
+  EXPECT_EQ(argument(many, "--batch"), "32,largest");
+  EXPECT_EQ(argument(many, "--precision"), "float32,bf16");
+  EXPECT_EQ(argument(many, "--step"), "eager,graph");
+  EXPECT_EQ(argument(many, "--memory-limit"), "2GiB");
+  EXPECT_GT(many.guess_seconds, 4 * plain.guess_seconds);
+}
+
+TEST(Plan, SweepsHostsAndRanksOfEach) {
+  StudyConfig config = everything();
+  config.ranks.clear();
+  config.throughput.reset();
+  config.epochs[0].ladder = true;
+  const PlanLimits limits{.devices = 4, .hosts = parse_hosts("a:2,b:2")};
+  const auto plan = plan_of(config, limits);
+  EXPECT_THAT(sorted(names_of(plan, 0)),
+              ElementsAre("allreduce-1x2", "allreduce-2x1", "allreduce-2x2",
+                          "epoch-mlp-barrier_only-strong-1x2", "epoch-mlp-barrier_only-strong-2x1",
+                          "epoch-mlp-barrier_only-strong-2x2", "epoch-mlp-mirrored-strong-1x2",
+                          "epoch-mlp-mirrored-strong-2x1", "epoch-mlp-mirrored-strong-2x2",
+                          "epoch-mlp-none-strong-1x1", "epoch-mlp-none-strong-1x1-share-of-2",
+                          "epoch-mlp-none-strong-1x1-share-of-4", "epoch-mlp-none-strong-1x2",
+                          "epoch-mlp-none-strong-2x1", "epoch-mlp-none-strong-2x2",
+                          "epoch-mlp-one_device-strong-1x1"));
+  for (const PlannedLaunch& launch : plan) EXPECT_EQ(launch.ranks, launch.nodes * launch.per_node);
+}
+
+TEST(Plan, TakesTheLayoutsThatAreAskedForAndTheBase) {
+  StudyConfig config;
+  config.layouts = parse_layouts("2x2,4x1");
+  config.launches = 1;
+  config.epochs = {mlp()};
+  const PlanLimits limits{.devices = 8, .hosts = parse_hosts("a:2,b:2,c:2,d:2")};
+  EXPECT_THAT(sorted(names_of(plan_of(config, limits))),
+              ElementsAre("epoch-mlp-mirrored-strong-2x2", "epoch-mlp-mirrored-strong-4x1",
+                          "epoch-mlp-none-strong-1x1", "epoch-mlp-one_device-strong-1x1"));
+  config.layouts = parse_layouts("2x4");
+  EXPECT_THAT(message_of<UsageError>([&] { plan_of(config, limits); }),
+              HasSubstr("layout 2x4 does not fit"));
+  EXPECT_THAT(message_of<UsageError>([&] { plan_of(config, {.devices = 8}); }),
+              HasSubstr("layout 2x4 needs 2 hosts; name them: --hosts"));
+  config.layouts = parse_layouts("1x4");
+  EXPECT_THAT(names_of(plan_of(config, {.devices = 8})),
+              testing::Contains("epoch-mlp-mirrored-strong-n4"));
+}
+
+TEST(Plan, FinishesARoundBeforeTheNextAndCountsFromOne) {
+  const auto plan = plan_of(everything(), {.devices = 4});
+  int number = 0, round = 0;
+  for (const PlannedLaunch& launch : plan) {
+    EXPECT_EQ(launch.number, ++number);
+    EXPECT_GE(launch.round, round);
+    round = launch.round;
+  }
+  EXPECT_EQ(round, 3);
+}
+
+TEST(Plan, IsShuffledAnewEveryRoundByTheSeed) {
+  const auto plan = plan_of(everything(), {.devices = 4});
+  std::set<std::vector<std::string>> orders;
+  for (int round = 0; round < 4; ++round) orders.insert(names_of(plan, round));
+  EXPECT_GT(orders.size(), 1U) << "all rounds in the same order";
+
+  StudyConfig other = everything();
+  EXPECT_EQ(names_of(plan_of(other, {.devices = 4})), names_of(plan));
+  other.seed = 8;
+  EXPECT_NE(names_of(plan_of(other, {.devices = 4})), names_of(plan));
+}
+
+TEST(Plan, DependsOnNothingButItsInputs) {
+  const auto a = plan_of(everything(), {.devices = 4});
+  const auto b = plan_of(everything(), {.devices = 4});
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].arguments, b[i].arguments);
+}
+
+TEST(Plan, GivesEachAllreduceLaunchAShuffleOfItsOwn) {
+  std::set<std::string> seeds;
+  for (const PlannedLaunch& launch : plan_of(everything(), {.devices = 4})) {
+    if (launch.name == "allreduce-n2") seeds.insert(argument(launch, "--seed"));
+    // The weights and the data stay the same: only the order of measuring may change.
+    if (launch.program == "bench_epoch") {
+      EXPECT_EQ(argument(launch, "--seed"), "7");
+    }
+  }
+  EXPECT_THAT(seeds, ElementsAre("7000", "7001", "7002", "7003"));
+}
+
+TEST(Plan, AddsBothBaselinesOnOneRankThoughNobodyAskedForIt) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {2};
+  config.epochs = {mlp()};
+  EXPECT_THAT(sorted(names_of(plan_of(config, {.devices = 2}))),
+              ElementsAre("epoch-mlp-mirrored-strong-n2", "epoch-mlp-none-strong-n1",
+                          "epoch-mlp-one_device-strong-n1"));
+}
+
+TEST(Plan, NeedsNoSingleRankForAllreduce) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {2};
+  config.allreduce.emplace();
+  EXPECT_THAT(names_of(plan_of(config, {.devices = 2})), ElementsAre("allreduce-n2"));
+}
+
+TEST(Plan, CountsARepeatedNumberOfRanksOnce) {
+  StudyConfig config = everything();
+  config.launches = 1;
+  config.ranks = {2, 1, 2, 2};
+  EXPECT_EQ(plan_of(config, {.devices = 2}).size(), 6U);
+}
+
+TEST(Plan, TakesAllDevicesByDefault) {
+  StudyConfig config;
+  config.launches = 1;
+  config.epochs = {mlp(60)};
+  std::set<int> ranks;
+  for (const PlannedLaunch& launch : plan_of(config, {.devices = 6})) ranks.insert(launch.ranks);
+  EXPECT_THAT(ranks, ElementsAre(1, 2, 4, 6));
+}
+
+TEST(Plan, RefusesMoreRanksThanDevicesUnlessAskedTo) {
+  StudyConfig config = everything();
+  const std::string message =
+      message_of<UsageError>([&] { plan_of(config, {.devices = 2, .oversubscribe = false}); });
+  EXPECT_THAT(message, AllOf(HasSubstr("4 ranks on 2 core(s)"), HasSubstr("--oversubscribe")));
+  EXPECT_EQ(plan_of(config, {.devices = 2, .oversubscribe = true}).size(), 36U);
+}
+
+TEST(Plan, SkipsAnIndivisibleBatchWithTheReason) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {1, 2, 3};
+  config.epochs = {mlp(64)};
+  std::map<std::string, std::string> skipped;
+  for (const PlannedLaunch& launch : plan_of(config, {.devices = 3})) {
+    if (!launch.skipped_because.empty()) skipped[launch.name] = launch.skipped_because;
+  }
+  ASSERT_EQ(skipped.size(), 1U);
+  EXPECT_EQ(skipped["epoch-mlp-mirrored-strong-n3"],
+            "global batch 64 cannot be split over 3 ranks");
+}
+
+TEST(Plan, KeepsTheBatchOfARankInWeakScaling) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {1, 3};
+  config.epochs = {mlp(64)};
+  config.epochs[0].scaling = "weak";
+  for (const PlannedLaunch& launch : plan_of(config, {.devices = 3})) {
+    EXPECT_EQ(launch.skipped_because, "");
+    EXPECT_EQ(argument(launch, "--batch"), "64");
+    EXPECT_EQ(argument(launch, "--global-batch"), "");
+  }
+}
+
+TEST(Plan, AddsTheRunsOfALadder) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {2};
+  config.epochs = {mlp()};
+  config.epochs[0].ladder = true;
+  const auto plan = plan_of(config, {2, false});
+  EXPECT_THAT(sorted(names_of(plan)),
+              ElementsAre("epoch-mlp-barrier_only-strong-n2", "epoch-mlp-mirrored-strong-n2",
+                          "epoch-mlp-none-strong-n1", "epoch-mlp-none-strong-n1-share-of-2",
+                          "epoch-mlp-none-strong-n2", "epoch-mlp-one_device-strong-n1"));
+  for (const PlannedLaunch& launch : plan) {
+    const bool share = launch.name.ends_with("share-of-2");
+    EXPECT_EQ(argument(launch, "--share-of"), share ? "2" : "") << launch.name;
+    EXPECT_TRUE(!share || launch.ranks == 1);
+  }
+  config.epochs[0] = mlp(33);
+  config.epochs[0].ladder = true;
+  for (const PlannedLaunch& launch : plan_of(config, {2, false})) {
+    const bool on_one = launch.ranks == 1 && argument(launch, "--share-of").empty();
+    EXPECT_EQ(launch.skipped_because.empty(), on_one) << launch.name;
+  }
+  config.epochs[0] = mlp();
+  config.epochs[0].ladder = true;
+  config.epochs[0].gradient_syncs = {"none", "mirrored"};
+  EXPECT_EQ(plan_of(config, {2, false}).size(), 6U) << "what is planned anyway runs once";
+}
+
+TEST(Plan, EvaluatesWhatTheStudySaysButNeverThePlainLoop) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {1};
+  config.epochs = {mlp()};
+  for (const bool evaluate : {true, false}) {
+    config.epochs[0].evaluate = evaluate;
+    for (const PlannedLaunch& launch : plan_of(config, {.devices = 1})) {
+      const bool evaluates =
+          std::ranges::find(launch.arguments, "--no-evaluation") == launch.arguments.end();
+      EXPECT_EQ(evaluates, evaluate && launch.gradient_sync == "one_device") << launch.name;
+    }
+  }
+}
+
+TEST(Plan, PutsEveryWordOfTheStudyOnTheCommandLine) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {2};
+  config.threads = 3;
+  config.device = "cpu";
+  config.epochs = {mlp(96)};
+  EpochStudy& study = config.epochs[0];
+  study.data = "synthetic:600";
+  study.samples = 480;
+  study.epochs = 2;
+  study.optimizer = "sgd";
+  study.learning_rate = 0.05;
+  study.allreduce = "native";
+  study.target_accuracy = 0.9;
+  for (const PlannedLaunch& launch : plan_of(config, {.devices = 2})) {
+    const std::map<std::string, std::string> expected{{"--model", "mlp"},
+                                                      {"--data-dir", "synthetic:600"},
+                                                      {"--global-batch", "96"},
+                                                      {"--samples", "480"},
+                                                      {"--epochs", "2"},
+                                                      {"--optimizer", "sgd"},
+                                                      {"--lr", "0.05"},
+                                                      {"--allreduce", "native"},
+                                                      {"--threads", "3"},
+                                                      {"--device", "cpu"},
+                                                      {"--scaling", "strong"},
+                                                      {"--transport", "auto"},
+                                                      {"--target-accuracy", "0.9"},
+                                                      {"--gradient-sync", launch.gradient_sync}};
+    for (const auto& [option, value] : expected) EXPECT_EQ(argument(launch, option), value);
+    // A target is an evaluation, also of the plain loop.
+    EXPECT_EQ(std::ranges::count(launch.arguments, "--no-evaluation"), 0);
+    EXPECT_EQ(std::ranges::count(launch.arguments, "--monitor"), 1);
+  }
+}
+
+TEST(Plan, EveryProgramIsToldWhichDevices) {
+  StudyConfig config = everything();
+  config.ranks = {2};
+  config.device = "cuda";
+  config.gpus = "2,0";
+  config.share_devices = true;
+  std::set<std::string> programs;
+  for (const PlannedLaunch& launch : plan_of(config, {.devices = 2})) {
+    programs.insert(launch.program);
+    EXPECT_EQ(argument(launch, "--device"), "cuda") << launch.name;
+    EXPECT_EQ(argument(launch, "--devices"), "2,0") << launch.name;
+    EXPECT_EQ(std::ranges::count(launch.arguments, "--share-devices"), 1) << launch.name;
+  }
+  EXPECT_EQ(programs.size(), 3U);
+  for (const PlannedLaunch& launch : plan_of(everything(), {.devices = 4})) {
+    EXPECT_EQ(std::ranges::count(launch.arguments, "--share-devices"), 0);
+    EXPECT_EQ(std::ranges::count(launch.arguments, "--devices"), 0);
+  }
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/prediction/input.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "bench/measure/statistics.hpp"
+#include "bench/study/analysis/losses.hpp"
+#include "bench/study/analysis/rows.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+/// A row of a launch's epoch.csv.
+struct EpochOfLaunch {
+  int launch = 0;
+  const ResultRow* row = nullptr;
+};
+using EpochRows = std::vector<EpochOfLaunch>;
+
+EpochRows epochs_in(const StoredRun& run) {
+  EpochRows rows;
+  for (const LaunchRows& launch : run.launches_of(epoch_schema())) {
+    for (const ResultRow& row : launch.cases) {
+      const bool usable = row.get("rank") == "all" && row.get("status") == "ok" &&
+                          number_in(row, "seconds_median") > 0;
+      if (usable) rows.push_back({launch.launch, &row});
+    }
+  }
+  return rows;
+}
+
+bool is_strategy(const ResultRow& row) {
+  const std::string& sync = row.get("gradient_sync");
+  return number_in(row, "ranks") > 1 && !is_share(row) && sync != "none" &&
+         sync != "barrier_only" && sync != "one_device";
+}
+
+/// The states are those of the epoch in the middle: as shares of the measured time.
+EpochSample sample_of(const ResultRow& row) {
+  const double seconds = number_in(row, "seconds_median");
+  double sum = 0;
+  for (const char* state : {"compute", "transfer", "wait", "input", "evaluation", "host"}) {
+    sum += number_in(row, fmt::format("{}_seconds", state));
+  }
+  const double scale = seconds / sum;
+  // Servers compute nothing, and the states are means over all ranks.
+  const double workers = number_in(row, "workers") > 0 ? number_in(row, "workers") : 1;
+  const double all = scale * number_in(row, "ranks") / workers;
+  return {seconds, all * number_in(row, "compute_seconds"),
+          scale * number_in(row, "transfer_seconds"), scale * number_in(row, "wait_static_seconds"),
+          scale * number_in(row, "wait_jitter_seconds")};
+}
+
+EpochLeg leg_of(const ResultRow& row) {
+  EpochLeg leg;
+  leg.at.ranks = static_cast<int>(number_in(row, "ranks"));
+  leg.at.nodes = std::max(1, static_cast<int>(number_in(row, "nodes")));
+  const double workers = number_in(row, "workers");
+  leg.workers = workers > 0 ? static_cast<int>(workers) : leg.at.ranks;
+  leg.batch = number_in(row, "batch");
+  leg.samples = number_in(row, "samples");
+  return leg;
+}
+
+void add(std::vector<EpochLeg>& legs, const ResultRow& row) {
+  EpochLeg leg = leg_of(row);
+  auto found = std::ranges::find(legs, leg.at, &EpochLeg::at);
+  if (found == legs.end()) found = legs.insert(legs.end(), std::move(leg));
+  found->launches.push_back(sample_of(row));
+}
+
+/// The plain loop on one rank: with all images of a step, and with those of one of N ranks.
+void add_shares(PredictionCase& of, const ResultRow& like, const EpochRows& rows) {
+  std::vector<double> whole;
+  std::map<int, std::pair<double, std::vector<double>>> shares;  // by N: batch, seconds of steps
+  for (const auto& [launch, row] : rows) {
+    const bool is_plain = row->get("gradient_sync") == "none" && row->get("ranks") == "1" &&
+                          row->get("origin") == like.get("origin") && comparable(like, *row);
+    if (!is_plain) continue;
+    // The samples of a share are those of the whole epoch or of the share: its steps are the same.
+    const double batch = number_in(*row, "batch");
+    const double steps = std::floor(of.one.samples / number_in(*row, "global_batch"));
+    const double step = number_in(*row, "seconds_median") / steps;
+    if (!is_share(*row)) {
+      whole.push_back(step);
+      continue;
+    }
+    auto& [share_batch, seconds] = shares[static_cast<int>(number_in(*row, "share_of"))];
+    share_batch = batch;
+    seconds.push_back(step);
+  }
+  if (whole.empty()) return;
+  for (const auto& [ranks, share] : shares) {
+    of.shares.push_back({ranks, {share.first, median_of(share.second) / median_of(whole)}});
+  }
+}
+
+struct CurveSide {
+  std::string placement, cache;
+  auto operator<=>(const CurveSide&) const = default;
+};
+
+/// In place and warm, as gradients are that were just made, where that was measured.
+CurveSide side_of(const std::vector<AllreducePoint>& points) {
+  std::set<CurveSide> sides;
+  for (const AllreducePoint& point : points) sides.insert({point.of.placement, point.of.cache});
+  const auto usual = [](const CurveSide& side) {
+    return (side.placement == "out_of_place" ? 2 : 0) + (side.cache == "warm" ? 0 : 1);
+  };
+  return sides.empty() ? CurveSide() : *std::ranges::min_element(sides, {}, usual);
+}
+
+bool belongs(const AllreducePoint& point, const ResultRow& like) {
+  const bool on_host = like.get("device").starts_with("cpu");
+  return point.of.transport == like.get("transport") && point.of.dtype == "float" &&
+         point.of.op == "sum" && point.of.mode == "isolated" && point.of.graph != "1" &&
+         point.of.memory == (on_host ? "host" : "device");
+}
+
+void add_curves(PredictionCase& of, const StoredRun& run, const ResultRow& like) {
+  std::vector<AllreducePoint> points;
+  for (const LaunchRows& launch : run.launches_of(allreduce_schema())) {
+    for (const AllreducePoint& point : points_of(launch.cases)) {
+      if (belongs(point, like)) points.push_back(point);
+    }
+  }
+  const CurveSide side = side_of(points);
+  for (const AllreducePoint& point : points) {
+    if (CurveSide{point.of.placement, point.of.cache} != side) continue;
+    std::vector<MeasuredCurve>& curve = of.curves[point.of.algorithm];
+    const RankLayout at{point.ranks, point.nodes};
+    auto found = std::ranges::find_if(curve, [&](const MeasuredCurve& one) {
+      return one.at == at && one.size_bytes == point.size_bytes();
+    });
+    if (found == curve.end()) found = curve.insert(curve.end(), {at, point.size_bytes()});
+    found->seconds.push_back(point.seconds);
+  }
+}
+
+/// What moves the gradients: a strategy without an allreduce uses the two halves of one.
+std::string algorithm_of(std::string_view strategy, const ResultRow& like) {
+  if (strategy != "zero1" && strategy != "balanced_shards") return like.get("allreduce");
+  const double nodes = number_in(like, "nodes");
+  if (strategy == "balanced_shards" && nodes > 1 && number_in(like, "ranks") > nodes) {
+    return "hierarchical";
+  }
+  const std::string& transport = like.get("transport");
+  return transport == "shared_memory" || transport == "threads" ? "direct" : "ring";
+}
+
+void add_profiles(CaseOfRun& found, const Profiles& profiles, const std::set<int>& launches) {
+  const std::string& name = found.like.get("model");
+  const auto given = profiles.by_model.find(name);
+  if (given != profiles.by_model.end()) {
+    found.of.profiles = {given->second};
+    return;
+  }
+  for (const int launch : launches) {
+    const auto profile = profiles.by_launch.find(launch);
+    if (profile != profiles.by_launch.end()) found.of.profiles.push_back(profile->second);
+  }
+  if (found.of.profiles.empty()) {
+    found.missing = fmt::format(
+        "no step of {} on one rank was recorded: record_trace in the study, or --trace FILE of "
+        "bench_epoch --record-trace",
+        name);
+  }
+}
+
+/// All but the legs.
+CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles& profiles,
+                    const EpochRows& rows, const FitModel& model) {
+  CaseOfRun found{{}, like};
+  PredictionCase& of = found.of;
+  of.strategy = like.get("gradient_sync");
+  of.strong = like.get("scaling") == "strong";
+  of.on_compute_core = like.get("device").starts_with("cpu") && !(number_in(like, "nodes") > 1);
+  of.algorithm = algorithm_of(of.strategy, like);
+  of.work_of = [cost_of = model.cost_of](std::string_view algorithm, double bytes,
+                                         const RankLayout& at) {
+    constexpr double kFloatBytes = 4;
+    AllreduceWork work = cost_of(algorithm, at.ranks, bytes / kFloatBytes, at.per_node());
+    work.sent_bytes *= kFloatBytes;
+    work.reduced_bytes *= kFloatBytes;
+    return work;
+  };
+  std::vector<EpochLeg> ones;
+  std::set<int> launches;
+  for (const auto& [launch, row] : rows) {
+    const bool is_one = row->get("gradient_sync") == "one_device" && row->get("ranks") == "1" &&
+                        row->get("origin") == like.get("origin") && comparable(like, *row);
+    if (!is_one) continue;
+    add(ones, *row);
+    launches.insert(launch);
+  }
+  if (ones.empty()) {
+    found.missing = "no epoch of one_device on one rank: H is missing";
+    return found;
+  }
+  of.one = ones.front();
+  if (of.strong) add_shares(of, like, rows);
+  add_curves(of, run, like);
+  if (of.curves.empty()) {
+    found.missing =
+        fmt::format("no allreduce of floats was measured over {}", like.get("transport"));
+    return found;
+  }
+  add_profiles(found, profiles, launches);
+  return found;
+}
+
+}  // namespace
+
+std::vector<CaseOfRun> cases_of_run(const StoredRun& run, const Profiles& profiles,
+                                    const std::vector<std::string>& strategies,
+                                    const FitModel& model) {
+  const EpochRows rows = epochs_in(run);
+  std::vector<CaseOfRun> cases;
+  std::vector<std::string> ids;
+  for (const auto& [launch, row] : rows) {
+    if (!is_strategy(*row)) continue;
+    auto id = std::ranges::find(ids, row->get("case_id"));
+    if (id == ids.end()) {
+      id = ids.insert(ids.end(), row->get("case_id"));
+      cases.push_back(case_like(*row, run, profiles, rows, model));
+    }
+    CaseOfRun& found = cases[static_cast<std::size_t>(id - ids.begin())];
+    add(found.of.legs, *row);
+    if (number_in(*row, "ranks") > number_in(found.like, "ranks")) found.like = *row;
+  }
+  for (CaseOfRun& found : cases) std::ranges::sort(found.of.legs, {}, &EpochLeg::at);
+  if (strategies.empty()) return cases;
+  std::vector<CaseOfRun> chosen;
+  std::set<std::string> models_done;
+  for (const CaseOfRun& first : cases) {
+    const std::string key = first.like.get("model") + "/" + first.like.get("scaling");
+    if (!models_done.insert(key).second) continue;
+    for (const std::string& strategy : strategies) {
+      const auto same = [&](const CaseOfRun& one) {
+        return one.of.strategy == strategy && one.like.get("model") == first.like.get("model") &&
+               one.like.get("scaling") == first.like.get("scaling");
+      };
+      const std::size_t before = chosen.size();
+      std::ranges::copy_if(cases, std::back_inserter(chosen), same);
+      if (chosen.size() > before) continue;
+      ResultRow like = first.like;
+      chosen.push_back(case_like(like.set("gradient_sync", strategy), run, profiles, rows, model));
+    }
+  }
+  return chosen;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/prediction/prediction.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "bench/measure/statistics.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+double median_of_launches(const std::vector<EpochSample>& launches, double EpochSample::*member) {
+  std::vector<double> values;
+  for (const EpochSample& launch : launches) values.push_back(launch.*member);
+  return median_of(values);
+}
+
+double geometric_mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += std::log(value);
+  return std::exp(sum / static_cast<double>(values.size()));
+}
+
+double or_nothing(double seconds) { return std::isnan(seconds) ? 0 : seconds; }
+
+bool is_positive(double value) { return std::isfinite(value) && value > 0; }
+
+/// The profile in the middle by length, as long as the measured step.
+StepProfile anchored(const PredictionCase& of) {
+  std::vector<StepProfile> sorted = of.profiles;
+  std::ranges::sort(sorted, {}, [](const StepProfile& profile) { return profile.seconds(); });
+  StepProfile middle = sorted.at((sorted.size() - 1) / 2);
+  middle.batch = std::llround(of.one.batch);
+  const double measured = of.one.middle().seconds / of.one.steps();
+  return stretched(middle, measured / middle.seconds());
+}
+
+}  // namespace
+
+EpochSample EpochLeg::middle() const {
+  return {median_of_launches(launches, &EpochSample::seconds),
+          median_of_launches(launches, &EpochSample::compute_seconds),
+          median_of_launches(launches, &EpochSample::transfer_seconds),
+          median_of_launches(launches, &EpochSample::wait_static_seconds),
+          median_of_launches(launches, &EpochSample::wait_jitter_seconds)};
+}
+
+Question question_of(const EpochLeg& leg) {
+  Question question{leg.at};
+  question.choices.servers = std::max(1, leg.at.ranks - leg.workers);
+  return question;
+}
+
+double Calibration::contention_at(double per_node) const {
+  if (contention.empty()) return 1;
+  const auto after = contention.lower_bound(per_node);
+  if (after == contention.end()) return contention.rbegin()->second;
+  if (after->first == per_node) return after->second;
+  // One rank a node is undisturbed.
+  std::pair<double, double> below{1, 1};
+  if (after != contention.begin()) below = *std::prev(after);
+  return below.second +
+         (after->second - below.second) * (per_node - below.first) / (after->first - below.first);
+}
+
+PredictionCase without(PredictionCase of, int ranks) {
+  std::erase_if(of.legs, [&](const EpochLeg& leg) { return leg.at.ranks == ranks; });
+  std::erase_if(of.shares, [&](const ShareOfBatch& share) { return share.ranks == ranks; });
+  for (auto& [name, curve] : of.curves) {
+    std::vector<MeasuredCurve> rest = curve;
+    std::erase_if(rest, [&](const MeasuredCurve& point) { return point.at.ranks == ranks; });
+    if (!rest.empty()) curve = std::move(rest);
+  }
+  return of;
+}
+
+PredictionCase resampled(PredictionCase of, const std::function<std::size_t(std::size_t)>& random) {
+  const auto draw = [&](auto& values) {
+    const auto measured = values;
+    for (auto& value : values) value = measured[random(measured.size())];
+  };
+  draw(of.one.launches);
+  for (EpochLeg& leg : of.legs) draw(leg.launches);
+  draw(of.profiles);
+  for (StepProfile& profile : of.profiles) draw(profile.step_seconds);
+  for (auto& [name, curve] : of.curves) {
+    std::map<RankLayout, std::vector<std::size_t>> drawn;  // launches
+    for (MeasuredCurve& point : curve) {
+      std::vector<std::size_t>& launches = drawn[point.at];
+      while (launches.size() < point.seconds.size())
+        launches.push_back(random(point.seconds.size()));
+      const std::vector<double> measured = point.seconds;
+      for (std::size_t i = 0; i < measured.size(); ++i) {
+        point.seconds[i] = measured[launches[i] % measured.size()];
+      }
+    }
+  }
+  return of;
+}
+
+Predictor::Predictor(PredictionCase of) : case_(std::move(of)), profile_(anchored(case_)) {
+  for (const ShareOfBatch& share : case_.shares) batches_.push_back(share.step);
+  for (const auto& [name, measured] : case_.curves) {
+    std::vector<CurvePoint> points;
+    for (const MeasuredCurve& point : measured) {
+      points.push_back({point.at, point.size_bytes, median_of(point.seconds)});
+    }
+    const auto work = [work_of = case_.work_of, algorithm = name](double bytes,
+                                                                  const RankLayout& at) {
+      return work_of(algorithm, bytes, at);
+    };
+    curves_.emplace(name, AllreduceCurve(name, points, work));
+  }
+  calibrate();
+}
+
+const std::string& Predictor::algorithm_of(const Question& question) const {
+  return question.algorithm.empty() ? case_.algorithm : question.algorithm;
+}
+
+const AllreduceCurve& Predictor::curve_of(std::string_view algorithm) const {
+  const auto found = curves_.find(algorithm);
+  if (found != curves_.end()) return found->second;
+  fail<Unavailable>("no allreduce curve of {} was measured over this transport", algorithm);
+}
+
+/// By the model of an algorithm whose work is known; a ring's is closest to plain messages.
+MessageCost Predictor::message(const RankLayout& at, const AssumedNetwork& network) const {
+  const AllreduceFit* fit = nullptr;
+  for (const auto& [name, curve] : curves_) {
+    const auto& of = curve.fit(at.nodes == 1);
+    const bool known = !std::isnan(case_.work_of(name, 1, at).steps);
+    if (of && known && (fit == nullptr || name == "ring")) fit = &*of;
+  }
+  if (fit == nullptr) fail<Unavailable>("no measured algorithm says what a message costs");
+  const double beta = fit->beta_seconds_per_byte / network.faster;
+  return {network.seconds_a_step.value_or(fit->alpha_seconds),
+          network.bytes_per_second ? 1 / *network.bytes_per_second : beta,
+          fit->gamma_seconds_per_byte.value_or(0)};
+}
+
+StepInputs Predictor::inputs(const Question& question, double batch,
+                             const Calibration& with) const {
+  StepInputs in;
+  in.profile = with_batch(profile_, batch, batches_);
+  const double contention = with.contention_at(question.at.per_node());
+  const double host = in.profile.host_seconds;
+  in.profile = stretched(std::move(in.profile), contention);
+  in.profile.host_seconds = host;
+  in.at = question.at;
+  in.choices = question.choices;
+  in.overlap = with.overlap;
+  in.allreduce_seconds = [this, question, factor = with.transfer](double bytes) {
+    const AllreduceCurve& curve = curve_of(algorithm_of(question));
+    return factor * curve.seconds(bytes, question.at, question.network);
+  };
+  in.message = [this, question, factor = with.transfer] {
+    const MessageCost cost = message(question.at, question.network);
+    return MessageCost{factor * cost.seconds, factor * cost.seconds_per_byte,
+                       factor * cost.seconds_per_reduced_byte};
+  };
+  return in;
+}
+
+double Predictor::longest_over_mean(const StepProfile& profile, int workers) const {
+  const std::vector<double>& steps = profile.step_seconds;
+  if (steps.size() < 2 || workers < 2 || !is_synchronous(case_.strategy)) return 0;
+  return expected_longest(steps, workers) - expected_longest(steps, 1);
+}
+
+std::optional<PredictedStep> Predictor::modelled(const EpochLeg& leg, const StepInputs& in) const {
+  if (!is_positive(leg.middle().compute_seconds)) return std::nullopt;
+  try {
+    return step_of(case_.strategy, in);
+  } catch (const Unavailable&) {
+    return std::nullopt;  // nothing is to be learned from it
+  }
+}
+
+void Predictor::calibrate() {
+  const Calibration plain;
+  std::map<double, std::vector<double>> contention;
+  double expected_jitter = 0, measured_jitter = 0, static_wait = 0, legs = 0;
+  for (const EpochLeg& leg : case_.legs) {
+    const EpochSample epoch = leg.middle();
+    const StepInputs in = inputs(question_of(leg), leg.batch, plain);
+    const std::optional<PredictedStep> alone = modelled(leg, in);
+    if (!alone || !is_positive(alone->compute_seconds)) continue;
+    calibration_.ranks.push_back(leg.at.ranks);
+    contention[leg.at.per_node()].push_back(epoch.compute_seconds / leg.steps() /
+                                            alone->compute_seconds);
+    expected_jitter += longest_over_mean(in.profile, leg.workers);
+    measured_jitter += or_nothing(epoch.wait_jitter_seconds) / leg.steps();
+    static_wait += std::max(0.0, or_nothing(epoch.wait_static_seconds) / epoch.compute_seconds);
+    ++legs;
+  }
+  for (const auto& [g, factors] : contention) calibration_.contention[g] = geometric_mean(factors);
+  if (legs > 0) calibration_.static_wait = static_wait / legs;
+  if (legs > 0 && expected_jitter > 0) {
+    calibration_.jitter = std::clamp(measured_jitter / expected_jitter, 0.0, 1.0);
+  }
+  calibrate_transfer();
+}
+
+/// Where nothing overlaps, transfer is measured by itself; else what is left of the whole step says
+/// how much was hidden.
+void Predictor::calibrate_transfer() {
+  const bool beside = overlaps(case_.strategy);
+  if (beside && case_.on_compute_core) calibration_.overlap = 0;
+  std::vector<double> transfer;
+  double hideable = 0, hidden = 0;
+  for (const EpochLeg& leg : case_.legs) {
+    const EpochSample epoch = leg.middle();
+    Calibration with = calibration_;
+    with.overlap = 1;
+    const StepInputs in = inputs(question_of(leg), leg.batch, with);
+    const std::optional<PredictedStep> best = modelled(leg, in);
+    if (!best) continue;
+    if (beside) {
+      const double wait =
+          or_nothing(epoch.wait_jitter_seconds + epoch.wait_static_seconds) / leg.steps();
+      const double lost = epoch.seconds / leg.steps() - best->seconds() - wait;
+      hideable += best->hidden_seconds;
+      hidden += std::clamp(best->hidden_seconds - lost, 0.0, best->hidden_seconds);
+    } else if (is_positive(epoch.transfer_seconds) && is_positive(best->exposed_seconds)) {
+      transfer.push_back(epoch.transfer_seconds / leg.steps() / best->exposed_seconds);
+    }
+  }
+  if (!transfer.empty()) calibration_.transfer = geometric_mean(transfer);
+  if (hideable > 0) calibration_.overlap = hidden / hideable;
+}
+
+Forecast Predictor::forecast(const Question& question) const {
+  Forecast forecast;
+  const double one = case_.one.batch;
+  forecast.workers = workers_of(case_.strategy, question.at.ranks, question.choices);
+  forecast.batch = case_.strong ? one / forecast.workers : one;
+  if (forecast.batch != std::floor(forecast.batch)) {
+    fail<Unavailable>("global batch {} cannot be split over {} ranks", one, forecast.workers);
+  }
+  const double images = forecast.batch * forecast.workers;
+  const double steps = std::floor(case_.one.samples / images);
+  if (steps < 1) {
+    fail<Unavailable>("{} images are less than one step of {}", case_.one.samples, images);
+  }
+  const StepInputs in = inputs(question, forecast.batch, calibration_);
+  forecast.step = step_of(case_.strategy, in);
+  forecast.wait_seconds = calibration_.jitter * longest_over_mean(in.profile, forecast.workers) +
+                          calibration_.static_wait * forecast.step.compute_seconds;
+  forecast.step_seconds = forecast.step.seconds() + forecast.wait_seconds;
+  forecast.epoch_seconds = steps * forecast.step_seconds;
+  forecast.samples = steps * images;
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  const TimeWithInterval h{case_.one.middle().seconds, kNone, kNone};
+  const TimeWithInterval t{forecast.epoch_seconds, kNone, kNone};
+  forecast.scaling = scaling_of(h, case_.one.samples, t, forecast.samples, question.at.ranks);
+  const auto curve = curves_.find(algorithm_of(question));
+  forecast.curve_measured = question.network.is_measured() && curve != curves_.end() &&
+                            curve->second.is_measured(question.at);
+  return forecast;
+}
+
+std::string Predictor::batch_basis() const {
+  if (batches_.empty()) return "computation in proportion to the batch, update and host fixed";
+  std::vector<int> ranks;
+  for (const ShareOfBatch& share : case_.shares) ranks.push_back(share.ranks);
+  return fmt::format("computation by measured shares of a batch (1/{})", fmt::join(ranks, ", 1/"));
+}
+
+}  // namespace scalebench

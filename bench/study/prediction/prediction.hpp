@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what a run measured of one strategy to its step and epoch on any N: the profile of one rank
+// with the measured length of its epoch, the allreduce curve, and what the measured N > 1 tell of
+// how ranks disturb each other. Values in, values out; what must not be known is not handed in.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bench/study/analysis/scaling.hpp"
+#include "bench/study/prediction/step.hpp"
+
+namespace scalebench {
+
+/// An epoch of one launch. NaN in a state: not recorded.
+struct EpochSample {
+  double seconds = 0;
+  double compute_seconds = 0;  // and the other states: mean over workers
+  double transfer_seconds = 0;
+  double wait_static_seconds = 0;
+  double wait_jitter_seconds = 0;
+};
+
+/// One strategy on one N.
+struct EpochLeg {
+  RankLayout at;
+  int workers = 1;
+  double batch = 0;    // of a worker
+  double samples = 0;  // of an epoch
+  std::vector<EpochSample> launches{};
+
+  double steps() const { return samples / (batch * workers); }
+  EpochSample middle() const;  // of each number the median over launches
+};
+
+/// What a launch measured of an allreduce.
+struct MeasuredCurve {
+  RankLayout at;
+  double size_bytes = 0;
+  std::vector<double> seconds{};  // a launch each
+};
+
+/// A step of one rank alone with the batch of one of `ranks`.
+struct ShareOfBatch {
+  int ranks = 1;
+  BatchSeconds step;
+};
+
+/// What is predicted together: one strategy, in one scaling, with all that was measured of it.
+struct PredictionCase {
+  std::string strategy;
+  bool strong = true;
+  bool on_compute_core = false;         // communication is work of the core that computes
+  EpochLeg one{};                       // one_device on one rank: what H is
+  std::vector<EpochLeg> legs{};         // N > 1, ascending
+  std::vector<ShareOfBatch> shares{};   // strong scaling
+  std::vector<StepProfile> profiles{};  // a launch each; the shape of a step, not its length
+  std::string algorithm{};              // that the gradients travel by
+  std::map<std::string, std::vector<MeasuredCurve>, std::less<>> curves{};  // by algorithm
+  /// Bytes and steps of an algorithm's busiest rank.
+  std::function<AllreduceWork(std::string_view algorithm, double size_bytes, const RankLayout& at)>
+      work_of{};
+};
+
+/// How the measured N > 1 differ from what one rank and the curve say; 1 where nothing is known.
+struct Calibration {
+  std::vector<int> ranks{};               // that it is from
+  std::map<double, double> contention{};  // by ranks a node: compute beside others over alone
+  double transfer = 1;                    // in a step over alone
+  double overlap = 1;                     // share of what could be hidden that is
+  double jitter = 1;                      // waiting over that of independent ranks
+  double static_wait = 0;                 // waiting for slower ranks, over compute
+
+  double contention_at(double per_node) const;
+};
+
+/// A question: how many ranks, and what would be different from the run.
+struct Question {
+  RankLayout at;
+  AssumedNetwork network{};
+  StrategyChoices choices{};
+  std::string algorithm{};  // empty: the case's
+};
+
+/// What that leg was.
+Question question_of(const EpochLeg& leg);
+
+struct Forecast {
+  int workers = 1;
+  double batch = 0;
+  double samples = 0;  // of the epoch
+  PredictedStep step;  // without waiting
+  double wait_seconds = 0;
+  double step_seconds = 0;
+  double epoch_seconds = 0;
+  Scaling scaling;              // without intervals
+  bool curve_measured = false;  // on that very N
+};
+
+/// The case without all that was measured on that N and, where others are left, its curves.
+PredictionCase without(PredictionCase of, int ranks);
+
+/// The case as another draw of launches and steps would have it: launches with replacement, those
+/// of the curves on one N together. `random` gives numbers below its argument.
+PredictionCase resampled(PredictionCase of, const std::function<std::size_t(std::size_t)>& random);
+
+/// A case ready to be asked.
+class Predictor {
+ public:
+  /// Requires a profile and launches of one rank.
+  explicit Predictor(PredictionCase of);
+
+  /// Throws Unavailable, with the reason, for what cannot be predicted.
+  Forecast forecast(const Question& question) const;
+  const Calibration& calibration() const { return calibration_; }
+  /// What computing a part of the batch is taken from in strong scaling, in words.
+  std::string batch_basis() const;
+
+ private:
+  StepInputs inputs(const Question& question, double batch, const Calibration& with) const;
+  /// Of the step, by `in`; nothing where that leg cannot be modelled or has no states.
+  std::optional<PredictedStep> modelled(const EpochLeg& leg, const StepInputs& in) const;
+  const std::string& algorithm_of(const Question& question) const;
+  const AllreduceCurve& curve_of(std::string_view algorithm) const;
+  MessageCost message(const RankLayout& at, const AssumedNetwork& network) const;
+  void calibrate();
+  void calibrate_transfer();
+  double longest_over_mean(const StepProfile& profile, int workers) const;
+
+  PredictionCase case_;
+  StepProfile profile_;
+  std::vector<BatchSeconds> batches_;
+  std::map<std::string, AllreduceCurve, std::less<>> curves_;
+  Calibration calibration_;
+};
+
+}  // namespace scalebench

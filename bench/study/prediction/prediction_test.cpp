@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole predictions in worlds whose truth is known: without noise they must be exact, and what the
+// measured N say of disturbances must be found and carried over, but never from what is held out.
+#include "bench/study/prediction/prediction.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr double kAlpha = 100e-6, kBeta = 8e-9;
+constexpr double kSamples = 1440;
+
+AllreduceWork work_of(std::string_view, double bytes, const RankLayout& at) {
+  const double p = at.ranks;
+  return {2 * (p - 1), 2 * bytes * (p - 1) / p, bytes * (p - 1) / p};
+}
+double allreduce_seconds(double bytes, const RankLayout& at) {
+  const AllreduceWork work = work_of("ring", bytes, at);
+  return kAlpha * work.steps + kBeta * work.sent_bytes;
+}
+
+/// What the world does to computation, transfer and hiding.
+struct World {
+  double contention = 1;
+  double transfer = 1;
+  double overlap = 1;
+  double static_wait = 0;
+};
+
+StepProfile profile() {
+  StepProfile made;
+  made.batch = 12;
+  made.layers = {{0.010, 0.050, {25'000}}, {0.020, 0.030, {1'000'000}}, {0.030, 0.020, {300'000}}};
+  made.load_seconds = 0.003;
+  made.update_seconds = 0.008;
+  made.host_seconds = 0.001;
+  made.step_seconds = {0.172, 0.172};
+  return made;
+}
+
+/// What such a world measures on `at`.
+EpochLeg measured(const PredictionCase& of, const RankLayout& at, const World& world) {
+  EpochLeg leg{at, at.ranks, of.strong ? 12.0 / at.ranks : 12, kSamples, {}};
+  StepInputs in;
+  in.profile = with_batch(profile(), leg.batch, {});
+  const double host = in.profile.host_seconds;
+  in.profile = stretched(in.profile, world.contention);
+  in.profile.host_seconds = host;
+  in.at = at;
+  in.overlap = world.overlap;
+  in.allreduce_seconds = [&](double bytes) {
+    return world.transfer * allreduce_seconds(bytes, at);
+  };
+  const PredictedStep step = step_of(of.strategy, in);
+  const double wait = world.static_wait * step.compute_seconds, steps = leg.steps();
+  leg.launches = {{steps * (step.seconds() + wait), steps * step.compute_seconds,
+                   steps * step.exposed_seconds, steps * wait, 0}};
+  return leg;
+}
+
+PredictionCase world_case(const std::string& strategy, bool strong, const World& world) {
+  PredictionCase of;
+  of.strategy = strategy;
+  of.strong = strong;
+  of.one = {{1, 1}, 1, 12, kSamples, {{120 * 0.172, 120 * 0.168, 0, 0, 0}}};
+  of.profiles = {stretched(profile(), 0.1)};  // only its shape counts: H says how long it takes
+  of.algorithm = "ring";
+  of.work_of = work_of;
+  for (const int n : {2, 3, 4}) {
+    const RankLayout at{n, n};
+    for (double bytes = 1024; bytes <= 1 << 26; bytes *= 4) {
+      of.curves["ring"].push_back({at, bytes, {allreduce_seconds(bytes, at)}});
+    }
+    of.legs.push_back(measured(of, at, world));
+  }
+  return of;
+}
+
+void expect_exact(const PredictionCase& of, const World& world, double tolerance = 1e-9) {
+  const Predictor predictor(without(of, 4));
+  EXPECT_EQ(predictor.calibration().ranks, (std::vector<int>{2, 3}));
+  for (const int n : {2, 3, 4, 6, 12}) {
+    const RankLayout at{n, n};
+    const EpochLeg truth = measured(of, at, world);
+    const Forecast forecast = predictor.forecast({at});
+    EXPECT_LE(std::abs(forecast.epoch_seconds / truth.middle().seconds - 1), tolerance)
+        << of.strategy << " on " << n;
+    EXPECT_EQ(forecast.curve_measured, n < 4);
+    EXPECT_NEAR(forecast.scaling.efficiency, of.one.middle().seconds / n / truth.middle().seconds,
+                1e-9);
+  }
+}
+
+TEST(Predictor, IsExactInAnExactWorld) {
+  for (const char* strategy : {"mirrored", "naive", "bucketed_overlap", "zero1", "multi_worker"}) {
+    for (const bool strong : {true, false}) expect_exact(world_case(strategy, strong, {}), {});
+  }
+}
+
+TEST(Predictor, CarriesOverWhatTheMeasuredRanksSay) {
+  const World disturbed{.contention = 1.25, .transfer = 1.4, .static_wait = 0.05};
+  const PredictionCase of = world_case("mirrored", false, disturbed);
+  expect_exact(of, disturbed);
+  const Calibration found = Predictor(of).calibration();
+  EXPECT_NEAR(found.contention.at(1), 1.25, 1e-9);
+  EXPECT_NEAR(found.transfer, 1.4, 1e-9);
+  EXPECT_NEAR(found.static_wait, 0.05, 1e-9);
+}
+
+TEST(Predictor, FindsHowMuchOverlapHides) {
+  const World half{.overlap = 0.5};
+  const PredictionCase of = world_case("bucketed_overlap", false, half);
+  EXPECT_NEAR(Predictor(of).calibration().overlap, 0.5, 1e-9);
+  expect_exact(of, half);
+  PredictionCase unmeasured = of;
+  unmeasured.legs.clear();
+  EXPECT_EQ(Predictor(unmeasured).calibration().overlap, 1);
+  unmeasured.on_compute_core = true;
+  EXPECT_EQ(Predictor(unmeasured).calibration().overlap, 0);
+}
+
+TEST(Predictor, KnowsNothingOfWhatIsHeldOut) {
+  PredictionCase of = world_case("mirrored", false, {});
+  const double before = Predictor(without(of, 4)).forecast({{4, 4}}).epoch_seconds;
+  of.legs.back().launches = {{1, 1, 1, 1, 1}};
+  for (MeasuredCurve& point : of.curves["ring"]) {
+    if (point.at.ranks == 4) point.seconds = {1};
+  }
+  of.shares.push_back({4, {3, 0.1}});
+  EXPECT_EQ(Predictor(without(of, 4)).forecast({{4, 4}}).epoch_seconds, before);
+}
+
+TEST(Predictor, WaitsForTheSlowestOfItsRanks) {
+  PredictionCase of = world_case("mirrored", false, {});
+  of.legs.clear();
+  of.profiles.front().step_seconds = {0.0162, 0.0182};  // 0.172 +- 0.010 s as long as H
+  const Forecast two = Predictor(of).forecast({{2, 2}});
+  // Of two draws the longer one is 0.182 in three of four cases: 0.177 on average, 5 ms over.
+  EXPECT_NEAR(two.wait_seconds, 0.005, 1e-9);
+}
+
+TEST(Predictor, SaysWhyItCannot) {
+  const Predictor strong(world_case("mirrored", true, {}));
+  EXPECT_THROW(strong.forecast({{5, 5}}), Unavailable);  // 12 images on 5 ranks
+  const Predictor weak(world_case("mirrored", false, {}));
+  EXPECT_THROW(weak.forecast({{200, 200}}), Unavailable);  // 2400 images a step, of 1440
+  PredictionCase other = world_case("mirrored", false, {});
+  other.algorithm = "native";
+  EXPECT_THROW(Predictor(other).forecast({{2, 2}}), Unavailable);
+}
+
+TEST(Contention, IsInterpolatedAndNeverExtrapolated) {
+  Calibration calibration;
+  EXPECT_EQ(calibration.contention_at(8), 1);
+  calibration.contention = {{2, 1.2}, {4, 1.6}};
+  EXPECT_EQ(calibration.contention_at(1), 1);
+  EXPECT_NEAR(calibration.contention_at(1.5), 1.1, 1e-12);
+  EXPECT_NEAR(calibration.contention_at(3), 1.4, 1e-12);
+  EXPECT_EQ(calibration.contention_at(64), 1.6);
+}
+
+TEST(Resampled, DrawsLaunchesAndIsTheSameEachTime) {
+  PredictionCase of = world_case("mirrored", false, {});
+  for (MeasuredCurve& point : of.curves["ring"]) {
+    point.seconds = {point.seconds[0], 2 * point.seconds[0], 3 * point.seconds[0]};
+  }
+  const auto draw = [&](std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    return resampled(of, [&](std::size_t n) { return static_cast<std::size_t>(random() % n); });
+  };
+  EXPECT_EQ(Predictor(draw(1)).forecast({{8, 8}}).step_seconds,
+            Predictor(draw(1)).forecast({{8, 8}}).step_seconds);
+  EXPECT_NE(Predictor(draw(1)).forecast({{8, 8}}).step_seconds,
+            Predictor(draw(2)).forecast({{8, 8}}).step_seconds);
+  // The launches of one N are drawn together: all its sizes come from the same ones.
+  const PredictionCase drawn = draw(1);
+  const auto& points = drawn.curves.at("ring");
+  const auto factor = [&](std::size_t i) {
+    return points[i].seconds[0] / of.curves["ring"][i].seconds[0];
+  };
+  EXPECT_DOUBLE_EQ(factor(0), factor(5));
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/prediction/rows.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <random>
+
+#include "bench/record/result_row.hpp"
+#include "bench/study/analysis/rows.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+constexpr double kTail = 0.025;
+
+struct Band {
+  double low = std::nan("");
+  double high = std::nan("");
+};
+
+/// One case with all that is needed to ask it, and as other draws would have it.
+struct Ensemble {
+  explicit Ensemble(const PredictionCase& of, int draws) : middle(of) {
+    std::mt19937_64 random(kSeed);
+    const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+    for (int i = 0; i < draws; ++i) others.emplace_back(resampled(of, below));
+  }
+
+  Band band(const Question& question) const {
+    std::vector<double> seconds;
+    for (const Predictor& other : others) {
+      seconds.push_back(other.forecast(question).step_seconds);
+    }
+    std::ranges::sort(seconds);
+    const auto at = [&](double share) {
+      return seconds[static_cast<std::size_t>(share * static_cast<double>(seconds.size() - 1))];
+    };
+    return seconds.empty() ? Band() : Band{at(kTail), at(1 - kTail)};
+  }
+
+  Predictor middle;
+  std::vector<Predictor> others;
+};
+
+class Rows {
+ public:
+  Rows(const CaseOfRun& of, const PredictionQuestions& questions, std::string_view run_id)
+      : of_(of), questions_(questions), run_id_(run_id) {}
+
+  ResultRow& add(std::string_view kind, const RankLayout& at, std::string_view what_if = "") {
+    ResultRow& row = rows.emplace_back(prediction_schema());
+    constexpr std::array<std::string_view, 8> kCopied{
+        "model", "parameters", "allreduce", "transport", "device", "dtype", "dataset", "scaling"};
+    for (const std::string_view column : kCopied) row.set(column, of_.like.get(column));
+    row.set("gradient_sync", of_.of.strategy).set("allreduce", of_.of.algorithm);
+    row.set("schema_version", kSchemaVersion).set("run_id", run_id_).set("origin", "predicted");
+    row.set("status", "ok").set("kind", kind).set("what_if", what_if);
+    row.set("ranks", at.ranks).set("nodes", at.nodes);
+    row.set("case_id", case_id(fmt::format("prediction kind={} of={} sync={} what_if={} link={}",
+                                           kind, of_.like.get("case_id"), of_.of.strategy, what_if,
+                                           kind == "check" ? "" : questions_.link_text)));
+    // Of emulated ranks it says nothing about N devices.
+    const std::string& origin = of_.like.get("origin");
+    if (origin != "measured") remark(row, "from rows that are " + origin);
+    return row;
+  }
+
+  void skip(std::string_view kind, const RankLayout& at, std::string_view why,
+            std::string_view what_if = "") {
+    ResultRow& row = add(kind, at, what_if);
+    row.set("status", "skipped").set("note", why);
+  }
+
+  static void remark(ResultRow& row, const std::string& text) {
+    row.set("note", row.get("note").empty() ? text : row.get("note") + "; " + text);
+  }
+
+  std::vector<ResultRow> rows;
+
+ private:
+  const CaseOfRun& of_;
+  const PredictionQuestions& questions_;
+  std::string run_id_;
+};
+
+void set_calibration(ResultRow& row, const Predictor& by) {
+  const Calibration& calibration = by.calibration();
+  row.set("calibrated_ranks", fmt::format("{}", fmt::join(calibration.ranks, ";")));
+  const RankLayout at{static_cast<int>(number_in(row, "ranks")),
+                      static_cast<int>(number_in(row, "nodes"))};
+  row.set("contention", calibration.contention_at(at.per_node()));
+  row.set("transfer", calibration.transfer).set("overlap", calibration.overlap);
+  row.set("jitter", calibration.jitter).set("static_wait", calibration.static_wait);
+}
+
+void set_forecast(ResultRow& row, const Forecast& forecast, const Band& band, double h) {
+  row.set("workers", forecast.workers).set("batch", forecast.batch);
+  row.set("global_batch", forecast.batch * forecast.workers);
+  const double steps = forecast.epoch_seconds / forecast.step_seconds;
+  row.set("step_seconds", forecast.step_seconds);
+  row.set("step_seconds_low", band.low).set("step_seconds_high", band.high);
+  row.set("seconds", forecast.epoch_seconds).set("seconds_low", band.low * steps);
+  row.set("seconds_high", band.high * steps).set("h_seconds", h);
+  const Scaling& scaling = forecast.scaling;
+  row.set("ideal_seconds", scaling.ideal_seconds).set("speedup", scaling.speedup);
+  row.set("efficiency", scaling.efficiency);
+  row.set("efficiency_low", scaling.efficiency * forecast.step_seconds / band.high);
+  row.set("efficiency_high", scaling.efficiency * forecast.step_seconds / band.low);
+  row.set("compute_seconds", forecast.step.compute_seconds);
+  row.set("exposed_seconds", forecast.step.exposed_seconds);
+  row.set("hidden_seconds", forecast.step.hidden_seconds);
+  row.set("wait_seconds", forecast.wait_seconds);
+  row.set("other_seconds", forecast.step.other_seconds);
+  row.set("curve", forecast.curve_measured ? "measured" : "model");
+}
+
+/// What is said of the measured N by all but the largest.
+void add_checks(const CaseOfRun& found, Rows& rows, int draws) {
+  const PredictionCase& of = found.of;
+  if (of.legs.empty()) return;
+  const int largest = of.legs.back().at.ranks;
+  const Ensemble ensemble(without(of, largest), draws);
+  for (const EpochLeg& leg : of.legs) {
+    Forecast forecast;
+    Band band;
+    try {
+      forecast = ensemble.middle.forecast(question_of(leg));
+      band = ensemble.band(question_of(leg));
+    } catch (const Unavailable& reason) {
+      rows.skip("check", leg.at, reason.what());
+      continue;
+    }
+    ResultRow& row = rows.add("check", leg.at);
+    set_forecast(row, forecast, band, of.one.middle().seconds);
+    set_calibration(row, ensemble.middle);
+    const double measured = leg.middle().seconds / leg.steps();
+    row.set("measured_step_seconds", measured).set("measured_seconds", leg.middle().seconds);
+    row.set("measured_efficiency", forecast.scaling.efficiency * forecast.step_seconds / measured);
+    row.set("error", forecast.step_seconds / measured - 1);
+    row.set("held_out", leg.at.ranks == largest ? 1 : 0);
+    if (leg.at.ranks == largest && forecast.curve_measured) {
+      Rows::remark(row, "its allreduce curve is used: there is no other");
+    }
+    if (of.strong) Rows::remark(row, ensemble.middle.batch_basis());
+  }
+}
+
+struct WhatIf {
+  std::string name;
+  Question question;
+};
+
+bool halves_gradients(std::string_view strategy) {
+  return strategy != "zero1" && strategy != "central_storage";
+}
+
+bool takes_any_allreduce(std::string_view strategy) {
+  constexpr std::array<std::string_view, 5> kThese{"mirrored", "multi_worker", "naive",
+                                                   "bucketed_overlap", "horovod"};
+  return std::ranges::find(kThese, strategy) != kThese.end();
+}
+
+std::vector<WhatIf> what_ifs(const PredictionCase& of, const Question& base) {
+  std::vector<WhatIf> all;
+  for (const int times : {2, 10}) {
+    Question faster = base;
+    if (faster.network.bytes_per_second) {
+      *faster.network.bytes_per_second *= times;
+    } else {
+      faster.network.faster = times;
+    }
+    all.push_back({fmt::format("network {}x", times), faster});
+  }
+  if (of.strategy == "bucketed_overlap") {
+    Question bigger = base;
+    bigger.choices.bucket_bytes *= 4;
+    all.push_back({"bucket 4x", bigger});
+  }
+  if (halves_gradients(of.strategy)) {
+    Question half = base;
+    half.choices.gradient_bytes = 2;
+    all.push_back({"fp16 gradients", half});
+  }
+  if (!takes_any_allreduce(of.strategy)) return all;
+  for (const auto& [name, curve] : of.curves) {
+    if (name == of.algorithm) continue;
+    Question other = base;
+    other.algorithm = name;
+    all.push_back({fmt::format("allreduce {}", name), other});
+  }
+  return all;
+}
+
+void add_forecasts(const CaseOfRun& found, const PredictionQuestions& questions, Rows& rows) {
+  const PredictionCase& of = found.of;
+  const Ensemble ensemble(of, questions.draws);
+  const double h = of.one.middle().seconds;
+  const auto answer = [&](const Question& question, std::string_view kind,
+                          const std::string& what_if, double base) {
+    try {
+      const Forecast forecast = ensemble.middle.forecast(question);
+      const Band band = ensemble.band(question);
+      ResultRow& row = rows.add(kind, question.at, what_if);
+      set_forecast(row, forecast, band, h);
+      set_calibration(row, ensemble.middle);
+      row.set("link", questions.link_text);
+      if (!question.algorithm.empty()) row.set("allreduce", question.algorithm);
+      if (base > 0) row.set("change", forecast.step_seconds / base - 1);
+      return forecast.step_seconds;
+    } catch (const Unavailable& reason) {
+      rows.skip(kind, question.at, reason.what(), what_if);
+      return std::nan("");
+    }
+  };
+  std::vector<std::pair<Question, double>> bases;
+  for (const int ranks : questions.ranks) {
+    const Question question{layout_of(ranks, of, questions), questions.link, questions.choices};
+    const double seconds = answer(question, "forecast", "", 0);
+    if (!std::isnan(seconds)) bases.emplace_back(question, seconds);
+  }
+  for (const auto& [question, seconds] : bases) {
+    for (const WhatIf& what_if : what_ifs(of, question)) {
+      answer(what_if.question, "what_if", what_if.name, seconds);
+    }
+  }
+}
+
+}  // namespace
+
+RankLayout layout_of(int ranks, const PredictionCase& of, const PredictionQuestions& questions) {
+  double per_node = 0;
+  for (const EpochLeg& leg : of.legs) {
+    if (leg.at.nodes > 1) per_node = std::max(per_node, leg.at.per_node());
+  }
+  if (questions.link.bytes_per_second && per_node == 0) per_node = 1;
+  if (questions.per_node) per_node = *questions.per_node;
+  if (per_node == 0) return {ranks, 1};
+  return {ranks, static_cast<int>(std::ceil(ranks / per_node))};
+}
+
+std::vector<ResultRow> prediction_rows(const CaseOfRun& of, const PredictionQuestions& questions,
+                                       std::string_view run_id) {
+  Rows rows(of, questions, run_id);
+  if (!of.missing.empty()) {
+    for (const int ranks : questions.ranks) {
+      rows.skip("forecast", layout_of(ranks, of.of, questions), of.missing);
+    }
+    return rows.rows;
+  }
+  add_checks(of, rows, questions.draws);
+  add_forecasts(of, questions, rows);
+  return rows.rows;
+}
+
+int largest_measured(const std::vector<CaseOfRun>& cases) {
+  int largest = 0;
+  for (const CaseOfRun& one : cases) {
+    for (const EpochLeg& leg : one.of.legs) largest = std::max(largest, leg.at.ranks);
+  }
+  return largest;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// One training step of a single rank, as a prediction takes it: what each layer costs and how many
+// gradients it makes; and what that becomes with other batches and beside other ranks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "bench/study/prediction/curve.hpp"
+
+namespace scalebench {
+
+struct LayerProfile {
+  double forward_seconds = 0;
+  double backward_seconds = 0;            // ends when the gradients of the layer are there
+  std::vector<std::int64_t> gradients{};  // elements of each parameter
+};
+
+struct StepProfile {
+  std::int64_t batch = 0;              // images
+  std::vector<LayerProfile> layers{};  // in the order of the forward pass
+  double load_seconds = 0;
+  double update_seconds = 0;
+  double host_seconds = 0;             // what belongs to nothing else
+  std::vector<double> step_seconds{};  // whole steps, as measured one by one
+
+  double forward_seconds() const;
+  double backward_seconds() const;
+  double seconds() const;    // of a whole step
+  double gradients() const;  // elements of all parameters
+};
+
+/// Every part of it, and each step, times `factor`.
+StepProfile stretched(StepProfile profile, double factor);
+
+/// A whole step of one rank with that many images, in units of a step with the profiled batch.
+struct BatchSeconds {
+  double batch = 0;
+  double relative = 1;
+};
+
+/// The profile with `batch` images. A step is a fixed part and one for each image, fitted to
+/// `measured` and the profile itself; without any, the update and the host are the fixed part.
+/// Images take their part of loading, forward and backward pass. Requires batch > 0.
+StepProfile with_batch(const StepProfile& profile, double batch,
+                       std::span<const BatchSeconds> measured);
+
+/// Mean of the longest of `ranks` independent draws from `samples`: sum over the sorted samples of
+/// x_i ((i/n)^ranks - ((i-1)/n)^ranks). NaN without any.
+double expected_longest(std::vector<double> samples, double ranks);
+
+// One step of N ranks from one step of a single rank and the time of an allreduce: what each
+// gradient synchronisation sends when, and what of it the backward pass hides. Sources: the
+// recurrence of MG-WFBP (Shi, Chu, Li, INFOCOM 2019), and Zhang et al. 2020 (arXiv 2006.10103).
+
+/// What a strategy may be told; the defaults are those of bench_epoch.
+struct StrategyChoices {
+  double bucket_bytes = 25.0 * (1 << 20);
+  double fusion_bytes = 128.0 * (1 << 20);
+  double cycle_seconds = 1e-3;
+  int servers = 1;
+  double gradient_bytes = 4;  // as one travels
+};
+
+/// What a message between two ranks costs, and a byte that is reduced.
+struct MessageCost {
+  double seconds = 0;
+  double seconds_per_byte = 0;
+  double seconds_per_reduced_byte = 0;
+};
+
+struct StepInputs {
+  StepProfile profile;  // of a rank with its batch
+  RankLayout at;
+  std::function<double(double bytes)> allreduce_seconds;
+  std::function<MessageCost()> message;  // for strategies with servers
+  StrategyChoices choices{};
+  /// Of communication beside the backward pass, the share that does not hold that up: 0 where the
+  /// core that computes carries it.
+  double overlap = 1;
+};
+
+struct PredictedStep {
+  double compute_seconds = 0;  // forward, backward, update
+  double exposed_seconds = 0;  // communication that nothing hides
+  double hidden_seconds = 0;   // under the backward pass
+  double other_seconds = 0;    // loading, host
+
+  double seconds() const { return compute_seconds + exposed_seconds + other_seconds; }
+};
+
+/// Whether the strategy communicates beside the backward pass; whether ranks wait for each other.
+bool overlaps(std::string_view strategy);
+bool is_synchronous(std::string_view strategy);
+/// Ranks that compute: fewer with servers.
+int workers_of(std::string_view strategy, int ranks, const StrategyChoices& choices);
+
+/// Strategies that there is a formula for.
+const std::vector<std::string_view>& predictable_strategies();
+
+/// Throws Unavailable, with the reason, for what cannot be predicted.
+PredictedStep step_of(std::string_view strategy, const StepInputs& inputs);
+
+/// Elements of each bucket and when the last of its gradients is there, from the beginning of the
+/// backward pass: a bucket ends with the parameter that makes it `bucket_bytes` long, the first one
+/// at 1 MiB, from the last parameter to the first.
+struct Bucket {
+  double elements = 0;
+  double ready_seconds = 0;
+};
+std::vector<Bucket> buckets_of(const StepProfile& profile, double bucket_bytes);
+
+}  // namespace scalebench

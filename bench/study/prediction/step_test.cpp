@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/prediction/step.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+StepProfile profile() {
+  StepProfile made;
+  made.batch = 32;
+  made.layers = {{0.010, 0.020, {9408}}, {0.030, 0.040, {4096, 64}}, {0.005, 0.015, {}}};
+  made.load_seconds = 0.004;
+  made.update_seconds = 0.006;
+  made.host_seconds = 0.002;
+  made.step_seconds = {0.130, 0.132, 0.140};
+  return made;
+}
+
+TEST(StepProfile, SumsItsParts) {
+  EXPECT_NEAR(profile().forward_seconds(), 0.045, 1e-15);
+  EXPECT_NEAR(profile().backward_seconds(), 0.075, 1e-15);
+  EXPECT_NEAR(profile().seconds(), 0.132, 1e-15);
+  EXPECT_EQ(profile().gradients(), 13568);
+  EXPECT_NEAR(stretched(profile(), 3).seconds(), 0.396, 1e-15);
+}
+
+TEST(WithBatch, IsProportionalButForTheUpdateAndTheHost) {
+  const StepProfile half = with_batch(profile(), 16, {});
+  EXPECT_EQ(half.batch, 16);
+  EXPECT_NEAR(half.forward_seconds(), 0.0225, 1e-15);
+  EXPECT_NEAR(half.backward_seconds(), 0.0375, 1e-15);
+  EXPECT_NEAR(half.load_seconds, 0.002, 1e-15);
+  EXPECT_EQ(half.update_seconds, 0.006);
+  EXPECT_EQ(half.host_seconds, 0.002);
+  EXPECT_NEAR(half.step_seconds[1], 0.070, 1e-15);  // as a step of 0.132 s shrank to 0.070 s
+}
+
+TEST(WithBatch, FollowsMeasuredShares) {
+  // t(b) = 0.4 + 0.6 b / 32 in units of a whole step: a quarter of the images takes 0.55 of it.
+  const std::vector<BatchSeconds> measured{{16, 0.7}};
+  EXPECT_NEAR(with_batch(profile(), 8, measured).seconds(), 0.132 * 0.55, 1e-12);
+  EXPECT_NEAR(with_batch(profile(), 32, measured).seconds(), 0.132, 1e-12);
+}
+
+TEST(ExpectedLongest, IsTheMeanOverAllDraws) {
+  const std::vector<double> samples{5, 1, 2, 9, 2};
+  for (int ranks = 1; ranks <= 3; ++ranks) {
+    double sum = 0;
+    const auto draws = static_cast<std::size_t>(std::lround(std::pow(samples.size(), ranks)));
+    for (std::size_t draw = 0; draw < draws; ++draw) {
+      double longest = 0;
+      std::size_t left = draw;
+      for (int rank = 0; rank < ranks; ++rank, left /= samples.size()) {
+        longest = std::max(longest, samples[left % samples.size()]);
+      }
+      sum += longest;
+    }
+    EXPECT_NEAR(expected_longest(samples, ranks), sum / static_cast<double>(draws), 1e-12);
+  }
+  EXPECT_TRUE(std::isnan(expected_longest({}, 2)));
+}
+
+}  // namespace
+
+// Each strategy's formula against numbers worked out by hand: three layers, an allreduce of
+// 10 ms and 1 ms for each 100 000 bytes, messages of 1 ms and 10 ns a byte, 1 ns a reduced byte.
+
+namespace {
+
+constexpr double kEnough = 1e-12;
+
+StepInputs inputs(int ranks) {
+  StepInputs in;
+  in.profile.batch = 8;
+  // Backward: the third layer's 300 000 gradients after 20 ms, the second's after 50, the rest 100.
+  in.profile.layers = {
+      {0.010, 0.050, {25'000}}, {0.020, 0.030, {100'000, 50'000}}, {0.030, 0.020, {300'000}}};
+  in.profile.load_seconds = 0.003;
+  in.profile.update_seconds = 0.008;
+  in.profile.host_seconds = 0.001;
+  in.at = {ranks, 1};
+  in.allreduce_seconds = [](double bytes) { return 0.010 + bytes * 1e-8; };
+  in.message = [] { return MessageCost{1e-3, 1e-8, 1e-9}; };
+  return in;
+}
+
+constexpr double kAlone = 0.003 + 0.060 + 0.100 + 0.008 + 0.001;  // a step of one rank
+constexpr double kBytes = 4 * 475'000;
+
+TEST(StepOf, OneAllreduceAfterTheBackwardPass) {
+  for (const char* name : {"mirrored", "multi_worker", "balanced_shards"}) {
+    const PredictedStep times = step_of(name, inputs(4));
+    EXPECT_NEAR(times.seconds(), kAlone + 0.029, kEnough) << name;
+    EXPECT_NEAR(times.exposed_seconds, 0.029, kEnough);
+    EXPECT_NEAR(times.compute_seconds, 0.168, kEnough);
+    EXPECT_EQ(times.hidden_seconds, 0);
+  }
+  StepInputs half = inputs(4);
+  half.choices.gradient_bytes = 2;
+  EXPECT_NEAR(step_of("mirrored", half).exposed_seconds, 0.0195, kEnough);
+}
+
+TEST(StepOf, OneAllreduceForEachParameter) {
+  EXPECT_NEAR(step_of("naive", inputs(2)).exposed_seconds, 4 * 0.010 + 0.019, kEnough);
+}
+
+TEST(StepOf, ShardsDivideTheUpdate) {
+  EXPECT_NEAR(step_of("zero1", inputs(4)).seconds(), kAlone + 0.029 - 0.008 + 0.002, kEnough);
+}
+
+TEST(BucketsOf, AreFilledFromTheLastParameterOn) {
+  // Beyond 1 MiB with the first parameter: the first bucket is full at once.
+  const auto usual = buckets_of(inputs(2).profile, 25.0 * (1 << 20));
+  ASSERT_EQ(usual.size(), 2U);
+  EXPECT_EQ(usual[0].elements, 300'000);
+  EXPECT_NEAR(usual[0].ready_seconds, 0.020, kEnough);
+  EXPECT_EQ(usual[1].elements, 175'000);
+  EXPECT_NEAR(usual[1].ready_seconds, 0.100, kEnough);
+  const auto small = buckets_of(inputs(2).profile, 500'000);
+  ASSERT_EQ(small.size(), 3U);
+  EXPECT_EQ(small[1].elements, 150'000);  // 50 000 and 100 000, together beyond 500 000 bytes
+  EXPECT_NEAR(small[1].ready_seconds, 0.050, kEnough);
+}
+
+TEST(StepOf, BucketsHideUnderTheBackwardPass) {
+  StepInputs in = inputs(2);
+  in.choices.bucket_bytes = 500'000;
+  // Ready at 20, 50, 100 ms; 22, 16 and 11 ms long: the last one is exposed.
+  PredictedStep times = step_of("bucketed_overlap", in);
+  EXPECT_NEAR(times.exposed_seconds, 0.011, kEnough);
+  EXPECT_NEAR(times.hidden_seconds, 0.038, kEnough);
+  EXPECT_NEAR(times.seconds(), kAlone + 0.011, kEnough);
+  // A slow network: 20 + 100, then 100 at 120, then 100 at 220: ends at 320, 220 after the pass.
+  in.allreduce_seconds = [](double) { return 0.100; };
+  times = step_of("bucketed_overlap", in);
+  EXPECT_NEAR(times.exposed_seconds, 0.220, kEnough);
+  EXPECT_NEAR(times.hidden_seconds, 0.080, kEnough);
+  // Whatever the computing core carries itself takes as long as if nothing were hidden.
+  in.overlap = 0;
+  EXPECT_NEAR(step_of("bucketed_overlap", in).exposed_seconds, 0.300, kEnough);
+  in.overlap = 0.5;
+  EXPECT_NEAR(step_of("bucketed_overlap", in).exposed_seconds, 0.260, kEnough);
+}
+
+TEST(StepOf, HorovodAsksEveryCycle) {
+  StepInputs in = inputs(2);
+  in.choices.cycle_seconds = 0.040;
+  in.allreduce_seconds = [](double bytes) { return bytes < 100 ? 0.001 : 0.010; };
+  // Rounds at 40 (the third layer: done at 51), 80 (the second: at 91), 120 (the first: at 131).
+  PredictedStep times = step_of("horovod", in);
+  EXPECT_NEAR(times.exposed_seconds, 0.031, kEnough);
+  EXPECT_NEAR(times.hidden_seconds, 3 * 0.011 - 0.031, kEnough);
+  // Messages of at most 700 000 bytes: the second layer in one, the third larger than that alone.
+  in.choices.fusion_bytes = 500'000;
+  EXPECT_NEAR(step_of("horovod", in).exposed_seconds, 0.031, kEnough);
+  in.choices.cycle_seconds = 0;  // asks without rest: 20 -> 31, 50 -> 61 -> 71, 100 -> 111
+  EXPECT_NEAR(step_of("horovod", in).exposed_seconds, 0.011, kEnough);
+}
+
+TEST(StepOf, CentralStorageServesOneAfterTheOther) {
+  const double others = 3 * (2e-3 + 2 * kBytes * 1e-8 + kBytes * 1e-9);
+  EXPECT_NEAR(step_of("central_storage", inputs(4)).seconds(), kAlone + others, kEnough);
+}
+
+TEST(StepOf, ServersAreAsBusyAsTheirLinks) {
+  StepInputs in = inputs(4);  // three workers, one server
+  const double one_way = 3 * (1e-3 + kBytes * 1e-8);
+  EXPECT_NEAR(step_of("ps_sync", in).seconds(), kAlone + 2 * one_way + 2 * kBytes * 1e-9, kEnough);
+  in.choices.servers = 2;  // two workers, whose links are as busy as the servers'
+  EXPECT_NEAR(step_of("ps_sync", in).seconds(),
+              kAlone - 0.004 + 2 * 2 * (1e-3 + kBytes / 2 * 1e-8) + kBytes / 2 * 1e-9, kEnough);
+  in.choices.servers = 4;
+  EXPECT_THROW(step_of("ps_sync", in), Unavailable);
+}
+
+TEST(StepOf, ServersOutOfStepAreBoundByThemselvesOrByTheWorkers) {
+  StepInputs in = inputs(2);  // one worker, one server: a round trip
+  const double trip = 2 * (1e-3 + kBytes * 1e-8) + kBytes * 1e-9;
+  EXPECT_NEAR(step_of("ps_async", in).seconds(), kAlone + trip, kEnough);
+  in = inputs(101);  // a hundred workers: the server never rests
+  EXPECT_NEAR(step_of("ps_async", in).seconds(), 100 * (trip + 0.008), kEnough);
+}
+
+TEST(StepOf, RefusesWhatHasNoFormula) {
+  EXPECT_THROW(step_of("model_split", inputs(2)), Unavailable);
+  EXPECT_THROW(step_of("tpu", inputs(2)), Unavailable);
+  EXPECT_EQ(workers_of("ps_sync", 4, {.servers = 1}), 3);
+  EXPECT_EQ(workers_of("mirrored", 4, {}), 4);
+}
+
+}  // namespace
+
+}  // namespace scalebench

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results as lines that a regular expression can pick up from a job's log:
+//   scalebench: metric=NAME LABEL=WORD ... value=NUMBER
+// Words consist of [A-Za-z0-9_.+-]; the labels of a metric are always the same, in the same order.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bench/cli/console.hpp"
+#include "bench/cli/exit.hpp"
+#include "bench/record/result_row.hpp"
+#include "bench/study/run/run.hpp"
+
+namespace scalebench {
+
+/// One line for each metric of each row that is `ok` and has it: of scaling.csv efficiency, speedup
+/// and epoch_seconds, of throughput.csv (all ranks) images_per_s, of allreduce.csv busbw_gb_per_s.
+std::string metric_lines(const std::vector<ResultRow>& rows);
+
+/// Those of a run's folder.
+std::string metric_lines(const std::filesystem::path& run);
+
+// What happens once the launches of a study are over, whether it was begun or taken up again: the
+// tables, the seal, what is printed and drawn, and the exit code.
+
+struct EndOptions {
+  bool figures = true;
+  bool metrics = false;        // also lines for a regular expression
+  bool accept_failed = false;  // a run with failed launches may be complete
+};
+
+/// The end of `run`, `certify` and `resume`: the tables, into files and to stdout; the seal,
+/// "complete" when every launch has ended well, else "partial", with a line that says how to go on;
+/// and figures and report, unless it was an A/A comparison.
+ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndOptions& options,
+                   Console& console);
+
+}  // namespace scalebench

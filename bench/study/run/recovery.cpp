@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/run/recovery.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "bench/cli/quantity.hpp"
+#include "bench/measure/clock.hpp"
+#include "bench/measure/statistics.hpp"
+#include "bench/record/csv.hpp"
+#include "bench/record/file.hpp"
+#include "bench/record/folder_lock.hpp"
+#include "bench/record/result_row.hpp"
+#include "bench/record/seal.hpp"
+#include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/stored_run.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+/// The first of these, nullptr without one.
+const Milestone* find(const TrainingStart& start, std::string_view event) {
+  const auto found = std::ranges::find(start.milestones, event, &Milestone::event);
+  return found == start.milestones.end() ? nullptr : &*found;
+}
+
+/// From `a` to `b`, where they have the same clock.
+double between(const Milestone* a, const Milestone* b) {
+  return a != nullptr && b != nullptr && a->host == b->host ? b->seconds - a->seconds
+                                                            : Recovery::kUnknown;
+}
+
+/// What is lost counts from here: the last checkpoint, or the beginning.
+const Milestone* last_safe(const TrainingStart& start) {
+  const Milestone* safe = find(start, "begins");
+  for (const Milestone& one : start.milestones) {
+    if (one.event == "checkpoint") safe = &one;
+  }
+  return safe;
+}
+
+// "SCBCKPT1", the length of the header in 8 bytes, the header, tensors, SHA-256
+// (models/checkpoint.hpp).
+std::string_view tensors_in(std::string_view bytes, const std::filesystem::path& path) {
+  constexpr std::string_view kMagic = "SCBCKPT1";
+  constexpr std::size_t kPrefix = 16, kHash = 32;
+  std::uint64_t header = 0;
+  if (bytes.starts_with(kMagic) && bytes.size() >= kPrefix + kHash) {
+    for (std::size_t i = kPrefix; i-- > kMagic.size();) {
+      header = header << 8U | static_cast<unsigned char>(bytes[i]);
+    }
+  }
+  if (header == 0 || header > bytes.size() - kPrefix - kHash) {
+    fail<UsageError>("{}: is no whole checkpoint", path.string());
+  }
+  bytes.remove_prefix(kPrefix + header);
+  bytes.remove_suffix(kHash);
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<Milestone> read_milestones(const std::filesystem::path& path) {
+  std::vector<Milestone> milestones;
+  if (!std::filesystem::exists(path)) return milestones;
+  const CsvTable table = CsvTable::read(path);
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    milestones.push_back({table.number(i, "seconds"), table.text(i, "host"),
+                          static_cast<int>(table.number(i, "rank")), table.text(i, "event"),
+                          static_cast<std::int64_t>(table.number(i, "step")),
+                          table.text(i, "note")});
+  }
+  return milestones;
+}
+
+Recovery recovery_of(std::string_view event, const TrainingStart& hit, const TrainingStart& resumed,
+                     const TrainingStart& undisturbed) {
+  const Milestone* const fault = find(hit, event);
+  if (fault == nullptr) fail("no rank was {}", event);
+  const Milestone* const begins = find(resumed, "begins");
+  const Milestone* const first_step = find(resumed, "first step ended");
+  Recovery recovery;
+  if (const Milestone* const noticed = find(hit, "noticed")) {
+    recovery.noticed_seconds = between(fault, noticed);
+    recovery.noticed = noticed->note;
+  }
+  if (hit.host == fault->host) {
+    recovery.detection_seconds = hit.end_seconds - fault->seconds;
+  }
+  if (first_step != nullptr) {
+    if (resumed.host == first_step->host) {
+      recovery.restart_seconds = first_step->seconds - resumed.begin_seconds;
+    }
+    recovery.down_seconds = between(fault, first_step);
+  }
+  recovery.lost_seconds = between(last_safe(hit), fault);
+  if (begins != nullptr) {
+    recovery.resumed_step = begins->step;
+    recovery.lost_steps = static_cast<double>(fault->step - begins->step);
+  }
+  recovery.undisturbed_seconds = undisturbed.end_seconds - undisturbed.begin_seconds;
+  recovery.disturbed_seconds = resumed.end_seconds - hit.begin_seconds;
+  return recovery;
+}
+
+void set_recovery(ResultRow& row, const Recovery& recovery, double samples_per_step) {
+  row.set("resumed_step", recovery.resumed_step);
+  row.set("noticed_seconds", recovery.noticed_seconds);
+  row.set("detection_seconds", recovery.detection_seconds);
+  row.set("restart_seconds", recovery.restart_seconds);
+  row.set("down_seconds", recovery.down_seconds);
+  row.set("lost_seconds", recovery.lost_seconds).set("lost_steps", recovery.lost_steps);
+  row.set("lost_samples", recovery.lost_steps * samples_per_step);
+  row.set("undisturbed_seconds", recovery.undisturbed_seconds);
+  row.set("disturbed_seconds", recovery.disturbed_seconds);
+  row.set("overhead_seconds", recovery.overhead_seconds()).set("noticed", recovery.noticed);
+}
+
+bool same_tensors(const std::filesystem::path& a, const std::filesystem::path& b) {
+  const std::string of_a = read_file(a), of_b = read_file(b);
+  return tensors_in(of_a, a) == tensors_in(of_b, b);
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::string_view kRefused = "exit code 2: ";
+
+/// One start of bench_epoch and what it left.
+struct Trained {
+  TrainingStart start;
+  LaunchEnd end;
+  ResultRow epoch{epoch_schema()};  // of all ranks; empty cells when there is none
+  std::string train_loss;           // of the last epoch
+};
+
+/// The newest by name, which holds the epoch; empty without one.
+fs::path newest_checkpoint(const fs::path& folder) {
+  fs::path newest;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none)) {
+    if (entry.path().extension() == ".ckpt") newest = std::max(newest, entry.path());
+  }
+  return newest;
+}
+
+class RecoveryRun {
+ public:
+  RecoveryRun(const RecoveryPlan& plan, const ResultsFolder& folder, Manifest& manifest,
+              const std::atomic<bool>& stop, Console& console)
+      : plan_(plan), folder_(folder), manifest_(manifest), stop_(stop), console_(console) {}
+
+  ResultRow repetition(int number, bool undisturbed_first) {
+    const fs::path straight = scratch("undisturbed"), hit = scratch("disturbed");
+    Trained undisturbed, first, second;
+    const auto run_undisturbed = [&] { undisturbed = train("undisturbed", straight, {}); };
+    if (undisturbed_first) run_undisturbed();
+    first = train(plan_.participle(), hit, {fmt::format("--{}-rank", plan_.fault), plan_.fault_at});
+    if (!stop_) second = train("resumed", hit, way_on(hit));
+    if (!undisturbed_first) run_undisturbed();
+    ResultRow row = row_of(number, undisturbed, first, second);
+    if (row.get("status") == "ok") judge(row, undisturbed, second, straight, hit);
+    fs::remove_all(straight);
+    fs::remove_all(hit);
+    return row;
+  }
+
+ private:
+  /// Checkpoints are compared and then go: they may be large.
+  fs::path scratch(const std::string& name) const {
+    return folder_.path() / ("checkpoints-" + name);
+  }
+
+  static std::vector<std::string> way_on(const fs::path& checkpoints) {
+    if (newest_checkpoint(checkpoints).empty()) return {};  // nothing to go on from: from the start
+    return {"--resume", checkpoints.string()};
+  }
+
+  Trained train(const std::string& name, const fs::path& checkpoints,
+                const std::vector<std::string>& more) {
+    if (stop_) return {};
+    const int number = static_cast<int>(manifest_.launches.size()) + 1;
+    const fs::path out = folder_.make_launch(number, name);
+    const fs::path milestones = out / "milestones.csv";
+    std::vector<std::string> words{"--checkpoint", checkpoints.string(), "--milestones",
+                                   milestones.string()};
+    words.insert(words.end(), more.begin(), more.end());
+    const PlannedLaunch launch = launch_of(plan_, number, name, words);
+    console_.progress(manifest_.launches.size() + 1,
+                      3 * static_cast<std::size_t>(plan_.repetitions), name, -1);
+    const std::vector<std::string> command = command_of(launch, plan_.settings, out);
+    Trained trained;
+    trained.start.host = host_name();  // as MPI calls it
+    trained.start.begin_seconds = local_seconds();
+    trained.end = run_launch(command, plan_.settings, out, plan_.deadline_seconds, stop_);
+    trained.start.end_seconds = trained.start.begin_seconds + trained.end.seconds;
+    console_.clear_progress();
+    read(out, trained);
+    enter(launch, command, trained);
+    if (trained.end.why.starts_with(kRefused)) {
+      throw UsageError(trained.end.why.substr(kRefused.size()));
+    }
+    return trained;
+  }
+
+  static void read(const fs::path& out, Trained& trained) {
+    trained.start.milestones = read_milestones(out / "milestones.csv");
+    for (const ResultRow& row : rows_in(out, epoch_schema())) {
+      if (row.get("rank") == "all") trained.epoch = row;
+    }
+    const std::vector<ResultRow> epochs = rows_in(out, accuracy_schema());
+    if (!epochs.empty()) trained.train_loss = epochs.back().get("train_loss");
+  }
+
+  void enter(const PlannedLaunch& launch, const std::vector<std::string>& command,
+             const Trained& trained) {
+    LaunchRecord record;
+    record.number = launch.number;
+    record.name = launch.name;
+    record.program = launch.program;
+    record.ranks = launch.ranks;
+    record.command = command;
+    record.status = trained.end.interrupted ? "interrupted" : trained.end.ok ? "ok" : "failed";
+    record.note = trained.end.why;
+    record.seconds = trained.end.seconds;
+    manifest_.launches.push_back(std::move(record));
+    write_manifest(folder_.path(), manifest_);
+    keep_rows(folder_.path(), launch_folder(folder_.path(), launch.number, launch.name, 1));
+  }
+
+  ResultRow row_of(int number, const Trained& undisturbed, const Trained& hit,
+                   const Trained& resumed) const {
+    ResultRow row(recovery_schema());
+    const std::size_t at = plan_.fault_at.find('@');
+    row.set("schema_version", kSchemaVersion).set("run_id", folder_.run_id());
+    row.set("case_id", case_id(fmt::format("recover epoch={} fault={} at={} checkpoint_every={}",
+                                           resumed.epoch.get("case_id"), plan_.fault,
+                                           plan_.fault_at, plan_.checkpoint_every)));
+    const std::string& origin = resumed.epoch.get("origin");
+    row.set("origin", origin.empty() ? manifest_.origin : origin);
+    for (const std::string_view column : {"model", "gradient_sync", "allreduce", "transport",
+                                          "dataset", "scaling", "global_batch", "batch"}) {
+      row.set(column, resumed.epoch.get(column));
+    }
+    row.set("ranks", plan_.ranks).set("repetition", number).set("fault", plan_.fault);
+    row.set("fault_rank", plan_.fault_at.substr(0, at));
+    row.set("fault_step", plan_.fault_at.substr(at + 1));
+    row.set("checkpoint_every", plan_.checkpoint_every);
+    const bool came = std::ranges::any_of(hit.start.milestones, [&](const Milestone& one) {
+      return one.event == plan_.participle();
+    });
+    if (!came || !resumed.end.ok || !undisturbed.end.ok) {
+      const Trained& culprit = !undisturbed.end.ok ? undisturbed : !came ? hit : resumed;
+      const std::string why = culprit.end.why.empty() ? "the fault never came" : culprit.end.why;
+      return row.set("status", "failed").set("note", why);
+    }
+    const Recovery recovery =
+        recovery_of(plan_.participle(), hit.start, resumed.start, undisturbed.start);
+    const double batch = row.get("global_batch").empty() ? number_in(row, "batch") * plan_.ranks
+                                                         : number_in(row, "global_batch");
+    set_recovery(row, recovery, batch);
+    if (recovery.noticed.empty()) row.set("noticed", hit.end.why);
+    return row.set("status", "ok");
+  }
+
+  /// A checkpoint promises the training that was never disturbed, to the bit.
+  static void judge(ResultRow& row, const Trained& undisturbed, const Trained& resumed,
+                    const fs::path& straight, const fs::path& hit) {
+    const bool parameters = same_tensors(newest_checkpoint(straight), newest_checkpoint(hit));
+    const bool loss = undisturbed.train_loss == resumed.train_loss;
+    row.set("same_parameters", parameters).set("same_loss", loss);
+    if (parameters && loss) return;
+    row.set("status", "wrong").set("note", "the resumed training ended in another model");
+  }
+
+  const RecoveryPlan& plan_;
+  const ResultsFolder& folder_;
+  Manifest& manifest_;
+  const std::atomic<bool>& stop_;
+  Console& console_;
+};
+
+std::string cells(std::string_view head, const std::vector<std::string>& values) {
+  std::string line = fmt::format("{:<10}", head);
+  for (const std::string& value : values) line += fmt::format(" {:>13}", value);
+  return line + "\n";
+}
+
+constexpr std::array<std::string_view, 8> kShown{
+    "noticed_seconds", "detection_seconds", "restart_seconds",   "down_seconds",
+    "lost_samples",    "lost_seconds",      "disturbed_seconds", "overhead_seconds"};
+
+}  // namespace
+
+PlannedLaunch launch_of(const RecoveryPlan& plan, int number, const std::string& name,
+                        const std::vector<std::string>& more) {
+  PlannedLaunch launch;
+  launch.number = number;
+  launch.name = name;
+  launch.program = "bench_epoch";
+  launch.ranks = plan.ranks;
+  launch.nodes = plan.nodes;
+  launch.per_node = plan.per_node;
+  launch.guess_seconds = plan.deadline_seconds / 5;  // which the launcher takes five times
+  launch.arguments = plan.arguments;
+  launch.arguments.insert(launch.arguments.end(),
+                          {"--epochs", std::to_string(plan.epochs), "--checkpoint-every",
+                           std::to_string(plan.checkpoint_every)});
+  launch.arguments.insert(launch.arguments.end(), more.begin(), more.end());
+  return launch;
+}
+
+std::vector<ResultRow> measure_recovery(const RecoveryPlan& plan, const ResultsFolder& folder,
+                                        Manifest manifest, const std::atomic<bool>& stop,
+                                        Console& console) {
+  write_manifest(folder.path(), manifest);
+  RecoveryRun run(plan, folder, manifest, stop, console);
+  std::mt19937_64 random(plan.seed);
+  std::vector<ResultRow> rows;
+  for (int i = 1; i <= plan.repetitions && !stop; ++i) {
+    rows.push_back(run.repetition(i, random() % 2 == 0));
+    replace_rows(folder.path(), recovery_schema(), rows);
+  }
+  manifest = updated(std::move(manifest), folder.path(), stop ? "partial" : "complete");
+  write_manifest(folder.path(), manifest);
+  if (!stop) seal_folder(folder.path(), manifest.files);
+  return rows;
+}
+
+std::string recovery_table(const std::vector<ResultRow>& rows) {
+  std::string table =
+      cells("repetition", {"noticed, s", "ended, s", "restart, s", "down, s", "lost samples",
+                           "lost, s", "training, s", "overhead, s", "same bits"});
+  std::array<std::vector<double>, kShown.size()> values;
+  for (const ResultRow& row : rows) {
+    if (row.get("status") == "failed") {
+      table += fmt::format("{:<10} failed: {}\n", row.get("repetition"), row.get("note"));
+      continue;
+    }
+    std::vector<std::string> shown;
+    for (std::size_t k = 0; k < kShown.size(); ++k) {
+      const std::string& cell = row.get(kShown[k]);
+      shown.push_back(scaled(cell, 1, kShown[k] == "lost_samples" ? 0 : 2));
+      if (!cell.empty()) values[k].push_back(number_in(row, kShown[k]));
+    }
+    shown.emplace_back(row.get("status") == "ok" ? "yes" : "NO");
+    table += cells(row.get("repetition"), shown);
+  }
+  if (rows.size() == 1) return table;
+  std::vector<std::string> medians;
+  for (std::size_t k = 0; k < kShown.size(); ++k) {
+    medians.push_back(values[k].empty() ? "-"
+                                        : fmt::format("{:.{}f}", median_of(values[k]),
+                                                      kShown[k] == "lost_samples" ? 0 : 2));
+  }
+  return table + cells("median", medians);
+}
+
+}  // namespace scalebench

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/run/resolved_study.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "bench/cli/quantity.hpp"
+#include "bench/launch/doctor.hpp"
+#include "bench/launch/launcher.hpp"
+#include "bench/machine/device_choice.hpp"
+#include "bench/study/run/setup.hpp"
+#include "collectives/allreduce.hpp"
+#include "collectives/mpi_session.hpp"
+#include "kernels/device.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+
+// What can be typed.
+
+void add_study_options(CLI::App& verb, StudyChoice& choice) {
+  verb.add_option("config", choice.config, "TOML file, as configs/quick.toml")
+      ->required()
+      ->type_name("FILE");
+  verb.add_option("--ranks", choice.ranks, "numbers of ranks, as 1,2,4, instead of the config's");
+  verb.add_option("--layouts", choice.layouts,
+                  "hosts x ranks of each, as 1x1,1x2,2x2, instead of numbers of ranks");
+  verb.add_option("--launches", choice.launches, "fresh launches of each case");
+}
+
+void add_start_options(CLI::App& command, StartOptions& options) {
+  options.results_option = add_results_option(command, options);
+  command.add_option("--out", options.out, "the run's new folder itself")->type_name("DIR");
+  add_launcher_options(command, options);
+  command.add_flag("--dry-run", options.dry_run,
+                   "print the exact commands and an estimate, and stop");
+  command.add_flag("-q,--quiet", options.quiet, "no progress");
+  command.add_flag("!--no-figures", options.figures, "no figures, no report.html");
+  add_color_option(command, options.color);
+}
+
+const CLI::Option* add_results_option(CLI::App& command, StartOptions& options) {
+  return command.add_option("--results", options.results, "where the run's new folder goes")
+      ->capture_default_str()
+      ->type_name("DIR");
+}
+
+void add_launcher_options(CLI::App& command, StartOptions& options) {
+  command
+      .add_option("--hosts", options.hosts,
+                  "hosts with slots, as h1:4,h2:4, or a hostfile; also [study] hosts, "
+                  "SCALEBENCH_HOSTS, or the job's allocation")
+      ->type_name("LIST|FILE");
+  std::string names;
+  for (const Launcher& launcher : launchers()) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", launcher.name);
+  }
+  command
+      .add_option("--launcher", options.launcher,
+                  "what starts the ranks: " + names + "; default: what --mpirun says it is")
+      ->type_name("NAME");
+  command.add_option("--mpirun", options.mpirun, "the launcher's command, if not its usual one")
+      ->type_name("FILE");
+  command.add_flag("--oversubscribe", options.oversubscribe,
+                   "allow more ranks than cores or devices; every row is then emulated");
+}
+
+void enter_job(StartOptions& options) {
+  options.job = managed_job(job_variables(::environ));
+  if (!options.job) return;
+  ManagedJob& job = *options.job;
+  const bool said = !options.out.empty() || options.results_option->count() > 0;
+  if (said) job.results.reset();
+  if (job.results) options.results = job.results->value;
+  job.model.reset();  // a study keeps no model; bench_epoch --checkpoint does
+}
+
+// What is measured.
+
+namespace {
+
+bool uses(const StudyConfig& config, const std::string& data) {
+  const auto is_it = [&](const auto& study) { return study.data == data; };
+  return (config.throughput && is_it(*config.throughput)) ||
+         std::ranges::any_of(config.epochs, is_it);
+}
+
+}  // namespace
+
+KnownNames known_names() {
+  KnownNames known;
+#define MODEL(name, ...) known.models.push_back(#name);
+#include "models/network/models.def"
+#undef MODEL
+#define GRADIENT_SYNC(name, ...) known.gradient_syncs.push_back(#name);
+#include "models/gradients/gradient_sync.def"
+#undef GRADIENT_SYNC
+  for (const AllreduceAlgorithm& algorithm : allreduce_algorithms()) {
+    known.algorithms.push_back(algorithm.name);
+  }
+  for (const DType dtype : kDTypes) known.dtypes.push_back(name_of(dtype));
+  return known;
+}
+
+StudyConfig config_of(StudyChoice& choice) {
+  if (choice.launches < 0) {
+    fail<UsageError>("--launches {}: must not be negative", choice.launches);
+  }
+  KnownNames known = known_names();
+  if (choice.job && choice.job->data) known.data = choice.job->data->value;
+  StudyConfig config = read_study_config(choice.config, known);
+  if (choice.job && !uses(config, known.data)) choice.job->data.reset();
+  if (!choice.ranks.empty() && !choice.layouts.empty()) {
+    fail<UsageError>("--ranks and --layouts: one says what the other does; give one of them");
+  }
+  if (!choice.ranks.empty()) {
+    config.ranks = parse_counts("--ranks", choice.ranks);
+    config.layouts.clear();
+  }
+  if (!choice.layouts.empty()) {
+    config.layouts = parse_layouts(choice.layouts);
+    config.ranks.clear();
+  }
+  if (!choice.hosts.empty()) config.hosts = choice.hosts;
+  if (choice.launches > 0) config.launches = choice.launches;
+  if (!config.allreduce) return config;
+  const std::string place = choice.config.string() + ": [allreduce] ";
+  const std::size_t min = parse_size(place + "min", config.allreduce->min_bytes);
+  if (min > parse_size(place + "max", config.allreduce->max_bytes)) {
+    fail<UsageError>("{}min {} is larger than max {}", place, config.allreduce->min_bytes,
+                     config.allreduce->max_bytes);
+  }
+  return config;
+}
+
+// Where.
+
+namespace {
+
+constexpr const char* kListVariable = "SCALEBENCH_HOSTS";
+constexpr const char* kNodesVariable = "SLURM_JOB_NODELIST";
+constexpr const char* kTasksVariable = "SLURM_TASKS_PER_NODE";
+
+bool is_file(const std::string& words) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(words, ignored);
+}
+
+/// A list, or the path of a hostfile: what is a file, or has a '/'.
+Hosts listed_hosts(const std::string& words, std::string_view source) {
+  const bool path = is_file(words) || words.find('/') != std::string::npos;
+  return path ? read_hostfile(words) : parse_hosts(words, source);
+}
+
+Hosts allocated_hosts(const HostVariables& variables) {
+  Hosts hosts = expand_nodelist(variables.at(kNodesVariable), kNodesVariable);
+  const auto tasks = variables.find(kTasksVariable);
+  if (tasks == variables.end()) return hosts;
+  const std::vector<int> slots = tasks_per_node(tasks->second, kTasksVariable);
+  if (slots.size() != hosts.size()) {
+    fail<UsageError>("{} '{}' is for {} nodes, and {} names {}", kTasksVariable, tasks->second,
+                     slots.size(), kNodesVariable, hosts.size());
+  }
+  for (std::size_t i = 0; i < hosts.size(); ++i) hosts[i].slots = slots[i];
+  return hosts;
+}
+
+Hosts hosts_of(const ManagedJob& job, const StudyConfig& config) {
+  if (job.hosts.size() < 2) return {};
+  return parse_hosts(host_list(job, slots_of(job, config)), "SM_HOSTS");
+}
+
+/// As said, slots perhaps not.
+Hosts said_hosts(const StartOptions& options, const StudyConfig& config,
+                 const HostVariables& variables) {
+  if (!options.hosts.empty()) return listed_hosts(options.hosts, "--hosts");
+  if (!config.hosts.empty()) return listed_hosts(config.hosts, "[study] hosts");
+  if (names_hosts(config.mpirun_arguments)) return {};
+  if (const auto list = variables.find(kListVariable); list != variables.end()) {
+    return listed_hosts(list->second, kListVariable);
+  }
+  if (variables.contains(kNodesVariable)) return allocated_hosts(variables);
+  return options.job ? hosts_of(*options.job, config) : Hosts();
+}
+
+Hosts hosts_of(const StartOptions& options, const StudyConfig& config,
+               const HostVariables& variables) {
+  Hosts hosts = said_hosts(options, config, variables);
+  if (!hosts.empty() && names_hosts(config.mpirun_arguments)) {
+    fail<UsageError>(
+        "mpirun_arguments name hosts, and so do --hosts or [study] hosts; leave one out");
+  }
+  const auto unsaid = [](const Host& host) { return host.slots == 0; };
+  if (std::ranges::any_of(hosts, unsaid)) {
+    // `devices` are those of all hosts together.
+    const int all = static_cast<int>(hosts.size());
+    const int each = config.devices > 0 ? std::max(1, static_cast<int>(config.devices) / all)
+                                        : devices_of(config);
+    for (Host& host : hosts) host.slots = unsaid(host) ? each : host.slots;
+  }
+  return hosts;
+}
+
+}  // namespace
+
+HostVariables host_variables() {
+  HostVariables variables;
+  for (const char* const name : {kListVariable, kNodesVariable, kTasksVariable}) {
+    const char* const value = std::getenv(name);
+    if (value != nullptr && *value != '\0') variables[name] = value;
+  }
+  return variables;
+}
+
+int gpus_of(const StudyConfig& config) {
+  const auto named = static_cast<int>(parse_devices(config.gpus).size());
+  if (config.device == "cpu" || device_count() == 0) return 0;
+  return named > 0 ? named : device_count();
+}
+
+bool shares_gpus(const StudyConfig& config, int ranks_of_a_host) {
+  return config.share_devices && gpus_of(config) > 0 && ranks_of_a_host > gpus_of(config);
+}
+
+int devices_of(const StudyConfig& config) {
+  if (config.devices > 0) return static_cast<int>(config.devices);
+  const int gpus = gpus_of(config);
+  if (gpus > 0 && !config.share_devices) return gpus;
+  if (gpus == 0 && config.device == "cuda") {
+    fail<UsageError>("device = \"cuda\": {}", why_no_device());
+  }
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return std::max({1, gpus, static_cast<int>(cores / config.threads)});
+}
+
+int slots_of(const ManagedJob& job, const StudyConfig& config) {
+  const int gpus = job.gpus.value_or(0);
+  return gpus > 0 && config.device != "cpu" ? gpus : devices_of(config);
+}
+
+PlanLimits limits_of(const StartOptions& options, const StudyConfig& config,
+                     const HostVariables& variables) {
+  Hosts hosts = hosts_of(options, config, variables);
+  int slots = 0;
+  for (const Host& host : hosts) slots += host.slots;
+  const int devices = hosts.empty() ? devices_of(config) : slots;
+  return {devices, options.oversubscribe, std::move(hosts)};
+}
+
+// How it is started.
+
+namespace {
+
+/// Which launcher it is: as said, else as its --version says, else the one of our own MPI.
+const Launcher& launcher_of(const StartOptions& options, const std::string& mpi) {
+  const std::string family = mpi == "Intel MPI" ? "MPICH" : mpi;  // its launcher is Hydra too
+  const Launcher* launcher = options.launcher.empty() ? nullptr : &launcher_named(options.launcher);
+  const std::string command = options.mpirun.empty() ? "mpirun" : options.mpirun;
+  if (launcher == nullptr) {
+    constexpr int kPatienceSeconds = 10;
+    launcher = launcher_that_says(ask({command, "--version"}, kPatienceSeconds).output);
+  }
+  if (launcher == nullptr) {
+    const auto own = std::ranges::find(launchers(), family, &Launcher::family);
+    launcher = own == launchers().end() ? &launchers().front() : &*own;
+  }
+  if (launcher->family == "any" || family.empty() || launcher->family == family) return *launcher;
+  fail<UsageError>(
+      "{} starts programs of {}, and these are linked with {}: every rank would be alone; name the "
+      "launcher of that MPI with --mpirun",
+      options.mpirun.empty() ? launcher->command : command, launcher->family,
+      MpiSession::library_version());
+}
+
+bool is_crowded(const ResolvedStudy& study) {
+  // What other hosts have is known once they were looked at; until then whoever asks is believed.
+  if (!study.limits.hosts.empty()) return study.options.oversubscribe;
+  return std::ranges::any_of(
+      study.plan, [&](const PlannedLaunch& launch) { return launch.ranks > study.limits.devices; });
+}
+
+/// From all else that is resolved.
+LaunchSettings settings_of(const ResolvedStudy& study) {
+  const StartOptions& options = study.options;
+  const StudyConfig& config = study.config;
+  LaunchSettings settings;
+  settings.run_id = kPlannedRun;
+  settings.mpi = mpi_version_in(MpiSession::library_version()).family;
+  const Launcher& launcher = launcher_of(options, settings.mpi);
+  settings.launcher = launcher.name;
+  settings.mpirun = options.mpirun.empty() ? std::string(launcher.command) : options.mpirun;
+  settings.hosts = study.limits.hosts;
+  settings.device = config.device;
+  settings.threads = static_cast<int>(config.threads);
+  settings.programs = programs_folder();
+  settings.oversubscribe = is_crowded(study);
+  // A rank that drives a device needs more than one core for what LibTorch does beside it, and
+  // emulated hosts have the same cores.
+  settings.bind_to_core =
+      config.threads == 1 && declared_emulation().empty() && gpus_of(config) == 0;
+  settings.mpirun_arguments = config.mpirun_arguments;
+  settings.environment = {{"OMP_NUM_THREADS", std::to_string(config.threads)}};
+  if (const std::string emulated = declared_emulation(); !emulated.empty()) {
+    settings.environment.emplace_back(kEmulatedVariable, emulated);
+  } else if (shares_gpus(config, most_ranks_of_a_host(study.plan))) {
+    // All of the study, also what one rank does: only rows of one origin may form a ratio.
+    settings.environment.emplace_back(kEmulatedVariable, "ranks that share a GPU");
+  }
+  if (geteuid() == 0) {
+    // Containers run as root, where Open MPI wants to be told twice.
+    settings.environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT", "1");
+    settings.environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+  }
+  return settings;
+}
+
+}  // namespace
+
+bool says_emulated(const LaunchSettings& settings) {
+  const auto says_so = [](const auto& variable) { return variable.first == kEmulatedVariable; };
+  return std::ranges::any_of(settings.environment, says_so);
+}
+
+std::string origin_of(const LaunchSettings& settings) {
+  return settings.oversubscribe || says_emulated(settings) ? "emulated" : "measured";
+}
+
+ResolvedStudy resolve(StartOptions options, StudyConfig config, PlanLimits limits,
+                      std::vector<PlannedLaunch> plan) {
+  ResolvedStudy study{.options = std::move(options),
+                      .config = std::move(config),
+                      .limits = std::move(limits),
+                      .plan = std::move(plan),
+                      .binaries = {},
+                      .settings = {}};
+  if (!study.options.dry_run) study.binaries = hashes_of_programs(study.plan);
+  study.settings = settings_of(study);
+  return study;
+}
+
+ResolvedStudy resolve(StudyChoice choice) {
+  StudyConfig config = config_of(choice);
+  PlanLimits limits = limits_of(choice, config);
+  std::vector<PlannedLaunch> plan = plan_of(config, limits);
+  return resolve(std::move(choice), std::move(config), std::move(limits), std::move(plan));
+}
+
+void print_plan(const ResolvedStudy& study, const Console& console) {
+  double seconds = 0;
+  for (const PlannedLaunch& launch : study.plan) {
+    if (!launch.skipped_because.empty()) {
+      console.result(fmt::format("# {} skipped: {}\n", launch.name, launch.skipped_because));
+      continue;
+    }
+    seconds += launch.guess_seconds;
+    const auto command = command_of(launch, study.settings, planned_folder(launch));
+    console.result(shell_line(command) + "\n");
+  }
+  console.result(
+      fmt::format("# {} launches, very roughly {}\n", study.plan.size(), show_duration(seconds)));
+}
+
+}  // namespace scalebench

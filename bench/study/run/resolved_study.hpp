@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a study comes to here: the command line, the config file, the environment and this machine,
+// put together once, before anything starts. Verbs that measure, and those that only show a plan,
+// work on this value.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/cli/command_line.hpp"
+#include "bench/cli/console.hpp"
+#include "bench/launch/process.hpp"
+#include "bench/machine/managed_job.hpp"
+#include "bench/study/plan/config.hpp"
+#include "bench/study/plan/plan.hpp"
+
+namespace scalebench {
+
+/// What the command line says of every start of launches.
+struct StartOptions {
+  std::filesystem::path results = "results";  // new folders go here
+  std::string out;                            // this new folder instead
+  bool oversubscribe = false;
+  bool dry_run = false;
+  bool quiet = false;
+  bool figures = true;
+  Color color = Color::automatic;
+  std::string hosts;                 // a list or a hostfile; empty: as config and environment say
+  std::string launcher;              // of launcher.def; empty: what `mpirun` says it is
+  std::string mpirun;                // empty: the launcher's usual command
+  std::vector<std::string> command;  // argv as typed
+  const CLI::Option* results_option = nullptr;  // whether --results was given
+  std::optional<ManagedJob> job;                // by enter_job
+};
+
+/// Which study: a config file and what the command line changes in it.
+struct StudyChoice : StartOptions {
+  std::filesystem::path config;
+  std::string ranks;    // instead of the config's
+  std::string layouts;  // instead of the config's
+  int launches = 0;     // instead of the config's; 0: as there
+  bool metrics = false;
+};
+
+void add_study_options(CLI::App& verb, StudyChoice& choice);
+/// The options that all commands have which start launches.
+void add_start_options(CLI::App& command, StartOptions& options);
+/// Parts of them.
+void add_launcher_options(CLI::App& command, StartOptions& options);
+const CLI::Option* add_results_option(CLI::App& command, StartOptions& options);
+
+/// A study inside a managed job: reads the job's variables of this process into `options`, below
+/// what the command line says. A default that is not used is dropped, so that what remains is what
+/// came from the job. Throws UsageError for variables that cannot be understood.
+void enter_job(StartOptions& options);
+
+struct ResolvedStudy {
+  StartOptions options;
+  StudyConfig config;  // effective: with what the command line and the job say
+  PlanLimits limits;
+  std::vector<PlannedLaunch> plan;
+  std::map<std::string, std::string> binaries;  // SHA-256 of each program; none for a dry run
+  LaunchSettings settings;                      // of a run that is called kPlannedRun
+};
+
+/// The study of a config file. Starts nothing but the launcher, for its version. Throws UsageError
+/// for all that is wrong with the choice, the file or the hosts, when a program is not built
+/// (unless for a dry run), and for the launcher of another MPI.
+ResolvedStudy resolve(StudyChoice choice);
+
+/// Of parts that say something else than `config_of` and `plan_of` would.
+ResolvedStudy resolve(StartOptions options, StudyConfig config, PlanLimits limits,
+                      std::vector<PlannedLaunch> plan);
+
+/// Of the rows of launches that are started so: "emulated" where ranks share cores, or hosts share
+/// a machine, as their environment then says; else "measured".
+std::string origin_of(const LaunchSettings& settings);
+bool says_emulated(const LaunchSettings& settings);
+
+/// --dry-run: the exact commands and an estimate, to stdout.
+void print_plan(const ResolvedStudy& study, const Console& console);
+
+// The steps of `resolve`, for verbs that make one of them themselves.
+
+/// What the programs know, so that a config is refused before anything starts.
+KnownNames known_names();
+
+/// The config with what the command line and the job say. Throws UsageError, in one line for each
+/// thing wrong, before anything starts.
+StudyConfig config_of(StudyChoice& choice);
+
+/// GPUs here that the study may use; 0: it runs on the CPU.
+int gpus_of(const StudyConfig& config);
+
+/// Ranks that fit on this host: GPUs where those are used, else cores. Throws UsageError for GPUs
+/// without any.
+int devices_of(const StudyConfig& config);
+
+/// Ranks that one host of the job takes: its GPUs, unless the study is for the CPU.
+int slots_of(const ManagedJob& job, const StudyConfig& config);
+
+/// Whether so many ranks of a host are to share GPUs, as the study allows.
+bool shares_gpus(const StudyConfig& config, int ranks_of_a_host);
+
+/// By name: SCALEBENCH_HOSTS, SLURM_JOB_NODELIST, SLURM_TASKS_PER_NODE.
+using HostVariables = std::map<std::string, std::string, std::less<>>;
+HostVariables host_variables();
+
+/// The hosts and what fits on all of them together. Hosts are those of the first of --hosts, the
+/// config, SCALEBENCH_HOSTS, the Slurm allocation, the managed job; with their slots (those not
+/// said: what this host has). None: this host, without a word about it, or the launcher's own
+/// arguments name some. Throws UsageError in one line that names the source.
+PlanLimits limits_of(const StartOptions& options, const StudyConfig& config,
+                     const HostVariables& variables = host_variables());
+
+}  // namespace scalebench

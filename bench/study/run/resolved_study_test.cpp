@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of the places that may name hosts is believed, what each of them means, and what a study
+// comes to with it.
+#include "bench/study/run/resolved_study.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/testing.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// All of them at once.
+struct Places {
+  StartOptions options;
+  StudyConfig config;
+  HostVariables variables{{"SCALEBENCH_HOSTS", "variable:3"},
+                          {"SLURM_JOB_NODELIST", "n[1-2]"},
+                          {"SLURM_TASKS_PER_NODE", "4(x2)"}};
+
+  Places() {
+    options.hosts = "option:1";
+    config.hosts = "config:2";
+    options.job.emplace().hosts = {"algo-1", "algo-2"};
+    options.job->gpus = 8;
+  }
+  std::string hosts() const { return host_words(limits_of(options, config, variables).hosts); }
+};
+
+TEST(HostsOf, AreThoseOfTheFirstPlaceThatNamesSome) {
+  Places places;
+  EXPECT_EQ(places.hosts(), "option:1");
+  places.options.hosts.clear();
+  EXPECT_EQ(places.hosts(), "config:2");
+  places.config.hosts.clear();
+  EXPECT_EQ(places.hosts(), "variable:3");
+  places.variables.erase("SCALEBENCH_HOSTS");
+  EXPECT_EQ(places.hosts(), "n1:4,n2:4");
+  places.variables.erase("SLURM_JOB_NODELIST");
+  EXPECT_EQ(places.hosts(), "algo-1:8,algo-2:8");
+  places.options.job->hosts.resize(1);
+  EXPECT_EQ(places.hosts(), "");
+}
+
+TEST(HostsOf, LeaveHostsToTheLaunchersOwnArguments) {
+  Places places;
+  places.config.mpirun_arguments = {"--hostfile", "mine"};
+  EXPECT_THAT(message_of<UsageError>([&] { places.hosts(); }), HasSubstr("leave one out"));
+  places.options.hosts.clear();
+  places.config.hosts.clear();
+  EXPECT_EQ(places.hosts(), "");
+}
+
+TEST(HostsOf, HaveTheSlotsOfThisHostWhereNoneAreSaid) {
+  Places places;
+  places.config.device = "cpu";
+  places.options.hosts = "a:7,b";
+  EXPECT_EQ(places.hosts(), "a:7,b:" + std::to_string(devices_of(places.config)));
+  places.config.devices = 10;  // of all hosts together
+  EXPECT_EQ(places.hosts(), "a:7,b:5");
+}
+
+TEST(HostsOf, ReadAFileWhereThereIsOne) {
+  const TemporaryFolder folder;
+  Places places;
+  places.options.hosts = folder.write("hostfile", "x slots=2\ny slots=3\n").string();
+  EXPECT_EQ(places.hosts(), "x:2,y:3");
+  places.options.hosts = (folder / "missing").string();
+  EXPECT_THAT(message_of<UsageError>([&] { places.hosts(); }), HasSubstr("missing"));
+  places.options.hosts = "a;b";
+  EXPECT_THAT(message_of<UsageError>([&] { places.hosts(); }), HasSubstr("--hosts: 'a;b'"));
+}
+
+TEST(HostsOf, StudiesOfTheCpuTakeAJobsCores) {
+  Places places;
+  places.options.hosts.clear();
+  places.config = StudyConfig();
+  places.config.device = "cpu";
+  places.variables.clear();
+  const std::string each = std::to_string(devices_of(places.config));
+  EXPECT_EQ(places.hosts(), "algo-1:" + each + ",algo-2:" + each);
+}
+
+TEST(HostChoice, SlurmsTasksAreOfItsNodes) {
+  Places places;
+  places.options.hosts.clear();
+  places.config.hosts.clear();
+  places.variables.erase("SCALEBENCH_HOSTS");
+  places.variables["SLURM_TASKS_PER_NODE"] = "4(x3)";
+  EXPECT_THAT(message_of<UsageError>([&] { places.hosts(); }), HasSubstr("is for 3 nodes"));
+}
+
+}  // namespace
+
+namespace {
+
+TEST(SlotsOf, StudiesOfTheCpuTakeItsCoresAndOthersTheGpus) {
+  ManagedJob job;
+  job.gpus = 4;
+  StudyConfig config;
+  EXPECT_EQ(slots_of(job, config), 4);
+  config.device = "cpu";
+  EXPECT_EQ(slots_of(job, config), devices_of(config));
+}
+
+/// A study of one allreduce. A launcher that is named need not be asked which one it is.
+ResolvedStudy resolved(const std::string& ranks, const std::string& hosts, bool oversubscribe) {
+  const TemporaryFolder folder;
+  StudyChoice choice;
+  choice.config = folder.write("two.toml", "[study]\ndevice = \"cpu\"\ndevices = 2\n[allreduce]\n");
+  choice.ranks = ranks;
+  choice.hosts = hosts;
+  choice.launches = 1;
+  choice.oversubscribe = oversubscribe;
+  choice.dry_run = true;
+  choice.launcher = "slurm";  // which starts programs of any MPI
+  return resolve(choice);
+}
+
+TEST(ResolvedStudy, HoldsWhatTheCommandLineChanges) {
+  const ResolvedStudy study = resolved("2", "", false);
+  EXPECT_THAT(study.config.ranks, ElementsAre(2));
+  EXPECT_EQ(study.limits.devices, 2);
+  ASSERT_EQ(study.plan.size(), 1);
+  EXPECT_EQ(study.plan.front().ranks, 2);
+  EXPECT_FALSE(study.settings.oversubscribe);
+  EXPECT_EQ(origin_of(study.settings), "measured");
+  EXPECT_TRUE(study.binaries.empty()) << "a dry run needs no programs";
+}
+
+TEST(ResolvedStudy, IsEmulatedWhereRanksShareCores) {
+  EXPECT_THAT(message_of<UsageError>([] { resolved("4", "", false); }),
+              HasSubstr("use at most 2, or --oversubscribe"));
+  const ResolvedStudy study = resolved("4", "", true);
+  EXPECT_TRUE(study.settings.oversubscribe);
+  EXPECT_EQ(origin_of(study.settings), "emulated");
+}
+
+TEST(ResolvedStudy, StartsItsLaunchesOnTheHostsThatItWasPlannedFor) {
+  const ResolvedStudy study = resolved("4", "a:2,b:2", false);
+  EXPECT_EQ(host_words(study.limits.hosts), "a:2,b:2");
+  EXPECT_EQ(study.settings.hosts, study.limits.hosts);
+  EXPECT_EQ(study.limits.devices, 4);
+  EXPECT_EQ(study.plan.front().nodes, 2);
+}
+
+}  // namespace
+
+}  // namespace scalebench

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/run/run.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "bench/launch/host_survey.hpp"
+#include "bench/machine/managed_job.hpp"
+#include "bench/record/file.hpp"
+#include "bench/record/run_index.hpp"
+#include "bench/record/seal.hpp"
+#include "bench/study/analysis/stored_run.hpp"
+#include "collectives/allreduce.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+/// What an algorithm's own line says; elements for bytes.
+AllreduceWork cost_of(std::string_view algorithm, double p, double n, double g) {
+  const AllreduceCost cost = allreduce_named(algorithm).cost(p, n, g);
+  return {cost.steps, cost.sent, cost.reduced};
+}
+
+std::uintmax_t bytes_in(const std::filesystem::path& folder) {
+  std::uintmax_t bytes = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) bytes += entry.file_size();
+  }
+  return bytes;
+}
+
+/// What a program says, through the launcher, when a write of its own failed.
+bool tells_of_full_disk(const std::string& why) {
+  constexpr std::array<std::string_view, 3> kWords{"No space left on device", "Disk quota exceeded",
+                                                   "File too large"};
+  return std::ranges::any_of(
+      kWords, [&](std::string_view words) { return why.find(words) != std::string::npos; });
+}
+
+}  // namespace
+
+FitModel allreduce_fit_model() { return {cost_of}; }
+
+StudyRun::StudyRun(ResultsFolder folder, FolderLock lock, std::vector<PlannedLaunch> plan,
+                   LaunchSettings settings, Manifest manifest, bool indexed, Console& console)
+    : folder_(std::move(folder)),
+      lock_(std::move(lock)),
+      plan_(std::move(plan)),
+      settings_(std::move(settings)),
+      manifest_(std::move(manifest)),
+      indexed_(indexed),
+      console_(console) {}
+
+std::size_t StudyRun::count(std::string_view status) const {
+  return static_cast<std::size_t>(
+      std::ranges::count(manifest_.launches, status, &LaunchRecord::status));
+}
+
+bool StudyRun::has_ended(const PlannedLaunch& launch) const {
+  const auto& records = manifest_.launches;
+  return std::ranges::find(records, launch.number, &LaunchRecord::number) != records.end();
+}
+
+double StudyRun::expected_seconds(const PlannedLaunch& launch) const {
+  double longest = -1;
+  for (const LaunchRecord& record : manifest_.launches) {
+    const bool same = record.name == launch.name && record.status == "ok" && record.seconds;
+    if (same) longest = std::max(longest, *record.seconds);
+  }
+  return longest < 0 ? launch.guess_seconds : longest;
+}
+
+double StudyRun::seconds_left(std::size_t next) const {
+  double left = 0;
+  for (std::size_t i = next; i < plan_.size(); ++i) {
+    const bool is_due = plan_[i].skipped_because.empty() && !has_ended(plan_[i]);
+    if (is_due) left += expected_seconds(plan_[i]);
+  }
+  return left;
+}
+
+void StudyRun::require_room_for_next() const {
+  // As much as all that is there grows by another launch, and something for the tables.
+  constexpr std::uintmax_t kAtLeast = 4'000'000;
+  const std::uintmax_t each = bytes_in(folder()) / std::max<std::size_t>(1, measured());
+  require_space(folder(), std::max(kAtLeast, 2 * each));
+}
+
+void StudyRun::measure(const std::atomic<bool>& stop) {
+  try {
+    for (std::size_t i = 0; i < plan_.size() && !stop; ++i) {
+      if (has_ended(plan_[i])) continue;
+      require_room_for_next();
+      console_.progress(i + 1, plan_.size(),
+                        fmt::format("{} · round {}", plan_[i].name, plan_[i].round + 1),
+                        seconds_left(i));
+      measure_one(plan_[i], stop);
+    }
+    console_.clear_progress();
+  } catch (const DiskFull& error) {
+    console_.clear_progress();
+    fail<DiskFull>(
+        "{}; everything that was measured is kept: free some room, then: scalebench "
+        "resume {}",
+        error.what(), folder().string());
+  }
+}
+
+void StudyRun::enter(LaunchRecord record) {
+  auto& records = manifest_.launches;
+  const auto place = std::ranges::upper_bound(records, record.number, {}, &LaunchRecord::number);
+  records.insert(place, std::move(record));
+  // This is the moment at which a launch has ended: whoever goes on later believes the manifest.
+  write_manifest(folder(), manifest_);
+}
+
+void StudyRun::measure_one(const PlannedLaunch& launch, const std::atomic<bool>& stop) {
+  LaunchRecord record;
+  record.number = launch.number;
+  record.name = launch.name;
+  record.program = launch.program;
+  record.ranks = launch.ranks;
+  if (!launch.skipped_because.empty()) {
+    record.status = "skipped";
+    record.note = launch.skipped_because;
+    enter(std::move(record));
+    return;
+  }
+  if (launch.nodes > 0 && !settings_.hosts.empty() &&
+      launch.nodes > static_cast<int>(settings_.hosts.size())) {
+    record.status = "failed";
+    record.note = fmt::format("needs {} hosts and {} of them are left (hosts.csv says why)",
+                              launch.nodes, settings_.hosts.size());
+    return enter(std::move(record));
+  }
+  record.attempt = next_attempt(folder(), launch.number, launch.name);
+  // As typed from here: a command with another machine's absolute path helps nobody.
+  const std::filesystem::path own = std::filesystem::proximate(
+      folder_.make_launch(launch.number, launch_folder_name(launch.name, record.attempt)));
+  PlannedLaunch timed = launch;
+  timed.guess_seconds = expected_seconds(launch);
+  record.command = command_of(timed, settings_, own);
+  const LaunchEnd end = run_launch(record.command, settings_, own, deadline_seconds(timed), stop);
+  const std::string elsewhere =
+      end.ok ? misplaced(rows_in(own, placement_schema()), launch, settings_) : std::string();
+  const bool no_room = !end.ok && tells_of_full_disk(end.why);
+  record.seconds = end.seconds;
+  record.status = end.ok ? "ok" : end.interrupted || no_room ? "interrupted" : "failed";
+  record.note = end.why;
+  if (!elsewhere.empty()) {
+    // Its rows are of something else than they say: they stay in its folder, in no statistic.
+    record.status = "failed";
+    record.note = elsewhere;
+    manifest_.superseded.push_back(record);
+    record.attempt = 0;
+    enter(std::move(record));
+    console_.warn(
+        fmt::format("launch {} ({}) does not count: {}", launch.number, launch.name, elsewhere),
+        (own / placement_schema().file).string());
+    return;
+  }
+  enter(std::move(record));
+  for (const std::string& line : keep_rows(folder(), own)) {
+    console_.warn(line);
+  }
+  if (no_room) fail<DiskFull>("launch {} ({}): {}", launch.number, launch.name, end.why);
+  if (!end.ok && !end.interrupted) {
+    console_.warn(fmt::format("launch {} ({}) failed: {}", launch.number, launch.name, end.why),
+                  (own / "stderr.log").string());
+  }
+}
+
+void StudyRun::write(const Schema& schema, const std::vector<ResultRow>& rows) const {
+  if (!rows.empty()) replace_rows(folder(), schema, rows);
+}
+
+std::vector<ResultRow> StudyRun::table(const Schema& schema) const {
+  const auto found = tables_.find(schema.file);
+  return found == tables_.end() ? std::vector<ResultRow>() : found->second;
+}
+
+std::vector<LaunchRows> StudyRun::launches(const Schema& schema) const {
+  const auto found = launches_.find(schema.file);
+  return found == launches_.end() ? std::vector<LaunchRows>() : found->second;
+}
+
+void StudyRun::summarise() {
+  // From the files, as whoever verifies them: what is not there cannot be published.
+  StudyRows rows = study_rows_of(read_stored_run(folder(), WithSamples::yes), plan_);
+  tables_ = study_tables(rows, allreduce_fit_model());
+  for (const Schema* const schema : study_table_schemas()) {
+    replace_rows(folder(), *schema, table(*schema));
+  }
+  launches_ = std::move(rows.launches);
+  for (auto& [file, launches] : launches_) {
+    for (LaunchRows& launch : launches) launch.samples.clear();
+  }
+}
+
+void StudyRun::seal(const std::string& status) {
+  if (!manifest_.job.is_null()) {
+    const std::optional<double> billed = container_seconds();
+    manifest_.job["billed_seconds"] = billed ? nlohmann::json(*billed) : nlohmann::json();
+    manifest_.job["training_seconds"] = training_seconds(manifest_.launches);
+  }
+  manifest_ = updated(manifest_, folder(), status);
+  write_manifest(folder(), manifest_);
+  if (status != "complete") return;
+  seal_folder(folder(), manifest_.files);
+  if (indexed_) append_to_index(folder().parent_path(), index_entry_of(folder()));
+}
+
+}  // namespace scalebench

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// A study while it runs: starts the planned launches that have not ended yet, one after the other,
+// and keeps what each measured. All it knows is in the run's folder, so that it may be killed at
+// any moment and taken up again.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bench/cli/console.hpp"
+#include "bench/launch/process.hpp"
+#include "bench/record/folder_lock.hpp"
+#include "bench/record/manifest.hpp"
+#include "bench/record/results_folder.hpp"
+#include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/tables.hpp"
+#include "bench/study/plan/plan.hpp"
+
+namespace scalebench {
+
+class StudyRun {
+ public:
+  /// `manifest` is what the folder's manifest.json says; `lock` is held on that folder. `indexed`:
+  /// its end is entered in the index of the folder above.
+  StudyRun(ResultsFolder folder, FolderLock lock, std::vector<PlannedLaunch> plan,
+           LaunchSettings settings, Manifest manifest, bool indexed, Console& console);
+
+  /// Starts every launch that has not ended. Returns early when `stop` becomes true. After each
+  /// launch the manifest says so and its samples are in samples.csv. Throws DiskFull, with the way
+  /// to go on, before or after a launch.
+  void measure(const std::atomic<bool>& stop);
+
+  /// Writes the case files, the fits, scaling.csv and the rest from what was measured.
+  void summarise();
+  /// Writes one more file of rows, unless there are none.
+  void write(const Schema& schema, const std::vector<ResultRow>& rows) const;
+  /// The manifest with the hashes of all files. `status`: "complete", after which the run is sealed
+  /// and nothing may be written any more, or "partial".
+  void seal(const std::string& status);
+
+  const std::filesystem::path& folder() const { return folder_.path(); }
+  const Manifest& manifest() const { return manifest_; }
+  std::vector<ResultRow> scaling() const { return table(scaling_schema()); }
+  std::vector<ResultRow> fits() const { return table(fit_schema()); }
+  /// The rows of one file that summarise has made.
+  std::vector<ResultRow> table(const Schema& schema) const;
+  /// What each launch wrote into that case file, without samples; after summarise.
+  std::vector<LaunchRows> launches(const Schema& schema) const;
+  std::size_t failed() const { return count("failed"); }
+  std::size_t measured() const { return count("ok"); }
+  /// That have not ended.
+  std::size_t launches_left() const { return plan_.size() - manifest_.launches.size(); }
+  const std::vector<PlannedLaunch>& plan() const { return plan_; }
+
+ private:
+  void measure_one(const PlannedLaunch& launch, const std::atomic<bool>& stop);
+  void enter(LaunchRecord record);
+  bool has_ended(const PlannedLaunch& launch) const;
+  void require_room_for_next() const;
+  std::size_t count(std::string_view status) const;
+  double seconds_left(std::size_t next) const;
+  double expected_seconds(const PlannedLaunch& launch) const;
+
+  ResultsFolder folder_;
+  FolderLock lock_;
+  std::vector<PlannedLaunch> plan_;
+  LaunchSettings settings_;
+  Manifest manifest_;
+  bool indexed_;
+  Console& console_;
+  StudyTables tables_;
+  std::map<std::string, std::vector<LaunchRows>, std::less<>> launches_;  // by case file
+};
+
+/// What the cost model needs to know of the algorithms: their lines in collectives/allreduce.def.
+FitModel allreduce_fit_model();
+
+}  // namespace scalebench

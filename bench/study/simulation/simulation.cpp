@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/simulation/simulation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "bench/cli/quantity.hpp"
+#include "bench/launch/process.hpp"
+#include "bench/record/file.hpp"
+#include "bench/record/seal.hpp"
+#include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/import/folder.hpp"
+#include "bench/study/import/imported_rows.hpp"
+
+namespace scalebench {
+namespace {
+
+// Filling and checking inputs costs real time, which grows with the square of the ranks.
+constexpr std::size_t kCheckedBytes = 64U << 20U;  // of all ranks together
+
+/// A network of latencies and rates alone, as cost models have it: no TCP window, no
+/// acknowledgements that compete with data, and no time for what ranks compute.
+constexpr std::array kModel{"--cfg=network/model:CM02",      "--cfg=network/crosstraffic:no",
+                            "--cfg=network/TCP-gamma:0",     "--cfg=smpi/simulate-computation:no",
+                            "--cfg=smpi/coll-selector:ompi", "--log=root.thres:warning"};
+
+bool is_checked(const Platform& platform, std::size_t bytes) {
+  return bytes * static_cast<std::size_t>(platform.ranks()) <= kCheckedBytes;
+}
+
+ResultRow case_row(const Platform& platform, std::string_view algorithm, std::size_t bytes) {
+  ResultRow row(allreduce_schema());
+  row.set("algorithm", algorithm).set("transport", "mpi").set("memory", "host");
+  row.set("dtype", "float").set("op", "sum").set("placement", "in_place");
+  row.set("mode", "isolated").set("operations", 1).set("size_bytes", bytes);
+  row.set("ranks", platform.ranks()).set("nodes", platform.nodes);
+  return row;
+}
+
+/// One line that simulate_allreduce printed; nothing for any other line.
+std::optional<ImportedCase> case_in(const std::string& line, const Platform& platform) {
+  std::vector<std::string> cells(1);
+  for (const char c : line) {
+    if (c == '\t') {
+      cells.emplace_back();
+    } else {
+      cells.back() += c;
+    }
+  }
+  if (cells.size() != 6) return std::nullopt;
+  ImportedCase one{case_row(platform, cells[0], std::stoull(cells[1])), {}, {}};
+  const bool unchecked = cells[4].empty() && cells[2] == "ok";
+  one.row.set("status", cells[2]).set("wrong", cells[4]);
+  one.row.set("note", unchecked ? "not checked: too much data for all ranks" : cells[5]);
+  if (!cells[3].empty()) one.seconds.push_back(std::stod(cells[3]));
+  return one;
+}
+
+/// What was printed, and a `failed` row for each case that was not.
+std::vector<ImportedCase> cases_of(const SimulationPlan& plan, const Platform& platform,
+                                   const std::filesystem::path& output, const std::string& why) {
+  std::vector<ImportedCase> cases;
+  std::ifstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    if (auto one = case_in(line, platform)) cases.push_back(std::move(*one));
+  }
+  std::size_t at = 0;
+  for (const std::size_t bytes : plan.sizes) {
+    for (const std::string& algorithm : plan.algorithms) {
+      if (at++ < cases.size()) continue;
+      cases.push_back({case_row(platform, algorithm, bytes), {}, {}});
+      cases.back()
+          .row.set("status", "failed")
+          .set("note", why.empty() ? "it printed nothing" : why);
+    }
+  }
+  return cases;
+}
+
+struct Start {
+  LaunchRecord record;
+  NumberedLaunch rows;
+};
+
+Start start_one(const SimulationPlan& plan, const Platform& platform, int number,
+                const ResultsFolder& run, const std::atomic<bool>& stop) {
+  const std::string name = name_of(platform);
+  const std::filesystem::path folder = run.make_launch(number, name);
+  write_file_atomically(folder / "platform.xml", platform_xml(platform));
+  write_file_atomically(folder / "hosts.txt", host_lines(platform));
+  Start start;
+  start.record.number = number;
+  start.record.program = plan.program.filename().string();
+  start.record.ranks = platform.ranks();
+  start.record.name = name;
+  start.record.command = command_of(plan, platform, folder);
+  const LaunchEnd end = run_launch(start.record.command, {}, folder, plan.deadline_seconds, stop);
+  start.record.status = end.interrupted ? "interrupted" : end.ok ? "ok" : "failed";
+  start.record.note = end.why;
+  start.record.seconds = end.seconds;
+  start.rows = {number,
+                name,
+                {cases_of(plan, platform, folder / "stdout.log", end.why), start.record.command}};
+  return start;
+}
+
+void write_rows(const ResultsFolder& folder, const ImportedRows& rows, Manifest manifest) {
+  std::vector<ResultRow> samples;
+  for (std::size_t i = 0; i < rows.launches.size(); ++i) {
+    const ImportedLaunchRows& launch = rows.launches[i];
+    const LaunchRecord& record = manifest.launches.at(i);
+    replace_rows(launch_folder(folder.path(), record.number, record.name, record.attempt),
+                 allreduce_schema(), launch.cases.unpacked());
+    std::ranges::move(launch.samples.unpacked(), std::back_inserter(samples));
+  }
+  replace_rows(folder.path(), samples_schema(), samples);
+  replace_rows(folder.path(), allreduce_schema(), rows.cases.unpacked());
+  const bool whole = std::ranges::all_of(
+      manifest.launches, [](const LaunchRecord& record) { return record.status == "ok"; });
+  manifest = updated(std::move(manifest), folder.path(), whole ? "complete" : "partial");
+  write_manifest(folder.path(), manifest);
+  if (whole) seal_folder(folder.path(), manifest.files);
+}
+
+std::string show_link(const SimulatedLink& link) {
+  return fmt::format("{:g} GB/s and {:g} us ({})", link.bytes_per_second * 1e-9,
+                     link.latency_seconds * 1e6, link.source);
+}
+
+std::string formula_of(const SimulationPlan& plan, const ResultRow& row) {
+  if (row.get("algorithm") != "ring") return "";
+  for (const Platform& platform : plan.platforms) {
+    if (std::to_string(platform.nodes) != row.get("nodes")) continue;
+    const auto seconds =
+        ring_seconds(platform, number_in(row, "size_bytes"), plan.reduce_seconds_per_byte);
+    if (seconds) return fmt::format("{:.3f}", *seconds * 1e3);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string name_of(const Platform& platform) {
+  return plain_name(fmt::format("{}-n{}", platform.name, platform.ranks()));
+}
+
+std::string study_of(const SimulationPlan& plan) {
+  return fmt::format("simulate-{}", plain_name(plan.platforms.front().name));
+}
+
+std::string describe(const SimulationPlan& plan) {
+  const Platform& one = plan.platforms.front();
+  const std::string tree = one.tree ? fmt::format(" in a fat tree, {} nodes a switch, {}:1",
+                                                  one.tree->leaf_nodes, one.tree->oversubscription)
+                                    : "";
+  return fmt::format(
+      "simulated, not measured (SimGrid {}, origin predicted): {}, {} rank(s) a node{}{}; between "
+      "nodes {}, within a node {}; {}",
+      SCALEBENCH_SIMGRID_VERSION, one.name, one.ranks_per_node, tree,
+      one.placement == RankPlacement::shuffled ? ", nodes shuffled" : "", show_link(one.between),
+      show_link(one.within), plan.reduce_source);
+}
+
+std::vector<std::string> command_of(const SimulationPlan& plan, const Platform& platform,
+                                    const std::filesystem::path& folder) {
+  std::vector<std::string> command{plan.smpirun, "-no-privatize",
+                                   "-np",        std::to_string(platform.ranks()),
+                                   "-platform",  (folder / "platform.xml").string(),
+                                   "-hostfile",  (folder / "hosts.txt").string()};
+  command.insert(command.end(), kModel.begin(), kModel.end());
+  command.push_back(plan.program.string());
+  command.insert(command.end(), {"--gamma", fmt::format("{}", plan.reduce_seconds_per_byte)});
+  for (const std::size_t bytes : plan.sizes) {
+    for (const std::string& algorithm : plan.algorithms) {
+      command.push_back(fmt::format("{}:{}{}", algorithm, bytes,
+                                    is_checked(platform, bytes) ? "" : ":unchecked"));
+    }
+  }
+  return command;
+}
+
+std::vector<ResultRow> simulate(const SimulationPlan& plan, const ResultsFolder& folder,
+                                Manifest manifest, const std::atomic<bool>& stop,
+                                Console& console) {
+  write_manifest(folder.path(), manifest);
+  std::vector<NumberedLaunch> launches;
+  for (const Platform& platform : plan.platforms) {
+    if (stop) break;
+    const std::size_t done = launches.size();
+    console.progress(done + 1, plan.platforms.size(), name_of(platform), -1);
+    Start start = start_one(plan, platform, static_cast<int>(done) + 1, folder, stop);
+    console.clear_progress();
+    if (start.record.status == "failed") console.warn(start.record.note);
+    manifest.launches.push_back(std::move(start.record));
+    launches.push_back(std::move(start.rows));
+  }
+  const ImportedRows rows = imported_rows(std::move(launches), allreduce_schema(),
+                                          {folder.run_id(), manifest.origin, describe(plan)});
+  write_rows(folder, rows, std::move(manifest));
+  return rows.cases.unpacked();
+}
+
+std::string simulation_table(const SimulationPlan& plan, const std::vector<ResultRow>& rows) {
+  std::string table =
+      fmt::format("{:>6} {:>6} {:<20} {:>10} {:>14} {:>14} {:>13}  {}\n", "nodes", "ranks",
+                  "algorithm", "size", "time (ms)", "formula (ms)", "busbw (GB/s)", "checked");
+  for (const ResultRow& row : rows) {
+    const bool ok = row.get("status") == "ok";
+    table += fmt::format(
+        "{:>6} {:>6} {:<20} {:>10} {:>14} {:>14} {:>13}  {}\n", row.get("nodes"), row.get("ranks"),
+        row.get("algorithm"), show_size(std::stoull(row.get("size_bytes"))),
+        ok ? fmt::format("{:.3f}", number_in(row, "seconds_median") * 1e3) : "-",
+        formula_of(plan, row), ok ? fmt::format("{:.3f}", number_in(row, "busbw_gb_per_s")) : "-",
+        !ok                        ? fmt::format("{}: {}", row.get("status"), row.get("note"))
+        : row.get("wrong").empty() ? "no"
+                                   : "exact");
+  }
+  return table;
+}
+
+}  // namespace scalebench

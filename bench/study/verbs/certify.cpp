@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// scalebench certify: the same binary against itself. Says how often equal things look different
+// here, and which difference a comparison on this machine could see.
+// Exit: ok: certified; regression: more cells differ than may; incomplete: too few launches, failed
+// ones, or wrong results; nothing_measured.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "bench/allreduce/options.hpp"
+#include "bench/cli/command_line.hpp"
+#include "bench/cli/exit.hpp"
+#include "bench/cli/quantity.hpp"
+#include "bench/study/run/end.hpp"
+#include "bench/study/run/open.hpp"
+#include "bench/study/run/resolved_study.hpp"
+#include "bench/study/verbs/verb.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+struct CertifyOptions : StartOptions {
+  int launches = 10;  // of each side
+  int ranks = 0;      // 0: one for each core or device
+  std::string min_bytes = "1K";
+  std::string max_bytes = "16M";
+  std::int64_t factor = 16;
+  std::string algorithms = "ring,native,direct";
+  std::string transport = "auto";
+  std::string dtypes = "float";
+  double max_seconds = 0.25;  // cap on the repetitions of a case
+  std::uint64_t seed = 1;
+  std::vector<std::string> more;  // for bench_allreduce, as typed after --
+};
+
+// Below, no 95 % interval exists.
+constexpr int kFewestLaunches = 4;
+
+StudyConfig config_of(const CertifyOptions& options) {
+  StudyConfig config;
+  config.name = "certify";
+  config.launches = options.launches;
+  config.seed = options.seed;
+  AllreduceStudy& study = config.allreduce.emplace();
+  study.algorithms = split_list("--algorithm", options.algorithms);
+  study.dtypes = split_list("-d", options.dtypes);
+  study.transport = options.transport;
+  study.min_bytes = options.min_bytes;
+  study.max_bytes = options.max_bytes;
+  study.factor = options.factor;
+  study.max_seconds = options.max_seconds;
+  return config;
+}
+
+void require_valid(const CertifyOptions& options) {
+  if (options.launches < kFewestLaunches) {
+    fail<UsageError>("--launches {}: fewer than {} a side have no 95 % interval", options.launches,
+                     kFewestLaunches);
+  }
+  if (options.ranks < 0 || options.ranks == 1) {
+    fail<UsageError>("--ranks {}: an allreduce needs 2 or more", options.ranks);
+  }
+}
+
+/// Once bench_allreduce's own parser has found nothing wrong with what it will be given.
+ResolvedStudy study_of(const CertifyOptions& options) {
+  StudyConfig config = config_of(options);
+  PlanLimits limits = limits_of(options, config);
+  config.ranks = {options.ranks > 0 ? options.ranks : std::max(2, limits.devices)};
+  std::vector<PlannedLaunch> plan = certify_plan(config, limits);
+  for (PlannedLaunch& launch : plan) {
+    launch.arguments.insert(launch.arguments.end(), options.more.begin(), options.more.end());
+  }
+  const PlannedLaunch& first = plan.front();
+  std::vector<const char*> argv{first.program.c_str()};
+  for (const std::string& word : first.arguments) argv.push_back(word.c_str());
+  parse_allreduce_options(static_cast<int>(argv.size()), argv.data(), first.ranks);
+  return resolve(options, std::move(config), std::move(limits), std::move(plan));
+}
+
+ExitCode certify(CertifyOptions options) {
+  require_valid(options);
+  enter_job(options);
+  const ResolvedStudy study = study_of(options);
+  Console console(/*speaks=*/true, options.quiet, options.color);
+  if (options.dry_run) {
+    print_plan(study, console);
+    return ExitCode::ok;
+  }
+  const Interruption interruption;
+  StudyRun run = open_study(study, console);
+  run.measure(interruption.stop());
+  return end_study(run, interruption, {.figures = options.figures}, console);
+}
+
+}  // namespace
+
+void add_certify(CLI::App& verb, Invocation& invocation) {
+  const auto options = std::make_shared<CertifyOptions>();
+  verb.add_option("--launches", options->launches, "fresh launches of each side, A and B")
+      ->capture_default_str();
+  verb.add_option("--ranks", options->ranks, "number of ranks; 0: one for each core or device")
+      ->capture_default_str();
+  verb.add_option("-b,--minbytes", options->min_bytes,
+                  "smallest buffer of one rank; sizes are " + std::string(kSizeRule))
+      ->capture_default_str();
+  verb.add_option("-e,--maxbytes", options->max_bytes, "largest buffer")->capture_default_str();
+  verb.add_option("-f,--stepfactor", options->factor, "multiply the size by this")
+      ->capture_default_str();
+  verb.add_option("--algorithm", options->algorithms, "names separated by commas, or all")
+      ->capture_default_str();
+  verb.add_option("--transport", options->transport, "as bench_allreduce takes it")
+      ->capture_default_str();
+  verb.add_option("-d,--datatype", options->dtypes, "as bench_allreduce takes it")
+      ->capture_default_str();
+  verb.add_option("--max-seconds", options->max_seconds, "cap on the repetitions of a case")
+      ->capture_default_str();
+  verb.add_option("--seed", options->seed, "of the order of launches and cases")
+      ->capture_default_str();
+  add_start_options(verb, *options);
+  verb.footer("After -- come more options, as bench_allreduce takes them.");
+  verb.callback([options, &invocation] {
+    options->command = invocation.command;
+    options->more = invocation.after_dashes;
+    invocation.takes_more = true;
+    invocation.starts_ranks = !options->dry_run;
+    invocation.chosen = [options] { return certify(*options); };
+  });
+}
+
+}  // namespace scalebench

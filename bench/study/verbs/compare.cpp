@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// scalebench compare A B ...: cell by cell against the first run; and what an epoch costs on
+// instance types. Exit: regression: a cell is SLOWER; incomplete: a cell is MISSING, or too few
+// launches to show anything; nothing_measured: no cell that both have could be tested.
+#include "bench/study/verbs/compare.hpp"
+
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <iostream>
+#include <memory>
+
+#include "bench/cli/command_line.hpp"
+#include "bench/cli/console.hpp"
+#include "bench/machine/digest.hpp"
+#include "bench/record/file.hpp"
+#include "bench/study/analysis/cells.hpp"
+#include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/comparison/comparison.hpp"
+#include "bench/study/comparison/cost.hpp"
+#include "bench/study/comparison/report.hpp"
+#include "bench/study/run/drawing.hpp"
+#include "bench/study/run/setup.hpp"
+#include "bench/study/verbs/verb.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::size_t kMostRuns = 26;  // letters
+
+void require_valid(const CompareOptions& options) {
+  require_known("--format", options.format,
+                std::vector<std::string_view>{"table", "csv", "json", "markdown"});
+  if (options.runs.size() > kMostRuns) {
+    fail<UsageError>("{} runs; valid: up to {}", options.runs.size(), kMostRuns);
+  }
+  if (options.runs.size() == 1 && options.instances.empty()) {
+    fail<UsageError>(
+        "one run has nothing to be compared with; valid: two or more, or one with "
+        "--instance A=TYPE for its cost");
+  }
+  if (!options.prices.empty() && options.instances.empty()) {
+    fail<UsageError>("--price: nothing has a price without --instance A=TYPE");
+  }
+}
+
+bool is_timed(const std::string& origin) { return origin == "measured" || origin == "emulated"; }
+
+/// Ranks that share a core are no devices: their times stand beside no measured ones.
+void require_one_origin(const std::vector<CompareReport::Run>& runs) {
+  const CompareReport::Run* first = nullptr;
+  for (const CompareReport::Run& run : runs) {
+    if (!is_timed(run.manifest.origin)) continue;
+    if (first == nullptr) first = &run;
+    if (run.manifest.origin == first->manifest.origin) continue;
+    fail<UsageError>("{} ({}) is {}, {} ({}) is {}: rows of different origin are never compared",
+                     first->letter, first->folder.string(), first->manifest.origin, run.letter,
+                     run.folder.string(), run.manifest.origin);
+  }
+}
+
+std::vector<CompareReport::Run> runs_of(const CompareOptions& options) {
+  std::vector<CompareReport::Run> runs;
+  for (const std::filesystem::path& folder : options.runs) {
+    CompareReport::Run& run = runs.emplace_back();
+    run.letter = static_cast<char>('A' + runs.size() - 1);
+    run.folder = folder;
+    run.manifest = read_manifest(folder);
+    run.manifest_sha256 = sha256_of_file(folder / "manifest.json");
+    run.differences =
+        differing(fields_of(runs.front().manifest.environment, run.manifest.environment));
+  }
+  require_one_origin(runs);
+  return runs;
+}
+
+/// The runs' cells, as far as they are wanted, and joined as they are.
+std::vector<ComparedRun> cells_of(const CompareOptions& options,
+                                  const std::vector<std::string>& across) {
+  std::vector<WhereClause> clauses;
+  for (const std::string& text : options.where) clauses.push_back(where_of(text, options.runs));
+  std::vector<ComparedRun> compared;
+  for (std::size_t i = 0; i < options.runs.size(); ++i) {
+    ComparedRun& run =
+        compared.emplace_back(compared_run(read_stored_run(options.runs[i], WithSamples::no)));
+    for (const WhereClause& where : clauses) {
+      if (!where.run || *where.run == i) keep_where(run.cells, where.column, where.values);
+    }
+    if (!across.empty()) join_across(run.cells, across);
+#ifdef __GLIBC__
+    malloc_trim(0);  // a large run's rows leave holes of half their size around the cells
+#endif
+  }
+  return compared;
+}
+
+void add_costs(const CompareOptions& options, CompareReport& report) {
+  if (options.instances.empty()) return;
+  const std::vector<Instance> catalog = catalog_of(options, utc_label().substr(0, 10));
+  for (const std::string& text : options.instances) {
+    const Assignment given = split_assignment("--instance", text);
+    const std::size_t run = run_named("--instance", given.name, options.runs);
+    report.runs[run].instance = instance_named(catalog, given.value);
+  }
+  std::vector<std::vector<ResultRow>> costs;  // of each priced run, predictions last
+  const auto priced = [&](const CompareReport::Run& run) {
+    return PricedRun{run.manifest.run_id, *run.instance, rows_in(run.folder, epoch_schema())};
+  };
+  for (const CompareReport::Run& run : report.runs) {
+    if (!run.instance) {
+      report.warnings.push_back(fmt::format(
+          "{} has no instance type, so no cost: --instance {}=TYPE", run.letter, run.letter));
+      continue;
+    }
+    costs.push_back(cost_rows(priced(run)));
+    if (costs.back().empty()) {
+      report.warnings.push_back(
+          fmt::format("{} has no epochs, so no cost: they are measured by [[epoch]]", run.letter));
+    }
+  }
+  const std::size_t from = run_named("--from", options.from, options.runs);
+  for (const std::string& name : options.predictions) {
+    if (!report.runs[from].instance) {
+      fail<UsageError>("--predict {}: say what {} ran on: --instance {}=TYPE", name, options.from,
+                       options.from);
+    }
+    const PricedRun run = predicted(priced(report.runs[from]), instance_named(catalog, name));
+    costs.push_back(cost_rows(run));
+  }
+  for (std::size_t i = 1; i < costs.size(); ++i) {
+    // Both ways: what wins at the smallest N may lose at a larger one.
+    for (const auto& [a, b] : {std::pair(&costs.front(), &costs[i]), {&costs[i], &costs.front()}}) {
+      std::ranges::move(break_even_rows(*a, *b), std::back_inserter(report.break_even));
+    }
+  }
+  for (std::vector<ResultRow>& rows : costs) {
+    std::ranges::move(rows, std::back_inserter(report.costs));
+  }
+  mark_efficient(report.costs);
+}
+
+ExitCode exit_code_of(const CompareReport& report) {
+  const Comparison& found = report.comparison;
+  if (report.runs.size() == 1) {
+    return report.costs.empty() ? ExitCode::nothing_measured : ExitCode::ok;
+  }
+  if (found.slower > 0) return ExitCode::regression;
+  if (found.tested() == 0) return ExitCode::nothing_measured;
+  return found.missing > 0 || found.blind() ? ExitCode::incomplete : ExitCode::ok;
+}
+
+void warn_of_nothing(CompareReport& report, const std::vector<ComparedRun>& runs,
+                     const std::vector<std::string>& across) {
+  if (report.runs.size() == 1 || report.comparison.tested() > 0) return;
+  std::string text = report.comparison.in_common == 0
+                         ? "the runs have no cell in common: nothing was compared"
+                         : "no cell could be tested: nothing was compared";
+  const JoinHint hint = across.empty() ? join_hint(runs[0].cells, runs[1].cells) : JoinHint();
+  if (report.comparison.in_common == 0 && hint.cells > 0) {
+    text += fmt::format("; --across {} joins {} of them", hint.across, hint.cells);
+  }
+  report.warnings.push_back(text);
+}
+
+void show(const CompareOptions& options, const CompareReport& report, Console& console) {
+  if (options.format == "json") {
+    write_json(std::cout, report);
+    std::cout.flush();
+    if (!std::cout) fail("stdout is closed or full");
+  } else if (options.format == "csv") {
+    console.result(csv_text(comparison_schema(), report.comparison.rows));
+  } else if (options.format == "markdown") {
+    console.result(compare_markdown(report, options.changed_only));
+  } else {
+    console.result(compare_table(report, options.changed_only));
+  }
+}
+
+ExitCode compare(const CompareOptions& options) {
+  require_valid(options);
+  CompareReport report;
+  report.command = options.command;
+  report.runs = runs_of(options);
+  std::vector<Manifest> manifests;
+  for (const CompareReport::Run& run : report.runs) manifests.push_back(run.manifest);
+  const SpreadFloor floor = spread_floor(options.certificates, options.runs, manifests);
+  report.floor = floor.floor;
+  report.floor_from = floor.from;
+  const std::vector<std::string> across =
+      options.across.empty() ? std::vector<std::string>() : split_list("--across", options.across);
+  add_costs(options, report);
+  if (report.runs.size() > 1) {
+    const std::vector<ComparedRun> compared = cells_of(options, across);
+    report.comparison = compare_runs(compared, {report.floor, across});
+    warn_of_nothing(report, compared, across);
+  }
+  report.code = exit_code_of(report);
+  Console console(/*speaks=*/true, /*quiet=*/false);
+  show(options, report, console);
+  for (const std::string& warning : report.warnings) console.warn(warning);
+  if (!options.out.empty()) {
+    const std::filesystem::path folder = write_comparison(options.out, report);
+    if (!report.costs.empty()) draw(folder, "plot_compare.py", console);
+    console.note(fmt::format("comparison: {}", folder.string()));
+  }
+  return report.code;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& verb, Invocation& invocation) {
+  const auto options = std::make_shared<CompareOptions>();
+  verb.add_option("runs", options->runs, "folders of runs, A B C ...; A is the baseline")
+      ->required();
+  verb.add_option("--certificate", options->certificates,
+                  "a run of scalebench certify, whose spread is the least difference that counts "
+                  "(default: the newest beside the runs, of the same machine)");
+  verb.add_option("--across", options->across,
+                  "columns in which cells that are compared may differ, as device,transport");
+  verb.add_option("--where", options->where,
+                  "only cells with these parameters, as ranks=2,4 or B:algorithm=ring");
+  verb.add_option("--instance", options->instances,
+                  "the instance type that a run was on, as A=p3.8xlarge: shows what epochs cost");
+  verb.add_option("--price", options->prices,
+                  "usd an hour instead of the catalog's, as TYPE=12.24");
+  verb.add_option("--instances", options->catalog, "a catalog instead of configs/instances.csv");
+  verb.add_option("--predict", options->predictions,
+                  "also this instance type, by its fp32 TFLOPS alone, from the run of --from");
+  verb.add_option("--from", options->from, "the run that --predict starts at")
+      ->capture_default_str();
+  verb.add_flag("--changed", options->changed_only, "leave out cells that are the same");
+  verb.add_option("--format", options->format, "table, csv, json or markdown")
+      ->capture_default_str();
+  verb.add_option(
+      "--out", options->out,
+      "a new folder for compare.csv, cost.csv, break_even.csv, compare.json and figures");
+  verb.callback([options, &invocation] {
+    options->command = invocation.command;
+    invocation.chosen = [options] { return compare(*options); };
+  });
+}
+
+namespace {
+
+constexpr double kMostUsdAnHour = 1e6;
+
+std::string name_of(const std::filesystem::path& run) {
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(run, ignored).filename().string();
+}
+
+double price_of(const Assignment& given) {
+  double price = 0;
+  const char* const end = given.value.data() + given.value.size();
+  const auto [stop, error] = std::from_chars(given.value.data(), end, price);
+  if (error == std::errc() && stop == end && price > 0 && price <= kMostUsdAnHour) return price;
+  fail<UsageError>(
+      "--price {}: '{}' is not a price; valid: US dollars an hour with a decimal point, as 12.24, "
+      "above 0 and up to {}",
+      given.name, given.value, kMostUsdAnHour);
+}
+
+}  // namespace
+
+Assignment split_assignment(std::string_view option, std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
+    fail<UsageError>("{} '{}': valid: NAME=VALUE", option, text);
+  }
+  return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+std::size_t run_named(std::string_view option, std::string_view name,
+                      const std::vector<std::filesystem::path>& runs) {
+  if (name.size() == 1 && name[0] >= 'A' && static_cast<std::size_t>(name[0] - 'A') < runs.size()) {
+    return static_cast<std::size_t>(name[0] - 'A');
+  }
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < runs.size(); ++i) names.emplace_back(1, static_cast<char>('A' + i));
+  for (const auto& run : runs) names.push_back(name_of(run));
+  const auto first = std::ranges::find(names, name);
+  if (first != names.end() && std::count(first, names.end(), name) == 1) {
+    return static_cast<std::size_t>(first - names.begin()) % runs.size();
+  }
+  if (first != names.end())
+    fail<UsageError>("{}: two runs are called '{}'; use A, B", option, name);
+  const std::vector<std::string_view> valid(names.begin(), names.end());
+  fail<UsageError>("{}: {}", option, unknown_name("run", name, valid));
+}
+
+WhereClause where_of(std::string_view text, const std::vector<std::filesystem::path>& runs) {
+  const Assignment given = split_assignment("--where", text);
+  WhereClause where;
+  where.values = split_list("--where", given.value);
+  const std::size_t colon = given.name.find(':');
+  if (colon != std::string::npos) {
+    where.run = run_named("--where", given.name.substr(0, colon), runs);
+  }
+  where.column = colon == std::string::npos ? given.name : given.name.substr(colon + 1);
+  return where;
+}
+
+std::vector<Instance> catalog_of(const CompareOptions& options, const std::string& today) {
+  const std::filesystem::path own = scripts_folder().parent_path() / "configs" / "instances.csv";
+  std::vector<Instance> catalog = read_instances(options.catalog.empty() ? own : options.catalog);
+  for (const std::string& text : options.prices) {
+    const Assignment given = split_assignment("--price", text);
+    const double price = price_of(given);
+    instance_named(catalog, given.name);
+    Instance& instance = *std::ranges::find(catalog, given.name, &Instance::name);
+    instance.usd_per_hour = price;
+    instance.price_date = today;
+    instance.price_source = kUsersPrice;
+  }
+  return catalog;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// scalebench doctor: looks before anything is measured. Exit: nothing_measured when nothing could
+// be.
+#include "bench/launch/doctor.hpp"
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <memory>
+
+#include "bench/cli/command_line.hpp"
+#include "bench/cli/console.hpp"
+#include "bench/record/result_row.hpp"
+#include "bench/study/run/setup.hpp"
+#include "bench/study/verbs/verb.hpp"
+
+namespace scalebench {
+namespace {
+
+struct DoctorOptions {
+  std::filesystem::path results = "results";
+  std::string mpirun = "mpirun";
+  int ranks = 0;
+  bool as_json = false;
+};
+
+std::string doctor_document(const std::vector<Finding>& findings) {
+  constexpr std::array<const char*, 3> kLevels{"ok", "warning", "missing"};
+  nlohmann::json list = nlohmann::json::array();
+  for (const Finding& finding : findings) {
+    list.push_back(
+        {{"level", kLevels.at(static_cast<std::size_t>(finding.level))},
+         {"what", finding.subject},
+         {"text", finding.text},
+         {"remedy", finding.remedy.empty() ? nlohmann::json() : nlohmann::json(finding.remedy)}});
+  }
+  return document({{"exit_code", doctor_exit_code(findings)}, {"findings", std::move(list)}});
+}
+
+ExitCode show_doctor(const DoctorOptions& options) {
+  DoctorInputs inputs = doctor_inputs(options.mpirun, options.results);
+  inputs.cores_asked = options.ranks;
+  const auto findings = diagnose(inputs);
+  const Console console(/*speaks=*/true, /*quiet=*/true);
+  console.result(options.as_json ? doctor_document(findings) : render(findings));
+  return static_cast<ExitCode>(doctor_exit_code(findings));
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& verb, Invocation& invocation) {
+  const auto options = std::make_shared<DoctorOptions>();
+  verb.add_option("--results", options->results, "where runs would go")
+      ->capture_default_str()
+      ->type_name("DIR");
+  verb.add_option("--mpirun", options->mpirun, "launcher")
+      ->capture_default_str()
+      ->type_name("FILE");
+  verb.add_option("--ranks", options->ranks, "ranks on this host that will be asked for");
+  add_json_option(verb, options->as_json);
+  verb.callback(
+      [options, &invocation] { invocation.chosen = [options] { return show_doctor(*options); }; });
+}
+
+}  // namespace scalebench

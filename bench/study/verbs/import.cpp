@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// scalebench import KIND FILE...: other programs' results as a results folder. What cannot be used
+// is said with its place and counted.
+// Exit: ok; incomplete: something of the files could not be used; nothing_measured: no result in
+// any of them.
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <memory>
+#include <sstream>
+
+#include "bench/cli/command_line.hpp"
+#include "bench/cli/console.hpp"
+#include "bench/machine/digest.hpp"
+#include "bench/record/file.hpp"
+#include "bench/study/import/folder.hpp"
+#include "bench/study/import/kinds.hpp"
+#include "bench/study/import/settings.hpp"
+#include "bench/study/verbs/verb.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::uintmax_t kBytesNeededToImport = 10'000'000;
+constexpr std::size_t kFindingsShown = 20;
+constexpr std::string_view kOrigins[]{"imported", "quoted"};
+
+struct ImportOptions {
+  std::string kind;
+  std::vector<std::string> files;
+  std::filesystem::path results = "results";
+  std::string out;
+  std::string origin = "imported";
+  std::string source, date, conditions;  // of what is quoted
+  ImportGuide guide;
+  std::vector<std::string> settings;
+  std::string launches;  // of each file
+  bool quiet = false;
+  std::vector<std::string> command;
+};
+
+void require_valid(const ImportOptions& options) {
+  require_known("kind", options.kind, import_kinds());
+  require_known("origin", options.origin, kOrigins);
+  const bool quoted = options.origin == "quoted";
+  const bool all = !options.source.empty() && !options.date.empty() && !options.conditions.empty();
+  if (quoted && !all) {
+    fail<UsageError>(
+        "--origin quoted: say where from, of when and how it was measured: --source, "
+        "--date and --conditions");
+  }
+  if (!quoted && !(options.source + options.date + options.conditions).empty()) {
+    fail<UsageError>("--source, --date and --conditions belong to --origin quoted");
+  }
+  if (quoted && !re2::RE2::FullMatch(options.date, "[0-9]{4}(-[0-9]{2}){0,2}")) {
+    fail<UsageError>("--date '{}': write 2026-03-01, 2026-03 or 2026", options.date);
+  }
+}
+
+/// The launch of each file; 0: each start in it is one of its own.
+std::vector<int> launches_of(const ImportOptions& options) {
+  if (options.launches.empty()) return std::vector<int>(options.files.size(), 0);
+  std::vector<int> launches = parse_counts("--launch", options.launches);
+  if (launches.size() != options.files.size()) {
+    fail<UsageError>("--launch {}: {} numbers for {} files", options.launches, launches.size(),
+                     options.files.size());
+  }
+  return launches;
+}
+
+void report(const std::string& file, const ImportedFile& read, Console& console) {
+  for (std::size_t i = 0; i < read.findings.size() && i < kFindingsShown; ++i) {
+    const Remark& finding = read.findings[i];
+    const std::string place = finding.line > 0 ? fmt::format(":{}", finding.line) : "";
+    console.warn(printable(fmt::format("{}{}: {}", file, place, finding.what)));
+  }
+  if (read.findings.size() > kFindingsShown) {
+    console.warn(printable(
+        fmt::format("{}: and {} more such places", file, read.findings.size() - kFindingsShown)));
+  }
+  for (const std::string& remark : read.remarks) console.warn(printable(remark));
+  if (read.launches.empty()) console.warn(printable(fmt::format("{}: no result in it", file)));
+}
+
+/// The files, read: their launches with numbers, and their part of the manifest.
+struct Contents {
+  std::vector<NumberedLaunch> launches;
+  ImportRecord record;
+  Environment environment;
+  bool incomplete = false;
+};
+
+Contents read_all(const ImportOptions& options, const ImportReading& reading, Console& console) {
+  Contents contents;
+  contents.record = {options.kind, {}, options.source, options.date, options.conditions};
+  const std::vector<Settings> settings =
+      parse_settings(options.settings, *reading.schema, options.files.size());
+  const std::vector<int> numbers = launches_of(options);
+  int next = 1;
+  for (std::size_t i = 0; i < options.files.size(); ++i) {
+    const std::string& file = options.files[i];
+    ImportedFile read = reading.read(file, settings[i]);
+    report(file, read, console);
+    contents.incomplete |= !read.findings.empty() || read.launches.empty();
+    ImportRecord::File& record = contents.record.files.emplace_back();
+    record = {
+        file, sha256_of_file(file), std::filesystem::file_size(file), {}, read.findings.size()};
+    for (ImportedLaunch& launch : read.launches) {
+      const int number = numbers[i] > 0 ? numbers[i] : next++;
+      if (!std::ranges::count(record.launches, number)) record.launches.push_back(number);
+      contents.launches.push_back({number, file, std::move(launch)});
+    }
+    contents.environment.key.merge(read.key);
+    contents.environment.treatment.merge(read.treatment);
+  }
+  return contents;
+}
+
+/// One for each number, as in a measured run.
+std::vector<LaunchRecord> launch_records(const ImportOptions& options,
+                                         const std::vector<NumberedLaunch>& origins,
+                                         const ImportedRows& rows) {
+  std::vector<LaunchRecord> records;
+  for (const ImportedLaunchRows& launch : rows.launches) {
+    LaunchRecord& record = records.emplace_back();
+    record.number = launch.launch;
+    record.program = options.kind;
+    record.status = "ok";
+    for (std::size_t i = 0; i < launch.cases.size(); ++i) {
+      const std::string ranks(launch.cases.text(i, "ranks"));
+      if (!ranks.empty()) record.ranks = std::max(record.ranks, std::stoi(ranks));
+      const std::string_view status = launch.cases.text(i, "status");
+      if (status != "ok") record.status = status;
+    }
+    for (const NumberedLaunch& one : origins) {
+      if (one.number != launch.launch) continue;
+      record.note = std::filesystem::path(one.file).filename().string();
+      record.command = one.launch.command;
+    }
+  }
+  return records;
+}
+
+ExitCode import(const ImportOptions& options) {
+  require_valid(options);
+  const ImportReading reading = import_reading(options.kind, options.guide);
+  Console console(/*speaks=*/true, options.quiet);
+  Contents contents = read_all(options, reading, console);
+  if (contents.launches.empty()) return ExitCode::nothing_measured;
+  const std::string remark =
+      options.origin == "quoted"
+          ? fmt::format("{}, {}: {}", options.source, options.date, options.conditions)
+          : "";
+  require_cases(contents.launches);
+  const ResultsFolder folder =
+      options.out.empty() ? ResultsFolder::create(options.results, "import", kBytesNeededToImport)
+                          : ResultsFolder::at(options.out, kBytesNeededToImport);
+  std::vector<NumberedLaunch> origins;  // without their cases, which are many
+  for (const NumberedLaunch& one : contents.launches) {
+    origins.push_back({one.number, one.file, {{}, one.launch.command}});
+  }
+  const ImportedRows rows = imported_rows(std::move(contents.launches), *reading.schema,
+                                          {folder.run_id(), options.origin, remark});
+  Manifest manifest;
+  manifest.run_id = folder.run_id();
+  manifest.study = "import";
+  manifest.origin = options.origin;
+  manifest.started_utc = utc_label();
+  manifest.command = options.command;
+  manifest.config = reading.config;
+  manifest.tool = build_info();
+  manifest.environment = contents.environment;
+  manifest.import = contents.record;
+  manifest.launches = launch_records(options, origins, rows);
+  write_import(folder, rows, *reading.schema, manifest);
+  console.result(import_table(rows.cases));
+  console.note(fmt::format("results: {}", folder.path().string()));
+  return contents.incomplete ? ExitCode::incomplete : ExitCode::ok;
+}
+
+/// As import; what files made unprintable in a refusal is spelled out.
+ExitCode import_printably(const ImportOptions& options) {
+  try {
+    return import(options);
+  } catch (const UsageError& error) {
+    std::string shown;
+    std::istringstream lines(error.what());
+    for (std::string line; std::getline(lines, line);) {
+      shown += fmt::format("{}{}", shown.empty() ? "" : "\n", printable(line));
+    }
+    throw UsageError(shown);
+  }
+}
+
+void add_one_each(CLI::App& verb, const std::string& name, std::vector<std::string>& values,
+                  const std::string& what) {
+  verb.add_option(name, values, what)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+}  // namespace
+
+void add_import(CLI::App& verb, Invocation& invocation) {
+  const auto options = std::make_shared<ImportOptions>();
+  verb.add_option("kind", options->kind, import_kinds_help())->required();
+  verb.add_option("file", options->files, "what that program wrote; each start is a launch")
+      ->required();
+  verb.add_option("--results", options->results, "where the new folder goes")
+      ->capture_default_str();
+  verb.add_option("--out", options->out, "the new folder itself");
+  verb.add_option("--map", options->guide.map, "csv: TOML file that says which column is what");
+  verb.add_option("--bench", options->guide.bench,
+                  "log: what its values are of: epoch, throughput, allreduce, kernels")
+      ->capture_default_str();
+  add_one_each(verb, "--metric", options->guide.metrics,
+               "log: column=expression or column:unit=expression, its number in (...)");
+  add_one_each(verb, "--set", options->settings,
+               "column=value, or as many values, separated by commas, as there are files");
+  verb.add_option(
+      "--launch", options->launches,
+      "number of the launch of each file, as 1,1,2: files of one launch, as one a rank");
+  verb.add_option("--origin", options->origin, "imported, or quoted: numbers of a publication")
+      ->capture_default_str();
+  verb.add_option("--source", options->source, "quoted: where it is published");
+  verb.add_option("--date", options->date, "quoted: of when, as 2026-03-01, 2026-03 or 2026");
+  verb.add_option("--conditions", options->conditions, "quoted: how it was measured");
+  verb.add_flag("-q,--quiet", options->quiet, "warnings only");
+  verb.callback([options, &invocation] {
+    options->command = invocation.command;
+    invocation.chosen = [options] { return import_printably(*options); };
+  });
+}
+
+}  // namespace scalebench

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// scalebench list [KIND]: what there is to choose from, and the runs that were made.
+#include "bench/study/verbs/list.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <memory>
+
+#include "bench/cli/command_line.hpp"
+#include "bench/cli/console.hpp"
+#include "bench/program/transports.hpp"
+#include "bench/record/csv.hpp"
+#include "bench/record/result_row.hpp"
+#include "bench/study/analysis/cells.hpp"
+#include "bench/study/run/setup.hpp"
+#include "bench/study/verbs/verb.hpp"
+#include "collectives/allreduce.hpp"
+#include "kernels/dtype.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct ListOptions {
+  std::string kind;  // empty: all that this build knows by itself
+  fs::path results = "results";
+  bool as_json = false;
+};
+
+constexpr std::array<std::string_view, 8> kListKinds{
+    "models", "gradient-syncs", "algorithms", "transports",
+    "dtypes", "instances",      "published",  "runs"};
+
+Listing listing_of(std::string_view kind, const ListOptions& options) {
+  if (kind == "models") return list_models();
+  if (kind == "gradient-syncs") return list_gradient_syncs();
+  if (kind == "algorithms") return list_algorithms();
+  if (kind == "transports") return list_transports();
+  if (kind == "dtypes") return list_dtypes();
+  if (kind == "runs") return list_runs(options.results);
+  return list_catalog(configs_folder() / fmt::format("{}.csv", kind));
+}
+
+/// Numbers as numbers, nothing as null.
+json json_of(const std::string& cell) {
+  if (cell.empty()) return nullptr;
+  if (cell == "true" || cell == "false") return cell == "true";
+  double number = 0;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
+  const bool whole = cell.find_first_not_of("0123456789") == std::string::npos;
+  if (error != std::errc() || end != cell.data() + cell.size() || !std::isfinite(number))
+    return cell;
+  return whole && cell.size() < 16 ? json(std::stoll(cell)) : json(number);
+}
+
+json json_of(const Listing& listing) {
+  json things = json::array();
+  for (const auto& row : listing.rows) {
+    json& thing = things.emplace_back(json::object());
+    for (std::size_t i = 0; i < row.size(); ++i) thing[listing.columns[i]] = json_of(row[i]);
+  }
+  return things;
+}
+
+ExitCode list_things(const ListOptions& options) {
+  Console console(/*speaks=*/true, /*quiet=*/false);
+  std::vector<std::string_view> kinds{kListKinds.begin(), kListKinds.begin() + 5};
+  if (!options.kind.empty()) {
+    require_known("kind", options.kind, kListKinds);
+    kinds = {options.kind};
+  }
+  json body = json::object();
+  std::string text;
+  for (const std::string_view kind : kinds) {
+    const Listing listing = listing_of(kind, options);
+    for (const std::string& remark : listing.remarks) console.warn(remark);
+    body[std::string(kind)] = json_of(listing);
+    if (kinds.size() > 1) text += fmt::format("{}# {}\n", text.empty() ? "" : "\n", kind);
+    text += table_of(listing);
+  }
+  console.result(options.as_json ? document(std::move(body)) : text);
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_list(CLI::App& verb, Invocation& invocation) {
+  const auto options = std::make_shared<ListOptions>();
+  offer(verb.add_option("kind", options->kind,
+                        "models, gradient-syncs, algorithms, transports, dtypes, instances, "
+                        "published or runs; without it, the first five"),
+        kListKinds);
+  verb.add_option("--results", options->results, "folder of the runs")
+      ->capture_default_str()
+      ->type_name("DIR");
+  add_json_option(verb, options->as_json);
+  verb.callback(
+      [options, &invocation] { invocation.chosen = [options] { return list_things(*options); }; });
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Names of files and what a catalog says end up in a terminal.
+std::string printable(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  return text;
+}
+
+/// As much of a run as can be read.
+std::vector<std::string> run_row(const fs::path& folder, Listing& listing) {
+  std::vector<std::string> row{folder.filename().string(), "", "", "damaged", "", "", "", ""};
+  try {
+    const Manifest manifest = read_manifest(folder);
+    row = {manifest.run_id,
+           manifest.study,
+           manifest.started_utc,
+           manifest.status,
+           manifest.origin,
+           "",
+           "",
+           std::to_string(manifest.launches.size())};
+    const std::vector<Cell> cells = cells_of(read_stored_run(folder, WithSamples::no));
+    row[5] = std::to_string(cells.size());
+    row[6] = std::to_string(std::ranges::count_if(cells, &Cell::measured));
+  } catch (const std::exception& error) {
+    listing.remarks.push_back(printable(error.what()));
+  }
+  return row;
+}
+
+std::size_t characters_in(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](unsigned char c) { return (c & 0xC0U) != 0x80U; }));
+}
+
+/// Without blanks at its end.
+std::string joined(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::string cell(cut(printable(cells[i]), widths[i]));
+    line += cell + std::string(widths[i] - characters_in(cell) + 2, ' ');
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+}  // namespace
+
+Listing list_models() {
+  Listing listing{
+      {"name", "parameters", "input", "classes", "batch", "optimizer", "purpose"}, {}, {}};
+#define MODEL(name, parameters, channels, height, width, classes, batch, optimizer, rate, purpose) \
+  listing.rows.push_back({#name, #parameters, fmt::format("{}x{}x{}", channels, height, width),    \
+                          #classes, #batch, #optimizer, purpose});
+#include "models/network/models.def"
+#undef MODEL
+  return listing;
+}
+
+Listing list_gradient_syncs() {
+  Listing listing{{"name", "equal_replicas", "purpose"}, {}, {}};
+#define GRADIENT_SYNC(name, equal, mean, overlaps, workers, purpose) \
+  listing.rows.push_back({#name, #equal, purpose});
+#include "models/gradients/gradient_sync.def"
+#undef GRADIENT_SYNC
+  return listing;
+}
+
+Listing list_algorithms() {
+  constexpr double kRanks = 8;
+  Listing listing{{"name", "steps_of_8_ranks", "sizes_sent_by_8_ranks", "purpose"}, {}, {}};
+  for (const AllreduceAlgorithm& algorithm : allreduce_algorithms()) {
+    const AllreduceCost cost = algorithm.cost(kRanks, 1, kRanks);
+    const auto number = [](double value) {
+      return std::isnan(value) ? std::string() : fmt::format("{:g}", value);
+    };
+    listing.rows.push_back({std::string(algorithm.name), number(cost.steps), number(cost.sent),
+                            std::string(algorithm.purpose)});
+  }
+  return listing;
+}
+
+Listing list_transports() {
+  Listing listing{{"name", "needs"}, {}, {}};
+  for (const TransportNeed& transport : transport_needs()) {
+    listing.rows.push_back({std::string(transport.name), std::string(transport.needs)});
+  }
+  return listing;
+}
+
+Listing list_dtypes() {
+  Listing listing{{"name", "bytes"}, {}, {}};
+  for (const DType dtype : kDTypes) {
+    listing.rows.push_back({std::string(name_of(dtype)), std::to_string(size_of(dtype))});
+  }
+  return listing;
+}
+
+Listing list_catalog(const fs::path& file) {
+  const CsvTable table = CsvTable::read(file);
+  Listing listing{table.columns(), {}, {}};
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    std::vector<std::string>& cells = listing.rows.emplace_back();
+    for (const std::string& column : table.columns()) cells.push_back(table.text(row, column));
+  }
+  if (table.torn()) listing.remarks.push_back(file.string() + ": its last line is cut short");
+  return listing;
+}
+
+Listing list_runs(const fs::path& results) {
+  Listing listing{
+      {"run", "study", "started_utc", "status", "origin", "cells", "measured", "launches"}, {}, {}};
+  std::error_code error;
+  std::vector<fs::path> folders;
+  for (const fs::directory_entry& entry : fs::directory_iterator(results, error)) {
+    if (fs::exists(entry.path() / "manifest.json")) folders.push_back(entry.path());
+  }
+  if (error) fail<UsageError>("{}: {}", results.string(), error.message());
+  // A folder's name begins with the time.
+  std::ranges::sort(folders);
+  for (const fs::path& folder : folders) listing.rows.push_back(run_row(folder, listing));
+  return listing;
+}
+
+std::string table_of(const Listing& listing) {
+  constexpr std::size_t kWidest = 100;
+  std::vector<std::size_t> widths;
+  for (std::size_t i = 0; i < listing.columns.size(); ++i) {
+    std::size_t width = characters_in(listing.columns[i]);
+    for (const auto& row : listing.rows) width = std::max(width, characters_in(row[i]));
+    widths.push_back(std::min(width, kWidest));
+  }
+  std::string text = joined(listing.columns, widths);
+  for (const auto& row : listing.rows) text += joined(row, widths);
+  return text;
+}
+
+}  // namespace scalebench

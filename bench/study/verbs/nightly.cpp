@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// scalebench nightly CONFIG: lock, doctor, A/A, sweep, suspects again, analyse, report, publish.
+// Exit: regression when a cell regressed or the whole host shifted; incomplete when cells are
+// missing or invalid, the gate was blind, or another night holds the lock; nothing_measured.
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+
+#include "bench/cli/command_line.hpp"
+#include "bench/cli/exit.hpp"
+#include "bench/record/file.hpp"
+#include "bench/record/folder_lock.hpp"
+#include "bench/study/nightly/measure.hpp"
+#include "bench/study/nightly/report.hpp"
+#include "bench/study/nightly/verdict.hpp"
+#include "bench/study/run/drawing.hpp"
+#include "bench/study/run/setup.hpp"
+#include "bench/study/verbs/verb.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct NightlyOptions : StudyChoice {
+  std::string analyse;  // this run again, without measuring
+  std::string fail_on = "regression,incomplete";
+  int nights = 40;
+  int aa_launches = 5;
+  std::string scheduled;
+  std::string publish;
+};
+
+constexpr int kFewestAaLaunches = 4;
+
+FailOn fail_on_of(const NightlyOptions& options) {
+  FailOn fail_on;
+  fail_on.states.clear();
+  constexpr std::array<std::string_view, 3> kStates{"regression", "incomplete", "ambiguous"};
+  for (const std::string& state : split_list("--fail-on", options.fail_on)) {
+    require_known("--fail-on", state, kStates);
+    fail_on.states.insert(state);
+  }
+  return fail_on;
+}
+
+/// "2026-03-01T04:05:06Z": what a timer can say with date -u +%FT%TZ.
+bool is_utc(const std::string& text) {
+  constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:ddZ";
+  if (text.size() != kForm.size()) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool fits = kForm[i] == 'd' ? text[i] >= '0' && text[i] <= '9' : text[i] == kForm[i];
+    if (!fits) return false;
+  }
+  return true;
+}
+
+void require_valid(const NightlyOptions& options) {
+  if (options.analyse.empty() == options.config.empty()) {
+    fail<UsageError>("nightly takes either a config to measure or --analyse RUN");
+  }
+  if (!options.out.empty()) {
+    fail<UsageError>("--out {}: a night's runs go into --results, where its history is",
+                     options.out);
+  }
+  if (options.nights < static_cast<int>(kFewestNights)) {
+    fail<UsageError>("--nights {}: fewer than {} can say nothing", options.nights, kFewestNights);
+  }
+  if (options.aa_launches < 0 ||
+      (options.aa_launches > 0 && options.aa_launches < kFewestAaLaunches)) {
+    fail<UsageError>("--aa-launches {}: valid: 0 for none, or {} and more", options.aa_launches,
+                     kFewestAaLaunches);
+  }
+  if (!options.scheduled.empty() && !is_utc(options.scheduled)) {
+    fail<UsageError>("--scheduled {}: expected UTC as 2026-03-01T04:05:06Z", options.scheduled);
+  }
+}
+
+/// Looks before anything is measured; the findings, and the step "doctor".
+std::vector<Finding> examine(const NightlyOptions& options, std::vector<NightStep>& steps) {
+  const std::vector<Finding> findings =
+      diagnose(doctor_inputs(options.mpirun.empty() ? "mpirun" : options.mpirun, options.results));
+  std::size_t warnings = 0;
+  std::string missing;
+  for (const Finding& finding : findings) {
+    warnings += finding.level == Finding::warning ? 1 : 0;
+    if (finding.level == Finding::missing) missing += finding.subject + ": " + finding.text + "; ";
+  }
+  const char* const status = !missing.empty() ? "failed" : warnings > 0 ? "warning" : "ok";
+  steps.push_back(
+      {"doctor", status, std::nullopt, fmt::format("{}{} warnings", missing, warnings)});
+  return findings;
+}
+
+/// A history that cannot be read is found before hours are spent on measuring.
+void require_readable_history(const NightlyOptions& options, const StudyConfig& config) {
+  Manifest tonight;
+  tonight.study = config.name;
+  tonight.started_utc = "9999";
+  tonight.environment = environment_here();
+  read_history(options.results, tonight, read_annotations(options.results / "annotations.toml"),
+               static_cast<std::size_t>(options.nights));
+}
+
+/// Keys of the time cells to measure again: an efficiency stands for both its times.
+std::set<std::string> time_cells(const std::vector<const GateCell*>& suspects) {
+  std::set<std::string> keys;
+  for (const GateCell* const suspect : suspects) {
+    if (suspect->cell.is_time()) {
+      keys.insert(suspect->cell.key);
+    } else {
+      keys.insert({suspect->cell.time_key, suspect->cell.base_key});
+    }
+  }
+  return keys;
+}
+
+/// Analyses, writes, reports and publishes a night whose runs are all there.
+ExitCode conclude(const NightlyOptions& options, const fs::path& results, const StoredRun& run,
+                  Analysis analysis, NightRecord night, Console& console) {
+  const FailOn fail_on = fail_on_of(options);
+  night.run = run.manifest;
+  night.run.run_id = run.folder.filename().string();
+  night.host = host_name();
+  night.scheduled_utc = options.scheduled;
+  night.finished_utc = utc_label();
+  night.aa = aa_before(results, night.run, analysis.input.history.previous);
+  night.failed_launches = failed_launches(run);
+  night.verdict = verdict_of(analysis.report, night.failed_launches.size(),
+                             !is_complete(run.folder, run.manifest), fail_on);
+  const fs::path folder = night_folder(results, night.run.run_id);
+  if (!options.analyse.empty()) night.before = measured_before(folder);
+  write_tables(folder, analysis.report);
+  write_night(folder, night, analysis);
+  const bool drawn = draw(folder, "nightly_report.py", console);
+  night.steps.push_back({"report", drawn ? "ok" : "warning", std::nullopt,
+                         drawn ? "" : "scripts/nightly_report.py failed: see figures/"});
+  if (options.publish.empty()) {
+    night.steps.push_back({"publish", "skipped", std::nullopt, "no --publish"});
+    write_night(folder, night, analysis);
+  } else {
+    night.steps.push_back({"publish", "ok", std::nullopt, options.publish});
+    write_night(folder, night, analysis);
+    try {
+      publish(folder, options.publish);
+    } catch (const std::exception& error) {
+      console.warn(fmt::format("publish: {}", error.what()), "the night itself is complete");
+      night.steps.back() = {"publish", "failed", std::nullopt, error.what()};
+      write_night(folder, night, analysis);
+    }
+  }
+  if (night.verdict.exit_code == 0 && options.analyse.empty()) {
+    write_file_atomically(results / "nightly" / "last_success",
+                          fmt::format("{} {}\n", night.finished_utc, night.run.run_id));
+  }
+  for (const LeftOut& left : analysis.input.history.left_out) {
+    console.note(fmt::format("not compared with {}: {}", left.run_id, left.why));
+  }
+  console.result(nightly_table(analysis.report, night.verdict));
+  console.note(fmt::format("results: {}", folder.string()));
+  return static_cast<ExitCode>(night.verdict.exit_code);
+}
+
+NightStep analysed(const Analysis& analysis, std::chrono::steady_clock::time_point begin) {
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return {"analyse", "ok", seconds,
+          fmt::format("{} nights before", analysis.input.history.nights.size())};
+}
+
+ExitCode analyse_again(const NightlyOptions& options, Console& console) {
+  fs::path folder = options.analyse;
+  if (!fs::exists(folder)) folder = options.results / options.analyse;
+  if (!fs::exists(folder / "manifest.json")) {
+    fail<UsageError>("--analyse {}: no run of that name in {}", options.analyse,
+                     options.results.string());
+  }
+  folder = fs::canonical(folder);
+  const auto begin = std::chrono::steady_clock::now();
+  const fs::path results = folder.parent_path();
+  const StoredRun run = read_stored_run(folder, WithSamples::no);
+  Analysis analysis = analyse(results, run, static_cast<std::size_t>(options.nights));
+  NightRecord night;
+  night.steps.push_back(analysed(analysis, begin));
+  return conclude(options, results, run, std::move(analysis), std::move(night), console);
+}
+
+/// The night of a machine that cannot measure anything: it has its record and its reports, so that
+/// nothing which shows the last night goes on showing that one.
+ExitCode conclude_unmeasured(const NightlyOptions& options, const StudyConfig& config,
+                             NightRecord night, Console& console) {
+  StoredRun nothing;
+  nothing.folder = options.results / fmt::format("{}-{}-unmeasured", utc_name(), config.name);
+  nothing.manifest.study = config.name;
+  nothing.manifest.started_utc = utc_label();
+  nothing.manifest.tool = build_info();
+  nothing.manifest.environment = environment_here();
+  Analysis analysis = analyse(options.results, nothing, static_cast<std::size_t>(options.nights));
+  for (const char* const step : {"aa", "sweep", "rerun"}) {
+    night.steps.push_back({step, "skipped", std::nullopt, "nothing can be measured here"});
+  }
+  console.result(render(night.doctor));
+  return conclude(options, options.results, nothing, std::move(analysis), std::move(night),
+                  console);
+}
+
+ExitCode measure_night(const NightlyOptions& options, NightSetup setup) {
+  Console& console = *setup.console;
+  NightRecord night;
+  night.steps.push_back({"lock", "ok", std::nullopt, ""});
+  require_readable_history(options, setup.config);
+  night.doctor = examine(options, night.steps);
+  if (doctor_exit_code(night.doctor) != 0) {
+    return conclude_unmeasured(options, setup.config, std::move(night), console);
+  }
+  const Interruption interruption;
+  const auto interrupted = [&] {
+    console.warn("interrupted: what was measured is kept", "scalebench nightly --analyse RUN");
+    return interruption.exit_code();
+  };
+  setup.stop = &interruption.stop();
+  measure_aa(setup, night.steps);
+  if (interruption.stop()) return interrupted();
+  const fs::path folder = fs::canonical(measure_sweep(setup, night.steps));
+  if (interruption.stop()) return interrupted();
+
+  const fs::path results = folder.parent_path();
+  const auto nights = static_cast<std::size_t>(options.nights);
+  auto begin = std::chrono::steady_clock::now();
+  const StoredRun run = read_stored_run(folder, WithSamples::no);
+  Analysis analysis = analyse(results, run, nights);
+  const std::set<std::string> suspects = time_cells(analysis.report.suspects());
+  measure_again(setup, run, suspects, night.steps);
+  if (interruption.stop()) return interrupted();
+  if (!suspects.empty()) {
+    begin = std::chrono::steady_clock::now();
+    analysis = analyse(results, run, nights);
+  }
+  night.steps.push_back(analysed(analysis, begin));
+  return conclude(options, results, run, std::move(analysis), std::move(night), console);
+}
+
+ExitCode nightly(NightlyOptions options) {
+  require_valid(options);
+  fail_on_of(options);
+  Console console(/*speaks=*/true, options.quiet, options.color);
+  NightSetup setup;
+  setup.console = &console;
+  if (options.analyse.empty()) {
+    // Whose launcher it is waits until the doctor has looked.
+    setup.config = config_of(options);
+    setup.limits = limits_of(options, setup.config);
+    setup.plan = plan_of(setup.config, setup.limits);
+    setup.aa_launches = options.aa_launches;
+    setup.options = options;
+    if (options.dry_run) {
+      print_plan(resolve(options, setup.config, setup.limits, setup.plan), console);
+      return ExitCode::ok;
+    }
+  }
+  const NightlyLock lock(options.results);
+  if (!lock.held()) {
+    console.warn(fmt::format("another night is being measured into {}: {}",
+                             options.results.string(), lock.holder()));
+    return ExitCode::incomplete;
+  }
+  return options.analyse.empty() ? measure_night(options, std::move(setup))
+                                 : analyse_again(options, console);
+}
+
+}  // namespace
+
+void add_nightly(CLI::App& verb, Invocation& invocation) {
+  const auto options = std::make_shared<NightlyOptions>();
+  verb.add_option("config", options->config, "TOML file of the study, as configs/quick.toml");
+  verb.add_option("--analyse", options->analyse,
+                  "do not measure: judge this run again, by name or folder");
+  verb.add_option("--fail-on", options->fail_on,
+                  "what the exit code tells, of regression,incomplete,ambiguous")
+      ->capture_default_str();
+  verb.add_option("--nights", options->nights, "nights before that are read")
+      ->capture_default_str();
+  verb.add_option("--aa-launches", options->aa_launches,
+                  "launches of each side of the A/A comparison; 0: none")
+      ->capture_default_str();
+  verb.add_option("--scheduled", options->scheduled,
+                  "when the night was meant to begin, as 2026-03-01T04:05:06Z; recorded");
+  verb.add_option("--publish", options->publish,
+                  "copy the reports into this folder too, as for Prometheus' textfile collector");
+  verb.add_option("--ranks", options->ranks, "numbers of ranks, as 1,2,4, instead of the config's");
+  verb.add_option("--launches", options->launches, "fresh launches of each case");
+  add_start_options(verb, *options);
+  verb.callback([options, &invocation] {
+    options->command = invocation.command;
+    invocation.starts_ranks = options->analyse.empty();
+    invocation.chosen = [options] { return nightly(*options); };
+  });
+}
+
+}  // namespace scalebench

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// scalebench predict RUN --ranks 16,64,256: steps and epochs on N that were not measured, from the
+// run's allreduce curves and one profiled step, after the error on the N that were. Exit: usage:
+// the run has no profile or no curve; incomplete: none of these N could be predicted.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "bench/cli/command_line.hpp"
+#include "bench/cli/console.hpp"
+#include "bench/cli/quantity.hpp"
+#include "bench/record/csv.hpp"
+#include "bench/record/result_row.hpp"
+#include "bench/record/results_folder.hpp"
+#include "bench/study/prediction/rows.hpp"
+#include "bench/study/prediction/text.hpp"
+#include "bench/study/run/drawing.hpp"
+#include "bench/study/run/resolved_study.hpp"
+#include "bench/study/run/run.hpp"
+#include "bench/study/verbs/verb.hpp"
+#include "kernels/error.hpp"
+#include "models/step/replay_trace.hpp"
+
+namespace scalebench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kMiB = 1024.0 * 1024.0;
+constexpr int kTrustedFactor = 4;  // beyond the largest N that was measured
+
+struct PredictOptions {
+  fs::path run;
+  std::string ranks;
+  std::string link;  // RATE[,LATENCY]
+  int per_node = 0;
+  std::string gradient_syncs;  // empty: those of the run
+  std::vector<std::string> traces;
+  double bucket_mb = 25;
+  double fusion_mb = 128;
+  double cycle_ms = 1;
+  int servers = 1;
+  std::string out;
+  bool as_json = false;
+  bool figures = true;
+};
+
+AssumedNetwork network_of(const std::string& link) {
+  if (link.empty()) return {};
+  const std::size_t comma = link.find(',');
+  try {
+    AssumedNetwork network;
+    network.bytes_per_second = parse_rate(link.substr(0, comma)) / 8;
+    if (comma != std::string::npos) {
+      network.seconds_a_step = parse_duration(link.substr(comma + 1));
+    }
+    return network;
+  } catch (const UsageError& error) {
+    fail<UsageError>("--link {}: {}", link, error.what());
+  }
+}
+
+PredictionQuestions questions_of(const PredictOptions& options) {
+  PredictionQuestions questions;
+  questions.ranks = parse_counts("--ranks", options.ranks);
+  std::ranges::sort(questions.ranks);
+  const auto repeated = std::ranges::unique(questions.ranks);
+  questions.ranks.erase(repeated.begin(), repeated.end());
+  if (questions.ranks.front() < 2) {
+    fail<UsageError>("--ranks {}: one rank is what predictions start from; valid: 2 and more",
+                     questions.ranks.front());
+  }
+  questions.link = network_of(options.link);
+  questions.link_text = options.link;
+  if (options.per_node < 0) fail<UsageError>("--per-node {}: at least 1", options.per_node);
+  if (options.per_node > 0) questions.per_node = options.per_node;
+  StrategyChoices& choices = questions.choices;
+  if (!(options.bucket_mb > 0)) fail<UsageError>("--bucket-mb {}: above 0", options.bucket_mb);
+  if (!(options.fusion_mb > 0)) fail<UsageError>("--fusion-mb {}: above 0", options.fusion_mb);
+  if (!(options.cycle_ms >= 0)) fail<UsageError>("--cycle-ms {}: 0 or more", options.cycle_ms);
+  if (options.servers < 1) fail<UsageError>("--servers {}: at least 1", options.servers);
+  choices.bucket_bytes = options.bucket_mb * kMiB;
+  choices.fusion_bytes = options.fusion_mb * kMiB;
+  choices.cycle_seconds = options.cycle_ms / 1000;
+  choices.servers = options.servers;
+  return questions;
+}
+
+/// Those that there are formulas for; what can be measured and not predicted says so.
+std::vector<std::string> strategies_of(const std::string& text) {
+  if (text.empty()) return {};
+  std::vector<std::string> names = split_list("--gradient-sync", text);
+  for (const std::string& name : names) {
+    require_known("gradient sync", name, known_names().gradient_syncs);
+    const auto& valid = predictable_strategies();
+    if (std::ranges::find(valid, name) != valid.end()) continue;
+    fail<UsageError>("--gradient-sync {}: cannot be predicted; valid: {}", name,
+                     fmt::join(valid, ", "));
+  }
+  return names;
+}
+
+StepProfile profile_of(const ReplayTrace& trace) {
+  StepProfile profile;
+  profile.batch = trace.batch;
+  for (const TracedLayer& layer : trace.layers) {
+    profile.layers.push_back({layer.forward_seconds, layer.backward_seconds, layer.gradients});
+  }
+  profile.load_seconds = trace.load_seconds;
+  profile.update_seconds = trace.update_seconds;
+  profile.host_seconds = trace.host_seconds;
+  profile.step_seconds = trace.step_seconds;
+  return profile;
+}
+
+constexpr std::string_view kReplay = "replay:";
+
+/// What a launch replayed, if it did: its rows follow from that file.
+std::string replayed_by(const LaunchRecord& launch) {
+  const auto option = std::ranges::find(launch.command, "--model");
+  if (option == launch.command.end() || option + 1 == launch.command.end()) return "";
+  const std::string& model = option[1];
+  return model.starts_with(kReplay) ? model.substr(kReplay.size()) : "";
+}
+
+/// Each launch's own record of its steps, or the one that it replayed; and those given, by model
+/// and by what a replay of them is called.
+Profiles profiles_of(const StoredRun& run, const std::vector<std::string>& given) {
+  Profiles profiles;
+  for (const auto& [number, folder] : run.folders) {
+    const fs::path file = folder.path / "trace.json";
+    if (fs::exists(file)) profiles.by_launch[number] = profile_of(read_replay_trace(file));
+  }
+  for (const LaunchRecord& launch : run.manifest.launches) {
+    const std::string file = replayed_by(launch);
+    if (!file.empty() && fs::exists(file)) {
+      profiles.by_launch[launch.number] = profile_of(read_replay_trace(file));
+    }
+  }
+  for (const std::string& file : given) {
+    const ReplayTrace trace = read_replay_trace(file);
+    profiles.by_model[std::string(kReplay) + fs::path(file).stem().string()] = profile_of(trace);
+    if (!profiles.by_model.emplace(trace.model, profile_of(trace)).second) {
+      fail<UsageError>("--trace {}: another trace is of {}, too", file, trace.model);
+    }
+  }
+  return profiles;
+}
+
+/// Throws when a given trace is of no model of the run.
+void require_used(const std::vector<std::string>& given, const std::set<std::string>& models) {
+  for (const std::string& file : given) {
+    const std::string model = read_replay_trace(file).model;
+    const std::string replayed = std::string(kReplay) + fs::path(file).stem().string();
+    if (models.contains(model) || models.contains(replayed)) continue;
+    fail<UsageError>("--trace {}: it is of {}; the run has {}", file, model,
+                     fmt::join(models, ", "));
+  }
+}
+
+/// Throws unless something in the run can be predicted.
+std::vector<CaseOfRun> cases_of(const PredictOptions& options, const StoredRun& run) {
+  const std::vector<std::string> strategies = strategies_of(options.gradient_syncs);
+  const Profiles profiles = profiles_of(run, options.traces);
+  std::vector<CaseOfRun> cases = cases_of_run(run, profiles, strategies, allreduce_fit_model());
+  const std::string folder = options.run.string();
+  if (cases.empty()) {
+    fail<UsageError>("{}: no epoch of a gradient sync on 2 or more ranks to begin from", folder);
+  }
+  std::set<std::string> models;
+  for (const CaseOfRun& one : cases) models.insert(one.like.get("model"));
+  require_used(options.traces, models);
+  const bool none = std::ranges::all_of(cases, [](auto& one) { return !one.missing.empty(); });
+  if (none) fail<UsageError>("{}: {}", folder, cases.front().missing);
+  return cases;
+}
+
+/// A run is not written into once it is sealed.
+fs::path folder_for(const PredictOptions& options, const Manifest& manifest) {
+  constexpr std::uintmax_t kBytesNeededToPredict = 2'000'000;
+  if (!options.out.empty()) return ResultsFolder::at(options.out, kBytesNeededToPredict).path();
+  const fs::path run = fs::absolute(options.run).lexically_normal();
+  const fs::path parent = run.has_filename() ? run.parent_path() : run.parent_path().parent_path();
+  const fs::path folder = parent / "predictions" / manifest.run_id;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    fail<UsageError>("{}: {}; say where to with --out", folder.string(), error.message());
+  }
+  require_room(folder, kBytesNeededToPredict);
+  fs::remove(folder / prediction_schema().file);  // of an earlier question
+  return folder;
+}
+
+ExitCode predict(const PredictOptions& options) {
+  const PredictionQuestions questions = questions_of(options);
+  const StoredRun run = read_stored_run(options.run, WithSamples::no);
+  const std::vector<CaseOfRun> cases = cases_of(options, run);
+  std::vector<ResultRow> rows;
+  for (const CaseOfRun& one : cases) {
+    std::ranges::move(prediction_rows(one, questions, run.manifest.run_id),
+                      std::back_inserter(rows));
+  }
+  Console console(/*speaks=*/true, /*quiet=*/false);
+  const int largest = largest_measured(cases);
+  if (questions.ranks.back() > kTrustedFactor * largest) {
+    console.warn(fmt::format("N = {} is more than {} times the largest measured N, {}: little "
+                             "speaks for such a prediction",
+                             questions.ranks.back(), kTrustedFactor, largest),
+                 "measure more ranks");
+  }
+  const fs::path folder = folder_for(options, run.manifest);
+  {
+    CsvWriter file(folder / prediction_schema().file, prediction_schema().columns);
+    for (const ResultRow& row : rows) file.append(row.cells());
+  }
+  if (options.as_json) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const ResultRow& row : rows) all.push_back(json_of(row));
+    console.result(document({{"run_id", run.manifest.run_id}, {"predictions", all}}));
+  } else {
+    console.result(predict_table(rows));
+  }
+  if (options.figures) draw(folder, "plot_prediction.py", console);
+  console.note(fmt::format("prediction: {}", folder.string()));
+  const bool any = std::ranges::any_of(rows, [](const ResultRow& row) {
+    return row.get("kind") == "forecast" && row.get("status") == "ok";
+  });
+  return any ? ExitCode::ok : ExitCode::incomplete;
+}
+
+}  // namespace
+
+void add_predict(CLI::App& verb, Invocation& invocation) {
+  const auto options = std::make_shared<PredictOptions>();
+  verb.add_option("run", options->run, "folder of a run with epochs and allreduces on several N")
+      ->required();
+  verb.add_option("--ranks", options->ranks, "numbers of ranks to predict, as 16,64,256")
+      ->required();
+  verb.add_option("--link", options->link,
+                  "another network than the measured one: RATE[,LATENCY] of a node's link, as "
+                  "25gbit or 25gbit,10us");
+  verb.add_option("--per-node", options->per_node,
+                  "ranks of a node (default: as in the run; with --link on one host: 1)");
+  verb.add_option("--gradient-sync", options->gradient_syncs,
+                  "strategies to predict, measured or not (default: those of the run)");
+  verb.add_option("--trace", options->traces,
+                  "a step that bench_epoch --record-trace recorded, instead of the run's own")
+      ->type_name("FILE");
+  verb.add_option("--bucket-mb", options->bucket_mb, "bucketed_overlap: MiB of a bucket")
+      ->capture_default_str();
+  verb.add_option("--fusion-mb", options->fusion_mb, "horovod: MiB of a fused message")
+      ->capture_default_str();
+  verb.add_option("--cycle-ms", options->cycle_ms, "horovod: time between rounds of negotiation")
+      ->capture_default_str();
+  verb.add_option("--servers", options->servers, "ps_sync, ps_async: ranks that hold the variables")
+      ->capture_default_str();
+  verb.add_option("--out", options->out,
+                  "a new folder for prediction.csv and figures (default: predictions/RUN beside "
+                  "the run)")
+      ->type_name("DIR");
+  verb.add_flag("!--no-figures", options->figures, "only the table and prediction.csv");
+  add_json_option(verb, options->as_json);
+  verb.callback(
+      [options, &invocation] { invocation.chosen = [options] { return predict(*options); }; });
+}
+
+}  // namespace scalebench

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// scalebench recover: a rank is killed or stopped in the middle of a training with checkpoints, and
+// the training goes on from the last of them: what did that cost? Exit: ok; incomplete: a
+// repetition failed, or ended in another model than the undisturbed training.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "bench/cli/command_line.hpp"
+#include "bench/cli/exit.hpp"
+#include "bench/program/fault.hpp"
+#include "bench/record/file.hpp"
+#include "bench/study/run/open.hpp"
+#include "bench/study/run/recovery.hpp"
+#include "bench/study/run/resolved_study.hpp"
+#include "bench/study/verbs/verb.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::uintmax_t kBytesNeededToRecover = 100'000'000;
+
+struct RecoverOptions : StartOptions {
+  std::string model = "mlp";
+  StepFaultWords fault;
+  RecoveryPlan plan;
+  std::vector<std::string> more;  // for bench_epoch, as typed after --
+};
+
+void require_positive(std::string_view option, int value) {
+  if (value < 1) fail<UsageError>("{} {}: must be at least 1", option, value);
+}
+
+/// On the first host if that has room for all, else on all hosts alike.
+void place(RecoveryPlan& plan) {
+  const Hosts& hosts = plan.settings.hosts;
+  const bool fit = hosts.empty() || plan.ranks <= hosts.front().slots;
+  plan.nodes = fit ? 1 : static_cast<int>(hosts.size());
+  if (plan.ranks % plan.nodes != 0) {
+    fail<UsageError>("--ranks {}: not the same number on each of {} hosts", plan.ranks, plan.nodes);
+  }
+  plan.per_node = plan.ranks / plan.nodes;
+}
+
+RecoveryPlan plan_of(const RecoverOptions& options) {
+  RecoveryPlan plan = options.plan;
+  require_positive("--ranks", plan.ranks);
+  require_positive("--epochs", plan.epochs);
+  require_positive("--checkpoint-every", plan.checkpoint_every);
+  require_positive("--repeat", plan.repetitions);
+  if (step_fault_of(options.fault, plan.ranks).rank < 0) {
+    fail<UsageError>("which fault? valid: --kill-rank RANK@STEP or --stop-rank RANK@STEP");
+  }
+  plan.fault = options.fault.kill_rank.empty() ? "stop" : "kill";
+  plan.fault_at = options.fault.kill_rank + options.fault.stop_rank;
+  plan.arguments = {"--model", options.model};
+  plan.arguments.insert(plan.arguments.end(), options.more.begin(), options.more.end());
+  plan.nodes = 1;
+  plan.per_node = plan.ranks;
+  return plan;
+}
+
+/// What the launcher and the manifest need to know of it.
+ResolvedStudy study_of(const RecoverOptions& options, const RecoveryPlan& plan) {
+  StudyConfig config;
+  config.name = "recover";
+  config.seed = plan.seed;
+  config.ranks = {plan.ranks};
+  PlanLimits limits = limits_of(options, config);
+  if (plan.ranks > limits.devices && !options.oversubscribe) {
+    fail<UsageError>("--ranks {}: {} device(s) here; --oversubscribe lets ranks share one",
+                     plan.ranks, limits.devices);
+  }
+  StartOptions start = options;
+  start.dry_run = false;  // what is only printed must be built, too
+  return resolve(std::move(start), std::move(config), std::move(limits),
+                 {launch_of(plan, 1, "", {})});
+}
+
+void print(const RecoveryPlan& plan, const Console& console) {
+  const auto show = [&](int number, const std::string& name, std::vector<std::string> more) {
+    const PlannedLaunch launch = launch_of(plan, number, name, more);
+    console.result(shell_line(command_of(launch, plan.settings, planned_folder(launch))) + "\n");
+  };
+  show(1, "undisturbed", {"--checkpoint", "DIR"});
+  show(2, plan.participle(),
+       {"--checkpoint", "DIR2", fmt::format("--{}-rank", plan.fault), plan.fault_at});
+  show(3, "resumed", {"--checkpoint", "DIR2", "--resume", "DIR2"});
+}
+
+ExitCode recover(const RecoverOptions& options) {
+  Console console(/*speaks=*/true, options.quiet, options.color);
+  RecoveryPlan plan = plan_of(options);
+  const ResolvedStudy study = study_of(options, plan);
+  plan.settings = study.settings;
+  place(plan);
+  if (options.dry_run) {
+    print(plan, console);
+    return ExitCode::ok;
+  }
+  const ResultsFolder folder =
+      options.out.empty() ? ResultsFolder::create(options.results, "recover", kBytesNeededToRecover)
+                          : ResultsFolder::at(options.out, kBytesNeededToRecover);
+  plan.settings.run_id = folder.run_id();
+  const Manifest manifest = manifest_of(study, plan.settings);
+  for (const Warning& warning : manifest.warnings) console.warn(warning.text, warning.remedy);
+  const Interruption interruption;
+  const std::vector<ResultRow> rows =
+      measure_recovery(plan, folder, manifest, interruption.stop(), console);
+  if (!rows.empty()) {
+    console.result(
+        fmt::format("{}, {} ranks, rank {} {} at step {}, a checkpoint every {} "
+                    "epoch(s)\n{}",
+                    options.model, plan.ranks, rows[0].get("fault_rank"), plan.participle(),
+                    rows[0].get("fault_step"), plan.checkpoint_every, recovery_table(rows)));
+    if (!rows[0].get("noticed").empty()) {
+      console.result(fmt::format("noticed: {}\n", rows[0].get("noticed")));
+    }
+  }
+  console.note(fmt::format("results: {}", folder.path().string()));
+  if (interruption.stop()) return interruption.exit_code();
+  const bool good =
+      std::ranges::all_of(rows, [](const ResultRow& row) { return row.get("status") == "ok"; });
+  return good ? ExitCode::ok : ExitCode::incomplete;
+}
+
+}  // namespace
+
+void add_recover(CLI::App& verb, Invocation& invocation) {
+  const auto options = std::make_shared<RecoverOptions>();
+  verb.add_option("--model", options->model, "as bench_epoch takes it")->capture_default_str();
+  verb.add_option("--ranks", options->plan.ranks, "number of ranks")->capture_default_str();
+  add_step_fault_options(verb, options->fault);
+  verb.add_option("--epochs", options->plan.epochs, "of the whole training")->capture_default_str();
+  verb.add_option("--checkpoint-every", options->plan.checkpoint_every,
+                  "epochs between two checkpoints")
+      ->capture_default_str();
+  verb.add_option("--repeat", options->plan.repetitions,
+                  "times, each beside an undisturbed training, in random order")
+      ->capture_default_str();
+  verb.add_option("--seed", options->plan.seed, "of that order")->capture_default_str();
+  verb.add_option("--deadline", options->plan.deadline_seconds,
+                  "seconds after which a training that does not end is ended")
+      ->capture_default_str();
+  add_start_options(verb, *options);
+  verb.footer("After -- come more options, as bench_epoch takes them.");
+  verb.callback([options, &invocation] {
+    options->command = invocation.command;
+    options->more = invocation.after_dashes;
+    invocation.takes_more = true;
+    invocation.chosen = [options] { return recover(*options); };
+  });
+}
+
+}  // namespace scalebench

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// scalebench report FOLDER: figures and report.html of a run again, or the five files of a night's
+// report. Nothing is measured and no number is changed.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "bench/study/run/drawing.hpp"
+#include "bench/study/verbs/verb.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+struct ReportOptions {
+  std::filesystem::path folder;
+  std::string published;  // series of configs/published.csv
+  bool quiet = false;
+};
+
+ExitCode report(const ReportOptions& options) {
+  const std::filesystem::path& folder = options.folder;
+  const bool night = std::filesystem::exists(folder / "nightly.json");
+  if (!night && !std::filesystem::exists(folder / "manifest.json")) {
+    fail<UsageError>(
+        "{}: neither a run (with manifest.json, as results/RUN) nor a night (with "
+        "nightly.json, as results/nightly/RUN)",
+        folder.string());
+  }
+  Console console(/*speaks=*/true, options.quiet);
+  if (night && !options.published.empty()) fail<UsageError>("--published: only for a run");
+  std::vector<std::string> more;
+  if (!options.published.empty()) more = {"--published", options.published};
+  const bool done =
+      night ? draw(folder, "nightly_report.py", console) : draw_run(folder, console, more);
+  if (!done) return ExitCode::incomplete;
+  console.result(fmt::format("{}\n", (folder / "report.html").string()));
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_report(CLI::App& verb, Invocation& invocation) {
+  const auto options = std::make_shared<ReportOptions>();
+  verb.add_option("folder", options->folder, "results/RUN, or results/nightly/RUN for a night")
+      ->required();
+  verb.add_option("--published", options->published,
+                  "published series to lay the run over, as scalebench list published has them");
+  verb.add_flag("-q,--quiet", options->quiet, "warnings only");
+  verb.callback(
+      [options, &invocation] { invocation.chosen = [options] { return report(*options); }; });
+}
+
+}  // namespace scalebench

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// scalebench reproduce RUN: the same study again, into a new folder, and per cell whether it came
+// out the same. Exit: ok: every cell is SAME; regression: one is DIFFERENT; incomplete: one is
+// AMBIGUOUS or MISSING, or the launches are too few; nothing_measured.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "bench/cli/command_line.hpp"
+#include "bench/cli/exit.hpp"
+#include "bench/machine/digest.hpp"
+#include "bench/machine/environment.hpp"
+#include "bench/study/comparison/comparison.hpp"
+#include "bench/study/comparison/report.hpp"
+#include "bench/study/run/drawing.hpp"
+#include "bench/study/run/open.hpp"
+#include "bench/study/run/resolved_study.hpp"
+#include "bench/study/verbs/verb.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+struct ReproduceOptions : StartOptions {
+  std::filesystem::path run;
+  std::vector<std::string> certificates;
+};
+
+/// The word after `option` in a command, or after its '='; empty when it is not there.
+std::string word_after(const std::vector<std::string>& command, const std::string& option) {
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (command[i] == option && i + 1 < command.size()) return command[i + 1];
+    if (command[i].starts_with(option + "=")) return command[i].substr(option.size() + 1);
+  }
+  return "";
+}
+
+/// The study as it was measured: the config with what the command line had changed. Where neither
+/// says how many ranks, those that were started; this machine's own number may be another.
+StudyConfig config_of(const Manifest& original) {
+  StudyConfig config = parse_study_config(original.config, original.run_id, known_names());
+  config.name = original.study;
+  const std::string ranks = word_after(original.command, "--ranks");
+  const std::string launches = word_after(original.command, "--launches");
+  if (!launches.empty()) config.launches = parse_counts("--launches", launches).front();
+  if (!ranks.empty()) config.ranks = parse_counts("--ranks", ranks);
+  const std::string layouts = word_after(original.command, "--layouts");
+  const std::string hosts = word_after(original.command, "--hosts");
+  if (!hosts.empty()) config.hosts = hosts;
+  if (!layouts.empty()) config.layouts = parse_layouts(layouts);
+  if (original.seed) config.seed = *original.seed;
+  if (!config.ranks.empty() || !config.layouts.empty()) return config;
+  std::set<int> started;
+  for (const LaunchRecord& launch : original.launches) started.insert(launch.ranks);
+  config.ranks.assign(started.begin(), started.end());
+  return config;
+}
+
+Manifest original_of(const ReproduceOptions& options) {
+  Manifest original = read_manifest(options.run);
+  if (original.config.empty()) {
+    fail<UsageError>(
+        "{}: no study that scalebench run made (it has no configuration); repeat its command: {}",
+        options.run.string(),
+        original.command.empty() ? "(not recorded)" : shell_line(original.command));
+  }
+  if (original.origin != "measured" && original.origin != "emulated") {
+    fail<UsageError>("{} is {}: nothing was measured that could be measured again",
+                     options.run.string(), original.origin);
+  }
+  return original;
+}
+
+/// Refused before hours are spent on what could not be compared afterwards.
+void require_same_origin(const Manifest& original, const StudyConfig& config) {
+  const int devices = devices_of(config);
+  int most = 1;
+  for (const int ranks : config.ranks) most = std::max(most, ranks);
+  for (const Layout& layout : config.layouts) most = std::max(most, layout.per_node);
+  const std::string origin = timed_origin(most > devices || shares_gpus(config, most));
+  if (original.origin == origin) return;
+  fail<UsageError>(
+      "{} is {}, and its {} ranks on the {} core(s) or device(s) here would be {}: rows of "
+      "different origin are never compared",
+      original.run_id, original.origin, most, devices, origin);
+}
+
+ExitCode exit_code_of(const Comparison& found) {
+  if (found.tested() == 0) return ExitCode::nothing_measured;
+  if (found.faster + found.slower > 0) return ExitCode::regression;
+  const bool open = found.ambiguous + found.missing > 0 || found.blind();
+  return open ? ExitCode::incomplete : ExitCode::ok;
+}
+
+/// The comparison's table, in which faster and slower are both just different.
+std::string table_of(CompareReport report) {
+  for (ResultRow& row : report.comparison.rows) {
+    const std::string& verdict = row.get("verdict");
+    if (verdict == "FASTER" || verdict == "SLOWER") row.set("verdict", "DIFFERENT");
+  }
+  Comparison& found = report.comparison;
+  std::string table = compare_table(report, /*changed_only=*/false);
+  const char* const word = report.code == ExitCode::ok           ? "REPRODUCED"
+                           : report.code == ExitCode::regression ? "NOT REPRODUCED"
+                                                                 : "OPEN";
+  return table + fmt::format("{}: {} SAME, {} DIFFERENT, {} AMBIGUOUS, {} MISSING\n", word,
+                             found.same, found.faster + found.slower, found.ambiguous,
+                             found.missing);
+}
+
+CompareReport report_of(const ReproduceOptions& options, const std::filesystem::path& folder) {
+  CompareReport report;
+  report.command = options.command;
+  std::vector<ComparedRun> runs;
+  std::vector<Manifest> manifests;
+  const std::vector<std::filesystem::path> folders{options.run, folder};
+  for (const std::filesystem::path& path : folders) {
+    StoredRun stored = read_stored_run(path, WithSamples::no);
+    manifests.push_back(stored.manifest);
+    CompareReport::Run& run = report.runs.emplace_back();
+    run.letter = static_cast<char>('A' + report.runs.size() - 1);
+    run.folder = path;
+    run.manifest = stored.manifest;
+    run.differences = differing(fields_of(manifests.front().environment, run.manifest.environment));
+    runs.push_back(compared_run(std::move(stored)));
+  }
+  const SpreadFloor floor = spread_floor(options.certificates, folders, manifests);
+  report.floor = floor.floor;
+  report.floor_from = floor.from;
+  report.comparison = compare_runs(runs, {floor.floor, {}});
+  report.code = exit_code_of(report.comparison);
+  return report;
+}
+
+/// With what the original's command line said of how it was started.
+ResolvedStudy study_of(ReproduceOptions options, const Manifest& original) {
+  StudyConfig config = config_of(original);
+  options.oversubscribe = options.oversubscribe || original.origin == "emulated";
+  const std::string mpirun = word_after(original.command, "--mpirun");
+  if (options.mpirun.empty()) options.mpirun = mpirun;
+  if (options.launcher.empty()) options.launcher = word_after(original.command, "--launcher");
+  require_same_origin(original, config);
+  PlanLimits limits = limits_of(options, config);
+  std::vector<PlannedLaunch> plan = plan_of(config, limits);
+  return resolve(std::move(options), std::move(config), std::move(limits), std::move(plan));
+}
+
+ExitCode reproduce(const ReproduceOptions& options) {
+  const ResolvedStudy study = study_of(options, original_of(options));
+  Console console(/*speaks=*/true, options.quiet, options.color);
+  if (options.dry_run) {
+    print_plan(study, console);
+    return ExitCode::ok;
+  }
+  StudyRun run = open_study(study, console);
+  const Interruption interruption;
+  run.measure(interruption.stop());
+  run.summarise();
+  const CompareReport report = report_of(options, run.folder());
+  run.write(comparison_schema(), report.comparison.rows);
+  run.seal(interruption.stop() ? "partial" : "complete");
+  draw_run(run.folder(), console);
+  console.result(table_of(report));
+  console.note(fmt::format("results: {}", run.folder().string()));
+  if (!interruption.stop()) return report.code;
+  console.warn("partial: interrupted; everything that was measured is kept");
+  return interruption.exit_code();
+}
+
+}  // namespace
+
+void add_reproduce(CLI::App& verb, Invocation& invocation) {
+  const auto options = std::make_shared<ReproduceOptions>();
+  verb.add_option("run", options->run, "folder of the run that is measured again")->required();
+  verb.add_option("--certificate", options->certificates,
+                  "as for compare: a run of scalebench certify, whose spread does not count");
+  add_start_options(verb, *options);
+  verb.callback([options, &invocation] {
+    options->command = invocation.command;
+    invocation.starts_ranks = !options->dry_run;
+    invocation.chosen = [options] { return reproduce(*options); };
+  });
+}
+
+}  // namespace scalebench

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// scalebench verify RUN: are the files those that were sealed, and does every published number
+// follow from samples.csv? A line for each difference, then the counts. Exit: ok: none differs;
+// incomplete: some do; nothing_measured: nothing to verify.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "bench/cli/console.hpp"
+#include "bench/record/seal.hpp"
+#include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/analysis/verification.hpp"
+#include "bench/study/run/run.hpp"
+#include "bench/study/verbs/verb.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+/// 45678 -> "45 678".
+std::string grouped(std::size_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, 1, ' ');
+  return digits;
+}
+
+Verification rows_of(const std::filesystem::path& folder) {
+  try {
+    return verify_rows(read_stored_run(folder, WithSamples::yes), allreduce_fit_model());
+  } catch (const UsageError& error) {
+    // A file that cannot even be read is not what was published.
+    Verification verification;
+    verification.differences.push_back({error.what(), "", "", "", ""});
+    return verification;
+  }
+}
+
+ExitCode verify(const std::filesystem::path& folder) {
+  const Console console(/*speaks=*/true, /*quiet=*/false);
+  const Manifest manifest = read_manifest(folder);
+  const HashCheck hashes = check_hashes(folder, manifest);
+  const Verification rows = rows_of(folder);
+  for (const std::string& line : hashes.differences) console.result(line + "\n");
+  for (const Difference& difference : rows.differences) console.result(line_of(difference) + "\n");
+  for (const auto* notes : {&hashes.notes, &rows.notes}) {
+    for (const std::string& note : *notes) console.result("note: " + note + "\n");
+  }
+  console.result(fmt::format(
+      "{} numbers recomputed from {} samples, {} differ; {} files hashed, {} "
+      "differ\nSHA-256 of manifest.json: {}\n",
+      grouped(rows.numbers), grouped(rows.samples), grouped(rows.differences.size()),
+      grouped(hashes.files), grouped(hashes.differences.size()), hashes.manifest_sha256));
+  if (!hashes.differences.empty() || !rows.differences.empty()) return ExitCode::incomplete;
+  return rows.numbers > 0 ? ExitCode::ok : ExitCode::nothing_measured;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& verb, Invocation& invocation) {
+  const auto folder = std::make_shared<std::filesystem::path>();
+  verb.add_option("run", *folder, "folder of a run, or of one benchmark's --out")->required();
+  verb.callback(
+      [folder, &invocation] { invocation.chosen = [folder] { return verify(*folder); }; });
+}
+
+}  // namespace scalebench

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// scalebench version: what this program was built from and with. What is not in the build, or not
+// known, is null.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "bench/cli/command_line.hpp"
+#include "bench/cli/console.hpp"
+#include "bench/machine/environment.hpp"
+#include "bench/record/result_row.hpp"
+#include "bench/study/verbs/verb.hpp"
+#include "collectives/mpi_session.hpp"
+#include "collectives/transport/nccl.hpp"
+
+namespace scalebench {
+namespace {
+
+using nlohmann::json;
+
+json nullable(const std::string& text) { return text.empty() ? json() : json(text); }
+
+json build_document() {
+  const BuildInfo info = build_info();
+  const std::string mpi = MpiSession::library_version();
+  return {{"version", info.version},
+          {"commit", info.commit ? json(*info.commit) : json()},
+          {"dirty", info.dirty ? json(*info.dirty) : json()},
+          {"compiler", info.compiler},
+          {"flags", info.flags},
+          {"build_type", info.build_type},
+          {"mpi", nullable(mpi.substr(0, mpi.find('\n')))},
+          {"cuda", nullable(SCALEBENCH_CUDA_VERSION)},
+          {"nccl", nullable(nccl_version())},
+          {"libtorch", nullable(SCALEBENCH_TORCH_VERSION)}};
+}
+
+std::string as_text(const json& build) {
+  std::string text;
+  for (const char* name : {"version", "commit", "dirty", "compiler", "flags", "build_type", "mpi",
+                           "cuda", "nccl", "libtorch"}) {
+    const json& value = build.at(name);
+    const std::string shown = value.is_null()     ? "none"
+                              : value.is_string() ? value.get<std::string>()
+                                                  : value.dump();
+    text += fmt::format("{:<10} {}\n", name, shown);
+  }
+  return text;
+}
+
+}  // namespace
+
+void add_version(CLI::App& verb, Invocation& invocation) {
+  const auto as_json = std::make_shared<bool>(false);
+  add_json_option(verb, *as_json);
+  verb.callback([as_json, &invocation] {
+    invocation.chosen = [as_json] {
+      const Console console(/*speaks=*/true, /*quiet=*/true);
+      console.result(*as_json ? document(build_document()) : as_text(build_document()));
+      return ExitCode::ok;
+    };
+  });
+}
+
+}  // namespace scalebench

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/training/epoch/measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "bench/allreduce/tuning.hpp"
+#include "bench/measure/clock_sync.hpp"
+#include "bench/program/transports.hpp"
+#include "bench/program/watchdog/watchdog.hpp"
+#include "bench/training/epoch/checkpoints.hpp"
+#include "bench/training/epoch/event_log.hpp"
+#include "bench/training/epoch/recording.hpp"
+#include "bench/training/epoch/states.hpp"
+#include "bench/training/epoch/timeline.hpp"
+#include "bench/training/epoch/watch.hpp"
+#include "bench/training/joint_failure.hpp"
+#include "collectives/control.hpp"
+#include "kernels/error.hpp"
+#include "models/gradients/gradient_sync.hpp"
+#include "models/network/models.hpp"
+#include "models/trainer.hpp"
+
+namespace scalebench {
+namespace {
+
+/// The first steps build LibTorch's kernels and memory pools: a model of their own pays for that,
+/// so that the measured one starts from its first weights. Returns what one of the later steps
+/// took, at most and on any rank; 0: unknown.
+double warm_up(const TrainerOptions& options, Communicator& gradients, const Ranks& ranks,
+               int steps, EpochRun& run) {
+  if (steps == 0) return 0;
+  NoTrace trace;
+  SteadyPace pace;
+  TrainerOptions paced = options;
+  paced.pace = &pace;
+  Trainer trainer(paced, gradients, ranks.host, trace);
+  run.parameters = trainer.parameter_count();
+  double step_seconds = 0;
+  for (int i = 0; i < steps; ++i) {
+    const double begin = local_seconds();
+    trainer.train_step();
+    step_seconds = local_seconds() - begin;
+  }
+  return std::ranges::max(all_gather(ranks.host, step_seconds));
+}
+
+/// Of those that are numbers: a rank without images has no loss.
+double mean(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return std::isnan(value); });
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Begins a step for the watchdog, and with it ends the one before.
+class StepMarks {
+ public:
+  /// A limit that the user gave is not stretched by what steps are expected to take.
+  StepMarks(Watchdog& watchdog, StepWatch& watch, bool stretch)
+      : watchdog_(watchdog), watch_(watch), stretch_(stretch) {}
+
+  void begin_span(const std::string& name, double step_seconds) {
+    watchdog_.cell(name);
+    if (stretch_) watchdog_.expect(step_seconds);
+  }
+  void step() {
+    leave();
+    watchdog_.enter();
+    inside_ = true;
+    watch_.begin_step();
+  }
+  void end_span() {
+    leave();
+    watch_.end_step();
+    watchdog_.end_cell();
+  }
+
+ private:
+  void leave() {
+    if (inside_) watchdog_.leave();
+    inside_ = false;
+  }
+
+  Watchdog& watchdog_;
+  StepWatch& watch_;
+  const bool stretch_;
+  bool inside_ = false;
+};
+
+class EpochTimer {
+ public:
+  EpochTimer(const Ranks& ranks, Trainer& trainer, EventLog& log, StepMarks& marks,
+             double step_seconds)
+      : ranks_(ranks), trainer_(trainer), log_(log), marks_(marks), step_seconds_(step_seconds) {}
+
+  EpochMeasurement run(int epoch, bool evaluate, bool check_replicas) {
+    const std::optional<Residency> files = trainer_.prepare_input();
+    const GlobalClock clock(ranks_.host);
+    ranks_.host.barrier();
+    marks_.begin_span(fmt::format("epoch {}", epoch), step_seconds_);
+    log_.restart();
+    const EpochResult trained = trainer_.train_epoch(epoch);
+    const RankTrace trace = log_.read();
+    marks_.end_span();
+
+    EpochMeasurement measured = join_traces(ranks_.host, trace, clock);
+    const auto samples = all_gather(ranks_.host, static_cast<double>(trained.samples));
+    for (std::size_t rank = 0; rank < samples.size(); ++rank) {
+      measured.ranks[rank].samples = static_cast<std::int64_t>(samples[rank]);
+      measured.samples += measured.ranks[rank].samples;
+    }
+    measured.loss = mean(all_gather(ranks_.host, trained.loss));
+    measured.replica_divergence = std::numeric_limits<double>::quiet_NaN();
+    if (check_replicas) {
+      measured.replicas_equal = trainer_.replicas_equal();
+    } else {
+      // Before the evaluation, which may publish one model to all.
+      measured.replica_divergence = trainer_.replica_divergence();
+    }
+    measured.test_accuracy = measured.test_loss = std::numeric_limits<double>::quiet_NaN();
+    measured.resident_share = share_of(files);
+    if (evaluate) {
+      // An image costs less than in training; there are at most as many of them.
+      const double most = measured.seconds * static_cast<double>(trainer_.training_images()) /
+                          static_cast<double>(std::max<std::int64_t>(1, measured.samples));
+      marks_.begin_span(fmt::format("evaluation after epoch {}", epoch), most / kLimitOverExpected);
+      const double begin = local_seconds();
+      const Evaluation evaluation = trainer_.evaluate();
+      measured.test_accuracy = evaluation.accuracy;
+      measured.test_loss = evaluation.loss;
+      measured.evaluate_seconds =
+          std::ranges::max(all_gather(ranks_.host, local_seconds() - begin));
+      marks_.end_span();
+    }
+    report_input(measured);
+    return measured;
+  }
+
+ private:
+  static double share_of(const std::optional<Residency>& files) {
+    if (!files || files->pages == 0 || files->unknown_files > 0) {
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+    return static_cast<double>(files->resident) / static_cast<double>(files->pages);
+  }
+
+  /// A file is named once, however many ranks stumble over it.
+  void report_input(EpochMeasurement& measured) {
+    const InputReport mine = trainer_.take_input_report();
+    for (const double images : all_gather(ranks_.host, static_cast<double>(mine.replaced_images))) {
+      measured.replaced_images += static_cast<std::int64_t>(images);
+    }
+    std::string lines;
+    for (const std::string& line : mine.warnings) lines += line + '\n';
+    for (const std::string& of_rank : all_gather(ranks_.host, lines)) {
+      for (std::size_t begin = 0; begin < of_rank.size();) {
+        const std::size_t end = of_rank.find('\n', begin);
+        std::string line = of_rank.substr(begin, end - begin);
+        if (warned_.insert(line).second) measured.warnings.push_back(std::move(line));
+        begin = end + 1;
+      }
+    }
+  }
+
+  static constexpr double kLimitOverExpected = 100;  // of Watchdog::expect
+
+  const Ranks& ranks_;
+  Trainer& trainer_;
+  EventLog& log_;
+  StepMarks& marks_;
+  const double step_seconds_;
+  std::set<std::string> warned_;
+};
+
+}  // namespace
+
+double EpochRun::seconds_done() const {
+  double seconds = earlier.seconds;
+  for (const EpochMeasurement& epoch : epochs) seconds += epoch.seconds;
+  return seconds;
+}
+
+bool reached_target(const EpochOptions& options, const EpochRun& run) {
+  return options.target_accuracy > 0 && run.epochs.back().test_accuracy >= options.target_accuracy;
+}
+
+namespace {
+
+std::string remarks_of(const Trainer& trainer, const SteadyPace& pace) {
+  std::string remarks = trainer.remarks();
+  if (trainer.options().choice.trace == nullptr) return remarks;
+  return fmt::format("{}{}{}", remarks, remarks.empty() ? "" : "; ", text_of(pace));
+}
+
+void measure(const Ranks& ranks, const EpochOptions& options,
+             const std::function<void(const EpochRun&)>& after_epoch, EpochRun& run) {
+  const TrainerOptions& wanted = options.training.trainer;
+  const AllreduceTransport transport(ranks, options.transport, options.training.placed);
+  Communicator& gradients = transport.communicator();
+  const Checkpointing checkpoints(ranks, options.checkpoints);
+  run.transport = gradients.transport();
+  tune_for_training(ranks, gradients, wanted);
+  StepWatch watch(ranks, options.fault, options.milestones);
+  WatchdogOptions watchful = watchdog_options(ranks, options.timeout_seconds);
+  watchful.say = [&](const std::string& line) { watch.say(line); };
+  Watchdog watchdog(ranks.host, std::move(watchful));
+  StepMarks marks(watchdog, watch, options.timeout_seconds == 0);
+  const double step_seconds = warm_up(wanted, gradients, ranks, options.warm_up_steps, run);
+
+  std::optional<ChromeTimeline> timeline;
+  if (ranks.first() && !options.timeline.empty()) timeline.emplace(options.timeline, local_seconds);
+  TrainerOptions measured = wanted;
+  measured.sync.clock = &local_seconds;
+  SteadyPace pace;
+  measured.pace = &pace;
+  if (timeline) measured.sync.timeline = &*timeline;
+
+  EventLog log([&] { marks.step(); });
+  Trainer trainer(measured, gradients, ranks.host, log);
+  run.trainer = trainer.options();
+  run.trainer.sync = wanted.sync;  // which outlives the timeline
+  run.trainer.pace = nullptr;
+  run.parameters = trainer.parameter_count();
+  run.dataset = trainer.dataset_name();
+  run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
+  run.workers = trainer.workers();
+  run.reads_files = trainer.reads_files();
+  EpochTimer timer(ranks, trainer, log, marks, step_seconds);
+  run.earlier = checkpoints.resume(trainer);
+  if (run.earlier.epochs >= options.epochs) {
+    fail<UsageError>("--epochs {}: the checkpoint has {} already; give the number to end with",
+                     options.epochs, run.earlier.epochs);
+  }
+  watch.begin(run.earlier.epochs * trainer.steps_per_epoch(),
+              options.epochs * trainer.steps_per_epoch());
+  for (bool ends = false; !ends;) {
+    if (timeline && run.epochs.empty()) timeline->start();
+    const EpochMeasurement epoch =
+        timer.run(run.epochs_done(), options.evaluate, run.promises_equal_replicas);
+    if (timeline && run.epochs.empty()) timeline->finish();
+    run.failure = joint_failure(ranks.host, trainer.failure());
+    if (!run.failure.empty()) return;
+    run.epochs.push_back(epoch);
+    run.remarks = all_gather(ranks.host, remarks_of(trainer, pace));
+    EpochMeasurement& last = run.epochs.back();
+    ends =
+        !last.replicas_equal || run.epochs_done() == options.epochs || reached_target(options, run);
+    // What is wrong is not kept.
+    if (last.replicas_equal) {
+      last.checkpoint_seconds =
+          checkpoints.after_epoch(trainer, run.epochs_done(), run.seconds_done(), ends);
+      if (!std::isnan(last.checkpoint_seconds)) watch.checkpointed();
+    }
+    after_epoch(run);
+  }
+}
+
+}  // namespace
+
+EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
+                        const std::function<void(const EpochRun&)>& after_epoch) {
+  EpochRun run;
+  run.trainer = resolved(options.training.trainer, ranks.session.size());
+  run.dataset = run.trainer.dataset;
+  const std::string lack =
+      lack_of_memory(ranks, [&] { measure(ranks, options, after_epoch, run); });
+  if (!lack.empty()) run.failure = lack;
+  run.alone = !lack.empty() && ranks.session.size() > 1;
+  return run;
+}
+
+namespace {
+
+/// A bias, and no less than a latency.
+constexpr std::size_t kSmallestBytes = 256;
+
+}  // namespace
+
+void tune_for_training(const Ranks& ranks, Communicator& gradients, const TrainerOptions& trainer) {
+  if (trainer.allreduce == nullptr || !trainer.allreduce->chooses()) return;
+  const DType wire = trainer.sync.wire;
+  // The size of a module in a file is not known before it is loaded.
+  constexpr std::int64_t kParametersOfAFile = std::int64_t{16} << 20U;
+  const ModelChoice& choice = trainer.choice;
+  const auto parameters =
+      static_cast<std::size_t>(choice.trace != nullptr ? choice.trace->parameters
+                               : choice.is_file()      ? kParametersOfAFile
+                                                       : model_named(trainer.model).parameters);
+  const std::size_t bytes = std::max(parameters * size_of(wire), kSmallestBytes);
+  const AllreduceBuffers buffers(gradients, {.largest_bytes = bytes});
+  CollectiveTimer timer(ranks.host);
+  AllreduceVerifier verifier(ranks.host, bytes);
+  AllreduceMethod method;
+  method.start = StartMode::barrier;  // also right where ranks share cores
+  const AllreduceSetting setting{std::string(gradients.transport()), gradients.memory(), wire,
+                                 ReduceOp::sum};
+  gradients.set_choices(tune({gradients, buffers, timer, verifier}, ranks.host, setting, method,
+                             kSmallestBytes, bytes));
+}
+
+}  // namespace scalebench

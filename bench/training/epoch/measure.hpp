@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole epochs on all ranks: from the first rank's start to the last rank's end, with the states of
+// each rank, accuracy after each, and the proof that all replicas are still the same.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "bench/program/program.hpp"
+#include "bench/training/epoch/attribution.hpp"
+#include "bench/training/epoch/options.hpp"
+#include "models/checkpoint.hpp"
+#include "models/step/step_trace.hpp"
+#include "models/trainer_options.hpp"
+
+namespace scalebench {
+
+/// What one rank did in one epoch.
+struct RankEpoch {
+  double seconds = 0;                           // of its own
+  std::int64_t samples = 0;                     // counted here; 0 where others count them
+  std::array<double, kPhases> phase_seconds{};  // by Phase; they sum to `seconds`
+  States states;                                // sum to the seconds of all ranks together
+};
+
+/// One epoch of all ranks; equal on every rank.
+struct EpochMeasurement {
+  double seconds = 0;  // last end - first start; behind clocks that disagree: longest duration
+  double skew_seconds = 0;
+  int slowest_rank = 0;
+  bool clocks_agree = true;  // else waiting and transfer between hosts are told apart roughly
+  Laggard laggard;
+  std::int64_t samples = 0;  // really processed, all ranks together
+  double loss = 0;           // mean over ranks that saw images
+  double test_accuracy = 0;  // NaN without evaluation
+  double test_loss = 0;      // as well
+  double evaluate_seconds = 0;
+  double checkpoint_seconds = std::numeric_limits<double>::quiet_NaN();  // NaN: none was due
+  bool replicas_equal = true;
+  /// Share of the training files' pages in memory when it began; NaN if unknown or without files.
+  double resident_share = 0;
+  /// Since the epoch before, evaluation included: images replaced by others on all ranks, and a
+  /// line for each file found broken.
+  std::int64_t replaced_images = 0;
+  std::vector<std::string> warnings;
+  double replica_divergence = 0;  // NaN where replicas are promised equal
+  std::vector<RankEpoch> ranks;
+};
+
+struct EpochRun {
+  TrainerOptions trainer;  // as resolved
+  std::int64_t parameters = 0;
+  std::string dataset;
+  std::string transport;  // of gradients
+  bool promises_equal_replicas = true;
+  int workers = 1;
+  TrainingProgress earlier;              // before this start, from a checkpoint
+  bool reads_files = false;              // while training: residency means something
+  std::vector<EpochMeasurement> epochs;  // those that are valid
+  std::vector<std::string> remarks;      // by rank
+  /// Why it ended early; then nothing in it is a result.
+  std::string failure;
+  /// This rank failed inside a step, where others may wait for it: no collective works any more.
+  bool alone = false;
+
+  /// Epochs since the training's beginning, and their seconds.
+  int epochs_done() const { return earlier.epochs + static_cast<int>(epochs.size()); }
+  double seconds_done() const;
+};
+
+/// Whether the last epoch reached the target, if there is one.
+bool reached_target(const EpochOptions& options, const EpochRun& run);
+
+/// Collective. `after_epoch` is called on every rank when an epoch has been measured. A loss that
+/// is not a number ends it after its epoch, on all ranks; too little memory at once, on its rank
+/// alone.
+EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
+                        const std::function<void(const EpochRun&)>& after_epoch);
+
+// Before training with the allreduce `auto`: a short trial of all algorithms over the sizes that a
+// model's gradients have.
+
+/// Collective: gives `gradients` a measured table where `trainer` reduces with `auto`, else returns
+/// at once. Throws Unavailable when no algorithm works.
+void tune_for_training(const Ranks& ranks, Communicator& gradients, const TrainerOptions& trainer);
+
+}  // namespace scalebench

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of bench_epoch.
+#pragma once
+
+#include <string>
+
+#include "bench/cli/command_line.hpp"
+#include "bench/program/fault.hpp"
+#include "bench/training/epoch/checkpoints.hpp"
+#include "bench/training/options.hpp"
+
+namespace scalebench {
+
+struct EpochOptions {
+  TrainingOptions training;
+  std::string scaling = "strong";
+  std::string allreduce = "ring";
+  std::string transport = "auto";
+  int epochs = 1;
+  int warm_up_steps = 10;
+  bool evaluate = true;
+  double target_accuracy = 0;  // training ends when the test accuracy reaches it; 0: none
+  CheckpointOptions checkpoints;
+  StepFault fault;
+  std::string milestones;      // file; empty: none
+  std::string timeline;        // file; empty: none
+  std::string record_trace;    // file; empty: none
+  int record_steps = 0;        // of it; 0: by itself
+  double timeout_seconds = 0;  // of the watchdog; 0: its own, more for long steps
+  std::string text;
+};
+
+/// Throws UsageError in one line for anything that is not valid.
+EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks);
+
+// The options of recording steps, and what those of others mean where recorded steps are replayed.
+
+void add_replay_options(CLI::App& app, EpochOptions& options);
+
+/// For a model that is replayed: its images, no evaluation, rows that say emulated. Throws
+/// UsageError for options that a step without computation cannot have.
+void apply_replay_options(const CLI::App& app, EpochOptions& options);
+
+/// Throws UsageError unless each worker's batch is the recorded one. `trainer`: as resolved.
+void check_replay(const EpochOptions& options, const TrainerOptions& trainer);
+
+}  // namespace scalebench

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/training/epoch/recording.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "bench/measure/clock_sync.hpp"
+#include "bench/measure/statistics.hpp"
+#include "bench/record/file.hpp"
+#include "kernels/error.hpp"
+#include "models/trainer.hpp"
+
+namespace scalebench {
+
+TimedStep LayerClock::step(std::size_t layers) const {
+  const auto is_end = [](const Mark& mark) {
+    return mark.kind == Mark::Kind::phase && mark.value == static_cast<std::size_t>(Phase::other);
+  };
+  const auto first = std::ranges::find(marks_, Mark::Kind::step, &Mark::kind);
+  const auto last = std::find_if(first, marks_.end(), is_end);
+  if (last == marks_.end()) fail("a step that has not ended has no duration");
+  TimedStep times;
+  times.begin = first->at;
+  times.end = last->at;
+  times.forward.resize(layers);
+  times.backward.resize(layers);
+  Phase phase = Phase::other;
+  std::size_t layer = 0;  // the last one that was done
+  for (auto from = first; from != last; ++from) {
+    const Mark& to = *std::next(from);
+    if (from->kind == Mark::Kind::phase) phase = static_cast<Phase>(from->value);
+    const bool marked = to.kind == Mark::Kind::forward || to.kind == Mark::Kind::gradient;
+    if (marked) layer = to.value;
+    double& into = phase == Phase::load                     ? times.load
+                   : phase == Phase::update                 ? times.update
+                   : layers > 0 && phase == Phase::forward  ? times.forward.at(layer)
+                   : layers > 0 && phase == Phase::backward ? times.backward.at(layer)
+                                                            : times.host;
+    into += to.at - from->at;
+  }
+  return times;
+}
+
+void SteadyPace::last(double seconds, const std::function<void()>& work) {
+  const double end = clock_() + seconds - late_;
+  work();
+  asked_ += seconds;
+  const double left = end - clock_();
+  if (left > 0) sleep_(left);
+  late_ = std::max(0.0, clock_() - end);
+}
+
+void SteadyPace::sleep_for(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+std::string text_of(const SteadyPace& pace) {
+  return fmt::format("replayed {:.6f} s, {:.6f} s late", pace.asked_seconds(), pace.late_seconds());
+}
+
+namespace {
+
+constexpr int kStepsBeforeRecording = 3;
+constexpr int kSteps = 30;
+constexpr int kFewestSteps = 5;
+constexpr double kEnoughSeconds = 2;
+
+/// Of the same value in every step.
+template <class Value>
+double median_over(const std::vector<TimedStep>& steps, Value value) {
+  std::vector<double> values;
+  for (const TimedStep& step : steps) values.push_back(value(step));
+  return median_of(values);
+}
+
+double step_seconds(const TimedStep& step) { return step.end - step.begin; }
+
+}  // namespace
+
+void check_recording(const TrainerOptions& trainer, int ranks) {
+  const auto refuse = [](const std::string& what, std::string_view valid) {
+    fail<UsageError>("--record-trace: {}; expected {}", what, valid);
+  };
+  if (ranks != 1) refuse(fmt::format("{} ranks", ranks), "one rank, whose steps nobody holds up");
+  if (trainer.choice.trace != nullptr) refuse("a replayed model", "one that computes");
+  if (trainer.step_graph) refuse("a step graph", "layers that are launched one by one");
+  if (trainer.gradient_sync == "model_split") {
+    refuse("gradient sync model_split", "one that runs the whole network at once");
+  }
+  if (trainer.accumulate != 1) refuse("accumulated passes", "one pass a step");
+}
+
+StepRecording record_steps(const Ranks& ranks, const TrainerOptions& options, int wanted) {
+  LayerClock clock;
+  Trainer trainer(options, ranks.host, ranks.host, clock);
+  for (int i = 0; i < kStepsBeforeRecording; ++i) trainer.train_step();
+  StepRecording recording;
+  ReplayTrace& trace = recording.trace;
+  trace.layers = trainer.layers();
+  std::vector<TimedStep> steps;
+  std::vector<double> unmarked;
+  const double begin = local_seconds();
+  const auto enough = [&] {
+    const int done = static_cast<int>(steps.size());
+    if (wanted > 0) return done >= wanted;
+    return done >= kSteps || (done >= kFewestSteps && local_seconds() - begin >= kEnoughSeconds);
+  };
+  while (!enough()) {
+    clock.forget();
+    trainer.train_step();
+    unmarked.push_back(step_seconds(clock.step(0)));
+    clock.forget();
+    trainer.trace_layers(&clock);
+    trainer.train_step();
+    trainer.trace_layers(nullptr);
+    steps.push_back(clock.step(trace.layers.size()));
+  }
+  trace.model = trainer.options().choice.label;
+  trace.parameters = trainer.parameter_count();
+  trace.batch = trainer.options().batch;
+  trace.device = device_label(options);
+  trace.dtype = dtype_label(options.precision);
+  trace.threads = trainer.options().threads;
+  trace.steps = static_cast<int>(steps.size());
+  for (std::size_t i = 0; i < trace.layers.size(); ++i) {
+    TracedLayer& layer = trace.layers[i];
+    layer.forward_seconds = median_over(steps, [i](const auto& step) { return step.forward[i]; });
+    layer.backward_seconds = median_over(steps, [i](const auto& step) { return step.backward[i]; });
+  }
+  trace.load_seconds = median_over(steps, [](const auto& step) { return step.load; });
+  trace.update_seconds = median_over(steps, [](const auto& step) { return step.update; });
+  trace.host_seconds = median_over(steps, [](const auto& step) { return step.host; });
+  for (const TimedStep& step : steps) trace.step_seconds.push_back(step_seconds(step));
+  recording.cost_of_marks = median_of(trace.step_seconds) / median_of(unmarked) - 1;
+  return recording;
+}
+
+void record_trace(const Ranks& ranks, const EpochOptions& options, Console& console) {
+  const StepRecording recording =
+      record_steps(ranks, options.training.trainer, options.record_steps);
+  std::filesystem::path file = options.record_trace;
+  const std::string& out = options.training.record.out;
+  if (!file.has_parent_path() && !out.empty()) file = out / file;
+  write_file_atomically(file, json_of(recording.trace));
+  const ReplayTrace& trace = recording.trace;
+  console.note(
+      fmt::format("{}: {} steps of {} images, median {:.6f} s, of which replayed {:.6f} s; marks "
+                  "cost {:+.2f} %",
+                  file.string(), trace.steps, trace.batch, median_of(trace.step_seconds),
+                  trace.replayed_seconds(), 100 * recording.cost_of_marks));
+}
+
+}  // namespace scalebench

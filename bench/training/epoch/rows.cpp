@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/training/epoch/rows.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "bench/machine/environment.hpp"
+#include "bench/record/columns.hpp"
+#include "bench/training/epoch/states.hpp"
+#include "bench/training/words.hpp"
+#include "collectives/control.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+/// The phases that have a column, in the order of a step.
+struct PhaseColumn {
+  Phase phase;
+  std::string_view column;
+};
+constexpr std::array kColumns{
+    PhaseColumn{Phase::load, "load_seconds"},
+    PhaseColumn{Phase::forward, "forward_seconds"},
+    PhaseColumn{Phase::backward, "backward_seconds"},
+    PhaseColumn{Phase::sync, "sync_seconds"},
+    PhaseColumn{Phase::update, "update_seconds"},
+};
+
+double phase_seconds(const RankEpoch& rank, Phase phase) {
+  return rank.phase_seconds[static_cast<std::size_t>(phase)];
+}
+
+/// What no named phase covers, so that the columns sum to `total`.
+double other_seconds(const RankEpoch& rank, double total) {
+  double named = 0;
+  for (const PhaseColumn& column : kColumns) named += phase_seconds(rank, column.phase);
+  return total - named;
+}
+
+/// One rank's epoch, or the mean over ranks, averaged over the run's epochs.
+RankEpoch mean_of(const EpochRun& run, std::size_t first_rank, std::size_t last_rank) {
+  RankEpoch mean;
+  const auto n = static_cast<double>(run.epochs.size() * (last_rank - first_rank));
+  for (const EpochMeasurement& epoch : run.epochs) {
+    for (std::size_t rank = first_rank; rank < last_rank; ++rank) {
+      mean.seconds += epoch.ranks[rank].seconds / n;
+      for (std::size_t i = 0; i < mean.phase_seconds.size(); ++i) {
+        mean.phase_seconds[i] += epoch.ranks[rank].phase_seconds[i] / n;
+      }
+    }
+  }
+  return mean;
+}
+
+double mean_seconds(const EpochRun& run) {
+  double sum = 0;
+  for (const EpochMeasurement& epoch : run.epochs) sum += epoch.seconds;
+  return sum / static_cast<double>(run.epochs.size());
+}
+
+/// NaN when none was written.
+double mean_checkpoint_seconds(const EpochRun& run) {
+  double sum = 0;
+  int count = 0;
+  for (const EpochMeasurement& epoch : run.epochs) {
+    if (std::isnan(epoch.checkpoint_seconds)) continue;
+    sum += epoch.checkpoint_seconds;
+    ++count;
+  }
+  return sum / count;
+}
+
+/// Of the last epoch; a step that is replayed learns nothing.
+double loss_shown(const EpochRun& run) {
+  return run.trainer.choice.trace != nullptr ? std::nan("") : run.epochs.back().loss;
+}
+
+/// Of one epoch, however many there are.
+std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
+  const TrainerOptions& trainer = run.trainer;
+  // Strong scaling keeps the global batch over N, weak scaling each rank's.
+  const std::string batch = options.scaling == "strong"
+                                ? fmt::format("global_batch={}", trainer.global_batch)
+                                : fmt::format("batch={}", trainer.batch);
+  const std::string sync = text_of(trainer.gradient_sync, trainer.sync);
+  const std::string share =
+      trainer.share_of > 1 ? fmt::format(" share_of={}", trainer.share_of) : "";
+  const std::string faults = text_of(trainer.faults);
+  return fmt::format(
+      "epoch model={} gradient_sync={}{}{}{} allreduce={} transport={} device={} dtype={} "
+      "threads={} "
+      "dataset={} scaling={} {} samples={} optimizer={} learning_rate={} lr_scaling={} "
+      "lr_warmup={} "
+      "seed={}{}{}{}{}",
+      trainer.choice.label, trainer.gradient_sync, sync.empty() ? "" : " ", sync,
+      variant_text(trainer), options.allreduce, run.transport,
+      device_label(options.training.trainer), dtype_label(trainer.precision), trainer.threads,
+      run.dataset, options.scaling, batch, trainer.samples_per_epoch, trainer.optimizer,
+      trainer.rate.base, trainer.rate.scaling == RateScaling::linear ? "linear" : "none",
+      trainer.rate.warmup_epochs, trainer.seed, text_of_input(trainer), share,
+      faults.empty() ? "" : " ", faults);
+}
+
+/// What to know of a rank's run beside its numbers; empty when all is usual.
+std::string note_of(const EpochRun& run, std::size_t rank) {
+  std::vector<std::string> parts;
+  if (!run.epochs.back().replicas_equal) parts.emplace_back("replicas differ after the last epoch");
+  const std::string faults = text_of(run.trainer.faults);
+  if (!faults.empty()) parts.push_back("injected: " + faults);
+  if (!middle_of(run).clocks_agree) {
+    parts.emplace_back("clocks disagree: waiting and transfer are told apart roughly");
+  }
+  if (!run.remarks.at(rank).empty()) parts.push_back(run.remarks[rank]);
+  std::int64_t replaced = 0;
+  for (const EpochMeasurement& epoch : run.epochs) replaced += epoch.replaced_images;
+  if (replaced > 0) {
+    parts.push_back(
+        fmt::format("{} images that cannot be decoded were replaced by others", replaced));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+double mean_resident_share(const EpochRun& run) {
+  double sum = 0;
+  for (const EpochMeasurement& epoch : run.epochs) sum += epoch.resident_share;
+  return sum / static_cast<double>(run.epochs.size());
+}
+
+std::string canonical(const EpochOptions& options, const EpochRun& run) {
+  const std::string epoch = canonical_epoch(options, run);
+  if (options.target_accuracy == 0) return epoch;
+  return fmt::format("{} target_accuracy={}", epoch, options.target_accuracy);
+}
+
+/// What is known without having measured.
+ResultRow described(const Ranks& ranks, const EpochOptions& options, const EpochRun& run,
+                    const Recorder& recorder) {
+  const TrainerOptions& trainer = run.trainer;
+  ResultRow row = recorder.case_row(canonical(options, run));
+  row.set("model", trainer.choice.label);
+  if (run.parameters > 0) row.set("parameters", run.parameters);
+  row.set("gradient_sync", trainer.gradient_sync);
+  row.set("device", device_label(options.training.trainer));
+  // One rank exchanges nothing, by whatever algorithm.
+  if (ranks.session.size() > 1)
+    row.set("allreduce", options.allreduce).set("transport", run.transport);
+  row.set("dtype", dtype_label(trainer.precision)).set("memory_format", memory_format(trainer));
+  row.set("threads", trainer.threads).set("dataset", run.dataset);
+  row.set("scaling", options.scaling).set("global_batch", trainer.global_batch);
+  row.set("batch", trainer.batch).set("optimizer", trainer.optimizer);
+  row.set("learning_rate", trainer.rate.base).set("epochs", run.epochs.size());
+  return row.set("nodes", ranks.host.topology().nodes());
+}
+
+ResultRow row_for(const Ranks& ranks, const EpochOptions& options, const EpochRun& run,
+                  const Recorder& recorder, const std::vector<double>& seconds,
+                  const RankEpoch& phases, double total) {
+  const EpochMeasurement& last = run.epochs.back();
+  const TrainerOptions& trainer = run.trainer;
+  ResultRow row = described(ranks, options, run, recorder);
+  row.set("status", last.replicas_equal ? "ok" : "wrong");
+  const Summary summary = summarise(seconds);
+  set_statistics(row, summary, false);
+  row.set("converged", "");  // epochs are counted, not repeated until an interval is narrow
+  row.set("samples", last.samples);
+  row.set("images_per_s", static_cast<double>(last.samples) / summary.median);
+  for (const PhaseColumn& column : kColumns) {
+    row.set(column.column, phase_seconds(phases, column.phase));
+  }
+  row.set("other_seconds", other_seconds(phases, total));
+  row.set("evaluate_seconds", options.evaluate ? last.evaluate_seconds : std::nan(""));
+  row.set("checkpoint_seconds", mean_checkpoint_seconds(run));
+  row.set("train_loss", loss_shown(run)).set("test_accuracy", last.test_accuracy);
+  if (options.target_accuracy > 0) row.set("target_accuracy", options.target_accuracy);
+  if (reached_target(options, run)) {
+    row.set("epochs_to_target", run.epochs_done()).set("seconds_to_target", run.seconds_done());
+  }
+  row.set("share_of", trainer.share_of);
+  if (trainer.choice.trace != nullptr) row.set("dilation", trainer.choice.dilation);
+  if (run.promises_equal_replicas) row.set("replicas_equal", last.replicas_equal ? 1 : 0);
+  row.set("replica_divergence", last.replica_divergence).set("workers", run.workers);
+  row.set("loader_threads", trainer.data.loader_threads);
+  if (run.reads_files) {
+    row.set("page_cache", page_cache_text(trainer.data.page_cache, mean_resident_share(run)));
+  }
+  return row;
+}
+
+}  // namespace
+
+std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, const EpochRun& run,
+                               const Recorder& recorder) {
+  if (!run.failure.empty()) {
+    ResultRow row = described(ranks, options, run, recorder);
+    return {row.set("status", "failed").set("note", run.failure).set("rank", "all")};
+  }
+  const std::vector<std::string> hosts = all_gather(ranks.host, ranks.session.host());
+  const EpochMeasurement& middle = middle_of(run);
+  std::vector<ResultRow> rows;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    std::vector<double> seconds;
+    for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.ranks[rank].seconds);
+    const RankEpoch phases = mean_of(run, rank, rank + 1);
+    rows.push_back(row_for(ranks, options, run, recorder, seconds, phases, phases.seconds));
+    rows.back().set("rank", rank).set("host", hosts[rank]);
+    rows.back().set("note", note_of(run, rank));
+    set_states(rows.back(), middle.ranks[rank].states, middle);
+    const auto counted = static_cast<double>(run.epochs.back().ranks[rank].samples);
+    rows.back().set("images_per_s", counted > 0 ? counted / median_of(seconds) : std::nan(""));
+  }
+  std::vector<double> seconds;
+  for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.seconds);
+  rows.push_back(row_for(ranks, options, run, recorder, seconds, mean_of(run, 0, hosts.size()),
+                         mean_seconds(run)));
+  rows.back().set("rank", "all");
+  rows.back().set("note", note_of(run, 0));
+  set_states(rows.back(), middle);
+  return rows;
+}
+
+std::vector<ResultRow> samples_of_last(const EpochOptions& options, const EpochRun& run,
+                                       const Recorder& recorder) {
+  const EpochMeasurement& last = run.epochs.back();
+  ResultRow head = recorder.sample_row(canonical(options, run), "epoch");
+  head.set("repetition", run.epochs.size() - 1);
+  const auto sample = [&](double seconds, std::int64_t samples) {
+    ResultRow row = head;
+    return row.set("seconds", seconds).set("samples", samples);
+  };
+  std::vector<ResultRow> rows{sample(last.seconds, last.samples)};
+  rows[0].set("skew_seconds", last.skew_seconds).set("slowest_rank", last.slowest_rank);
+  for (std::size_t rank = 0; rank < last.ranks.size(); ++rank) {
+    const RankEpoch& one = last.ranks[rank];
+    rows.push_back(sample(one.seconds, one.samples).set("rank", rank));
+  }
+  return rows;
+}
+
+ResultRow accuracy_of_last(const EpochOptions& options, const EpochRun& run,
+                           const Recorder& recorder) {
+  const EpochMeasurement& last = run.epochs.back();
+  ResultRow row = recorder.side_row(accuracy_schema(), canonical(options, run));
+  row.set("status", last.replicas_equal ? "ok" : "wrong");
+  if (!last.replicas_equal) row.set("note", "replicas differ after this epoch");
+  row.set("model", run.trainer.choice.label).set("gradient_sync", run.trainer.gradient_sync);
+  row.set("dataset", run.dataset).set("scaling", options.scaling);
+  row.set("global_batch", run.trainer.global_batch);
+  row.set("launch", options.training.record.launch).set("epoch", run.epochs_done());
+  row.set("seconds", last.seconds).set("seconds_so_far", run.seconds_done());
+  row.set("samples", last.samples).set("train_loss", loss_shown(run));
+  return row.set("test_loss", last.test_loss).set("test_accuracy", last.test_accuracy);
+}
+
+std::string epoch_head(const Ranks& ranks, const EpochOptions& options, const EpochRun& run) {
+  const TrainerOptions& trainer = run.trainer;
+  std::string head = fmt::format(
+      "# scalebench epoch: {} ({} parameters) on {} rank(s), {}, {}, gradient sync {}, allreduce "
+      "{} "
+      "over "
+      "{}\n# {} scaling, global batch {}, {} per rank, {} at rate {}, data {}\n",
+      trainer.choice.label, run.parameters, ranks.session.size(),
+      device_label(options.training.trainer), dtype_label(trainer.precision), trainer.gradient_sync,
+      options.allreduce, run.transport, options.scaling, trainer.global_batch, trainer.batch,
+      trainer.optimizer, trainer.rate.base, run.dataset);
+  head += emulation_line();
+  if (!run.remarks.empty() && !run.remarks.front().empty()) {
+    head += fmt::format("# {}\n", run.remarks.front());
+  }
+  head +=
+      "# phases: mean over ranks, seconds; they sum to the epoch; evaluation is not part of it\n";
+  return head +
+         fmt::format("{:>6} {:>10} {:>9} {:>11} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9}\n",
+                     "epoch", "time (s)", "samples", "images/s", "load", "forward", "backward",
+                     "sync", "update", "other", "loss", "accuracy");
+}
+
+std::string epoch_line(const EpochRun& run) {
+  const EpochMeasurement& last = run.epochs.back();
+  EpochRun only = run;
+  only.epochs = {last};
+  const RankEpoch phases = mean_of(only, 0, last.ranks.size());
+  std::string line =
+      fmt::format("{:>6} {:>10.3f} {:>9} {:>11.1f}", run.epochs_done() - 1, last.seconds,
+                  last.samples, static_cast<double>(last.samples) / last.seconds);
+  for (const PhaseColumn& column : kColumns) {
+    line += fmt::format(" {:>8.3f}", phase_seconds(phases, column.phase));
+  }
+  line += fmt::format(" {:>8.3f} ", other_seconds(phases, last.seconds));
+  line += std::isnan(loss_shown(run)) ? fmt::format("{:>9} ", "-")
+                                      : fmt::format("{:>9.4f} ", last.loss);
+  line += std::isnan(last.test_accuracy) ? fmt::format("{:>9}", "-")
+                                         : fmt::format("{:>8.2f}%", 100 * last.test_accuracy);
+  line += last.replicas_equal ? "\n" : "  WRONG: replicas differ\n";
+  return line + where_it_went(last);
+}
+
+}  // namespace scalebench

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/training/epoch/timeline.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "kernels/error.hpp"
+
+namespace scalebench {
+
+ChromeTimeline::ChromeTimeline(const std::string& path, double (*clock)(), std::size_t most_events)
+    : path_(path), clock_(clock), most_events_(most_events), file_(path) {
+  if (!file_) fail<UsageError>("--timeline '{}': cannot be written", path);
+}
+
+void ChromeTimeline::start() {
+  const std::lock_guard lock(mutex_);
+  recording_ = true;
+  start_ = clock_();
+}
+
+void ChromeTimeline::begin(std::string_view lane, std::string_view activity) {
+  const std::lock_guard lock(mutex_);
+  if (!recording_) return;
+  auto found = lanes_.find(lane);
+  if (found == lanes_.end()) {
+    found = lanes_.emplace(lane, lanes_.size()).first;
+    open_.emplace_back();
+  }
+  open_[found->second] = {std::string(activity), clock_()};
+}
+
+void ChromeTimeline::end(std::string_view lane) {
+  const std::lock_guard lock(mutex_);
+  const auto found = lanes_.find(lane);
+  if (!recording_ || found == lanes_.end()) return;
+  Open& open = open_[found->second];
+  if (open.activity.empty()) return;  // began before the recording
+  if (events_.size() < most_events_) {
+    events_.push_back({std::move(open.activity), found->second, open.begin, clock_() - open.begin});
+  } else {
+    ++dropped_;
+  }
+  open.activity.clear();
+}
+
+void ChromeTimeline::finish() {
+  const std::lock_guard lock(mutex_);
+  recording_ = false;
+  constexpr double kMicro = 1e6;
+  nlohmann::json all = nlohmann::json::array();
+  for (const auto& [lane, number] : lanes_) {
+    all.push_back({{"name", "thread_name"},
+                   {"ph", "M"},
+                   {"pid", 0},
+                   {"tid", number},
+                   {"args", {{"name", lane}}}});
+  }
+  for (const Event& event : events_) {
+    all.push_back({{"name", event.activity},
+                   {"ph", "X"},
+                   {"pid", 0},
+                   {"tid", event.lane},
+                   {"ts", (event.begin - start_) * kMicro},
+                   {"dur", event.seconds * kMicro}});
+  }
+  const nlohmann::json document{{"traceEvents", std::move(all)},
+                                {"displayTimeUnit", "ms"},
+                                {"otherData", {{"rank", 0}, {"dropped_events", dropped_}}}};
+  file_ << document.dump() << '\n' << std::flush;
+  if (!file_) fail("--timeline '{}': writing failed", path_);
+}
+
+}  // namespace scalebench

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/training/options.hpp"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "bench/cli/command_line.hpp"
+#include "bench/machine/managed_job.hpp"
+#include "collectives/control.hpp"
+#include "collectives/transport/nccl.hpp"
+#include "kernels/device.hpp"
+#include "kernels/error.hpp"
+#include "models/network/models.hpp"
+#include "models/torch/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::array<std::string_view, 3> kChannelsLast{"no", "yes", "both"};
+constexpr std::array<std::string_view, 2> kSteps{"eager", "graph"};
+
+/// Which of `names` are listed, as their places.
+std::vector<std::size_t> places(std::string_view option, const std::string& list,
+                                std::span<const std::string_view> names) {
+  std::vector<std::size_t> found;
+  for (const std::string& name : split_list(option, list)) {
+    require_known(option.substr(2), name, names);
+    found.push_back(static_cast<std::size_t>(std::ranges::find(names, name) - names.begin()));
+  }
+  return found;
+}
+
+}  // namespace
+
+void add_step_options(CLI::App& app, StepWords& words) {
+  offer(app.add_option("--precision", words.precision,
+                       "of forward and backward: float32; tf32, which lets tensor cores round "
+                       "products; or autocast to bf16 or fp16 (loss scaling)")
+            ->capture_default_str(),
+        kPrecisionNames);
+  offer(app.add_option("--channels-last", words.channels_last,
+                       "yes: images and weights with the channel as the fastest index; in "
+                       "bench_throughput also both: a case each")
+            ->capture_default_str(),
+        kChannelsLast);
+  offer(app.add_option("--step", words.step,
+                       "eager: kernels are launched one by one; graph: on a GPU, a step as one "
+                       "CUDA graph")
+            ->capture_default_str(),
+        kSteps);
+}
+
+std::vector<StepVariant> step_variants(const StepWords& words) {
+  require_known("channels-last", words.channels_last, kChannelsLast);
+  const bool both = words.channels_last == "both";
+  std::vector<StepVariant> variants;
+  for (const std::size_t precision : places("--precision", words.precision, kPrecisionNames)) {
+    for (const bool last : {false, true}) {
+      if (!both && last != (words.channels_last == "yes")) continue;
+      for (const std::size_t step : places("--step", words.step, kSteps)) {
+        variants.push_back({static_cast<Precision>(precision), last, step == 1});
+      }
+    }
+  }
+  return variants;
+}
+
+void apply(const StepVariant& variant, TrainerOptions& trainer) {
+  trainer.precision = variant.precision;
+  trainer.channels_last = variant.channels_last;
+  trainer.step_graph = variant.graph;
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 3> kFormats{"table", "csv", "json"};
+
+}  // namespace
+
+void add_training_options(CLI::App& app, TrainingOptions& options) {
+  TrainerOptions& trainer = options.trainer;
+  const ManagedJob job = job_folders(job_variables(::environ));
+  if (job.data) trainer.dataset = job.data->value;
+  std::vector<std::string> names;
+  for (const ModelInfo& model : models()) names.emplace_back(model.name);
+  offer(app.add_option(
+               "--model", trainer.model,
+               fmt::format(
+                   "{}, a TorchScript module (a file as net.pt), or in bench_epoch replay:FILE, "
+                   "recorded steps that are slept through",
+                   fmt::join(names, ", ")))
+            ->capture_default_str(),
+        names);
+  offer(app.add_option(
+            "--loss", trainer.module.loss,
+            "of a TorchScript module: cross_entropy (default), nll, mse or bce_with_logits"),
+        kLossNames);
+  app.add_option("--input-shape", options.input_shape,
+                 "of a TorchScript module: channels,height,width; default 1,28,28");
+  app.add_option("--classes", trainer.module.shape.classes,
+                 "of a TorchScript module, which returns (n, classes); default 10");
+  add_step_options(app, options.step);
+  app.add_flag("--release-memory", trainer.release_memory,
+               "let the C library give freed memory back in every step, as it does by itself");
+  app.add_option(
+         "--data-dir", trainer.dataset,
+         "fashion-mnist, synthetic, or a folder: IDX files named as MNIST's, CIFAR-10's binary "
+         "files, or JPEG files as class/image.jpg, also below train/ and val/")
+      ->capture_default_str()
+      ->type_name("DIR");
+  offer(app.add_option("--optimizer", trainer.optimizer,
+                       "sgd (momentum 0.9) or adam; default: the model's"),
+        {"sgd", "adam"});
+  app.add_option("--lr", trainer.rate.base, "learning rate of one rank; 0: the model's default")
+      ->capture_default_str();
+  app.add_option("--seed", trainer.seed, "of weights, shuffle, dropout and synthetic images")
+      ->capture_default_str();
+  app.add_option("--threads", trainer.threads, "CPU threads of a rank")->capture_default_str();
+  add_device_options(app, options.devices);
+  offer(
+      app.add_option("--format", options.format, "table, csv or json (one object a line) on stdout")
+          ->capture_default_str(),
+      kFormats);
+  add_record_options(app, options.record);
+  app.add_flag("--monitor", options.monitor,
+               "record how busy cores, memory, disks, network and GPUs are, twice a second, in "
+               "monitor.csv of --out");
+  app.add_flag("-q,--quiet", options.quiet, "no progress on stderr");
+  add_color_option(app, options.color);
+}
+
+void apply_training_options(TrainingOptions& options) {
+  check_device_options(options.devices);
+  require_known("format", options.format, kFormats);
+  if (options.monitor && options.record.out.empty()) {
+    fail<UsageError>("--monitor writes monitor.csv: give a folder with --out");
+  }
+  TrainerOptions& trainer = options.trainer;
+  options.variants = step_variants(options.step);
+  apply(options.variants.front(), trainer);
+  if (!options.input_shape.empty()) {
+    const std::vector<int> sizes = parse_counts("--input-shape", options.input_shape);
+    if (sizes.size() != 3) {
+      fail<UsageError>("--input-shape {}: expected channels,height,width", options.input_shape);
+    }
+    ImageShape& shape = trainer.module.shape;
+    shape.channels = sizes[0];
+    shape.height = sizes[1];
+    shape.width = sizes[2];
+  }
+  trainer.choice = choose_model(trainer.model, trainer.module);
+}
+
+void note_job(const TrainingOptions& options, std::string_view checkpoints, Console& console) {
+  if (!options.record.run_id.empty()) return;
+  const std::string used =
+      describe_used(job_folders(job_variables(::environ)), options.trainer.dataset, checkpoints);
+  if (!used.empty()) console.note(used);
+}
+
+void choose_device(const Ranks& ranks, TrainingOptions& options) {
+  RankDevices& placed = options.placed = place_on_devices(ranks, options.devices);
+  if (placed.any && !all_agree(ranks.host, torch_sees_cuda())) {
+    placed = {};
+    placed.why_not = fmt::format("LibTorch {} is without usable CUDA", torch_version());
+  }
+  require_device_each(placed, options.devices);
+  if (!placed.each) return;
+  options.trainer.device = ComputeDevice::cuda;
+  options.trainer.device_index = placed.mine;
+  options.record.emulated = options.record.emulated || placed.shared;
+  select_device(placed.mine);
+}
+
+LinkedLibraries training_libraries() {
+  return {.mpi = MpiSession::library_version(), .torch = torch_version(), .nccl = nccl_version()};
+}
+
+std::string variant_text(const TrainerOptions& trainer) {
+  std::string text;
+  if (trainer.choice.loss != Loss::cross_entropy) {
+    text += fmt::format(" loss={}", kLossNames.at(static_cast<std::size_t>(trainer.choice.loss)));
+  }
+  if (trainer.accumulate > 1) text += fmt::format(" accumulate={}", trainer.accumulate);
+  if (trainer.channels_last) text += " channels_last";
+  if (trainer.step_graph) text += " step_graph";
+  if (trainer.release_memory) text += " release_memory";
+  if (trainer.choice.trace != nullptr) {
+    text +=
+        fmt::format(" trace={} dilation={}", trainer.choice.trace_digest, trainer.choice.dilation);
+  }
+  return text;
+}
+
+std::string memory_format(const TrainerOptions& trainer) {
+  return trainer.channels_last ? "channels_last" : "contiguous";
+}
+
+std::string device_label(const TrainerOptions& trainer) {
+  return trainer.device == ComputeDevice::cpu ? "cpu" : device_name(trainer.device_index);
+}
+
+}  // namespace scalebench

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/training/roofline.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "bench/measure/clock_sync.hpp"
+#include "bench/training/joint_failure.hpp"
+#include "collectives/control.hpp"
+#include "kernels/buffer.hpp"
+#include "kernels/elementwise.hpp"
+#include "kernels/gemm.hpp"
+
+namespace scalebench {
+
+// Numbers are of one device and without sparsity, which data sheets like to count twice for.
+
+namespace {
+
+struct Card {
+  std::string_view name;                  // how CUDA's name begins, or all of it
+  std::array<double, 4> tera_per_second;  // by Precision; 0: has none, or none is published
+  std::string_view source;
+};
+
+// Of two names that fit, the longer one counts: it comes first.
+constexpr std::array kCards{
+    Card{"NVIDIA B200", {75, 1125, 2250, 2250}, "NVIDIA HGX B200 data sheet, an eighth"},
+    Card{"NVIDIA GH200", {67, 494, 990, 990}, "NVIDIA GH200 data sheet, half of sparse"},
+    Card{"NVIDIA H200 NVL", {60, 417.5, 835.5, 835.5}, "NVIDIA H200 data sheet, half of sparse"},
+    Card{"NVIDIA H200", {67, 494.5, 989.5, 989.5}, "NVIDIA H200 data sheet, half of sparse"},
+    Card{"NVIDIA H100 NVL", {60, 417.5, 835.5, 835.5}, "NVIDIA H100 data sheet, half of sparse"},
+    Card{"NVIDIA H100 PCIe", {51, 378, 756, 756}, "NVIDIA H100 data sheet (2022), half of sparse"},
+    Card{"NVIDIA H100 80GB HBM3", {67, 494.5, 989.5, 989.5}, "NVIDIA H100 data sheet, half"},
+    Card{"NVIDIA A100", {19.5, 156, 312, 312}, "NVIDIA A100 data sheet"},
+    Card{"A100", {19.5, 156, 312, 312}, "NVIDIA A100 data sheet"},
+    Card{"NVIDIA L40S", {91.6, 183, 362, 362}, "NVIDIA L40S data sheet"},
+    Card{"NVIDIA L4", {30.3, 60, 121, 121}, "NVIDIA L4 data sheet, half of sparse"},
+    Card{"Tesla T4", {8.1, 0, 0, 65}, "NVIDIA T4 data sheet"},
+    Card{"Tesla V100-PCIE", {14, 0, 0, 112}, "NVIDIA V100 data sheet"},
+    Card{"Tesla V100-SXM2", {15.7, 0, 0, 125}, "NVIDIA V100 data sheet"},
+    Card{"Tesla P100-SXM2", {10.6, 0, 0, 21.2}, "NVIDIA P100 data sheet"},
+    Card{"Tesla P100-PCIE", {9.3, 0, 0, 18.7}, "NVIDIA P100 data sheet"},
+    Card{"Tesla K80", {4.37, 0, 0, 0}, "NVIDIA K80 data sheet: 8.74 of a board of two devices"},
+};
+
+}  // namespace
+
+std::optional<double> published_flops(std::string_view device, Precision precision) {
+  for (const Card& card : kCards) {
+    if (!device.starts_with(card.name)) continue;
+    const double tera = card.tera_per_second.at(static_cast<std::size_t>(precision));
+    if (tera > 0) return tera * 1e12;
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+constexpr double kSecondsAKernel = 0.2;
+constexpr int kFewestCalls = 3;
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+using Call = std::function<void(DeviceStream)>;
+
+/// Of the fastest call; the first is not looked at.
+double best_on_host(const Call& call) {
+  call({});
+  double best = std::numeric_limits<double>::infinity();
+  const double end = local_seconds() + kSecondsAKernel;
+  for (int calls = 0; calls < kFewestCalls || local_seconds() < end; ++calls) {
+    const double begin = local_seconds();
+    call({});
+    best = std::min(best, local_seconds() - begin);
+  }
+  return best;
+}
+
+double best_on_device(const Call& call) {
+  const OwnedStream stream;
+  DeviceEvent start, stop;
+  call(stream.get());
+  stream.synchronize();
+  double best = std::numeric_limits<double>::infinity();
+  const double end = local_seconds() + kSecondsAKernel;
+  for (int calls = 0; calls < kFewestCalls || local_seconds() < end; ++calls) {
+    start.record(stream.get());
+    call(stream.get());
+    stop.record(stream.get());
+    stop.synchronize();
+    best = std::min(best, stop.seconds_since(start));
+  }
+  return best;
+}
+
+double best_seconds(Memory memory, const Call& call) {
+  return memory == Memory::device ? best_on_device(call) : best_on_host(call);
+}
+
+double bytes_per_second(Memory memory) {
+  const std::size_t bytes = std::size_t{memory == Memory::device ? 512U : 64U} << 20U;
+  const std::size_t count = bytes / sizeof(float);
+  const Buffer a(count, DType::float32, memory), b(count, DType::float32, memory),
+      c(count, DType::float32, memory);
+  const double copy =
+      best_seconds(memory, [&](DeviceStream stream) { stream_copy(b.span(), a.span(), stream); });
+  const double triad = best_seconds(
+      memory, [&](DeviceStream stream) { stream_triad(a.span(), b.span(), c.span(), 3, stream); });
+  return static_cast<double>(bytes) * std::max(2 / copy, 3 / triad);
+}
+
+DType dtype_of(Precision precision) {
+  if (precision == Precision::bf16) return DType::bfloat16;
+  return precision == Precision::fp16 ? DType::float16 : DType::float32;
+}
+
+/// Numbers of both signs that no two rows share: a card draws less power, and so runs faster, on
+/// zeros.
+Buffer filled(std::size_t count, DType dtype, Memory memory) {
+  const Buffer values(count, DType::float32);
+  std::uint32_t state = 1;
+  for (float& value : values.span().as<float>()) {
+    state = state * 1664525U + 1013904223U;
+    value = static_cast<float>(state >> 8U) / static_cast<float>(1U << 23U) - 1;
+  }
+  const Buffer narrow(count, dtype);
+  cast(values.span(), narrow.span());
+  Buffer result(count, dtype, memory);
+  copy(narrow.span(), result.span());
+  return result;
+}
+
+/// Not a number where this memory has no such product.
+double flops(Memory memory, Precision precision) {
+  const std::size_t side = memory == Memory::device ? 8192 : 1024;
+  const DType dtype = dtype_of(precision);
+  const GemmMath math = precision == Precision::tf32 ? GemmMath::tf32 : GemmMath::exact;
+  if (memory == Memory::host && precision != Precision::float32) return kNone;
+  const Buffer a = filled(side * side, dtype, memory), b = filled(side * side, dtype, memory);
+  const Buffer c(side * side, dtype, memory);
+  const double seconds = best_seconds(memory, [&](DeviceStream stream) {
+    gemm(a.span(), b.span(), c.span(), side, side, side, stream, math);
+  });
+  return 2 * std::pow(static_cast<double>(side), 3) / seconds;
+}
+
+}  // namespace
+
+Roofline measure_roofline(const Ranks& ranks, const TrainerOptions& trainer,
+                          const std::vector<Precision>& precisions) {
+  const Memory memory = trainer.device == ComputeDevice::cuda ? Memory::device : Memory::host;
+  if (memory == Memory::host) set_gemm_threads(trainer.threads);
+  Roofline roofline;
+  std::string why;
+  // The same number of collective calls on every rank, whatever goes wrong on one.
+  const auto everywhere = [&](const std::function<double()>& measure) {
+    ranks.host.barrier();
+    double mine = kNone;
+    try {
+      mine = measure();
+    } catch (const Error& error) {
+      why = error.what();
+    }
+    return all_gather(ranks.host, mine);
+  };
+  roofline.bytes_per_s = everywhere([&] { return bytes_per_second(memory); });
+  for (const Precision precision : precisions) {
+    if (roofline.flops.contains(precision)) continue;
+    const auto all = everywhere([&] { return flops(memory, precision); });
+    const bool known = std::ranges::none_of(all, [](double one) { return std::isnan(one); });
+    if (known) roofline.flops[precision] = all;
+  }
+  roofline.failure = joint_failure(ranks.host, why);
+  if (!roofline.failure.empty()) return {{}, {}, roofline.failure};
+  return roofline;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/training/roofline.hpp"
+
+#include <gtest/gtest.h>
+
+namespace scalebench {
+namespace {
+
+TEST(PublishedPeak, GoesByHowTheNameBegins) {
+  EXPECT_EQ(published_flops("NVIDIA H200", Precision::bf16), 989.5e12);
+  EXPECT_EQ(published_flops("NVIDIA H200", Precision::float32), 67e12);
+  EXPECT_EQ(published_flops("NVIDIA H200 NVL", Precision::bf16), 835.5e12);
+  EXPECT_EQ(published_flops("NVIDIA A100-SXM4-80GB", Precision::tf32), 156e12);
+  EXPECT_EQ(published_flops("Tesla K80", Precision::float32), 4.37e12);
+}
+
+TEST(PublishedPeak, IsEmptyForWhatIsNotKnown) {
+  EXPECT_FALSE(published_flops("cpu", Precision::float32));
+  EXPECT_FALSE(published_flops("NVIDIA GeForce RTX 4090", Precision::bf16));
+  EXPECT_FALSE(published_flops("NVIDIA H100", Precision::bf16)) << "which of them is not said";
+  EXPECT_FALSE(published_flops("Tesla V100-SXM2-16GB", Precision::bf16)) << "it has none";
+}
+
+}  // namespace
+}  // namespace scalebench

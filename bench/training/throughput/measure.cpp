@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/training/throughput/measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "bench/measure/clock_sync.hpp"
+#include "bench/program/card_watch.hpp"
+#include "bench/training/joint_failure.hpp"
+#include "collectives/control.hpp"
+#include "models/torch/device.hpp"
+#include "models/trainer.hpp"
+
+namespace scalebench {
+
+BatchSearch largest_batch(std::int64_t first, std::int64_t most,
+                          const std::function<bool(std::int64_t)>& fits) {
+  constexpr std::int64_t kParts = 16;
+  BatchSearch search;
+  std::int64_t too_big = most + 1;
+  const auto attempt = [&](std::int64_t batch) {
+    const bool fit = fits(batch);
+    search.tried += fmt::format("{}{}{}", search.tried.empty() ? "" : " ", batch, fit ? "" : "!");
+    (fit ? search.largest : too_big) = batch;
+    return fit;
+  };
+  std::int64_t batch = std::min(first, most);
+  if (attempt(batch)) {
+    while (batch < most && attempt(std::min(2 * batch, most))) batch = search.largest;
+  } else {
+    while (batch > 1 && !attempt(batch / 2)) batch = too_big;
+  }
+  const std::int64_t unit = std::max<std::int64_t>(1, search.largest / kParts);
+  while (search.largest > 0 && too_big <= most && too_big - search.largest > unit) {
+    const std::int64_t half = (too_big - search.largest) / 2;
+    attempt(search.largest + std::max(unit, half / unit * unit));
+  }
+  search.all_fit = search.largest == most;
+  return search;
+}
+
+namespace {
+
+/// Enough that the device never waits for the host, few enough that a round ends on time.
+constexpr std::size_t kStepsAhead = 16;
+
+}  // namespace
+
+void StepTimer::mark() {
+  if (!on_device_) return stamps_.push_back(local_seconds());
+  if (marks_ == events_.size()) events_.emplace_back();
+  events_[marks_++].record(torch_stream());
+}
+
+void StepTimer::begin() {
+  stamps_.clear();
+  marks_ = 0;
+  mark();
+}
+
+void StepTimer::step_enqueued() {
+  mark();
+  if (marks_ > kStepsAhead) events_[marks_ - 1 - kStepsAhead].synchronize();
+}
+
+void StepTimer::end(std::vector<double>& seconds) {
+  if (on_device_) events_[marks_ - 1].synchronize();
+  for (std::size_t i = 1; i < stamps_.size(); ++i) seconds.push_back(stamps_[i] - stamps_[i - 1]);
+  for (std::size_t i = 1; i < marks_; ++i) {
+    seconds.push_back(events_[i].seconds_since(events_[i - 1]));
+  }
+}
+
+namespace {
+
+constexpr double kRoundSeconds = 0.5;
+constexpr double kTarget = 0.01;  // half-width of each rank's interval relative to its median
+constexpr std::size_t kAtLeast = 30;
+
+/// Steps until the round's time is over on this rank, at least one, at most `most`. Returns why
+/// memory was not enough, or nothing.
+std::string run_round(const Ranks& ranks, Trainer& trainer, StepTimer& timer, std::size_t most,
+                      std::vector<double>& seconds) {
+  ranks.host.barrier();
+  const double end = local_seconds() + kRoundSeconds;
+  return lack_of_memory(ranks, [&] {
+    timer.begin();
+    for (std::size_t i = 0; i < most; ++i) {
+      trainer.train_step();
+      timer.step_enqueued();
+      if (local_seconds() >= end) break;
+    }
+    timer.end(seconds);
+  });
+}
+
+/// Everybody's steps; ranks may hold different numbers of them.
+std::vector<std::vector<double>> gather(const Ranks& ranks, std::vector<double> mine) {
+  const auto counts = all_gather(ranks.host, static_cast<double>(mine.size()));
+  mine.resize(static_cast<std::size_t>(std::ranges::max(counts)));
+  const std::vector<double> all = all_gather(ranks.host, mine);
+  std::vector<std::vector<double>> by_rank;
+  for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(rank * mine.size());
+    by_rank.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(counts[rank]));
+  }
+  return by_rank;
+}
+
+}  // namespace
+
+ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions& options) {
+  NoTrace trace;
+  std::unique_ptr<Trainer> held;
+  ThroughputResult result;
+  result.trainer = resolved(options.training.trainer, ranks.session.size());
+  const auto failed = [&](const std::string& mine) {
+    result.failure = joint_failure(ranks.host, mine);
+    result.out_of_memory = !result.failure.empty();
+    return result.out_of_memory;
+  };
+  const auto construct = [&] {
+    release_kept_memory();
+    held = std::make_unique<Trainer>(options.training.trainer, ranks.host, ranks.host, trace);
+    result.parameters = held->parameter_count();
+    result.forward_flops = held->forward_flops();
+    held->train_step();
+  };
+  if (failed(lack_of_memory(ranks, construct))) return result;
+  Trainer& trainer = *held;
+  StepTimer timer(options.training.trainer.device);
+  std::vector<double> warm_up;
+  do {
+    if (failed(
+            run_round(ranks, trainer, timer, std::numeric_limits<std::size_t>::max(), warm_up))) {
+      return result;
+    }
+  } while (!all_agree(ranks.host, warm_up.size() >= 10));
+
+  const auto wanted = static_cast<std::size_t>(options.steps);
+  std::vector<double> mine;
+  DeviceWatch watch(options.training.placed.uuid_of(ranks.session.rank()));
+  std::vector<TimeSpan> spans;
+  double begin = local_seconds();
+  while (true) {
+    const std::size_t most = wanted > 0 ? wanted - std::min(wanted, mine.size())
+                                        : std::numeric_limits<std::size_t>::max();
+    if (failed(run_round(ranks, trainer, timer, most, mine))) return result;
+    append_spans(std::span(mine).subspan(spans.size()), local_seconds(), spans);
+    const bool narrow = mine.size() >= kAtLeast && relative_half_width(summarise(mine)) <= kTarget;
+    const bool all_narrow = all_agree(ranks.host, narrow);
+    const bool all_have_steps = all_agree(ranks.host, wanted > 0 && mine.size() >= wanted);
+    // Rank 0's clock decides, so that no rank leaves alone.
+    double elapsed = local_seconds() - begin;
+    broadcast(ranks.host, span_of(std::span(&elapsed, 1)), 0);
+    const bool enough = wanted > 0 ? all_have_steps : all_narrow || elapsed >= options.max_seconds;
+    if (!enough) continue;
+    result.converged = all_narrow;
+    result.failure = joint_failure(ranks.host, trainer.failure());
+    result.remarks = trainer.remarks();
+    result.step_seconds = gather(ranks, std::move(mine));
+    result.spells = all_spells(ranks.host, watch.spells(spans));
+    return result;
+  }
+}
+
+BatchSearch search_largest_batch(const Ranks& ranks, const ThroughputOptions& options,
+                                 const MemoryLimit& limit) {
+  NoTrace trace;
+  TrainerOptions trainer = options.training.trainer;
+  trainer.try_convolutions = false;  // takes long, and needs no memory that it does not find
+  // Whatever a graph keeps for itself is there after its first replay.
+  const int steps = trainer.step_graph ? kStepsBeforeGraph + 1 : 2;
+  std::int64_t images = 0;
+  const auto fits = [&](std::int64_t batch) {
+    trainer.batch = batch;
+    const std::string mine = lack_of_memory(ranks, [&] {
+      release_kept_memory();
+      Trainer one(trainer, ranks.host, ranks.host, trace);
+      images = one.training_images();
+      for (int step = 0; step < steps; ++step) one.train_step();
+      static_cast<void>(one.failure());  // waits for the device
+      const std::string too_much = limit.exceeded();
+      if (!too_much.empty()) throw OutOfMemory(too_much);
+    });
+    return joint_failure(ranks.host, mine).empty();
+  };
+  if (!fits(1)) return {.largest = 0, .all_fit = false, .tried = "1!"};
+  return largest_batch(trainer.choice.batch, images / ranks.session.size(), fits);
+}
+
+}  // namespace scalebench

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of bench_throughput.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/training/options.hpp"
+
+namespace scalebench {
+
+/// Among the batches: the largest that memory holds.
+inline constexpr std::int64_t kLargestBatch = -1;
+
+struct ThroughputOptions {
+  TrainingOptions training;
+  /// Images per rank and step, each a case of its own; 0: the model's default.
+  std::vector<std::int64_t> batches{0};
+  std::size_t memory_limit = 0;  // bytes that training may take, see MemoryLimit; 0: no limit
+  bool roofline = true;
+  long steps = 0;  // exactly this many timed steps of each rank; 0: until intervals are narrow
+  double max_seconds = 5;  // cap on the timed steps
+  std::string text;
+};
+
+/// Throws UsageError in one line for anything that is not valid.
+ThroughputOptions parse_throughput_options(int argc, const char* const* argv, int ranks);
+
+}  // namespace scalebench

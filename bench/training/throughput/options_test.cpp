@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/training/throughput/options.hpp"
+
+#include <gmock/gmock.h>
+
+#include "bench/cli/command_line.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ThroughputOptions throughput(const std::vector<std::string>& words) {
+  return parsed(&parse_throughput_options, words, 1);
+}
+
+std::string refusal(const std::vector<std::string>& words) {
+  try {
+    throughput(words);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(ThroughputOptions, OneCaseByDefault) {
+  const ThroughputOptions options = throughput({});
+  EXPECT_THAT(options.batches, ElementsAre(0));
+  ASSERT_EQ(options.training.variants.size(), 1);
+  EXPECT_EQ(options.training.variants[0].precision, Precision::float32);
+  EXPECT_FALSE(options.training.variants[0].channels_last);
+  EXPECT_FALSE(options.training.variants[0].graph);
+  EXPECT_TRUE(options.roofline);
+  EXPECT_FALSE(options.training.trainer.exact_phases) << "phases wait for the device";
+}
+
+TEST(ThroughputOptions, ListsMultiply) {
+  const ThroughputOptions options =
+      throughput({"--precision", "float32,tf32,bf16,fp16", "--channels-last", "both", "--step",
+                  "eager,graph", "--batch", "32,64,largest", "--memory-limit", "2GiB"});
+  const auto& ways = options.training.variants;
+  ASSERT_EQ(ways.size(), 4 * 2 * 2);
+  EXPECT_EQ(ways[1].precision, Precision::float32);
+  EXPECT_TRUE(ways[1].graph);
+  EXPECT_FALSE(ways[1].channels_last);
+  EXPECT_EQ(ways.back().precision, Precision::fp16);
+  EXPECT_TRUE(ways.back().channels_last && ways.back().graph) << "a row will say that none can";
+  EXPECT_THAT(options.batches, ElementsAre(32, 64, kLargestBatch));
+  EXPECT_EQ(options.memory_limit, std::size_t{2} << 30U);
+}
+
+TEST(ThroughputOptions, RefusesInOneLine) {
+  EXPECT_EQ(refusal({"--batch", "32,larget"}),
+            "--batch larget: expected a number of images or largest");
+  EXPECT_THAT(refusal({"--batch", "-2"}), HasSubstr("--batch -2"));
+  EXPECT_THAT(refusal({"--precision", "float32,tf23"}), HasSubstr("did you mean 'tf32'?"));
+  EXPECT_THAT(refusal({"--channels-last", "maybe"}), HasSubstr("no, yes, both"));
+  EXPECT_THAT(refusal({"--step", "eager,grpah"}), HasSubstr("did you mean 'graph'?"));
+  EXPECT_THAT(refusal({"--memory-limit", "2GB"}), HasSubstr("--memory-limit"));
+  EXPECT_EQ(refusal({"--memory-limit", "0"}), "--memory-limit 0: must be positive");
+}
+
+}  // namespace
+}  // namespace scalebench

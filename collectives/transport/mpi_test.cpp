@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs under mpirun on 1 to 4 ranks: every algorithm over MPI sums exactly, ranks see the world
+// that they were promised.
+#include "collectives/transport/mpi.hpp"
+
+#include <gtest/gtest.h>
+
+#include "collectives/allreduce.hpp"
+#include "collectives/allreduce_check.hpp"
+#include "collectives/control.hpp"
+#include "collectives/mpi_session.hpp"
+#include "collectives/transport/transport_test.hpp"
+#include "kernels/buffer.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+bool reads_peers(const AllreduceAlgorithm& algorithm) {
+  return algorithm.name == "one_shot" || algorithm.name == "direct";
+}
+
+TEST(MpiCommunicator, SumsExactlyWithEveryAlgorithm) {
+  const auto communicator = make_mpi_communicator();
+  const int p = communicator->size();
+  const auto exact = [&](const AllreduceAlgorithm& algorithm, std::size_t count, DType dtype,
+                         ReduceOp op, bool in_place) {
+    const Buffer input(count, dtype), output(count, dtype);
+    const Span out = in_place ? input.span() : output.span();
+    fill_inputs(input.span(), communicator->rank(), p, op);
+    try {
+      algorithm.run(*communicator, input.span(), out, op);
+    } catch (const Unavailable&) {
+      // MPI itself knows no 16-bit floats, and nobody's memory can be addressed: refused on every
+      // rank, before any message.
+      EXPECT_TRUE(algorithm.name == "native" ? size_of(dtype) == 2
+                                             : algorithm.name == "auto" || reads_peers(algorithm));
+      return;
+    }
+    communicator->wait();
+    EXPECT_EQ(count_wrong(out, p, op), 0U)
+        << algorithm.name << " n=" << count << " " << name_of(dtype) << " " << name_of(op);
+  };
+  for (const AllreduceAlgorithm& algorithm : allreduce_algorithms()) {
+    for (const DType dtype : kDTypes) {
+      for (const std::size_t count : {0, 1, p - 1, p, p + 1, 4099, 300007}) {
+        exact(algorithm, count, dtype, ReduceOp::sum, true);
+      }
+      for (const ReduceOp op : kReduceOps) exact(algorithm, 4099, dtype, op, false);
+    }
+  }
+}
+
+TEST(MpiCommunicator, TellsOfMessages) {
+  expect_pending_tells_of_messages(*make_mpi_communicator());
+}
+
+TEST(MpiCommunicator, SharesOneNodeAndGathersTexts) {
+  const auto communicator = make_mpi_communicator();
+  EXPECT_EQ(communicator->topology().nodes(), 1);
+  const auto texts = all_gather(*communicator, "rank " + std::to_string(communicator->rank()));
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+    EXPECT_EQ(texts[rank], "rank " + std::to_string(rank));
+  }
+}
+
+TEST(MpiCommunicator, TakesDeviceMemoryOrSaysWhyNot) {
+  try {
+    const auto communicator = make_mpi_communicator(Memory::device);
+    EXPECT_EQ(communicator->memory(), Memory::device);
+    EXPECT_EQ(communicator->transport(), "mpi");
+    EXPECT_NE(communicator->stream().handle, nullptr);
+  } catch (const Unavailable& error) {
+    const std::string text = error.what();
+    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+    const std::string reason = device_count() == 0 ? why_no_device() : "is not CUDA-aware";
+    EXPECT_NE(text.find(reason), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace scalebench
+
+int main(int argc, char** argv) {
+  scalebench::MpiSession session(argc, argv);
+  testing::InitGoogleTest(&argc, argv);
+  scalebench::require_promised_ranks(session);
+  return RUN_ALL_TESTS();
+}

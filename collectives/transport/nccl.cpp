@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/nccl.hpp"
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "collectives/control.hpp"
+#include "kernels/buffer.hpp"
+#include "kernels/cuda/check.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+void throw_unless_success(ncclResult_t result, const char* expression, const char* file, int line) {
+  // With a nonblocking communicator "in progress" is no error; ours are blocking.
+  if (result == ncclSuccess) return;
+  fail("{}:{}: {}: {} ({})", file, line, expression, ncclGetErrorString(result),
+       ncclGetLastError(nullptr));
+}
+#define NCCL_CHECK(call) throw_unless_success((call), #call, __FILE__, __LINE__)
+
+/// The communicator: destroyed, or aborted once something has gone wrong.
+struct NcclHandle {
+  ncclComm_t communicator = nullptr;
+
+  NcclHandle() = default;
+  ~NcclHandle() {
+    if (communicator != nullptr) ncclCommDestroy(communicator);
+  }
+  NcclHandle(const NcclHandle&) = delete;
+  NcclHandle& operator=(const NcclHandle&) = delete;
+
+  /// Ends what is enqueued, also what waits for a peer for ever. Later calls of NCCL are refused.
+  void abort() noexcept {
+    if (communicator != nullptr) ncclCommAbort(communicator);
+    communicator = nullptr;
+  }
+
+  void throw_if_failed() {
+    if (communicator == nullptr) fail("nccl: this communicator was aborted");
+    ncclResult_t asynchronous = ncclSuccess;
+    const ncclResult_t asked = ncclCommGetAsyncError(communicator, &asynchronous);
+    if (asked == ncclSuccess && (asynchronous == ncclSuccess || asynchronous == ncclInProgress)) {
+      return;
+    }
+    const ncclResult_t error = asked == ncclSuccess ? asynchronous : asked;
+    const std::string details = ncclGetLastError(communicator);
+    abort();
+    fail("nccl: {} ({}); another rank failed, or the network between them",
+         ncclGetErrorString(error), details);
+  }
+};
+
+/// Zeroed device memory of a window: where NCCL offers it, in NCCL's own way and registered, so
+/// that its kernels, NVLink SHARP and the network reach it without a copy; else plain.
+class NcclMemory {
+ public:
+  /// Collective: all ranks' memory is of one kind.
+  static std::shared_ptr<NcclMemory> make(Communicator& control, std::shared_ptr<NcclHandle> nccl,
+                                          std::size_t bytes) {
+    auto memory = std::make_shared<NcclMemory>(std::move(nccl));
+    if (!all_agree(control, memory->registered(bytes))) {
+      memory->free_registered();
+      std::string problem;
+      try {
+        memory->plain_ =
+            Buffer((bytes + sizeof(double) - 1) / sizeof(double), DType::float64, Memory::device);
+      } catch (const Error& error) {
+        problem = error.what();
+      }
+      throw_together<Error>(control, "transport nccl", problem);
+    }
+    return memory;
+  }
+
+  explicit NcclMemory(std::shared_ptr<NcclHandle> nccl) : nccl_(std::move(nccl)) {}
+  ~NcclMemory() { free_registered(); }
+  NcclMemory(const NcclMemory&) = delete;
+  NcclMemory& operator=(const NcclMemory&) = delete;
+
+  std::byte* data() const {
+    return memory_ != nullptr ? static_cast<std::byte*>(memory_) : plain_.span().data;
+  }
+
+ private:
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 19, 0)
+  bool registered(std::size_t bytes) {
+    if (ncclMemAlloc(&memory_, bytes) == ncclSuccess && memory_ != nullptr) {
+      device_zero(memory_, bytes);
+      if (ncclCommRegister(nccl_->communicator, memory_, bytes, &registration_) == ncclSuccess) {
+        return true;
+      }
+    }
+    // Too little memory is refused here too: the plain allocation says how much there is.
+    static_cast<void>(cudaGetLastError());
+    return false;
+  }
+
+  void free_registered() noexcept {
+    if (registration_ != nullptr && nccl_->communicator != nullptr) {
+      ncclCommDeregister(nccl_->communicator, registration_);
+    }
+    if (memory_ != nullptr) ncclMemFree(memory_);
+    registration_ = memory_ = nullptr;
+  }
+#else
+  bool registered(std::size_t /*bytes*/) { return false; }
+  void free_registered() noexcept {}
+#endif
+
+  std::shared_ptr<NcclHandle> nccl_;
+  void* memory_ = nullptr;
+  void* registration_ = nullptr;
+  Buffer plain_;
+};
+
+ncclDataType_t nccl_type_of(DType dtype) {
+  switch (dtype) {
+    case DType::float64:
+      return ncclDouble;
+    case DType::int32:
+      return ncclInt32;
+    case DType::float16:
+      return ncclHalf;
+    case DType::bfloat16:
+      return ncclBfloat16;
+    case DType::float32:
+      break;
+  }
+  return ncclFloat;
+}
+
+ncclRedOp_t nccl_op_of(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::prod:
+      return ncclProd;
+    case ReduceOp::min:
+      return ncclMin;
+    case ReduceOp::max:
+      return ncclMax;
+    case ReduceOp::avg:
+      return ncclAvg;
+    case ReduceOp::sum:
+      break;
+  }
+  return ncclSum;
+}
+
+/// Collective: one line, the same on all ranks, when two of them share a device and may not.
+std::string why_not_distinct(Communicator& control) {
+  int device = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  std::vector<std::string> uuids = all_gather(control, device_uuid(device));
+  std::ranges::sort(uuids);
+  const auto twice = std::ranges::adjacent_find(uuids);
+  const bool may_share = all_agree(control, nccl_shares_devices());
+  if (twice == uuids.end() || may_share) return {};
+  const std::string never = why_nccl_cannot_share(nccl_version_code());
+  return fmt::format(
+      "two ranks are on device {}: {}; take transport cuda_ipc, or a device each", *twice,
+      never.empty()
+          ? fmt::format("NCCL {} takes that only with --nccl-share-devices", nccl_version())
+          : never);
+}
+
+/// Collective.
+std::shared_ptr<NcclHandle> connect(Communicator& control) {
+  ncclUniqueId id{};
+  std::string problem;
+  try {
+    if (control.rank() == 0) NCCL_CHECK(ncclGetUniqueId(&id));
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  throw_together<Unavailable>(control, "transport nccl", problem);
+  broadcast_bytes(control, std::as_writable_bytes(std::span(&id, 1)), 0);
+  auto handle = std::make_shared<NcclHandle>();
+  NCCL_CHECK(ncclCommInitRank(&handle->communicator, control.size(), id, control.rank()));
+  return handle;
+}
+
+class NcclCommunicator final : public Communicator {
+ public:
+  explicit NcclCommunicator(Communicator& control)
+      : Communicator(Memory::device),
+        control_(control),
+        shared_(std::make_shared<Shared>(control)) {}
+
+  ~NcclCommunicator() override {
+    // Work that waits for a peer would otherwise be waited for at the end.
+    if (std::uncaught_exceptions() > 0) shared_->nccl->abort();
+  }
+
+  int rank() const override { return control_.rank(); }
+  int size() const override { return control_.size(); }
+  Topology topology() const override { return control_.topology(); }
+  std::string_view transport() const override { return "nccl"; }
+  bool takes_any_thread() const override { return control_.takes_any_thread(); }
+  DeviceStream stream() const override { return shared_->stream.get(); }
+  bool capturable() const override { return true; }
+
+  void exchange(ConstSpan out, int to, Span in, int from) override {
+    const ncclComm_t nccl = this->nccl();
+    NCCL_CHECK(ncclGroupStart());
+    // A group that was begun is ended, also after an error.
+    ncclResult_t sent = ncclSuccess, received = ncclSuccess;
+    if (!out.empty()) sent = ncclSend(out.data, out.bytes(), ncclInt8, to, nccl, raw_stream());
+    if (!in.empty()) {
+      received = ncclRecv(in.data, in.bytes(), ncclInt8, from, nccl, raw_stream());
+    }
+    const ncclResult_t ended = ncclGroupEnd();
+    NCCL_CHECK(sent);
+    NCCL_CHECK(received);
+    NCCL_CHECK(ended);
+  }
+
+  Window window(std::size_t count, DType dtype) override {
+    shared_->releases.collect();
+    if (count == 0) return {Span{nullptr, 0, dtype, Memory::device}, nullptr};
+    const std::size_t bytes = count * size_of(dtype);
+    std::shared_ptr<NcclMemory> own = NcclMemory::make(control_, shared_->nccl, bytes);
+    std::byte* base = own->data();
+    return {Span{base, count, dtype, Memory::device},
+            std::shared_ptr<void>(base, [shared = shared_, own](void*) mutable {
+              shared->releases.release(nullptr, std::move(own));
+            })};
+  }
+
+  void wait() override { shared_->wait(); }
+
+  void barrier() override {
+    wait();
+    control_.barrier();
+  }
+
+  bool native_allreduce(ConstSpan in, Span out, ReduceOp op) override {
+    if (out.empty()) return true;
+    NCCL_CHECK(ncclAllReduce(in.data, out.data, out.count, nccl_type_of(out.dtype), nccl_op_of(op),
+                             nccl(), raw_stream()));
+    return true;
+  }
+
+ private:
+  /// What windows need when they are let go; the last ones outlive this object as scratch of its
+  /// base.
+  struct Shared {
+    explicit Shared(Communicator& control)
+        : nccl(connect(control)), releases(control, [this] { wait(); }) {}
+
+    /// A peer that failed leaves the stream stuck for ever: NCCL reports that beside the stream.
+    void wait() {
+      while (true) {
+        const cudaError_t state = cudaStreamQuery(static_cast<cudaStream_t>(stream.get().handle));
+        if (state == cudaSuccess) return;
+        // "Not ready" would otherwise be reported as the error of the next kernel.
+        static_cast<void>(cudaGetLastError());
+        if (state != cudaErrorNotReady) fail("nccl stream: {}", cudaGetErrorString(state));
+        nccl->throw_if_failed();
+      }
+    }
+
+    OwnedStream stream;
+    std::shared_ptr<NcclHandle> nccl;
+    ReleaseTogether releases;
+  };
+
+  ncclComm_t nccl() const {
+    if (shared_->nccl->communicator == nullptr) fail("nccl: this communicator was aborted");
+    return shared_->nccl->communicator;
+  }
+  cudaStream_t raw_stream() const { return static_cast<cudaStream_t>(stream().handle); }
+
+  Communicator& control_;
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_nccl_communicator(Communicator& control) {
+  throw_together<Unavailable>(control, "transport nccl",
+                              device_count() == 0 ? why_no_device() : std::string());
+  throw_together<Unavailable>(control, "transport nccl", why_not_distinct(control));
+  return std::make_unique<NcclCommunicator>(control);
+}
+
+int nccl_version_code() {
+  int version = 0;
+  return ncclGetVersion(&version) == ncclSuccess ? version : 0;
+}
+
+std::string nccl_version() { return nccl_version_text(nccl_version_code()); }
+
+}  // namespace scalebench

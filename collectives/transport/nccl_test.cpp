@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which NCCL takes two ranks on one device, by its version; and that nobody is told to by accident.
+#include "collectives/transport/nccl.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(NcclSharing, IsRefusedBefore2303) {
+  EXPECT_THAT(why_nccl_cannot_share(22803), AllOf(HasSubstr("NCCL 2.28.3"), HasSubstr("2.30.3")));
+  EXPECT_NE(why_nccl_cannot_share(23002), "");
+  EXPECT_EQ(why_nccl_cannot_share(23003), "");
+  EXPECT_EQ(why_nccl_cannot_share(23104), "");
+  EXPECT_THAT(why_nccl_cannot_share(0), HasSubstr("no NCCL"));
+}
+
+TEST(NcclSharing, IsAllowedOnlyWhenItWasAskedForAndNcclCan) {
+  unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  EXPECT_FALSE(nccl_shares_devices());
+  if (why_nccl_cannot_share(nccl_version_code()).empty()) {
+    let_nccl_share_devices();
+    EXPECT_TRUE(nccl_shares_devices());
+    unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  } else {
+    EXPECT_THROW(let_nccl_share_devices(), UsageError);
+    EXPECT_EQ(std::getenv("NCCL_MULTI_RANK_GPU_ENABLE"), nullptr);
+    setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
+    EXPECT_FALSE(nccl_shares_devices()) << "this NCCL does not know the variable";
+    unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  }
+}
+
+TEST(NcclSharing, VersionsReadAsPeopleWriteThem) {
+  EXPECT_EQ(nccl_version_text(22803), "2.28.3");
+  EXPECT_EQ(nccl_version_text(0), "");
+  EXPECT_EQ(nccl_version_text(nccl_version_code()), nccl_version());
+}
+
+}  // namespace
+}  // namespace scalebench

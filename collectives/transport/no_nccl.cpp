@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/nccl.hpp"
+#include "kernels/device.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+
+std::unique_ptr<Communicator> make_nccl_communicator(Communicator& /*control*/) {
+  fail<Unavailable>("transport nccl: {}", why_no_device());
+}
+
+int nccl_version_code() { return 0; }
+std::string nccl_version() { return {}; }
+
+}  // namespace scalebench

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/shared_memory.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "collectives/control.hpp"
+#include "collectives/transport/shared_segment.hpp"
+#include "collectives/transport/thread.hpp"
+#include "collectives/transport/window_table.hpp"
+#include "kernels/buffer.hpp"
+#include "kernels/combine.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+/// Waits by spinning, since the peer answers within a microsecond; gives the core away when it does
+/// not, and at once where ranks share cores.
+class Spinner {
+ public:
+  explicit Spinner(bool crowded) : patience_(crowded ? 50 : 1'000) {}
+  void pause() {
+    if (++spins_ > patience_) {
+      sched_yield();
+    } else {
+#ifdef __x86_64__
+      __builtin_ia32_pause();
+#endif
+    }
+  }
+
+ private:
+  const int patience_;
+  int spins_ = 0;
+};
+
+/// One segment of this rank and the same of every rank of its host.
+struct Shared {
+  SharedSegment own;
+  std::vector<SharedSegment> of_peers;
+  std::vector<std::byte*> base_of_rank;  // null: on another host
+};
+
+/// Collective. Every rank makes a segment of that size and maps those of its host's other ranks.
+Shared make_shared(Communicator& control, std::size_t bytes) {
+  Shared shared;
+  std::string problem;
+  try {
+    shared.own = SharedSegment(bytes);
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  const std::array<double, 2> mine{static_cast<double>(getpid()),
+                                   static_cast<double>(shared.own.descriptor())};
+  const std::vector<double> all = all_gather(control, mine);
+  const std::vector<int> node = control.topology().node_of_rank;
+  const auto me = static_cast<std::size_t>(control.rank());
+  for (std::size_t rank = 0; rank < node.size() && problem.empty(); ++rank) {
+    shared.base_of_rank.push_back(nullptr);
+    if (node[rank] != node[me]) continue;
+    const int pid = static_cast<int>(all[2 * rank]);
+    const int descriptor = static_cast<int>(all[2 * rank + 1]);
+    if (rank == me) {
+      shared.base_of_rank.back() = shared.own.data();
+    } else if (descriptor >= 0) {
+      try {
+        shared.base_of_rank.back() =
+            shared.of_peers.emplace_back(SharedSegment(pid, descriptor, bytes)).data();
+      } catch (const Error& error) {
+        problem = error.what();
+      }
+    }
+  }
+  for (const std::string& said : all_gather(control, problem)) {
+    if (!said.empty()) fail<Unavailable>("transport shared_memory: {}", said);
+  }
+  shared.own.close_descriptor();
+  return shared;
+}
+
+class SharedMemoryCommunicator final : public Communicator {
+ public:
+  explicit SharedMemoryCommunicator(Communicator& control)
+      : Communicator(Memory::host), control_(control), topology_(control.topology()) {
+    const int node = topology_.node_of_rank[index(rank())];
+    for (int other = 0; other < size(); ++other) {
+      local_index_.push_back(local_ranks_.size());
+      if (topology_.node_of_rank[index(other)] == node) local_ranks_.push_back(other);
+    }
+    crowded_ = local_ranks_.size() > static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
+    board_ = make_shared(control_, sizeof(Board) + local_ranks_.size() * sizeof(Mailbox));
+    control_.barrier();
+  }
+
+  int rank() const override { return control_.rank(); }
+  int size() const override { return control_.size(); }
+  Topology topology() const override { return topology_; }
+  std::string_view transport() const override { return "shared_memory"; }
+  bool takes_any_thread() const override { return control_.takes_any_thread(); }
+
+  void exchange(ConstSpan out, int to, Span in, int from) override {
+    const bool send_here = !out.empty() && is_local(to);
+    const bool receive_here = !in.empty() && is_local(from);
+    Sending sending{out, send_here ? &mailbox(rank(), to) : nullptr};
+    Receiving receiving{in, receive_here ? &mailbox(from, rank()) : nullptr, from};
+    if (send_here) {
+      start(sending);
+      progress(sending);
+    }
+    // What crosses hosts waits for nothing that happens within one, so that it may go first.
+    if ((!out.empty() && !send_here) || (!in.empty() && !receive_here)) {
+      control_.exchange(send_here ? out.part(0, 0) : out, to, receive_here ? in.part(0, 0) : in,
+                        from);
+    }
+    Spinner spinner(crowded_);
+    while (!done(sending) || !done(receiving)) {
+      progress(sending);
+      progress(receiving);
+      spinner.pause();
+    }
+  }
+
+  bool pending(int from) override {
+    if (!is_local(from)) return control_.pending(from);
+    const Mailbox& box = mailbox(from, rank());
+    return box.posted.load(std::memory_order_acquire) != box.taken.load(std::memory_order_relaxed);
+  }
+
+  void combine(std::span<const ConstSpan> from, std::span<const Span> to, ReduceOp op) override {
+    scalebench::combine(from, to, op, stores_for(from, to));
+  }
+
+  Window window(std::size_t count, DType dtype) override {
+    const std::size_t bytes = std::max<std::size_t>(count * size_of(dtype), 1);
+    const auto shared = std::make_shared<Shared>(make_shared(control_, bytes));
+    control_.barrier();
+    windows_->insert(shared->base_of_rank, rank(), bytes);
+    const Span span{shared->own.data(), count, dtype, Memory::host};
+    return {span, std::shared_ptr<void>(span.data, [windows = windows_, shared](void* own_base) {
+              windows->erase(static_cast<const std::byte*>(own_base));
+            })};
+  }
+
+  std::optional<Span> peer(Span mine, int rank) override {
+    if (rank == this->rank()) return mine;
+    return windows_->find(mine, rank);
+  }
+
+  void barrier() override {
+    if (local_ranks_.size() < index(size())) return control_.barrier();
+    const std::uint64_t generation = ++barriers_;
+    board(rank()).barriers.store(generation, std::memory_order_release);
+    for (const int other : local_ranks_) {
+      Spinner spinner(crowded_);
+      const auto& theirs = board(other).barriers;
+      while (theirs.load(std::memory_order_acquire) < generation) spinner.pause();
+    }
+  }
+
+ private:
+  /// What each rank shows to its host; its mailboxes to the ranks there follow.
+  struct alignas(kCacheLine) Board {
+    std::atomic<std::uint64_t> barriers;  // that this rank has entered
+  };
+  struct Sending {
+    ConstSpan data;
+    Mailbox* mailbox;
+    std::size_t sent = 0;
+    std::uint64_t last_cell = 0;  // 1 + index of the cell that names a window, else 0
+    std::optional<std::pair<std::size_t, std::size_t>> place{};  // window, offset
+  };
+  struct Receiving {
+    Span data;
+    Mailbox* mailbox;
+    int from;
+    std::size_t received = 0;
+  };
+
+  /// Going around the caches spares reading the lines that are overwritten. In place they are read
+  /// anyway, and as long as all ranks' buffers fit into the last cache they are better kept there.
+  Stores stores_for(std::span<const ConstSpan> from, std::span<const Span> to) const {
+    const bool in_place =
+        std::ranges::any_of(from, [&](ConstSpan source) { return source.data == to.front().data; });
+    const std::size_t of_all_ranks =
+        from.front().bytes() * (from.size() + to.size()) * local_ranks_.size();
+    return in_place || of_all_ranks <= cache_bytes_ ? Stores::cached : Stores::streaming;
+  }
+
+  static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
+  bool is_local(int rank) const { return board_.base_of_rank[index(rank)] != nullptr; }
+  Board& board(int rank) const {
+    return *reinterpret_cast<Board*>(board_.base_of_rank[index(rank)]);
+  }
+  /// Lies in the sender's segment.
+  Mailbox& mailbox(int from, int to) const {
+    return reinterpret_cast<Mailbox*>(board_.base_of_rank[index(from)] +
+                                      sizeof(Board))[local_index_[index(to)]];
+  }
+
+  void start(Sending& sending) const {
+    if (sending.data.bytes() > Mailbox::kCellBytes) sending.place = windows_->place(sending.data);
+  }
+
+  static bool done(const Sending& sending) {
+    if (sending.mailbox == nullptr) return true;
+    if (sending.sent < sending.data.bytes()) return false;
+    return sending.mailbox->taken.load(std::memory_order_acquire) >= sending.last_cell;
+  }
+  static bool done(const Receiving& receiving) {
+    return receiving.mailbox == nullptr || receiving.received == receiving.data.bytes();
+  }
+
+  static void progress(Sending& sending) {
+    const std::size_t total = sending.data.bytes();
+    if (sending.mailbox == nullptr) return;
+    Mailbox& mailbox = *sending.mailbox;
+    while (sending.sent < total) {
+      const std::uint64_t next = mailbox.posted.load(std::memory_order_relaxed);
+      if (next - mailbox.taken.load(std::memory_order_acquire) >= Mailbox::kCells) return;
+      Mailbox::Cell& cell = mailbox.cell(next);
+      cell.message_bytes = total;
+      if (sending.place) {
+        cell.window = sending.place->first;
+        cell.offset = sending.place->second;
+        cell.bytes = total;
+        sending.last_cell = next + 1;  // its memory is read until then
+      } else {
+        cell.window = Mailbox::kInline;
+        cell.bytes = std::min(Mailbox::kCellBytes, total - sending.sent);
+        std::memcpy(cell.payload.data(), sending.data.data + sending.sent, cell.bytes);
+      }
+      sending.sent += cell.bytes;
+      mailbox.posted.store(next + 1, std::memory_order_release);
+    }
+  }
+
+  void progress(Receiving& receiving) const {
+    const std::size_t total = receiving.data.bytes();
+    if (receiving.mailbox == nullptr) return;
+    Mailbox& mailbox = *receiving.mailbox;
+    while (receiving.received < total) {
+      const std::uint64_t next = mailbox.taken.load(std::memory_order_relaxed);
+      if (mailbox.posted.load(std::memory_order_acquire) == next) return;
+      const Mailbox::Cell& cell = mailbox.cell(next);
+      if (cell.message_bytes != total) {
+        fail("rank {} sent {} bytes to rank {}, which expected {}", receiving.from,
+             cell.message_bytes, rank(), total);
+      }
+      const std::byte* source = cell.window == Mailbox::kInline
+                                    ? cell.payload.data()
+                                    : windows_->base(cell.window, receiving.from) + cell.offset;
+      std::memcpy(receiving.data.data + receiving.received, source, cell.bytes);
+      receiving.received += cell.bytes;
+      mailbox.taken.store(next + 1, std::memory_order_release);
+    }
+  }
+
+  Communicator& control_;
+  const Topology topology_;
+  std::vector<int> local_ranks_;
+  std::vector<std::size_t> local_index_;  // by rank: its position among them, where it is one
+  bool crowded_ = false;
+  std::size_t cache_bytes_ = host_cache_bytes();
+  Shared board_;
+  // Shared with the windows, the last of which outlive this object as scratch of its base.
+  std::shared_ptr<WindowTable> windows_ = std::make_shared<WindowTable>();
+  std::uint64_t barriers_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_shared_memory_communicator(Communicator& control) {
+  return std::make_unique<SharedMemoryCommunicator>(control);
+}
+
+}  // namespace scalebench

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared memory within pretended nodes, threads between them: what crosses nodes and what does not
+// mix in one exchange.
+#include <gtest/gtest.h>
+
+#include "collectives/transport/shared_memory.hpp"
+#include "collectives/transport/thread.hpp"
+#include "collectives/transport/transport_test.hpp"
+
+namespace scalebench {
+namespace {
+
+TEST(SharedMemoryNodes, EveryAlgorithmIsExactWithinAndAcrossNodes) {
+  for (const int ranks : {2, 3, 4, 5}) {
+    for (const int ranks_per_node : {1, 2, 3, 5}) {
+      run_ranks(
+          ranks,
+          [](Communicator& control) {
+            const auto shared = make_shared_memory_communicator(control);
+            expect_every_algorithm_exact(*shared);
+          },
+          SendMode::rendezvous, ranks_per_node);
+    }
+  }
+}
+
+TEST(SharedMemoryNodes, TellOfMessagesWithinAndAcross) {
+  for (const int ranks_per_node : {1, 2, 3}) {
+    for (const SendMode mode : {SendMode::rendezvous, SendMode::buffered}) {
+      run_ranks(
+          3,
+          [](Communicator& control) {
+            expect_pending_tells_of_messages(control);
+            expect_pending_tells_of_messages(*make_shared_memory_communicator(control));
+          },
+          mode, ranks_per_node);
+    }
+  }
+}
+
+TEST(SharedMemoryNodes, PeersAreThoseOfTheNode) {
+  run_ranks(
+      4,
+      [](Communicator& control) {
+        const auto shared = make_shared_memory_communicator(control);
+        const Window window = shared->window(100, DType::float64);
+        window.span.as<double>()[7] = shared->rank();
+        shared->barrier();
+        for (int rank = 0; rank < 4; ++rank) {
+          const auto peer = shared->peer(window.span.part(7, 1), rank);
+          ASSERT_EQ(peer.has_value(), rank / 2 == shared->rank() / 2);
+          if (peer) {
+            EXPECT_EQ(peer->as<double>()[0], rank);
+          }
+        }
+        const Buffer elsewhere(10, DType::float64);
+        EXPECT_FALSE(shared->peer(elsewhere.span(), shared->rank() ^ 1).has_value());
+        shared->barrier();
+      },
+      SendMode::rendezvous, 2);
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/shared_segment.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "collectives/control.hpp"
+#include "kernels/buffer.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+
+/// From one rank to another, in the sender's segment: at most one piece is on its way, since its
+/// sender waits for it. Each half is written by one side only.
+struct Rendezvous::Slot {
+  alignas(64) std::atomic<std::uint64_t> posted;  // pieces so far
+  Piece piece;                                    // the latest
+  alignas(64) std::atomic<std::uint64_t> taken;
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
+
+/// What a rank shows to all; its slots to every rank follow.
+struct alignas(64) Rendezvous::Row {
+  std::atomic<std::uint64_t> has_left;
+};
+
+Rendezvous::Rendezvous(Communicator& control)
+    : rank_(control.rank()),
+      size_(control.size()),
+      patience_(control.size() > static_cast<int>(std::thread::hardware_concurrency()) ? 50
+                                                                                       : 20'000) {
+  const std::size_t bytes = sizeof(Row) + static_cast<std::size_t>(size_) * sizeof(Slot);
+  std::string problem;
+  try {
+    own_ = SharedSegment(bytes);
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  const std::array<double, 2> mine{static_cast<double>(getpid()),
+                                   static_cast<double>(own_.descriptor())};
+  const std::vector<double> all = all_gather(control, mine);
+  try {
+    for (int rank = 0; rank < size_ && problem.empty(); ++rank) {
+      if (rank == rank_) {
+        base_of_rank_.push_back(own_.data());
+        continue;
+      }
+      const auto at = 2 * static_cast<std::size_t>(rank);
+      if (all[at + 1] < 0) break;  // that rank says why
+      of_peers_.push_back(
+          SharedSegment(static_cast<int>(all[at]), static_cast<int>(all[at + 1]), bytes));
+      base_of_rank_.push_back(of_peers_.back().data());
+    }
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  throw_together<Unavailable>(control, "ranks of one host cannot meet", problem);
+  own_.close_descriptor();
+}
+
+Rendezvous::Row& Rendezvous::row(int rank) const {
+  return *reinterpret_cast<Row*>(base_of_rank_[static_cast<std::size_t>(rank)]);
+}
+
+Rendezvous::Slot& Rendezvous::slot(int from, int to) const {
+  return reinterpret_cast<Slot*>(base_of_rank_[static_cast<std::size_t>(from)] +
+                                 sizeof(Row))[static_cast<std::size_t>(to)];
+}
+
+void Rendezvous::leave() noexcept {
+  // Not there when the constructor has thrown.
+  if (base_of_rank_.size() == static_cast<std::size_t>(size_)) {
+    row(rank_).has_left.store(1, std::memory_order_release);
+  }
+}
+
+void Rendezvous::exchange(std::size_t out_bytes, int to, const Offer& offer, std::size_t in_bytes,
+                          int from, const Take& take) {
+  std::size_t sent = 0, on_its_way = 0, received = 0;
+  const auto progress_out = [&] {
+    Slot& mine = slot(rank_, to);
+    const std::uint64_t posted = mine.posted.load(std::memory_order_relaxed);
+    if (on_its_way > 0) {
+      if (mine.taken.load(std::memory_order_acquire) != posted) return false;
+      sent += on_its_way;
+      on_its_way = 0;
+      if (sent == out_bytes) return true;
+    }
+    mine.piece = offer(sent);
+    on_its_way = mine.piece.bytes;
+    mine.posted.store(posted + 1, std::memory_order_release);
+    return true;
+  };
+  const auto progress_in = [&] {
+    Slot& theirs = slot(from, rank_);
+    const std::uint64_t taken = theirs.taken.load(std::memory_order_relaxed);
+    if (theirs.posted.load(std::memory_order_acquire) == taken) return false;
+    const Piece piece = theirs.piece;
+    if (piece.message_bytes != in_bytes || piece.bytes > in_bytes - received) {
+      fail("rank {} sent {} bytes to rank {}, which expected {}", from, piece.message_bytes, rank_,
+           in_bytes);
+    }
+    take(piece, received);
+    received += piece.bytes;
+    theirs.taken.store(taken + 1, std::memory_order_release);
+    return true;
+  };
+
+  bool peer_left = false;
+  int idle = 0;
+  while (true) {
+    const bool sending = sent < out_bytes, receiving = received < in_bytes;
+    if (!sending && !receiving) return;
+    bool moved = sending && progress_out();
+    if (receiving) moved = progress_in() || moved;
+    if (moved) {
+      idle = 0;
+      peer_left = false;
+      continue;
+    }
+    // Only what a rank has not done before it left will never come: one more look after seeing it.
+    if (peer_left) {
+      fail("a rank left while rank {} was exchanging messages with ranks {} and {}", rank_, to,
+           from);
+    }
+    peer_left = (sending && row(to).has_left.load(std::memory_order_acquire) != 0) ||
+                (receiving && row(from).has_left.load(std::memory_order_acquire) != 0);
+    if (++idle > patience_) std::this_thread::yield();
+  }
+}
+
+SharedSegment::SharedSegment(std::size_t bytes) : bytes_(bytes) {
+  // Asked first: Linux would take memory until there is none, and then kill the process.
+  if (bytes > host_bytes_available()) {
+    fail("out of shared memory: {} bytes asked for, {} available", bytes, host_bytes_available());
+  }
+  descriptor_ = memfd_create("scalebench", MFD_CLOEXEC);
+  if (descriptor_ < 0) fail("memfd_create: {}", std::strerror(errno));
+  // Pages that are only promised would end the process with SIGBUS on first use.
+  const int error = posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
+  if (error != 0) {
+    close_descriptor();
+    fail("out of shared memory: {} bytes asked for: {}", bytes, std::strerror(error));
+  }
+  map();
+}
+
+SharedSegment::SharedSegment(int pid, int descriptor, std::size_t bytes) : bytes_(bytes) {
+  const std::string path = fmt::format("/proc/{}/fd/{}", pid, descriptor);
+  descriptor_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor_ < 0) fail("cannot map the memory of process {}: {}", pid, std::strerror(errno));
+  map();
+  close_descriptor();
+}
+
+SharedSegment::~SharedSegment() {
+  if (data_ != nullptr) munmap(data_, bytes_);
+  close_descriptor();
+}
+
+void SharedSegment::close_descriptor() {
+  if (descriptor_ >= 0) close(descriptor_);
+  descriptor_ = -1;
+}
+
+void SharedSegment::map() {
+  // Populated: the first use of a page is no page fault in somebody's timed region.
+  void* address =
+      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor_, 0);
+  if (address == MAP_FAILED) {
+    const int error = errno;
+    close_descriptor();
+    fail("cannot map {} bytes of shared memory: {}", bytes_, std::strerror(error));
+  }
+  data_ = static_cast<std::byte*>(address);
+}
+
+}  // namespace scalebench

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// The meeting of ranks, without any device: a transport of host memory whose messages all go in
+// pieces through a small staging buffer, as those of cuda_ipc do from outside of windows.
+#include "collectives/transport/shared_segment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include "collectives/transport/thread.hpp"
+#include "collectives/transport/transport_test.hpp"
+
+namespace scalebench {
+namespace {
+
+using Staging = std::array<std::byte, 4096>;
+
+class StagedCommunicator final : public Communicator {
+ public:
+  StagedCommunicator(Communicator& control, std::vector<Staging>& staging_of_rank)
+      : Communicator(Memory::host), control_(control), staging_(staging_of_rank), meet_(control) {}
+
+  int rank() const override { return control_.rank(); }
+  int size() const override { return control_.size(); }
+  Topology topology() const override { return control_.topology(); }
+  std::string_view transport() const override { return "staged"; }
+  void barrier() override { control_.barrier(); }
+
+  void exchange(ConstSpan out, int to, Span in, int from) override {
+    const auto offer = [&](std::size_t at) {
+      Staging& mine = staging_[static_cast<std::size_t>(rank())];
+      const std::size_t bytes = std::min(mine.size(), out.bytes() - at);
+      std::memcpy(mine.data(), out.data + at, bytes);
+      return Piece{7, 0, bytes, out.bytes()};
+    };
+    const auto take = [&](const Piece& piece, std::size_t at) {
+      EXPECT_EQ(piece.window, 7U);
+      std::memcpy(in.data + at, staging_[static_cast<std::size_t>(from)].data(), piece.bytes);
+    };
+    meet_.exchange(out.bytes(), to, offer, in.bytes(), from, take);
+  }
+
+ private:
+  Communicator& control_;
+  std::vector<Staging>& staging_;
+  Rendezvous meet_;
+};
+
+void run_staged(int ranks, const std::function<void(Communicator&)>& body) {
+  std::vector<Staging> staging(static_cast<std::size_t>(ranks));
+  run_ranks(ranks, [&](Communicator& control) {
+    StagedCommunicator communicator(control, staging);
+    body(communicator);
+  });
+}
+
+TEST(Rendezvous, EveryAlgorithmIsExact) {
+  for (const int ranks : {1, 2, 3, 4}) {
+    run_staged(ranks, [](Communicator& staged) {
+      for (const AllreduceAlgorithm& algorithm : own_algorithms()) {
+        for (const std::size_t count : {0, 1, 1023, 1025, 20'003}) {
+          expect_exact_allreduce(staged, algorithm, count, DType::float32, ReduceOp::sum, true,
+                                 false);
+        }
+      }
+    });
+  }
+}
+
+/// Rank 0 sends to 1 and receives from 2 at once; 1 receives, then sends; 2 the same. It is enough
+/// for rank 1 to wait for rank 0's whole exchange, and nobody ever goes on.
+TEST(Rendezvous, WaitsForNothingThatMpiWouldNotWaitFor) {
+  run_staged(3, [](Communicator& staged) {
+    std::vector<std::int32_t> sent(5000, staged.rank()), received(5000, -1);
+    const Span out = span_of(std::span(sent)), in = span_of(std::span(received));
+    const Span nothing = out.part(0, 0);
+    const int right = (staged.rank() + 1) % 3, left = (staged.rank() + 2) % 3;
+    for (int round = 0; round < 100; ++round) {
+      if (staged.rank() == 0) {
+        staged.exchange(out, right, in, left);
+      } else {
+        staged.exchange(nothing, right, in, left);
+        staged.exchange(out, right, nothing, left);
+      }
+      ASSERT_EQ(received.back(), left);
+    }
+  });
+}
+
+TEST(Rendezvous, ARankMayMeetItself) {
+  run_staged(1, [](Communicator& staged) {
+    std::vector<std::int32_t> sent(5000, 3), received(5000, -1);
+    staged.exchange(span_of(std::span(sent)), 0, span_of(std::span(received)), 0);
+    EXPECT_EQ(received, sent);
+  });
+}
+
+TEST(Rendezvous, SaysWhenMessagesDoNotFit) {
+  const auto unequal = [](Communicator& staged) {
+    const Buffer sent(20, DType::float32), expected(10, DType::float32);
+    const int other = 1 - staged.rank();
+    staged.exchange(sent.span(), other, expected.span(), other);
+  };
+  EXPECT_THROW(run_staged(2, unequal), Error);
+}
+
+TEST(Rendezvous, NobodyWaitsForARankThatHasLeft) {
+  for (const bool sending : {true, false}) {
+    std::atomic<int> woken = 0;
+    const auto two_go = [&](Communicator& staged) {
+      staged.barrier();  // all have been made
+      if (staged.rank() == 2) throw Error("rank 2 failed");
+      const Buffer buffer(20, DType::float32);
+      const Span all = buffer.span(), nothing = all.part(0, 0);
+      try {
+        // Rank 1 waits for rank 2, and rank 0 for rank 1.
+        staged.exchange(sending ? all : nothing, staged.rank() + 1, sending ? nothing : all,
+                        staged.rank() + 1);
+      } catch (const Error&) {
+        ++woken;
+        throw;
+      }
+    };
+    EXPECT_THROW(run_staged(3, two_go), Error);
+    EXPECT_EQ(woken, 2);
+  }
+}
+
+TEST(Rendezvous, WhatWasSentBeforeLeavingArrives) {
+  for (int round = 0; round < 200; ++round) {
+    run_staged(2, [](Communicator& staged) {
+      std::vector<std::int32_t> value(3000, staged.rank());
+      const Span all = span_of(std::span(value)), nothing = all.part(0, 0);
+      const bool sender = staged.rank() == 0;
+      staged.exchange(sender ? all : nothing, 1, sender ? nothing : all, 0);
+      EXPECT_EQ(value.back(), 0);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each thread loads 16 bytes from every source, combines them in registers and stores the result
+// to every destination; sources and destinations may be memory of other devices or processes.
+#include <algorithm>
+#include <vector>
+
+#include "kernels/cuda/map.cuh"
+#include "kernels/device_kernels.hpp"
+#include "kernels/dtype.hpp"
+
+namespace scalebench::device {
+namespace {
+
+constexpr int kMostArrays = 128;  // sources and destinations of one launch
+
+template <class T>
+struct Arrays {  // a kernel argument: at most 4 KiB
+  T* pointer[kMostArrays];
+  int sources;
+  int destinations;
+};
+
+template <ReduceOp op, class T>
+__device__ inline T combined(T a, T b) {
+  if constexpr (op == ReduceOp::min) return b < a ? b : a;
+  if constexpr (op == ReduceOp::max) return a < b ? b : a;
+  if constexpr (std::is_same_v<T, std::int32_t>) {
+    const auto x = static_cast<std::uint32_t>(a), y = static_cast<std::uint32_t>(b);
+    return static_cast<T>(op == ReduceOp::prod ? x * y : x + y);
+  } else {
+    return op == ReduceOp::prod ? a * b : a + b;
+  }
+}
+
+/// Elements [i, i + Width), which are aligned together in every array.
+template <ReduceOp op, int Width, class T>
+__device__ inline void combine_pack(const Arrays<T>& arrays, std::size_t i) {
+  ComputeType<T> result[Width];
+  for (int k = 0; k < arrays.sources; ++k) {
+    const Pack<T, Width> pack = *reinterpret_cast<const Pack<T, Width>*>(arrays.pointer[k] + i);
+#pragma unroll
+    for (int lane = 0; lane < Width; ++lane) {
+      const auto value = widen(pack.lane[lane]);
+      result[lane] = k == 0 ? value : combined<op>(result[lane], value);
+    }
+  }
+  Pack<T, Width> narrowed;
+  if constexpr (Width == 1) {
+    T two[2];
+    narrow(two, result[0], result[0]);
+    narrowed.lane[0] = two[0];
+  } else {
+#pragma unroll
+    for (int lane = 0; lane < Width; lane += 2) {
+      narrow(narrowed.lane + lane, result[lane], result[lane + 1]);
+    }
+  }
+  for (int j = 0; j < arrays.destinations; ++j) {
+    *reinterpret_cast<Pack<T, Width>*>(arrays.pointer[arrays.sources + j] + i) = narrowed;
+  }
+}
+
+/// Elements [0, head) and the last few one by one, what lies between in packs of Width.
+template <ReduceOp op, int Width, class T>
+__global__ void combine_kernel(const Arrays<T> arrays, std::size_t count, std::size_t head) {
+  const std::size_t thread = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::size_t threads = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  const std::size_t packs = (count - head) / Width;
+  for (std::size_t i = thread; i < packs; i += threads) {
+    combine_pack<op, Width>(arrays, head + i * Width);
+  }
+  const std::size_t rest = count - packs * Width;
+  for (std::size_t i = thread; i < rest; i += threads) {
+    combine_pack<op, 1>(arrays, i < head ? i : i + packs * Width);
+  }
+}
+
+template <ReduceOp op, class T>
+void launch(const Arrays<T>& arrays, std::size_t count, DeviceStream stream) {
+  constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
+  const std::size_t head = std::min(count, misaligned<kWidth>(arrays.pointer[0]));
+  bool together = true;
+  for (int i = 1; i < arrays.sources + arrays.destinations; ++i) {
+    together =
+        together && misaligned<kWidth>(arrays.pointer[i]) == misaligned<kWidth>(arrays.pointer[0]);
+  }
+  const unsigned blocks = blocks_for(together ? count / kWidth : count);
+  combine_kernel<op, kWidth><<<blocks, 256, 0, static_cast<cudaStream_t>(stream.handle)>>>(
+      arrays, count, together ? head : count);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+/// More sources than one launch takes are gathered in the first destination.
+template <ReduceOp op, class T>
+void combine_all(std::span<const ConstSpan> from, std::span<const Span> to, DeviceStream stream) {
+  const std::size_t count = from.front().count;
+  Arrays<T> arrays{};
+  const auto push_source = [&](const std::byte* data) {
+    arrays.pointer[arrays.sources++] = reinterpret_cast<T*>(const_cast<std::byte*>(data));
+  };
+  const auto run = [&](std::span<const Span> destinations) {
+    arrays.destinations = 0;
+    for (const Span span : destinations) {
+      arrays.pointer[arrays.sources + arrays.destinations++] = span.as<T>().data();
+    }
+    launch<op>(arrays, count, stream);
+    arrays.sources = 0;
+  };
+  for (const ConstSpan source : from) {
+    if (arrays.sources == kMostArrays / 2) {
+      run(to.first(1));
+      push_source(to.front().data);
+    }
+    push_source(source.data);
+  }
+  run(to.first(std::min<std::size_t>(to.size(), kMostArrays / 2)));
+  for (std::size_t j = kMostArrays / 2; j < to.size(); j += kMostArrays / 2) {
+    push_source(to.front().data);
+    run(to.subspan(j, std::min<std::size_t>(to.size() - j, kMostArrays / 2)));
+  }
+}
+
+}  // namespace
+
+void combine(std::span<const ConstSpan> from, std::span<const Span> to, ReduceOp op,
+             DeviceStream stream) {
+  with_type(from.front().dtype, [&]<class T>() {
+    switch (op) {
+      case ReduceOp::prod:
+        return combine_all<ReduceOp::prod, T>(from, to, stream);
+      case ReduceOp::min:
+        return combine_all<ReduceOp::min, T>(from, to, stream);
+      case ReduceOp::max:
+        return combine_all<ReduceOp::max, T>(from, to, stream);
+      default:
+        return combine_all<ReduceOp::sum, T>(from, to, stream);
+    }
+  });
+}
+
+}  // namespace scalebench::device

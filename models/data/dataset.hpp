@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Labelled images in host memory: Fashion-MNIST, any directory with MNIST's file names, CIFAR-10,
+// or a synthetic set. Free of LibTorch; ImageStore moves a Dataset to the training device.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/network/models.hpp"
+
+namespace scalebench {
+
+/// What happens at an image that cannot be decoded.
+enum class BadImages : std::uint8_t {
+  stop,  // training fails with the file's name
+  skip,  // the next one that can be decoded takes its place, and is counted
+};
+
+/// Where the data set's files are when an epoch begins, if they are read while training.
+enum class PageCache : std::uint8_t {
+  as_is,  // wherever the runs before left them
+  cold,   // on disk: dropped from memory before each epoch
+  warm,   // in memory: read once before the first epoch
+};
+
+/// How images come from where they are to a step.
+struct DataOptions {
+  /// Threads beside the rank's own that prepare batches ahead; 0: the rank prepares them itself.
+  int loader_threads = 0;
+  BadImages bad_images = BadImages::stop;
+  PageCache page_cache = PageCache::as_is;
+};
+
+enum class Split { train, test };
+
+struct Dataset {
+  /// `fashion-mnist`, `cifar-10`, `synthetic`, `synthetic:N`, or the directory's last component.
+  std::string name;
+  ImageShape shape;
+  /// (count, channels, height, width) and (count), both unsigned bytes, row-major.
+  std::vector<std::uint8_t> images;
+  std::vector<std::uint8_t> labels;
+
+  std::int64_t count() const { return static_cast<std::int64_t>(labels.size()); }
+};
+
+/// Where Debian's dataset-fashion-mnist puts its files.
+inline constexpr const char* kFashionMnistDirectory = "/usr/share/datasets/fashion-mnist";
+
+/// One split of the set that `source` names:
+///   fashion-mnist     kFashionMnistDirectory
+///   a directory       {train,t10k}-images-idx3-ubyte and -labels-idx1-ubyte, also with `.idx` for
+///                     `-idx`, each plain or .gz; or CIFAR-10's binary files, there or in its
+///                     cifar-10-batches-bin
+///   synthetic[:N]     see synthetic_dataset; N training images (default 60 000), N/6 test images
+/// `shape` is the model's: it is the shape of a synthetic set, and the largest image and number of
+/// classes that a file may have. `seed` matters only for synthetic sets.
+/// Throws UsageError with the file's name, what was expected and what was found.
+Dataset load_dataset(const std::string& source, Split split, const ImageShape& shape,
+                     std::uint64_t seed);
+
+/// Whether `source` is a directory with folders in it and none of the files above: see ImageFolder.
+bool is_jpeg_folder(const std::string& source);
+
+/// `count` images of exactly `shape`, at most 256 classes of them: each class is a fixed pattern of
+/// bright and dark 4x4 cells, each pixel has uniform noise on top. Both splits share the patterns.
+/// The same seed gives the same bytes on every platform; linear models learn it, so that training
+/// on it proves something.
+Dataset synthetic_dataset(std::int64_t count, Split split, const ImageShape& shape,
+                          std::uint64_t seed);
+
+// CIFAR-10's binary version: data_batch_1.bin to data_batch_5.bin for training, test_batch.bin. A
+// record is one label byte and 3072 bytes of a 32x32 image: red, green, blue plane, row by row.
+// Source: https://www.cs.toronto.edu/~kriz/cifar.html, section "Binary version".
+
+/// The folder that holds the files: `directory` or its cifar-10-batches-bin; nothing when neither
+/// has any of them.
+std::optional<std::filesystem::path> find_cifar10(const std::filesystem::path& directory);
+
+/// One split from a folder that find_cifar10 returned. Files may hold any number of records.
+/// Throws UsageError with the file's name, what was expected and what was found.
+Dataset read_cifar10(const std::filesystem::path& directory, Split split);
+
+// IDX files, the format of MNIST and its relatives: two zero bytes, the type of an element, the
+// number of dimensions, each dimension as a big-endian 32-bit number, then the elements.
+// Plain or gzip-compressed; the content decides, not the name. Only unsigned bytes are accepted.
+// Source: http://yann.lecun.com/exdb/mnist/, section "the IDX file format".
+
+struct Idx {
+  /// Outermost first, for images: count, height, width.
+  std::vector<std::int64_t> dimensions;
+  std::vector<std::uint8_t> values;
+};
+
+/// Reads a file that must have `dimensions` dimensions. Throws UsageError with the file's name,
+/// what was expected and what was found when the file cannot be read, is damaged, too short, too
+/// long, or holds another type or number of dimensions.
+Idx read_idx(const std::filesystem::path& file, std::size_t dimensions);
+
+}  // namespace scalebench

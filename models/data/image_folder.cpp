@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/data/image_folder.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "kernels/error.hpp"
+#include "models/data/sampler.hpp"
+
+namespace scalebench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kOneInTest = 10;
+
+bool hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
+
+bool named_jpeg(const fs::path& path) {
+  std::string extension = path.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return extension == ".jpg" || extension == ".jpeg";
+}
+
+/// Names in `directory` that `accept` takes, sorted by their bytes.
+template <class Accept>
+std::vector<std::string> names_in(const fs::path& directory, Accept accept) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (!hidden(entry->path()) && accept(*entry)) names.push_back(entry->path().filename());
+  }
+  if (error) fail<UsageError>("{}: cannot list: {}", directory.string(), error.message());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> folders_in(const fs::path& directory) {
+  return names_in(directory, [](const fs::directory_entry& entry) { return entry.is_directory(); });
+}
+
+/// FNV-1a over the name, mixed once more: its low bits alone are weak.
+bool chosen_for_test(std::string_view class_name, std::string_view file) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const std::string_view part : {class_name, std::string_view("/"), file}) {
+    for (const char letter : part) {
+      hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+    }
+  }
+  return SplitMix(hash).next() % kOneInTest == 0;
+}
+
+/// Where each split lies; both the same folder when a hash divides it.
+struct Layout {
+  fs::path train;
+  fs::path test;
+  bool divided() const { return train == test; }
+};
+
+Layout layout_of(const fs::path& directory) {
+  const auto folder = [&](const char* name) { return fs::is_directory(directory / name); };
+  const char* const test = folder("val") ? "val" : folder("test") ? "test" : nullptr;
+  if (folder("train") && test != nullptr) return {directory / "train", directory / test};
+  if (folder("train") || test != nullptr) {
+    fail<UsageError>(
+        "{}: expected train/ and val/ (or test/) with a folder for each class, or those folders "
+        "alone; found {}/ without {}",
+        directory.string(), test == nullptr ? "train" : test,
+        test == nullptr ? "val/ or test/" : "train/");
+  }
+  return {directory, directory};
+}
+
+}  // namespace
+
+fs::path ImageFolder::path(std::int64_t index) const {
+  const Image& image = images[static_cast<std::size_t>(index)];
+  return root / classes[static_cast<std::size_t>(image.label)] / image.file;
+}
+
+bool has_folders(const fs::path& directory) { return !folders_in(directory).empty(); }
+
+ImageFolder list_image_folder(const fs::path& directory, Split split, int most_classes) {
+  const Layout layout = layout_of(directory);
+  const fs::path last = directory.has_filename() ? directory : directory.parent_path();
+  ImageFolder folder{last.filename().string(),
+                     split == Split::train ? layout.train : layout.test,
+                     folders_in(layout.train),
+                     {}};
+  if (folder.classes.empty()) {
+    fail<UsageError>("{}: expected a folder for each class, found none", layout.train.string());
+  }
+  if (folder.classes.size() > static_cast<std::size_t>(most_classes)) {
+    fail<UsageError>(
+        "{}: expected at most {} class folders, which is what the model tells apart, "
+        "found {}",
+        layout.train.string(), most_classes, folder.classes.size());
+  }
+  for (const std::string& name : folders_in(folder.root)) {
+    const auto place = std::lower_bound(folder.classes.begin(), folder.classes.end(), name);
+    if (place == folder.classes.end() || *place != name) {
+      fail<UsageError>("{}: no such class in {}", (folder.root / name).string(),
+                       layout.train.string());
+    }
+    const auto files = names_in(folder.root / name, [](const fs::directory_entry& entry) {
+      return named_jpeg(entry.path()) && !entry.is_directory();
+    });
+    if (files.empty()) {
+      fail<UsageError>("{}: expected files that end in .jpg or .jpeg, found none",
+                       (folder.root / name).string());
+    }
+    for (const std::string& file : files) {
+      if (layout.divided() && chosen_for_test(name, file) != (split == Split::test)) continue;
+      folder.images.push_back({file, static_cast<int>(place - folder.classes.begin())});
+    }
+  }
+  if (folder.images.empty()) {
+    fail<UsageError>(
+        "{}: no image is left for {}; expected more images (one in {} is for testing) "
+        "or the folders train/ and val/",
+        directory.string(), split == Split::train ? "training" : "testing", kOneInTest);
+  }
+  return folder;
+}
+
+namespace {
+
+class OpenFile {
+ public:
+  explicit OpenFile(const std::filesystem::path& file)
+      : name_(file.string()), descriptor_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (descriptor_ < 0) fail("{}: cannot open: {}", name_, std::strerror(errno));
+  }
+  ~OpenFile() { close(descriptor_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  const std::string& name() const { return name_; }
+  int get() const { return descriptor_; }
+
+ private:
+  std::string name_;
+  int descriptor_;
+};
+
+}  // namespace
+
+void drop_from_page_cache(const std::filesystem::path& file) {
+  const OpenFile open(file);
+  // Dirty pages cannot be dropped. Both calls only ask: residency_of says what came of it.
+  fdatasync(open.get());
+  posix_fadvise(open.get(), 0, 0, POSIX_FADV_DONTNEED);
+}
+
+void read_into_page_cache(const std::filesystem::path& file) {
+  const OpenFile open(file);
+  std::vector<char> chunk(std::size_t{1} << 20U);
+  ssize_t got = 0;
+  do {
+    got = read(open.get(), chunk.data(), chunk.size());
+    if (got < 0 && errno != EINTR) fail("{}: cannot read: {}", open.name(), std::strerror(errno));
+  } while (got != 0);
+}
+
+Residency& Residency::operator+=(const Residency& other) {
+  pages += other.pages;
+  resident += other.resident;
+  unknown_files += other.unknown_files;
+  return *this;
+}
+
+Residency residency_of(const std::filesystem::path& file) {
+  const OpenFile open(file);
+  struct stat about {};
+  if (fstat(open.get(), &about) != 0) {
+    fail("{}: cannot stat: {}", open.name(), std::strerror(errno));
+  }
+  if (about.st_size == 0) return {};
+  // To others mincore reports every page as resident (Linux since 5.2).
+  if (about.st_uid != geteuid() && access(file.c_str(), W_OK) != 0) return {0, 0, 1};
+  const auto size = static_cast<std::size_t>(about.st_size);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const mapped = mmap(nullptr, size, PROT_READ, MAP_SHARED, open.get(), 0);
+  if (mapped == MAP_FAILED) return {0, 0, 1};
+  std::vector<unsigned char> in_memory((size + page - 1) / page);
+  const bool told = mincore(mapped, size, in_memory.data()) == 0;
+  munmap(mapped, size);
+  if (!told) return {0, 0, 1};
+  return {static_cast<std::int64_t>(in_memory.size()),
+          std::count_if(in_memory.begin(), in_memory.end(),
+                        [](unsigned char flags) { return (flags & 1U) != 0; }),
+          0};
+}
+
+}  // namespace scalebench

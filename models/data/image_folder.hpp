@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The images of a directory as class/image.jpg, the layout of ImageNet and of torchvision's
+// ImageFolder. Only names are kept in memory. With train/ and val/ (or test/) those are the splits;
+// without, one image in ten is for testing, chosen by a hash of its name, so that the choice is the
+// same on every machine and stays when images are added.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "models/data/dataset.hpp"
+
+namespace scalebench {
+
+struct ImageFolder {
+  struct Image {
+    std::string file;
+    int label = 0;
+  };
+
+  /// The directory's last component.
+  std::string name;
+  /// Holds the class folders.
+  std::filesystem::path root;
+  /// Sorted names of the class folders of the training split; a label is a place in it.
+  std::vector<std::string> classes;
+  /// Ordered by class, then by name.
+  std::vector<Image> images;
+
+  std::int64_t count() const { return static_cast<std::int64_t>(images.size()); }
+  std::filesystem::path path(std::int64_t index) const;
+};
+
+/// Whether `directory` has folders in it, hidden ones not counted.
+bool has_folders(const std::filesystem::path& directory);
+
+/// The files of one split whose names end in .jpg or .jpeg, in any case; others are left out.
+/// Throws UsageError when there are more than `most_classes` classes, a class without such a file,
+/// a class that only the test split has, one split's folder without the other's, or no image.
+ImageFolder list_image_folder(const std::filesystem::path& directory, Split split,
+                              int most_classes);
+
+// Whether the operating system holds files in memory: how to make it drop or read them, and how
+// much of them it holds. What is asked for is not always what one gets (tmpfs drops nothing,
+// another process may use the files), hence the measurement. Sources: posix_fadvise(2), mincore(2).
+
+/// Writes what is not on disk yet and drops the file's pages. Throws Error when the file cannot be
+/// opened; a file system that keeps the pages is no error.
+void drop_from_page_cache(const std::filesystem::path& file);
+
+/// Reads the whole file. Throws Error when it cannot be opened or read.
+void read_into_page_cache(const std::filesystem::path& file);
+
+struct Residency {
+  std::int64_t pages = 0;
+  std::int64_t resident = 0;
+  /// Files of which Linux tells only their owner and those who may write to them.
+  std::int64_t unknown_files = 0;
+
+  Residency& operator+=(const Residency& other);
+};
+
+/// Pages of one file, and how many of them are in memory. Throws Error when it cannot be opened.
+Residency residency_of(const std::filesystem::path& file);
+
+}  // namespace scalebench

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// One split of a data set as batches of what a model takes, wherever its bytes are: ImageStore has
+// them in memory, JpegImages on disk.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "collectives/communicator.hpp"
+#include "models/data/dataset.hpp"
+#include "models/data/image_folder.hpp"
+
+namespace scalebench {
+
+struct Batch {
+  /// float32 (n, channels, height, width) of the model, in [-1, 1]; int64 (n).
+  torch::Tensor images;
+  torch::Tensor labels;
+  /// Images in it that stand for others, which could not be decoded.
+  std::int64_t replaced = 0;
+};
+
+class ImageSource {
+ public:
+  virtual ~ImageSource() = default;
+  virtual const std::string& name() const = 0;
+  virtual std::int64_t count() const = 0;
+  /// Where indices must be and batches are.
+  virtual torch::Device device() const = 0;
+  /// The images at `indices`, int64 (n), as they look in `epoch`. Several threads may call it at
+  /// once. When `stop` is requested it may return early with a batch of no meaning.
+  virtual Batch at(const torch::Tensor& indices, int epoch, const std::stop_token& stop) const = 0;
+
+  /// Files that are read while training: none when all is in memory.
+  virtual std::int64_t files() const { return 0; }
+  virtual std::filesystem::path file(std::int64_t) const { return {}; }
+  /// One line for each image that was found to be broken since the last call.
+  virtual std::vector<std::string> take_warnings() const { return {}; }
+};
+
+/// What `dataset` names (see load_dataset), for a model that takes `shape`; `seed` is that of
+/// synthetic and shuffled images. Sets in memory are put on `device`. Throws UsageError with what
+/// was expected and what was found.
+std::unique_ptr<ImageSource> open_image_source(const std::string& dataset, Split split,
+                                               const ImageShape& shape, std::uint64_t seed,
+                                               BadImages bad_images, torch::Device device);
+
+// A data set on the training device, as bytes, and its conversion to what a model takes. One
+// conversion for every data set, so that none needs constants of its own:
+//   1. zeros around the image, as evenly as possible, up to the model's height and width
+//   2. pixel / 255, then (x - .5) / .5, which spans [-1, 1]
+//   3. the one grey channel repeated, if the model takes several
+// Cost: one gather of bytes and two passes over the batch, on the device, while loading.
+
+class ImageStore final : public ImageSource {
+ public:
+  /// Copies `set` to `device`. Throws UsageError when its images are larger than the model's, have
+  /// several channels but not the model's number, or more classes.
+  ImageStore(const Dataset& set, const ImageShape& model, torch::Device device);
+
+  const std::string& name() const override { return name_; }
+  std::int64_t count() const override { return labels_.size(0); }
+  torch::Device device() const override { return labels_.device(); }
+
+  /// Images look the same in every epoch.
+  Batch at(const torch::Tensor& indices, int epoch, const std::stop_token& stop) const override;
+
+ private:
+  torch::Tensor convert(torch::Tensor bytes) const;
+
+  std::string name_;
+  ImageShape model_;
+  torch::Tensor images_;
+  torch::Tensor labels_;
+};
+
+// The files behind a data set, all ranks together: each rank of a host takes its share of them.
+
+/// Collective over a host communicator: drops or reads the source's files, each once on every host,
+/// and returns what all hosts' page caches then hold of them, summed.
+Residency prepare_files(const ImageSource& source, PageCache wanted, Communicator& control);
+
+}  // namespace scalebench

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/data/jpeg_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include "collectives/transport/thread.hpp"
+#include "models/data/batch_stream.hpp"
+#include "models/testing.hpp"
+#include "models/trainer.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr ImageShape kShape{3, 16, 16, 10};
+
+class JpegFolderTest : public testing::Test {
+ protected:
+  JpegFolderTest() { write_jpeg_folder(root.path()); }
+
+  JpegFolder open(Split split, BadImages policy = BadImages::stop) const {
+    return {root.path(), split, kShape, 1, policy};
+  }
+  JpegFolder::Read read(const JpegFolder& folder, std::int64_t index, int epoch = 0) {
+    return folder.read(index, epoch, decoder, pixels);
+  }
+  /// Leaves so much of blue/`name` that its header is whole.
+  void truncate(const char* name) const {
+    const auto file = root.path() / "train/blue" / name;
+    std::filesystem::resize_file(file, std::filesystem::file_size(file) - 40);
+  }
+
+  TemporaryFolder root;
+  JpegDecoder decoder;
+  std::vector<float> pixels = std::vector<float>(kShape.pixels());
+};
+
+TEST_F(JpegFolderTest, GivesTheClassAndItsColour) {
+  for (const Split split : {Split::train, Split::test}) {
+    const JpegFolder folder = open(split);
+    EXPECT_EQ(folder.list().count(), split == Split::train ? 12 : 4);
+    for (std::int64_t i = 0; i < folder.list().count(); ++i) {
+      const auto [label, replaced] = read(folder, i);
+      EXPECT_FALSE(replaced);
+      EXPECT_EQ(label, 2 * i < folder.list().count() ? 0 : 1) << "blue, then red";
+      const float red = pixels[100];
+      const float blue = pixels[2 * 256 + 100];
+      EXPECT_NEAR(label == 0 ? blue : red, 208 / 127.5 - 1, 0.08);
+      EXPECT_NEAR(label == 0 ? red : blue, 38 / 127.5 - 1, 0.08);
+    }
+  }
+}
+
+TEST_F(JpegFolderTest, CropsByEpochWhileTrainingOnly) {
+  for (const Split split : {Split::train, Split::test}) {
+    const JpegFolder folder = open(split);
+    read(folder, 1, 0);
+    const auto first = pixels;
+    read(folder, 1, 1);
+    EXPECT_EQ(pixels == first, split == Split::test);
+    read(folder, 1, 0);
+    EXPECT_EQ(pixels, first);
+  }
+}
+
+TEST_F(JpegFolderTest, StopsAtABrokenFile) {
+  truncate("2.jpg");
+  write_plain(root.path() / "train/red/0.jpg", {'G', 'I', 'F', '8'});
+  std::filesystem::create_symlink("/nowhere", root.path() / "train/red/dangling.jpg");
+  const JpegFolder folder = open(Split::train);
+  read(folder, 1);
+  expect_error([&] { read(folder, 2); }, {"train/blue/2.jpg", "damaged JPEG"});
+  expect_error([&] { read(folder, 6); }, {"train/red/0.jpg", "not a JPEG"});
+  expect_error([&] { read(folder, 12); }, {"train/red/dangling.jpg", "cannot open"});
+  EXPECT_TRUE(folder.take_warnings().empty());
+}
+
+TEST_F(JpegFolderTest, SkipsBrokenFilesAndNamesEachOnce) {
+  truncate("2.jpg");
+  truncate("3.jpg");
+  const JpegFolder folder = open(Split::train, BadImages::skip);
+  read(folder, 4);
+  const auto fourth = pixels;
+  for (int times = 0; times < 3; ++times) {
+    const auto [label, replaced] = read(folder, 2);
+    EXPECT_TRUE(replaced);
+    EXPECT_EQ(label, 0);
+    EXPECT_EQ(pixels, fourth);
+  }
+  EXPECT_FALSE(read(folder, 4).replaced);
+  const auto warnings = folder.take_warnings();
+  ASSERT_EQ(warnings.size(), 2U);
+  EXPECT_NE(warnings[0].find("blue/2.jpg"), std::string::npos) << warnings[0];
+  EXPECT_NE(warnings[1].find("blue/3.jpg"), std::string::npos) << warnings[1];
+  read(folder, 2);
+  EXPECT_TRUE(folder.take_warnings().empty());
+}
+
+TEST_F(JpegFolderTest, TheLastImageIsReplacedByTheFirst) {
+  write_plain(root.path() / "train/red/5.jpg", {});
+  const JpegFolder folder = open(Split::train, BadImages::skip);
+  const auto [label, replaced] = read(folder, 11);
+  EXPECT_TRUE(replaced);
+  EXPECT_EQ(label, 0);
+}
+
+TEST_F(JpegFolderTest, RefusesASetWithoutOneGoodImage) {
+  for (const char* name : {"red/0.jpg", "red/1.jpg", "blue/0.jpg", "blue/1.jpg"}) {
+    write_plain(root.path() / "val" / name, {1, 2, 3});
+  }
+  const JpegFolder folder = open(Split::test, BadImages::skip);
+  expect_error([&] { read(folder, 0); }, {"val", "none of 4 images"});
+}
+
+TEST_F(JpegFolderTest, RefusesAModelOfOneChannel) {
+  expect_error([&] { JpegFolder(root.path(), Split::train, {}, 1, BadImages::stop); },
+               {root.path().string(), "3 channels", "found 1"});
+}
+
+}  // namespace
+
+namespace {
+
+class JpegImagesTest : public testing::Test {
+ protected:
+  JpegImagesTest() { write_jpeg_folder(root.path()); }
+
+  TrainerOptions options() const {
+    TrainerOptions all{
+        .model = "resnet20", .dataset = root.path().string(), .gradient_sync = "none", .batch = 3};
+    return all;
+  }
+
+  TemporaryFolder root;
+};
+
+/// What one rank alone sees when it trains.
+struct Trained {
+  double loss = 0;
+  double accuracy = 0;
+  InputReport report;
+};
+
+Trained train(const TrainerOptions& options) {
+  Trained run;
+  run_ranks(1, [&](Communicator& communicator) {
+    NoTrace trace;
+    Trainer trainer(options, communicator, communicator, trace);
+    EXPECT_TRUE(trainer.reads_files());
+    run.loss = trainer.train_epoch(0).loss;
+    run.accuracy = trainer.evaluate().accuracy;
+    run.report = trainer.take_input_report();
+  });
+  return run;
+}
+
+TEST_F(JpegImagesTest, BatchesDoNotDependOnTheThreads) {
+  const JpegImages images(root.path(), Split::train, {3, 32, 32, 10}, 1, BadImages::stop);
+  const std::vector<std::int64_t> order{7, 3, 11, 0, 5, 2, 9};
+  BatchStream alone(images, order, torch::kCPU, {.batch = 2, .epoch = 4});
+  BatchStream helped(images, order, torch::kCPU, {.batch = 2, .epoch = 4, .loader_threads = 3});
+  BatchStream later(images, order, torch::kCPU, {.batch = 2, .epoch = 5});
+  for (int step = 0; step < 4; ++step) {
+    const Batch batch = alone.next();
+    const Batch other = helped.next();
+    EXPECT_TRUE(batch.images.equal(other.images));
+    EXPECT_TRUE(batch.labels.equal(other.labels));
+    EXPECT_FALSE(batch.images.equal(later.next().images)) << "cropped otherwise";
+  }
+}
+
+TEST_F(JpegImagesTest, TrainsTheSameWithAnyNumberOfThreads) {
+  TrainerOptions with = options();
+  const Trained alone = train(with);
+  with.data.loader_threads = 2;
+  const Trained helped = train(with);
+  EXPECT_EQ(helped.loss, alone.loss);
+  EXPECT_EQ(helped.accuracy, alone.accuracy);
+  EXPECT_EQ(alone.report.replaced_images, 0);
+}
+
+TEST_F(JpegImagesTest, CountsReplacedImagesAndNamesFiles) {
+  write_plain(root.path() / "train/red/1.jpg", {1, 2, 3});
+  write_plain(root.path() / "val/red/1.jpg", {1, 2, 3});
+  TrainerOptions with = options();
+  for (const int threads : {0, 2}) {
+    SCOPED_TRACE(threads);
+    with.data.loader_threads = threads;
+    with.data.bad_images = BadImages::stop;
+    expect_error([&] { train(with); }, {"train/red/1.jpg", "not a JPEG"});
+    with.data.bad_images = BadImages::skip;
+    const Trained run = train(with);
+    EXPECT_EQ(run.report.replaced_images, 2);
+    ASSERT_EQ(run.report.warnings.size(), 2U);
+    EXPECT_NE(run.report.warnings[0].find("train/red/1.jpg"), std::string::npos);
+    EXPECT_NE(run.report.warnings[1].find("val/red/1.jpg"), std::string::npos);
+  }
+}
+
+TEST_F(JpegImagesTest, SaysWhatThePageCacheHolds) {
+  for (const int ranks : {1, 3}) {
+    run_ranks(ranks, [&](Communicator& communicator) {
+      TrainerOptions with = options();
+      with.data.page_cache = PageCache::warm;
+      NoTrace trace;
+      Trainer trainer(with, communicator, communicator, trace);
+      const auto files = trainer.prepare_input();
+      ASSERT_TRUE(files.has_value());
+      // Twelve files smaller than a page, each counted by one rank; the test owns them.
+      EXPECT_EQ(files->pages, 12);
+      EXPECT_EQ(files->resident, 12);
+      EXPECT_EQ(files->unknown_files, 0);
+    });
+  }
+}
+
+TEST_F(JpegImagesTest, AFileThatCannotBeOpenedHasNoPages) {
+  const auto file = root.path() / "train/red/0.jpg";
+  std::filesystem::remove(file);
+  std::filesystem::create_symlink("/nowhere", file);
+  for (const PageCache wanted : {PageCache::as_is, PageCache::cold, PageCache::warm}) {
+    run_ranks(1, [&](Communicator& communicator) {
+      TrainerOptions with = options();
+      with.data.page_cache = wanted;
+      NoTrace trace;
+      Trainer trainer(with, communicator, communicator, trace);
+      const auto files = trainer.prepare_input();
+      ASSERT_TRUE(files.has_value());
+      EXPECT_EQ(files->pages, 11);
+    });
+  }
+}
+
+TEST_F(JpegImagesTest, OnlyFilesHaveAPageCache) {
+  run_ranks(1, [&](Communicator& communicator) {
+    NoTrace trace;
+    TrainerOptions with{.dataset = "synthetic:96", .gradient_sync = "none"};
+    EXPECT_FALSE(Trainer(with, communicator, communicator, trace).prepare_input().has_value());
+    with.data.page_cache = PageCache::cold;
+    expect_error([&] { Trainer(with, communicator, communicator, trace); },
+                 {"page cache cold", "synthetic:96", "in memory"});
+  });
+}
+
+}  // namespace
+
+}  // namespace scalebench

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options by which strategies that reduce are told how, what they refuse, and what they tell.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <mutex>
+
+#include "collectives/allreduce.hpp"
+#include "collectives/transport/thread.hpp"
+#include "models/gradient_sync/strategy_under_test.hpp"
+#include "models/gradients/gradient_sync.hpp"
+#include "models/gradients/reducer.hpp"
+#include "models/step/step_trace.hpp"
+#include "models/testing.hpp"
+
+namespace scalebench {
+namespace {
+
+/// A transport of one rank that only its own thread may use.
+class OneThreadCommunicator final : public Communicator {
+ public:
+  OneThreadCommunicator() : Communicator(Memory::host) {}
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  Topology topology() const override { return {{0}}; }
+  std::string_view transport() const override { return "one_thread"; }
+  void exchange(ConstSpan, int, Span, int) override {}
+  void barrier() override {}
+  bool takes_any_thread() const override { return false; }
+};
+
+std::string_view meant(std::string_view sync, const char* cross_device, const char* collective) {
+  const GradientSyncOptions options{.cross_device = cross_device, .collective = collective};
+  return allreduce_meant(sync, options, &allreduce_named("direct"))->name;
+}
+
+TEST(NamedAllreduce, StandsForAnAlgorithm) {
+  EXPECT_EQ(meant("mirrored", "", "ring"), "direct");
+  EXPECT_EQ(meant("mirrored", "nccl", ""), "native");
+  EXPECT_EQ(meant("mirrored", "ring", ""), "ring");
+  EXPECT_EQ(meant("mirrored", "hierarchical_copy", ""), "hierarchical");
+  EXPECT_EQ(meant("mirrored", "reduce_to_one", ""), "naive");
+  EXPECT_EQ(meant("multi_worker", "ring", ""), "direct");
+  EXPECT_EQ(meant("multi_worker", "", "ring"), "ring");
+  EXPECT_EQ(meant("multi_worker", "", "nccl"), "native");
+  EXPECT_EQ(meant("multi_worker", "", "auto"), "auto");
+  EXPECT_EQ(meant("horovod", "ring", "ring"), "direct");
+  expect_error([] { meant("mirrored", "rng", ""); }, {"cross-device", "rng", "ring"});
+  expect_error([] { meant("multi_worker", "", "atuo"); }, {"collective", "atuo", "auto"});
+}
+
+TEST(NamedAllreduce, IsWhatTheStrategyReducesWith) {
+  for (const char* word : {"ring", "hierarchical_copy", "reduce_to_one"}) {
+    run_ranks(4, [&](Communicator& communicator) {
+      // `native` would throw: threads have none.
+      StrategyUnderTest setup(communicator, "native");
+      setup.options.cross_device = word;
+      const auto sync = setup.make("mirrored");
+      pass(*sync, setup.parameters, communicator.rank());
+      EXPECT_EQ(setup.parameters[0].grad()[0][0].item<float>(), 1.5F);
+    });
+  }
+}
+
+TEST(NamedAllreduce, NcclNeedsItsTransport) {
+  for (const char* name : {"mirrored", "multi_worker"}) {
+    expect_error(
+        [&] {
+          run_ranks(2, [&](Communicator& communicator) {
+            StrategyUnderTest setup(communicator, "ring");
+            setup.options.cross_device = setup.options.collective = "nccl";
+            setup.make(name);
+          });
+        },
+        {"nccl", "threads", "--transport nccl"});
+  }
+}
+
+TEST(MultiWorker, SaysWhatTheMeasuredTableChose) {
+  const std::vector<MeasuredAllreduce> measured{
+      {"one_shot", 64, 1e-6}, {"ring", 64, 2e-6}, {"one_shot", 4096, 3e-6}, {"ring", 4096, 2e-6}};
+  const auto choices = std::make_shared<const AllreduceChoices>(measured);
+  run_ranks(2, [&](Communicator& communicator) {
+    StrategyUnderTest setup(communicator, "ring");
+    setup.options.collective = "auto";
+    expect_error([&] { setup.make("multi_worker"); }, {"auto", "measured"});
+    communicator.set_choices(choices);
+    const auto sync = setup.make("multi_worker");
+    pass(*sync, setup.parameters, communicator.rank());
+    EXPECT_EQ(setup.parameters[1].grad()[4].item<float>(), 0.5F);
+    const std::string remarks = sync->remarks();
+    EXPECT_NE(remarks.find("chose one_shot for 128 bytes"), std::string::npos) << remarks;
+    EXPECT_NE(remarks.find("above: ring"), std::string::npos) << remarks;
+  });
+}
+
+TEST(Threads, AreRefusedWhereTheTransportForbidsThem) {
+  OneThreadCommunicator communicator;
+  StrategyUnderTest setup(communicator, "ring");
+  expect_error([&] { setup.make("bucketed_overlap"); }, {"--progress thread", "--progress hook"});
+  expect_error([&] { setup.make("horovod"); }, {"horovod", "bucketed_overlap", "hook"});
+  setup.options.progress = Progress::hook;
+  EXPECT_NE(setup.make("bucketed_overlap"), nullptr);
+}
+
+/// What each lane went through, in order; checks that activities do not nest.
+class Recording final : public Timeline {
+ public:
+  void begin(std::string_view lane, std::string_view activity) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_FALSE(open_[std::string(lane)]);
+    open_[std::string(lane)] = true;
+    lanes[std::string(lane)].emplace_back(activity);
+  }
+  void end(std::string_view lane) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_TRUE(open_[std::string(lane)]);
+    open_[std::string(lane)] = false;
+  }
+  bool all_ended() const {
+    return std::none_of(open_.begin(), open_.end(), [](const auto& lane) { return lane.second; });
+  }
+  std::map<std::string, std::vector<std::string>> lanes;
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, bool> open_;
+};
+
+TEST(Timelines, TellWhatEachGradientGoesThrough) {
+  using Activities = std::vector<std::string>;
+  for (const char* name : {"horovod", "bucketed_overlap"}) {
+    run_ranks(2, [&](Communicator& communicator) {
+      Recording recording;
+      StrategyUnderTest setup(communicator, "ring");
+      setup.options.timeline = &recording;
+      setup.options.bucket_bytes = 1;
+      const auto sync = setup.make(name);
+      pass(*sync, setup.parameters, 1);
+      EXPECT_TRUE(recording.all_ended());
+      ASSERT_EQ(recording.lanes.size(), 2U);
+      const Activities want = std::string_view(name) == "horovod"
+                                  ? Activities{"NEGOTIATE_ALLREDUCE", "QUEUE", "ring"}
+                                  : Activities{"QUEUE", "ring"};
+      for (const auto& [lane, activities] : recording.lanes) EXPECT_EQ(activities, want) << lane;
+    });
+  }
+}
+
+double ticks() {
+  static thread_local double now = 0;
+  return now += 0.125;
+}
+
+TEST(Horovod, CountsItsNegotiation) {
+  run_ranks(1, [](Communicator& communicator) {
+    StrategyUnderTest setup(communicator, "ring");
+    setup.options.cycle_seconds = 0;
+    auto sync = setup.make("horovod");
+    pass(*sync, setup.parameters, 1);
+    EXPECT_EQ(sync->remarks().find(" s,"), std::string::npos) << sync->remarks();
+    setup.options.clock = &ticks;
+    sync = setup.make("horovod");
+    pass(*sync, setup.parameters, 1);
+    EXPECT_NE(sync->remarks().find(" s,"), std::string::npos) << sync->remarks();
+  });
+}
+
+TEST(GradientFusion, FillsMessagesInTheOrderOfTheBuffer) {
+  using Messages = std::vector<std::vector<std::size_t>>;
+  const std::vector<FlatPlace> places{{176, 8}, {128, 40}, {112, 16}, {0, 100}};
+  EXPECT_EQ(fuse(places, {}, 1), Messages{});
+  EXPECT_EQ(fuse(places, {0, 1, 2, 3}, 1), (Messages{{3}, {2}, {1}, {0}}));
+  EXPECT_EQ(fuse(places, {1, 0, 3}, 1000), (Messages{{3, 1, 0}}));
+  EXPECT_EQ(fuse(places, {0, 3, 2, 1}, 4 * 64), (Messages{{3}, {2, 1, 0}}));
+  EXPECT_FALSE(are_neighbours({3, 1, 0}));
+  EXPECT_TRUE(are_neighbours({2, 1, 0}));
+}
+
+TEST(GradientFusion, ReducesWhatLiesApart) {
+  run_ranks(2, [](Communicator& communicator) {
+    for (const DType wire : {DType::float32, DType::float16}) {
+      StrategyUnderTest setup(communicator, "direct");
+      setup.options.wire = wire;
+      const Window flat = communicator.window(192, DType::float32);
+      const auto values = flat.span.as<float>();
+      std::fill(values.begin(), values.end(), static_cast<float>(communicator.rank() * 2));
+      const std::vector<Span> parts{flat.span.part(0, 100), flat.span.part(128, 40)};
+      FusionBuffer fusion(
+          {setup.parameters, communicator, setup.allreduce, "sgd", setup.trace, setup.options},
+          flat.span, 1000);
+      fusion.pack(parts);
+      fusion.average();
+      fusion.unpack(parts);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const bool inside = i < 100 || (i >= 128 && i < 168);
+        EXPECT_EQ(values[i], inside ? 1 : communicator.rank() * 2) << i;
+      }
+      communicator.barrier();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table behind gradient_sync.hpp.
+#include "models/gradients/gradient_sync.hpp"
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "kernels/error.hpp"
+
+namespace scalebench {
+
+namespace gradient_sync {
+#define GRADIENT_SYNC(name, equal, mean, overlaps, workers, purpose) \
+  std::unique_ptr<GradientSync> name(const GradientSyncInputs& inputs);
+#include "models/gradients/gradient_sync.def"
+#undef GRADIENT_SYNC
+}  // namespace gradient_sync
+
+namespace {
+
+constexpr auto kGradientSyncs = std::to_array<GradientSyncInfo>({
+#define GRADIENT_SYNC(name, equal, mean, overlaps, workers, purpose)                 \
+  {#name,                                                                            \
+   equal,                                                                            \
+   mean,                                                                             \
+   []([[maybe_unused]] int ranks, [[maybe_unused]] int servers) { return workers; }, \
+   gradient_sync::name,                                                              \
+   purpose},
+#include "models/gradients/gradient_sync.def"
+#undef GRADIENT_SYNC
+});
+
+}  // namespace
+
+void GradientSync::serve(std::int64_t) { fail("every rank of this gradient sync sees images"); }
+
+std::span<const GradientSyncInfo> gradient_syncs() { return kGradientSyncs; }
+
+const GradientSyncInfo& gradient_sync_named(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const GradientSyncInfo& sync : kGradientSyncs) {
+    if (sync.name == name) return sync;
+    names.push_back(sync.name);
+  }
+  throw UsageError(unknown_name("gradient sync", name, names));
+}
+
+namespace {
+
+struct Meaning {
+  std::string_view word;
+  std::string_view algorithm;
+};
+constexpr std::array kCrossDevice{
+    Meaning{"nccl", "native"},
+    Meaning{"ring", "ring"},
+    Meaning{"hierarchical_copy", "hierarchical"},
+    Meaning{"reduce_to_one", "naive"},
+};
+constexpr std::array kCollective{
+    Meaning{"ring", "ring"},
+    Meaning{"nccl", "native"},
+    Meaning{"auto", "auto"},
+};
+
+std::string_view option_of(std::string_view gradient_sync) {
+  return gradient_sync == "mirrored" ? "cross-device" : "collective";
+}
+
+}  // namespace
+
+std::string_view word_for_allreduce(std::string_view gradient_sync,
+                                    const GradientSyncOptions& options) {
+  if (gradient_sync == "mirrored") return options.cross_device;
+  if (gradient_sync == "multi_worker") return options.collective;
+  return {};
+}
+
+const AllreduceAlgorithm* allreduce_meant(std::string_view gradient_sync,
+                                          const GradientSyncOptions& options,
+                                          const AllreduceAlgorithm* given) {
+  const std::string_view word = word_for_allreduce(gradient_sync, options);
+  if (word.empty()) return given;
+  const std::span<const Meaning> meanings = gradient_sync == "mirrored"
+                                                ? std::span<const Meaning>(kCrossDevice)
+                                                : std::span<const Meaning>(kCollective);
+  std::vector<std::string_view> words;
+  for (const Meaning& meaning : meanings) {
+    if (meaning.word == word) return &allreduce_named(meaning.algorithm);
+    words.push_back(meaning.word);
+  }
+  throw UsageError(unknown_name(option_of(gradient_sync), word, words));
+}
+
+void require_transport(std::string_view gradient_sync, const GradientSyncOptions& options,
+                       std::string_view transport) {
+  if (word_for_allreduce(gradient_sync, options) != "nccl" || transport == "nccl") return;
+  fail<UsageError>(
+      "--{0} nccl reduces with NCCL, but gradients travel over {1}; give --transport "
+      "nccl, or --{0} ring",
+      option_of(gradient_sync), transport);
+}
+
+int worker_count(std::string_view gradient_sync, const GradientSyncOptions& options, int ranks) {
+  if (gradient_sync == "tpu") {
+    fail<UsageError>(
+        "gradient sync tpu: there is no TPU runtime for C++ to run on; on GPUs use mirrored");
+  }
+  const GradientSyncInfo& info = gradient_sync_named(gradient_sync);
+  const bool has_servers = info.workers(ranks, 0) != info.workers(ranks, 1);
+  if (has_servers && ranks < 2) {
+    fail<UsageError>("gradient sync {} needs a server and a worker: at least 2 ranks, not {}",
+                     gradient_sync, ranks);
+  }
+  if (has_servers && (options.servers < 1 || options.servers >= ranks)) {
+    fail<UsageError>("{} servers among {} ranks leave no worker; expected 1 to {}", options.servers,
+                     ranks, ranks - 1);
+  }
+  return info.workers(ranks, options.servers);
+}
+
+}  // namespace scalebench

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/gradients/reducer.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "kernels/buffer.hpp"
+#include "kernels/device.hpp"
+#include "kernels/elementwise.hpp"
+#include "kernels/error.hpp"
+#include "models/gradients/gradient_sync.hpp"
+
+namespace scalebench {
+namespace {
+
+/// Before the first collective call, so that all ranks refuse alike.
+const GradientSyncInputs& checked(const GradientSyncInputs& inputs, std::string_view name) {
+  require_transport(name, inputs.options, inputs.communicator.transport());
+  return inputs;
+}
+
+GradientSyncInputs with_own_allreduce(GradientSyncInputs inputs, std::string_view name) {
+  inputs.allreduce = allreduce_meant(name, inputs.options, inputs.allreduce);
+  return inputs;
+}
+
+}  // namespace
+
+FusedSync::FusedSync(const GradientSyncInputs& inputs, std::string_view name)
+    : ReplicaSync(checked(inputs, name)),
+      reducer_(with_own_allreduce(inputs, name), replica().gradients()) {}
+
+void FusedSync::synchronise() {
+  replica().finish_step();
+  average_now(reducer_, replica().gradients(), trace());
+}
+
+std::vector<std::vector<std::size_t>> fuse(const std::vector<FlatPlace>& places,
+                                           std::vector<std::size_t> chosen, std::size_t bytes) {
+  std::ranges::sort(chosen, std::greater<>());  // the buffer holds the last parameter first
+  std::vector<std::vector<std::size_t>> messages;
+  std::size_t length = 0;
+  for (const std::size_t index : chosen) {
+    const std::size_t more = places[index].count * sizeof(float);
+    if (messages.empty() || length + more > bytes) {
+      messages.emplace_back();
+      length = 0;
+    }
+    messages.back().push_back(index);
+    length += more;
+  }
+  return messages;
+}
+
+bool are_neighbours(const std::vector<std::size_t>& message) {
+  return message.front() - message.back() + 1 == message.size();
+}
+
+FusionBuffer::FusionBuffer(const GradientSyncInputs& inputs, Span gradients, std::size_t bytes)
+    : communicator_(inputs.communicator),
+      buffer_(make(inputs, gradients, bytes)),
+      reducer_(inputs, buffer_.span) {}
+
+Window FusionBuffer::make(const GradientSyncInputs& inputs, Span gradients, std::size_t bytes) {
+  const std::size_t count = std::clamp<std::size_t>(bytes / sizeof(float), 1, gradients.count);
+  if (gradients.memory == inputs.communicator.memory()) {
+    return inputs.communicator.window(count, DType::float32);
+  }
+  const auto buffer = std::make_shared<Buffer>(count, DType::float32, gradients.memory);
+  return {buffer->span(), buffer};
+}
+
+/// On a device that the communicator does not use, LibTorch's.
+DeviceStream FusionBuffer::stream() const {
+  return communicator_.memory() == buffer_.span.memory ? communicator_.stream() : DeviceStream{};
+}
+
+void FusionBuffer::pack(const std::vector<Span>& parts) {
+  std::size_t count = 0;
+  for (const Span& part : parts) count += part.count;
+  packed_ = buffer_.span.part(0, count);
+  scalebench::pack(std::vector<ConstSpan>(parts.begin(), parts.end()), packed_, stream());
+}
+
+void FusionBuffer::unpack(const std::vector<Span>& parts) {
+  scalebench::unpack(packed_, parts, stream());
+  communicator_.wait();
+}
+
+namespace {
+
+const AllreduceAlgorithm& required(const AllreduceAlgorithm* allreduce) {
+  if (allreduce == nullptr) fail<UsageError>("this gradient sync needs an allreduce");
+  return *allreduce;
+}
+
+/// The part of `all` that `part` is of `whole`.
+Span same_part(Span all, Span whole, Span part) {
+  const auto first = static_cast<std::size_t>(part.data - whole.data) / size_of(whole.dtype);
+  return all.part(first, part.count);
+}
+
+}  // namespace
+
+GradientReducer::GradientReducer(const GradientSyncInputs& inputs, Span gradients)
+    : communicator_(inputs.communicator),
+      allreduce_(required(inputs.allreduce)),
+      wire_(inputs.options.wire),
+      gradients_(gradients) {
+  if (gradients.memory != communicator_.memory()) {
+    staging_ = Buffer(gradients.count, gradients.dtype, communicator_.memory());
+  }
+  if (wire_ != DType::float32) narrow_ = communicator_.window(gradients.count, wire_);
+}
+
+void GradientReducer::average(Span part) {
+  if (staging_.bytes() == 0) {
+    average_wire(part);
+    return communicator_.wait();
+  }
+  const Span staged = same_part(staging_.span(), gradients_, part);
+  copy(part, staged);
+  average_wire(staged);
+  communicator_.wait();
+  copy(staged, part);
+}
+
+void GradientReducer::enqueue(Span part) {
+  if (staging_.bytes() > 0)
+    fail("gradients in another memory than {}'s", communicator_.transport());
+  average_wire(part);
+}
+
+void GradientReducer::average_wire(Span part) {
+  if (wire_ == DType::float32) {
+    allreduce_.run(communicator_, part, part, ReduceOp::avg);
+  } else {
+    const Span whole = staging_.bytes() == 0 ? gradients_ : staging_.span();
+    const Span sent = same_part(narrow_.span, whole, part);
+    cast(part, sent, communicator_.stream());
+    // Divided first, as PyTorch's compression hook does: a sum of many halves could overflow.
+    communicator_.scale(sent, 1.0 / communicator_.size());
+    allreduce_.run(communicator_, sent, sent, ReduceOp::sum);
+    cast(sent, part, communicator_.stream());
+  }
+}
+
+void average_now(GradientReducer& reducer, Span part, StepTrace& trace) {
+  // The communicator has a stream of its own, which knows nothing of LibTorch's.
+  if (part.memory == Memory::device) device_synchronize();
+  trace.posted(Exchange::collective);
+  reducer.average(part);
+  trace.ended();
+}
+
+Negotiation::Negotiation(Communicator& communicator, const AllreduceAlgorithm& allreduce,
+                         std::size_t count)
+    : communicator_(communicator),
+      allreduce_(allreduce),
+      flags_(communicator.window(count, DType::int32)) {}
+
+std::vector<std::int32_t> Negotiation::agree(std::vector<std::int32_t> mine) {
+  const Span host = span_of(std::span(mine));
+  copy(host, flags_.span);
+  allreduce_.run(communicator_, flags_.span, flags_.span, ReduceOp::min);
+  communicator_.wait();
+  copy(flags_.span, host);
+  return mine;
+}
+
+}  // namespace scalebench

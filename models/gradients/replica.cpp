@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lays the views out, and gathers what autograd makes.
+#include "models/gradients/replica.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <numeric>
+
+#include "collectives/allreduce.hpp"
+#include "collectives/control.hpp"
+#include "kernels/buffer.hpp"
+#include "kernels/error.hpp"
+#include "models/step/optimizer.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::size_t kAlignment = 64 / sizeof(float);
+
+/// Places from the last parameter to the first; returns their extent.
+std::size_t place(const std::vector<torch::Tensor>& parameters,
+                  std::vector<FlatReplica::Place>& places) {
+  places.resize(parameters.size());
+  std::size_t first = 0;
+  for (std::size_t left = parameters.size(); left > 0; --left) {
+    const torch::Tensor& parameter = parameters[left - 1];
+    if (parameter.scalar_type() != torch::kFloat32) {
+      fail<UsageError>("parameters of type {}: only float32 can be synchronised",
+                       c10::toString(parameter.scalar_type()));
+    }
+    const auto count = static_cast<std::size_t>(parameter.numel());
+    places[left - 1] = {first, count};
+    first += (count + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  return first;
+}
+
+Window window_for(std::size_t count, Memory memory, Communicator& communicator) {
+  if (memory == communicator.memory()) return communicator.window(count, DType::float32);
+  const auto buffer = std::make_shared<Buffer>(count, DType::float32, memory);
+  return {buffer->span(), buffer};
+}
+
+torch::Tensor tensor_of(const Window& window, torch::Device device) {
+  return torch::from_blob(window.span.data, {static_cast<std::int64_t>(window.span.count)},
+                          torch::TensorOptions().dtype(torch::kFloat32).device(device));
+}
+
+}  // namespace
+
+/// Runs when a gradient has been accumulated.
+struct FlatReplica::Hook final : torch::autograd::FunctionPostHook {
+  Hook(FlatReplica& owner, std::size_t which) : replica(owner), index(which) {}
+  torch::autograd::variable_list operator()(const torch::autograd::variable_list& outputs,
+                                            const torch::autograd::variable_list&) override {
+    replica.gather(index);
+    return outputs;
+  }
+  FlatReplica& replica;
+  std::size_t index;
+};
+
+FlatReplica::FlatReplica(const std::vector<torch::Tensor>& parameters, Communicator& communicator)
+    : parameters_(parameters), gathered_(parameters.size()) {
+  if (parameters_.empty()) fail<UsageError>("a model without trainable parameters");
+  const torch::NoGradGuard no_grad;
+  const torch::Device device = parameters_.front().device();
+  const Memory memory = device.is_cuda() ? Memory::device : Memory::host;
+  const std::size_t extent = place(parameters_, places_);
+  parameter_window_ = window_for(extent, memory, communicator);
+  gradient_window_ = window_for(extent, memory, communicator);
+  flat_parameters_ = tensor_of(parameter_window_, device);
+  flat_gradients_ = tensor_of(gradient_window_, device);
+  flat_parameters_.mutable_grad() = flat_gradients_;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    torch::Tensor& parameter = parameters_[i];
+    const auto view = [&](const torch::Tensor& flat) {
+      return flat.narrow(0, static_cast<std::int64_t>(places_[i].first), parameter.numel())
+          .as_strided(parameter.sizes(), parameter.strides());
+    };
+    const torch::Tensor mine = view(flat_parameters_);
+    mine.copy_(parameter);
+    parameter.set_data(mine);
+    parameter.mutable_grad().reset();
+    views_.push_back(view(flat_gradients_));
+    const auto accumulator = torch::autograd::impl::grad_accumulator(parameter);
+    hooks_.push_back(accumulator->add_post_hook(std::make_unique<Hook>(*this, i)));
+    accumulators_.push_back(accumulator);
+  }
+}
+
+FlatReplica::~FlatReplica() {
+  const torch::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    accumulators_[i]->del_post_hook(hooks_[i]);
+    parameters_[i].set_data(parameters_[i].detach().clone());
+    parameters_[i].mutable_grad().reset();
+  }
+  flat_parameters_.mutable_grad().reset();
+}
+
+void FlatReplica::begin_step() {
+  for (const torch::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
+  gathered_.assign(gathered_.size(), false);
+  last_ = false;
+}
+
+void FlatReplica::gather(std::size_t index) {
+  torch::Tensor& gradient = parameters_[index].mutable_grad();
+  if (gradient.data_ptr() != views_[index].data_ptr()) {
+    const torch::NoGradGuard no_grad;
+    views_[index].copy_(gradient);
+    gradient = views_[index];
+  }
+  if (!last_) return;
+  gathered_[index] = true;
+  if (ready_) ready_(index);
+}
+
+void FlatReplica::finish_step() {
+  for (std::size_t left = parameters_.size(); left > 0; --left) {
+    const std::size_t index = left - 1;
+    if (gathered_[index]) continue;
+    torch::Tensor& gradient = parameters_[index].mutable_grad();
+    // A pass before the last one may have left a gradient in place.
+    if (!gradient.defined()) {
+      views_[index].zero_();
+      gradient = views_[index];
+    }
+    gathered_[index] = true;
+    if (ready_) ready_(index);
+  }
+}
+
+std::vector<GradientBucket> buckets_of(const std::vector<FlatPlace>& places, std::size_t extent,
+                                       std::size_t first_bytes, std::size_t bucket_bytes) {
+  std::vector<GradientBucket> buckets;
+  GradientBucket open;
+  for (std::size_t left = places.size(); left > 0; --left) {
+    open.parameters.push_back(left - 1);
+    const std::size_t end = left > 1 ? places[left - 2].first : extent;
+    open.count = end - open.first;
+    const std::size_t limit = buckets.empty() ? std::min(first_bytes, bucket_bytes) : bucket_bytes;
+    if (open.count * sizeof(float) < limit && left > 1) continue;
+    buckets.push_back(std::move(open));
+    open = {};
+    open.first = end;
+  }
+  return buckets;
+}
+
+ReplicaSync::ReplicaSync(const GradientSyncInputs& inputs)
+    : communicator_(inputs.communicator),
+      trace_(inputs.trace),
+      replica_(inputs.parameters, inputs.communicator),
+      optimizer_(make_paced_optimizer(inputs.optimizer, {replica_.flat_parameters()},
+                                      inputs.update_pace)) {}
+
+Workers ReplicaSync::workers() const { return {communicator_.size(), communicator_.rank()}; }
+
+bool ReplicaSync::update(double learning_rate, double gradient_scale) {
+  if (!unscale(replica_.flat_gradients(), gradient_scale)) return false;
+  optimizer_->step(learning_rate);
+  return true;
+}
+
+bool unscale(const at::Tensor& gradients, double gradient_scale) {
+  if (gradient_scale == 1) return true;
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor sum = gradients.sum();  // one pass; infinities that cancel give no number
+  if (!std::isfinite(sum.item<float>())) return false;
+  torch::Tensor values = gradients;
+  values.mul_(1 / gradient_scale);
+  return true;
+}
+
+// Compares replicas by hash, so that 16 characters a rank travel instead of the parameters.
+
+namespace {
+
+/// Multiply and rotate, eight bytes a step: not cryptographic, but every bit of the input reaches
+/// the result, and a difference in one word always changes it.
+class Hash {
+ public:
+  void add(const torch::Tensor& tensor) {
+    const torch::Tensor host = tensor.detach().cpu().contiguous();
+    const auto* bytes = static_cast<const std::byte*>(host.data_ptr());
+    const std::size_t count = host.nbytes();
+    add_word(count);
+    for (std::size_t first = 0; first < count; first += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes + first, std::min(sizeof word, count - first));
+      add_word(word);
+    }
+  }
+  std::uint64_t value() const { return state_; }
+
+ private:
+  void add_word(std::uint64_t word) {
+    state_ = std::rotl((state_ ^ word) * 0x9e3779b97f4a7c15U, 29);
+  }
+
+  std::uint64_t state_ = 0x6a09e667f3bcc908U;
+};
+
+}  // namespace
+
+std::uint64_t hash_of(const Network& network) {
+  Hash hash;
+  for (const auto& parameter : network.parameters()) hash.add(parameter);
+  for (const auto& buffer : network.buffers()) hash.add(buffer);
+  return hash.value();
+}
+
+bool replicas_equal(const Network& network, Communicator& host) {
+  const auto hashes = all_gather(host, fmt::format("{:016x}", hash_of(network)));
+  return std::all_of(hashes.begin(), hashes.end(),
+                     [&](const std::string& hash) { return hash == hashes.front(); });
+}
+
+double replica_divergence(const Network& network, Communicator& host, bool worker) {
+  const torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> flat;
+  for (const auto& parameter : network.parameters()) {
+    flat.push_back(parameter.detach().to(torch::kCPU, torch::kFloat64).flatten());
+  }
+  const torch::Tensor mine = torch::cat(flat);
+  torch::Tensor mean = worker ? mine.clone() : torch::zeros_like(mine);
+  const Span sum =
+      span_of(std::span(mean.data_ptr<double>(), static_cast<std::size_t>(mean.numel())));
+  allreduce_named("ring").run(host, sum, sum, ReduceOp::sum);
+  const std::vector<double> workers = all_gather(host, worker ? 1.0 : 0.0);
+  mean /= std::accumulate(workers.begin(), workers.end(), 0.0);
+  const double distance = worker ? (mine - mean).norm().item<double>() : 0;
+  const std::vector<double> all = all_gather(host, distance);
+  return *std::ranges::max_element(all) / mean.norm().item<double>();
+}
+
+void broadcast_buffers(Network& network, Communicator& host) {
+  torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> flat;
+  for (const auto& buffer : network.buffers()) {
+    if (buffer.is_floating_point()) flat.push_back(buffer.flatten().to(torch::kFloat32));
+  }
+  if (flat.empty() || host.size() == 1) return;
+  const torch::Tensor all = torch::cat(flat).cpu().contiguous();
+  const auto count = static_cast<std::size_t>(all.numel());
+  broadcast(host, span_of(std::span(all.data_ptr<float>(), count)), 0);
+  std::int64_t first = 0;
+  for (auto& buffer : network.buffers()) {
+    if (!buffer.is_floating_point()) continue;
+    buffer.copy_(all.narrow(0, first, buffer.numel()).view(buffer.sizes()));
+    first += buffer.numel();
+  }
+}
+
+}  // namespace scalebench

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SGD with momentum and Adam: one pass over memory, on a GPU in one kernel for all parameters,
+// where those are float32 without gaps; else torch's foreach operations. LibTorch's torch::optim
+// has only the loop over parameters. The results agree with it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "models/step/pace.hpp"
+
+namespace at {
+class Tensor;
+}
+
+namespace scalebench {
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  /// Updates all parameters from their .grad, every one of which must be defined.
+  virtual void step(double learning_rate) = 0;
+  /// The rate of later steps, put where a step() finds it that is recorded and replayed. False
+  /// where a replay would go on with the rate, and the corrections, that it was recorded with.
+  virtual bool set_rate(double learning_rate) = 0;
+  /// What it remembers beside the parameters, by name: the tensors themselves, and counters as
+  /// float64 scalars. restore() copies from such a list; throws UsageError when names or sizes
+  /// differ.
+  virtual std::vector<std::pair<std::string, at::Tensor>> state() const = 0;
+  virtual void restore(const std::vector<std::pair<std::string, at::Tensor>>& state) = 0;
+};
+
+/// `sgd` (momentum .9) and `adam` (betas .9 and .999, epsilon 1e-8); neither decays weights.
+std::span<const std::string_view> optimizer_names();
+
+/// Throws UsageError for an unknown name. The optimizer's state lives where the parameters live.
+std::unique_ptr<Optimizer> make_optimizer(std::string_view name,
+                                          const std::vector<at::Tensor>& parameters);
+
+// An optimizer whose steps last as long as was recorded: it updates, and waits for the rest.
+
+/// make_optimizer(), paced by the number of elements that it updates, which is a share of the
+/// network's where ranks divide the update; unpaced without a pace, which must outlive it.
+std::unique_ptr<Optimizer> make_paced_optimizer(std::string_view name,
+                                                const std::vector<at::Tensor>& parameters,
+                                                const UpdatePace& pace);
+
+}  // namespace scalebench

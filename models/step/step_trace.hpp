@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rank is doing at each instant of training, told to whoever holds a clock.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "kernels/device.hpp"
+
+namespace scalebench {
+
+enum class Phase : std::uint8_t { load, forward, backward, sync, update, evaluate, other };
+inline constexpr int kPhases = 7;
+
+/// What a communication waits for, and so how the time that it exposes is divided.
+enum class Exchange : std::uint8_t {
+  collective,  // all workers take part, in the same order: it moves once the last has come
+  transfer,    // with a peer that is always ready: all of it is transfer
+  wait,        // for the result of a peer's work (a pipeline's next stage): all of it is waiting
+};
+
+/// Called by the trainer and its gradient synchronisation.
+class StepTrace {
+ public:
+  virtual ~StepTrace() = default;
+
+  /// On the rank's own thread: a step begins. Its first phase follows.
+  virtual void begin_step() = 0;
+
+  /// On the rank's own thread: a phase lasts until the next call; `other` is entered after every
+  /// step, epoch and evaluation, so that nothing outside is booked on a phase.
+  virtual void enter(Phase phase) = 0;
+
+  /// This rank is ready for its next exchange; one thread at a time calls it.
+  virtual void posted(Exchange kind) = 0;
+
+  /// The oldest exchange that has not ended has done so; one thread at a time calls it, which may
+  /// be another than the one that posts. Both pair up in order.
+  virtual void ended() = 0;
+};
+
+/// For whoever wants no trace.
+class NoTrace final : public StepTrace {
+ public:
+  void begin_step() override {}
+  void enter(Phase) override {}
+  void posted(Exchange) override {}
+  void ended() override {}
+};
+
+// A trace in which each communication ends later, and really does: whoever says that it has ended
+// sleeps before.
+
+class DelayedTrace final : public StepTrace {
+ public:
+  /// `seconds`: of each communication; not positive: none. `trace` must outlive this.
+  DelayedTrace(StepTrace& trace, double seconds) : trace_(trace), delay_(seconds) {}
+
+  void begin_step() override { trace_.begin_step(); }
+  void enter(Phase phase) override { trace_.enter(phase); }
+  void posted(Exchange kind) override { trace_.posted(kind); }
+  void ended() override {
+    if (delay_.count() > 0) std::this_thread::sleep_for(delay_);
+    trace_.ended();
+  }
+
+ private:
+  StepTrace& trace_;
+  const std::chrono::duration<double> delay_;
+};
+
+// Which layer of a network a pass has done, told to whoever holds a clock.
+
+/// Called by the thread of the pass, with the layer's place in the order of the forward pass.
+class LayerTrace {
+ public:
+  virtual ~LayerTrace() = default;
+  /// Layers in their order; the loss, which follows the last, has no call of its own.
+  virtual void forward_done(std::size_t layer) = 0;
+  /// One gradient of this layer is complete; as many calls a pass as it has parameters.
+  virtual void gradient_done(std::size_t layer) = 0;
+};
+
+// A trace that shows steps and phases to a profiler, too, and passes everything on.
+
+class ProfiledTrace final : public StepTrace {
+ public:
+  /// `trace` outlives this object.
+  explicit ProfiledTrace(StepTrace& trace) : trace_(trace) {}
+
+  void begin_step() override {
+    leave();
+    step_.emplace("step");
+    trace_.begin_step();
+  }
+  void enter(Phase phase) override {
+    static constexpr std::array<const char*, kPhases> kNames{
+        "load", "forward", "backward", "synchronise", "optimizer", "evaluate", "other"};
+    phase_.reset();
+    if (phase == Phase::other) {
+      step_.reset();
+    } else {
+      phase_.emplace(kNames[static_cast<std::size_t>(phase)]);
+    }
+    trace_.enter(phase);
+  }
+  void posted(Exchange kind) override { trace_.posted(kind); }
+  void ended() override { trace_.ended(); }
+
+ private:
+  void leave() {
+    phase_.reset();  // the inner one first
+    step_.reset();
+  }
+
+  StepTrace& trace_;
+  std::optional<ProfilerRange> step_;
+  std::optional<ProfilerRange> phase_;  // destroyed before the step that it is in
+};
+
+// What a tensor or a bucket goes through between its gradient and its mean, told to whoever holds a
+// clock; as the timeline of Horovod.
+
+/// Called from any thread. A lane is in one activity at a time.
+class Timeline {
+ public:
+  virtual ~Timeline() = default;
+  virtual void begin(std::string_view lane, std::string_view activity) = 0;
+  virtual void end(std::string_view lane) = 0;
+};
+
+/// The numbered lanes of a strategy; silent without a timeline.
+class TimelineLanes {
+ public:
+  /// Lanes are "`kind` 0", "`kind` 1" ...
+  TimelineLanes(Timeline* timeline, std::string_view kind, std::size_t count)
+      : timeline_(timeline) {
+    if (timeline_ == nullptr) return;
+    for (std::size_t i = 0; i < count; ++i) names_.push_back(fmt::format("{} {}", kind, i));
+  }
+  void begin(std::size_t lane, std::string_view activity) const {
+    if (timeline_ != nullptr) timeline_->begin(names_[lane], activity);
+  }
+  void end(std::size_t lane) const {
+    if (timeline_ != nullptr) timeline_->end(names_[lane]);
+  }
+  /// From one activity to the next.
+  void change(std::size_t lane, std::string_view activity) const {
+    end(lane);
+    begin(lane, activity);
+  }
+
+ private:
+  Timeline* timeline_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace scalebench

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where and how steps are computed, for callers that do not include LibTorch: the kind of device,
+// the number type of forward and backward passes (weights, gradients and updates stay float32), and
+// what this LibTorch can do of it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kernels/device.hpp"
+
+namespace scalebench {
+
+enum class ComputeDevice : std::uint8_t { cpu, cuda };
+
+/// tf32: float32 whose products and convolutions a CUDA card's tensor cores may round to TF32's ten
+/// bits of fraction; float32 forbids it, whatever LibTorch's default. bf16 and fp16: autocast,
+/// which computes matrix products and convolutions in that type and leaves the rest where its
+/// accuracy needs float32, as torch.autocast does; fp16 with loss scaling.
+enum class Precision : std::uint8_t { float32, tf32, bf16, fp16 };
+inline constexpr std::array<std::string_view, 4> kPrecisionNames{"float32", "tf32", "bf16", "fp16"};
+
+constexpr bool is_autocast(Precision precision) {
+  return precision == Precision::bf16 || precision == Precision::fp16;
+}
+
+/// As in result files: `float`, `tf32`, `bf16` or `fp16`.
+constexpr std::string_view dtype_label(Precision precision) {
+  return precision == Precision::float32 ? "float"
+                                         : kPrecisionNames[static_cast<std::size_t>(precision)];
+}
+
+// Which ways to compute a step a device and this LibTorch have, asked before anything is trained.
+
+/// What matters of a device here.
+struct StepDevice {
+  bool cuda = false;
+  bool tf32 = false;
+};
+
+/// Why no device of that kind computes steps so, whatever the LibTorch; empty: one can.
+std::string why_no_step(Precision precision, bool step_graph, const StepDevice& device);
+
+/// The same for that device and this LibTorch, which tries the precision. Selects the device for
+/// the calling thread, with that many CPU threads.
+std::string why_no_step(Precision precision, bool step_graph, ComputeDevice device, int index,
+                        int threads);
+
+/// Steps that are launched kernel by kernel before a step graph is recorded, so that libraries have
+/// chosen their kernels and made their workspaces.
+inline constexpr int kStepsBeforeGraph = 11;
+
+// What only a LibTorch with CUDA can say and do about a device, for callers that do not include it.
+// In a build without, there is no device and nothing to do.
+
+/// Where LibTorch enqueues what the calling thread asks for; the default stream without CUDA.
+DeviceStream torch_stream();
+
+/// Whether the device's tensor cores have TF32 (compute capability 8.0 and later).
+bool has_tf32(int device);
+
+/// Gives back what LibTorch keeps of freed memory, on the selected device and the host, so that a
+/// later trainer finds as much as the first one did.
+void release_kept_memory();
+
+/// LibTorch takes at most so many bytes of the device from now on; 0: all that it has.
+void limit_device_memory(int device, std::size_t bytes);
+
+/// Kernels of convolutions are chosen by trying them, once for each shape: for shapes that stay.
+void try_convolutions(bool wanted);
+
+}  // namespace scalebench

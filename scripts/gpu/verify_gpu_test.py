@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+# verify_gpu without a card: what it judges of rows and outputs, and that it ends with one line and exit code 4.
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from gpu import judge
+from gpu.card import folder_name
+from gpu.command_line import run, write_summary
+from gpu.steps import STEPS, Context, Step, named
+from gpu.verdict import MISSED, NOT_RUN, REACHED, at_least, exit_code, missed, not_run, reached
+
+ROOT = Path(__file__).resolve().parents[2]
+MIB = 1 << 20
+
+
+def kernel(name: str, gb_per_s: float, mib: int = 512, **more: str) -> dict[str, str]:
+    return {"status": "ok", "note": "", "kernel": name, "memory": "device", "dtype": "float",
+            "bytes": str(mib * MIB), "gb_per_s": str(gb_per_s), **more}  # fmt: skip
+
+
+def step_row(images: float, **more: str) -> dict[str, str]:
+    return {"status": "ok", "note": "", "rank": "all", "model": "resnet50", "dtype": "bf16", "batch": "256",
+            "memory_format": "channels_last", "step": "graph", "images_per_s": str(images), "mfu": "0.12",
+            **more}  # fmt: skip
+
+
+def ring(ranks: int, mib: int, seconds: float, **more: str) -> dict[str, str]:
+    return {"status": "ok", "note": "", "algorithm": "ring", "transport": "cuda_ipc", "ranks": str(ranks),
+            "size_bytes": str(mib * MIB), "seconds_median": str(seconds), **more}  # fmt: skip
+
+
+class Judging(unittest.TestCase):
+    def test_the_smallest_decides(self) -> None:
+        self.assertEqual(at_least(0.9, {"a": 0.95, "b": 0.9}).status, REACHED)
+        verdict = at_least(0.9, {"a": 0.95, "b": 0.8999})
+        self.assertEqual((verdict.status, "b 0.8999" in verdict.detail), (MISSED, True))
+        self.assertEqual(at_least(0.9, {}).status, NOT_RUN)
+
+    def test_tests_that_skip_have_not_run(self) -> None:
+        passed = "1/3 Test #1: a ... Passed\n2/3 Test #2: b ...***Skipped\n\n100% tests passed, 0 tests failed out of 3\n"
+        self.assertEqual(judge.tests(passed).line(), "reached: 2 of 3 tests passed, 1 skipped")
+        self.assertEqual(judge.tests("33% tests passed, 2 tests failed out of 3").status, MISSED)
+        self.assertEqual(judge.tests("1/1 Test #1: a ...***Skipped\n100% tests passed, 0 tests failed out of 1").status, NOT_RUN)
+        self.assertEqual(judge.tests("No tests were found!!!").status, NOT_RUN)
+
+    def test_findings_are_summed_over_processes(self) -> None:
+        clean = "========= ERROR SUMMARY: 0 errors\n========= ERROR SUMMARY: 0 errors\n"
+        self.assertEqual(judge.sanitizer(clean).line(), "reached: 0 findings in 2 processes")
+        self.assertEqual(judge.sanitizer(clean + "========= ERROR SUMMARY: 3 errors").status, MISSED)
+        hazards = "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)"
+        self.assertEqual(judge.sanitizer(hazards).status, REACHED)
+        self.assertEqual(judge.sanitizer(hazards.replace("SUMMARY: 0", "SUMMARY: 2")).status, MISSED)
+        self.assertEqual(judge.sanitizer("skipped: no card").line(), "not run: no card")
+
+    def test_kernels_are_held_against_the_faster_copy(self) -> None:
+        rows = [kernel("copy", 3000), kernel("memcpy", 4000), kernel("add", 3700, 768), kernel("pack", 3650)]
+        self.assertEqual(judge.kernels(rows).status, REACHED)
+        self.assertIn("pack float 0.9125", judge.kernels(rows).detail)
+        self.assertEqual(judge.kernels([*rows, kernel("add", 3500, dtype="half")]).status, MISSED)
+        self.assertEqual(judge.kernels([*rows, kernel("add", 9, mib=8)]).status, REACHED, "too small to count")
+        self.assertEqual(judge.kernels([*rows, kernel("unpack", 0, status="wrong")]).status, MISSED)
+        self.assertEqual(judge.kernels([kernel("add", 3700)]).status, NOT_RUN)
+        self.assertEqual(judge.copy_rate(rows), 4000)
+
+    def test_the_fastest_way_counts_over_all_ranks(self) -> None:
+        rows = [step_row(2900, step="eager"), step_row(3200), step_row(9999, rank="0")]
+        verdict = judge.images(rows, 3079)
+        self.assertEqual(verdict.status, REACHED)
+        self.assertIn("graph batch 256 3 200 images/s", verdict.detail)
+        self.assertEqual(judge.images(rows[:1], 3079).status, MISSED)
+        why = judge.images([step_row(0, status="skipped", note="no CUDA")], 3079)
+        self.assertEqual(why.line(), "not run: no CUDA")
+
+    def test_a_sweep_may_skip_but_not_fail(self) -> None:
+        rows = [step_row(1), step_row(0, status="skipped", note="no TF32")]
+        self.assertEqual(judge.complete(rows).line(), "reached: 1 of 2 cases measured")
+        self.assertEqual(judge.complete([*rows, step_row(0, status="failed", note="out of memory")]).status, MISSED)
+        self.assertEqual(judge.complete(rows[1:]).line(), "not run: no TF32")
+
+    def test_a_ring_is_held_against_what_its_bytes_take(self) -> None:
+        # 2 ranks with 64 MiB: 5 * 64 MiB at 4 TB/s are 83.9 us; 4 ranks move three times as much.
+        rows = [ring(2, 64, 100e-6), ring(4, 64, 300e-6), ring(2, 1, 1.0), ring(2, 64, 1.0, transport="nccl")]
+        self.assertEqual(judge.ring(rows, 4000).status, REACHED)
+        self.assertEqual(judge.ring([*rows, ring(4, 128, 1200e-6)], 4000).status, MISSED)
+        self.assertEqual(judge.ring(rows, None).status, NOT_RUN)
+        self.assertEqual(judge.ring([ring(2, 64, 1, status="skipped", note="no peers")], 4000).line(), "not run: no peers")
+
+    def test_the_comparison_with_pytorch_judges_itself(self) -> None:
+        row = {"model": "mlp", "ratio": "3.400", "against": "eager", "target": "3", "verdict": "reached"}
+        self.assertEqual(judge.comparison([row]).line(), "reached: mlp 3.400 of eager (reached)")
+        self.assertEqual(judge.comparison([row, {**row, "verdict": "missed"}]).status, MISSED)
+        self.assertEqual(judge.comparison([{**row, "target": ""}]).status, NOT_RUN)
+
+    def test_the_worst_step_is_the_exit_code(self) -> None:
+        self.assertEqual(exit_code([reached("")]), 0)
+        self.assertEqual(exit_code([reached(""), not_run("")]), 3)
+        self.assertEqual(exit_code([not_run(""), missed(""), reached("")]), 1)
+
+    def test_the_folder_is_the_cards(self) -> None:
+        self.assertEqual(folder_name("NVIDIA H200"), "nvidia-h200")
+        self.assertEqual(folder_name("NVIDIA A100-SXM4-40GB"), "nvidia-a100-sxm4-40gb")
+
+
+class Steps(unittest.TestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.here = Context(Path("build/release"), Path(temporary.name))
+
+    def step(self, *words: str) -> Step:
+        return Step("one", "exit", lambda here: [list(words)], lambda here, output: judge.tests(output))
+
+    def test_what_cannot_start_or_is_refused_is_not_run(self) -> None:
+        self.assertEqual(run(self.step("no-such-program"), self.here, 9).line(), "not run: no program no-such-program")
+        refused = run(self.step("sh", "-c", "echo bad option; exit 2"), self.here, 9)
+        self.assertEqual(refused.line(), "not run: exit code 2: bad option")
+        self.assertEqual(run(self.step("sleep", "9"), self.here, 0.1).line(), "not run: not done after 0 s")
+        said = run(self.step("echo", "100% tests passed, 0 tests failed out of 2"), self.here, 9)
+        self.assertEqual(said.status, REACHED)
+        self.assertIn("out of 2", (self.here.out / "logs/one.txt").read_text(encoding="utf-8"))
+
+    def test_the_summary_keeps_the_steps_of_earlier_runs(self) -> None:
+        write_summary(self.here.out, "A card", [(STEPS[0], reached("3 of 3"), 1.0)], self.here)
+        write_summary(self.here.out, "A card", [(named(["kernels"])[0], missed("0.8"), 2.0)], self.here)
+        with (self.here.out / "verify.csv").open(newline="", encoding="utf-8") as lines:
+            rows = list(csv.DictReader(lines))
+        self.assertEqual([(row["step"], row["status"]) for row in rows], [("tests", REACHED), ("kernels", MISSED)])
+        self.assertIn("| kernels | add, cast", (self.here.out / "verify.md").read_text(encoding="utf-8"))
+
+    def test_names_are_known_and_unique(self) -> None:
+        self.assertEqual(len({step.name for step in STEPS}), len(STEPS))
+        self.assertEqual([step.name for step in named(["ring", "tests"])], ["tests", "ring"])
+        with self.assertRaisesRegex(ValueError, "unknown step 'rign'; valid: tests, sanitizer"):
+            named(["rign"])
+
+    def verify(self, *words: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PATH": "/usr/bin:/bin" if not Path("/usr/bin/nvidia-smi").exists() else ""}
+        python = ["/usr/bin/python3", str(ROOT / "scripts/verify_gpu")]
+        return subprocess.run([*python, *words], capture_output=True, text=True, env=environment, check=False)
+
+    def test_without_a_card_it_says_so_in_one_line(self) -> None:
+        done = self.verify("--out", str(self.here.out / "none"))
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertEqual(done.stderr, "verify_gpu: no card here: no nvidia-smi on the PATH, so no NVIDIA driver\n")
+        self.assertFalse((self.here.out / "none").exists())
+
+    def test_lists_without_a_card(self) -> None:
+        done = self.verify("--list", "--only", "resnet50")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("--precision bf16 --channels-last yes --step eager,graph --batch 256", done.stdout)
+        self.assertEqual(self.verify("--only", "rign").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# What tells rows apart, and what they are called by it: the columns of a case, short names for those
+# that differ, and the workload that training rows are about.
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from view.rows import Row
+
+# How an allreduce was run, beside its algorithm, size and ranks.
+ALLREDUCE = ("transport", "memory", "dtype", "op", "placement", "mode", "cache", "graph", "nodes")
+# How a workload was trained, beside the number of ranks.
+STRATEGY = ("gradient_sync", "allreduce", "transport", "device", "dataset", "layout")
+
+
+def short_names(keys: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+    """A name for each key: its first part, and those parts that differ between the keys."""
+    shown = [
+        place
+        for place in range(len(keys[0]) if keys else 0)
+        if place == 0 or len({key[place] for key in keys}) > 1
+    ]
+    return {key: " · ".join(key[place] for place in shown if key[place]) for key in keys}
+
+
+def how(row: Row, *more: str) -> str:
+    """'flat · ring · mpi': how a training row was synchronised, and the columns `more`."""
+    return " · ".join(row[name] for name in ("gradient_sync", "allreduce", "transport", *more) if row[name])
+
+
+def workload(row: Row) -> str:
+    """'mnist_cnn, strong scaling, global batch 64': what a training row is about."""
+    batch = {
+        "strong": f"global batch {row['global_batch']}",
+        "weak": f"batch {row['batch']} per rank",
+    }.get(row["scaling"], "")
+    words = [row["model"], f"{row['scaling']} scaling" if row["scaling"] else "", batch]
+    return ", ".join(word for word in words if word)
+
+
+def by_workload(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Workloads in order of first appearance, each with its rows."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(workload(row), []).append(row)
+    return groups

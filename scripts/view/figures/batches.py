@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+# Images a second of one device over the batch, both logarithmic: a line for each precision, memory
+# format and way to launch a step, a panel for each model on each device. The largest batch that
+# memory held has a ring; bands are intervals of the median. All numbers are cells of throughput.csv.
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+from view.cases import short_names
+from view.figures import theme
+from view.rows import Row, grouped, read_rows, usable
+
+WAY = ("dtype", "memory_format", "step", "threads")
+
+
+def draw(run: Path) -> Figure:
+    rows = [row for row in usable(read_rows(run, "throughput.csv")) if row["rank"] == "0"]
+    rows = [row for row in rows if row["ranks"] == "1" and row.number("images_per_s") > 0]
+    panels = {key: panel for key, panel in grouped(rows, ("model", "device")).items() if len(batches(panel)) > 1}
+    if not panels:
+        raise theme.NothingToDraw("throughput.csv has no model with several batches on one rank")
+    names = short_names(list(grouped(rows, WAY)))
+    marks = theme.marks(list(names.values()))
+    figure, stacks = theme.panels(len(panels), rows_each=1, width=5.0, height=3.4)
+    for ((model, device), panel), (axes,) in zip(panels.items(), stacks):
+        axes.set_title(f"{model} on {device}")
+        draw_panel(axes, panel, names, marks)
+    return figure
+
+
+def batches(rows: list[Row]) -> list[int]:
+    return sorted({row.integer("batch") for row in rows})
+
+
+def draw_panel(
+    axes: Axes, rows: list[Row], names: dict[tuple[str, ...], str], marks: dict[str, tuple[str, str]]
+) -> None:
+    labels: list[tuple[float, float, str, str]] = []
+    for key, series in grouped(rows, WAY).items():
+        color, marker = marks[names[key]]
+        for (origin,), points in grouped(series, ("origin",)).items():
+            mark = theme.Mark(color, marker, origin)
+            points = sorted(points, key=lambda row: row.integer("batch"))
+            ends = [(float(row.integer("batch")), row.number("images_per_s")) for row in points]
+            axes.plot([x for x, _ in ends], [y for _, y in ends], **mark.line())
+            low, high = ([row.number(f"images_per_s_ci_{end}") for row in points] for end in ("low", "high"))
+            axes.fill_between([x for x, _ in ends], low, high, color=color, alpha=0.16, linewidth=0, zorder=2)
+            largest = [end for end, row in zip(ends, points) if row["largest"] == "1"]
+            axes.plot(
+                [x for x, _ in largest], [y for _, y in largest],
+                linestyle="none", marker="o", markersize=11, markerfacecolor="none", markeredgecolor=color,
+            )  # fmt: skip
+            labels.append((*ends[-1], theme.with_origin(names[key], origin), color))
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.xaxis.set_major_locator(FixedLocator(batches(rows)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5)))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}".replace(",", " ")))
+        axis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("images of a step")
+    axes.set_ylabel("images/s")
+    if any(row["largest"] == "1" for row in rows):
+        theme.note(axes, "ring: the largest batch that memory holds")
+    theme.label_lines(axes, labels)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+# Time of an epoch against its cost on instance types, one point for each N, and the line of those
+# that no other beats in both. All numbers are cells of cost.csv, which says which points are
+# efficient; lines join points of one origin only.
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from view.figures import theme
+from view.rows import Row, grouped, read_rows, say, usable
+
+PANEL = ("model", "dataset", "scaling")
+
+
+def draw(folder: Path) -> tuple[Figure, str]:
+    """The figure and its fine print."""
+    rows = [row for row in usable(read_rows(folder, "cost.csv")) if row.number("usd_per_epoch") > 0]
+    if not rows:
+        raise theme.NothingToDraw("cost.csv has no row with a cost")
+    panels = grouped(rows, PANEL)
+    figure, stacks = theme.panels(len(panels), rows_each=1, width=5.6, height=3.9, most=2)
+    marks = theme.marks([row["instance"] for row in rows])
+    for (key, points), (axes,) in zip(panels.items(), stacks):
+        axes.set_title(" · ".join(word for word in key if word))
+        draw_panel(axes, points, marks)
+    return figure, compared_runs(folder)
+
+
+def compared_runs(folder: Path) -> str:
+    """Letters and names; empty where compare.json does not say."""
+    try:
+        runs = json.loads((folder / "compare.json").read_text(encoding="utf-8"))["runs"]
+        return "  ·  ".join(f"{run['letter']}: {run['run_id']}" for run in runs)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        say(f"compare.json: {error}: going on without it")
+        return ""
+
+
+def draw_panel(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -> None:
+    set_axes(axes, rows)
+    for (origin,), points in grouped(rows, ("origin",)).items():
+        if origin != "quoted":
+            draw_frontier(axes, points, origin)
+    labels: list[tuple[float, float, str, str]] = []
+    for (instance, origin), series in grouped(rows, ("instance", "origin")).items():
+        color, marker = marks[instance]
+        mark = theme.Mark(color, marker, origin).line() | {"linestyle": "none"}
+        draw_points(axes, series, mark)
+        last = min(series, key=lambda row: row.number("seconds_median"))
+        text = theme.with_origin(instance, origin)
+        labels.append((last.number("usd_per_epoch"), last.number("seconds_median"), text, color))
+    label_series(axes, labels)
+    prices = sorted({(row["instance"], row["usd_per_hour"], row["price_date"]) for row in rows})
+    lines = [f"{name}: {price} usd/h, {date}" for name, price, date in prices]
+    lines.append("line: nothing of that origin is both faster and cheaper")
+    # Slow and dear is the corner that is free.
+    axes.text(0.98, 0.98, "\n".join(lines), transform=axes.transAxes, va="top", ha="right",
+              fontsize=7, color=theme.MUTED, linespacing=1.4)  # fmt: skip
+
+
+def set_axes(axes: Axes, rows: list[Row]) -> None:
+    """Both logarithmic: instance types differ by factors. Limits leave room for labels and prices."""
+    for name, column, label in (
+        ("x", "usd_per_epoch", "usd an epoch"),
+        ("y", "seconds_median", "seconds an epoch"),
+    ):
+        values = [row.number(column) for row in rows]
+        low, high = min(values), max(values)
+        getattr(axes, f"set_{name}scale")("log")
+        room = max(1.0, math.log10(high / low))
+        below, above = 10 ** (0.12 * room), 10 ** (0.3 * room)
+        getattr(axes, f"set_{name}lim")(low / below, high * above)
+        axis = getattr(axes, f"{name}axis")
+        axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+        getattr(axes, f"set_{name}label")(label)
+
+
+def draw_points(axes: Axes, rows: list[Row], mark: dict[str, object]) -> None:
+    for row in rows:
+        x, y = row.number("usd_per_epoch"), row.number("seconds_median")
+        axes.plot([x], [y], **mark)
+        low, high = row.number("seconds_ci_low"), row.number("seconds_ci_high")
+        if not math.isnan(low + high):
+            axes.errorbar(x, y, [[y - low], [high - y]], color=mark["color"], capsize=2,
+                          linewidth=1.0, zorder=2)  # fmt: skip
+        axes.annotate(f"N={row['ranks']}", (x, y), xytext=(6, 3), textcoords="offset points",
+                      fontsize=7, color=theme.MUTED, zorder=5)  # fmt: skip
+
+
+def draw_frontier(axes: Axes, rows: list[Row], origin: str) -> None:
+    """Nothing measured lies left of and below it."""
+    best = sorted((row.number("usd_per_epoch"), row.number("seconds_median"))
+                  for row in rows if row["efficient"] == "1")  # fmt: skip
+    style = theme.Mark(theme.MUTED, "", origin).line() | {"marker": "", "linewidth": 1.2, "zorder": 1}
+    axes.plot(*zip(*best), **style, drawstyle="steps-post")
+
+
+def label_series(axes: Axes, labels: list[tuple[float, float, str, str]]) -> None:
+    for x, y, text, color in labels:
+        axes.annotate(text, (x, y), xytext=(8, -11), textcoords="offset points", fontsize=8,
+                      color=color, fontweight="bold", zorder=6)  # fmt: skip

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+# plot_compare.py on made-up cost.csv files: what is drawn, equal bytes for equal data, and that
+# rows without a cost, one point or a missing file do no harm.
+from __future__ import annotations
+
+import csv
+import importlib.util
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parents[2]
+HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
+
+
+def row(instance: str, ranks: int, seconds: float, usd: float, **cells: str) -> dict[str, str]:
+    return {"schema_version": "1", "origin": "measured", "status": "ok", "instance": instance,
+            "usd_per_hour": "12.24", "price_date": "2026-07-20", "model": "resnet20", "dataset": "cifar",
+            "scaling": "strong", "ranks": str(ranks), "seconds_median": str(seconds), "usd_per_epoch": str(usd),
+            "seconds_ci_low": "", "seconds_ci_high": "", "efficient": "1", **cells}  # fmt: skip
+
+
+ROWS = [
+    row("p3.8xlarge", 1, 100, 0.3, seconds_ci_low="98", seconds_ci_high="103", efficient="0"),
+    row("p3.8xlarge", 4, 28, 0.1),
+    row("g2.2xlarge", 1, 640, 0.12, origin="predicted"),
+    row("p2.xlarge", 1, 300, 0.2, origin="quoted", efficient=""),
+    row("p3.8xlarge", 8, 0, 0, status="failed", seconds_median="", usd_per_epoch=""),
+]
+
+
+@unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib")
+class PlotCompareTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def plot(self, rows: list[dict[str, str]]) -> subprocess.CompletedProcess[str]:
+        with open(self.folder / "cost.csv", "w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(ROWS[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+        return subprocess.run([sys.executable, str(SCRIPTS / "plot_compare.py"), str(self.folder)],
+                              capture_output=True, text=True, timeout=240, check=False)  # fmt: skip
+
+    def test_draws_each_instance_with_its_price(self) -> None:
+        done = self.plot(ROWS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        svg = (self.folder / "figures" / "cost.svg").read_text(encoding="utf-8")
+        for text in ("p3.8xlarge", "g2.2xlarge (predicted)", "p2.xlarge (quoted)", "12.24 usd/h, 2026-07-20"):
+            self.assertIn(text, svg)
+        before = (self.folder / "figures" / "cost.png").read_bytes()
+        self.plot(ROWS)
+        self.assertEqual((self.folder / "figures" / "cost.png").read_bytes(), before)
+
+    def test_one_point_is_drawn_and_none_is_said(self) -> None:
+        self.assertEqual(self.plot(ROWS[:1]).returncode, 0)
+        self.assertTrue((self.folder / "figures" / "cost.png").exists())
+        done = self.plot(ROWS[-1:])
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("no row with a cost", done.stderr)
+        self.assertFalse((self.folder / "figures" / "cost.png").exists(), "an old figure would show other rows")
+
+    def test_a_panel_for_each_workload(self) -> None:
+        other = [{**cells, "model": "mlp"} for cells in ROWS[:2]]
+        self.plot(ROWS + other)
+        self.assertIn("mlp · cifar · strong", (self.folder / "figures" / "cost.svg").read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+# plot.py on made-up runs: which files appear, what is said about the others, that equal data give
+# equal bytes, and that gaps, single ranks and missing matplotlib do no harm.
+from __future__ import annotations
+
+import csv
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from fixtures import monitor
+from fixtures.files import COLUMNS, write_csv
+from fixtures.run import throughput_rows, write_run
+
+SCRIPTS = Path(__file__).resolve().parents[2]
+HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
+FIGURES = {"scaling", "waterfall", "phases", "throughput", "busbw", "monitor"}
+
+
+def plot(run: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(SCRIPTS / "plot.py"), str(run), *words],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def edit(path: Path, change: Callable[[dict[str, str]], dict[str, str] | None]) -> None:
+    """Rewrites a CSV file row by row; None drops the row."""
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    kept = [row for row in map(change, rows) if row is not None]
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(kept)
+
+
+def emptied(columns: list[str], row: dict[str, str]) -> dict[str, str]:
+    """The row with those cells empty if it is of two ranks."""
+    return {**row, **dict.fromkeys(columns, "")} if row["ranks"] == "2" else row
+
+
+class PlotTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.run_folder = Path(folder.name) / "20260102T030405Z-quick-0a1b2c"
+
+    def drawn(self) -> set[str]:
+        figures = self.run_folder / "figures"
+        for name in FIGURES:
+            self.assertEqual(
+                (figures / f"{name}.png").exists(), (figures / f"{name}.svg").exists(), name
+            )
+        return {path.stem for path in figures.glob("*.svg")}
+
+    def plot(self) -> str:
+        """Draws; returns what was said on stderr."""
+        done = plot(self.run_folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        return done.stderr
+
+
+@unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib: install python3-matplotlib")
+class FiguresTest(PlotTest):
+    def test_draws_every_figure_and_names_run_and_host(self) -> None:
+        write_run(self.run_folder, models=["mnist_cnn"])
+        self.plot()
+        self.assertEqual(self.drawn(), FIGURES)
+
+    def test_batches_are_drawn_where_several_were_measured(self) -> None:
+        rows = [
+            {**row, "dtype": dtype, "memory_format": "contiguous", "step": "eager", "batch": batch,
+             "largest": 1 if batch == 800 else "", "images_per_s": batch * 10}
+            for row in throughput_rows(["mlp"], [1], 4) for dtype in ("float", "bf16")
+            for batch in (32, 64, 800)
+        ]  # fmt: skip
+        write_csv(self.run_folder, "throughput.csv", rows)
+        self.plot()
+        svg = (self.run_folder / "figures" / "batches.svg").read_text(encoding="utf-8")
+        for words in ("mlp on cpu", "bf16", "float", "ring: the largest batch", "800"):
+            self.assertIn(f"<!-- {words}", svg)
+
+    def test_published_series_are_crosses_with_their_source(self) -> None:
+        write_run(self.run_folder, models=["mnist_cnn"])
+        done = plot(self.run_folder, "--published", "tf_k80_p2_8xlarge_resnet50,mlperf_h100_resnet50")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        svg = (self.run_folder / "figures" / "scaling.svg").read_text(encoding="utf-8")
+        self.assertIn("(quoted: tensorflow/tensorflow docs_src/performance/benchmarks.md, 2017-05)", svg)
+        self.assertIn("relative to 8 (quoted: ", svg)
+        self.assertIn("<!-- 3584 -->", svg)
+        done = plot(self.run_folder, "--published", "k80")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no published series 'k80'", done.stderr)
+
+    def test_monitor_has_lanes_for_what_was_seen(self) -> None:
+        rows = monitor.rows_of([1, 2], hosts=2, gpus=2)
+        write_csv(self.run_folder, "monitor.csv", rows)
+        self.plot()
+        svg = (self.run_folder / "figures" / "monitor.svg").read_text(encoding="utf-8")
+        for words in ("host0", "host1", "CPU, %", "disk, MB/s", "GPU power, W", "GPU 1",
+                      "1 · epoch N=1", "held down by sw_power_cap"):  # fmt: skip
+            self.assertIn(f"<!-- {words}", svg)
+        self.assertNotIn("<!-- loopback", svg, "never seen")
+        edit(self.run_folder / "monitor.csv",
+             lambda row: None if row["gpu"] else {**row, "disk_read_bytes_per_s": "", "disk_write_bytes_per_s": ""})  # fmt: skip
+        self.plot()
+        svg = (self.run_folder / "figures" / "monitor.svg").read_text(encoding="utf-8")
+        for words in ("GPU", "disk"):
+            self.assertNotIn(f"<!-- {words}", svg)
+
+    def test_equal_data_give_equal_bytes(self) -> None:
+        write_run(self.run_folder, models=["mlp"], transports=["mpi"])
+        self.plot()
+        first = {path.name: path.read_bytes() for path in (self.run_folder / "figures").iterdir()}
+        self.plot()
+        second = {path.name: path.read_bytes() for path in (self.run_folder / "figures").iterdir()}
+        self.assertEqual(first, second)
+        self.assertNotIn(b"dc:date", first["scaling.svg"])
+
+    def test_one_rank_has_no_bus_bandwidth(self) -> None:
+        write_run(self.run_folder, ranks=[1], syncs=["flat"])
+        said = self.plot()
+        self.assertEqual(self.drawn(), FIGURES - {"busbw", "waterfall"})
+        self.assertIn("no busbw figure", said)
+
+    def test_missing_and_empty_files_leave_out_their_figure_and_an_older_one(self) -> None:
+        write_run(self.run_folder, models=["mlp"])
+        self.plot()
+        (self.run_folder / "scaling.csv").unlink()
+        write_csv(self.run_folder, "throughput.csv", [])
+        (self.run_folder / "allreduce.csv").write_bytes(b"")
+        said = self.plot()
+        self.assertEqual(self.drawn(), {"phases", "monitor"})
+        for name in ("scaling", "waterfall", "throughput", "busbw"):
+            self.assertIn(f"no {name} figure", said)
+
+    def test_empty_cells_are_gaps(self) -> None:
+        write_run(self.run_folder, models=["mlp"], transports=["mpi"])
+        unknown = {
+            "scaling.csv": ["speedup", "efficiency_ci_low", "efficiency_raw", "h_seconds"],
+            "epoch.csv": ["load_seconds", "seconds_median"],
+            "throughput.csv": ["images_per_s_ci_low"],
+            "allreduce.csv": ["busbw_ci_low_gb_per_s"],
+        }
+        for name, columns in unknown.items():
+            edit(self.run_folder / name, partial(emptied, columns))
+        self.plot()
+        self.assertEqual(self.drawn(), FIGURES)
+
+    def test_bandwidth_does_without_fit_and_bound_and_says_what_is_not_there(self) -> None:
+        write_run(self.run_folder, models=["mlp"], transports=["mpi"])
+        self.plot()
+        svg = self.run_folder / "figures" / "busbw.svg"
+        with_both = svg.read_text(encoding="utf-8")
+        for words in ("memory's bound", "dashed: fitted cost model", "skipped: hierarchical"):
+            self.assertIn(f"<!-- {words}", with_both)
+        (self.run_folder / "fit_points.csv").unlink()
+        (self.run_folder / "bound.csv").unlink()
+        edit(self.run_folder / "allreduce.csv",
+             lambda row: {**row, "status": "wrong"} if row["algorithm"] == "naive" else row)  # fmt: skip
+        self.plot()
+        without = svg.read_text(encoding="utf-8")
+        self.assertIn("wrong: naive", without)
+        for words in ("memory's bound", "dashed"):
+            self.assertNotIn(f"<!-- {words}", without)
+
+    def test_rows_that_are_not_ok_are_not_drawn(self) -> None:
+        write_run(self.run_folder, models=["mlp"])
+        edit(self.run_folder / "scaling.csv", lambda row: {**row, "status": "wrong"})
+        self.assertIn("no scaling figure", self.plot())
+
+    def test_torn_last_row_and_later_schema_are_said(self) -> None:
+        write_run(self.run_folder, models=["mlp"])
+        with open(self.run_folder / "scaling.csv", "a", encoding="utf-8") as file:
+            file.write("1,20260102T0")
+        edit(self.run_folder / "throughput.csv", lambda row: {**row, "schema_version": "2"})
+        said = self.plot()
+        self.assertIn("scaling.csv: line", said)
+        self.assertIn("throughput.csv", said)
+        self.assertEqual(self.drawn(), FIGURES - {"throughput"})
+
+    def test_odd_texts_and_every_origin(self) -> None:
+        write_run(self.run_folder, models=["<b>&$x_1$ — \u202emodel"], ranks=[1, 2, 4])
+        origins = iter(["measured", "emulated", "predicted", "quoted", "imported", ""] * 4)
+        edit(self.run_folder / "scaling.csv", lambda row: {**row, "origin": next(origins)})
+        (self.run_folder / "manifest.json").write_text("[]", encoding="utf-8")
+        self.plot()
+        self.assertEqual(self.drawn(), FIGURES)
+
+    def test_more_series_than_colours(self) -> None:
+        syncs = [f"sync_{n}" for n in range(11)]
+        write_run(
+            self.run_folder, models=["a", "b", "c", "d"], syncs=syncs, algorithms=syncs, cores=64
+        )
+        for name in ("epoch.csv", "throughput.csv"):
+            (self.run_folder / name).unlink()
+        self.plot()
+        self.assertEqual(self.drawn(), {"scaling", "waterfall", "busbw", "monitor"})
+
+
+class WithoutFiguresTest(PlotTest):
+    def test_without_matplotlib_exit_3_and_nothing_written(self) -> None:
+        write_run(self.run_folder)
+        broken = self.run_folder.parent / "modules" / "matplotlib"
+        broken.mkdir(parents=True)
+        (broken / "__init__.py").write_text(
+            "raise ImportError('no matplotlib here')\n", encoding="utf-8"
+        )
+        done = plot(self.run_folder, PYTHONPATH=str(broken.parent))
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("python3-matplotlib", done.stderr)
+        self.assertFalse((self.run_folder / "figures").exists())
+
+    @unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib: install python3-matplotlib")
+    def test_no_folder_is_a_usage_error(self) -> None:
+        done = plot(self.run_folder)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("usage:", done.stderr)
+
+    def test_fixture_has_the_columns_of_the_documentation(self) -> None:
+        documented = (SCRIPTS.parent / "results" / "README.md").read_text(encoding="utf-8")
+        for name, columns in COLUMNS.items():
+            for column in columns.split():
+                self.assertIn(f"`{column}`", documented, name)
+
+
+if __name__ == "__main__":
+    unittest.main()

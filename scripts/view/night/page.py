@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+# A night's page: the verdict first, then what may be the cause, the efficiency, the cells, how far the
+# gate can be trusted, and how to check it all.
+from __future__ import annotations
+
+import hashlib
+import math
+
+from view.manifest import Manifest, as_text
+from view.night import cells, efficiency_chart
+from view.night.cell_words import signed_percent
+from view.night.record import CELL_VERDICTS, MEANINGS, Night, as_number, facts
+from view.numbers import duration, percent
+from view.page import Html, element, joined, link, page, section, table
+from view.plain import plain
+
+# All others are red: a verdict that is not known must not look like a pass.
+TONES = {"PASS": "pass", "INSUFFICIENT": "warn", "INCOMPLETE": "warn"}
+STYLE = """
+.night b.big { font-size: 2.2rem; line-height: 1.1; letter-spacing: .01em; color: var(--bad); display: block; }
+.verdict.night { border-color: var(--bad); } .verdict.night.pass { border-color: var(--good); }
+.verdict.night.warn { border-color: var(--note); } .night.pass b.big { color: var(--good); }
+.night.warn b.big, .odd { color: var(--note); }
+.good { color: var(--good); font-weight: 600; } .odd { font-weight: 600; }
+.tiles { display: flex; flex-wrap: wrap; gap: .4rem 1.6rem; margin-top: .8rem; font-variant-numeric: tabular-nums; }
+.tiles b { font-size: 1.25rem; }
+.panel { display: inline-block; margin: .5rem 1.5rem .5rem 0; max-width: 100%; vertical-align: top; }
+.panel svg { width: auto; max-width: 100%; }
+.key { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; }
+.cell { display: grid; grid-template-columns: minmax(14rem, 1fr) 21rem 155px; gap: .1rem 1.4rem; padding: .6rem 0;
+  border-bottom: 1px solid var(--line); align-items: center; font-variant-numeric: tabular-nums; break-inside: avoid; }
+.cell .what { overflow-wrap: anywhere; } .cell .word { font-size: .8rem; letter-spacing: .03em; display: block; }
+.cell .why { grid-column: 1 / -1; font-size: .82rem; color: var(--muted); display: flex; flex-wrap: wrap; gap: 0 1.2rem; }
+.cell .why b { font-weight: 600; color: var(--ink); }
+.cell .note { grid-column: 1 / -1; font-size: .86rem; font-weight: 400; color: inherit; overflow-wrap: anywhere; }
+.spark { display: block; } small { color: var(--muted); } .much > * { white-space: nowrap; }
+pre { background: var(--soft); padding: .6rem .8rem; overflow-x: auto; font-size: .8rem; line-height: 1.4;
+  white-space: pre-wrap; overflow-wrap: anywhere; }
+pre.diff b { font-weight: 400; color: var(--bad); } pre.diff i { font-style: normal; color: var(--good); }
+@media (max-width: 46rem) { .cell { grid-template-columns: 1fr; } td.wrap { min-width: 6rem; } }
+"""  # fmt: skip
+
+
+def write_page(night: Night) -> str:
+    body = joined(
+        [
+            element("h1", f"Night of {plain(night.text('started_utc')[:10] or 'an unknown day', 20)}: "
+                          f"{plain(night.text('study') or night.folder.name, 80)}"),
+            element("p", plain(night.text("host")), css="muted"),
+            verdict(night), changes(night), efficiency(night), cells.changed(night),
+            cells.without_value(night), self_checks(night), annotations(night), cells.all_cells(night),
+            footer(night),
+        ]
+    )  # fmt: skip
+    return page(f"{night.verdict}: {plain(night.text('study') or night.folder.name, 80)}", body, STYLE)
+
+
+def verdict(night: Night) -> Html:
+    tone = TONES.get(night.verdict, "stop")
+    parts: list[object] = [element("b", night.verdict, css="big"), element("p", MEANINGS[night.verdict] + ".")]
+    if night.text("summary") and not night.doubts:
+        parts.append(element("p", plain(night.text("summary"), 600)))
+    parts += [element("p", plain(doubt), ".", css="bad") for doubt in night.doubts]
+    also = [state for state in night.strings("states") if state.lower() != night.verdict.lower()]
+    if also:
+        parts.append(element("p", "States: " + plain(", ".join(also)), css="muted"))
+    counts = night.counts()
+    tiles = [element("span", element("b", f"{night.tested()} of {night.expected()}"), " expected cells tested")]
+    tiles += [element("span", element("b", counts[name]), f" {name.lower()}") for name in CELL_VERDICTS if counts[name]]
+    parts.append(element("div", *tiles, css="tiles"))
+    return element("div", *parts, css=f"verdict night {tone}".strip())
+
+
+def changes(night: Night) -> Html:
+    parts: list[object] = []
+    before, after = (plain(night.text("changes", "commit", side), 60) for side in ("before", "after"))
+    if before or after:
+        dirty = " with local changes" if night.text("changes", "commit", "dirty") == "true" else ""
+        same = before == after
+        shown = [element("code", after[:12]), f"{dirty}, as last night" if same else dirty]
+        if not same:
+            shown = [element("code", before[:12] or "unknown"), " → ", *shown]
+        parts.append(element("p", "Code: ", *shown))
+    suspects = facts(night, "treatment")
+    if suspects:
+        parts += [element("h3", "Suspects: what changed since the last night and may be the cause"),
+                  table(["what", "before", "after"], suspects, wrap=[1, 2], rest="nightly.json")]  # fmt: skip
+    elif before or after:
+        parts.append(element("p", "Nothing else that may be a cause: same libraries, compiler, kernel, settings."))
+    diff = night.strings("changes", "config")
+    if diff:
+        marked = []
+        for text in diff[:200]:
+            tag = "b" if text.startswith("-") else "i" if text.startswith("+") else "span"
+            marked.append(joined([element(tag, plain(text)), ""]))
+        parts += [element("h3", "Config"), element("pre", *marked, css="diff")]
+    seen = facts(night, "observation")
+    if seen:
+        summary = element("summary", f"seen to differ, seldom a cause: {len(seen)}")
+        shown = table(["what", "before", "after"], seen, wrap=[1, 2], weak=range(len(seen)), rest="nightly.json")
+        parts.append(element("details", summary, shown))
+    return section("What changed", *(parts or [element("p", "No earlier night to compare with.")]))
+
+
+def efficiency(night: Night) -> Html:
+    runs = {"tonight": "run", "last night": "previous_run", "pinned": "pinned_run"}
+    folders = {name: night.run_folder(night.text(field)) for name, field in runs.items()}
+    shown = efficiency_chart.panels(folders)
+    if not shown:
+        return section("Efficiency", element("p", "No scaling.csv with an efficiency in tonight's run: it holds no "
+                                                  "training study, or none that was measured.", css="muted"))  # fmt: skip
+    words = "Thick: tonight, with its interval. Thin: last night. Dashed: the pinned run. Hollow: ranks shared cores. "
+    absent = [name for name, folder in folders.items() if not folder]
+    words += f"Not there: {', '.join(absent)}." if absent else ""
+    return section("Efficiency against the ideal", element("p", words, css="muted"), *shown)
+
+
+def self_checks(night: Night) -> Html:
+    checks = [(name, sentence) for name, sentence in (
+        ("A against A", same_against_same(night)), ("injected slowdown", injected(night)),
+        ("whole host", host_shift(night)), ("flags", flags(night))) if sentence]  # fmt: skip
+    steps = [
+        [plain(as_text(step.get("name")), 40),
+         element("span", plain(as_text(step.get("status")), 40), css={"failed": "bad", "warning": "odd"}.get(str(step.get("status")), "")),
+         duration(as_number(step.get("seconds"))), plain(as_text(step.get("note")))]
+        for step in night.records("steps")[:50]
+    ]  # fmt: skip
+    found = [
+        [*(plain(as_text(item.get(column))) for column in ("level", "what")),
+         joined([element("div", plain(as_text(item.get("text")))), element("div", plain(as_text(item.get("remedy"))), css="muted")])]
+        for item in night.records("doctor")[:50]
+        if item.get("level") != "ok"
+    ]  # fmt: skip
+    parts: list[object] = [table(["check", "outcome"], checks, wrap=[1])] if checks else [
+        element("p", "None was made: nothing says whether this gate could have found a regression.", css="bad")]  # fmt: skip
+    if found:
+        parts += [element("h3", "What the doctor says"), table(["level", "what", "finding, and remedy"], found, wrap=[2])]
+    if steps:
+        parts += [element("h3", "Steps"), table(["step", "status", "took", "note"], steps, numbers=[2], wrap=[3])]
+    left_out = [[plain(as_text(record.get(name))) for name in ("run", "why")] for record in night.records("left_out")]
+    if left_out:
+        parts += [element("h3", "Runs that are no part of the baseline"),
+                  table(["run", "why"], left_out[:50], wrap=[0, 1], rest="nightly.json"),
+                  element("p", f"{len(left_out) - 50} more in nightly.json", css="muted") if len(left_out) > 50 else ""]  # fmt: skip
+    return section("How far to trust it", *parts)
+
+
+def same_against_same(night: Night) -> str:
+    if not night.entries("self_checks", "aa"):
+        return "not measured tonight"
+    cells, differing = (night.text("self_checks", "aa", name) for name in ("cells", "differing"))
+    spread, smallest = (percent(night.number("self_checks", "aa", name)) for name in ("spread", "smallest_effect"))
+    return plain(f"{differing or '?'} of {cells or '?'} cells differ from themselves"
+                 + (f"; spread {spread}" if spread else "") + (f"; would show {smallest}" if smallest else ""))  # fmt: skip
+
+
+def injected(night: Night) -> Html | str:
+    check = night.entries("self_checks", "injected")
+    if not check:
+        return ""
+    change = signed_percent(as_number(check.get("change")), 0)
+    caught, tested = (as_text(check.get(name)) or "?" for name in ("caught", "tested"))
+    text = plain(f"{change} was found in {caught} of {tested} cells")
+    blind = [plain(as_text(name), 160) for name in night.strings("self_checks", "injected", "blind")]
+    if not blind:
+        return text
+    more = f" and {len(blind) - 20} more" if len(blind) > 20 else ""
+    return joined([text + "; not in ", element("bdi", "; ".join(blind[:20]) + more)])
+
+
+def host_shift(night: Night) -> Html | str:
+    change = signed_percent(night.number("host_shift", "change"))
+    if not change:
+        return "too few cells to tell a shift of the whole host"
+    text = plain(f"{change} in the middle of {night.text('host_shift', 'cells') or '?'} cells, removed from each")
+    drift = signed_percent(night.number("host_shift", "drift"))
+    text += f"; drifted {drift} over the last nights" if drift else ""
+    alarm = night.text("host_shift", "alarm") == "true"
+    return element("span", f"{text}: an alarm", css="bad") if alarm else text
+
+
+def flags(night: Night) -> str:
+    worse, better = (night.text("self_checks", "flags", name) for name in ("regressed", "improved"))
+    if not worse and not better:
+        return ""
+    overlap = night.number("self_checks", "flags", "jaccard_with_previous")
+    rest = "" if math.isnan(overlap) else f"; overlap with last night's {overlap:.2f} (Jaccard)"
+    return plain(f"{worse or '?'} slower, {better or '?'} faster{rest}")
+
+
+def annotations(night: Night) -> Html:
+    rows = [
+        [plain(as_text(record.get("kind")), 40),
+         plain(" · ".join(as_text(record.get(column)) for column in ("run", "cells") if record.get(column))),
+         plain(as_text(record.get("reason")))]
+        for record in night.records("annotations")
+    ]  # fmt: skip
+    if not rows:
+        return Html("")
+    return section("Annotations", table(["what", "run, cells", "reason"], rows, wrap=[1, 2], rest="annotations.toml"))
+
+
+def footer(night: Night) -> Html:
+    run = night.text("run")
+    folder = night.run_folder(run)
+    manifest = Manifest(folder) if folder else None
+
+    def said(*path: str) -> str:
+        return manifest.text(*path) if manifest else ""
+
+    commit = said("tool", "commit") + (" with local changes" if said("tool", "dirty") == "true" else "")
+    rows: list[tuple[str, object]] = [
+        ("run", run), ("scheduled", night.text("scheduled_utc")), ("started", night.text("started_utc")),
+        ("finished", night.text("finished_utc")), ("exit code", night.text("exit_code")),
+        ("scalebench", f"{said('tool', 'version')} {commit}".strip()),
+        ("SHA-256 of the run's manifest.json", manifest.sha256 if manifest else ""),
+        *((f"SHA-256 of {name}", hashed(night, name)) for name in ("nightly.json", "gate.csv", "history.csv")),
+        ("last night", night.text("previous_run")), ("pinned run", night.text("pinned_run")),
+        ("baseline", ", ".join(night.strings("baseline_runs")[:40])),
+    ]  # fmt: skip
+    shown = [(name, element("code", plain(text, 2000))) for name, text in rows if text]
+    checks: list[object] = [f"`scalebench verify results/{plain(run)}` recomputes every number of the run from its samples. "]
+    if folder:
+        checks += [link(f"../../{run}/report.html", "The run's own report"), ", "]
+    checks += [link("gate.csv", "gate.csv"), ", ", link("history.csv", "history.csv"), ", ", link("nightly.json", "nightly.json")]
+    return element("footer", table(["provenance", ""], shown, wrap=[1]), element("p", *checks))
+
+
+def hashed(night: Night, name: str) -> str:
+    try:
+        return hashlib.sha256((night.folder / name).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+

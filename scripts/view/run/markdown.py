@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+# A run as Markdown: its sentences, the scaling table, what failed and why, and how to check it.
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+from view.cases import how, workload
+from view.manifest import Manifest
+from view.markdown import table, text_of
+from view.numbers import percent, three_digits
+from view.rows import Row, read_rows, usable
+from view.run.provenance import kinds_of, origin_notes, sealed, unsuccessful
+from view.tables.links import slow_hosts
+from view.tables.scaling import headlines
+
+MOST = 200
+
+
+def write_markdown(run: Path, manifest: Manifest) -> str:
+    kinds = kinds_of(run)
+    status = manifest.text("status")
+    sentences = [f"- {text_of(words_of(sentence), 500)}" for sentence in headlines(run)[:MOST]]
+    sentences += [f"- **{text_of(sentence, 500)}**" for sentence in slow_hosts(run)]
+    if not any(kind == "ok" for kind, _ in kinds):
+        sentences = ["**Nothing was measured.**"]
+    parts = [
+        f"# Scaling efficiency: {text_of(manifest.text('study') or run.name, 80)}",
+        text_of(" · ".join(part for part in (manifest.text("started_utc"), manifest.host()) if part)),
+        f"**This run is {text_of(status, 40)}.**" if status not in ("complete", "") else "",
+        "\n".join(sentences),
+        " ".join(text_of(note) for note in origin_notes(origin for _, origin in kinds)),
+        scaling(run), failures(manifest),
+        f"Run {text_of(manifest.text('run_id') or run.name)}, SHA-256 of manifest.json: {manifest.sha256 or 'none'}. {text_of(sealed(run), 500)}",
+    ]  # fmt: skip
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def words_of(markup: str) -> str:
+    return unescape(re.sub("<[^<>]*>", "", markup))
+
+
+def scaling(run: Path) -> str:
+    rows = usable(read_rows(run, "scaling.csv"))
+    if not rows:
+        return ""
+    head = ["workload", "strategy", "N", "origin", "epoch, s", "H/N, s", "speedup", "efficiency"]
+    more = f"\n\n{len(rows) - MOST} more rows in scaling.csv" if len(rows) > MOST else ""
+    return "## Scaling\n\n" + table(head, map(scaling_line, rows[:MOST])) + more
+
+
+def scaling_line(row: Row) -> list[str]:
+    interval = [percent(row.number(f"efficiency_ci_{end}")) for end in ("low", "high")]
+    efficiency = percent(row.number("efficiency")) + (f" [{interval[0]}, {interval[1]}]" if all(interval) else "")
+    numbers = [three_digits(row.number(name)) for name in ("seconds_median", "ideal_seconds", "speedup")]
+    return [text_of(cell) for cell in (workload(row), how(row), row.ranks(), row["origin"], *numbers, efficiency)]
+
+
+def failures(manifest: Manifest) -> str:
+    failed = unsuccessful(manifest)
+    rows = [[text_of(launch.get(name, "")) for name in ("number", "program", "ranks", "status", "note")] for launch in failed[:MOST]]
+    return "## Failed launches\n\n" + table(["launch", "program", "N", "status", "why"], rows) if rows else ""

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# A run's page: the verdict first, then the tables and figures of whatever it measured, what failed, and
+# where the numbers come from.
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+from view.manifest import Manifest
+from view.page import Html, element, joined, markup, page, section
+from view.run import provenance
+from view.run.inline_svg import inline_svg
+from view.tables.accounts import accounts, ladder
+from view.tables.allreduce import bandwidth, certificate, fit
+from view.tables.kernels import kernels
+from view.tables.links import links
+from view.tables.published import published
+from view.tables.scaling import scaling
+from view.tables.throughput import throughput
+
+FIGURES = {
+    "scaling": "Speedup and efficiency against the number of ranks, with intervals over launches.",
+    "waterfall": "From the ideal H/N to the measured epoch: what was lost to what, mean over ranks.",
+    "phases": "Where an epoch's seconds went; the bar is the ideal H/N.",
+    "throughput": "Training steps without synchronisation: the drop from the dotted line is contention.",
+    "batches": "Images a second of one device over the batch, in every way to compute a step that was measured.",
+    "busbw": "Bus bandwidth of allreduce over message size, with intervals. Dashed: the fitted cost model. Black: "
+    "what streaming through memory once would allow.",
+    "monitor": "What the hosts did during the training launches (shaded), sampled twice a second.",
+}
+
+
+def figures(run: Path) -> Html:
+    shown: list[object] = []
+    for name, caption in FIGURES.items():
+        drawing = inline_svg(run / "figures" / f"{name}.svg", caption) or inline_png(
+            run / "figures" / f"{name}.png", caption
+        )
+        if drawing:
+            shown.append(element("figure", drawing, element("figcaption", caption)))
+    none = element(
+        "p",
+        "None were drawn. With matplotlib: scripts/python scripts/plot.py, then report.py again.",
+        css="muted",
+    )
+    return section("Figures", *(shown or [none]))
+
+
+def inline_png(path: Path, title: str) -> Html | None:
+    try:
+        data = base64.b64encode(path.read_bytes()).decode("ascii")
+    except OSError:
+        return None
+    return Html(f'<img alt="{markup(title)}" src="data:image/png;base64,{data}">')
+
+
+def write_page(run: Path, manifest: Manifest, names: list[str]) -> str:
+    study = manifest.text("study") or run.name
+    body = joined(
+        [
+            element("h1", f"Scaling efficiency: {study}"),
+            element(
+                "p",
+                " · ".join(
+                    part for part in (manifest.text("started_utc"), manifest.host()) if part
+                ),
+                css="muted",
+            ),
+            provenance.verdict(run, manifest),
+            scaling(run),
+            accounts(run),
+            figures(run),
+            ladder(run),
+            published(names),
+            certificate(run),
+            links(run),
+            bandwidth(run),
+            fit(run),
+            throughput(run),
+            kernels(run),
+            provenance.failures(run, manifest),
+            provenance.environment(manifest),
+            provenance.footer(run, manifest),
+        ]
+    )
+    return page(f"{study} – scalebench", body)

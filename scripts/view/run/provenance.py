@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+# The report's account of itself: what was asked for, what failed and why, on which machine, with
+# which warnings, and how to check it.
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from view.manifest import Manifest
+from view.numbers import byte_size
+from view.page import Html, element, joined, section, table
+from view.rows import Row, each_row
+from view.tables.scaling import headlines
+
+FILES = ("scaling.csv", "epoch.csv", "throughput.csv", "allreduce.csv", "kernels.csv")
+NAMES = (
+    "bench",
+    "kernel",
+    "model",
+    "gradient_sync",
+    "algorithm",
+    "transport",
+    "dtype",
+    "ranks",
+    "rank",
+)
+ORIGINS = {
+    "emulated": "ranks share cores or a device, or hosts a machine, so this says nothing about N devices",
+    "predicted": "predicted, not measured",
+    "quoted": "quoted from elsewhere, not measured here",
+    "imported": "imported from another program's log",
+}
+
+
+def verdict(run: Path, manifest: Manifest) -> Html:
+    """The first thing a reader sees: what was measured, how well it scaled, what is missing."""
+    kinds = kinds_of(run)
+    counts: Counter[str] = Counter()
+    for (status, _), number in kinds.items():
+        counts[status] += number
+    failures = counts["failed"] + counts["wrong"] + len(unsuccessful(manifest))
+    partial = manifest.text("status") not in ("complete", "")
+    words = [f"{number} {status}" for status, number in counts.items()]
+    lines: list[object] = []
+    if partial:
+        lines.append(element("p", element("strong", f"This run is {manifest.text('status')}: "),
+                             "it did not finish; what it had measured until then is below."))  # fmt: skip
+    sentences = headlines(run)
+    if sentences:
+        lines.append(element("ul", *(element("li", text) for text in sentences)))
+    elif counts["ok"]:
+        lines.append(element("p", "No scaling study in this run; its measurements are below."))
+    else:
+        lines.append(
+            element(
+                "p",
+                element("strong", "Nothing was measured. "),
+                "The reasons are under Failures and skips.",
+            )
+        )
+    if words:
+        notes = origin_notes(origin for _, origin in kinds)
+        lines.append(element("p", " ".join([f"Rows: {', '.join(words)}.", *notes]), css="muted"))
+    css = "verdict" + (
+        " stop" if not counts["ok"] or counts["wrong"] else " warn" if partial or failures else ""
+    )
+    return element("div", *lines, css=css)
+
+
+def kinds_of(run: Path) -> Counter[tuple[str, str]]:
+    """How many rows there are of each status and origin."""
+    # As a stream: there may be a hundred thousand, and only these two columns are asked for.
+    return Counter((row["status"] or "unknown", row["origin"]) for name in FILES for row in each_row(run, name))
+
+
+def origin_notes(origins: Iterable[str]) -> list[str]:
+    """What the origins other than `measured` mean that occur."""
+    return [f"{origin}: {ORIGINS[origin]}." for origin in dict.fromkeys(origins) if origin in ORIGINS]
+
+
+def unsuccessful(manifest: Manifest) -> list[dict[str, str]]:
+    return [
+        launch
+        for launch in manifest.records("launches")
+        if launch.get("status", "") not in ("ok", "")
+    ]
+
+
+def describe(row: Row) -> str:
+    size = row.number("size_bytes")
+    words = [
+        f"{column} {row[column]}" if column in ("ranks", "rank") else row[column]
+        for column in NAMES
+        if row[column]
+    ]
+    return " · ".join([*words, *([byte_size(size)] if row["size_bytes"] and size == size else [])])
+
+
+def without_sizes(rows: list[tuple[str, Row]]) -> list[tuple[str, str, Row]]:
+    """(file, case, row): cases that differ in nothing but their size become one."""
+    groups: dict[tuple[str, ...], list[tuple[str, Row]]] = {}
+    for place, (name, row) in enumerate(rows):
+        sizeless = Row({**row, "size_bytes": ""})
+        key = (name, describe(sizeless), row["status"], row["note"], "" if row["size_bytes"] else str(place))
+        groups.setdefault(key, []).append((name, row))
+    return [
+        (name, describe(group[0][1]) if len(group) == 1 else f"{case} · {len(group)} sizes", group[0][1])
+        for (name, case, *_), group in groups.items()
+    ]
+
+
+def failures(run: Path, manifest: Manifest) -> Html:
+    parts: list[object] = []
+    columns = (*NAMES, "size_bytes", "status", "note")
+    rows = [
+        (name, Row({column: row[column] for column in columns if row[column]}))
+        for name in FILES
+        for row in each_row(run, name)
+        if row["status"] != "ok"
+    ]
+    cells = [
+        [
+            name,
+            case,
+            element("span", row["status"], css="" if row["status"] == "skipped" else "bad"),
+            row["note"],
+        ]
+        for name, case, row in without_sizes(rows)
+    ]
+    if cells:
+        parts.append(
+            table(["file", "case", "status", "why"], cells, wrap=[1, 3], rest="the CSV files")
+        )
+    launches = [
+        [
+            launch.get("number", ""), launch.get("program", ""), launch.get("ranks", ""),
+            element("span", launch.get("status", ""), css="bad"), launch.get("note", ""),
+            element("code", launch.get("command", "")),
+        ]
+        for launch in unsuccessful(manifest)
+    ]  # fmt: skip
+    if launches:
+        head = ["launch", "program", "N", "status", "why", "command"]
+        parts.append(element("h3", "Launches"))
+        parts.append(table(head, launches, numbers=[0, 2], wrap=[4, 5], rest="manifest.json"))
+        parts.append(
+            element("p", "What each one printed is in launches/<number>-…/stderr.log.", css="muted")
+        )
+    return section(
+        "Failures and skips", *(parts or [element("p", "None: every case and every launch is ok.")])
+    )
+
+
+def environment(manifest: Manifest) -> Html:
+    parts: list[object] = []
+    meaning = {
+        "key": "Must be equal to compare runs",
+        "treatment": "May be the cause of a difference",
+        "observation": "Seen while it ran",
+    }
+    for name, title in meaning.items():
+        pairs = manifest.entries("environment", name)
+        if pairs:
+            parts.append(element("h3", title))
+            parts.append(
+                table(
+                    ["what", "value"],
+                    [(key.replace("_", " "), text) for key, text in pairs],
+                    wrap=[1],
+                )
+            )
+    warnings = [
+        (item.get("text", ""), item.get("remedy", "")) for item in manifest.records("warnings")
+    ]
+    shown = []
+    if warnings:
+        shown.append(
+            section(
+                "Warnings", table(["what spoils these numbers", "remedy"], warnings, wrap=[0, 1])
+            )
+        )
+    if parts:
+        shown.append(
+            section(
+                "Environment",
+                element("details", element("summary", "the machine and its software"), *parts),
+            )
+        )
+    return joined(shown)
+
+
+def sealed(run: Path) -> str:
+    """How a reader checks the numbers, as far as the folder allows it."""
+    if (run / "COMPLETE").is_file() and (run / "SHA256SUMS").is_file():
+        return (
+            f"Complete and sealed: `scalebench verify results/{run.name}` recomputes every number from samples.csv "
+            "and checks the hash of every file."
+        )
+    return "`scalebench verify` recomputes every number from samples.csv and checks these hashes."
+
+
+def footer(run: Path, manifest: Manifest) -> Html:
+    dirty = " with local changes" if manifest.text("tool", "dirty") == "true" else ""
+    commit = manifest.text("tool", "commit")
+    facts = [
+        ("run", manifest.text("run_id") or run.name),
+        ("command", manifest.text("command")),
+        ("seed", manifest.text("seed")),
+        ("started", manifest.text("started_utc")),
+        ("finished", manifest.text("finished_utc")),
+        (
+            "scalebench",
+            " ".join(
+                part
+                for part in (manifest.text("tool", "version"), commit + dirty if commit else "")
+                if part
+            ),
+        ),
+        ("SHA-256 of manifest.json", manifest.sha256),
+    ]
+    cells = [(name, element("code", text)) for name, text in facts if text]
+    files = [(name, element("code", text)) for name, text in manifest.entries("files")]
+    listing = element(
+        "details",
+        element("summary", f"SHA-256 of {len(files)} files"),
+        table(["file", "SHA-256"], files),
+    )
+    check = element("p", sealed(run))
+    return element(
+        "footer", table(["provenance", ""], cells, wrap=[1]), *([listing] if files else []), check
+    )

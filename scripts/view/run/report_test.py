@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+# report.py on made-up runs: the page is one whole file, says the verdict first, survives whatever is
+# missing, and lets nothing through that a browser would run or fetch.
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from fixtures.files import write_csv
+from fixtures.page import Page
+from fixtures.run import SHARE, scaling_rows, write_manifest, write_run
+
+SCRIPTS = Path(__file__).resolve().parents[2]
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
+
+
+class ReportTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.run_folder = Path(folder.name) / "20260102T030405Z-quick-0a1b2c"
+
+    def report(self, *words: str) -> Page:
+        done = subprocess.run(
+            [sys.executable, str(SCRIPTS / "report.py"), str(self.run_folder), *words],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        page = Page((self.run_folder / "report.html").read_text(encoding="utf-8"))
+        self.assertEqual(page.misplaced, [])
+        self.assert_harmless(page)
+        return page
+
+    def assert_harmless(self, page: Page) -> None:
+        self.assertFalse(
+            {"script", "iframe", "object", "embed", "link", "base", "form"} & set(page.tags)
+        )
+        self.assertIn(("http-equiv", "Content-Security-Policy"), page.attributes)
+        for name, value in page.attributes:
+            self.assertFalse(name.startswith("on"), name)
+            if name in ("src", "href", "xlink:href"):
+                self.assertRegex(value, r"^(#|data:image/png;base64,)")
+
+    def test_shows_published_series_only_when_asked(self) -> None:
+        write_run(self.run_folder)
+        self.report()
+        page = self.run_folder / "report.html"
+        self.assertNotIn("Published results", page.read_text(encoding="utf-8"))
+        self.report("--published", "simple_sagemaker_imagenet")
+        text = page.read_text(encoding="utf-8")
+        for words in ("Published results", "76.4\u00a0%", "26614", "a poor scaling experiment", "quoted", "derived"):
+            self.assertIn(words, text)
+
+    def test_verdict_comes_first(self) -> None:
+        write_run(self.run_folder, models=["mnist_cnn"], syncs=["flat"])
+        text = self.report().text()
+        verdict, rest = text.split("Scaling S = ", 1)
+        self.assertIn(
+            "mnist_cnn, strong scaling, global batch 64, flat · ring · mpi: 91.7 % efficiency on 2 ranks",
+            verdict,
+        )
+        self.assertIn("(range of launches 88.0 % to 94.4 %)", verdict)
+        self.assertIn("an epoch takes 16.4 s where the ideal H/N is 15.0 s", verdict)
+        self.assertIn("emulated: ranks share cores", verdict)
+        self.assertIn("AMD EPYC 7B13, 2 cores, 2 × NVIDIA H200", verdict)
+        order = [
+            "Allreduce",
+            "Cost model",
+            "Throughput",
+            "Kernels",
+            "Failures and skips",
+            "Warnings",
+            "Environment",
+            "provenance",
+        ]
+        places = [rest.index(title) for title in order]
+        self.assertEqual(places, sorted(places))
+
+    def test_time_to_accuracy_is_shown_where_a_target_was_given(self) -> None:
+        write_run(self.run_folder, models=["mlp"], syncs=["flat"])
+        self.assertNotIn("E_tta", self.report().text())
+        rows = scaling_rows(["mlp"], [2], ["flat"], cores=2)
+        target = {"target_accuracy": 0.9, "epochs_to_target": 10, "seconds_to_target": 164,
+                  "efficiency_statistical": 0.8, "efficiency_to_accuracy": 0.734}  # fmt: skip
+        write_csv(self.run_folder, "scaling.csv", [{**rows[0], **target}])
+        text = self.report().text().replace("\u00a0", " ")
+        self.assertIn("90.0 %1016480.0 %73.4 %", text)
+
+    def test_emulated_is_the_headline_only_where_nothing_else_was_measured(self) -> None:
+        write_run(self.run_folder, models=["mlp"], syncs=["flat"], ranks=[1, 4])
+        self.assertIn("efficiency on 4 emulated ranks", self.report().text())
+
+    def test_the_host_with_a_slow_link_is_named(self) -> None:
+        write_run(self.run_folder, models=["mlp"], syncs=["flat"])
+        self.assertNotIn("Links between hosts", self.report().text())
+        pairs = [("host1", "host2", 1.2, ""), ("host2", "host1", 1.2, ""), ("host1", "all", 1.2, 0),
+                 ("host3", "all", 0.012, 1), ("all", "host3", 0.6, 1)]  # fmt: skip
+        rows = [{"status": "ok", "origin": "emulated", "ranks": 8, "nodes": 4, "from_host": a, "to_host": b,
+                 "gb_per_s": rate, "latency_seconds": 2e-5, "relative": rate / 1.2, "slow": slow}
+                for a, b, rate, slow in pairs]  # fmt: skip
+        write_csv(self.run_folder, "links.csv", rows)
+        text = self.report().text().replace("\u00a0", " ")
+        self.assertIn("Links between hosts", text)
+        self.assertIn("The link of host3 is slow: it sends 0.0120 GB/s, 1.0 % of what the other hosts do, and "
+                      "receives 0.600 GB/s, 50.0 % of what the other hosts do.", text)  # fmt: skip
+        self.assertNotIn("link of host1", text)
+        self.assertIn("**The link of host3 is slow", (self.run_folder / "report.md").read_text(encoding="utf-8"))
+
+    def test_one_rank(self) -> None:
+        write_run(self.run_folder, models=["mlp"], syncs=["flat"], ranks=[1])
+        self.assertIn("efficiency on 1 rank (", self.report().text())
+
+    def test_skips_failures_warnings_and_hashes_are_shown_with_reasons(self) -> None:
+        write_run(self.run_folder)
+        text = self.report().text()
+        self.assertIn("built without CUDA: configure with -DSCALEBENCH_CUDA=ON", text)
+        self.assertIn("rank 3 was killed by signal 9", text)
+        self.assertIn("mpirun -np 4 bench_epoch", text)
+        self.assertIn("4 ranks share 2 cores", text)
+        self.assertIn("use --ranks 1,2, or a machine with 4 cores", text)
+        self.assertIn("0123456789abcdef", text)
+        self.assertRegex(text, r"SHA-256 of manifest\.json[0-9a-f]{64}")
+
+    def test_partial_run_and_nothing_measured(self) -> None:
+        write_manifest(self.run_folder, status="partial")
+        text = self.report().text()
+        self.assertIn("This run is partial", text)
+        self.assertIn("Nothing was measured", text)
+        self.assertIn("None were drawn", text)
+
+    def test_works_without_any_file(self) -> None:
+        self.run_folder.mkdir()
+        self.assertIn("Nothing was measured", self.report().text())
+
+    def test_manifest_of_other_shape(self) -> None:
+        write_run(self.run_folder)
+        shapes = [
+            "{",
+            "[]",
+            '{"environment": 3, "warnings": {}, "launches": [1, null], "tool": "x", "files": []}',
+        ]
+        for shape in shapes:
+            (self.run_folder / "manifest.json").write_text(shape, encoding="utf-8")
+            self.assertIn("91.7 % efficiency", self.report().text())
+
+    def test_everything_is_escaped(self) -> None:
+        kernel = {"kernel": EVIL, "status": "failed", "note": EVIL, "device": EVIL}
+        write_run(
+            self.run_folder, models=[EVIL], syncs=[EVIL], algorithms=[EVIL], transports=[EVIL]
+        )
+        write_csv(self.run_folder, "kernels.csv", [kernel, {**kernel, "status": "ok"}])
+        environment = {"key": {EVIL: EVIL, "cpu_model": EVIL}, "treatment": {EVIL: [EVIL]}}
+        launch = {"number": EVIL, "program": EVIL, "status": EVIL, "note": EVIL, "command": EVIL}
+        warning = {"text": EVIL, "remedy": EVIL}
+        write_manifest(
+            self.run_folder,
+            study=EVIL,
+            command=EVIL,
+            seed=EVIL,
+            status=EVIL,
+            tool={"version": EVIL, "commit": EVIL},
+            environment=environment,
+            launches=[launch],
+            warnings=[warning],
+            files={EVIL: EVIL},
+        )
+        self.assertGreater(self.report().text().count(EVIL), 20)
+
+    def test_markdown_says_the_same_as_text_alone(self) -> None:
+        write_run(self.run_folder, models=["mnist_cnn", EVIL + "|`x`[y](z)"], syncs=["flat"])
+        self.report()
+        text = (self.run_folder / "report.md").read_text(encoding="utf-8").replace("\u00a0", " ")
+        self.assertIn("mnist\\_cnn, strong scaling, global batch 64, flat · ring · mpi: 91.7 % efficiency on 2 ranks", text)
+        self.assertIn("rank 3 was killed by signal 9", text)
+        self.assertIn("SHA-256 of manifest.json: ", text)
+        self.assertNotRegex(text, r"<[a-zA-Z/]|(?<!\\)[`\[]")
+        rows = [line for line in text.splitlines() if line.startswith("|")]
+        self.assertEqual({len(re.findall(r"(?<!\\)\|", row)) for row in rows}, {9, 6})
+
+    def test_markdown_of_nothing_measured(self) -> None:
+        write_manifest(self.run_folder, status="partial")
+        self.report()
+        text = (self.run_folder / "report.md").read_text(encoding="utf-8")
+        self.assertIn("This run is partial", text)
+        self.assertIn("Nothing was measured", text)
+
+    def test_sealed_run_says_how_it_is_verified(self) -> None:
+        write_run(self.run_folder)
+        self.assertNotIn("Complete and sealed", self.report().text())
+        for name in ("COMPLETE", "SHA256SUMS"):
+            (self.run_folder / name).write_text("")
+        self.assertIn(f"scalebench verify results/{self.run_folder.name}", self.report().text())
+
+    def test_figures_are_taken_in_without_what_a_drawing_does_not_need(self) -> None:
+        write_run(self.run_folder)
+        figures = self.run_folder / "figures"
+        figures.mkdir()
+        (figures / "scaling.svg").write_text(
+            '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+            'viewBox="0 0 9 9" width="90pt" onload="alert(1)"><script>alert(2)</script><style>@import "x"</style>'
+            '<image xlink:href="http://example.invalid/x"/><foreignObject><p>alert(3)</p></foreignObject>'
+            '<defs><path id="m" d="M0 0" onclick="alert(4)"/></defs><a xlink:href="javascript:alert(5)"><g/></a>'
+            '<use xlink:href="#m" style="fill: #1f2328"/><use xlink:href="http://example.invalid/#m"/>'
+            '<rect style="fill: url(http://example.invalid/)" clip-path="url(#m)"/></svg>',
+            encoding="utf-8",
+        )
+        (figures / "busbw.png").write_bytes(b"\x89PNG")
+        (figures / "phases.svg").write_text(
+            '<!DOCTYPE x [<!ENTITY a "b">]><svg/>', encoding="utf-8"
+        )
+        page = self.report()
+        markup = (self.run_folder / "report.html").read_text(encoding="utf-8")
+        self.assertNotIn("alert(", markup)
+        self.assertNotIn("example.invalid", markup)
+        self.assertIn('id="scaling-m"', markup)
+        self.assertIn('href="#scaling-m"', markup)
+        self.assertIn("url(#scaling-m)", markup)
+        self.assertIn("fill: var(--ink)", markup)
+        self.assertIn(("src", "data:image/png;base64,iVBORw=="), page.attributes)
+
+    def test_drawn_colours_are_the_ones_that_follow_dark_mode(self) -> None:
+        theme = (SCRIPTS / "view" / "figures" / "theme.py").read_text(encoding="utf-8")
+        replaced = (SCRIPTS / "view" / "run" / "inline_svg.py").read_text(encoding="utf-8")
+        names = re.search(r"^INK, MUTED, GRID, PAPER = (.*)$", theme, re.MULTILINE)
+        self.assertIsNotNone(names)
+        for colour in re.findall(r'"(#[0-9a-f]{6})"', names[1] if names else ""):
+            self.assertIn(f'"{colour}": "var(--', replaced)
+
+    def test_fit_is_shown_with_how_far_it_is_off(self) -> None:
+        write_run(self.run_folder, models=["mlp"])
+        cost_model = self.report().text().split("Cost model")[1]
+        self.assertIn("2, 4", cost_model)
+        self.assertIn("-31.0 %64 MiB", cost_model.replace("\u00a0", " "))
+        (self.run_folder / "fit.csv").unlink()
+        self.assertNotIn("Cost model", self.report().text())
+
+    def test_certificate_shows_what_differs_and_what_would_be_seen(self) -> None:
+        cell = {**SHARE, "transport": "mpi", "ranks": 2, "size_bytes": 1024, "seconds_a": 2e-6, "ratio": 1.1234,
+                "ratio_low": 1.05, "ratio_high": 1.2, "p_holm": 0.004, "verdict": "SLOWER", "smallest_effect": 0.105}  # fmt: skip
+        write_csv(self.run_folder, "certificate.csv", [{**cell, "algorithm": "ring"}])
+        text = self.report().text().replace("\u00a0", " ")
+        for part in ("A against A", "ring", "1.123 [1.05, 1.20]", "0.004", "SLOWER", "10.5 %"):
+            self.assertIn(part, text)
+
+    def test_skips_that_differ_in_size_alone_are_one_line(self) -> None:
+        skipped = {"algorithm": "native", "transport": "shared_memory", "ranks": 2, "status": "skipped", "note": "none"}
+        sizes = [{**skipped, "size_bytes": 4**n} for n in range(5, 14)]
+        write_csv(self.run_folder, "allreduce.csv", sizes)
+        text = self.report().text()
+        self.assertIn("native · shared_memory · ranks 2 · 9 sizes", text)
+        self.assertEqual(text.count("native · shared_memory"), 1)
+
+    def test_long_tables_end_and_say_where_the_rest_is(self) -> None:
+        skipped = {"kernel": "add", "status": "skipped", "note": "no device"}
+        write_csv(self.run_folder, "kernels.csv", [skipped] * 1000)
+        self.assertIn("600 more rows in the CSV files", self.report().text())
+
+    def test_formula_apostrophe_is_removed_and_no_number_is_no_cell(self) -> None:
+        rows = [
+            {"kernel": "'=cmd()", "gb_per_s": "nan", "gflop_per_s": "fast", "seconds_median": ""}
+        ]
+        write_csv(self.run_folder, "kernels.csv", rows)
+        text = self.report().text()
+        self.assertIn("=cmd()", text)
+        self.assertNotIn("'=cmd()", text)
+        self.assertNotIn("nan", text.split("Kernels")[1].split("Failures")[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+# The report's tables about allreduce: bus bandwidths, the fitted cost model, and the certificate of
+# a machine measured against itself. Cells of the CSV files, in other units at most.
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from view.cases import ALLREDUCE, short_names
+from view.numbers import byte_size, duration, percent, three_digits
+from view.page import Html, element, joined, section, table
+from view.rows import Row, each_row, grouped, read_rows, usable
+from view.tables.cells import not_measured, with_interval
+
+MOST_PANELS = 40
+
+
+def bandwidth(run: Path) -> Html:
+    shown: dict[tuple[str, ...], list[Row]] = {}
+    left_out = set()
+    for row in each_row(run, "allreduce.csv"):
+        if row["status"] == "ok" and (row["busbw_gb_per_s"] or row["seconds_median"]):
+            key = tuple(row[column] for column in (*ALLREDUCE, "ranks", "origin"))
+            if key in shown or len(shown) < MOST_PANELS:
+                shown.setdefault(key, []).append(row)
+            else:
+                left_out.add(key)
+    if not shown:
+        return Html("")
+    names = short_names(list(dict.fromkeys(key[:-2] for key in shown)))
+    words = (
+        "Bus bandwidth in GB/s (10⁹ bytes) with its interval, then the median time. busbw = bytes / seconds · 2(p−1)/p, "
+        "so that algorithms and numbers of ranks can be compared."
+    )
+    panels = []
+    for key, panel in shown.items():
+        algorithms = list(dict.fromkeys(row["algorithm"] for row in panel))
+        by_size = grouped(sorted(panel, key=lambda row: row.number("size_bytes")), ("size_bytes",))
+        cells = []
+        for group in by_size.values():
+            found = {row["algorithm"]: row for row in group}
+            cells.append([byte_size(group[0].number("size_bytes") or 0), *(
+                bandwidth_cell(found[name]) if name in found else "" for name in algorithms)])  # fmt: skip
+        origin = "" if key[-1] == "measured" else f"{key[-1]} "
+        title = element(
+            "h3", f"{names[key[:-2]]}, {key[-2]} {origin}rank{'s' if key[-2] != '1' else ''}"
+        )
+        weak = range(len(cells)) if key[-1] != "measured" else []
+        numbers = range(len(algorithms) + 1)
+        body = table(
+            ["size", *algorithms], cells, numbers=numbers, weak=weak, rest="allreduce.csv"
+        )
+        panels.append(element("div", title, body))
+    more = [element("p", f"{len(left_out)} more tables in allreduce.csv", css="muted")] if left_out else []
+    return section(
+        "Allreduce", element("p", words, css="muted"), element("div", *panels, css="side"), *more
+    )
+
+
+def bandwidth_cell(row: Row) -> Html:
+    time = duration(row.number("seconds_median"))
+    if row["ranks"] == "1":  # its bus bandwidth is 0 by definition
+        return element("span", time)
+    low, high = "busbw_ci_low_gb_per_s", "busbw_ci_high_gb_per_s"
+    rate = with_interval(row, "busbw", three_digits(row.number("busbw_gb_per_s")), low, high)
+    return joined([rate, element("small", f" {time}")])
+
+
+def fit(run: Path) -> Html:
+    rows = usable(read_rows(run, "fit.csv"))
+    if not rows:
+        return Html("")
+    names = short_names([key for key in grouped(rows, ALLREDUCE[:-1])])
+    head = ["algorithm", "over", "N", "origin", "α, µs a step", "β, ps a byte", "γ, ps a byte", "points", "typically off",
+            "worst off", "at"]  # fmt: skip
+    words = (
+        "t = α·steps + β·bytes sent + γ·bytes reduced, fitted to all sizes and numbers of ranks by relative errors; steps "
+        "and bytes are the algorithm's own line. Without γ, β holds sending and reducing; for native, whose work is "
+        "unknown, β is a byte of the buffer. Caches make the truth more than one line: where the model is far off, it "
+        "predicts nothing."
+    )
+    cells = [
+        [
+            row["algorithm"],
+            names[tuple(row[column] for column in ALLREDUCE[:-1])],
+            row["ranks"].replace(";", ", "),
+            row["origin"],
+            three_digits(1e6 * row.number("alpha_seconds")),
+            three_digits(1e12 * row.number("beta_seconds_per_byte")),
+            three_digits(1e12 * row.number("gamma_seconds_per_byte")),
+            row["points"],
+            percent(row.number("rms_relative_residual")),
+            signed_percent(row.number("worst_relative_residual")),
+            byte_size(row.number("worst_bytes")) if row["worst_bytes"] else "",
+        ]
+        for row in rows
+    ]
+    shown = table(head, cells, numbers=[2, *range(4, 11)], weak=not_measured(rows), rest="fit.csv")
+    return section("Cost model", element("p", words, css="muted"), shown)
+
+
+def signed_percent(value: float) -> str:
+    return "" if math.isnan(value) else f"{100 * value:+.1f}\u00a0%"
+
+
+def certificate(run: Path) -> Html:
+    rows = usable(read_rows(run, "certificate.csv"))
+    if not rows:
+        return Html("")
+    names = short_names([key for key in grouped(rows, ALLREDUCE)])
+    head = ["algorithm", "over", "size", "N", "A", "B ÷ A", "p (Holm)", "verdict", "seen from"]
+    words = (
+        "The same binary, measured twice in turn. A cell that differs does so by chance; at most 5 % may. Seen from: a "
+        "smaller difference would not have been found. Ambiguous: neither equal within 3 % nor different."
+    )
+    cells = [
+        [
+            row["algorithm"],
+            names[tuple(row[column] for column in ALLREDUCE)],
+            byte_size(row.number("size_bytes")) if row["size_bytes"] else "",
+            row.ranks(),
+            duration(row.number("seconds_a")),
+            with_interval(row, "ratio", f"{row.number('ratio'):.3f}", "ratio_low", "ratio_high"),
+            f"{row.number('p_holm'):.3f}" if row["p_holm"] else "",
+            element("span", row["verdict"], css="bad" if row["verdict"] in ("FASTER", "SLOWER", "MISSING") else ""),
+            percent(row.number("smallest_effect")),
+        ]
+        for row in rows
+    ]  # fmt: skip
+    shown = table(head, cells, numbers=[2, 3, 4, 5, 6, 8], weak=not_measured(rows), rest="certificate.csv")
+    return section("Certificate: A against A", element("p", words, css="muted"), shown)
