@@ -42,4 +42,24 @@ inline std::string scaled(const std::string& cell, double factor, int digits) {
   return cell.empty() ? "-" : fmt::format("{:.{}f}", std::stod(cell) * factor, digits);
 }
 
+/// A share as "12.3 %".
+inline std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+inline std::string percent(const std::string& cell) {
+  return cell.empty() ? "-" : percent(std::stod(cell));
+}
+
+/// A p-value; one that would round to nothing is named by its bound.
+inline std::string show_p(const std::string& cell) {
+  return !cell.empty() && std::stod(cell) < 0.001 ? "<0.001" : scaled(cell, 1, 3);
+}
+
+/// "2.31 [2.28, 2.35]", each times `factor`; without the bracket where there is no interval.
+inline std::string with_interval(const std::string& value, const std::string& low,
+                                 const std::string& high, double factor, int digits) {
+  const std::string text = scaled(value, factor, digits);
+  if (low.empty()) return text;
+  return fmt::format("{} [{}, {}]", text, scaled(low, factor, digits),
+                     scaled(high, factor, digits));
+}
+
 }  // namespace scalebench

@@ -3,6 +3,9 @@
 // program with the same libraries: not by versions alone, which two builds may share.
 #pragma once
 
+#include <unistd.h>
+
+#include <array>
 #include <fstream>
 #include <map>
 #include <string>
@@ -21,6 +24,12 @@ inline std::string boot_id() {
   std::string line;
   std::getline(file, line);
   return line;
+}
+
+/// As this host calls itself; empty where it does not say.
+inline std::string own_host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 struct Identity {

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -15,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "bench/machine/identity.hpp"
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
 
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kLockFile = ".lock";
 constexpr std::string_view kAloneFile = ".lock.alone";
 
-std::string holder_text() { return fmt::format("{} {}\n", ::getpid(), host_name()); }
+std::string holder_text() { return fmt::format("{} {}\n", ::getpid(), own_host_name()); }
 
 struct Holder {
   int process = 0;
@@ -75,7 +75,7 @@ bool FolderLock::create_alone() {
     }
     if (errno != EEXIST) fail("cannot make '{}': {}", path.string(), std::strerror(errno));
     const Holder holder = holder_in(path);
-    const bool is_gone = holder.host == host_name() && holder.process > 0 &&
+    const bool is_gone = holder.host == own_host_name() && holder.process > 0 &&
                          ::kill(holder.process, 0) != 0 && errno == ESRCH;
     if (!is_gone) {
       fail<UsageError>("'{}' is being written by process {} on {}; if that has ended, remove '{}'",
@@ -140,11 +140,6 @@ bool is_lock_file(const fs::path& path) {
   return name == kLockFile || name == kAloneFile;
 }
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 NightlyLock::NightlyLock(const std::filesystem::path& results) {
   std::error_code ignored;  // opening the file says what is wrong
   std::filesystem::create_directories(results, ignored);
@@ -167,7 +162,7 @@ NightlyLock::NightlyLock(const std::filesystem::path& results) {
     return;
   }
   const std::string text =
-      fmt::format("pid {} on {} since {}\n", ::getpid(), host_name(), utc_label());
+      fmt::format("pid {} on {} since {}\n", ::getpid(), own_host_name(), utc_label());
   if (::ftruncate(descriptor_, 0) != 0 ||
       ::write(descriptor_, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     fail<UsageError>("cannot write '{}': {}", path.string(), std::strerror(errno));

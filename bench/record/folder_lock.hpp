@@ -61,6 +61,4 @@ class NightlyLock {
   std::string holder_;
 };
 
-std::string host_name();
-
 }  // namespace scalebench

@@ -75,12 +75,6 @@ bool is_welcome(const Message& answer, const Message& introduction, const std::s
                proof("first", key, nonce, text_in(introduction, "nonce")));
 }
 
-std::string own_host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
 int own_cores() {
   cpu_set_t cores;
   if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;

@@ -39,8 +39,6 @@ bool is_welcome(const Message& answer, const Message& introduction, const std::s
 
 // This host as the others of a meeting need to know it.
 
-std::string own_host_name();
-
 /// Cores that this process may use.
 int own_cores();
 

@@ -23,6 +23,7 @@
 #include <sstream>
 #include <type_traits>
 
+#include "bench/machine/identity.hpp"
 #include "collectives/control.hpp"
 
 namespace scalebench {
@@ -70,12 +71,6 @@ std::vector<std::string> own_addresses() {
     }
   }
   return addresses;
-}
-
-std::string own_host() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
 }
 
 /// Where rank 0 waits for the others.
@@ -259,7 +254,7 @@ void WatchdogLink::finish_sending() {
 
 WatchdogLinks link_to_first_rank(Communicator& host) {
   const auto ranks = static_cast<std::size_t>(host.size());
-  const std::vector<std::string> hosts = all_gather(host, own_host());
+  const std::vector<std::string> hosts = all_gather(host, own_host_name());
   const auto me = static_cast<std::size_t>(host.rank());
   FileDescriptor door;
   Invitation invitation;

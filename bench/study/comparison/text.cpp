@@ -106,12 +106,6 @@ std::string compare_markdown(const CompareReport& report, bool changed_only) {
 
 namespace {
 
-/// p-values that round to nothing are named by their bound.
-std::string p_text(const std::string& cell) {
-  if (cell.empty()) return "-";
-  return std::stod(cell) < 0.001 ? "<0.001" : scaled(cell, 1, 3);
-}
-
 std::string interval_text(const ResultRow& row) {
   if (row.get("ratio_low").empty()) return "-";
   return fmt::format("[{}, {}]", scaled(row.get("ratio_low"), 1, 3),
@@ -144,7 +138,7 @@ std::string line(const ResultRow& row, std::size_t width) {
   std::string text = fmt::format(
       "{:<{}} {:>11} {:>11} {:>7} {:>16} {:>7} {:<9} {:>24}", label_text(row), width,
       time_text(row.get("seconds_a")), time_text(row.get("seconds_b")),
-      scaled(row.get("ratio"), 1, 3), interval_text(row), p_text(row.get("p_holm")),
+      scaled(row.get("ratio"), 1, 3), interval_text(row), show_p(row.get("p_holm")),
       verdict.empty() ? row.get("status") == "skipped" ? "skipped" : "-" : verdict, rate_text(row));
   if (row.get("origin") != "measured") text += "  " + row.get("origin");
   if (!row.get("note").empty()) text += "  " + printable(row.get("note"));
@@ -235,14 +229,6 @@ std::string compare_table(const CompareReport& report, bool changed_only) {
 
 namespace {
 
-std::string with_interval(const ResultRow& row, const std::string& stem, const std::string& value,
-                          int digits) {
-  const std::string text = scaled(row.get(value), 1, digits);
-  if (row.get(stem + "_ci_low").empty()) return text;
-  return fmt::format("{} [{}, {}]", text, scaled(row.get(stem + "_ci_low"), 1, digits),
-                     scaled(row.get(stem + "_ci_high"), 1, digits));
-}
-
 std::string cost_line(const ResultRow& row) {
   std::string text = fmt::format("{:<14} {:<12} {:<20} {:<7} {:>4} {:>5} ", row.get("instance"),
                                  printable(row.get("model")), row.get("gradient_sync"),
@@ -252,8 +238,10 @@ std::string cost_line(const ResultRow& row) {
   }
   text += fmt::format(
       "{:>26} {:>28} {:>12} {:>6} {:>11} {:>11}",
-      with_interval(row, "seconds", "seconds_median", 3),
-      with_interval(row, "usd_per_epoch", "usd_per_epoch", 6),
+      with_interval(row.get("seconds_median"), row.get("seconds_ci_low"),
+                    row.get("seconds_ci_high"), 1, 3),
+      with_interval(row.get("usd_per_epoch"), row.get("usd_per_epoch_ci_low"),
+                    row.get("usd_per_epoch_ci_high"), 1, 6),
       scaled(row.get("images_per_usd"), 1, 0), row.get("efficient") == "1" ? "yes" : "-",
       scaled(row.get("seconds_to_target"), 1, 1), scaled(row.get("usd_to_target"), 1, 4));
   if (row.get("origin") != "measured") text += "  " + row.get("origin");

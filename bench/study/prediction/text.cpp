@@ -19,10 +19,8 @@ std::string head_of(const ResultRow& row) {
 
 /// "12.34 [12.10, 12.60]", times `factor`.
 std::string with_band(const ResultRow& row, const std::string& stem, double factor, int digits) {
-  const std::string text = scaled(row.get(stem), factor, digits);
-  if (row.get(stem + "_low").empty()) return text;
-  return fmt::format("{} [{}, {}]", text, scaled(row.get(stem + "_low"), factor, digits),
-                     scaled(row.get(stem + "_high"), factor, digits));
+  return with_interval(row.get(stem), row.get(stem + "_low"), row.get(stem + "_high"), factor,
+                       digits);
 }
 
 std::string signed_percent(const std::string& cell) {

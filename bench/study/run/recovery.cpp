@@ -8,6 +8,7 @@
 #include <random>
 
 #include "bench/cli/quantity.hpp"
+#include "bench/machine/identity.hpp"
 #include "bench/measure/clock.hpp"
 #include "bench/measure/statistics.hpp"
 #include "bench/record/csv.hpp"
@@ -194,7 +195,7 @@ class RecoveryRun {
                       3 * static_cast<std::size_t>(plan_.repetitions), name, -1);
     const std::vector<std::string> command = command_of(launch, plan_.settings, out);
     Trained trained;
-    trained.start.host = host_name();  // as MPI calls it
+    trained.start.host = own_host_name();  // as MPI calls it
     trained.start.begin_seconds = local_seconds();
     trained.end = run_launch(command, plan_.settings, out, plan_.deadline_seconds, stop_);
     trained.start.end_seconds = trained.start.begin_seconds + trained.end.seconds;

@@ -9,14 +9,6 @@
 namespace scalebench {
 namespace {
 
-/// p-values that round to nothing are named by their bound.
-std::string p_text(const std::string& cell) {
-  if (cell.empty()) return "-";
-  return std::stod(cell) < 0.001 ? "<0.001" : scaled(cell, 1, 3);
-}
-
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
 std::string certificate_line(const ResultRow& row) {
   const std::string& bytes = row.get("size_bytes");
   const std::string size = bytes.empty() ? "" : show_size(std::stoul(bytes));
@@ -33,7 +25,7 @@ std::string certificate_line(const ResultRow& row) {
       row.get("smallest_effect").empty() ? "-" : scaled(row.get("smallest_effect"), 100, 1) + " %";
   return text + fmt::format("{:>11} {:>7} {:>16} {:>7} {:<9} {:>8}\n",
                             scaled(row.get("seconds_a"), 1e6, 2), scaled(row.get("ratio"), 1, 3),
-                            interval, p_text(row.get("p_holm")), row.get("verdict"), effect);
+                            interval, show_p(row.get("p_holm")), row.get("verdict"), effect);
 }
 
 std::string conclusion(const Certificate& certificate, std::size_t failed_launches) {
@@ -115,19 +107,6 @@ std::string fit_table(const std::vector<ResultRow>& rows) {
 
 namespace {
 
-std::string percent(const std::string& cell) {
-  return cell.empty() ? "-" : scaled(cell, 100, 1) + " %";
-}
-
-/// "2.31 [2.28, 2.35]", or without the bracket where there is no interval.
-std::string with_interval(const ResultRow& row, std::string_view value, std::string_view low,
-                          std::string_view high, int digits) {
-  const std::string text = scaled(row.get(value), 1, digits);
-  if (row.get(low).empty()) return text;
-  return fmt::format("{} [{}, {}]", text, scaled(row.get(low), 1, digits),
-                     scaled(row.get(high), 1, digits));
-}
-
 std::string scaling_line(const ResultRow& row) {
   std::string text =
       fmt::format("{:<10} {:<11} {:<7} {:>3} ", row.get("model"), row.get("gradient_sync"),
@@ -137,8 +116,10 @@ std::string scaling_line(const ResultRow& row) {
   }
   text += fmt::format("{:>9} {:>9} {:>24} {:>20} {:>8} {:>8} {:>7} {:>9}",
                       scaled(row.get("h_seconds"), 1, 3), scaled(row.get("ideal_seconds"), 1, 3),
-                      with_interval(row, "seconds_median", "seconds_ci_low", "seconds_ci_high", 3),
-                      with_interval(row, "speedup", "speedup_ci_low", "speedup_ci_high", 2),
+                      with_interval(row.get("seconds_median"), row.get("seconds_ci_low"),
+                                    row.get("seconds_ci_high"), 1, 3),
+                      with_interval(row.get("speedup"), row.get("speedup_ci_low"),
+                                    row.get("speedup_ci_high"), 1, 2),
                       percent(row.get("efficiency")), percent(row.get("efficiency_raw")),
                       scaled(row.get("karp_flatt"), 1, 3), percent(row.get("test_accuracy")));
   if (row.get("origin") != "measured") text += "  " + row.get("origin");

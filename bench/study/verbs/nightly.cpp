@@ -10,6 +10,7 @@
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/exit.hpp"
+#include "bench/machine/identity.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/folder_lock.hpp"
 #include "bench/study/nightly/measure.hpp"
@@ -124,7 +125,7 @@ ExitCode conclude(const NightlyOptions& options, const fs::path& results, const 
   const FailOn fail_on = fail_on_of(options);
   night.run = run.manifest;
   night.run.run_id = run.folder.filename().string();
-  night.host = host_name();
+  night.host = own_host_name();
   night.scheduled_utc = options.scheduled;
   night.finished_utc = utc_label();
   night.aa = aa_before(results, night.run, analysis.input.history.previous);
