@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/cli/option_table.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "bench/cli/command_line.hpp"
 
 namespace scalebench {

@@ -3,9 +3,12 @@
 // scripts and man pages are made from, so that neither can fall behind.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace scalebench {
 

@@ -3,6 +3,7 @@
 // results/annotations.toml, from where the nightly gate takes it.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
 

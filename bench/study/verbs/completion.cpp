@@ -2,6 +2,7 @@
 // scalebench completion SHELL: the completion script of scalebench itself.
 #include "bench/cli/completion.hpp"
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "bench/cli/command_line.hpp"

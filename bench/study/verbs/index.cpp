@@ -3,6 +3,7 @@
 // Exit: ok; incomplete: a run that has COMPLETE could not be read and is left out.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "bench/cli/console.hpp"

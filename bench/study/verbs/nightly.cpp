@@ -4,6 +4,7 @@
 // missing or invalid, the gate was blind, or another night holds the lock; nothing_measured.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <chrono>
 #include <memory>

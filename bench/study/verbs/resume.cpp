@@ -5,6 +5,7 @@
 // Exit: as run; ok when the run is complete already.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "bench/cli/console.hpp"

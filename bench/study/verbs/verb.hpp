@@ -2,12 +2,15 @@
 // What a verb of scalebench is: a subcommand with its options, and what happens when it is chosen.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "bench/cli/exit.hpp"
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace scalebench {
 

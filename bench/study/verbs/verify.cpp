@@ -4,6 +4,7 @@
 // incomplete: some do; nothing_measured: nothing to verify.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "bench/cli/console.hpp"
