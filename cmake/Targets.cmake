@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The three kinds of target: a room's library, a program, a test.
 # Sources of a room are compiled together (CMAKE_UNITY_BUILD), since most of their time goes into
-# headers that they share. A build without that (SCALEBENCH_UNITY=OFF) compiles every header alone,
-# so that none leans on its includer. Tests, and all of a sanitizer build, begin with a precompiled
-# header, which saves a quarter of their time.
+# headers that they share; what most of them share is precompiled. A build without unity
+# (SCALEBENCH_UNITY=OFF) also compiles every header alone, so that none leans on its includer.
 set(headers <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <filesystem> <fstream> <functional>
             <map> <memory> <optional> <set> <span> <string> <string_view> <vector>)
 foreach(kind IN ITEMS library test)
@@ -11,6 +10,13 @@ foreach(kind IN ITEMS library test)
   target_link_libraries(scalebench_precompiled_${kind} PRIVATE scalebench_options fmt::fmt)
   target_precompile_headers(scalebench_precompiled_${kind} PRIVATE ${headers})
 endforeach()
+if(SCALEBENCH_UNITY)
+  # Not where each source is to compile alone: it would hide that one of them does not include it.
+  target_precompile_headers(scalebench_precompiled_library PRIVATE <nlohmann/json.hpp>)
+endif()
+# What GoogleTest's macros become takes the optimiser longer than the tests run.
+set(SCALEBENCH_TEST_OPTIONS "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:-O0>")
+target_compile_options(scalebench_precompiled_test PRIVATE ${SCALEBENCH_TEST_OPTIONS})
 target_link_libraries(scalebench_precompiled_test PRIVATE GTest::gtest)
 target_precompile_headers(scalebench_precompiled_test PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
 
@@ -38,16 +44,19 @@ function(scalebench_headers_alone target)
   endforeach()
   add_library(${target} OBJECT ${alone})
   target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES})
+  # Only whether it compiles is asked.
+  target_compile_options(${target} PRIVATE -O0 -g0 $<$<BOOL:${SCALEBENCH_SANITIZE}>:-fno-sanitize=all>)
   set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
-# scalebench_library(name SOURCES ... LIBRARIES ... [NO_HEADERS])
+# scalebench_library(name SOURCES ... LIBRARIES ... [NO_HEADERS] [OWN_PRECOMPILED])
 # NO_HEADERS: another library of the folder has them checked, or they need LibTorch's half minute.
+# OWN_PRECOMPILED: it has a precompiled header of its own, or other flags than the shared one.
 function(scalebench_library name)
-  cmake_parse_arguments(ARG "NO_HEADERS" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "NO_HEADERS;OWN_PRECOMPILED" "" "SOURCES;LIBRARIES" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC scalebench_options ${ARG_LIBRARIES})
-  if(SCALEBENCH_SANITIZE)
+  if(NOT ARG_OWN_PRECOMPILED)
     target_precompile_headers(${name} REUSE_FROM scalebench_precompiled_library)
   endif()
   if(NOT ARG_NO_HEADERS)
@@ -61,29 +70,27 @@ function(scalebench_program name)
   cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
   add_executable(${name} ${name}.cpp)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES})
-  if(SCALEBENCH_SANITIZE)
-    target_precompile_headers(${name} REUSE_FROM scalebench_precompiled_library)
-  endif()
+  target_precompile_headers(${name} REUSE_FROM scalebench_precompiled_library)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
 
 set(SCALEBENCH_MPIRUN ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe --bind-to none
                       --mca btl_base_warn_component_unused 0)
 
-# scalebench_test(name SOURCES ... LIBRARIES ... [RANKS 1 2 4] [LABELS unit] [PRECOMPILED target]):
-# one label; PRECOMPILED: whose precompiled header it takes; none where LibTorch's definitions differ.
+# scalebench_test(name SOURCES ... LIBRARIES ... [RANKS 1 2 4] [LABELS unit] [OWN_PRECOMPILED] [OPTIMIZED]):
+# one label. OPTIMIZED: its own loops are what takes the time.
 # With RANKS the same program runs once per count under mpirun, labelled mpi; it brings its own
 # main. Without, GoogleTest's main is linked and every TEST is a test of CTest.
 function(scalebench_test name)
-  cmake_parse_arguments(ARG "" "PRECOMPILED" "SOURCES;LIBRARIES;RANKS;LABELS" ${ARGN})
-  if(NOT ARG_PRECOMPILED)
-    set(ARG_PRECOMPILED scalebench_precompiled_test)
-  endif()
+  cmake_parse_arguments(ARG "OWN_PRECOMPILED;OPTIMIZED" "" "SOURCES;LIBRARIES;RANKS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   # Each test has made-up helpers of its own, under names that others use too.
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
-  if(NOT ARG_PRECOMPILED STREQUAL "none")
-    target_precompile_headers(${name} REUSE_FROM ${ARG_PRECOMPILED})
+  if(NOT ARG_OPTIMIZED)
+    target_compile_options(${name} PRIVATE ${SCALEBENCH_TEST_OPTIONS})
+    if(NOT ARG_OWN_PRECOMPILED)
+      target_precompile_headers(${name} REUSE_FROM scalebench_precompiled_test)
+    endif()
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest)
   if(ARG_RANKS)

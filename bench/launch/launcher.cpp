@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <regex>
 #include <utility>
 
 #include "kernels/error.hpp"
@@ -15,6 +14,19 @@ namespace scalebench {
 std::string MpiVersion::text() const {
   if (family.empty()) return "an unknown MPI";
   return version.empty() ? family : family + " " + version;
+}
+
+/// The first digits of `text` that dots follow and join: "4.1.4".
+std::string version_in(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789", kDotted = "0123456789.";
+  while (true) {
+    text.remove_prefix(std::min(text.find_first_of(kDigits), text.size()));
+    if (text.empty()) return "";
+    const std::string_view word = text.substr(0, text.find_first_not_of(kDotted));
+    const std::string_view version = word.substr(0, word.find_last_not_of('.') + 1);
+    if (version.find('.') != std::string_view::npos) return std::string(version);
+    text.remove_prefix(word.size());
+  }
 }
 
 MpiVersion mpi_version_in(std::string_view text) {
@@ -31,10 +43,7 @@ MpiVersion mpi_version_in(std::string_view text) {
     const std::size_t at = text.find(mark);
     if (at == std::string_view::npos) continue;
     found.family = family;
-    const std::string rest(text.substr(at));
-    std::smatch match;
-    static const std::regex number("[0-9]+\\.[0-9]+(\\.[0-9]+)*");
-    if (std::regex_search(rest, match, number)) found.version = match.str();
+    found.version = version_in(text.substr(at));
     break;
   }
   return found;

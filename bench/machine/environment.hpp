@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/machine/facts.hpp"
+#include "bench/machine/identity.hpp"
 
 namespace scalebench {
 
@@ -47,15 +48,6 @@ std::string emulation_line();
 /// The origin of what is timed here: "emulated" where something is declared, or where ranks are
 /// `crowded` on cores or devices; else "measured".
 std::string timed_origin(bool crowded);
-
-// The versions that only a program which links these libraries can tell.
-
-/// What this room cannot know itself. Empty: not in this build.
-struct LinkedLibraries {
-  std::string mpi;    // MPI_Get_library_version
-  std::string torch;  // "1.13.1"
-  std::string nccl;   // "2.21.5"
-};
 
 struct Environment {
   Facts key;

@@ -12,8 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/machine/environment.hpp"
-
 namespace scalebench {
 
 // By which two hosts can be told to be one machine, whatever they call themselves.
@@ -31,6 +29,13 @@ inline std::string own_host_name() {
   std::array<char, 256> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
+
+/// The versions that only a program which links these libraries can tell. Empty: not in this build.
+struct LinkedLibraries {
+  std::string mpi;    // MPI_Get_library_version
+  std::string torch;  // "1.13.1"
+  std::string nccl;   // "2.21.5"
+};
 
 struct Identity {
   std::string host;     // as it calls itself

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bench/cli/command_line.hpp"
-#include "bench/machine/environment.hpp"
+#include "bench/machine/identity.hpp"
 #include "bench/program/program.hpp"
 #include "bench/record/csv.hpp"
 #include "bench/record/result_row.hpp"

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "bench/cli/command_line.hpp"
+#include "bench/machine/identity.hpp"
 #include "bench/machine/managed_job.hpp"
 #include "collectives/control.hpp"
 #include "collectives/transport/nccl.hpp"

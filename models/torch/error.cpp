@@ -6,8 +6,8 @@
 #include <torch/utils.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <new>
-#include <regex>
 #include <sstream>
 
 #include "kernels/buffer.hpp"
@@ -45,9 +45,13 @@ void rethrow_memory_error() {
   } catch (const std::exception& error) {
     const std::string text = text_of(error);
     // A TorchScript interpreter wraps the allocators' errors in its own: their texts remain.
-    static const std::regex host("DefaultCPUAllocator: .*you tried to allocate ([0-9]+) bytes");
-    std::smatch found;
-    if (std::regex_search(text, found, host)) fail_on_host(found[1]);
+    constexpr std::string_view kHost = "DefaultCPUAllocator: ", kTried = "you tried to allocate ";
+    const std::size_t host = text.find(kHost);
+    if (const std::size_t tried = text.find(kTried, std::min(host, text.size()));
+        tried != std::string::npos) {
+      const std::size_t bytes = tried + kTried.size();
+      fail_on_host(text.substr(bytes, text.find_first_not_of("0123456789", bytes) - bytes));
+    }
     if (text.find("CUDA out of memory") != std::string::npos) {
       const std::size_t first = text.find("CUDA out of memory");
       throw OutOfMemory(text.substr(first, text.find('\n', first) - first));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/study/comparison/instances.hpp"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <cmath>
-#include <regex>
 #include <set>
 
 #include "bench/record/csv.hpp"
@@ -55,8 +56,8 @@ class CatalogRow {
 };
 
 std::string date_in(const CatalogRow& row) {
-  static const std::regex kDate(R"(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])|undated .+)");
-  if (!std::regex_match(row.text("price_date"), kDate)) {
+  static const re2::RE2 kDate(R"(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])|undated .+)");
+  if (!re2::RE2::FullMatch(row.text("price_date"), kDate)) {
     row.refuse("price_date", "a date as 2026-07-20, or 'undated' and what is known");
   }
   return row.text("price_date");

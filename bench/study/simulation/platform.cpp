@@ -2,12 +2,12 @@
 #include "bench/study/simulation/platform.hpp"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
-#include <regex>
 #include <vector>
 
 #include "kernels/error.hpp"
@@ -94,10 +94,12 @@ std::string host_lines(const Platform& platform) {
 }
 
 std::optional<double> interconnect_rate(std::string_view words) {
-  static const std::regex kPerGpu(R"(([0-9]+(\.[0-9]+)?) GB/s (total )?per GPU)");
-  std::match_results<std::string_view::const_iterator> found;
-  if (!std::regex_search(words.begin(), words.end(), found, kPerGpu)) return std::nullopt;
-  return std::stod(found[1].str()) * 1e9 / 2;
+  double gigabytes = 0;
+  if (!re2::RE2::PartialMatch(std::string(words),
+                              R"(([0-9]+(?:\.[0-9]+)?) GB/s (?:total )?per GPU)", &gigabytes)) {
+    return std::nullopt;
+  }
+  return gigabytes * 1e9 / 2;
 }
 
 std::optional<double> ring_seconds(const Platform& platform, double bytes,
