@@ -5,11 +5,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 
-#include "bench/cli/completion.hpp"
-#include "bench/cli/man_page.hpp"
+#include "bench/cli/option_table.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -139,12 +138,11 @@ std::vector<std::string> split_list(std::string_view option, std::string_view te
 std::vector<int> parse_counts(std::string_view option, std::string_view text) {
   std::vector<int> counts;
   for (const std::string& part : split_list(option, text)) {
-    int count = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), count);
-    if (error != std::errc() || end != part.data() + part.size() || count < 1) {
+    const auto count = read_number<int>(part);
+    if (!count || *count < 1) {
       fail<UsageError>("{}: '{}' is not a positive whole number", option, part);
     }
-    counts.push_back(count);
+    counts.push_back(*count);
   }
   return counts;
 }

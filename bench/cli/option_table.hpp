@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program's options as plain values, read off the same table that parses them: what completion
-// scripts and man pages are made from, so that neither can fall behind.
+// A program's options as plain values, read off the same table that parses them, and what is made
+// of them, so that neither can fall behind: completion scripts and the manual page.
 #pragma once
 
+#include <CLI/CLI.hpp>
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -33,5 +36,17 @@ struct CommandEntry {
 };
 
 CommandEntry command_table(CLI::App& app);
+
+// Completion scripts: verbs, options, the values that options offer (in bash also inside lists with
+// commas), files and folders where the table says FILE, DIR or RUN. Each script stands alone: no
+// other package is needed.
+
+inline constexpr std::array<std::string_view, 3> kShells{"bash", "zsh", "fish"};
+
+/// The script for `shell`. Throws UsageError when it is none of kShells.
+std::string completion(const CommandEntry& program, std::string_view shell);
+
+/// The manual page (man(7) macros, ASCII).
+std::string man_page(const CommandEntry& program);
 
 }  // namespace scalebench

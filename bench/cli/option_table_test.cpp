@@ -8,8 +8,6 @@
 #include <array>
 
 #include "bench/cli/command_line.hpp"
-#include "bench/cli/completion.hpp"
-#include "bench/cli/man_page.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -78,10 +76,11 @@ TEST(OptionTable, EveryProgramTellsItsCompletionAndItsManualPage) {
 TEST(Completion, QuotesForItsShell) {
   Program program;
   const CommandEntry table = command_table(program.app);
-  EXPECT_THAT(zsh_completion(table), HasSubstr(R"('run:runs '\''it'\''\: fast')"));
-  EXPECT_THAT(zsh_completion(table), HasSubstr(R"(--transport=[over \[what\]]:TEXT:(mpi nccl)')"));
-  EXPECT_THAT(fish_completion(table), HasSubstr(R"(-a run -d 'runs \'it\': fast')"));
-  EXPECT_THAT(fish_completion(table), HasSubstr("-s t -l transport -x -a 'mpi nccl'"));
+  EXPECT_THAT(completion(table, "zsh"), HasSubstr(R"('run:runs '\''it'\''\: fast')"));
+  EXPECT_THAT(completion(table, "zsh"),
+              HasSubstr(R"(--transport=[over \[what\]]:TEXT:(mpi nccl)')"));
+  EXPECT_THAT(completion(table, "fish"), HasSubstr(R"(-a run -d 'runs \'it\': fast')"));
+  EXPECT_THAT(completion(table, "fish"), HasSubstr("-s t -l transport -x -a 'mpi nccl'"));
 }
 
 TEST(ManPage, ShowsTextAsItIs) {

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -36,16 +37,12 @@ Quantity quantity_of(std::string_view text, std::span<const Unit> units, std::st
   };
   if (text.starts_with('-')) refuse("is negative");
   const std::string_view digits = text.substr(0, text.find_first_not_of("0123456789."));
-  double number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number,
-                                            std::chars_format::fixed);
-  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) {
-    refuse(fmt::format("is not a {}", what));
-  }
+  const auto number = read_number<double>(digits);
+  if (!number) refuse(fmt::format("is not a {}", what));
   const std::string_view name = text.substr(digits.size());
   if (name.empty()) refuse("has no unit");
   for (const Unit& unit : units) {
-    if (unit.name == name && std::isfinite(number * unit.factor)) return {number, unit.factor};
+    if (unit.name == name && std::isfinite(*number * unit.factor)) return {*number, unit.factor};
   }
   refuse("has an unknown unit");
   return {};
@@ -98,16 +95,15 @@ std::size_t parse_size(std::string_view option, std::string_view text) {
     if (value != std::floor(value)) refuse("is not a whole number of bytes");
     return static_cast<std::size_t>(value);
   }
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (error != std::errc()) refuse("is too large");
+  const auto value = read_number<std::uint64_t>(number);
+  if (!value) refuse("is too large");
   const int shift = shift_of(unit);
   if (shift < 0 && (unit == "MB" || unit == "GB" || unit == "KB" || unit == "kB" || unit == "TB")) {
     refuse("could be 10^3 or 2^10 steps");
   }
   if (shift < 0) refuse("has an unknown unit");
-  if (value > kLargest >> static_cast<unsigned>(shift)) refuse("is too large");
-  return value << static_cast<unsigned>(shift);
+  if (*value > kLargest >> static_cast<unsigned>(shift)) refuse("is too large");
+  return *value << static_cast<unsigned>(shift);
 }
 
 std::string show_size(std::size_t bytes) {

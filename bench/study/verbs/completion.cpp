@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench completion SHELL: the completion script of scalebench itself.
-#include "bench/cli/completion.hpp"
-
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
+#include "bench/cli/option_table.hpp"
 #include "bench/study/verbs/verb.hpp"
 
 namespace scalebench {

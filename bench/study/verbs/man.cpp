@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench man: the manual page of scalebench itself.
 #include "bench/cli/console.hpp"
-#include "bench/cli/man_page.hpp"
+#include "bench/cli/option_table.hpp"
 #include "bench/study/verbs/verb.hpp"
 
 namespace scalebench {
