@@ -13,7 +13,7 @@
 
 #include "bench/launch/launcher.hpp"
 #include "bench/launch/process.hpp"
-#include "bench/machine/warnings.hpp"
+#include "bench/machine/environment.hpp"
 #include "bench/record/results_folder.hpp"
 #include "kernels/error.hpp"
 
@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 /// One line without control characters: other programs' words end up in a terminal.
 std::string first_line(std::string_view text) {
   std::string line(text.substr(0, text.find('\n')));
-  std::replace_if(
-      line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  std::ranges::replace_if(
+      line, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
   return line;
 }
 
@@ -211,10 +211,8 @@ std::string render(const std::vector<Finding>& findings) {
 
 int doctor_exit_code(const std::vector<Finding>& findings) {
   constexpr int kNothingCanBeMeasured = 4;
-  const bool missing = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
-    return finding.level == Finding::missing;
-  });
-  return missing ? kNothingCanBeMeasured : 0;
+  const auto missing = std::ranges::find(findings, Finding::missing, &Finding::level);
+  return missing == findings.end() ? 0 : kNothingCanBeMeasured;
 }
 
 }  // namespace scalebench

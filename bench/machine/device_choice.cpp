@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -13,15 +12,14 @@
 #include <string_view>
 
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
 
 std::optional<int> number_in(std::string_view word) {
-  int number = -1;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  const bool whole = error == std::errc() && end == word.data() + word.size() && number >= 0;
-  return whole ? std::optional(number) : std::nullopt;
+  const auto number = read_number<int>(word);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 /// Without "GPU-" or "MIG-": the tools do not agree on what a slice is called.

@@ -57,39 +57,6 @@ Fact version_fact(const std::string& version, std::string_view library) {
   return Fact::of(version);
 }
 
-void add_topology(Environment& environment) {
-  constexpr const char* kKeyNames[] = {"sockets", "cores", "hardware_threads", "numa_nodes",
-                                       "caches"};
-  constexpr const char* kUsableNames[] = {"usable_cores", "usable_hardware_threads"};
-  HostTopology host;
-  try {
-    host = host_topology();
-  } catch (const Error& error) {
-    for (const char* name : kKeyNames) environment.key[name] = Fact::absent(error.what());
-    for (const char* name : kUsableNames)
-      environment.observation[name] = Fact::absent(error.what());
-    return;
-  }
-  const auto counted = [](int count) {
-    return count > 0 ? Fact::of(count) : Fact::absent("hwloc counts none");
-  };
-  environment.key["sockets"] = counted(host.sockets);
-  environment.key["cores"] = counted(host.cores);
-  environment.key["hardware_threads"] = counted(host.hardware_threads);
-  environment.key["numa_nodes"] = counted(host.numa_nodes);
-  environment.observation["usable_cores"] = counted(host.usable_cores);
-  environment.observation["usable_hardware_threads"] = counted(host.usable_hardware_threads);
-  nlohmann::json caches = nlohmann::json::array();
-  for (const HostTopology::Cache& cache : host.caches) {
-    caches.push_back({{"level", cache.level},
-                      {"bytes", cache.bytes},
-                      {"count", cache.count},
-                      {"hardware_threads", cache.hardware_threads}});
-  }
-  environment.key["caches"] =
-      caches.empty() ? Fact::absent("hwloc finds no caches") : Fact::of(caches);
-}
-
 void add_devices(Environment& environment) {
   const int count = device_count();
   const auto listed = [count](std::string (*property)(int)) {
@@ -129,23 +96,23 @@ Fact architecture() {
 
 Environment capture_environment(const LinkedLibraries& libraries,
                                 const std::filesystem::path& root) {
-  const HostFiles host(root);
   Environment environment;
-  add_topology(environment);
+  Facts host = host_facts(root);
+  const auto take = [&host](Facts& into, std::initializer_list<const char*> names) {
+    for (const char* const name : names) into.insert(host.extract(host.find(name)));
+  };
+  take(environment.key, {"sockets", "cores", "hardware_threads", "numa_nodes", "caches",
+                         "cpu_model", "memory_gib", "virtualization"});
+  take(environment.observation,
+       {"usable_cores", "usable_hardware_threads", "load_average", "running_processes",
+        "available_memory_gib", "swap_used_gib", "clock_source", "cpu_quota_cores", "allowed_cpus",
+        "uptime_seconds"});
+  environment.treatment = std::move(host);
+  environment.key["architecture"] = architecture();
   add_devices(environment);
-
-  Facts& key = environment.key;
-  key["architecture"] = architecture();
-  key["cpu_model"] = host.cpu_model();
-  key["memory_gib"] = host.memory_gib();
-  key["virtualization"] = virtualization();
 
   Facts& treatment = environment.treatment;
   add_build(treatment);
-  treatment["kernel"] = host.kernel();
-  treatment["distribution"] = host.distribution();
-  treatment["container"] = host.container();
-  treatment["microcode"] = host.microcode();
   treatment["glibc"] = Fact::of(::gnu_get_libc_version());
   treatment["mpi"] = version_fact(libraries.mpi, "MPI");
   treatment["torch"] = version_fact(libraries.torch, "LibTorch");
@@ -154,21 +121,6 @@ Environment capture_environment(const LinkedLibraries& libraries,
   treatment["emulation"] =
       emulation.empty() ? Fact::absent("SCALEBENCH_EMULATED is not set") : Fact::of(emulation);
   treatment["variables"] = Fact::of(recorded_variables(::environ));
-  treatment["governor"] = host.governor();
-  treatment["turbo"] = host.turbo();
-  treatment["transparent_huge_pages"] = host.transparent_huge_pages();
-  treatment["address_randomization"] = host.address_randomization();
-  treatment["isolated_cpus"] = host.isolated_cpus();
-
-  Facts& observation = environment.observation;
-  observation["load_average"] = host.load_average();
-  observation["running_processes"] = host.running_processes();
-  observation["available_memory_gib"] = host.available_memory_gib();
-  observation["swap_used_gib"] = host.swap_used_gib();
-  observation["clock_source"] = host.clock_source();
-  observation["cpu_quota_cores"] = cpu_quota(root);
-  observation["allowed_cpus"] = host.allowed_cpus();
-  observation["uptime_seconds"] = host.uptime_seconds();
   return environment;
 }
 
@@ -236,6 +188,132 @@ std::map<std::string, std::string> recorded_variables(const char* const* environ
     if (is_recorded_variable(name)) recorded.emplace(name, valid_utf8(entry.substr(equals + 1)));
   }
   return recorded;
+}
+
+namespace {
+
+class Warnings {
+ public:
+  explicit Warnings(const Environment& environment)
+      : key_(environment.key),
+        treatment_(environment.treatment),
+        observation_(environment.observation) {}
+
+  void look_at_binary() {
+    if (flag_of(treatment_, "sanitized").value_or(false)) {
+      add("this binary is built with a sanitizer: its times mean nothing", kRelease);
+    } else if (!flag_of(treatment_, "optimized").value_or(true)) {
+      add(fmt::format("this binary is not optimized (build type {})",
+                      text_of(treatment_, "build_type").value_or("unknown")),
+          kRelease);
+    }
+  }
+
+  void look_at_cores(int asked) {
+    if (const auto what = text_of(treatment_, "emulation")) {
+      add(fmt::format("this is emulated: {}", *what),
+          "compare its rows with one another; measure on real hosts before you believe one");
+    }
+    const auto usable = number_of(observation_, "usable_cores");
+    if (!usable) return;
+    if (asked > *usable) {
+      add(fmt::format("{} cores are asked for and {} may be used: ranks will share cores", asked,
+                      *usable),
+          "use fewer ranks or threads; rows that share a core are marked emulated");
+    }
+    const auto quota = number_of(observation_, "cpu_quota_cores");
+    if (quota && *quota < *usable) {
+      add(fmt::format("a control group limits this process to {:.3g} of {} cores", *quota, *usable),
+          "raise the container's CPU limit, or use no more threads than that");
+    }
+    const auto load = number_of(observation_, "load_average");
+    if (load && *load > 0.5 * *usable) {
+      add(fmt::format("load average {:.2f} on {} cores: something else is running", *load, *usable),
+          "stop other work (see top), or wait until the load is below 0.5 per core");
+    }
+  }
+
+  void look_at_memory() {
+    const auto swapped = number_of(observation_, "swap_used_gib");
+    if (swapped && *swapped > 0) {
+      add(fmt::format("{:.1f} GiB are swapped out: memory was short", *swapped),
+          "free memory, then: sudo swapoff -a && sudo swapon -a");
+    }
+    const auto installed = number_of(key_, "memory_gib");
+    const auto available = number_of(observation_, "available_memory_gib");
+    if (installed && available && *available < 0.1 * *installed) {
+      add(fmt::format("{:.1f} of {} GiB of memory are available", *available, *installed),
+          "stop other programs, or use smaller sizes");
+    }
+  }
+
+  void look_at_clocks() {
+    const auto governor = text_of(treatment_, "governor");
+    if (governor && *governor != "performance") {
+      add(fmt::format("the CPU frequency governor is {}: clocks follow the load", *governor),
+          "sudo cpupower frequency-set -g performance");
+    }
+    if (flag_of(treatment_, "turbo").value_or(false)) {
+      add("turbo is on: one busy core is clocked higher than all, so 1 rank looks too good",
+          "turn it off (cpufreq/boost = 0 or intel_pstate/no_turbo = 1)");
+    }
+    const auto kind = text_of(key_, "virtualization");
+    if (kind && *kind != "none") {
+      add(fmt::format("this is a virtual machine ({}): neighbours may take time", *kind),
+          "use a dedicated or bare-metal machine, or more launches");
+    }
+    constexpr std::array<std::string_view, 4> kSlow{"hpet", "acpi_pm", "jiffies", "xen"};
+    const auto source = text_of(observation_, "clock_source");
+    if (source && std::ranges::find(kSlow, *source) != kSlow.end()) {
+      add(fmt::format("the clock source is {}: reading the time takes microseconds", *source),
+          "boot with clocksource=tsc where the processor has a stable TSC");
+    }
+  }
+
+  void look_at_settings() {
+    if (text_of(treatment_, "transparent_huge_pages") == "never") {
+      add("transparent huge pages are off: large buffers pay for TLB misses",
+          "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled");
+    }
+    // One variable can cost the training benchmarks a third of their speed: a Zen 5 core told to be
+    // a Haswell leaves half of its vector width unused.
+    const auto variables = treatment_.find("variables");
+    if (variables != treatment_.end() && variables->second.value.contains("OPENBLAS_CORETYPE")) {
+      add(fmt::format("OPENBLAS_CORETYPE={} makes BLAS use that processor's kernels, whatever "
+                      "this one is",
+                      variables->second.value["OPENBLAS_CORETYPE"].get<std::string>()),
+          "unset OPENBLAS_CORETYPE");
+    }
+    if (flag_of(treatment_, "dirty").value_or(false)) {
+      add("built from changed files: no commit tells what was measured",
+          "commit or stash the changes and build again");
+    }
+  }
+
+  std::vector<Warning> found;
+
+ private:
+  static constexpr const char* kRelease = "build with: cmake --preset release";
+
+  void add(std::string text, std::string remedy) {
+    found.push_back({std::move(text), std::move(remedy)});
+  }
+
+  const Facts& key_;
+  const Facts& treatment_;
+  const Facts& observation_;
+};
+
+}  // namespace
+
+std::vector<Warning> warnings(const Environment& environment, int cores_asked) {
+  Warnings all(environment);
+  all.look_at_binary();
+  all.look_at_cores(cores_asked);
+  all.look_at_memory();
+  all.look_at_clocks();
+  all.look_at_settings();
+  return std::move(all.found);
 }
 
 }  // namespace scalebench

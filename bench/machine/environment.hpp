@@ -12,8 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/machine/facts.hpp"
-#include "bench/machine/identity.hpp"
+#include "bench/machine/host_files.hpp"
 
 namespace scalebench {
 
@@ -64,6 +63,17 @@ Environment capture_environment(const LinkedLibraries& libraries,
 nlohmann::json json_of(const Environment& environment);
 /// Throws UsageError or nlohmann::json::exception when `json` is not what json_of makes.
 Environment environment_of(const nlohmann::json& json);
+
+// What in an environment will spoil numbers, and what to do about it.
+
+struct Warning {
+  std::string text;    // one terminal line
+  std::string remedy;  // what to do, imperative; one terminal line
+};
+
+/// Worst first. `cores_asked` is ranks on this host times threads of each; 0 leaves that question
+/// out. A fact that is absent gives no warning.
+std::vector<Warning> warnings(const Environment& environment, int cores_asked = 0);
 
 // Text from outside (program output, environment) made safe for files that promise UTF-8.
 

@@ -7,15 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <fstream>
 #include <memory>
-#include <optional>
 #include <set>
 #include <sstream>
-#include <string>
 #include <system_error>
 #include <type_traits>
 
@@ -25,11 +22,59 @@
 #include <cpuid.h>
 
 #include <cstring>
-#include <string_view>
-#include <utility>
 #endif
 
 namespace scalebench {
+namespace {
+
+constexpr const char* kAbsent = "absent";
+
+const nlohmann::json* value_in(const Facts& facts, std::string_view name) {
+  const auto found = facts.find(name);
+  return found == facts.end() ? nullptr : &found->second.value;
+}
+
+}  // namespace
+
+nlohmann::json json_of(const Facts& facts) {
+  nlohmann::json json = nlohmann::json::object();
+  json[kAbsent] = nlohmann::json::object();
+  for (const auto& [name, fact] : facts) {
+    json[name] = fact.value;
+    if (fact.value.is_null()) json[kAbsent][name] = fact.absent_because;
+  }
+  return json;
+}
+
+Facts facts_of(const nlohmann::json& json) {
+  if (!json.is_object()) fail<UsageError>("a set of facts is not a JSON object");
+  const nlohmann::json absent = json.value(kAbsent, nlohmann::json::object());
+  Facts facts;
+  for (const auto& [name, value] : json.items()) {
+    if (name == kAbsent) continue;
+    facts[name] = value.is_null() ? Fact::absent(absent.value(name, "")) : Fact::of(value);
+  }
+  return facts;
+}
+
+std::optional<double> number_of(const Facts& facts, std::string_view name) {
+  const nlohmann::json* value = value_in(facts, name);
+  if (value == nullptr || !value->is_number()) return std::nullopt;
+  return value->get<double>();
+}
+
+std::optional<std::string> text_of(const Facts& facts, std::string_view name) {
+  const nlohmann::json* value = value_in(facts, name);
+  if (value == nullptr || !value->is_string()) return std::nullopt;
+  return value->get<std::string>();
+}
+
+std::optional<bool> flag_of(const Facts& facts, std::string_view name) {
+  const nlohmann::json* value = value_in(facts, name);
+  if (value == nullptr || !value->is_boolean()) return std::nullopt;
+  return value->get<bool>();
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -57,8 +102,6 @@ std::optional<fs::path> mount_of(const std::string& controllers) {
   return std::nullopt;
 }
 
-}  // namespace
-
 Fact cpu_quota(const fs::path& root) {
   std::ifstream groups(root / "proc/self/cgroup");
   if (!groups) return Fact::absent("no /proc/self/cgroup here");
@@ -82,8 +125,6 @@ Fact cpu_quota(const fs::path& root) {
   return least ? Fact::of(*least) : Fact::of("none");
 }
 
-namespace {
-
 std::string trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n\"");
   if (first == std::string_view::npos) return "";
@@ -91,112 +132,103 @@ std::string trimmed(std::string_view text) {
 }
 
 /// The number that `text` begins with.
-std::optional<double> leading_number(std::string_view text) {
-  double value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) return std::nullopt;
-  return value;
-}
-
 std::optional<double> leading_number(const std::optional<std::string>& text) {
-  return text ? leading_number(std::string_view(*text)) : std::nullopt;
+  double value = 0;
+  if (!text) return std::nullopt;
+  const auto [stop, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  return error == std::errc() ? std::optional(value) : std::nullopt;
 }
 
 std::string no_file(const fs::path& file) { return fmt::format("no /{} here", file.string()); }
 
+class HostFiles {
+ public:
+  explicit HostFiles(fs::path root) : root_(std::move(root)) {}
+
+  const fs::path& root() const { return root_; }
+
+  bool has(const char* file) const {
+    std::error_code ignored;
+    return fs::exists(root_ / file, ignored);
+  }
+
+  std::optional<std::string> line(const fs::path& file) const {
+    std::ifstream stream(root_ / file);
+    std::string text;
+    if (!std::getline(stream, text)) return std::nullopt;
+    return trimmed(text);
+  }
+  Fact line_fact(const fs::path& file) const { return Fact::of(line(file), no_file(file)); }
+  Fact number_fact(const fs::path& file) const {
+    return Fact::of(leading_number(line(file)), no_file(file));
+  }
+
+  std::optional<std::string> field(const fs::path& file, std::string_view name,
+                                   char separator = ':') const {
+    std::ifstream stream(root_ / file);
+    for (std::string text; std::getline(stream, text);) {
+      const std::size_t at = text.find(separator);
+      if (at != std::string::npos && trimmed(text.substr(0, at)) == name) {
+        return trimmed(text.substr(at + 1));
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Of memory, with one decimal.
+  Fact gib_fact(std::string_view name) const {
+    const auto kib = leading_number(field("proc/meminfo", name));
+    if (!kib) return Fact::absent(fmt::format("no {} in /proc/meminfo", name));
+    return Fact::of(std::round(*kib / 1048576.0 * 10.0) / 10.0);
+  }
+
+ private:
+  fs::path root_;
+};
+
+constexpr const char* kCpus = "sys/devices/system/cpu";
 constexpr const char* kNoFrequencyControl =
     "this kernel or virtual machine shows no frequency control";
 
-}  // namespace
-
-std::optional<std::string> HostFiles::line(const fs::path& file) const {
-  std::ifstream stream(root_ / file);
-  std::string text;
-  if (!std::getline(stream, text)) return std::nullopt;
-  return trimmed(text);
-}
-
-std::optional<std::string> HostFiles::field(const fs::path& file, std::string_view name,
-                                            char separator) const {
-  std::ifstream stream(root_ / file);
-  for (std::string text; std::getline(stream, text);) {
-    const std::size_t at = text.find(separator);
-    if (at != std::string::npos && trimmed(text.substr(0, at)) == name) {
-      return trimmed(text.substr(at + 1));
-    }
-  }
-  return std::nullopt;
-}
-
-Fact HostFiles::line_fact(const fs::path& file) const {
-  return Fact::of(line(file), no_file(file));
-}
-
-Fact HostFiles::gib_fact(std::string_view name) const {
-  const auto kib = leading_number(field("proc/meminfo", name, ':'));
-  if (!kib) return Fact::absent(fmt::format("no {} in /proc/meminfo", name));
-  return Fact::of(std::round(*kib / 1048576.0 * 10.0) / 10.0);
-}
-
-Fact HostFiles::cpu_model() const {
+Fact cpu_model(const HostFiles& host) {
   const fs::path file = "proc/cpuinfo";
-  if (const auto name = field(file, "model name", ':')) return Fact::of(*name);
-  const auto implementer = field(file, "CPU implementer", ':');
-  const auto part = field(file, "CPU part", ':');
-  if (implementer && part)
-    return Fact::of(fmt::format("implementer {} part {}", *implementer, *part));
-  return Fact::absent("/proc/cpuinfo names no model");
+  if (const auto name = host.field(file, "model name")) return Fact::of(*name);
+  const auto implementer = host.field(file, "CPU implementer");
+  const auto part = host.field(file, "CPU part");
+  if (!implementer || !part) return Fact::absent("/proc/cpuinfo names no model");
+  return Fact::of(fmt::format("implementer {} part {}", *implementer, *part));
 }
 
-Fact HostFiles::microcode() const {
-  return Fact::of(field("proc/cpuinfo", "microcode", ':'), "/proc/cpuinfo has no microcode");
+Fact container(const HostFiles& host) {
+  if (host.has(".dockerenv")) return Fact::of("docker");
+  if (host.has("run/.containerenv")) return Fact::of("podman");
+  if (host.has(".singularity.d")) return Fact::of("singularity");
+  return Fact::of(host.line("run/systemd/container").value_or("none"));
 }
 
-Fact HostFiles::kernel() const { return line_fact("proc/sys/kernel/osrelease"); }
-
-Fact HostFiles::distribution() const {
-  return Fact::of(field("etc/os-release", "PRETTY_NAME", '='), no_file("etc/os-release"));
+Fact memory_gib(const HostFiles& host) {
+  const auto kib = leading_number(host.field("proc/meminfo", "MemTotal"));
+  return kib ? Fact::of(std::lround(*kib / 1048576.0)) : host.gib_fact("MemTotal");
 }
 
-Fact HostFiles::container() const {
-  std::error_code ignored;
-  if (fs::exists(root_ / ".dockerenv", ignored)) return Fact::of("docker");
-  if (fs::exists(root_ / "run/.containerenv", ignored)) return Fact::of("podman");
-  if (fs::exists(root_ / ".singularity.d", ignored)) return Fact::of("singularity");
-  if (const auto manager = line("run/systemd/container")) return Fact::of(*manager);
-  return Fact::of("none");
-}
-
-Fact HostFiles::memory_gib() const {
-  const auto kib = leading_number(field("proc/meminfo", "MemTotal", ':'));
-  if (!kib) return Fact::absent("no MemTotal in /proc/meminfo");
-  return Fact::of(std::lround(*kib / 1048576.0));
-}
-
-Fact HostFiles::available_memory_gib() const { return gib_fact("MemAvailable"); }
-
-Fact HostFiles::swap_used_gib() const {
-  const Fact total = gib_fact("SwapTotal");
-  const Fact unused = gib_fact("SwapFree");
+Fact swap_used_gib(const HostFiles& host) {
+  const Fact total = host.gib_fact("SwapTotal");
+  const Fact unused = host.gib_fact("SwapFree");
   if (total.value.is_null()) return total;
   if (unused.value.is_null()) return unused;
   return Fact::of(std::round((total.value.get<double>() - unused.value.get<double>()) * 10) / 10);
 }
 
-Fact HostFiles::load_average() const {
-  return Fact::of(leading_number(line("proc/loadavg")), no_file("proc/loadavg"));
-}
-
-Fact HostFiles::running_processes() const {
+Fact running_processes(const HostFiles& host) {
   std::error_code error;
-  fs::directory_iterator entries(root_ / "proc", error);
+  fs::directory_iterator entries(host.root() / "proc", error);
   if (error) return Fact::absent("no /proc here");
   const std::string own = std::to_string(::getpid());
   int running = 0;
   for (const fs::directory_entry& entry : entries) {
     const std::string name = entry.path().filename().string();
     if (name == own || name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const auto status = line(fs::path("proc") / name / "stat");  // "12 (a (b) c) R 1 ..."
+    const auto status = host.line(fs::path("proc") / name / "stat");  // "12 (a (b) c) R 1 ..."
     if (!status) continue;
     const std::size_t close = status->rfind(')');
     if (close != std::string::npos && status->substr(close).starts_with(") R")) ++running;
@@ -204,32 +236,27 @@ Fact HostFiles::running_processes() const {
   return Fact::of(running);
 }
 
-Fact HostFiles::uptime_seconds() const {
-  return Fact::of(leading_number(line("proc/uptime")), no_file("proc/uptime"));
-}
-
-Fact HostFiles::governor() const {
+Fact governor(const HostFiles& host) {
   std::error_code error;
   std::set<std::string> governors;
-  const fs::path cpus = "sys/devices/system/cpu";
-  for (const fs::directory_entry& entry : fs::directory_iterator(root_ / cpus, error)) {
-    const auto one = line(cpus / entry.path().filename() / "cpufreq/scaling_governor");
+  for (const fs::directory_entry& entry : fs::directory_iterator(host.root() / kCpus, error)) {
+    const auto one = host.line(kCpus / entry.path().filename() / "cpufreq/scaling_governor");
     if (one) governors.insert(*one);
   }
   if (governors.empty()) return Fact::absent(kNoFrequencyControl);
   return Fact::of(fmt::format("{}", fmt::join(governors, ",")));
 }
 
-Fact HostFiles::turbo() const {
-  const fs::path cpus = "sys/devices/system/cpu";
-  if (const auto off = line(cpus / "intel_pstate/no_turbo")) return Fact::of(*off == "0");
-  if (const auto on = line(cpus / "cpufreq/boost")) return Fact::of(*on == "1");
+Fact turbo(const HostFiles& host) {
+  const fs::path cpus = kCpus;
+  if (const auto off = host.line(cpus / "intel_pstate/no_turbo")) return Fact::of(*off == "0");
+  if (const auto on = host.line(cpus / "cpufreq/boost")) return Fact::of(*on == "1");
   return Fact::absent(kNoFrequencyControl);
 }
 
-Fact HostFiles::transparent_huge_pages() const {
+Fact transparent_huge_pages(const HostFiles& host) {
   const fs::path file = "sys/kernel/mm/transparent_hugepage/enabled";
-  const auto choices = line(file);  // "always [madvise] never"
+  const auto choices = host.line(file);  // "always [madvise] never"
   if (!choices) return Fact::absent(no_file(file));
   const std::size_t open = choices->find('[');
   const std::size_t close = choices->find(']');
@@ -239,28 +266,15 @@ Fact HostFiles::transparent_huge_pages() const {
   return Fact::of(choices->substr(open + 1, close - open - 1));
 }
 
-Fact HostFiles::address_randomization() const {
-  const fs::path file = "proc/sys/kernel/randomize_va_space";
-  const auto level = leading_number(line(file));
-  return level ? Fact::of(std::lround(*level)) : Fact::absent(no_file(file));
+Fact address_randomization(const HostFiles& host) {
+  const Fact level = host.number_fact("proc/sys/kernel/randomize_va_space");
+  return level.value.is_null() ? level : Fact::of(std::lround(level.value.get<double>()));
 }
 
-Fact HostFiles::clock_source() const {
-  return line_fact("sys/devices/system/clocksource/clocksource0/current_clocksource");
+Fact isolated_cpus(const HostFiles& host) {
+  const Fact list = host.line_fact("sys/devices/system/cpu/isolated");
+  return list.value == "" ? Fact::of("none") : list;
 }
-
-Fact HostFiles::isolated_cpus() const {
-  const fs::path file = "sys/devices/system/cpu/isolated";
-  const auto list = line(file);
-  if (!list) return Fact::absent(no_file(file));
-  return Fact::of(list->empty() ? "none" : *list);
-}
-
-Fact HostFiles::allowed_cpus() const {
-  return Fact::of(field("proc/self/status", "Cpus_allowed_list", ':'), no_file("proc/self/status"));
-}
-
-namespace {
 
 using Topology =
     std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, decltype(&hwloc_topology_destroy)>;
@@ -287,35 +301,37 @@ int count_in(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_bitma
   return count;
 }
 
-}  // namespace
+Fact counted(int count) { return count > 0 ? Fact::of(count) : Fact::absent("hwloc counts none"); }
 
-HostTopology host_topology() {
+Facts topology_facts() {
   const Topology topology = load();
   hwloc_topology_t raw = topology.get();
   const auto count = [raw](hwloc_obj_type_t type) { return hwloc_get_nbobjs_by_type(raw, type); };
-  HostTopology host;
-  host.sockets = count(HWLOC_OBJ_PACKAGE);
-  host.cores = count(HWLOC_OBJ_CORE);
-  host.hardware_threads = count(HWLOC_OBJ_PU);
-  host.numa_nodes = count(HWLOC_OBJ_NUMANODE);
+  Facts facts{{"sockets", counted(count(HWLOC_OBJ_PACKAGE))},
+              {"cores", counted(count(HWLOC_OBJ_CORE))},
+              {"hardware_threads", counted(count(HWLOC_OBJ_PU))},
+              {"numa_nodes", counted(count(HWLOC_OBJ_NUMANODE))}};
 
   const Bitmap usable(hwloc_bitmap_alloc(), hwloc_bitmap_free);
   const hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(raw);
   const bool bound = hwloc_get_cpubind(raw, usable.get(), HWLOC_CPUBIND_PROCESS) == 0;
   if (!bound) hwloc_bitmap_copy(usable.get(), allowed);
   hwloc_bitmap_and(usable.get(), usable.get(), allowed);
-  host.usable_cores = count_in(raw, HWLOC_OBJ_CORE, usable.get());
-  host.usable_hardware_threads = count_in(raw, HWLOC_OBJ_PU, usable.get());
+  facts["usable_cores"] = counted(count_in(raw, HWLOC_OBJ_CORE, usable.get()));
+  facts["usable_hardware_threads"] = counted(count_in(raw, HWLOC_OBJ_PU, usable.get()));
 
+  nlohmann::json caches = nlohmann::json::array();  // the L1 data cache first
   for (const hwloc_obj_type_t type :
        std::array{HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE}) {
     const hwloc_obj_t first = hwloc_get_next_obj_by_type(raw, type, nullptr);
     if (first == nullptr) continue;
-    host.caches.push_back({static_cast<int>(first->attr->cache.depth),
-                           static_cast<std::int64_t>(first->attr->cache.size), count(type),
-                           hwloc_bitmap_weight(first->cpuset)});
+    caches.push_back({{"level", first->attr->cache.depth},
+                      {"bytes", first->attr->cache.size},  // of one instance
+                      {"count", count(type)},
+                      {"hardware_threads", hwloc_bitmap_weight(first->cpuset)}});  // that share one
   }
-  return host;
+  facts["caches"] = caches.empty() ? Fact::absent("hwloc finds no caches") : Fact::of(caches);
+  return facts;
 }
 
 #ifdef __x86_64__
@@ -344,5 +360,48 @@ Fact virtualization() {
 #else
 Fact virtualization() { return Fact::absent("this processor has no instruction that tells"); }
 #endif
+
+}  // namespace
+
+Facts host_facts(const fs::path& root) {
+  const HostFiles host(root);
+  Facts facts{{"cpu_model", cpu_model(host)},
+              {"microcode",
+               Fact::of(host.field("proc/cpuinfo", "microcode"), "/proc/cpuinfo has no microcode")},
+              {"memory_gib", memory_gib(host)},
+              {"kernel", host.line_fact("proc/sys/kernel/osrelease")},
+              {"distribution", Fact::of(host.field("etc/os-release", "PRETTY_NAME", '='),
+                                        no_file("etc/os-release"))},
+              {"container", container(host)},
+              {"virtualization", virtualization()},
+              {"cpu_quota_cores", cpu_quota(root)},
+              {"governor", governor(host)},
+              {"turbo", turbo(host)},
+              {"isolated_cpus", isolated_cpus(host)},
+              {"transparent_huge_pages", transparent_huge_pages(host)},
+              {"address_randomization", address_randomization(host)},
+              {"clock_source",
+               host.line_fact("sys/devices/system/clocksource/clocksource0/current_clocksource")},
+              {"load_average", host.number_fact("proc/loadavg")},
+              {"running_processes", running_processes(host)},
+              {"available_memory_gib", host.gib_fact("MemAvailable")},
+              {"swap_used_gib", swap_used_gib(host)},
+              {"uptime_seconds", host.number_fact("proc/uptime")},
+              {"allowed_cpus", allowed_cpus(root)}};
+  try {
+    facts.merge(topology_facts());
+  } catch (const Error& error) {
+    for (const char* const name : {"sockets", "cores", "hardware_threads", "numa_nodes", "caches",
+                                   "usable_cores", "usable_hardware_threads"}) {
+      facts[name] = Fact::absent(error.what());
+    }
+  }
+  return facts;
+}
+
+Fact allowed_cpus(const fs::path& root) {
+  const fs::path file = "proc/self/status";
+  return Fact::of(HostFiles(root).field(file, "Cpus_allowed_list"), no_file(file));
+}
 
 }  // namespace scalebench

@@ -3,83 +3,60 @@
 // or virtual machine that hides the file makes it absent with that reason.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
-
-#include "bench/machine/facts.hpp"
+#include <utility>
 
 namespace scalebench {
 
-// How much CPU time the control groups (version 1 or 2) leave to this process. A quota is invisible
-// in every count of cores, and stops all ranks for the rest of each period once it is used up.
+// Named findings about a machine. One that could not be found out is null and says why; it is never
+// 0 or "". In JSON: {"turbo": null, "cores": 8, "absent": {"turbo": "no cpufreq here"}}.
 
-/// In cores: 2.5 is 250 ms of CPU time in 100 ms. The text "none" where no group sets a limit.
-/// `root` is another folder than / in tests only.
-Fact cpu_quota(const std::filesystem::path& root = "/");
+struct Fact {
+  nlohmann::json value;
+  std::string absent_because;  // when value is null
 
-class HostFiles {
- public:
-  /// `root` is another folder than / in tests only.
-  explicit HostFiles(std::filesystem::path root = "/") : root_(std::move(root)) {}
-
-  Fact cpu_model() const;
-  Fact microcode() const;
-  Fact kernel() const;
-  Fact distribution() const;
-  Fact container() const;   // "docker", "podman", ... or "none"
-  Fact memory_gib() const;  // installed, rounded to whole GiB
-  Fact available_memory_gib() const;
-  Fact swap_used_gib() const;
-  Fact load_average() const;       // over the last minute
-  Fact running_processes() const;  // runnable at this moment, without this one
-  Fact uptime_seconds() const;
-  Fact governor() const;                // of all cores; several are joined by commas
-  Fact turbo() const;                   // true: on
-  Fact transparent_huge_pages() const;  // "always", "madvise" or "never"
-  Fact address_randomization() const;   // 0 off, 1 or 2 on
-  Fact clock_source() const;
-  Fact isolated_cpus() const;
-  Fact allowed_cpus() const;  // as the kernel lists them: "0-3,8"
-
- private:
-  std::optional<std::string> line(const std::filesystem::path& file) const;
-  std::optional<std::string> field(const std::filesystem::path& file, std::string_view name,
-                                   char separator) const;
-  Fact line_fact(const std::filesystem::path& file) const;
-  Fact gib_fact(std::string_view name) const;
-  std::filesystem::path root_;
+  static Fact of(nlohmann::json found) { return {std::move(found), ""}; }
+  static Fact absent(std::string reason) { return {nullptr, std::move(reason)}; }
+  /// What `found` holds, else absent with this reason.
+  template <class T>
+  static Fact of(std::optional<T> found, std::string reason) {
+    return found ? of(*found) : absent(std::move(reason));
+  }
 };
 
-// Sockets, cores and caches of this machine by hwloc, and how many of them this process may use.
+using Facts = std::map<std::string, Fact, std::less<>>;
 
-struct HostTopology {
-  int sockets = 0;
-  int cores = 0;
-  int hardware_threads = 0;
-  int numa_nodes = 0;
-  /// What cgroup and affinity leave to this process.
-  int usable_cores = 0;
-  int usable_hardware_threads = 0;
+nlohmann::json json_of(const Facts& facts);
+/// Throws UsageError or nlohmann::json::exception when `json` is not what json_of makes.
+Facts facts_of(const nlohmann::json& json);
 
-  struct Cache {
-    int level = 0;             // 1 is the L1 data cache
-    std::int64_t bytes = 0;    // of one instance
-    int count = 0;             // instances in the machine
-    int hardware_threads = 0;  // that share one instance
-  };
-  std::vector<Cache> caches;  // level 1 first; empty when a virtual machine hides them
-};
+/// The value, when the fact is there and is of that kind.
+std::optional<double> number_of(const Facts& facts, std::string_view name);
+std::optional<std::string> text_of(const Facts& facts, std::string_view name);
+std::optional<bool> flag_of(const Facts& facts, std::string_view name);
 
-/// Throws Error when hwloc cannot read the machine.
-HostTopology host_topology();
+/// What this machine tells of itself, in some milliseconds. `root` is another folder than / in
+/// tests only; hwloc and the processor are asked themselves.
+///   processor and memory: cpu_model microcode memory_gib (installed, whole GiB)
+///   system: kernel distribution container virtualization ("docker", "kvm", ... or "none")
+///   by hwloc: sockets cores hardware_threads numa_nodes caches, and what control groups and
+///     affinity leave to this process: usable_cores usable_hardware_threads
+///   cpu_quota_cores: 2.5 is 250 ms of CPU time in 100 ms; "none" where no group sets a limit. It
+///   is
+///     invisible in every count of cores, and stops all ranks for the rest of each period.
+///   settings: governor (of all cores; several are joined by commas) turbo isolated_cpus
+///     transparent_huge_pages address_randomization (0 off, 1 or 2 on) clock_source
+///   now: load_average (over the last minute) running_processes (runnable, without this one)
+///     available_memory_gib swap_used_gib uptime_seconds allowed_cpus
+Facts host_facts(const std::filesystem::path& root = "/");
 
-// Whether the machine is a guest, and of what.
-
-/// "none", "kvm", "vmware", ...; absent where the processor has no way to ask.
-Fact virtualization();
+/// The processors that this process may use, as the kernel lists them: "0-3,8".
+Fact allowed_cpus(const std::filesystem::path& root = "/");
 
 }  // namespace scalebench

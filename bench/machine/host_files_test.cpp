@@ -32,36 +32,36 @@ TEST(HostFiles, ReadsAMachine) {
   root.write("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
   root.write("sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
   root.write("run/.containerenv", "");
-  const HostFiles host(root.path());
-  EXPECT_EQ(host.cpu_model().value, "Some CPU: 2 GHz");
-  EXPECT_EQ(host.microcode().value, "0x1");
-  EXPECT_EQ(host.kernel().value, "6.1.0");
-  EXPECT_EQ(host.distribution().value, "Some Linux 1");
-  EXPECT_EQ(host.container().value, "podman");
-  EXPECT_EQ(host.memory_gib().value, 16);
-  EXPECT_EQ(host.available_memory_gib().value, 8.0);
-  EXPECT_EQ(host.swap_used_gib().value, 0.5);
-  EXPECT_EQ(host.load_average().value, 1.25);
-  EXPECT_EQ(host.running_processes().value, 1);
-  EXPECT_EQ(host.uptime_seconds().value, 3600.5);
-  EXPECT_EQ(host.governor().value, "performance,powersave");
-  EXPECT_EQ(host.turbo().value, true);
-  EXPECT_EQ(host.transparent_huge_pages().value, "never");
-  EXPECT_EQ(host.address_randomization().value, 2);
-  EXPECT_EQ(host.clock_source().value, "tsc");
-  EXPECT_EQ(host.isolated_cpus().value, "none");
-  EXPECT_EQ(host.allowed_cpus().value, "0-3,8");
+  const Facts host = host_facts(root.path());
+  EXPECT_EQ(host.at("cpu_model").value, "Some CPU: 2 GHz");
+  EXPECT_EQ(host.at("microcode").value, "0x1");
+  EXPECT_EQ(host.at("kernel").value, "6.1.0");
+  EXPECT_EQ(host.at("distribution").value, "Some Linux 1");
+  EXPECT_EQ(host.at("container").value, "podman");
+  EXPECT_EQ(host.at("memory_gib").value, 16);
+  EXPECT_EQ(host.at("available_memory_gib").value, 8.0);
+  EXPECT_EQ(host.at("swap_used_gib").value, 0.5);
+  EXPECT_EQ(host.at("load_average").value, 1.25);
+  EXPECT_EQ(host.at("running_processes").value, 1);
+  EXPECT_EQ(host.at("uptime_seconds").value, 3600.5);
+  EXPECT_EQ(host.at("governor").value, "performance,powersave");
+  EXPECT_EQ(host.at("turbo").value, true);
+  EXPECT_EQ(host.at("transparent_huge_pages").value, "never");
+  EXPECT_EQ(host.at("address_randomization").value, 2);
+  EXPECT_EQ(host.at("clock_source").value, "tsc");
+  EXPECT_EQ(host.at("isolated_cpus").value, "none");
+  EXPECT_EQ(host.at("allowed_cpus").value, "0-3,8");
 }
 
 TEST(HostFiles, SaysWhyNothingIsKnown) {
   const TemporaryFolder root;
-  const HostFiles host(root.path());
-  for (const Fact& fact :
-       {host.cpu_model(), host.microcode(), host.kernel(), host.distribution(), host.memory_gib(),
-        host.available_memory_gib(), host.swap_used_gib(), host.load_average(),
-        host.running_processes(), host.uptime_seconds(), host.governor(), host.turbo(),
-        host.transparent_huge_pages(), host.address_randomization(), host.clock_source(),
-        host.isolated_cpus(), host.allowed_cpus(), cpu_quota(root.path())}) {
+  const Facts host = host_facts(root.path());
+  for (const char* const name :
+       {"cpu_model", "microcode", "kernel", "distribution", "memory_gib", "available_memory_gib",
+        "swap_used_gib", "load_average", "running_processes", "uptime_seconds", "governor", "turbo",
+        "transparent_huge_pages", "address_randomization", "clock_source", "isolated_cpus",
+        "allowed_cpus", "cpu_quota_cores"}) {
+    const Fact& fact = host.at(name);
     EXPECT_TRUE(fact.value.is_null()) << fact.value;
     EXPECT_NE(fact.absent_because, "");
   }
@@ -70,17 +70,17 @@ TEST(HostFiles, SaysWhyNothingIsKnown) {
 TEST(HostFiles, NamesAnArmCore) {
   const TemporaryFolder root;
   root.write("proc/cpuinfo", "CPU implementer\t: 0x41\nCPU part\t: 0xd40\n");
-  EXPECT_EQ(HostFiles(root.path()).cpu_model().value, "implementer 0x41 part 0xd40");
+  EXPECT_EQ(host_facts(root.path()).at("cpu_model").value, "implementer 0x41 part 0xd40");
 }
 
 TEST(CpuQuota, OfVersion2IsTheSmallestUpToTheRoot) {
   const TemporaryFolder root;
   root.write("proc/self/cgroup", "0::/a/b\n");
   root.write("sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
-  EXPECT_EQ(cpu_quota(root.path()).value, "none");
+  EXPECT_EQ(host_facts(root.path()).at("cpu_quota_cores").value, "none");
   root.write("sys/fs/cgroup/a/cpu.max", "150000 100000\n");
   root.write("sys/fs/cgroup/cpu.max", "400000 100000\n");
-  EXPECT_EQ(cpu_quota(root.path()).value, 1.5);
+  EXPECT_EQ(host_facts(root.path()).at("cpu_quota_cores").value, 1.5);
 }
 
 TEST(CpuQuota, OfVersion1NeedsTheCpuController) {
@@ -90,9 +90,9 @@ TEST(CpuQuota, OfVersion1NeedsTheCpuController) {
   root.write("sys/fs/cgroup/cpuset/x/cpu.cfs_period_us", "100000\n");
   root.write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
   root.write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
-  EXPECT_EQ(cpu_quota(root.path()).value, "none");
+  EXPECT_EQ(host_facts(root.path()).at("cpu_quota_cores").value, "none");
   root.write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "250000\n");
-  EXPECT_EQ(cpu_quota(root.path()).value, 2.5);
+  EXPECT_EQ(host_facts(root.path()).at("cpu_quota_cores").value, 2.5);
 }
 
 }  // namespace

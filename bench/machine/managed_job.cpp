@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -68,12 +68,9 @@ std::vector<std::string> hosts_in(const std::string& text) {
 }
 
 int gpus_in(const std::string& text) {
-  int gpus = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), gpus);
-  if (error != std::errc() || end != text.data() + text.size() || gpus < 0) {
-    fail<UsageError>("SM_NUM_GPUS: '{}' is not a number of GPUs; valid: 0, 1, 2 ...", text);
-  }
-  return gpus;
+  const auto gpus = read_number<int>(text);
+  if (gpus && *gpus >= 0) return *gpus;
+  fail<UsageError>("SM_NUM_GPUS: '{}' is not a number of GPUs; valid: 0, 1, 2 ...", text);
 }
 
 void read_hosts(const JobVariables& variables, ManagedJob& job) {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "bench/machine/nvml.hpp"
+#include "bench/machine/host_load.hpp"
 #include "bench/measure/clock_sync.hpp"
 #include "bench/measure/statistics.hpp"
 #include "collectives/control.hpp"

@@ -34,7 +34,7 @@ std::vector<ResultRow> placement_of(const Ranks& ranks) {
   const MpiSession& session = ranks.session;
   const std::vector<std::string> hosts = all_gather(ranks.host, session.host());
   const std::vector<double> local = all_gather(ranks.host, session.local_rank());
-  const Fact allowed = HostFiles().allowed_cpus();
+  const Fact allowed = allowed_cpus();
   const std::vector<std::string> cpus =
       all_gather(ranks.host, allowed.value.is_string() ? allowed.value.get<std::string>() : "");
   const std::vector<double> gpus = all_gather(ranks.host, device_count());

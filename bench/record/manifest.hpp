@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "bench/machine/environment.hpp"
-#include "bench/machine/warnings.hpp"
 
 namespace scalebench {
 

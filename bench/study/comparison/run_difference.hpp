@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "bench/machine/environment.hpp"
-#include "bench/machine/facts.hpp"
 #include "bench/record/manifest.hpp"
 
 namespace scalebench {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/machine/facts.hpp"
+#include "bench/machine/host_files.hpp"
 #include "bench/record/result_row.hpp"
 
 namespace re2 {
