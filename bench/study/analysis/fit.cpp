@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "bench/measure/least_squares.hpp"
+#include "bench/measure/statistics.hpp"
 #include "bench/record/columns.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/study/analysis/rows.hpp"

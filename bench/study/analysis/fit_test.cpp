@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "bench/measure/least_squares.hpp"
+#include "bench/measure/statistics.hpp"
 #include "bench/study/analysis/rows.hpp"
 
 namespace scalebench {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "bench/measure/least_squares.hpp"
+#include "bench/measure/statistics.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
