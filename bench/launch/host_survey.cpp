@@ -7,7 +7,6 @@
 #include <future>
 #include <sstream>
 
-#include "bench/launch/launcher.hpp"
 #include "bench/launch/process.hpp"
 #include "bench/record/result_row.hpp"
 #include "kernels/error.hpp"
@@ -25,16 +24,14 @@ struct Answer {
 /// The first line that says something: what comes later are launchers' general remarks.
 std::string first_words(const std::string& output) {
   std::istringstream lines(output);
+  std::string first;
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("rank ")) return line;
-  }
-  lines.clear();
-  lines.str(output);
-  for (std::string line; std::getline(lines, line);) {
     const bool remark = line.starts_with('[');  // "[host:123] Warning: ..."
-    if (!remark && line.find_first_not_of("-=* \t\r") != std::string::npos) return line;
+    const bool says = !remark && line.find_first_not_of("-=* \t\r") != std::string::npos;
+    if (first.empty() && says) first = line;
   }
-  return "no answer";
+  return first.empty() ? "no answer" : first;
 }
 
 /// Open MPI 4 removes a user's common session folder with the last of his jobs, and a job that
@@ -217,8 +214,8 @@ void leave_out_different(HostSurvey& survey, const std::map<std::string, std::st
   }
 }
 
-void require_devices(const HostSurvey& survey, const std::vector<PlannedLaunch>& plan,
-                     const LaunchSettings& settings) {
+void require_places(const HostSurvey& survey, const std::vector<PlannedLaunch>& plan,
+                    const LaunchSettings& settings) {
   if (settings.oversubscribe) return;
   LaunchSettings left = settings;
   left.hosts = survey.usable();
@@ -236,6 +233,21 @@ void require_devices(const HostSurvey& survey, const std::vector<PlannedLaunch>&
           one.host.name, launch.per_node, devices, devices);
     }
   }
+}
+
+std::string settle(LaunchSettings& settings, const HostSurvey& survey,
+                   const std::vector<PlannedLaunch>& plan) {
+  settings.hosts = survey.usable();
+  for (const Host& host : settings.hosts) {
+    settings.host_names[host.name] = survey.name_of(host.name);
+  }
+  require_places(survey, plan, settings);
+  const std::string machine = survey.one_machine();
+  const auto says_so = [](const auto& variable) { return variable.first == kEmulatedVariable; };
+  if (machine.empty() || std::ranges::any_of(settings.environment, says_so)) return {};
+  settings.environment.emplace_back(kEmulatedVariable, machine);
+  settings.bind_to_core = false;  // each of them would begin with the machine's first core
+  return machine;
 }
 
 std::vector<ResultRow> host_rows(const HostSurvey& survey, const std::string& run_id,

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/launch/process.hpp"
+#include "bench/launch/launcher.hpp"
 #include "bench/machine/identity.hpp"
 #include "bench/record/result_row.hpp"
 
@@ -44,8 +44,14 @@ void leave_out_different(HostSurvey& survey, const std::map<std::string, std::st
 
 /// Throws UsageError when a launch has more ranks on a host than that has cores or devices for
 /// them.
-void require_devices(const HostSurvey& survey, const std::vector<PlannedLaunch>& plan,
-                     const LaunchSettings& settings);
+void require_places(const HostSurvey& survey, const std::vector<PlannedLaunch>& plan,
+                    const LaunchSettings& settings);
+
+/// Makes the hosts of `settings` those that the survey found usable, with what they call
+/// themselves. Throws as require_places does. Returns what makes the rows emulated from now on:
+/// survey.one_machine(), unless they are so already.
+std::string settle(LaunchSettings& settings, const HostSurvey& survey,
+                   const std::vector<PlannedLaunch>& plan);
 
 /// The rows of hosts.csv.
 std::vector<ResultRow> host_rows(const HostSurvey& survey, const std::string& run_id,

@@ -80,14 +80,14 @@ TEST(RequireDevices, RefusesRanksThatWouldShareACore) {
   PlannedLaunch launch;
   launch.ranks = launch.nodes = 2;
   LaunchSettings settings;
-  require_devices(survey, {launch}, settings);
+  require_places(survey, {launch}, settings);
   settings.threads = 2;
-  require_devices(survey, {launch}, settings);
+  require_places(survey, {launch}, settings);
   launch.per_node = 2;
-  EXPECT_THAT(message_of<UsageError>([&] { require_devices(survey, {launch}, settings); }),
+  EXPECT_THAT(message_of<UsageError>([&] { require_places(survey, {launch}, settings); }),
               AllOf(HasSubstr("host h1: 2 ranks on the 1 core(s)"), HasSubstr("--oversubscribe")));
   settings.oversubscribe = true;
-  require_devices(survey, {launch}, settings);
+  require_places(survey, {launch}, settings);
 }
 
 /// Answers on every host of -H but those called gone.

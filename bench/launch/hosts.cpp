@@ -8,6 +8,7 @@
 
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -52,10 +53,8 @@ void require_name(std::string_view name, std::size_t offset, const Complain& com
 }
 
 int slots_in(std::string_view word, std::size_t offset, const Complain& complain) {
-  int slots = 0;
-  const char* const end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, slots);
-  if (error != std::errc() || stop != end || slots < 1 || slots > kMostSlots) {
+  const int slots = read_number<int>(word).value_or(0);
+  if (slots < 1 || slots > kMostSlots) {
     complain(offset,
              fmt::format("'{}' slots; valid: a number from 1 to {}", shown(word), kMostSlots));
   }
@@ -296,13 +295,9 @@ std::string host_words(const Hosts& hosts) {
 
 namespace {
 
-constexpr int kMost = 65536;
-
 int number_in(std::string_view word) {
-  int number = 0;
-  const char* const end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, number);
-  return error == std::errc() && stop == end && number <= kMost ? number : 0;
+  const int number = read_number<int>(word).value_or(0);
+  return number <= kMostSlots ? number : 0;
 }
 
 int hosts_with(int slots, const Hosts& hosts) {
@@ -320,18 +315,15 @@ std::string layout_words(const Layout& layout) {
 
 std::vector<Layout> parse_layouts(std::string_view words, std::string_view source) {
   std::set<Layout> layouts;
-  for (std::size_t begin = 0; begin <= words.size();) {
-    const std::size_t end = std::min(words.find(',', begin), words.size());
-    const std::string_view word = words.substr(begin, end - begin);
+  for (const auto& [word, at] : split(words, ',')) {
     const std::size_t cross = word.find('x');
     const Layout layout{number_in(word.substr(0, cross)),
                         cross < word.size() ? number_in(word.substr(cross + 1)) : 0};
-    if (layout.nodes < 1 || layout.per_node < 1 || layout.nodes > kMost / layout.per_node) {
+    if (layout.nodes < 1 || layout.per_node < 1 || layout.nodes > kMostSlots / layout.per_node) {
       fail<UsageError>("{}: '{}' is no layout; valid: hosts x ranks of each, as 1x1,1x2,2x2",
                        source, words);
     }
     layouts.insert(layout);
-    begin = end + 1;
   }
   return {layouts.begin(), layouts.end()};
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "bench/machine/environment.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -89,37 +90,11 @@ bool names_hosts(const std::vector<std::string>& arguments) {
   return std::ranges::find_first_of(arguments, kOptions) != arguments.end();
 }
 
-std::vector<std::pair<std::string, std::string>> variables_for_ranks(
-    const LaunchSettings& settings) {
-  std::vector<std::pair<std::string, std::string>> variables;
-  for (const auto& variable : settings.environment) {
-    if (!variable.first.starts_with("OMPI_")) variables.push_back(variable);
-  }
+Variables variables_for_ranks(const LaunchSettings& settings) {
+  Variables variables = settings.environment;
+  std::erase_if(variables, [](const auto& one) { return one.first.starts_with("OMPI_"); });
   return variables;
 }
-
-// MPICH's mpiexec (Hydra). It has no option for a longest time: run_launch ends it, and ranks of a
-// lost proxy end with it.
-
-std::vector<std::string> mpich_words(const PlannedLaunch& launch, const LaunchSettings& settings,
-                                     const Hosts& hosts) {
-  std::vector<std::string> words{settings.mpirun, "-n", std::to_string(launch.ranks)};
-  if (!hosts.empty()) {
-    std::string names;
-    for (const Host& host : hosts) names += (names.empty() ? "" : ",") + host.name;
-    words.insert(words.end(), {"-hosts", names, "-ppn", std::to_string(launch.per_node)});
-  }
-  const bool binds = settings.bind_to_core && !settings.oversubscribe;
-  words.insert(words.end(), {"-bind-to", binds ? "core" : "none"});
-  for (const auto& [name, value] : variables_for_ranks(settings)) {
-    words.insert(words.end(), {"-genv", name, value});
-  }
-  return words;
-}
-
-// Open MPI's mpirun. Several hosts: blocks of ranks by -H and ppr, a cut link noticed within
-// seconds by keepalive probes (without them a launch hangs for ever, whatever the program does),
-// and --timeout should even mpirun itself not notice.
 
 namespace {
 
@@ -130,24 +105,48 @@ void add(Words& words, const More& more) {
   words.insert(words.end(), more.begin(), more.end());
 }
 
-void add_hosts(Words& words, const PlannedLaunch& launch, const Hosts& hosts) {
-  Hosts slots = hosts;
-  for (Host& host : slots) host.slots = launch.per_node;
-  add(words, {"-H", host_words(slots), "--map-by", fmt::format("ppr:{}:node", launch.per_node)});
+bool binds(const LaunchSettings& settings) {
+  return settings.bind_to_core && !settings.oversubscribe;
+}
+
+/// "h1,h2".
+std::string without_slots(Hosts hosts) {
+  for (Host& host : hosts) host.slots = 0;
+  return host_words(hosts);
 }
 
 }  // namespace
 
+// MPICH's mpiexec (Hydra). It has no option for a longest time: run_launch ends it, and ranks of a
+// lost proxy end with it.
+
+Words mpich_words(const PlannedLaunch& launch, const LaunchSettings& settings, const Hosts& hosts) {
+  Words words{settings.mpirun, "-n", std::to_string(launch.ranks)};
+  if (!hosts.empty()) {
+    add(words, {"-hosts", without_slots(hosts), "-ppn", std::to_string(launch.per_node)});
+  }
+  add(words, {"-bind-to", binds(settings) ? "core" : "none"});
+  for (const auto& [name, value] : variables_for_ranks(settings)) {
+    add(words, {"-genv", name, value});
+  }
+  return words;
+}
+
+// Open MPI's mpirun. Several hosts: blocks of ranks by -H and ppr, a cut link noticed within
+// seconds by keepalive probes (without them a launch hangs for ever, whatever the program does),
+// and --timeout should even mpirun itself not notice.
+
 Words open_mpi_words(const PlannedLaunch& launch, const LaunchSettings& settings,
                      const Hosts& hosts) {
   Words words{settings.mpirun, "-np", std::to_string(launch.ranks)};
-  if (!hosts.empty()) add_hosts(words, launch, hosts);
-  if (settings.oversubscribe) {
-    add(words, {"--oversubscribe", "--bind-to", "none"});
-    add(words, kYieldWords);
-  } else {
-    add(words, {"--bind-to", settings.bind_to_core ? "core" : "none"});
+  if (!hosts.empty()) {
+    Hosts slots = hosts;
+    for (Host& host : slots) host.slots = launch.per_node;
+    add(words, {"-H", host_words(slots), "--map-by", fmt::format("ppr:{}:node", launch.per_node)});
   }
+  if (settings.oversubscribe) words.emplace_back("--oversubscribe");
+  add(words, {"--bind-to", binds(settings) ? "core" : "none"});
+  if (settings.oversubscribe) add(words, kYieldWords);
   if (!hosts.empty()) {
     for (const auto& [name, value] : variables_for_ranks(settings)) add(words, {"-x", name});
   }
@@ -161,30 +160,49 @@ Words open_mpi_words(const PlannedLaunch& launch, const LaunchSettings& settings
 // Slurm's srun, inside an allocation. -K1: without it a step whose rank was killed waits for ever.
 // srun hands all variables on by itself.
 
-std::vector<std::string> slurm_words(const PlannedLaunch& launch, const LaunchSettings& settings,
-                                     const Hosts& hosts) {
+Words slurm_words(const PlannedLaunch& launch, const LaunchSettings& settings, const Hosts& hosts) {
   const int nodes = hosts.empty() ? 1 : launch.nodes;
   const int per_node = hosts.empty() ? launch.ranks : launch.per_node;
-  std::vector<std::string> words{settings.mpirun,
-                                 settings.mpi == "MPICH" ? "--mpi=pmi2" : "--mpi=pmix",
-                                 "-K1",
-                                 "-N",
-                                 std::to_string(nodes),
-                                 "-n",
-                                 std::to_string(launch.ranks),
-                                 fmt::format("--ntasks-per-node={}", per_node),
-                                 "--distribution=block"};
-  if (!hosts.empty()) {
-    std::string names;
-    for (const Host& host : hosts) names += (names.empty() ? "" : ",") + host.name;
-    words.push_back(fmt::format("--nodelist={}", names));
-  }
+  Words words{settings.mpirun, settings.mpi == "MPICH" ? "--mpi=pmi2" : "--mpi=pmix", "-K1"};
+  add(words, {"-N", std::to_string(nodes), "-n", std::to_string(launch.ranks)});
+  add(words, {fmt::format("--ntasks-per-node={}", per_node), "--distribution=block"});
+  if (!hosts.empty()) words.push_back(fmt::format("--nodelist={}", without_slots(hosts)));
   if (settings.oversubscribe) words.emplace_back("--overcommit");
-  const bool binds = settings.bind_to_core && !settings.oversubscribe;
-  words.push_back(fmt::format("--cpu-bind={}", binds ? "cores" : "none"));
+  words.push_back(fmt::format("--cpu-bind={}", binds(settings) ? "cores" : "none"));
   const int minutes = (backstop_seconds(launch) + 59) / 60;
   words.push_back(fmt::format("--time={}", minutes));
   return words;
+}
+
+std::string origin_of(const LaunchSettings& settings) {
+  const auto says_so = [](const auto& variable) { return variable.first == kEmulatedVariable; };
+  const bool says_emulated = std::ranges::any_of(settings.environment, says_so);
+  return settings.oversubscribe || says_emulated ? "emulated" : "measured";
+}
+
+double deadline_seconds(const PlannedLaunch& launch) {
+  return std::max(60.0, 5 * launch.guess_seconds);
+}
+
+int backstop_seconds(const PlannedLaunch& launch) {
+  return static_cast<int>(deadline_seconds(launch) + 30);
+}
+
+Hosts hosts_of(const PlannedLaunch& launch, const LaunchSettings& settings) {
+  if (settings.hosts.empty() || launch.nodes == 0) return {};
+  return hosts_of(Layout{launch.nodes, launch.per_node}, settings.hosts, settings.oversubscribe);
+}
+
+std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSettings& settings,
+                                    const std::filesystem::path& out) {
+  std::vector<std::string> command =
+      launcher_named(settings.launcher).words(launch, settings, hosts_of(launch, settings));
+  command.insert(command.end(), settings.mpirun_arguments.begin(), settings.mpirun_arguments.end());
+  command.push_back((settings.programs / launch.program).string());
+  command.insert(command.end(), launch.arguments.begin(), launch.arguments.end());
+  command.insert(command.end(), {"--quiet", "--out", out.string(), "--run-id", settings.run_id,
+                                 "--launch", std::to_string(launch.number)});
+  return command;
 }
 
 }  // namespace scalebench

@@ -1,17 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launchers of launcher.def: each turns a launch into the words that start its ranks, up to the
-// program. Words are an argv; no shell ever sees them.
+// One start of one program on N ranks, and its command: the launchers of launcher.def turn it into
+// the words that start its ranks. Words are an argv; no shell ever sees them.
 #pragma once
 
 #include <array>
+#include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bench/launch/hosts.hpp"
 #include "bench/launch/process.hpp"
 
 namespace scalebench {
+
+/// One start of one program on N ranks.
+struct PlannedLaunch {
+  int number = 0;       // in the order of the study, from 1
+  int round = 0;        // which of the repeated launches, from 0
+  std::string name;     // "allreduce-n2", on several hosts "epoch-mlp-mirrored-strong-2x2"
+  std::string program;  // "bench_allreduce"
+  int ranks = 1;
+  int nodes = 1;     // hosts that the ranks are on; 0: the launcher's own arguments say which
+  int per_node = 1;  // ranks of each
+  std::vector<std::string> arguments;
+  std::size_t study = 0;        // epoch launches: which of the config's epoch studies
+  std::string gradient_sync;    // epoch launches
+  std::string skipped_because;  // not empty: is not started, for this reason
+  double guess_seconds = 0;     // before anything was measured: the order of magnitude
+};
+
+struct LaunchSettings {
+  std::string launcher = "open_mpi";                // of launcher.def
+  std::string mpirun = "mpirun";                    // its command
+  std::string mpi = "Open MPI";                     // what the programs are linked with
+  Hosts hosts;                                      // with slots, in order; empty: this host
+  std::map<std::string, std::string> host_names{};  // what they call themselves, where known
+  std::string device = "auto";                      // as in the config
+  int threads = 1;                                  // of each rank
+  std::filesystem::path programs;                   // folder of the benchmark programs
+  std::string run_id;
+  bool oversubscribe = false;
+  bool bind_to_core = true;
+  std::vector<std::string> mpirun_arguments;
+  Variables environment;  // added to this process's
+};
+
+/// Of the rows of launches that are started so: "emulated" where ranks share cores, or hosts share
+/// a machine, as their environment then says; else "measured".
+std::string origin_of(const LaunchSettings& settings);
+
+/// What a launch may take before it counts as stuck, by what it is expected to take; and when the
+/// launcher itself is to end it, should all else fail.
+double deadline_seconds(const PlannedLaunch& launch);
+int backstop_seconds(const PlannedLaunch& launch);
+
+/// The hosts of a launch in the order of its ranks; none: left to the launcher. Throws UsageError
+/// when there are too few.
+Hosts hosts_of(const PlannedLaunch& launch, const LaunchSettings& settings);
+
+/// argv of a launch, ready to be typed: mpirun, its options, the program, its options.
+std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSettings& settings,
+                                    const std::filesystem::path& out);
 
 // Which MPI a text names, so that the launcher can be compared with the library. With two different
 // ones every rank becomes a world of its own, and N of them look like perfect scaling.
@@ -47,8 +99,7 @@ const Launcher* launcher_that_says(std::string_view version);
 bool names_hosts(const std::vector<std::string>& arguments);
 
 /// The variables that ranks on other hosts need too: all of the settings' but the launcher's own.
-std::vector<std::pair<std::string, std::string>> variables_for_ranks(
-    const LaunchSettings& settings);
+Variables variables_for_ranks(const LaunchSettings& settings);
 
 // What everyone who starts Open MPI's mpirun says to it, a study and processes that met alike.
 

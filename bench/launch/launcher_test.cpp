@@ -12,8 +12,10 @@ namespace scalebench {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 PlannedLaunch two_by_two() {
   PlannedLaunch launch;
@@ -127,6 +129,38 @@ TEST(Misplaced, KnowsBlocksAlsoWithoutNames) {
   const LaunchSettings settings = settings_for("open_mpi", "mpirun");
   EXPECT_EQ(found({"x", "x", "y", "y"}, settings), "");
   EXPECT_NE(found({"x", "y", "x", "y"}, settings), "");
+}
+
+PlannedLaunch on_two_ranks() {
+  PlannedLaunch launch;
+  launch.number = 12;
+  launch.program = "bench_epoch";
+  launch.ranks = 2;
+  launch.arguments = {"--model", "mlp"};
+  return launch;
+}
+
+TEST(CommandOf, BindsEachRankToACoreOfItsOwn) {
+  LaunchSettings settings;
+  settings.programs = "/opt/bin";
+  settings.run_id = "run-1";
+  EXPECT_THAT(command_of(on_two_ranks(), settings, "/r/launches/012-x"),
+              ElementsAre("mpirun", "-np", "2", "--bind-to", "core", "/opt/bin/bench_epoch",
+                          "--model", "mlp", "--quiet", "--out", "/r/launches/012-x", "--run-id",
+                          "run-1", "--launch", "12"));
+  settings.bind_to_core = false;
+  EXPECT_EQ(command_of(on_two_ranks(), settings, "/r")[4], "none");
+}
+
+TEST(CommandOf, LetsCrowdedRanksYieldAndTakesTheUsersArguments) {
+  LaunchSettings settings;
+  settings.mpirun = "/usr/bin/mpirun.other";
+  settings.programs = "/opt/bin";
+  settings.oversubscribe = true;
+  settings.mpirun_arguments = {"--host", "a:2"};
+  const std::string line = shell_line(command_of(on_two_ranks(), settings, "/r"));
+  EXPECT_THAT(line, StartsWith("/usr/bin/mpirun.other -np 2 --oversubscribe --bind-to none "));
+  EXPECT_THAT(line, HasSubstr("mpi_yield_when_idle 1 --host a:2 /opt/bin/bench_epoch"));
 }
 
 }  // namespace

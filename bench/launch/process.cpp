@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,8 +19,6 @@
 #include <sstream>
 #include <thread>
 
-#include "bench/launch/hosts.hpp"
-#include "bench/launch/launcher.hpp"
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
 
@@ -52,41 +49,44 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-/// What a child gets as its standard streams, and a process group of its own to be killed with.
-class SpawnPlan {
- public:
-  explicit SpawnPlan(int output) {
-    ::posix_spawn_file_actions_init(&actions_);
-    ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions_, output, STDERR_FILENO);
-    ::posix_spawnattr_init(&attributes_);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-  }
-  ~SpawnPlan() {
-    ::posix_spawn_file_actions_destroy(&actions_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-
-  /// The child, or the negative errno.
-  pid_t start(const std::vector<std::string>& command) const {
-    std::vector<char*> arguments;
-    arguments.reserve(command.size() + 1);
-    for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    pid_t child = 0;
-    const int reason = ::posix_spawnp(&child, arguments.front(), &actions_, &attributes_,
-                                      arguments.data(), ::environ);
-    return reason == 0 ? child : -reason;
-  }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-  posix_spawnattr_t attributes_{};
+struct Child {
+  pid_t process = 0;  // also of its group
+  int refused = 0;    // errno, when the program could not be started
 };
+
+/// Starts `command` in a process group of its own, with an empty stdin and with `environment` added
+/// to this process's. One that cannot be started ends with 127 and a reason on `err`.
+Child start(const std::vector<std::string>& command, const Variables& environment, int out,
+            int err) {
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  Pipe refusal;
+  const pid_t parent = getpid();
+  Child child{fork()};
+  if (child.process < 0) fail("fork: {}", std::strerror(errno));
+  if (child.process == 0) {
+    setpgid(0, 0);
+    // A launch without the study that started it would disturb the next one: when that is killed,
+    // the launcher is asked to end, and takes its ranks along.
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(127);
+    dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    execvp(argv[0], argv.data());
+    const int reason = errno;
+    dprintf(STDERR_FILENO, "%s: %s\n", argv[0], std::strerror(reason));
+    _exit(::write(refusal.writing(), &reason, sizeof(reason)) > 0 ? 127 : 126);
+  }
+  setpgid(child.process, child.process);
+  refusal.close_writing();
+  // The end of the pipe, which a program that has started closes, or the reason.
+  while (::read(refusal.reading(), &child.refused, sizeof(int)) < 0 && errno == EINTR) {
+  }
+  return child;
+}
 
 /// Reads until the end of the output; false when nothing more came for `patience_seconds` or all is
 /// too long.
@@ -120,8 +120,7 @@ std::optional<int> wait_for(pid_t child, int patience_seconds) {
 
 CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds) {
   Pipe pipe;
-  const pid_t child = SpawnPlan(pipe.writing()).start(command);
-  if (child < 0) return {false, std::strerror(-child)};
+  const auto [child, refused] = start(command, {}, pipe.writing(), pipe.writing());
   pipe.close_writing();
   CommandAnswer answer;
   const bool silent = read_all(pipe.reading(), patience_seconds, answer.output);
@@ -133,6 +132,7 @@ CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds)
     answer.output += fmt::format("\nno answer within {} s, or too long a one", patience_seconds);
   }
   answer.answered = status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0;
+  if (refused != 0) answer.output = std::strerror(refused);
   return answer;
 }
 
@@ -168,26 +168,6 @@ int open_log(const std::filesystem::path& path) {
   return descriptor;
 }
 
-/// In the child: becomes the command, or ends with 127 and a reason on stderr.
-[[noreturn]] void become(const std::vector<std::string>& command, const LaunchSettings& settings,
-                         int out, int err, pid_t parent) {
-  setpgid(0, 0);
-  // A launch without the study that started it would disturb the next one: when that is killed, the
-  // launcher is asked to end, and takes its ranks along.
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(127);
-  dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
-  dup2(out, STDOUT_FILENO);
-  dup2(err, STDERR_FILENO);
-  for (const auto& [name, value] : settings.environment) setenv(name.c_str(), value.c_str(), 1);
-  std::vector<char*> argv;
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  execvp(argv[0], argv.data());
-  dprintf(STDERR_FILENO, "%s: %s\n", argv[0], std::strerror(errno));
-  _exit(127);
-}
-
 /// The line of stderr that says most: ours (`rank 1 host: what`), else mpirun's about a signal,
 /// else the last one.
 std::string reason_in(const std::filesystem::path& log) {
@@ -220,7 +200,7 @@ bool has_lost_a_host(const std::filesystem::path& log) {
   return false;
 }
 
-std::string describe(int status, const std::filesystem::path& log) {
+std::string how_it_ended(int status, const std::filesystem::path& log) {
   const std::string how = WIFSIGNALED(status)
                               ? fmt::format("killed by signal {}", strsignal(WTERMSIG(status)))
                               : fmt::format("exit code {}", WEXITSTATUS(status));
@@ -229,31 +209,6 @@ std::string describe(int status, const std::filesystem::path& log) {
 }
 
 }  // namespace
-
-double deadline_seconds(const PlannedLaunch& launch) {
-  return std::max(60.0, 5 * launch.guess_seconds);
-}
-
-int backstop_seconds(const PlannedLaunch& launch) {
-  return static_cast<int>(deadline_seconds(launch) + 3 * kGraceSeconds);
-}
-
-Hosts hosts_of(const PlannedLaunch& launch, const LaunchSettings& settings) {
-  if (settings.hosts.empty() || launch.nodes == 0) return {};
-  return hosts_of(Layout{launch.nodes, launch.per_node}, settings.hosts, settings.oversubscribe);
-}
-
-std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSettings& settings,
-                                    const std::filesystem::path& out) {
-  std::vector<std::string> command =
-      launcher_named(settings.launcher).words(launch, settings, hosts_of(launch, settings));
-  command.insert(command.end(), settings.mpirun_arguments.begin(), settings.mpirun_arguments.end());
-  command.push_back((settings.programs / launch.program).string());
-  command.insert(command.end(), launch.arguments.begin(), launch.arguments.end());
-  command.insert(command.end(), {"--quiet", "--out", out.string(), "--run-id", settings.run_id,
-                                 "--launch", std::to_string(launch.number)});
-  return command;
-}
 
 std::string shell_line(const std::vector<std::string>& command) {
   constexpr std::string_view kPlain =
@@ -272,18 +227,14 @@ std::string shell_line(const std::vector<std::string>& command) {
   return line;
 }
 
-LaunchEnd run_launch(const std::vector<std::string>& command, const LaunchSettings& settings,
+LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& environment,
                      const std::filesystem::path& folder, double deadline_seconds,
                      const std::atomic<bool>& stop) {
   write_file_atomically(folder / "command.txt", shell_line(command) + "\n");
   const int out = open_log(folder / "stdout.log");
   const int err = open_log(folder / "stderr.log");
   const Clock::time_point begin = Clock::now();
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) fail("fork: {}", std::strerror(errno));
-  if (child == 0) become(command, settings, out, err, parent);
-  setpgid(child, child);
+  const pid_t child = start(command, environment, out, err).process;
   close(out);
   close(err);
 
@@ -313,7 +264,7 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const LaunchSettin
     end.why = fmt::format("did not end within {:.0f} s: {}", deadline_seconds,
                           reason_in(folder / "stderr.log"));
   } else if (!end.ok) {
-    end.why = describe(status, folder / "stderr.log");
+    end.why = how_it_ended(status, folder / "stderr.log");
   }
   return end;
 }

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <thread>
 
 #include "kernels/testing.hpp"
@@ -15,7 +16,6 @@ namespace scalebench {
 namespace {
 
 using testing::AllOf;
-using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -32,7 +32,7 @@ bool is_running(const std::string& pid) {
 class LaunchTest : public testing::Test {
  protected:
   LaunchEnd run(const std::vector<std::string>& command, double deadline_seconds = 60) {
-    return run_launch(command, settings_, folder_.path(), deadline_seconds, stop_);
+    return run_launch(command, environment_, folder_.path(), deadline_seconds, stop_);
   }
   LaunchEnd run_script(const std::string& script, double deadline_seconds = 60) {
     return run({"/bin/sh", "-c", script}, deadline_seconds);
@@ -48,7 +48,7 @@ class LaunchTest : public testing::Test {
   std::string path(const char* file) const { return (folder_ / file).string(); }
 
   TemporaryFolder folder_;
-  LaunchSettings settings_;
+  Variables environment_;
   std::atomic<bool> stop_ = false;
 };
 
@@ -73,7 +73,7 @@ TEST_F(LaunchTest, OurOwnLineIsFoundBehindTheEndOfAMessage) {
 }
 
 TEST_F(LaunchTest, KeepsOutputApartAndTheCommandBesideIt) {
-  settings_.environment = {{"OMP_NUM_THREADS", "3"}};
+  environment_ = {{"OMP_NUM_THREADS", "3"}};
   const LaunchEnd end = run_script("echo threads $OMP_NUM_THREADS; echo progress >&2");
   EXPECT_TRUE(end.ok);
   EXPECT_FALSE(end.interrupted);
@@ -180,38 +180,6 @@ TEST(ShellLine, QuotesOnlyWhatNeedsIt) {
   EXPECT_EQ(shell_line({"mpirun", "-np", "2", "/a/b_c-1.0", "x=1,2:3+4@5%"}),
             "mpirun -np 2 /a/b_c-1.0 x=1,2:3+4@5%");
   EXPECT_EQ(shell_line({"a b", "", "don't"}), R"('a b' '' 'don'\''t')");
-}
-
-PlannedLaunch on_two_ranks() {
-  PlannedLaunch launch;
-  launch.number = 12;
-  launch.program = "bench_epoch";
-  launch.ranks = 2;
-  launch.arguments = {"--model", "mlp"};
-  return launch;
-}
-
-TEST(CommandOf, BindsEachRankToACoreOfItsOwn) {
-  LaunchSettings settings;
-  settings.programs = "/opt/bin";
-  settings.run_id = "run-1";
-  EXPECT_THAT(command_of(on_two_ranks(), settings, "/r/launches/012-x"),
-              ElementsAre("mpirun", "-np", "2", "--bind-to", "core", "/opt/bin/bench_epoch",
-                          "--model", "mlp", "--quiet", "--out", "/r/launches/012-x", "--run-id",
-                          "run-1", "--launch", "12"));
-  settings.bind_to_core = false;
-  EXPECT_EQ(command_of(on_two_ranks(), settings, "/r")[4], "none");
-}
-
-TEST(CommandOf, LetsCrowdedRanksYieldAndTakesTheUsersArguments) {
-  LaunchSettings settings;
-  settings.mpirun = "/usr/bin/mpirun.other";
-  settings.programs = "/opt/bin";
-  settings.oversubscribe = true;
-  settings.mpirun_arguments = {"--host", "a:2"};
-  const std::string line = shell_line(command_of(on_two_ranks(), settings, "/r"));
-  EXPECT_THAT(line, StartsWith("/usr/bin/mpirun.other -np 2 --oversubscribe --bind-to none "));
-  EXPECT_THAT(line, HasSubstr("mpi_yield_when_idle 1 --host a:2 /opt/bin/bench_epoch"));
 }
 
 }  // namespace

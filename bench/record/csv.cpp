@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "bench/machine/environment.hpp"
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -25,10 +25,8 @@ constexpr std::string_view kFormulaStart = "=+-@\t";
 
 bool is_number(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && stop == end && std::isfinite(value);
+  const auto value = read_number<double>(text);
+  return value && std::isfinite(*value);
 }
 
 /// One line: a spreadsheet, grep and the reader's line numbers all agree on what a row is.
@@ -164,11 +162,8 @@ void CsvWriter::append(const std::vector<std::string>& cells) {
   }
   const std::string line = csv_line(cells);
   const int reason = write_whole(descriptor_, line);
-  if (means_disk_full(reason)) {
-    fail<DiskFull>("cannot write a row to '{}': {} ({} bytes are needed)", path_.string(),
-                   std::strerror(reason), line.size());
-  }
-  if (reason != 0) fail("cannot write a row to '{}': {}", path_.string(), std::strerror(reason));
+  if (reason == 0) return;
+  refuse_write(fmt::format("cannot write a row to '{}'", path_.string()), reason, line.size());
 }
 
 void CsvWriter::sync() {
@@ -347,11 +342,8 @@ const std::string& CsvTable::text(std::size_t row, std::string_view column) cons
 double CsvTable::number(std::size_t row, std::string_view column) const {
   const std::string& cell = text(row, column);
   if (cell.empty()) return std::numeric_limits<double>::quiet_NaN();
-  double value = 0;
-  const char* begin = cell.data() + (cell.starts_with('+') ? 1 : 0);
-  const char* end = cell.data() + cell.size();
-  const auto [stop, error] = std::from_chars(begin, end, value);
-  if (error == std::errc() && stop == end && std::isfinite(value)) return value;
+  const auto value = read_number<double>(std::string_view(cell).substr(cell.starts_with('+')));
+  if (value && std::isfinite(*value)) return *value;
   fail<UsageError>("{}: {}: '{}' is not a number; valid: digits with a decimal point, as 12.5",
                    place(row, column), column, cell);
 }

@@ -63,35 +63,28 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
   const std::string hidden =
       fmt::format(".{}{}{:08x}", path.filename().string(), kTemporaryMark, std::random_device()());
   const std::string temporary = (folder / hidden).string();
+  const std::string what = fmt::format("cannot write '{}'", path.string());
   const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) {
-    const int reason = errno;
-    if (means_disk_full(reason)) {
-      fail<DiskFull>("cannot write '{}': {}", path.string(), std::strerror(reason));
-    }
-    fail("cannot write '{}': {}", path.string(), std::strerror(reason));
-  }
+  if (file.get() < 0) refuse_write(what, errno);
   const bool done =
       write_and_sync(file.get(), text) && ::rename(temporary.c_str(), path.c_str()) == 0;
   if (!done) {
     const int reason = errno;
     ::unlink(temporary.c_str());
-    if (means_disk_full(reason)) {
-      fail<DiskFull>("cannot write '{}': {} ({} bytes are needed)", path.string(),
-                     std::strerror(reason), text.size());
-    }
-    fail("cannot write '{}': {}", path.string(), std::strerror(reason));
+    refuse_write(what, reason, text.size());
   }
-  sync_folder(folder);
-}
-
-void sync_folder(const std::filesystem::path& folder) {
   const Descriptor itself(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Some network file systems cannot sync a folder; the rename has happened all the same.
   if (itself.get() >= 0) ::fsync(itself.get());
 }
 
 bool means_disk_full(int reason) { return reason == ENOSPC || reason == EDQUOT || reason == EFBIG; }
+
+void refuse_write(std::string_view what, int reason, std::optional<std::size_t> bytes) {
+  if (!means_disk_full(reason)) fail("{}: {}", what, std::strerror(reason));
+  const std::string needed = bytes ? fmt::format(" ({} bytes are needed)", *bytes) : "";
+  fail<DiskFull>("{}: {}{}", what, std::strerror(reason), needed);
+}
 
 void require_space(const std::filesystem::path& folder, std::uintmax_t bytes) {
   std::error_code error;

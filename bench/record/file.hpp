@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,10 @@ class DiskFull : public Error {
 };
 /// Whether this errno means that.
 bool means_disk_full(int reason);
+/// Throws "WHAT: REASON" for an errno: DiskFull, with the `bytes` that are needed, where it
+/// means that, else Error.
+[[noreturn]] void refuse_write(std::string_view what, int reason,
+                               std::optional<std::size_t> bytes = {});
 
 /// Throws DiskFull unless `bytes` are free where `folder` lies.
 void require_space(const std::filesystem::path& folder, std::uintmax_t bytes);
@@ -34,9 +39,6 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
 
 /// Removes what interrupted calls of write_file_atomically left in `folder` itself.
 void remove_temporary_files(const std::filesystem::path& folder);
-
-/// Makes renames and removals in `folder` last, as far as its file system can.
-void sync_folder(const std::filesystem::path& folder);
 
 /// Whether `path` is a temporary file that an interrupted write_file_atomically left behind.
 bool is_temporary_file(const std::filesystem::path& path);

@@ -17,7 +17,6 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Pair;
 
 Manifest example() {
@@ -79,18 +78,6 @@ TEST(Manifest, HashesEveryFileButItselfAndWhatIsDrawn) {
   EXPECT_THAT(manifest.files, ElementsAre(Pair("launches/001-x/stdout.log", sha256_of("abc")),
                                           Pair("samples.csv", sha256_of("abc"))));
   EXPECT_NE(manifest.finished_utc, "");
-}
-
-TEST(FileDifferences, NameWhatChanged) {
-  const TemporaryFolder folder;
-  for (const char* name : {"a.csv", "b.csv", "c.csv"}) folder.write(name, name);
-  const auto recorded = file_hashes(folder.path());
-  EXPECT_THAT(file_differences(folder.path(), recorded), IsEmpty());
-  folder.write("a.csv", "other");
-  fs::remove(folder / "b.csv");
-  folder.write("d.csv", "new");
-  EXPECT_THAT(file_differences(folder.path(), recorded),
-              ElementsAre("a.csv: changed", "b.csv: missing", "d.csv: not in the manifest"));
 }
 
 TEST(Manifest, RefusesWhatItCannotRead) {

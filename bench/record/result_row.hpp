@@ -6,7 +6,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -25,9 +24,6 @@ inline constexpr int kSchemaVersion = 1;
 /// The names of a file's columns, in order. Where one stands is looked up, not searched for.
 class ColumnNames {
  public:
-  ColumnNames() = default;
-  ColumnNames(std::initializer_list<std::string_view> names);
-
   /// A $ behind the name says that the column holds texts; it is no part of the name. Throws Error
   /// beyond 254 columns.
   void push_back(std::string_view name);
@@ -63,30 +59,9 @@ struct Schema {
   bool has(std::string_view column) const;
 };
 
-const Schema& samples_schema();
-const Schema& hosts_schema();
-const Schema& placement_schema();
-const Schema& kernels_schema();
-const Schema& allreduce_schema();
-const Schema& allreduce_ranks_schema();
-const Schema& bound_schema();
-const Schema& links_schema();
-const Schema& throughput_schema();
-const Schema& epoch_schema();
-const Schema& accuracy_schema();
-const Schema& monitor_schema();
-const Schema& scaling_schema();
-const Schema& ladder_schema();
-const Schema& fit_schema();
-const Schema& fit_points_schema();
-const Schema& certificate_schema();
-const Schema& gate_schema();
-const Schema& history_schema();
-const Schema& comparison_schema();
-const Schema& cost_schema();
-const Schema& break_even_schema();
-const Schema& recovery_schema();
-const Schema& prediction_schema();
+#define SCHEMA(name, ...) const Schema& name##_schema();
+#include "bench/record/result_files.def"
+#undef SCHEMA
 
 class ResultRow {
  public:

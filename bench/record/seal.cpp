@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/record/seal.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "bench/machine/digest.hpp"
 #include "bench/record/file.hpp"
-#include "bench/record/folder_lock.hpp"
+#include "bench/record/result_row.hpp"
+#include "bench/record/results_folder.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -39,6 +47,9 @@ std::map<std::string, std::string> file_hashes(const fs::path& folder) {
   return hashes;
 }
 
+namespace {
+
+/// Of any kind, but for those among what is drawn.
 std::vector<std::string> links_in(const fs::path& folder) {
   std::vector<std::string> links;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
@@ -49,23 +60,6 @@ std::vector<std::string> links_in(const fs::path& folder) {
   }
   return links;
 }
-
-std::vector<std::string> file_differences(const fs::path& folder,
-                                          const std::map<std::string, std::string>& recorded) {
-  const std::map<std::string, std::string> present = file_hashes(folder);
-  std::vector<std::string> differences;
-  for (const auto& [name, hash] : recorded) {
-    const auto found = present.find(name);
-    if (found == present.end()) differences.push_back(name + ": missing");
-    if (found != present.end() && found->second != hash) differences.push_back(name + ": changed");
-  }
-  for (const auto& [name, hash] : present) {
-    if (!recorded.contains(name)) differences.push_back(name + ": not in the manifest");
-  }
-  return differences;
-}
-
-namespace {
 
 constexpr std::size_t kHashLength = 64;
 constexpr const char* kManifest = "manifest.json";
@@ -85,6 +79,17 @@ std::string line_of(const std::string& hash, const std::string& path) {
   return fmt::format("{}  {}\n", hash, path);
 }
 
+/// Whether the file is there as recorded.
+void check_file(const std::string& path, const std::string& hash,
+                const std::map<std::string, std::string>& present, HashCheck& check) {
+  const auto found = present.find(path);
+  if (found == present.end()) {
+    check.differences.push_back(path + ": missing");
+  } else if (found->second != hash) {
+    check.differences.push_back(path + ": changed");
+  }
+}
+
 void check_seal(const fs::path& folder, const Manifest& manifest,
                 const std::map<std::string, std::string>& present, HashCheck& check) {
   if (!fs::is_regular_file(folder / kSumsFile)) {
@@ -101,12 +106,7 @@ void check_seal(const fs::path& folder, const Manifest& manifest,
     check.differences.emplace_back(error.what());
   }
   for (const auto& [path, hash] : sums) {
-    const auto found = present.find(path);
-    if (found == present.end()) {
-      check.differences.push_back(path + ": missing");
-    } else if (found->second != hash) {
-      check.differences.push_back(path + ": changed");
-    }
+    check_file(path, hash, present, check);
     const auto recorded = manifest.files.find(path);
     const bool agrees = recorded != manifest.files.end() && recorded->second == hash;
     if (path != kManifest && !agrees) {
@@ -129,14 +129,7 @@ void check_manifest(const Manifest& manifest, const std::map<std::string, std::s
     check.notes.emplace_back("the run has not ended: its manifest has no hashes yet");
     return;
   }
-  for (const auto& [path, hash] : manifest.files) {
-    const auto found = present.find(path);
-    if (found == present.end()) {
-      check.differences.push_back(path + ": missing");
-    } else if (found->second != hash) {
-      check.differences.push_back(path + ": changed");
-    }
-  }
+  for (const auto& [path, hash] : manifest.files) check_file(path, hash, present, check);
   std::set<std::string> beside;
   for (const auto& [path, hash] : present) {
     if (manifest.files.contains(path) || path == kManifest) continue;
@@ -232,6 +225,80 @@ std::map<std::string, std::string> read_sums(const fs::path& folder) {
     }
   }
   return sums;
+}
+
+namespace {
+
+using nlohmann::json;
+
+std::string line_of(const IndexEntry& entry) {
+  const json object{{"schema_version", kSchemaVersion},
+                    {"run_id", entry.run_id},
+                    {"study", entry.study},
+                    {"started_utc", entry.started_utc},
+                    {"status", entry.status},
+                    {"origin", entry.origin},
+                    {"commit", entry.commit.empty() ? json(nullptr) : json(entry.commit)},
+                    {"key_hash", entry.key_hash},
+                    {"complete_sha256", entry.complete_sha256}};
+  return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string key_hash_of(const Environment& environment) {
+  return sha256_of(json_of(environment.key).dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+IndexEntry index_entry_of(const fs::path& folder) {
+  const Manifest manifest = read_manifest(folder);
+  // The folder's name, which is what finds it, also where somebody has renamed it.
+  const std::string name = fs::canonical(folder).filename().string();
+  return {name,
+          manifest.study,
+          manifest.started_utc,
+          manifest.status,
+          manifest.origin,
+          manifest.tool.commit.value_or(""),
+          key_hash_of(manifest.environment),
+          sealed_hash(folder)};
+}
+
+void append_to_index(const fs::path& results, const IndexEntry& entry) {
+  const FolderLock lock = FolderLock::wait_for(results);
+  const fs::path path = results / kIndexFile;
+  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0) fail("cannot open '{}': {}", path.string(), std::strerror(errno));
+  const std::string line = line_of(entry);
+  const ssize_t written = ::write(file, line.data(), line.size());
+  const bool done = written == static_cast<ssize_t>(line.size()) && ::fsync(file) == 0;
+  const int reason = errno;
+  ::close(file);
+  if (!done) fail("cannot write to '{}': {}", path.string(), std::strerror(reason));
+}
+
+RunIndex rebuild_index(const fs::path& results) {
+  if (!fs::is_directory(results)) {
+    fail<UsageError>("'{}' is no folder of results", results.string());
+  }
+  const FolderLock lock = FolderLock::wait_for(results);
+  RunIndex index;
+  for (const fs::directory_entry& entry : fs::directory_iterator(results)) {
+    if (!entry.is_directory() || !is_sealed(entry.path())) continue;
+    try {
+      index.entries.push_back(index_entry_of(entry.path()));
+    } catch (const UsageError& error) {
+      index.notes.push_back(fmt::format("left out: {}", error.what()));
+    }
+  }
+  std::ranges::sort(index.entries, {}, [](const IndexEntry& entry) {
+    return std::tie(entry.started_utc, entry.run_id);
+  });
+  std::ranges::sort(index.notes);
+  std::string text;
+  for (const IndexEntry& entry : index.entries) text += line_of(entry);
+  write_file_atomically(results / kIndexFile, text);
+  return index;
 }
 
 }  // namespace scalebench

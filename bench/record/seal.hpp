@@ -13,20 +13,12 @@
 
 namespace scalebench {
 
-// The SHA-256 of every file of a run, and what has changed since.
+// The SHA-256 of every file of a run.
 // Left out: what holds the hashes (manifest.json, SHA256SUMS, COMPLETE), and what is drawn from the
 // CSVs at any later time (report.html, report.md, figures/).
 
 /// Path within `folder` with '/' between its parts: 64 hex digits. Links are not followed.
 std::map<std::string, std::string> file_hashes(const std::filesystem::path& folder);
-
-/// The links of any kind in `folder`, but for those among what is drawn.
-std::vector<std::string> links_in(const std::filesystem::path& folder);
-
-/// One line for each file that is "missing", "changed" or "not in the manifest": "samples.csv:
-/// changed". Empty when `folder` holds exactly what `recorded` says.
-std::vector<std::string> file_differences(const std::filesystem::path& folder,
-                                          const std::map<std::string, std::string>& recorded);
 
 inline constexpr const char* kSumsFile = "SHA256SUMS";
 inline constexpr const char* kCompleteFile = "COMPLETE";
@@ -61,5 +53,41 @@ HashCheck check_hashes(const std::filesystem::path& folder, const Manifest& mani
 
 /// Throws UsageError when the folder is sealed: "RUN is complete: ...".
 void require_not_sealed(const std::filesystem::path& folder);
+
+// results/index.jsonl: a line for each complete run, so that a history of nights is found without
+// opening all of them. Derived: the runs decide, it is made anew from them at any time, and nothing
+// here reads it.
+
+inline constexpr const char* kIndexFile = "index.jsonl";
+
+/// One complete run.
+struct IndexEntry {
+  std::string run_id;
+  std::string study;
+  std::string started_utc;
+  std::string status;  // the manifest's
+  std::string origin;
+  std::string commit;           // empty: unknown
+  std::string key_hash;         // of the environment's key: equal ones are equal hardware
+  std::string complete_sha256;  // what its COMPLETE says
+};
+
+struct RunIndex {
+  std::vector<IndexEntry> entries;  // by start, then name
+  std::vector<std::string> notes;   // what was left out, a line each
+};
+
+/// SHA-256 of the canonical JSON of what must be equal to compare two machines.
+std::string key_hash_of(const Environment& environment);
+
+/// What index.jsonl says of the run in `folder`, which is complete. Throws UsageError.
+IndexEntry index_entry_of(const std::filesystem::path& folder);
+
+/// Adds a line for a complete run in `results`; locked, so that two runs at once both get theirs.
+void append_to_index(const std::filesystem::path& results, const IndexEntry& entry);
+
+/// Makes the index anew from the complete runs in `results`, oldest first. Folders that have no
+/// COMPLETE are no entries; a run that cannot be read is a note. Throws UsageError: no folder.
+RunIndex rebuild_index(const std::filesystem::path& results);
 
 }  // namespace scalebench

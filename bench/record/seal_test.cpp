@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "bench/machine/digest.hpp"
-#include "bench/record/run_index.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 

@@ -8,8 +8,8 @@
 
 #include "bench/study/analysis/certificate.hpp"
 #include "bench/study/nightly/report.hpp"
-#include "bench/study/run/open.hpp"
 #include "bench/study/run/rerun.hpp"
+#include "bench/study/run/run.hpp"
 
 namespace scalebench {
 namespace {

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/launch/hosts.hpp"
-#include "bench/launch/process.hpp"
+#include "bench/launch/launcher.hpp"
 #include "bench/study/plan/config.hpp"
 
 namespace scalebench {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/launch/process.hpp"
+#include "bench/launch/launcher.hpp"
 #include "bench/study/plan/plan.hpp"
 
 namespace scalebench {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results as lines that a regular expression can pick up from a job's log:
-//   scalebench: metric=NAME LABEL=WORD ... value=NUMBER
-// Words consist of [A-Za-z0-9_.+-]; the labels of a metric are always the same, in the same order.
+// What happens once the launches of a study are over, whether it was begun or taken up again: the
+// tables, the seal, what is printed and drawn, and the exit code.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -15,15 +13,20 @@
 
 namespace scalebench {
 
+// Results as lines that a regular expression can pick up from a job's log:
+//   scalebench: metric=NAME LABEL=WORD ... value=NUMBER
+// Words consist of [A-Za-z0-9_.+-]; the labels of a metric are always the same, in the same order.
+
 /// One line for each metric of each row that is `ok` and has it: of scaling.csv efficiency, speedup
 /// and epoch_seconds, of throughput.csv (all ranks) images_per_s, of allreduce.csv busbw_gb_per_s.
 std::string metric_lines(const std::vector<ResultRow>& rows);
 
-/// Those of a run's folder.
-std::string metric_lines(const std::filesystem::path& run);
+/// scaling.csv as a table for the terminal.
+std::string scaling_table(const std::vector<ResultRow>& rows);
 
-// What happens once the launches of a study are over, whether it was begun or taken up again: the
-// tables, the seal, what is printed and drawn, and the exit code.
+/// `run` and `certify`: what would be started, with --dry-run, or all of a study from its folder to
+/// its end. `metrics` as in EndOptions.
+ExitCode measure_study(const ResolvedStudy& study, bool metrics = false);
 
 struct EndOptions {
   bool figures = true;

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/study/run/end.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <regex>
+#include <sstream>
 
 namespace scalebench {
 namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 ResultRow scaling_row(const std::string& efficiency) {
   ResultRow row(scaling_schema());
@@ -52,6 +60,56 @@ TEST(MetricLines, LabelsAreWords) {
   EXPECT_NE(line.find(" model=my_net_1_value_2 "), std::string::npos) << line;
   EXPECT_NE(line.find(" transport=none "), std::string::npos) << line;
 }
+
+ResultRow measured() {
+  ResultRow row(scaling_schema());
+  row.set("origin", "measured").set("status", "ok").set("model", "mlp").set("ranks", 2);
+  row.set("gradient_sync", "mirrored").set("scaling", "strong").set("h_seconds", 10);
+  row.set("ideal_seconds", 5).set("seconds_median", 6.25).set("speedup", 1.6);
+  return row.set("efficiency", 0.8).set("test_accuracy", 0.871);
+}
+
+std::string last_line(const ResultRow& row) {
+  std::istringstream table(scaling_table({row}));
+  std::string last;
+  for (std::string line; std::getline(table, line);) last = line;
+  return last;
+}
+
+TEST(ScalingTable, ShowsWhatWasMeasuredAgainstTheIdeal) {
+  const std::string line = last_line(measured());
+  EXPECT_THAT(line, StartsWith("mlp        mirrored    strong    2 "));
+  for (const char* text : {" 10.000 ", " 5.000 ", " 6.250 ", " 1.60 ", " 80.0 % ", " 87.1 %"}) {
+    EXPECT_THAT(line, HasSubstr(text));
+  }
+  EXPECT_THAT(line, Not(HasSubstr("["))) << "one launch has no interval";
+}
+
+TEST(ScalingTable, ShowsIntervalsWhereThereAreSome) {
+  ResultRow row = measured();
+  row.set("seconds_ci_low", 6).set("seconds_ci_high", 6.5);
+  row.set("speedup_ci_low", 1.54).set("speedup_ci_high", 1.67);
+  EXPECT_THAT(last_line(row),
+              AllOf(HasSubstr("6.250 [6.000, 6.500]"), HasSubstr("1.60 [1.54, 1.67]")));
+}
+
+TEST(ScalingTable, ShowsAnUnknownNumberAsADash) {
+  ResultRow row = measured();
+  row.set("efficiency", "").set("speedup", "").set("note", "no speedup: H is measured");
+  row.set("origin", "emulated");
+  const std::string line = last_line(row);
+  EXPECT_THAT(line, Not(HasSubstr("80.0 %")));
+  EXPECT_THAT(line, HasSubstr(" - "));
+  EXPECT_THAT(line, EndsWith("  emulated  no speedup: H is measured"));
+}
+
+TEST(ScalingTable, SaysWhyThereIsNoNumber) {
+  ResultRow row = measured();
+  row.set("status", "failed").set("note", "exit code 137");
+  EXPECT_THAT(last_line(row), EndsWith("  2 failed: exit code 137"));
+}
+
+TEST(ScalingTable, IsEmptyWithoutRows) { EXPECT_EQ(scaling_table({}), ""); }
 
 }  // namespace
 }  // namespace scalebench

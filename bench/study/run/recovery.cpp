@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <random>
 
 #include "bench/cli/quantity.hpp"
@@ -13,15 +14,18 @@
 #include "bench/measure/statistics.hpp"
 #include "bench/record/csv.hpp"
 #include "bench/record/file.hpp"
-#include "bench/record/folder_lock.hpp"
 #include "bench/record/result_row.hpp"
+#include "bench/record/results_folder.hpp"
 #include "bench/record/seal.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/run/run.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
+
+constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
 
 /// The first of these, nullptr without one.
 const Milestone* find(const TrainingStart& start, std::string_view event) {
@@ -31,8 +35,7 @@ const Milestone* find(const TrainingStart& start, std::string_view event) {
 
 /// From `a` to `b`, where they have the same clock.
 double between(const Milestone* a, const Milestone* b) {
-  return a != nullptr && b != nullptr && a->host == b->host ? b->seconds - a->seconds
-                                                            : Recovery::kUnknown;
+  return a != nullptr && b != nullptr && a->host == b->host ? b->seconds - a->seconds : kNotKnown;
 }
 
 /// What is lost counts from here: the last checkpoint, or the beginning.
@@ -78,47 +81,35 @@ std::vector<Milestone> read_milestones(const std::filesystem::path& path) {
   return milestones;
 }
 
-Recovery recovery_of(std::string_view event, const TrainingStart& hit, const TrainingStart& resumed,
-                     const TrainingStart& undisturbed) {
+void set_recovery(ResultRow& row, std::string_view event, const TrainingStart& hit,
+                  const TrainingStart& resumed, const TrainingStart& undisturbed,
+                  double samples_per_step) {
   const Milestone* const fault = find(hit, event);
   if (fault == nullptr) fail("no rank was {}", event);
-  const Milestone* const begins = find(resumed, "begins");
-  const Milestone* const first_step = find(resumed, "first step ended");
-  Recovery recovery;
+  // From the fault to the line that names the rank, and to the launcher's end.
   if (const Milestone* const noticed = find(hit, "noticed")) {
-    recovery.noticed_seconds = between(fault, noticed);
-    recovery.noticed = noticed->note;
+    row.set("noticed_seconds", between(fault, noticed)).set("noticed", noticed->note);
   }
-  if (hit.host == fault->host) {
-    recovery.detection_seconds = hit.end_seconds - fault->seconds;
-  }
-  if (first_step != nullptr) {
+  if (hit.host == fault->host) row.set("detection_seconds", hit.end_seconds - fault->seconds);
+  // From the new start, and from the fault, to the end of the first new step.
+  if (const Milestone* const first_step = find(resumed, "first step ended")) {
     if (resumed.host == first_step->host) {
-      recovery.restart_seconds = first_step->seconds - resumed.begin_seconds;
+      row.set("restart_seconds", first_step->seconds - resumed.begin_seconds);
     }
-    recovery.down_seconds = between(fault, first_step);
+    row.set("down_seconds", between(fault, first_step));
   }
-  recovery.lost_seconds = between(last_safe(hit), fault);
-  if (begins != nullptr) {
-    recovery.resumed_step = begins->step;
-    recovery.lost_steps = static_cast<double>(fault->step - begins->step);
+  // Work since the checkpoint, or the beginning, in seconds and in steps.
+  row.set("lost_seconds", between(last_safe(hit), fault)).set("resumed_step", 0);
+  if (const Milestone* const begins = find(resumed, "begins")) {
+    const auto lost_steps = static_cast<double>(fault->step - begins->step);
+    row.set("resumed_step", begins->step).set("lost_steps", lost_steps);
+    row.set("lost_samples", lost_steps * samples_per_step);
   }
-  recovery.undisturbed_seconds = undisturbed.end_seconds - undisturbed.begin_seconds;
-  recovery.disturbed_seconds = resumed.end_seconds - hit.begin_seconds;
-  return recovery;
-}
-
-void set_recovery(ResultRow& row, const Recovery& recovery, double samples_per_step) {
-  row.set("resumed_step", recovery.resumed_step);
-  row.set("noticed_seconds", recovery.noticed_seconds);
-  row.set("detection_seconds", recovery.detection_seconds);
-  row.set("restart_seconds", recovery.restart_seconds);
-  row.set("down_seconds", recovery.down_seconds);
-  row.set("lost_seconds", recovery.lost_seconds).set("lost_steps", recovery.lost_steps);
-  row.set("lost_samples", recovery.lost_steps * samples_per_step);
-  row.set("undisturbed_seconds", recovery.undisturbed_seconds);
-  row.set("disturbed_seconds", recovery.disturbed_seconds);
-  row.set("overhead_seconds", recovery.overhead_seconds()).set("noticed", recovery.noticed);
+  // From the launcher's first start to its last end.
+  const double straight = undisturbed.end_seconds - undisturbed.begin_seconds;
+  const double disturbed = resumed.end_seconds - hit.begin_seconds;
+  row.set("undisturbed_seconds", straight).set("disturbed_seconds", disturbed);
+  row.set("overhead_seconds", disturbed - straight);
 }
 
 bool same_tensors(const std::filesystem::path& a, const std::filesystem::path& b) {
@@ -197,7 +188,8 @@ class RecoveryRun {
     Trained trained;
     trained.start.host = own_host_name();  // as MPI calls it
     trained.start.begin_seconds = local_seconds();
-    trained.end = run_launch(command, plan_.settings, out, plan_.deadline_seconds, stop_);
+    trained.end =
+        run_launch(command, plan_.settings.environment, out, plan_.deadline_seconds, stop_);
     trained.start.end_seconds = trained.start.begin_seconds + trained.end.seconds;
     console_.clear_progress();
     read(out, trained);
@@ -219,11 +211,7 @@ class RecoveryRun {
 
   void enter(const PlannedLaunch& launch, const std::vector<std::string>& command,
              const Trained& trained) {
-    LaunchRecord record;
-    record.number = launch.number;
-    record.name = launch.name;
-    record.program = launch.program;
-    record.ranks = launch.ranks;
+    LaunchRecord record = record_of(launch);
     record.command = command;
     record.status = trained.end.interrupted ? "interrupted" : trained.end.ok ? "ok" : "failed";
     record.note = trained.end.why;
@@ -259,12 +247,10 @@ class RecoveryRun {
       const std::string why = culprit.end.why.empty() ? "the fault never came" : culprit.end.why;
       return row.set("status", "failed").set("note", why);
     }
-    const Recovery recovery =
-        recovery_of(plan_.participle(), hit.start, resumed.start, undisturbed.start);
     const double batch = row.get("global_batch").empty() ? number_in(row, "batch") * plan_.ranks
                                                          : number_in(row, "global_batch");
-    set_recovery(row, recovery, batch);
-    if (recovery.noticed.empty()) row.set("noticed", hit.end.why);
+    set_recovery(row, plan_.participle(), hit.start, resumed.start, undisturbed.start, batch);
+    if (row.get("noticed").empty()) row.set("noticed", hit.end.why);
     return row.set("status", "ok");
   }
 

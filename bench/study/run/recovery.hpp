@@ -6,13 +6,12 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bench/cli/console.hpp"
-#include "bench/launch/process.hpp"
+#include "bench/launch/launcher.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/record/results_folder.hpp"
@@ -39,29 +38,12 @@ struct TrainingStart {
   std::string host{};  // that the launcher runs on
 };
 
-/// NaN: not known, because it did not happen, or on a host with another clock.
-struct Recovery {
-  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  double noticed_seconds = kUnknown;      // from the fault to the line that names the rank
-  double detection_seconds = kUnknown;    // from the fault to the launcher's end
-  double restart_seconds = kUnknown;      // from the new start to the end of its first step
-  double down_seconds = kUnknown;         // from the fault to there
-  double lost_seconds = kUnknown;         // of work since the checkpoint (or the beginning)
-  double lost_steps = kUnknown;           // the same in steps
-  double undisturbed_seconds = kUnknown;  // launcher's start to end
-  double disturbed_seconds = kUnknown;    // first start to last end
-  std::string noticed;                    // the line that names the rank
-  std::int64_t resumed_step = 0;          // the first step that was done again
-
-  double overhead_seconds() const { return disturbed_seconds - undisturbed_seconds; }
-};
-
-/// `event`: "killed" or "stopped". Throws Error when the fault is not among `hit`'s milestones.
-Recovery recovery_of(std::string_view event, const TrainingStart& hit, const TrainingStart& resumed,
-                     const TrainingStart& undisturbed);
-
-/// Fills in the columns of recovery.csv that follow from it. `samples_per_step`: of all ranks.
-void set_recovery(ResultRow& row, const Recovery& recovery, double samples_per_step);
+/// Fills in the columns of recovery.csv that follow from three starts. What is not known stays
+/// empty: it did not happen, or on a host with another clock. `event`: "killed" or "stopped".
+/// `samples_per_step`: of all ranks. Throws Error when the fault is not among `hit`'s milestones.
+void set_recovery(ResultRow& row, std::string_view event, const TrainingStart& hit,
+                  const TrainingStart& resumed, const TrainingStart& undisturbed,
+                  double samples_per_step);
 
 /// Whether two checkpoints hold the same parameters and optimizer memory, bit for bit; their
 /// headers hold measured seconds. Throws UsageError for a file that is no checkpoint.

@@ -321,15 +321,6 @@ LaunchSettings settings_of(const ResolvedStudy& study) {
 
 }  // namespace
 
-bool says_emulated(const LaunchSettings& settings) {
-  const auto says_so = [](const auto& variable) { return variable.first == kEmulatedVariable; };
-  return std::ranges::any_of(settings.environment, says_so);
-}
-
-std::string origin_of(const LaunchSettings& settings) {
-  return settings.oversubscribe || says_emulated(settings) ? "emulated" : "measured";
-}
-
 ResolvedStudy resolve(StartOptions options, StudyConfig config, PlanLimits limits,
                       std::vector<PlannedLaunch> plan) {
   ResolvedStudy study{.options = std::move(options),
@@ -352,17 +343,17 @@ ResolvedStudy resolve(StudyChoice choice) {
 
 void print_plan(const ResolvedStudy& study, const Console& console) {
   double seconds = 0;
+  std::string text;
   for (const PlannedLaunch& launch : study.plan) {
     if (!launch.skipped_because.empty()) {
-      console.result(fmt::format("# {} skipped: {}\n", launch.name, launch.skipped_because));
+      text += fmt::format("# {} skipped: {}\n", launch.name, launch.skipped_because);
       continue;
     }
     seconds += launch.guess_seconds;
-    const auto command = command_of(launch, study.settings, planned_folder(launch));
-    console.result(shell_line(command) + "\n");
+    text += shell_line(command_of(launch, study.settings, planned_folder(launch))) + "\n";
   }
-  console.result(
-      fmt::format("# {} launches, very roughly {}\n", study.plan.size(), show_duration(seconds)));
+  console.result(text + fmt::format("# {} launches, very roughly {}\n", study.plan.size(),
+                                    show_duration(seconds)));
 }
 
 }  // namespace scalebench

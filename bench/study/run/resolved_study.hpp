@@ -12,7 +12,7 @@
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
-#include "bench/launch/process.hpp"
+#include "bench/launch/launcher.hpp"
 #include "bench/machine/managed_job.hpp"
 #include "bench/study/plan/config.hpp"
 #include "bench/study/plan/plan.hpp"
@@ -74,11 +74,6 @@ ResolvedStudy resolve(StudyChoice choice);
 /// Of parts that say something else than `config_of` and `plan_of` would.
 ResolvedStudy resolve(StartOptions options, StudyConfig config, PlanLimits limits,
                       std::vector<PlannedLaunch> plan);
-
-/// Of the rows of launches that are started so: "emulated" where ranks share cores, or hosts share
-/// a machine, as their environment then says; else "measured".
-std::string origin_of(const LaunchSettings& settings);
-bool says_emulated(const LaunchSettings& settings);
 
 /// --dry-run: the exact commands and an estimate, to stdout.
 void print_plan(const ResolvedStudy& study, const Console& console);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A study while it runs: starts the planned launches that have not ended yet, one after the other,
-// and keeps what each measured. All it knows is in the run's folder, so that it may be killed at
-// any moment and taken up again.
+// A study while it runs: opens a folder of its own, or that of an unfinished run, starts the
+// planned launches that have not ended yet, one after the other, and keeps what each measured. All
+// it knows is in the run's folder, so that it may be killed at any moment and taken up again.
 #pragma once
 
 #include <atomic>
@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "bench/cli/console.hpp"
-#include "bench/launch/process.hpp"
-#include "bench/record/folder_lock.hpp"
+#include "bench/launch/launcher.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/results_folder.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/tables.hpp"
 #include "bench/study/plan/plan.hpp"
+#include "bench/study/run/resolved_study.hpp"
 
 namespace scalebench {
 
@@ -43,8 +43,6 @@ class StudyRun {
 
   const std::filesystem::path& folder() const { return folder_.path(); }
   const Manifest& manifest() const { return manifest_; }
-  std::vector<ResultRow> scaling() const { return table(scaling_schema()); }
-  std::vector<ResultRow> fits() const { return table(fit_schema()); }
   /// The rows of one file that summarise has made.
   std::vector<ResultRow> table(const Schema& schema) const;
   /// What each launch wrote into that case file, without samples; after summarise.
@@ -74,6 +72,33 @@ class StudyRun {
   StudyTables tables_;
   std::map<std::string, std::vector<LaunchRows>, std::less<>> launches_;  // by case file
 };
+
+/// What a new run says of itself before its first launch. `settings`: the study's, with the run's
+/// name and what looking at the hosts has changed.
+Manifest manifest_of(const ResolvedStudy& study, const LaunchSettings& settings);
+
+/// Looks at the hosts, makes the folder with its config.toml, plan.json and manifest and passes on
+/// the warnings. Throws UsageError, before there is a folder, when no host is left or the folder
+/// cannot hold a run.
+StudyRun open_study(const ResolvedStudy& study, Console& console);
+
+struct ResumeOptions {
+  std::filesystem::path run;
+  bool failed = false;         // start failed launches again too
+  bool allow_changed = false;  // programs, commit or hardware may be others
+  bool figures = true;
+  bool quiet = false;
+  std::vector<std::string> command;  // argv as typed
+};
+
+/// What the run began with is still the same, what ended is kept, what did not is set aside. Takes
+/// the run's folder for this process. Throws UsageError, one line: it is no run, complete, or
+/// being written; its config or plan was changed; the programs, the commit or the hardware are not
+/// those that it began with, unless that is allowed.
+StudyRun reopen_study(const ResumeOptions& options, Console& console);
+
+/// Of a launch that has not ended: which it is.
+LaunchRecord record_of(const PlannedLaunch& launch);
 
 /// What the cost model needs to know of the algorithms: their lines in collectives/allreduce.def.
 FitModel allreduce_fit_model();

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/study/run/setup.hpp"
 
+#include <atomic>
+#include <system_error>
+
+#include "bench/launch/process.hpp"
 #include "bench/machine/digest.hpp"
 #include "collectives/mpi_session.hpp"
 #include "collectives/transport/nccl.hpp"
@@ -19,26 +23,21 @@ std::filesystem::path as_typed_here(const std::filesystem::path& folder) {
   return here.string().starts_with("..") ? folder : here;
 }
 
+/// The folder `name` that holds `file`, of an installation or of the sources; else below here.
+std::filesystem::path folder_with(const std::string& name, const char* file) {
+  for (const char* const above : {"../share/scalebench", "../../.."}) {
+    const std::filesystem::path folder = executable_folder() / above / name;
+    if (std::filesystem::exists(folder / file)) return folder.lexically_normal();
+  }
+  return name;
+}
+
 }  // namespace
 
 std::filesystem::path programs_folder() { return as_typed_here(executable_folder()); }
-
-std::filesystem::path scripts_folder() {
-  for (const char* candidate : {"../share/scalebench/scripts", "../../../scripts"}) {
-    const std::filesystem::path folder = executable_folder() / candidate;
-    if (std::filesystem::exists(folder / "plot.py")) return folder.lexically_normal();
-  }
-  return "scripts";
-}
-
+std::filesystem::path scripts_folder() { return folder_with("scripts", "plot.py"); }
 std::filesystem::path configs_folder() {
-  for (const char* candidate : {"../share/scalebench/configs", "../../../configs"}) {
-    const std::filesystem::path folder = executable_folder() / candidate;
-    if (std::filesystem::exists(folder / "quick.toml")) {
-      return as_typed_here(folder.lexically_normal());
-    }
-  }
-  return "configs";
+  return as_typed_here(folder_with("configs", "quick.toml"));
 }
 
 std::map<std::string, std::string> hashes_of_programs(const std::vector<PlannedLaunch>& plan) {
@@ -70,6 +69,34 @@ DoctorInputs doctor_inputs(const std::string& mpirun, const std::filesystem::pat
   inputs.dataset = "/usr/share/datasets/fashion-mnist";
   inputs.results = results;
   return inputs;
+}
+
+bool draw(const std::filesystem::path& folder, std::string_view script, Console& console,
+          const std::vector<std::string>& more) {
+  const std::filesystem::path scripts = scripts_folder();
+  std::vector<std::string> command{(scripts / "python").string(), (scripts / script).string(),
+                                   folder.string()};
+  command.insert(command.end(), more.begin(), more.end());
+  const std::atomic<bool> never = false;
+  // Pictures are no part of what the manifest's hashes cover.
+  const std::filesystem::path figures = folder / "figures";
+  const std::filesystem::path logs = figures / script;
+  std::filesystem::create_directories(logs);
+  const LaunchEnd end = run_launch(command, {}, logs, 300, never);
+  if (end.ok) {
+    std::filesystem::remove_all(logs);
+    std::error_code holds_figures;
+    std::filesystem::remove(figures, holds_figures);
+  } else {
+    console.warn(fmt::format("{}: {}", script, end.why), (logs / "stderr.log").string());
+  }
+  return end.ok;
+}
+
+bool draw_run(const std::filesystem::path& folder, Console& console,
+              const std::vector<std::string>& more) {
+  draw(folder, "plot.py", console, more);
+  return draw(folder, "report.py", console, more);
 }
 
 }  // namespace scalebench

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What belongs to this program, wherever it was built or unpacked: its folders, the programs that
-// it starts, and what it is linked with.
+// it starts, what it is linked with, and the scripts that draw.
 #pragma once
 
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "bench/cli/console.hpp"
 #include "bench/launch/doctor.hpp"
-#include "bench/launch/process.hpp"
+#include "bench/launch/launcher.hpp"
 #include "bench/machine/environment.hpp"
 #include "bench/study/plan/plan.hpp"
 
@@ -25,5 +27,17 @@ std::map<std::string, std::string> hashes_of_programs(const std::vector<PlannedL
 Environment environment_here();
 /// What the doctor is to look at here.
 DoctorInputs doctor_inputs(const std::string& mpirun, const std::filesystem::path& results);
+
+// Drawing what was measured: the scripts that make figures and reports from a folder's files.
+
+/// Runs `script` of scripts/ on a finished folder, with `more` arguments. A failure costs a picture
+/// and never a result: it is a warning with its reason, and what the script said stays in
+/// `folder`/figures/`script`/. Returns whether it succeeded.
+bool draw(const std::filesystem::path& folder, std::string_view script, Console& console,
+          const std::vector<std::string>& more = {});
+
+/// The figures of a run, where there is a matplotlib, and its report.html; whether there is one.
+bool draw_run(const std::filesystem::path& folder, Console& console,
+              const std::vector<std::string>& more = {});
 
 }  // namespace scalebench

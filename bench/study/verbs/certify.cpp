@@ -11,8 +11,8 @@
 #include "bench/cli/exit.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/study/run/end.hpp"
-#include "bench/study/run/open.hpp"
 #include "bench/study/run/resolved_study.hpp"
+#include "bench/study/run/run.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
 
@@ -81,16 +81,7 @@ ResolvedStudy study_of(const CertifyOptions& options) {
 ExitCode certify(CertifyOptions options) {
   require_valid(options);
   enter_job(options);
-  const ResolvedStudy study = study_of(options);
-  Console console(/*speaks=*/true, options.quiet, options.color);
-  if (options.dry_run) {
-    print_plan(study, console);
-    return ExitCode::ok;
-  }
-  const Interruption interruption;
-  StudyRun run = open_study(study, console);
-  run.measure(interruption.stop());
-  return end_study(run, interruption, {.figures = options.figures}, console);
+  return measure_study(study_of(options));
 }
 
 }  // namespace

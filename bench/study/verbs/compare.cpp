@@ -22,7 +22,6 @@
 #include "bench/study/comparison/comparison.hpp"
 #include "bench/study/comparison/cost.hpp"
 #include "bench/study/comparison/report.hpp"
-#include "bench/study/run/drawing.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"

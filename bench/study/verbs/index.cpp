@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "bench/cli/console.hpp"
-#include "bench/record/run_index.hpp"
+#include "bench/record/seal.hpp"
 #include "bench/study/verbs/verb.hpp"
 
 namespace scalebench {

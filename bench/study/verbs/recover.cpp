@@ -12,9 +12,9 @@
 #include "bench/cli/exit.hpp"
 #include "bench/program/fault.hpp"
 #include "bench/record/file.hpp"
-#include "bench/study/run/open.hpp"
 #include "bench/study/run/recovery.hpp"
 #include "bench/study/run/resolved_study.hpp"
+#include "bench/study/run/run.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
 

@@ -15,9 +15,9 @@
 #include "bench/machine/environment.hpp"
 #include "bench/study/comparison/comparison.hpp"
 #include "bench/study/comparison/report.hpp"
-#include "bench/study/run/drawing.hpp"
-#include "bench/study/run/open.hpp"
 #include "bench/study/run/resolved_study.hpp"
+#include "bench/study/run/run.hpp"
+#include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
 

@@ -12,7 +12,7 @@
 #include "bench/cli/exit.hpp"
 #include "bench/record/seal.hpp"
 #include "bench/study/run/end.hpp"
-#include "bench/study/run/open.hpp"
+#include "bench/study/run/run.hpp"
 #include "bench/study/verbs/verb.hpp"
 
 namespace scalebench {

@@ -15,7 +15,7 @@
 #include "bench/launch/process.hpp"
 #include "bench/machine/digest.hpp"
 #include "bench/record/file.hpp"
-#include "bench/record/run_index.hpp"
+#include "bench/record/seal.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/comparison/instances.hpp"
 #include "bench/study/run/setup.hpp"

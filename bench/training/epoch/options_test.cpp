@@ -10,7 +10,7 @@
 #include <cmath>
 
 #include "bench/cli/command_line.hpp"
-#include "bench/launch/process.hpp"
+#include "bench/launch/launcher.hpp"
 #include "bench/study/plan/plan.hpp"
 #include "bench/training/throughput/options.hpp"
 #include "bench/training/words.hpp"
