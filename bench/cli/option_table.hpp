@@ -3,7 +3,6 @@
 // of them, so that neither can fall behind: completion scripts and the manual page.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <string>
 #include <string_view>

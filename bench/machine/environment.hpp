@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/machine/host_files.hpp"
+#include "bench/machine/identity.hpp"
 
 namespace scalebench {
 
