@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <utf8cpp/utf8.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
