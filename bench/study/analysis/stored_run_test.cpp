@@ -8,7 +8,7 @@
 
 #include "bench/record/csv.hpp"
 #include "bench/study/analysis/rows.hpp"
-#include "bench/study/plan/plan_file.hpp"
+#include "bench/study/plan/plan.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 

@@ -11,7 +11,7 @@
 #include "bench/study/analysis/losses.hpp"
 #include "bench/study/analysis/scaling.hpp"
 #include "bench/study/plan/config.hpp"
-#include "bench/study/plan/plan_file.hpp"
+#include "bench/study/plan/plan.hpp"
 
 namespace scalebench {
 namespace {

@@ -17,7 +17,7 @@
 #include "bench/record/csv.hpp"
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/analysis/tables.hpp"
-#include "bench/study/plan/plan_file.hpp"
+#include "bench/study/plan/plan.hpp"
 
 namespace scalebench {
 namespace {

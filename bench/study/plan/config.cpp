@@ -6,162 +6,158 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <sstream>
 
 #include "bench/record/file.hpp"
 #include "bench/study/plan/toml_reader.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
-namespace {
-
-template <class Value>
-toml::array array_of(const std::vector<Value>& values) {
-  toml::array array;
-  for (const Value& value : values) array.push_back(value);
-  return array;
-}
-
-toml::table table_of(const AllreduceStudy& study) {
-  toml::table table;
-  table.insert("algorithms", array_of(study.algorithms));
-  table.insert("dtypes", array_of(study.dtypes));
-  table.insert("transport", study.transport);
-  table.insert("min", study.min_bytes);
-  table.insert("max", study.max_bytes);
-  table.insert("factor", study.factor);
-  table.insert("cache", study.cache);
-  table.insert("max_seconds", study.max_seconds);
-  return table;
-}
-
-/// Numbers as numbers.
-toml::array batches_of(const std::vector<std::string>& batches) {
-  toml::array array;
-  for (const std::string& batch : batches) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(batch.data(), batch.data() + batch.size(), number);
-    if (error == std::errc()) {
-      array.push_back(number);
-    } else {
-      array.push_back(batch);
-    }
-  }
-  return array;
-}
-
-toml::table table_of(const ThroughputStudy& study) {
-  toml::table table;
-  table.insert("models", array_of(study.models));
-  table.insert("data", study.data);
-  if (study.batch > 0) table.insert("batch", study.batch);
-  if (!study.batches.empty()) table.insert("batches", batches_of(study.batches));
-  table.insert("precisions", array_of(study.precisions));
-  table.insert("channels_last", study.channels_last);
-  table.insert("steps", array_of(study.steps));
-  if (!study.memory_limit.empty()) table.insert("memory_limit", study.memory_limit);
-  table.insert("roofline", study.roofline);
-  table.insert("max_seconds", study.max_seconds);
-  return table;
-}
-
-/// What is 0 or empty stands for a default that the file cannot say.
-toml::table table_of(const EpochStudy& study) {
-  toml::table table;
-  table.insert("model", study.model);
-  const bool replayed = is_replay(study.model);
-  if (replayed) table.insert("dilation", study.dilation);
-  table.insert("gradient_syncs", array_of(study.gradient_syncs));
-  table.insert("allreduce", study.allreduce);
-  table.insert("transport", study.transport);
-  table.insert("scaling", study.scaling);
-  if (!replayed) table.insert("data", study.data);
-  if (study.batch > 0) table.insert("batch", study.batch);
-  if (study.samples > 0) table.insert("samples", study.samples);
-  table.insert("epochs", study.epochs);
-  table.insert("evaluate", study.evaluate);
-  if (study.target_accuracy > 0) table.insert("target_accuracy", study.target_accuracy);
-  if (!replayed) table.insert("ladder", study.ladder);
-  if (!study.optimizer.empty()) table.insert("optimizer", study.optimizer);
-  if (study.learning_rate > 0) table.insert("learning_rate", study.learning_rate);
-  return table;
-}
-
-toml::table study_table(const StudyConfig& config) {
-  toml::table table;
-  table.insert("name", config.name);
-  table.insert("launches", config.launches);
-  table.insert("seed", static_cast<std::int64_t>(config.seed));
-  table.insert("threads", config.threads);
-  table.insert("device", config.device);
-  if (config.devices > 0) table.insert("devices", config.devices);
-  if (!config.gpus.empty()) table.insert("gpus", config.gpus);
-  if (config.share_devices) table.insert("share_devices", true);
-  table.insert("monitor", config.monitor);
-  table.insert("record_trace", config.record_trace);
-  if (!config.mpirun_arguments.empty()) {
-    table.insert("mpirun_arguments", array_of(config.mpirun_arguments));
-  }
-  if (!config.ranks.empty()) table.insert("ranks", array_of(config.ranks));
-  if (!config.hosts.empty()) table.insert("hosts", config.hosts);
-  std::vector<std::string> layouts;
-  for (const Layout& layout : config.layouts) layouts.push_back(layout_words(layout));
-  if (!layouts.empty()) table.insert("layouts", array_of(layouts));
-  return table;
-}
-
-}  // namespace
-
-std::string config_text(const StudyConfig& config) {
-  toml::table root;
-  root.insert("study", study_table(config));
-  if (config.allreduce) root.insert("allreduce", table_of(*config.allreduce));
-  if (config.throughput) root.insert("throughput", table_of(*config.throughput));
-  toml::array epochs;
-  for (const EpochStudy& study : config.epochs) epochs.push_back(table_of(study));
-  if (!epochs.empty()) root.insert("epoch", epochs);
-  std::ostringstream text;
-  text << toml::toml_formatter(root, toml::format_flags::none) << "\n";
-  return text.str();
-}
-
-namespace {
-
-constexpr std::string_view kPrefix = "replay:";
-
-}  // namespace
-
-bool is_replay(std::string_view model) { return model.starts_with(kPrefix); }
-
-std::string label_in_rows(const std::string& model) {
-  if (!is_replay(model)) return model;
-  const std::filesystem::path file = model.substr(kPrefix.size());
-  return std::string(kPrefix) + file.stem().string();
-}
-
-std::optional<std::string> found_replay(const std::string& model,
-                                        const std::filesystem::path& folder) {
-  const std::filesystem::path file = model.substr(kPrefix.size());
-  for (const std::filesystem::path& candidate : {file, folder / file}) {
-    std::error_code none;
-    if (std::filesystem::is_regular_file(candidate, none)) {
-      return std::string(kPrefix) + candidate.string();
-    }
-  }
-  return std::nullopt;
-}
-
 namespace {
 
 const std::vector<std::string_view> kTransports{"auto", "mpi", "shared_memory", "nccl", "cuda_ipc"};
 constexpr std::int64_t kMany = 1'000'000'000;
 
+/// Writes into a table what a TomlReader reads out of it. What is 0 or empty stands for a default
+/// that the file cannot say.
+class TomlWriter {
+ public:
+  using Names = std::vector<std::string_view>;
+
+  void text(toml::table& table, std::string_view key, const std::string& value) {
+    if (!value.empty()) table.insert(key, value);
+  }
+  void choice(toml::table& table, std::string_view key, const std::string& value, const Names&) {
+    text(table, key, value);
+  }
+  template <class Value>
+  void texts(toml::table& table, std::string_view key, const std::vector<Value>& values) {
+    toml::array array;
+    for (const Value& value : values) array.push_back(value);
+    if (!array.empty()) table.insert(key, array);
+  }
+  void choices(toml::table& table, std::string_view key, const std::vector<std::string>& values,
+               const Names&) {
+    texts(table, key, values);
+  }
+  void whole(toml::table& table, std::string_view key, std::int64_t value, auto, auto) {
+    if (value > 0) table.insert(key, value);
+  }
+  void wholes(toml::table& table, std::string_view key, const std::vector<int>& values, auto,
+              auto) {
+    texts(table, key, values);
+  }
+  void wholes_or(toml::table& table, std::string_view key, const std::vector<std::string>& values,
+                 auto, auto, auto) {
+    toml::array array;
+    for (const std::string& value : values) {
+      if (const auto number = read_number<std::int64_t>(value)) {
+        array.push_back(*number);
+      } else {
+        array.push_back(value);
+      }
+    }
+    if (!array.empty()) table.insert(key, array);
+  }
+  void flag(toml::table& table, std::string_view key, bool value) { table.insert(key, value); }
+  void positive(toml::table& table, std::string_view key, double value) {
+    if (value > 0) table.insert(key, value);
+  }
+};
+
 /// "all" stands for every name of the list.
 std::vector<std::string_view> or_all(std::vector<std::string_view> names) {
   if (!names.empty()) names.push_back("all");
   return names;
+}
+
+// The keys of each table, once for reading and for writing: `io` is a TomlReader or a TomlWriter.
+
+void keys(auto& io, auto& table, StudyConfig& config) {
+  io.text(table, "name", config.name);
+  io.whole(table, "launches", config.launches, 1, 1000);
+  auto seed = static_cast<std::int64_t>(config.seed);
+  io.whole(table, "seed", seed, 0, std::numeric_limits<std::int64_t>::max());
+  config.seed = static_cast<std::uint64_t>(seed);
+  io.whole(table, "threads", config.threads, 1, 4096);
+  io.choice(table, "device", config.device, {"auto", "cpu", "cuda"});
+  io.whole(table, "devices", config.devices, 1, 65536);
+  io.text(table, "gpus", config.gpus);
+  io.flag(table, "share_devices", config.share_devices);
+  io.flag(table, "monitor", config.monitor);
+  io.flag(table, "record_trace", config.record_trace);
+  io.texts(table, "mpirun_arguments", config.mpirun_arguments);
+  io.wholes(table, "ranks", config.ranks, 1, 65536);
+  io.text(table, "hosts", config.hosts);
+}
+
+void keys(auto& io, auto& table, AllreduceStudy& study, const KnownNames& known) {
+  io.choices(table, "algorithms", study.algorithms, or_all(known.algorithms));
+  io.choices(table, "dtypes", study.dtypes, or_all(known.dtypes));
+  io.choice(table, "transport", study.transport, kTransports);
+  io.text(table, "min", study.min_bytes);
+  io.text(table, "max", study.max_bytes);
+  io.whole(table, "factor", study.factor, 2, 1024);
+  io.choice(table, "cache", study.cache, {"warm", "cold", "written"});
+  io.positive(table, "max_seconds", study.max_seconds);
+}
+
+void keys(auto& io, auto& table, ThroughputStudy& study, const KnownNames& known) {
+  io.choices(table, "models", study.models, known.models);
+  io.text(table, "data", study.data);
+  io.whole(table, "batch", study.batch, 1, kMany);
+  io.wholes_or(table, "batches", study.batches, 1, kMany, "largest");
+  io.choices(table, "precisions", study.precisions, {"float32", "tf32", "bf16", "fp16"});
+  io.choice(table, "channels_last", study.channels_last, {"no", "yes", "both"});
+  io.choices(table, "steps", study.steps, {"eager", "graph"});
+  io.text(table, "memory_limit", study.memory_limit);
+  io.flag(table, "roofline", study.roofline);
+  io.positive(table, "max_seconds", study.max_seconds);
+}
+
+void keys(auto& io, auto& table, EpochStudy& study, const KnownNames& known) {
+  io.choices(table, "gradient_syncs", study.gradient_syncs, known.gradient_syncs);
+  io.choice(table, "allreduce", study.allreduce, known.algorithms);
+  io.choice(table, "transport", study.transport, kTransports);
+  io.choice(table, "scaling", study.scaling, {"strong", "weak"});
+  io.text(table, "data", study.data);
+  io.whole(table, "batch", study.batch, 1, kMany);
+  io.whole(table, "samples", study.samples, 1, kMany);
+  io.whole(table, "epochs", study.epochs, 1, 100'000);
+  io.flag(table, "evaluate", study.evaluate);
+  io.positive(table, "target_accuracy", study.target_accuracy);
+  io.flag(table, "ladder", study.ladder);
+  io.choice(table, "optimizer", study.optimizer, {"sgd", "adam"});
+  io.positive(table, "learning_rate", study.learning_rate);
+}
+
+toml::table table_of(auto& study, const auto&... known) {
+  TomlWriter writer;
+  toml::table table;
+  keys(writer, table, study, known...);
+  return table;
+}
+
+toml::table study_table(StudyConfig& config) {
+  toml::table table = table_of(config);
+  table.insert("seed", static_cast<std::int64_t>(config.seed));  // 0 is one, too
+  if (!config.share_devices) table.erase("share_devices");
+  std::vector<std::string> layouts;
+  for (const Layout& layout : config.layouts) layouts.push_back(layout_words(layout));
+  TomlWriter().texts(table, "layouts", layouts);
+  return table;
+}
+
+toml::table epoch_table(EpochStudy& study) {
+  toml::table table = table_of(study, KnownNames());
+  table.insert("model", study.model);
+  if (!is_replay(study.model)) return table;
+  table.insert("dilation", study.dilation);
+  table.erase("data");
+  table.erase("ladder");
+  return table;
 }
 
 void read_layouts(TomlReader& reader, const toml::table& table, StudyConfig& config) {
@@ -178,25 +174,11 @@ void read_layouts(TomlReader& reader, const toml::table& table, StudyConfig& con
 }
 
 void read(TomlReader& reader, const toml::table& table, StudyConfig& config) {
-  reader.text(table, "name", config.name);
-  reader.whole(table, "launches", config.launches, 1, 1000);
-  std::int64_t seed = 1;
-  reader.whole(table, "seed", seed, 0, std::numeric_limits<std::int64_t>::max());
-  config.seed = static_cast<std::uint64_t>(seed);
-  reader.whole(table, "threads", config.threads, 1, 4096);
-  reader.choice(table, "device", config.device, {"auto", "cpu", "cuda"});
-  reader.whole(table, "devices", config.devices, 1, 65536);
-  reader.text(table, "gpus", config.gpus);
-  reader.flag(table, "share_devices", config.share_devices);
+  keys(reader, table, config);
   if (config.device == "cpu" && (config.share_devices || !config.gpus.empty())) {
     reader.complain(*table.get(config.gpus.empty() ? "share_devices" : "gpus"),
                     "gpus and share_devices are about GPUs, and device is \"cpu\"");
   }
-  reader.flag(table, "monitor", config.monitor);
-  reader.flag(table, "record_trace", config.record_trace);
-  reader.texts(table, "mpirun_arguments", config.mpirun_arguments);
-  reader.wholes(table, "ranks", config.ranks, 1, 65536);
-  reader.text(table, "hosts", config.hosts);
   read_layouts(reader, table, config);
   if (config.share_devices && config.ranks.empty() && config.layouts.empty()) {
     reader.complain(*table.get("share_devices"),
@@ -207,8 +189,7 @@ void read(TomlReader& reader, const toml::table& table, StudyConfig& config) {
 
 void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
           AllreduceStudy& study) {
-  reader.choices(table, "algorithms", study.algorithms, or_all(known.algorithms));
-  reader.choices(table, "dtypes", study.dtypes, or_all(known.dtypes));
+  keys(reader, table, study, known);
   for (const char* key : {"algorithms", "dtypes"}) {
     const auto& names = key[0] == 'a' ? study.algorithms : study.dtypes;
     if (names.size() > 1 && std::ranges::find(names, "all") != names.end()) {
@@ -216,31 +197,16 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
                       fmt::format("{}: \"all\" stands for every name, alone", key));
     }
   }
-  reader.choice(table, "transport", study.transport, kTransports);
-  reader.text(table, "min", study.min_bytes);
-  reader.text(table, "max", study.max_bytes);
-  reader.whole(table, "factor", study.factor, 2, 1024);
-  reader.choice(table, "cache", study.cache, {"warm", "cold", "written"});
-  reader.positive(table, "max_seconds", study.max_seconds);
   reader.no_other_keys(table);
 }
 
 void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
           ThroughputStudy& study) {
-  reader.choices(table, "models", study.models, known.models);
   if (!known.data.empty()) study.data = known.data;
-  reader.text(table, "data", study.data);
-  reader.whole(table, "batch", study.batch, 1, kMany);
-  reader.wholes_or(table, "batches", study.batches, 1, kMany, "largest");
+  keys(reader, table, study, known);
   if (table.contains("batch") && table.contains("batches")) {
     reader.complain(*table.get("batch"), "batch: batches lists them; leave one of the two out");
   }
-  reader.choices(table, "precisions", study.precisions, {"float32", "tf32", "bf16", "fp16"});
-  reader.choice(table, "channels_last", study.channels_last, {"no", "yes", "both"});
-  reader.choices(table, "steps", study.steps, {"eager", "graph"});
-  reader.text(table, "memory_limit", study.memory_limit);
-  reader.flag(table, "roofline", study.roofline);
-  reader.positive(table, "max_seconds", study.max_seconds);
   reader.required(table, "models");
   reader.no_other_keys(table);
 }
@@ -286,17 +252,8 @@ void require_weak(TomlReader& reader, const toml::table& table, const EpochStudy
 void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
           const std::filesystem::path& folder, EpochStudy& study) {
   read_model(reader, table, known, folder, study);
-  reader.choices(table, "gradient_syncs", study.gradient_syncs, known.gradient_syncs);
-  reader.choice(table, "allreduce", study.allreduce, known.algorithms);
-  reader.choice(table, "transport", study.transport, kTransports);
-  reader.choice(table, "scaling", study.scaling, {"strong", "weak"});
   if (!known.data.empty()) study.data = known.data;
-  reader.text(table, "data", study.data);
-  reader.whole(table, "batch", study.batch, 1, kMany);
-  reader.whole(table, "samples", study.samples, 1, kMany);
-  reader.whole(table, "epochs", study.epochs, 1, 100'000);
-  reader.flag(table, "evaluate", study.evaluate);
-  reader.positive(table, "target_accuracy", study.target_accuracy);
+  keys(reader, table, study, known);
   if (study.target_accuracy > 1) {
     reader.complain(*table.get("target_accuracy"),
                     "target_accuracy: a share of the test set; valid: above 0 and up to 1");
@@ -304,9 +261,6 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
     reader.complain(*table.get("target_accuracy"),
                     "target_accuracy: needs the evaluation that evaluate = false leaves out");
   }
-  reader.flag(table, "ladder", study.ladder);
-  reader.choice(table, "optimizer", study.optimizer, {"sgd", "adam"});
-  reader.positive(table, "learning_rate", study.learning_rate);
   if (is_replay(study.model)) require_weak(reader, table, study);
   reader.required(table, "model");
   reader.no_other_keys(table);
@@ -321,6 +275,39 @@ void read_part(TomlReader& reader, const toml::table& root, std::string_view key
 }
 
 }  // namespace
+
+bool is_replay(std::string_view model) { return model.starts_with(kReplay); }
+
+std::string label_in_rows(const std::string& model) {
+  if (!is_replay(model)) return model;
+  const std::filesystem::path file = model.substr(kReplay.size());
+  return std::string(kReplay) + file.stem().string();
+}
+
+std::optional<std::string> found_replay(const std::string& model,
+                                        const std::filesystem::path& folder) {
+  const std::filesystem::path file = model.substr(kReplay.size());
+  for (const std::filesystem::path& candidate : {file, folder / file}) {
+    std::error_code none;
+    if (std::filesystem::is_regular_file(candidate, none)) {
+      return std::string(kReplay) + candidate.string();
+    }
+  }
+  return std::nullopt;
+}
+
+std::string config_text(StudyConfig config) {
+  toml::table root;
+  root.insert("study", study_table(config));
+  if (config.allreduce) root.insert("allreduce", table_of(*config.allreduce, KnownNames()));
+  if (config.throughput) root.insert("throughput", table_of(*config.throughput, KnownNames()));
+  toml::array epochs;
+  for (EpochStudy& study : config.epochs) epochs.push_back(epoch_table(study));
+  if (!epochs.empty()) root.insert("epoch", epochs);
+  std::ostringstream text;
+  text << toml::toml_formatter(root, toml::format_flags::none) << "\n";
+  return text.str();
+}
 
 StudyConfig read_study_config(const std::filesystem::path& path, const KnownNames& known) {
   return parse_study_config(read_file(path), path, known);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The effective configuration of a study as TOML: what is measured once the file, the defaults and
-// the command line have had their say. Reading it back gives the same study.
+// A study as a TOML file says it: what to measure, on how many ranks, how often. Strict: an unknown
+// key, a wrong type or an impossible value is refused, all of them in one pass.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,6 @@
 #include "bench/launch/hosts.hpp"
 
 namespace scalebench {
-
-// A study as a TOML file says it: what to measure, on how many ranks, how often. Strict: an unknown
-// key, a wrong type or an impossible value is refused, all of them in one pass.
 
 struct AllreduceStudy {
   std::vector<std::string> algorithms{"all"};
@@ -97,10 +94,13 @@ StudyConfig read_study_config(const std::filesystem::path& path, const KnownName
 StudyConfig parse_study_config(std::string text, const std::filesystem::path& path,
                                const KnownNames& known = {});
 
-std::string config_text(const StudyConfig& config);
+/// The effective configuration as a file: what is measured once the file, the defaults and the
+/// command line have had their say. Reading it back gives the same study.
+std::string config_text(StudyConfig config);
 
 // A model of a study that is a file of recorded steps: `replay:FILE`, as bench_epoch takes it.
 
+inline constexpr std::string_view kReplay = "replay:";
 bool is_replay(std::string_view model);
 
 /// What rows call a model: `replay:resnet18` for `replay:configs/traces/resnet18.json`; any other

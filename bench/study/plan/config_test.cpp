@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "bench/study/plan/plan.hpp"
-#include "bench/study/plan/plan_file.hpp"
 #include "kernels/testing.hpp"
 
 namespace scalebench {

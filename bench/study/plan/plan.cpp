@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <random>
 
-#include "bench/launch/hosts.hpp"
-#include "bench/study/plan/config.hpp"
+#include "bench/record/json_members.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -61,16 +61,19 @@ PlannedLaunch launch_on(const Place& place, std::string_view what, std::string p
   return launch;
 }
 
-/// How its ranks find their devices, in every program of a study.
-void add_device_words(const StudyConfig& config, PlannedLaunch& launch) {
-  launch.arguments.insert(launch.arguments.end(), {"--device", config.device});
-  if (!config.gpus.empty()) {
-    launch.arguments.insert(launch.arguments.end(), {"--devices", config.gpus});
-  }
-  if (config.share_devices) launch.arguments.emplace_back("--share-devices");
+void append(PlannedLaunch& launch, const char* option, const auto& value) {
+  launch.arguments.insert(launch.arguments.end(), {option, fmt::format("{}", value)});
+}
+void append(PlannedLaunch& launch, const char* option, const std::vector<std::string>& values) {
+  append(launch, option, fmt::format("{}", fmt::join(values, ",")));
 }
 
-std::string number_text(double value) { return fmt::format("{}", value); }
+/// How its ranks find their devices, in every program of a study.
+void append_devices(PlannedLaunch& launch, const StudyConfig& config) {
+  append(launch, "--device", config.device);
+  if (!config.gpus.empty()) append(launch, "--devices", config.gpus);
+  if (config.share_devices) launch.arguments.emplace_back("--share-devices");
+}
 
 /// Cases times what each may take, with its warm-up. Names that stand for several count as many.
 double guess_seconds(const AllreduceStudy& study) {
@@ -85,25 +88,16 @@ double guess_seconds(const AllreduceStudy& study) {
 PlannedLaunch allreduce_launch(const StudyConfig& config, const Place& place) {
   const AllreduceStudy& study = *config.allreduce;
   PlannedLaunch launch = launch_on(place, "allreduce", "bench_allreduce");
-  launch.arguments = {"-b",
-                      study.min_bytes,
-                      "-e",
-                      study.max_bytes,
-                      "-f",
-                      std::to_string(study.factor),
-                      "-d",
-                      fmt::format("{}", fmt::join(study.dtypes, ",")),
-                      "--algorithm",
-                      fmt::format("{}", fmt::join(study.algorithms, ",")),
-                      "--transport",
-                      study.transport,
-                      "--cache",
-                      study.cache,
-                      "--order",
-                      "shuffled",
-                      "--max-seconds",
-                      number_text(study.max_seconds)};
-  add_device_words(config, launch);
+  append(launch, "-b", study.min_bytes);
+  append(launch, "-e", study.max_bytes);
+  append(launch, "-f", study.factor);
+  append(launch, "-d", study.dtypes);
+  append(launch, "--algorithm", study.algorithms);
+  append(launch, "--transport", study.transport);
+  append(launch, "--cache", study.cache);
+  append(launch, "--order", "shuffled");
+  append(launch, "--max-seconds", study.max_seconds);
+  append_devices(launch, config);
   launch.guess_seconds = guess_seconds(study);
   return launch;
 }
@@ -111,24 +105,20 @@ PlannedLaunch allreduce_launch(const StudyConfig& config, const Place& place) {
 PlannedLaunch throughput_launch(const StudyConfig& config, const std::string& model,
                                 const Place& place) {
   const ThroughputStudy& study = *config.throughput;
-  const std::string batches = study.batches.empty()
-                                  ? std::to_string(study.batch)
-                                  : fmt::format("{}", fmt::join(study.batches, ","));
   PlannedLaunch launch = launch_on(place, "throughput-" + model, "bench_throughput");
-  launch.arguments = {"--model",       model,
-                      "--data-dir",    study.data,
-                      "--batch",       batches,
-                      "--threads",     std::to_string(config.threads),
-                      "--max-seconds", number_text(study.max_seconds),
-                      "--seed",        std::to_string(config.seed)};
-  add_device_words(config, launch);
-  const auto add = [&](const char* option, const std::string& value, std::string_view usual) {
-    if (value != usual) launch.arguments.insert(launch.arguments.end(), {option, value});
-  };
-  add("--precision", fmt::format("{}", fmt::join(study.precisions, ",")), "float32");
-  add("--channels-last", study.channels_last, "no");
-  add("--step", fmt::format("{}", fmt::join(study.steps, ",")), "eager");
-  add("--memory-limit", study.memory_limit, "");
+  append(launch, "--model", model);
+  append(launch, "--data-dir", study.data);
+  if (study.batches.empty()) append(launch, "--batch", study.batch);
+  if (!study.batches.empty()) append(launch, "--batch", study.batches);
+  append(launch, "--threads", config.threads);
+  append(launch, "--max-seconds", study.max_seconds);
+  append(launch, "--seed", config.seed);
+  append_devices(launch, config);
+  const std::vector<std::string> float32{"float32"}, eager{"eager"};
+  if (study.precisions != float32) append(launch, "--precision", study.precisions);
+  if (study.channels_last != "no") append(launch, "--channels-last", study.channels_last);
+  if (study.steps != eager) append(launch, "--step", study.steps);
+  if (!study.memory_limit.empty()) append(launch, "--memory-limit", study.memory_limit);
   if (!study.roofline) launch.arguments.emplace_back("--no-roofline");
   if (config.monitor) launch.arguments.emplace_back("--monitor");
   const std::size_t formats = study.channels_last == "both" ? 2 : 1;
@@ -150,46 +140,30 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
       launch_on(place, fmt::format("epoch-{}-{}-{}", model, sync, study.scaling), "bench_epoch");
   launch.study = index;
   launch.gradient_sync = sync;
-  launch.arguments = {"--model",
-                      study.model,
-                      replayed ? "--dilation" : "--data-dir",
-                      replayed ? number_text(study.dilation) : study.data,
-                      "--gradient-sync",
-                      sync,
-                      "--allreduce",
-                      study.allreduce,
-                      "--transport",
-                      study.transport,
-                      "--scaling",
-                      study.scaling,
-                      strong ? "--global-batch" : "--batch",
-                      std::to_string(study.batch),
-                      "--samples",
-                      std::to_string(study.samples),
-                      "--epochs",
-                      std::to_string(study.epochs),
-                      "--lr",
-                      number_text(study.learning_rate),
-                      "--threads",
-                      std::to_string(config.threads),
-                      "--seed",
-                      std::to_string(config.seed)};
-  add_device_words(config, launch);
-  if (!study.optimizer.empty()) {
-    launch.arguments.insert(launch.arguments.end(), {"--optimizer", study.optimizer});
-  }
+  append(launch, "--model", study.model);
+  if (replayed) append(launch, "--dilation", study.dilation);
+  if (!replayed) append(launch, "--data-dir", study.data);
+  append(launch, "--gradient-sync", sync);
+  append(launch, "--allreduce", study.allreduce);
+  append(launch, "--transport", study.transport);
+  append(launch, "--scaling", study.scaling);
+  append(launch, strong ? "--global-batch" : "--batch", study.batch);
+  append(launch, "--samples", study.samples);
+  append(launch, "--epochs", study.epochs);
+  append(launch, "--lr", study.learning_rate);
+  append(launch, "--threads", config.threads);
+  append(launch, "--seed", config.seed);
+  append_devices(launch, config);
+  if (!study.optimizer.empty()) append(launch, "--optimizer", study.optimizer);
   const bool has_target = study.target_accuracy > 0 && sync != "barrier_only";
-  if (has_target) {
-    launch.arguments.insert(launch.arguments.end(),
-                            {"--target-accuracy", number_text(study.target_accuracy)});
-  }
+  if (has_target) append(launch, "--target-accuracy", study.target_accuracy);
   // The plain loop trains the same model as one_device does: once is enough to say how well, unless
   // that says when to stop.
   const bool said_elsewhere = (sync == "none" && !has_target) || sync == "barrier_only";
   if (!study.evaluate || said_elsewhere) launch.arguments.emplace_back("--no-evaluation");
   if (config.monitor) launch.arguments.emplace_back("--monitor");
   if (config.record_trace && sync == "one_device" && !replayed) {
-    launch.arguments.insert(launch.arguments.end(), {"--record-trace", "trace.json"});
+    append(launch, "--record-trace", "trace.json");
   }
   if (sync == "one_device" && ranks > 1) {
     launch.skipped_because = "one_device is the base on one rank; mirrored is its like for more";
@@ -210,7 +184,7 @@ void add_ladder(const StudyConfig& config, std::size_t index, const Place& one, 
   const EpochStudy& study = config.epochs[index];
   PlannedLaunch share = epoch_launch(config, index, "none", one);
   share.name += fmt::format("-share-of-{}", place.ranks());
-  share.arguments.insert(share.arguments.end(), {"--share-of", std::to_string(place.ranks())});
+  append(share, "--share-of", place.ranks());
   share.skipped_because = epoch_launch(config, index, "none", place).skipped_because;
   // Wherever N ranks are, the share of one is the same.
   if (std::ranges::find(round, share.name, &PlannedLaunch::name) == round.end()) {
@@ -324,12 +298,78 @@ std::vector<PlannedLaunch> plan_of(const StudyConfig& config, const PlanLimits& 
       if (launch.program == "bench_allreduce") {
         // Every launch shuffles its own cases, by a seed that follows from the study's.
         const std::uint64_t seed = config.seed * 1000 + static_cast<std::uint64_t>(number);
-        launch.arguments.insert(launch.arguments.end(), {"--seed", std::to_string(seed)});
+        append(launch, "--seed", seed);
       }
       plan.push_back(std::move(launch));
     }
   }
   return plan;
+}
+
+using nlohmann::json;
+
+// plan.json. What nlohmann/json is to find by the type stands in this namespace itself.
+
+static void members(auto& visit, PlannedLaunch& launch) {
+  visit("number", launch.number);
+  visit("round", launch.round);
+  visit("name", launch.name);
+  visit("program", launch.program);
+  visit("ranks", launch.ranks);
+  visit.later("nodes", launch.nodes);
+  visit.later("per_node", launch.per_node);
+  visit("arguments", launch.arguments);
+  visit("study", launch.study);
+  visit("gradient_sync", launch.gradient_sync);
+  visit("skipped_because", launch.skipped_because);
+  visit("guess_seconds", launch.guess_seconds);
+}
+
+static void members(auto& visit, LaunchSettings& settings) {
+  visit("mpirun", settings.mpirun);
+  visit.later("launcher", settings.launcher);
+  visit.later("mpi", settings.mpi);
+  visit.later("device", settings.device);
+  visit.later("threads", settings.threads);
+  visit("oversubscribe", settings.oversubscribe);
+  visit("bind_to_core", settings.bind_to_core);
+  visit("mpirun_arguments", settings.mpirun_arguments);
+  visit("environment", settings.environment);
+}
+
+std::string plan_text(const StoredPlan& plan) {
+  json settings = plan.settings;
+  settings["hosts"] = host_words(plan.settings.hosts);
+  return document({{"settings", std::move(settings)}, {"launches", plan.launches}});
+}
+
+StoredPlan read_plan(const std::filesystem::path& folder) {
+  StoredPlan plan;
+  std::string hosts;
+  read_document(folder / kPlanFile, "a plan", [&](const json& object) {
+    const json& settings = object.at("settings");
+    settings.get_to(plan.settings);
+    hosts = settings.value("hosts", "");
+    for (const json& launch : object.at("launches")) {
+      // Earlier versions had this host, or left several to the launcher: not said.
+      PlannedLaunch& planned = plan.launches.emplace_back();
+      planned.nodes = planned.per_node = 0;
+      launch.get_to(planned);
+    }
+  });
+  if (!hosts.empty()) plan.settings.hosts = parse_hosts(hosts, "plan.json: hosts");
+  return plan;
+}
+
+std::string argument_of(const std::vector<std::string>& words, std::string_view option) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == option && i + 1 < words.size()) return words[i + 1];
+    if (word.starts_with(option) && word.substr(option.size()).starts_with('=')) {
+      return std::string(word.substr(option.size() + 1));
+    }
+  }
+  return "";
 }
 
 }  // namespace scalebench

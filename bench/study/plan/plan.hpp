@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A study spelled out: every start of a program, in the order in which they happen. Pure data: what
-// --dry-run prints is what runs.
+// --dry-run prints is what runs, and plan.json keeps it, written before the first launch, so that
+// an unfinished run can be taken up again and a published row be traced to its launch.
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/launch/launcher.hpp"
@@ -39,5 +41,26 @@ std::filesystem::path planned_folder(const PlannedLaunch& launch);
 /// Their names end with -a or -b, from which tables.hpp tells the sides. Throws UsageError as
 /// plan_of does.
 std::vector<PlannedLaunch> certify_plan(StudyConfig config, const PlanLimits& limits);
+
+inline constexpr const char* kPlanFile = "plan.json";
+
+/// Every planned launch of a run and how launches are started.
+struct StoredPlan {
+  std::vector<PlannedLaunch> launches;
+  /// Without `programs` and `run_id`, which belong to who starts them and to the folder.
+  LaunchSettings settings;
+};
+
+std::string plan_text(const StoredPlan& plan);
+
+/// Reads `folder/plan.json`. Throws UsageError `file: what` when it is missing, malformed or of a
+/// later schema version.
+StoredPlan read_plan(const std::filesystem::path& folder);
+
+/// The value of an option in a command, behind it or its '='; empty: not there.
+std::string argument_of(const std::vector<std::string>& words, std::string_view option);
+inline std::string argument_of(const PlannedLaunch& launch, std::string_view option) {
+  return argument_of(launch.arguments, option);
+}
 
 }  // namespace scalebench

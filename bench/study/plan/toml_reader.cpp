@@ -5,143 +5,135 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "kernels/error.hpp"
 
 namespace scalebench {
+
+namespace {
+
+/// The entries of a list that is not empty, as `read` makes them; nothing unless it can make all.
+template <class Value, class Read>
+std::optional<std::vector<Value>> list_of(const toml::node& node, Read read) {
+  const toml::array* array = node.as_array();
+  if (array == nullptr || array->empty()) return std::nullopt;
+  std::vector<Value> values;
+  for (const toml::node& entry : *array) {
+    const std::optional<Value> value = read(entry);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  return values;
+}
+
+std::optional<std::string> text_of(const toml::node& node) {
+  return node.value_exact<std::string>();
+}
+
+std::optional<std::int64_t> whole_of(const toml::node& node, std::int64_t low, std::int64_t high) {
+  const auto number = node.value_exact<std::int64_t>();
+  return number && low <= *number && *number <= high ? number : std::nullopt;
+}
+
+}  // namespace
 
 const toml::node* TomlReader::find(const toml::table& table, std::string_view key) {
   asked_[&table].emplace_back(key);
   return table.get(key);
 }
 
-void TomlReader::complain(const toml::node& where, const std::string& what) {
-  const toml::source_position at = where.source().begin;
+void TomlReader::complain_at(const toml::source_position& at, const std::string& what) {
   complaints_.emplace(std::pair(at.line, at.column),
                       fmt::format("{}:{}:{}: {}", file_, at.line, at.column, what));
 }
 
-void TomlReader::text(const toml::table& table, std::string_view key, std::string& value) {
+void TomlReader::complain(const toml::node& where, const std::string& what) {
+  complain_at(where.source().begin, what);
+}
+
+template <class Value, class Read>
+const toml::node* TomlReader::take(const toml::table& table, std::string_view key, Value& value,
+                                   Read read, const std::string& expected) {
   const toml::node* node = find(table, key);
-  if (node == nullptr) return;
-  if (const auto text = node->value_exact<std::string>()) {
-    value = *text;
-  } else {
-    complain(*node, fmt::format("{}: expected a text in quotes", key));
+  if (node == nullptr) return nullptr;
+  const std::optional<Value> found = read(*node);
+  if (!found) {
+    complain(*node, fmt::format("{}: expected {}", key, expected));
+    return nullptr;
   }
+  value = *found;
+  return node;
+}
+
+void TomlReader::text(const toml::table& table, std::string_view key, std::string& value) {
+  take(table, key, value, text_of, "a text in quotes");
 }
 
 void TomlReader::texts(const toml::table& table, std::string_view key,
                        std::vector<std::string>& value) {
-  const toml::node* node = find(table, key);
-  if (node == nullptr) return;
-  const toml::array* array = node->as_array();
-  if (array == nullptr || array->empty() || !array->is_homogeneous(toml::node_type::string)) {
-    complain(*node, fmt::format("{}: expected a list of texts, as [\"a\", \"b\"]", key));
-    return;
-  }
-  value.clear();
-  for (const toml::node& entry : *array) value.push_back(*entry.value<std::string>());
+  choices(table, key, value, {});
 }
 
 void TomlReader::choice(const toml::table& table, std::string_view key, std::string& value,
                         const std::vector<std::string_view>& valid) {
-  text(table, key, value);
-  const toml::node* node = table.get(key);
-  if (node == nullptr || !node->is_string() || valid.empty()) return;
-  if (std::ranges::find(valid, value) == valid.end()) {
-    complain(*node, unknown_name(key, value, valid));
-  }
+  const toml::node* node = take(table, key, value, text_of, "a text in quotes");
+  if (node == nullptr || valid.empty() || std::ranges::find(valid, value) != valid.end()) return;
+  complain(*node, unknown_name(key, value, valid));
 }
 
 void TomlReader::choices(const toml::table& table, std::string_view key,
                          std::vector<std::string>& value,
                          const std::vector<std::string_view>& valid) {
-  const std::size_t complaints = complaints_.size();
-  texts(table, key, value);
-  const toml::node* node = table.get(key);
-  if (node == nullptr || valid.empty() || complaints_.size() > complaints) return;
-  for (const toml::node& entry : *node->as_array()) {
-    const std::string text = *entry.value<std::string>();
-    if (std::ranges::find(valid, text) == valid.end()) {
-      complain(entry, unknown_name(key, text, valid));
-    }
+  const auto read = [](const toml::node& node) { return list_of<std::string>(node, text_of); };
+  const toml::node* node = take(table, key, value, read, "a list of texts, as [\"a\", \"b\"]");
+  if (node == nullptr || valid.empty()) return;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (std::ranges::find(valid, value[i]) != valid.end()) continue;
+    complain((*node->as_array())[i], unknown_name(key, value[i], valid));
   }
 }
 
 void TomlReader::whole(const toml::table& table, std::string_view key, std::int64_t& value,
                        std::int64_t low, std::int64_t high) {
-  const toml::node* node = find(table, key);
-  if (node == nullptr) return;
-  const auto number = node->value_exact<std::int64_t>();
-  if (number && low <= *number && *number <= high) {
-    value = *number;
-  } else {
-    complain(*node, fmt::format("{}: expected a whole number from {} to {}", key, low, high));
-  }
+  const auto read = [&](const toml::node& node) { return whole_of(node, low, high); };
+  take(table, key, value, read, fmt::format("a whole number from {} to {}", low, high));
 }
 
 void TomlReader::wholes(const toml::table& table, std::string_view key, std::vector<int>& value,
                         int low, int high) {
-  const toml::node* node = find(table, key);
-  if (node == nullptr) return;
-  const toml::array* array = node->as_array();
-  bool valid = array != nullptr && !array->empty();
-  std::vector<int> numbers;
-  for (std::size_t i = 0; valid && i < array->size(); ++i) {
-    const auto number = array->get(i)->value_exact<std::int64_t>();
-    valid = number && low <= *number && *number <= high;
-    if (valid) numbers.push_back(static_cast<int>(*number));
-  }
-  if (valid) {
-    value = numbers;
-  } else {
-    complain(*node,
-             fmt::format("{}: expected a list of whole numbers from {} to {}", key, low, high));
-  }
+  std::vector<std::int64_t> wide;
+  const auto number = [&](const toml::node& node) { return whole_of(node, low, high); };
+  const auto read = [&](const toml::node& node) { return list_of<std::int64_t>(node, number); };
+  const std::string expected = fmt::format("a list of whole numbers from {} to {}", low, high);
+  if (take(table, key, wide, read, expected) != nullptr) value.assign(wide.begin(), wide.end());
 }
 
 void TomlReader::wholes_or(const toml::table& table, std::string_view key,
                            std::vector<std::string>& value, std::int64_t low, std::int64_t high,
                            std::string_view word) {
-  const toml::node* node = find(table, key);
-  if (node == nullptr) return;
-  const toml::array* array = node->as_array();
-  bool valid = array != nullptr && !array->empty();
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; valid && i < array->size(); ++i) {
-    const auto number = array->get(i)->value_exact<std::int64_t>();
-    const bool other = array->get(i)->value_exact<std::string_view>() == word;
-    valid = other || (number && low <= *number && *number <= high);
-    if (valid) texts.push_back(other ? std::string(word) : std::to_string(*number));
-  }
-  if (valid) {
-    value = texts;
-  } else {
-    complain(*node, fmt::format("{}: expected a list of whole numbers from {} to {} or \"{}\"", key,
-                                low, high, word));
-  }
+  const auto one = [&](const toml::node& node) -> std::optional<std::string> {
+    if (node.value_exact<std::string_view>() == word) return std::string(word);
+    const auto number = whole_of(node, low, high);
+    return number ? std::optional(std::to_string(*number)) : std::nullopt;
+  };
+  take(
+      table, key, value, [&](const toml::node& node) { return list_of<std::string>(node, one); },
+      fmt::format("a list of whole numbers from {} to {} or \"{}\"", low, high, word));
 }
 
 void TomlReader::flag(const toml::table& table, std::string_view key, bool& value) {
-  const toml::node* node = find(table, key);
-  if (node == nullptr) return;
-  if (const auto flag = node->value_exact<bool>()) {
-    value = *flag;
-  } else {
-    complain(*node, fmt::format("{}: expected true or false", key));
-  }
+  const auto read = [](const toml::node& node) { return node.value_exact<bool>(); };
+  take(table, key, value, read, "true or false");
 }
 
 void TomlReader::positive(const toml::table& table, std::string_view key, double& value) {
-  const toml::node* node = find(table, key);
-  if (node == nullptr) return;
-  const auto number = node->value<double>();
-  if (node->is_number() && number && std::isfinite(*number) && *number > 0) {
-    value = *number;
-  } else {
-    complain(*node, fmt::format("{}: expected a positive number", key));
-  }
+  const auto read = [](const toml::node& node) {
+    const auto number = node.value<double>();
+    const bool fits = node.is_number() && number && std::isfinite(*number) && *number > 0;
+    return fits ? number : std::nullopt;
+  };
+  take(table, key, value, read, "a positive number");
 }
 
 const toml::table* TomlReader::table(const toml::table& table, std::string_view key) {
@@ -173,10 +165,7 @@ void TomlReader::no_other_keys(const toml::table& table) {
   const std::vector<std::string_view> valid(asked.begin(), asked.end());
   for (const auto& [key, node] : table) {
     if (std::ranges::find(valid, key.str()) == valid.end()) {
-      const toml::source_position at = key.source().begin;
-      complaints_.emplace(std::pair(at.line, at.column),
-                          fmt::format("{}:{}:{}: {}", file_, at.line, at.column,
-                                      unknown_name("key", key.str(), valid)));
+      complain_at(key.source().begin, unknown_name("key", key.str(), valid));
     }
   }
 }

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +48,11 @@ class TomlReader {
 
  private:
   const toml::node* find(const toml::table& table, std::string_view key);
+  /// What `read` makes of the node, if it is there and that is something; the node then, else null.
+  template <class Value, class Read>
+  const toml::node* take(const toml::table& table, std::string_view key, Value& value, Read read,
+                         const std::string& expected);
+  void complain_at(const toml::source_position& at, const std::string& what);
 
   std::string file_;
   std::map<const toml::table*, std::vector<std::string>> asked_;

@@ -13,7 +13,7 @@
 #include "bench/record/file.hpp"
 #include "bench/record/seal.hpp"
 #include "bench/study/analysis/stored_run.hpp"
-#include "bench/study/plan/plan_file.hpp"
+#include "bench/study/plan/plan.hpp"
 #include "bench/study/run/setup.hpp"
 #include "collectives/allreduce.hpp"
 #include "kernels/error.hpp"

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Structs in our JSON files, their members named once for both ways: a function
+// `members(visit, value)` in the struct's namespace hands each to `visit` with its name, and
+// nlohmann/json then writes and reads the struct, and lists of it, as it does numbers.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "bench/record/file.hpp"
+#include "bench/record/result_row.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+
+/// Null where nothing is known.
+template <class T>
+nlohmann::json nullable(const std::optional<T>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
+inline nlohmann::json nullable(const std::string& text) {
+  return text.empty() ? nlohmann::json() : nlohmann::json(text);
+}
+
+/// What `members` visits with to make an object.
+class JsonWriter {
+ public:
+  explicit JsonWriter(nlohmann::json& object) : object_(object) {}
+
+  /// A member that every file has.
+  void operator()(const char* name, const auto& value) { object_[name] = value; }
+  /// One that files of earlier versions lack: it then stays as it is.
+  void later(const char* name, const auto& value) { object_[name] = value; }
+  /// A text or an optional: missing and null, too, say that nothing is known.
+  void maybe(const char* name, const auto& value) { object_[name] = nullable(value); }
+  /// An object within this one.
+  JsonWriter part(const char* name) { return JsonWriter(object_[name]); }
+
+ private:
+  nlohmann::json& object_;
+};
+
+/// The same to fill a value from an object; throws json::exception for what is missing or another
+/// type.
+class JsonReader {
+ public:
+  explicit JsonReader(const nlohmann::json& object) : object_(object) {}
+
+  void operator()(const char* name, auto& value) { object_.at(name).get_to(value); }
+  void later(const char* name, auto& value) { value = object_.value(name, value); }
+  template <class T>
+  void maybe(const char* name, std::optional<T>& value) {
+    const auto found = object_.find(name);
+    if (found != object_.end() && !found->is_null()) value = found->template get<T>();
+  }
+  void maybe(const char* name, std::string& text) {
+    std::optional<std::string> value;
+    maybe(name, value);
+    text = value.value_or("");
+  }
+  JsonReader part(const char* name) { return JsonReader(object_.at(name)); }
+
+ private:
+  const nlohmann::json& object_;
+};
+
+template <class T>
+concept HasMembers = requires(T& value, JsonWriter& visit) {
+  members(visit, value);
+};
+
+template <HasMembers T>
+void to_json(nlohmann::json& object, T value) {  // a copy: members are shown to readers, too
+  object = nlohmann::json::object();
+  JsonWriter visit(object);
+  members(visit, value);
+}
+
+template <HasMembers T>
+void from_json(const nlohmann::json& object, T& value) {
+  JsonReader visit(object);
+  members(visit, value);
+}
+
+/// What `read` makes of the object in a file that document() wrote. Throws UsageError `file: what`
+/// when it is missing, of a later schema version, not `kind` ("a manifest") or refused by `read`.
+template <class Read>
+auto read_document(const std::filesystem::path& path, std::string_view kind, Read read) {
+  const std::string text = read_file(path);
+  try {
+    const nlohmann::json object = nlohmann::json::parse(text);
+    const int version = object.at("schema_version").get<int>();
+    if (version > kSchemaVersion) {
+      fail<UsageError>(
+          "schema version {} is later than {}, which this program reads; use a later one", version,
+          kSchemaVersion);
+    }
+    return read(object);
+  } catch (const nlohmann::json::exception& error) {
+    fail<UsageError>("{}: not {}: {}", path.string(), kind, error.what());
+  } catch (const UsageError& error) {
+    fail<UsageError>("{}: {}", path.string(), error.what());
+  }
+}
+
+}  // namespace scalebench
