@@ -22,6 +22,16 @@ inline double wire_bw_gb_per_s(double elements_sent, double element_bytes, doubl
   return elements_sent * element_bytes / seconds * 1e-9;
 }
 
+/// The bandwidths of a row of allreduce.csv, by its size, its number of ranks and these times.
+inline void set_bandwidths(ResultRow& row, double seconds, double low, double high) {
+  const double bytes = number_in(row, "size_bytes");
+  const int ranks = static_cast<int>(number_in(row, "ranks"));
+  row.set("algbw_gb_per_s", algbw_gb_per_s(bytes, seconds));
+  row.set("busbw_gb_per_s", busbw_gb_per_s(bytes, seconds, ranks));
+  row.set("busbw_ci_low_gb_per_s", busbw_gb_per_s(bytes, high, ranks));
+  row.set("busbw_ci_high_gb_per_s", busbw_gb_per_s(bytes, low, ranks));
+}
+
 // The statistics columns, filled in the same way in every result file.
 
 /// From the repetitions of one launch: the interval is that of the repetitions.

@@ -5,16 +5,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "bench/launch/hosts.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -50,11 +49,8 @@ std::string size_text(const std::string& cell) {
 
 /// NaN for what is no number, "N/A" as well as nothing: no time, whatever was meant by it.
 double number_or_none(const std::string& text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  const bool whole = error == std::errc() && stop == end && std::isfinite(value);
-  return whole ? value : std::numeric_limits<double>::quiet_NaN();
+  const double value = read_number<double>(text).value_or(std::nan(""));
+  return std::isfinite(value) ? value : std::nan("");
 }
 
 void add(Cell& cell, const ResultRow& row) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of an A/A comparison's launches, and what made-up launches certify.
-#include "bench/study/analysis/certificate.hpp"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/tables.hpp"
 #include "bench/study/plan/plan.hpp"
 

@@ -7,11 +7,10 @@
 #include <cmath>
 #include <set>
 #include <tuple>
-#include <vector>
+#include <utility>
 
 #include "bench/measure/statistics.hpp"
 #include "bench/record/columns.hpp"
-#include "bench/record/result_row.hpp"
 #include "bench/study/analysis/rows.hpp"
 
 namespace scalebench {
@@ -85,22 +84,30 @@ AllreduceWork work_of(const AllreducePoint& point, const FitModel& model) {
   return work;
 }
 
-ResultRow row_of(const Schema& schema, const FitCase& of, std::string_view run_id) {
-  ResultRow row(schema);
-  row.set("schema_version", kSchemaVersion).set("run_id", run_id).set("origin", of.origin);
-  row.set("status", "ok").set("algorithm", of.algorithm).set("transport", of.transport);
-  row.set("memory", of.memory).set("dtype", of.dtype).set("op", of.op);
-  row.set("placement", of.placement).set("mode", of.mode).set("cache", of.cache);
-  row.set("graph", of.graph);
-  return row;
-}
+/// The columns that tell cases apart, with where a case has them.
+constexpr std::pair<std::string_view, std::string FitCase::*> kOfCase[]{
+    {"algorithm", &FitCase::algorithm},
+    {"transport", &FitCase::transport},
+    {"memory", &FitCase::memory},
+    {"dtype", &FitCase::dtype},
+    {"op", &FitCase::op},
+    {"placement", &FitCase::placement},
+    {"mode", &FitCase::mode},
+    {"cache", &FitCase::cache},
+    {"graph", &FitCase::graph}};
 
-std::string canonical(std::string_view kind, const FitCase& of) {
-  return fmt::format(
-      "{} algorithm={} transport={} memory={} dtype={} op={} placement={} mode={} cache={} "
-      "graph={} one_node={}",
-      kind, of.algorithm, of.transport, of.memory, of.dtype, of.op, of.placement, of.mode, of.cache,
-      of.graph, of.one_node);
+/// `more`: of the case's name, behind what tells cases apart.
+ResultRow row_of(const Schema& schema, const FitCase& of, std::string_view run_id,
+                 std::string_view more = "") {
+  ResultRow row(schema);
+  row.set("schema_version", kSchemaVersion).set("run_id", run_id).set("status", "ok");
+  std::string canonical = "fit";
+  for (const auto& [column, member] : kOfCase) {
+    row.set(column, of.*member);
+    canonical += fmt::format(" {}={}", column, of.*member);
+  }
+  canonical += fmt::format(" one_node={}{}", of.one_node, more);
+  return row.set("origin", of.origin).set("case_id", case_id(canonical));
 }
 
 /// "2;4": the different values of a member over the points.
@@ -129,15 +136,7 @@ std::vector<AllreducePoint> points_of(const std::vector<ResultRow>& allreduce_ro
     const double nodes = number_in(row, "nodes");
     AllreducePoint& point = points.emplace_back();
     FitCase& of = point.of;
-    of.algorithm = row.get("algorithm");
-    of.transport = row.get("transport");
-    of.memory = row.get("memory");
-    of.dtype = row.get("dtype");
-    of.op = row.get("op");
-    of.placement = row.get("placement");
-    of.mode = row.get("mode");
-    of.cache = row.get("cache");
-    of.graph = row.get("graph");
+    for (const auto& [column, member] : kOfCase) of.*member = row.get(column);
     of.origin = row.get("origin");
     of.one_node = !(nodes > 1);
     point.ranks = static_cast<int>(ranks);
@@ -173,7 +172,6 @@ std::vector<ResultRow> fit_rows(const std::vector<FitRow>& fits, std::string_vie
   std::vector<ResultRow> rows;
   for (const FitRow& one : fits) {
     ResultRow& row = rows.emplace_back(row_of(fit_schema(), one.of, run_id));
-    row.set("case_id", case_id(canonical("fit", one.of)));
     row.set("ranks", values(one.points, &AllreducePoint::ranks));
     row.set("nodes", values(one.points, &AllreducePoint::nodes));
     row.set("sizes", sizes_of(one.points)).set("points", one.points.size());
@@ -204,8 +202,8 @@ std::vector<ResultRow> fit_point_rows(const std::vector<FitRow>& fits, const Fit
     if (!one.fit) continue;
     for (const AllreducePoint& point : one.points) {
       const double seconds = predicted_seconds(*one.fit, work_of(point, model), point.size_bytes());
-      ResultRow& row = rows.emplace_back(row_of(fit_points_schema(), one.of, run_id));
-      row.set("case_id", case_id(canonical("fit", one.of) + fmt::format(" count={}", point.count)));
+      ResultRow& row = rows.emplace_back(
+          row_of(fit_points_schema(), one.of, run_id, fmt::format(" count={}", point.count)));
       // Of emulated ranks it stays that: a prediction from them says nothing about N devices.
       row.set("origin", "predicted");
       row.set("note",

@@ -3,48 +3,47 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <numeric>
-#include <set>
 
 #include "bench/measure/statistics.hpp"
 #include "bench/record/columns.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
 
 /// Columns of a case row, beside the time, whose value over launches is their median.
-constexpr std::array<std::string_view, 23> kMedians{"first_call_seconds",
-                                                    "skew_seconds",
-                                                    "load_seconds",
-                                                    "forward_seconds",
-                                                    "backward_seconds",
-                                                    "sync_seconds",
-                                                    "update_seconds",
-                                                    "other_seconds",
-                                                    "replica_divergence",
-                                                    "evaluate_seconds",
-                                                    "checkpoint_seconds",
-                                                    "train_loss",
-                                                    "test_accuracy",
-                                                    "samples",
-                                                    "wrong",
-                                                    "clock_residual_seconds",
-                                                    "enqueue_seconds",
-                                                    "device_seconds",
-                                                    "sm_clock_mhz",
-                                                    "throttled_share",
-                                                    "power_capped_share",
-                                                    "gpu_watts",
-                                                    "gpu_celsius"};
+constexpr std::string_view kMedians[]{"first_call_seconds",
+                                      "skew_seconds",
+                                      "load_seconds",
+                                      "forward_seconds",
+                                      "backward_seconds",
+                                      "sync_seconds",
+                                      "update_seconds",
+                                      "other_seconds",
+                                      "replica_divergence",
+                                      "evaluate_seconds",
+                                      "checkpoint_seconds",
+                                      "train_loss",
+                                      "test_accuracy",
+                                      "samples",
+                                      "wrong",
+                                      "clock_residual_seconds",
+                                      "enqueue_seconds",
+                                      "device_seconds",
+                                      "sm_clock_mhz",
+                                      "throttled_share",
+                                      "power_capped_share",
+                                      "gpu_watts",
+                                      "gpu_celsius"};
 
 /// Columns of a case row that belong together and so come from one launch, the middle one by time.
-constexpr std::array<std::string_view, 11> kFromMiddle{
+constexpr std::string_view kFromMiddle[]{
     "compute_seconds",     "transfer_seconds", "wait_seconds",       "wait_static_seconds",
     "wait_jitter_seconds", "input_seconds",    "evaluation_seconds", "host_seconds",
     "hidden_seconds",      "last_rank",        "last_rank_share"};
@@ -70,9 +69,7 @@ std::vector<std::ptrdiff_t> places_of(const CsvTable& table, const Schema& schem
 
 void refuse_later_version(const std::filesystem::path& path, std::size_t row,
                           const std::string& version) {
-  int number = 0;
-  std::from_chars(version.data(), version.data() + version.size(), number);
-  if (number <= kSchemaVersion) return;
+  if (read_number<int>(version).value_or(0) <= kSchemaVersion) return;
   fail<UsageError>(
       "{}: row {}: schema version {} is later than {}, which this program reads; use a later one",
       path.string(), row + 1, version, kSchemaVersion);
@@ -120,14 +117,11 @@ void set_time(ResultRow& row, const std::vector<LaunchCase>& cases) {
     converged = converged && text_in(*one.row, "converged") != "0";
   }
   const LaunchInterval interval = across_launches(medians);
-  const Summary summary = summarise(all);
-  row.set("launches", cases.size()).set("repetitions", summary.n);
-  row.set("seconds_median", interval.median).set("seconds_ci_low", interval.low);
-  row.set("seconds_ci_high", interval.high).set("interval", interval.kind);
-  row.set("seconds_min", summary.min).set("seconds_p5", summary.p5);
-  row.set("seconds_p95", summary.p95).set("seconds_max", summary.max);
-  row.set("seconds_mean", summary.mean).set("outliers", summary.outliers);
-  if (!text_in(*cases.front().row, "converged").empty()) row.set("converged", converged ? 1 : 0);
+  set_statistics(row, summarise(all), converged);
+  row.set("launches", cases.size()).set("seconds_median", interval.median);
+  row.set("seconds_ci_low", interval.low).set("seconds_ci_high", interval.high);
+  row.set("interval", interval.kind);
+  if (text_in(*cases.front().row, "converged").empty()) row.set("converged", "");
 }
 
 /// The launch whose own median is the lower middle one.
@@ -144,12 +138,7 @@ void set_rates(ResultRow& row, const ResultRow& of_launch) {
   const double low = number_in(row, "seconds_ci_low");
   const double high = number_in(row, "seconds_ci_high");
   if (row.schema().file == allreduce_schema().file) {
-    const double bytes = number_in(row, "size_bytes");
-    const int ranks = static_cast<int>(number_in(row, "ranks"));
-    row.set("algbw_gb_per_s", algbw_gb_per_s(bytes, median));
-    row.set("busbw_gb_per_s", busbw_gb_per_s(bytes, median, ranks));
-    row.set("busbw_ci_low_gb_per_s", busbw_gb_per_s(bytes, high, ranks));
-    row.set("busbw_ci_high_gb_per_s", busbw_gb_per_s(bytes, low, ranks));
+    set_bandwidths(row, median, low, high);
     const double moved =
         number_in(of_launch, "wire_bw_gb_per_s") * number_in(of_launch, "seconds_median");
     row.set("wire_bw_gb_per_s", moved / median);

@@ -134,6 +134,9 @@ TEST(ScalingRows, CountTheEpochsToATarget) {
 
   leg.set("epochs_to_target", "");
   EXPECT_EQ(mirrored({one, leg}).get("efficiency_statistical"), "") << "never reached";
+  ResultRow never = one;
+  never.set("epochs_to_target", "");
+  EXPECT_EQ(mirrored({never, leg.set("epochs_to_target", 8)}).get("efficiency_to_accuracy"), "");
   leg.set("target_accuracy", 0.8);
   EXPECT_EQ(mirrored({one, leg}).get("status"), "failed") << "another target";
 }
@@ -273,14 +276,6 @@ TEST(Scaling, OneDeviceIsItsOwnIdeal) {
   EXPECT_EQ(s.speedup, 1);
   EXPECT_EQ(s.lost_seconds, 0);
   EXPECT_TRUE(std::isnan(s.karp_flatt));
-}
-
-TEST(StatisticalEfficiency, CountsTheEpochsThatMoreRanksNeed) {
-  const StatisticalEfficiency slower = statistical_efficiency(8, 10, 0.9);
-  EXPECT_DOUBLE_EQ(slower.statistical, 0.8);
-  EXPECT_DOUBLE_EQ(slower.to_accuracy, 0.72);
-  EXPECT_TRUE(std::isnan(statistical_efficiency(8, kNone, 0.9).statistical)) << "never reached";
-  EXPECT_TRUE(std::isnan(statistical_efficiency(kNone, 8, 0.9).to_accuracy));
 }
 
 TEST(Scaling, RefusesWhatHasNoMeaning) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <optional>
@@ -14,15 +13,49 @@
 #include "bench/record/file.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kAttempt = ".attempt";
+
 /// What launches flush row by row.
 std::vector<const Schema*> kept_schemas() {
   return {&samples_schema(), &accuracy_schema(), &monitor_schema()};
+}
+
+/// "003-allreduce-n2", "003-allreduce-n2.attempt1"; nothing for another name.
+std::optional<LaunchFolder> parsed(const fs::path& path) {
+  const std::string text = path.filename().string();
+  const std::size_t dash = std::min(text.find('-'), text.size());
+  const std::size_t mark = std::min(text.rfind(kAttempt), text.size());
+  const auto number = read_number<int>(text.substr(0, dash));
+  const bool has_attempt = mark < text.size() && mark > dash;
+  const auto attempt =
+      has_attempt ? read_number<int>(text.substr(mark + kAttempt.size())) : std::optional(1);
+  if (!number || !attempt || dash == text.size()) return std::nullopt;
+  const std::size_t end = has_attempt ? mark : text.size();
+  return LaunchFolder{*number, text.substr(dash + 1, end - dash - 1), *attempt, path};
+}
+
+/// All of them, by number and attempt. Throws UsageError for a folder that is none.
+std::vector<LaunchFolder> launch_folders(const fs::path& run) {
+  std::vector<LaunchFolder> folders;
+  if (!fs::exists(run / "launches")) return folders;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run / "launches")) {
+    std::optional<LaunchFolder> folder = parsed(entry.path());
+    if (!folder || entry.is_symlink() || !entry.is_directory()) {
+      fail<UsageError>("{}: no folder of a launch", entry.path().string());
+    }
+    folders.push_back(std::move(*folder));
+  }
+  std::ranges::sort(folders, {}, [](const LaunchFolder& folder) {
+    return std::pair(folder.number, folder.attempt);
+  });
+  return folders;
 }
 
 bool is_of(const ResultRow& row, int number) { return row.get("launch") == std::to_string(number); }
@@ -114,10 +147,42 @@ std::vector<std::string> keep_rows_again(const fs::path& run, const LaunchFolder
   return keep_rows(run, folder.path);
 }
 
+/// The folders of the launches that count; the run's own as launch 0 when it has none.
+std::vector<LaunchFolder> counting_folders(const fs::path& run, const Manifest& manifest) {
+  if (!fs::exists(run / "launches")) return {{0, "", 1, run}};
+  std::vector<LaunchFolder> folders;
+  // Runs of earlier versions have no inputs, and entered a launch only after its rows were kept.
+  const bool says_which_ended = !manifest.inputs.empty();
+  for (LaunchFolder& folder : launch_folders(run)) {
+    const bool counts = std::ranges::any_of(manifest.launches, [&](const LaunchRecord& record) {
+      return record.number == folder.number && record.attempt == folder.attempt;
+    });
+    if (counts || !says_which_ended) folders.push_back(std::move(folder));
+  }
+  return folders;
+}
+
+/// The rows of the run's samples.csv, by launch.
+std::map<int, std::vector<ResultRow>> samples_in(const fs::path& run) {
+  std::map<int, std::vector<ResultRow>> by_launch;
+  for (ResultRow& row : rows_in(run, samples_schema())) {
+    by_launch[static_cast<int>(number_in(row, "launch"))].push_back(std::move(row));
+  }
+  return by_launch;
+}
+
+template <class Rows>
+const Rows& of_schema(const std::map<std::string, Rows, std::less<>>& by_file,
+                      const Schema& schema) {
+  static const Rows kNone;
+  const auto found = by_file.find(schema.file);
+  return found == by_file.end() ? kNone : found->second;
+}
+
 }  // namespace
 
 std::string launch_folder_name(const std::string& name, int attempt) {
-  return attempt == 1 ? name : fmt::format("{}.attempt{}", name, attempt);
+  return attempt == 1 ? name : fmt::format("{}{}{}", name, kAttempt, attempt);
 }
 
 fs::path launch_folder(const fs::path& run, int number, const std::string& name, int attempt) {
@@ -177,86 +242,12 @@ void replace_rows(const fs::path& folder, const Schema& schema,
   write_file_atomically(path, csv_text(schema, rows));
 }
 
-namespace {
-
-/// "003-allreduce-n2", "003-allreduce-n2.attempt1"; nothing for another name.
-std::optional<LaunchFolder> parsed(const fs::path& path) {
-  LaunchFolder folder;
-  folder.path = path;
-  const std::string text = path.filename().string();
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, folder.number);
-  if (error != std::errc() || end == last || *end != '-') return std::nullopt;
-  folder.name.assign(end + 1, last);
-  constexpr std::string_view kMark = ".attempt";
-  const std::size_t mark = folder.name.rfind(kMark);
-  if (mark == std::string::npos) return folder;
-  const char* const digits = folder.name.data() + mark + kMark.size();
-  const char* const name_end = folder.name.data() + folder.name.size();
-  const auto [stop, bad] = std::from_chars(digits, name_end, folder.attempt);
-  if (bad != std::errc() || stop != name_end) return std::nullopt;
-  folder.name.resize(mark);
-  return folder;
-}
-
-/// The folders of the launches that count; the run's own as launch 0 when it has none.
-std::vector<LaunchFolder> counting_folders(const fs::path& run, const Manifest& manifest) {
-  if (!fs::exists(run / "launches")) return {{0, "", 1, run}};
-  std::vector<LaunchFolder> folders;
-  // Runs of earlier versions have no inputs, and entered a launch only after its rows were kept.
-  const bool says_which_ended = !manifest.inputs.empty();
-  for (LaunchFolder& folder : launch_folders(run)) {
-    const bool counts = std::ranges::any_of(manifest.launches, [&](const LaunchRecord& record) {
-      return record.number == folder.number && record.attempt == folder.attempt;
-    });
-    if (counts || !says_which_ended) folders.push_back(std::move(folder));
-  }
-  return folders;
-}
-
-/// The rows of the run's samples.csv, by launch.
-std::map<int, std::vector<ResultRow>> samples_in(const fs::path& run) {
-  std::map<int, std::vector<ResultRow>> by_launch;
-  for (ResultRow& row : rows_in(run, samples_schema())) {
-    by_launch[static_cast<int>(number_in(row, "launch"))].push_back(std::move(row));
-  }
-  return by_launch;
-}
-
-}  // namespace
-
-std::vector<LaunchFolder> launch_folders(const fs::path& run) {
-  std::vector<LaunchFolder> folders;
-  if (!fs::exists(run / "launches")) return folders;
-  for (const fs::directory_entry& entry : fs::directory_iterator(run / "launches")) {
-    std::optional<LaunchFolder> folder = parsed(entry.path());
-    if (!folder || entry.is_symlink() || !entry.is_directory()) {
-      fail<UsageError>("{}: no folder of a launch", entry.path().string());
-    }
-    folders.push_back(std::move(*folder));
-  }
-  std::ranges::sort(folders, {}, [](const LaunchFolder& folder) {
-    return std::pair(folder.number, folder.attempt);
-  });
-  return folders;
-}
-
 const std::vector<LaunchRows>& StoredRun::launches_of(const Schema& schema) const {
-  static const std::vector<LaunchRows> kNone;
-  const auto found = launches.find(schema.file);
-  return found == launches.end() ? kNone : found->second;
+  return of_schema(launches, schema);
 }
 
 const std::vector<ResultRow>& StoredRun::beside_of(const Schema& schema) const {
-  static const std::vector<ResultRow> kNone;
-  const auto found = beside.find(schema.file);
-  return found == beside.end() ? kNone : found->second;
-}
-
-const std::vector<const Schema*>& beside_schemas() {
-  static const std::vector<const Schema*> schemas{&bound_schema(), &allreduce_ranks_schema(),
-                                                  &links_schema()};
-  return schemas;
+  return of_schema(beside, schema);
 }
 
 const std::vector<const Schema*>& case_schemas() {
@@ -277,10 +268,10 @@ StoredRun read_stored_run(const fs::path& folder, WithSamples samples) {
       rows.samples = std::move(of_launch[launch.number]);
       run.launches[std::string(schema->file)].push_back(std::move(rows));
     }
-    for (const Schema* const schema : beside_schemas()) {
-      std::vector<ResultRow> rows = rows_in(launch.path, *schema);
-      std::vector<ResultRow>& all = run.beside[std::string(schema->file)];
-      std::move(rows.begin(), rows.end(), std::back_inserter(all));
+    for (const Schema* const schema :
+         {&bound_schema(), &allreduce_ranks_schema(), &links_schema()}) {
+      std::ranges::move(rows_in(launch.path, *schema),
+                        std::back_inserter(run.beside[std::string(schema->file)]));
     }
   }
   return run;

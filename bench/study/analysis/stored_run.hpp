@@ -70,9 +70,6 @@ struct StoredRun {
   const std::vector<ResultRow>& beside_of(const Schema& schema) const;
 };
 
-/// All of them, by number and attempt. Throws UsageError for a folder that is none.
-std::vector<LaunchFolder> launch_folders(const std::filesystem::path& run);
-
 enum class WithSamples { no, yes };
 
 /// Reads `folder`: of a study, or of one benchmark with --out (which counts as one launch).
@@ -80,8 +77,7 @@ enum class WithSamples { no, yes };
 /// `file: what` when it is no run, is damaged, or of a later schema version.
 StoredRun read_stored_run(const std::filesystem::path& folder, WithSamples samples);
 
-/// The case files that a run can hold, and what can stand beside one.
+/// The case files that a run can hold.
 const std::vector<const Schema*>& case_schemas();
-const std::vector<const Schema*>& beside_schemas();
 
 }  // namespace scalebench

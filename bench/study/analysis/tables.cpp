@@ -7,16 +7,31 @@
 #include <filesystem>
 #include <utility>
 
-#include "bench/record/result_row.hpp"
-#include "bench/study/analysis/losses.hpp"
+#include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/scaling.hpp"
-#include "bench/study/plan/config.hpp"
-#include "bench/study/plan/plan.hpp"
 
 namespace scalebench {
 namespace {
 
 constexpr std::string_view kSkipped = "skipped: ";
+
+/// A launch that gave no rows, or not all, and why; "skipped: ..." when it was not started.
+struct LostLaunch {
+  PlannedLaunch launch;
+  std::string why;
+};
+
+std::vector<LostLaunch> lost_launches(const StoredRun& run,
+                                      const std::vector<PlannedLaunch>& plan) {
+  std::vector<LostLaunch> lost;
+  for (const LaunchRecord& record : run.manifest.launches) {
+    const bool skipped = record.status == "skipped";
+    const auto planned = std::ranges::find(plan, record.number, &PlannedLaunch::number);
+    if (planned == plan.end() || !(skipped || record.status == "failed")) continue;
+    lost.push_back({*planned, skipped ? std::string(kSkipped) + record.note : record.note});
+  }
+  return lost;
+}
 
 std::string case_file_of(const PlannedLaunch& launch) {
   return launch.program.substr(launch.program.find('_') + 1) + ".csv";
@@ -25,10 +40,8 @@ std::string case_file_of(const PlannedLaunch& launch) {
 /// Whether a launch was meant to give this row (beside others of its repeated launches).
 bool belongs(const ResultRow& row, const PlannedLaunch& launch) {
   if (row.get("ranks") != std::to_string(launch.ranks)) return false;
-  const auto& columns = row.schema().columns;
   const auto same = [&](std::string_view column, const std::string& value) {
-    const bool has = std::ranges::find(columns, column) != columns.end();
-    return !has || value.empty() || row.get(column) == value;
+    return !row.schema().has(column) || value.empty() || row.get(column) == value;
   };
   const std::string nodes = launch.nodes > 0 ? std::to_string(launch.nodes) : std::string();
   if (!text_in(row, "nodes").empty() && !same("nodes", nodes)) return false;
@@ -52,10 +65,11 @@ void note_lost(std::vector<ResultRow>& rows, const std::vector<LostLaunch>& lost
 }
 
 /// Rows of scaling.csv for launches of which it has none.
-std::vector<ResultRow> failed_scaling_rows(const StudyRows& study,
+std::vector<ResultRow> failed_scaling_rows(const Manifest& study,
+                                           const std::vector<LostLaunch>& lost,
                                            const std::vector<ResultRow>& scaling) {
   std::vector<ResultRow> rows;
-  for (const auto& [launch, why] : study.lost) {
+  for (const auto& [launch, why] : lost) {
     if (launch.program != "bench_epoch" || !argument_of(launch, "--share-of").empty()) continue;
     const auto is_its = [&](const ResultRow& row) { return belongs(row, launch); };
     if (std::ranges::any_of(scaling, is_its) || std::ranges::any_of(rows, is_its)) continue;
@@ -80,20 +94,14 @@ void put(StudyTables& tables, const Schema& schema, std::vector<ResultRow> rows)
 
 }  // namespace
 
-std::map<int, bool> sides_of(const std::map<int, std::string>& names) {
+std::map<int, bool> sides_of(const std::vector<PlannedLaunch>& plan) {
   std::map<int, bool> is_b;
-  for (const auto& [number, name] : names) {
-    const bool a = name.ends_with("-a"), b = name.ends_with("-b");
-    if (!a && !b) return {};
-    is_b[number] = b;
+  for (const PlannedLaunch& launch : plan) {
+    const bool b = launch.name.ends_with("-b");
+    if (!b && !launch.name.ends_with("-a")) return {};
+    is_b[launch.number] = b;
   }
   return is_b;
-}
-
-std::map<int, bool> sides_of(const std::vector<PlannedLaunch>& plan) {
-  std::map<int, std::string> names;
-  for (const PlannedLaunch& launch : plan) names[launch.number] = launch.name;
-  return sides_of(names);
 }
 
 Certificate certificate_of(const std::vector<LaunchRows>& launches,
@@ -135,44 +143,20 @@ std::vector<PlannedLaunch> plan_of_manifest(const StoredRun& run) {
   return plan;
 }
 
-StudyRows study_rows_of(StoredRun run, const std::vector<PlannedLaunch>& plan) {
-  StudyRows rows;
-  rows.run_id = run.manifest.run_id;
-  rows.origin = run.manifest.origin;
-  rows.bounds = run.beside_of(bound_schema());
-  rows.ranks = run.beside_of(allreduce_ranks_schema());
-  rows.links = run.beside_of(links_schema());
-  std::map<int, std::string> names;
-  for (const auto& [number, folder] : run.folders) names[number] = folder.name;
-  rows.is_b = sides_of(names);
-  for (const LaunchRecord& record : run.manifest.launches) {
-    const auto planned = std::ranges::find(plan, record.number, &PlannedLaunch::number);
-    if (planned == plan.end()) continue;
-    if (record.status == "skipped") {
-      rows.lost.push_back({*planned, std::string(kSkipped) + record.note});
-    } else if (record.status == "failed") {
-      rows.lost.push_back({*planned, record.note});
-    }
-  }
-  rows.launches = std::move(run.launches);
-  return rows;
-}
-
-StudyTables study_tables(const StudyRows& study, const FitModel& model) {
+StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>& plan,
+                         const FitModel& model) {
   StudyTables tables;
-  const auto launches_of = [&](const Schema& schema) {
-    const auto found = study.launches.find(schema.file);
-    return found == study.launches.end() ? std::vector<LaunchRows>() : found->second;
-  };
+  const std::vector<LostLaunch> lost = lost_launches(run, plan);
+  const std::string& run_id = run.manifest.run_id;
   const auto over = [&](const Schema& schema) {
-    std::vector<ResultRow> rows = over_launches(launches_of(schema), schema);
-    note_lost(rows, study.lost);
+    std::vector<ResultRow> rows = over_launches(run.launches_of(schema), schema);
+    note_lost(rows, lost);
     return rows;
   };
   std::vector<ResultRow> allreduce = over(allreduce_schema());
   const std::vector<FitRow> fits = fits_of(points_of(allreduce), model);
-  put(tables, fit_schema(), fit_rows(fits, study.run_id));
-  put(tables, fit_points_schema(), fit_point_rows(fits, model, study.run_id));
+  put(tables, fit_schema(), fit_rows(fits, run_id));
+  put(tables, fit_points_schema(), fit_point_rows(fits, model, run_id));
   put(tables, allreduce_schema(), std::move(allreduce));
 
   std::vector<ResultRow> throughput = over(throughput_schema());
@@ -183,15 +167,17 @@ StudyTables study_tables(const StudyRows& study, const FitModel& model) {
   std::vector<ResultRow> scaling = scaling_rows(epoch);
   put(tables, ladder_schema(), ladder_rows(epoch, scaling));
   put(tables, epoch_schema(), std::move(epoch));
-  for (ResultRow& row : failed_scaling_rows(study, scaling)) scaling.push_back(std::move(row));
+  std::ranges::move(failed_scaling_rows(run.manifest, lost, scaling), std::back_inserter(scaling));
   put(tables, scaling_schema(), std::move(scaling));
 
-  put(tables, bound_schema(), middle_rows(study.bounds, "seconds"));
-  put(tables, allreduce_ranks_schema(), middle_rows(study.ranks, "seconds_median"));
-  put(tables, links_schema(), middle_rows(study.links, "gb_per_s"));
-  if (!study.is_b.empty()) {
+  for (const auto& [schema, seconds] : {std::pair(&bound_schema(), "seconds"),
+                                        {&allreduce_ranks_schema(), "seconds_median"},
+                                        {&links_schema(), "gb_per_s"}}) {
+    put(tables, *schema, middle_rows(run.beside_of(*schema), seconds));
+  }
+  if (const std::map<int, bool> is_b = sides_of(plan); !is_b.empty()) {
     put(tables, certificate_schema(),
-        certificate_of(launches_of(allreduce_schema()), study.is_b).rows);
+        certificate_of(run.launches_of(allreduce_schema()), is_b).rows);
   }
   return tables;
 }

@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 
@@ -18,9 +16,12 @@
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/analysis/tables.hpp"
 #include "bench/study/plan/plan.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
+
+namespace fs = std::filesystem;
 
 using SamplesOfRank = std::map<std::string, std::vector<const ResultRow*>>;  // "": of all together
 
@@ -66,11 +67,7 @@ void set_allreduce(ResultRow& row, const Summary& summary,
                    const std::vector<const ResultRow*>& samples, const FitModel& model) {
   const double bytes = number_in(row, "size_bytes"), count = number_in(row, "count");
   const double ranks = number_in(row, "ranks"), nodes = number_in(row, "nodes");
-  const int p = static_cast<int>(ranks);
-  row.set("algbw_gb_per_s", algbw_gb_per_s(bytes, summary.median));
-  row.set("busbw_gb_per_s", busbw_gb_per_s(bytes, summary.median, p));
-  row.set("busbw_ci_low_gb_per_s", busbw_gb_per_s(bytes, summary.ci_high, p));
-  row.set("busbw_ci_high_gb_per_s", busbw_gb_per_s(bytes, summary.ci_low, p));
+  set_bandwidths(row, summary.median, summary.ci_low, summary.ci_high);
   // Nodes of unequal numbers of ranks would need the map of ranks, which no row has.
   const bool even = nodes > 0 && std::fmod(ranks, nodes) == 0;
   if (even && !row.get("wire_bw_gb_per_s").empty()) {
@@ -81,41 +78,27 @@ void set_allreduce(ResultRow& row, const Summary& summary,
   row.set("slowest_rank", most_often_slowest(samples));
 }
 
-struct ImagesPerSecond {
-  double median = 0, low = 0, high = 0;
-};
-
-ImagesPerSecond images_of(const std::vector<const ResultRow*>& samples) {
-  const Summary summary = summarise(column_of(samples, "seconds"));
-  const double batch = samples.empty() ? std::nan("") : number_in(*samples.back(), "samples");
-  return {batch / summary.median, batch / summary.ci_high, batch / summary.ci_low};
-}
-
 /// One rank's step, or the slowest rank's with the images of all.
 void set_throughput(ResultRow& row, const SamplesOfRank& samples) {
-  ImagesPerSecond images;
-  const std::vector<const ResultRow*>* slowest = nullptr;
-  double slowest_median = 0;
+  Summary slowest = summarise({});
+  std::size_t sampled = 0;
+  double images = 0, images_low = 0, images_high = 0;
   const int ranks = static_cast<int>(number_in(row, "ranks"));
   for (int rank = 0; rank < ranks; ++rank) {
     const auto found = samples.find(std::to_string(rank));
     if (found == samples.end()) continue;
     if (row.get("rank") != "all" && row.get("rank") != found->first) continue;
-    const double median = median_of(column_of(found->second, "seconds"));
-    if (slowest == nullptr || median > slowest_median) {
-      slowest = &found->second;
-      slowest_median = median;
-    }
-    const ImagesPerSecond one = images_of(found->second);
-    images.median += one.median;
-    images.low += one.low;
-    images.high += one.high;
+    const Summary one = summarise(column_of(found->second, "seconds"));
+    if (sampled++ == 0 || one.median > slowest.median) slowest = one;
+    const double batch = number_in(*found->second.back(), "samples");
+    images += batch / one.median;
+    images_low += batch / one.ci_high;
+    images_high += batch / one.ci_low;
   }
-  const std::vector<const ResultRow*> none;
-  set_times(row, summarise(column_of(slowest == nullptr ? none : *slowest, "seconds")));
-  row.set("images_per_s", slowest == nullptr ? std::nan("") : images.median);
-  row.set("images_per_s_ci_low", slowest == nullptr ? std::nan("") : images.low);
-  row.set("images_per_s_ci_high", slowest == nullptr ? std::nan("") : images.high);
+  set_times(row, slowest);
+  if (sampled == 0) images = images_low = images_high = std::nan("");
+  row.set("images_per_s", images).set("images_per_s_ci_low", images_low);
+  row.set("images_per_s_ci_high", images_high);
   set_utilisation(row);
 }
 
@@ -149,8 +132,9 @@ ResultRow recomputed(ResultRow row, const SamplesOfRank& by_rank, const FitModel
   return row;
 }
 
-}  // namespace
-
+/// The launch's case rows once more, in their order, with every column that follows from samples
+/// (times, rates, skew) made anew; the others are as they were. Rows without a time stay as they
+/// are.
 std::vector<ResultRow> recomputed_rows(const LaunchRows& launch, const FitModel& model) {
   const std::map<std::string, SamplesOfRank> samples = samples_by_case(launch);
   std::vector<ResultRow> rows;
@@ -166,27 +150,16 @@ std::vector<ResultRow> recomputed_rows(const LaunchRows& launch, const FitModel&
   return rows;
 }
 
-namespace {
-
-namespace fs = std::filesystem;
-
 /// Columns that tell one row of a file from the others.
 constexpr std::array<std::string_view, 15> kKey{
     "case_id",    "ranks",     "rank",  "transport", "memory",
     "size_bytes", "algorithm", "model", "scaling",   "gradient_sync",
     "allreduce",  "dataset",   "batch", "rung",      "nodes"};
 
-std::optional<double> number_of(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// Another compiler may round the last digits otherwise, and what cancels to nothing with them.
 bool equal(const std::string& a, const std::string& b) {
   if (a == b) return true;
-  const std::optional<double> x = number_of(a), y = number_of(b);
+  const auto x = read_number<double>(a), y = read_number<double>(b);
   if (!x || !y) return false;
   constexpr double kRounding = 1e-9, kNothing = 1e-14;
   return std::abs(*x - *y) <= std::max(kRounding * std::max(std::abs(*x), std::abs(*y)), kNothing);
@@ -219,7 +192,7 @@ void compare_cells_of(const std::string& file, const ResultRow& published, const
     if (!has[k]) continue;
     const std::string& was = published.cells()[k];
     const std::string& is = again.cells()[k];
-    if (number_of(was) || number_of(is)) ++into.numbers;
+    if (read_number<double>(was) || read_number<double>(is)) ++into.numbers;
     if (!equal(was, is)) {
       into.differences.push_back({file, name_of_row(published), columns[k], was, is});
     }
@@ -241,6 +214,28 @@ std::size_t samples_of(const StoredRun& run) {
     for (const LaunchRows& launch : launches) samples += launch.samples.size();
   }
   return samples;
+}
+
+/// Adds how `recomputed` differs from the file of that schema in `folder`, by rows' keys. Columns
+/// that the file does not have are passed over.
+void compare_rows(const fs::path& folder, const std::string& label, const Schema& schema,
+                  const std::vector<ResultRow>& recomputed, Verification& into) {
+  const std::map<std::string, ResultRow> published = by_key(rows_in(folder, schema));
+  const std::map<std::string, ResultRow> again = by_key(recomputed);
+  const std::vector<bool> has = columns_in(folder / schema.file, schema);
+  for (const auto& [key, row] : published) {
+    const auto found = again.find(key);
+    if (found == again.end()) {
+      into.differences.push_back({label, name_of_row(row), "", "this row", ""});
+    } else {
+      compare_cells_of(label, row, found->second, has, into);
+    }
+  }
+  for (const auto& [key, row] : again) {
+    if (!published.contains(key)) {
+      into.differences.push_back({label, name_of_row(row), "", "", "this row"});
+    }
+  }
 }
 
 /// Each launch's own case file.
@@ -265,27 +260,7 @@ std::string line_of(const Difference& difference) {
                      shown(difference.published), shown(difference.recomputed));
 }
 
-void compare_rows(const fs::path& folder, const std::string& label, const Schema& schema,
-                  const std::vector<ResultRow>& recomputed, Verification& into) {
-  const std::map<std::string, ResultRow> published = by_key(rows_in(folder, schema));
-  const std::map<std::string, ResultRow> again = by_key(recomputed);
-  const std::vector<bool> has = columns_in(folder / schema.file, schema);
-  for (const auto& [key, row] : published) {
-    const auto found = again.find(key);
-    if (found == again.end()) {
-      into.differences.push_back({label, name_of_row(row), "", "this row", ""});
-    } else {
-      compare_cells_of(label, row, found->second, has, into);
-    }
-  }
-  for (const auto& [key, row] : again) {
-    if (!published.contains(key)) {
-      into.differences.push_back({label, name_of_row(row), "", "", "this row"});
-    }
-  }
-}
-
-Verification verify_rows(StoredRun run, const FitModel& model) {
+Verification verify_rows(const StoredRun& run, const FitModel& model) {
   Verification verification;
   verification.samples = samples_of(run);
   if (run.launches.empty()) {
@@ -307,11 +282,9 @@ Verification verify_rows(StoredRun run, const FitModel& model) {
     verification.notes.emplace_back(
         "plan.json is not there (a run of an earlier version): the plan is read from the manifest");
   }
-  const fs::path folder = run.folder;
-  const std::vector<PlannedLaunch> plan =
-      has_plan ? read_plan(folder).launches : plan_of_manifest(run);
-  const StudyRows rows = study_rows_of(std::move(run), plan);
-  const StudyTables tables = study_tables(rows, model);
+  const fs::path& folder = run.folder;
+  const StudyTables tables =
+      study_tables(run, has_plan ? read_plan(folder).launches : plan_of_manifest(run), model);
   for (const Schema* const schema : study_table_schemas()) {
     const auto table = tables.find(schema->file);
     const std::vector<ResultRow> none;

@@ -4,21 +4,13 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "bench/study/analysis/fit.hpp"
-#include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/stored_run.hpp"
 
 namespace scalebench {
-
-// The statistics of one launch once more, from its samples alone: what its case file should say.
-
-/// The launch's case rows, in their order, with every column that follows from samples (times,
-/// rates, skew) made anew; the others are as they were. Rows without a time stay as they are.
-std::vector<ResultRow> recomputed_rows(const LaunchRows& launch, const FitModel& model);
 
 /// One cell (or row: `column` is empty) that is not what it should be.
 struct Difference {
@@ -39,12 +31,6 @@ struct Verification {
 };
 
 /// `run` was read with its samples. Throws UsageError for a damaged file.
-Verification verify_rows(StoredRun run, const FitModel& model);
-
-/// Adds how `recomputed` differs from the file of that schema in `folder`, by rows' keys. Columns
-/// that the file does not have are passed over.
-void compare_rows(const std::filesystem::path& folder, const std::string& label,
-                  const Schema& schema, const std::vector<ResultRow>& recomputed,
-                  Verification& into);
+Verification verify_rows(const StoredRun& run, const FitModel& model);
 
 }  // namespace scalebench

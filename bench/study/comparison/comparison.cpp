@@ -17,7 +17,6 @@
 #include "bench/measure/statistics.hpp"
 #include "bench/record/columns.hpp"
 #include "bench/study/analysis/cells.hpp"
-#include "bench/study/analysis/certificate.hpp"
 #include "bench/study/analysis/pairs.hpp"
 #include "bench/study/comparison/run_difference.hpp"
 #include "kernels/error.hpp"

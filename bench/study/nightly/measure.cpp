@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "bench/study/analysis/certificate.hpp"
+#include "bench/study/analysis/pairs.hpp"
 #include "bench/study/nightly/report.hpp"
 #include "bench/study/run/rerun.hpp"
 #include "bench/study/run/run.hpp"

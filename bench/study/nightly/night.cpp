@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "bench/measure/statistics.hpp"
-#include "bench/study/analysis/losses.hpp"
+#include "bench/study/analysis/scaling.hpp"
 
 namespace scalebench {
 namespace {

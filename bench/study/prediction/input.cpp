@@ -6,8 +6,8 @@
 #include <set>
 
 #include "bench/measure/statistics.hpp"
-#include "bench/study/analysis/losses.hpp"
 #include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/scaling.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {

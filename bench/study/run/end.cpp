@@ -8,7 +8,7 @@
 
 #include "bench/cli/quantity.hpp"
 #include "bench/launch/hosts.hpp"
-#include "bench/study/analysis/certificate.hpp"
+#include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/run/setup.hpp"
 

@@ -200,12 +200,12 @@ std::vector<LaunchRows> StudyRun::launches(const Schema& schema) const {
 
 void StudyRun::summarise() {
   // From the files, as whoever verifies them: what is not there cannot be published.
-  StudyRows rows = study_rows_of(read_stored_run(folder(), WithSamples::yes), plan_);
-  tables_ = study_tables(rows, allreduce_fit_model());
+  StoredRun run = read_stored_run(folder(), WithSamples::yes);
+  tables_ = study_tables(run, plan_, allreduce_fit_model());
   for (const Schema* const schema : study_table_schemas()) {
     replace_rows(folder(), *schema, table(*schema));
   }
-  launches_ = std::move(rows.launches);
+  launches_ = std::move(run.launches);
   for (auto& [file, launches] : launches_) {
     for (LaunchRows& launch : launches) launch.samples.clear();
   }
