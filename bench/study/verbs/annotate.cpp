@@ -3,9 +3,7 @@
 // results/annotations.toml, from where the nightly gate takes it.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
-#include <memory>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
@@ -68,18 +66,15 @@ ExitCode annotate(const AnnotateOptions& options) {
 }  // namespace
 
 void add_annotate(CLI::App& verb, Invocation& invocation) {
-  const auto options = std::make_shared<AnnotateOptions>();
-  verb.add_option("kind", options->kind,
+  auto& options = options_of<AnnotateOptions>(verb, invocation, annotate);
+  verb.add_option("kind", options.kind,
                   "accept (a change: levels start anew), exclude (from every baseline) or pin "
                   "(compare with this run for ever)")
       ->required();
-  verb.add_option("run", options->run, "name of a run in --results")->required();
-  verb.add_option("--reason", options->reason, "why, for those who come after")->required();
-  verb.add_option("--cells", options->cells, "accept: only these, as 'allreduce ring*'")
-      ->capture_default_str();
-  verb.add_option("--results", options->results, "where the runs are")->capture_default_str();
-  verb.callback(
-      [options, &invocation] { invocation.chosen = [options] { return annotate(*options); }; });
+  verb.add_option("run", options.run, "name of a run in --results")->required();
+  verb.add_option("--reason", options.reason, "why, for those who come after")->required();
+  add_shown(verb, "--cells", options.cells, "accept: only these, as 'allreduce ring*'");
+  add_shown(verb, "--results", options.results, "where the runs are");
 }
 
 }  // namespace scalebench

@@ -3,12 +3,8 @@
 // here, and which difference a comparison on this machine could see.
 // Exit: ok: certified; regression: more cells differ than may; incomplete: too few launches, failed
 // ones, or wrong results; nothing_measured.
-#include <CLI/CLI.hpp>
-#include <memory>
-
 #include "bench/allreduce/options.hpp"
 #include "bench/cli/command_line.hpp"
-#include "bench/cli/exit.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/study/run/end.hpp"
 #include "bench/study/run/resolved_study.hpp"
@@ -22,13 +18,9 @@ namespace {
 struct CertifyOptions : StartOptions {
   int launches = 10;  // of each side
   int ranks = 0;      // 0: one for each core or device
-  std::string min_bytes = "1K";
-  std::string max_bytes = "16M";
-  std::int64_t factor = 16;
+  AllreduceStudy study{.min_bytes = "1K", .max_bytes = "16M", .factor = 16, .max_seconds = 0.25};
   std::string algorithms = "ring,native,direct";
-  std::string transport = "auto";
   std::string dtypes = "float";
-  double max_seconds = 0.25;  // cap on the repetitions of a case
   std::uint64_t seed = 1;
   std::vector<std::string> more;  // for bench_allreduce, as typed after --
 };
@@ -41,14 +33,9 @@ StudyConfig config_of(const CertifyOptions& options) {
   config.name = "certify";
   config.launches = options.launches;
   config.seed = options.seed;
-  AllreduceStudy& study = config.allreduce.emplace();
-  study.algorithms = split_list("--algorithm", options.algorithms);
-  study.dtypes = split_list("-d", options.dtypes);
-  study.transport = options.transport;
-  study.min_bytes = options.min_bytes;
-  study.max_bytes = options.max_bytes;
-  study.factor = options.factor;
-  study.max_seconds = options.max_seconds;
+  config.allreduce = options.study;
+  config.allreduce->algorithms = split_list("--algorithm", options.algorithms);
+  config.allreduce->dtypes = split_list("-d", options.dtypes);
   return config;
 }
 
@@ -87,36 +74,20 @@ ExitCode certify(CertifyOptions options) {
 }  // namespace
 
 void add_certify(CLI::App& verb, Invocation& invocation) {
-  const auto options = std::make_shared<CertifyOptions>();
-  verb.add_option("--launches", options->launches, "fresh launches of each side, A and B")
-      ->capture_default_str();
-  verb.add_option("--ranks", options->ranks, "number of ranks; 0: one for each core or device")
-      ->capture_default_str();
-  verb.add_option("-b,--minbytes", options->min_bytes,
-                  "smallest buffer of one rank; sizes are " + std::string(kSizeRule))
-      ->capture_default_str();
-  verb.add_option("-e,--maxbytes", options->max_bytes, "largest buffer")->capture_default_str();
-  verb.add_option("-f,--stepfactor", options->factor, "multiply the size by this")
-      ->capture_default_str();
-  verb.add_option("--algorithm", options->algorithms, "names separated by commas, or all")
-      ->capture_default_str();
-  verb.add_option("--transport", options->transport, "as bench_allreduce takes it")
-      ->capture_default_str();
-  verb.add_option("-d,--datatype", options->dtypes, "as bench_allreduce takes it")
-      ->capture_default_str();
-  verb.add_option("--max-seconds", options->max_seconds, "cap on the repetitions of a case")
-      ->capture_default_str();
-  verb.add_option("--seed", options->seed, "of the order of launches and cases")
-      ->capture_default_str();
-  add_start_options(verb, *options);
+  auto& options = options_of<CertifyOptions>(verb, invocation, certify, unless_dry_run);
+  add_shown(verb, "--launches", options.launches, "fresh launches of each side, A and B");
+  add_shown(verb, "--ranks", options.ranks, "number of ranks; 0: one for each core or device");
+  add_shown(verb, "-b,--minbytes", options.study.min_bytes,
+            "smallest buffer of one rank; sizes are " + std::string(kSizeRule));
+  add_shown(verb, "-e,--maxbytes", options.study.max_bytes, "largest buffer");
+  add_shown(verb, "-f,--stepfactor", options.study.factor, "multiply the size by this");
+  add_shown(verb, "--algorithm", options.algorithms, "names separated by commas, or all");
+  add_shown(verb, "--transport", options.study.transport, "as bench_allreduce takes it");
+  add_shown(verb, "-d,--datatype", options.dtypes, "as bench_allreduce takes it");
+  add_shown(verb, "--max-seconds", options.study.max_seconds, "cap on the repetitions of a case");
+  add_shown(verb, "--seed", options.seed, "of the order of launches and cases");
+  add_start_options(verb, options);
   verb.footer("After -- come more options, as bench_allreduce takes them.");
-  verb.callback([options, &invocation] {
-    options->command = invocation.command;
-    options->more = invocation.after_dashes;
-    invocation.takes_more = true;
-    invocation.starts_ranks = !options->dry_run;
-    invocation.chosen = [options] { return certify(*options); };
-  });
 }
 
 }  // namespace scalebench

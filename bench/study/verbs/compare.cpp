@@ -2,16 +2,12 @@
 // scalebench compare A B ...: cell by cell against the first run; and what an epoch costs on
 // instance types. Exit: regression: a cell is SLOWER; incomplete: a cell is MISSING, or too few
 // launches to show anything; nothing_measured: no cell that both have could be tested.
-#include "bench/study/verbs/compare.hpp"
-
 #include <fmt/format.h>
 #include <malloc.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <iostream>
-#include <memory>
+#include <optional>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
@@ -25,11 +21,111 @@
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
 
 constexpr std::size_t kMostRuns = 26;  // letters
+constexpr double kMostUsdAnHour = 1e6;
+
+struct CompareOptions {
+  std::vector<std::filesystem::path> runs;
+  std::vector<std::string> certificates;  // runs of scalebench certify
+  std::string across;                     // "device,transport"
+  std::vector<std::string> where;         // "[A:]column=value,value"
+  std::vector<std::string> instances;     // "A=p3.8xlarge"
+  std::vector<std::string> prices;        // "p3.8xlarge=12.24"
+  std::vector<std::string> predictions;   // names of instance types
+  std::string from = "A";                 // the run that predictions start at
+  std::filesystem::path catalog;          // empty: the one of this installation
+  std::string format = "table";
+  std::string out;
+  bool changed_only = false;
+  std::vector<std::string> command;  // argv as typed
+};
+
+std::string name_of(const std::filesystem::path& run) {
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(run, ignored).filename().string();
+}
+
+/// "NAME=VALUE" in two.
+struct Assignment {
+  std::string name;
+  std::string value;
+};
+
+Assignment split_assignment(std::string_view option, std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
+    fail<UsageError>("{} '{}': valid: NAME=VALUE", option, text);
+  }
+  return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+/// Which run is meant by a letter, a folder's name or a run's id.
+std::size_t run_named(std::string_view option, std::string_view name,
+                      const std::vector<std::filesystem::path>& runs) {
+  if (name.size() == 1 && name[0] >= 'A' && static_cast<std::size_t>(name[0] - 'A') < runs.size()) {
+    return static_cast<std::size_t>(name[0] - 'A');
+  }
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < runs.size(); ++i) names.emplace_back(1, static_cast<char>('A' + i));
+  for (const auto& run : runs) names.push_back(name_of(run));
+  const auto first = std::ranges::find(names, name);
+  if (first != names.end() && std::count(first, names.end(), name) == 1) {
+    return static_cast<std::size_t>(first - names.begin()) % runs.size();
+  }
+  if (first != names.end())
+    fail<UsageError>("{}: two runs are called '{}'; use A, B", option, name);
+  const std::vector<std::string_view> valid(names.begin(), names.end());
+  fail<UsageError>("{}: {}", option, unknown_name("run", name, valid));
+}
+
+/// "[A:]column=value,value"
+struct WhereClause {
+  std::optional<std::size_t> run;  // all of them, without
+  std::string column;
+  std::vector<std::string> values;
+};
+
+WhereClause where_of(std::string_view text, const std::vector<std::filesystem::path>& runs) {
+  const Assignment given = split_assignment("--where", text);
+  WhereClause where;
+  where.values = split_list("--where", given.value);
+  const std::size_t colon = given.name.find(':');
+  if (colon != std::string::npos) {
+    where.run = run_named("--where", given.name.substr(0, colon), runs);
+  }
+  where.column = colon == std::string::npos ? given.name : given.name.substr(colon + 1);
+  return where;
+}
+
+double price_of(const Assignment& given) {
+  const double price = read_number<double>(given.value).value_or(0);
+  if (price > 0 && price <= kMostUsdAnHour) return price;
+  fail<UsageError>(
+      "--price {}: '{}' is not a price; valid: US dollars an hour with a decimal point, as 12.24, "
+      "above 0 and up to {}",
+      given.name, given.value, kMostUsdAnHour);
+}
+
+/// The catalog with the user's own prices in it, each dated `today`.
+std::vector<Instance> catalog_of(const CompareOptions& options, const std::string& today) {
+  const std::filesystem::path own = scripts_folder().parent_path() / "configs" / "instances.csv";
+  std::vector<Instance> catalog = read_instances(options.catalog.empty() ? own : options.catalog);
+  for (const std::string& text : options.prices) {
+    const Assignment given = split_assignment("--price", text);
+    const double price = price_of(given);
+    instance_named(catalog, given.name);
+    Instance& instance = *std::ranges::find(catalog, given.name, &Instance::name);
+    instance.usd_per_hour = price;
+    instance.price_date = today;
+    instance.price_source = kUsersPrice;
+  }
+  return catalog;
+}
 
 void require_valid(const CompareOptions& options) {
   require_known("--format", options.format,
@@ -212,110 +308,28 @@ ExitCode compare(const CompareOptions& options) {
 }  // namespace
 
 void add_compare(CLI::App& verb, Invocation& invocation) {
-  const auto options = std::make_shared<CompareOptions>();
-  verb.add_option("runs", options->runs, "folders of runs, A B C ...; A is the baseline")
+  auto& options = options_of<CompareOptions>(verb, invocation, compare);
+  verb.add_option("runs", options.runs, "folders of runs, A B C ...; A is the baseline")
       ->required();
-  verb.add_option("--certificate", options->certificates,
+  verb.add_option("--certificate", options.certificates,
                   "a run of scalebench certify, whose spread is the least difference that counts "
                   "(default: the newest beside the runs, of the same machine)");
-  verb.add_option("--across", options->across,
+  verb.add_option("--across", options.across,
                   "columns in which cells that are compared may differ, as device,transport");
-  verb.add_option("--where", options->where,
+  verb.add_option("--where", options.where,
                   "only cells with these parameters, as ranks=2,4 or B:algorithm=ring");
-  verb.add_option("--instance", options->instances,
+  verb.add_option("--instance", options.instances,
                   "the instance type that a run was on, as A=p3.8xlarge: shows what epochs cost");
-  verb.add_option("--price", options->prices,
-                  "usd an hour instead of the catalog's, as TYPE=12.24");
-  verb.add_option("--instances", options->catalog, "a catalog instead of configs/instances.csv");
-  verb.add_option("--predict", options->predictions,
+  verb.add_option("--price", options.prices, "usd an hour instead of the catalog's, as TYPE=12.24");
+  verb.add_option("--instances", options.catalog, "a catalog instead of configs/instances.csv");
+  verb.add_option("--predict", options.predictions,
                   "also this instance type, by its fp32 TFLOPS alone, from the run of --from");
-  verb.add_option("--from", options->from, "the run that --predict starts at")
-      ->capture_default_str();
-  verb.add_flag("--changed", options->changed_only, "leave out cells that are the same");
-  verb.add_option("--format", options->format, "table, csv, json or markdown")
-      ->capture_default_str();
+  add_shown(verb, "--from", options.from, "the run that --predict starts at");
+  verb.add_flag("--changed", options.changed_only, "leave out cells that are the same");
+  add_shown(verb, "--format", options.format, "table, csv, json or markdown");
   verb.add_option(
-      "--out", options->out,
+      "--out", options.out,
       "a new folder for compare.csv, cost.csv, break_even.csv, compare.json and figures");
-  verb.callback([options, &invocation] {
-    options->command = invocation.command;
-    invocation.chosen = [options] { return compare(*options); };
-  });
-}
-
-namespace {
-
-constexpr double kMostUsdAnHour = 1e6;
-
-std::string name_of(const std::filesystem::path& run) {
-  std::error_code ignored;
-  return std::filesystem::weakly_canonical(run, ignored).filename().string();
-}
-
-double price_of(const Assignment& given) {
-  double price = 0;
-  const char* const end = given.value.data() + given.value.size();
-  const auto [stop, error] = std::from_chars(given.value.data(), end, price);
-  if (error == std::errc() && stop == end && price > 0 && price <= kMostUsdAnHour) return price;
-  fail<UsageError>(
-      "--price {}: '{}' is not a price; valid: US dollars an hour with a decimal point, as 12.24, "
-      "above 0 and up to {}",
-      given.name, given.value, kMostUsdAnHour);
-}
-
-}  // namespace
-
-Assignment split_assignment(std::string_view option, std::string_view text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
-    fail<UsageError>("{} '{}': valid: NAME=VALUE", option, text);
-  }
-  return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
-}
-
-std::size_t run_named(std::string_view option, std::string_view name,
-                      const std::vector<std::filesystem::path>& runs) {
-  if (name.size() == 1 && name[0] >= 'A' && static_cast<std::size_t>(name[0] - 'A') < runs.size()) {
-    return static_cast<std::size_t>(name[0] - 'A');
-  }
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < runs.size(); ++i) names.emplace_back(1, static_cast<char>('A' + i));
-  for (const auto& run : runs) names.push_back(name_of(run));
-  const auto first = std::ranges::find(names, name);
-  if (first != names.end() && std::count(first, names.end(), name) == 1) {
-    return static_cast<std::size_t>(first - names.begin()) % runs.size();
-  }
-  if (first != names.end())
-    fail<UsageError>("{}: two runs are called '{}'; use A, B", option, name);
-  const std::vector<std::string_view> valid(names.begin(), names.end());
-  fail<UsageError>("{}: {}", option, unknown_name("run", name, valid));
-}
-
-WhereClause where_of(std::string_view text, const std::vector<std::filesystem::path>& runs) {
-  const Assignment given = split_assignment("--where", text);
-  WhereClause where;
-  where.values = split_list("--where", given.value);
-  const std::size_t colon = given.name.find(':');
-  if (colon != std::string::npos) {
-    where.run = run_named("--where", given.name.substr(0, colon), runs);
-  }
-  where.column = colon == std::string::npos ? given.name : given.name.substr(colon + 1);
-  return where;
-}
-
-std::vector<Instance> catalog_of(const CompareOptions& options, const std::string& today) {
-  const std::filesystem::path own = scripts_folder().parent_path() / "configs" / "instances.csv";
-  std::vector<Instance> catalog = read_instances(options.catalog.empty() ? own : options.catalog);
-  for (const std::string& text : options.prices) {
-    const Assignment given = split_assignment("--price", text);
-    const double price = price_of(given);
-    instance_named(catalog, given.name);
-    Instance& instance = *std::ranges::find(catalog, given.name, &Instance::name);
-    instance.usd_per_hour = price;
-    instance.price_date = today;
-    instance.price_source = kUsersPrice;
-  }
-  return catalog;
 }
 
 }  // namespace scalebench

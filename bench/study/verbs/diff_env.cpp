@@ -3,9 +3,6 @@
 // could be read, whether they differ or not.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <memory>
-
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/record/result_row.hpp"
@@ -52,14 +49,11 @@ ExitCode show_differences(const DiffEnvOptions& options) {
 }  // namespace
 
 void add_diff_env(CLI::App& verb, Invocation& invocation) {
-  const auto options = std::make_shared<DiffEnvOptions>();
-  verb.add_option("A", options->a, "folder of a run")->required();
-  verb.add_option("B", options->b, "folder of another")->required();
-  verb.add_flag("--all", options->all, "also the fields in which they are equal");
-  verb.add_option("--format", options->format, "table or json")->capture_default_str();
-  verb.callback([options, &invocation] {
-    invocation.chosen = [options] { return show_differences(*options); };
-  });
+  auto& options = options_of<DiffEnvOptions>(verb, invocation, show_differences);
+  verb.add_option("A", options.a, "folder of a run")->required();
+  verb.add_option("B", options.b, "folder of another")->required();
+  verb.add_flag("--all", options.all, "also the fields in which they are equal");
+  add_shown(verb, "--format", options.format, "table or json");
 }
 
 }  // namespace scalebench

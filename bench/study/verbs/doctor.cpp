@@ -3,13 +3,11 @@
 // be.
 #include "bench/launch/doctor.hpp"
 
-#include <CLI/CLI.hpp>
 #include <array>
-#include <memory>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
-#include "bench/record/result_row.hpp"
+#include "bench/record/json_members.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 
@@ -27,11 +25,10 @@ std::string doctor_document(const std::vector<Finding>& findings) {
   constexpr std::array<const char*, 3> kLevels{"ok", "warning", "missing"};
   nlohmann::json list = nlohmann::json::array();
   for (const Finding& finding : findings) {
-    list.push_back(
-        {{"level", kLevels.at(static_cast<std::size_t>(finding.level))},
-         {"what", finding.subject},
-         {"text", finding.text},
-         {"remedy", finding.remedy.empty() ? nlohmann::json() : nlohmann::json(finding.remedy)}});
+    list.push_back({{"level", kLevels.at(static_cast<std::size_t>(finding.level))},
+                    {"what", finding.subject},
+                    {"text", finding.text},
+                    {"remedy", nullable(finding.remedy)}});
   }
   return document({{"exit_code", doctor_exit_code(findings)}, {"findings", std::move(list)}});
 }
@@ -48,17 +45,11 @@ ExitCode show_doctor(const DoctorOptions& options) {
 }  // namespace
 
 void add_doctor(CLI::App& verb, Invocation& invocation) {
-  const auto options = std::make_shared<DoctorOptions>();
-  verb.add_option("--results", options->results, "where runs would go")
-      ->capture_default_str()
-      ->type_name("DIR");
-  verb.add_option("--mpirun", options->mpirun, "launcher")
-      ->capture_default_str()
-      ->type_name("FILE");
-  verb.add_option("--ranks", options->ranks, "ranks on this host that will be asked for");
-  add_json_option(verb, options->as_json);
-  verb.callback(
-      [options, &invocation] { invocation.chosen = [options] { return show_doctor(*options); }; });
+  auto& options = options_of<DoctorOptions>(verb, invocation, show_doctor);
+  add_shown(verb, "--results", options.results, "where runs would go")->type_name("DIR");
+  add_shown(verb, "--mpirun", options.mpirun, "launcher")->type_name("FILE");
+  verb.add_option("--ranks", options.ranks, "ranks on this host that will be asked for");
+  add_json_option(verb, options.as_json);
 }
 
 }  // namespace scalebench

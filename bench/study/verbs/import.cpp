@@ -6,9 +6,7 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <sstream>
 
 #include "bench/cli/command_line.hpp"
@@ -71,7 +69,7 @@ std::vector<int> launches_of(const ImportOptions& options) {
   return launches;
 }
 
-void report(const std::string& file, const ImportedFile& read, Console& console) {
+void warn_of(const std::string& file, const ImportedFile& read, Console& console) {
   for (std::size_t i = 0; i < read.findings.size() && i < kFindingsShown; ++i) {
     const Remark& finding = read.findings[i];
     const std::string place = finding.line > 0 ? fmt::format(":{}", finding.line) : "";
@@ -103,7 +101,7 @@ Contents read_all(const ImportOptions& options, const ImportReading& reading, Co
   for (std::size_t i = 0; i < options.files.size(); ++i) {
     const std::string& file = options.files[i];
     ImportedFile read = reading.read(file, settings[i]);
-    report(file, read, console);
+    warn_of(file, read, console);
     contents.incomplete |= !read.findings.empty() || read.launches.empty();
     ImportRecord::File& record = contents.record.files.emplace_back();
     record = {
@@ -205,34 +203,27 @@ void add_one_each(CLI::App& verb, const std::string& name, std::vector<std::stri
 }  // namespace
 
 void add_import(CLI::App& verb, Invocation& invocation) {
-  const auto options = std::make_shared<ImportOptions>();
-  verb.add_option("kind", options->kind, import_kinds_help())->required();
-  verb.add_option("file", options->files, "what that program wrote; each start is a launch")
+  auto& options = options_of<ImportOptions>(verb, invocation, import_printably);
+  verb.add_option("kind", options.kind, import_kinds_help())->required();
+  verb.add_option("file", options.files, "what that program wrote; each start is a launch")
       ->required();
-  verb.add_option("--results", options->results, "where the new folder goes")
-      ->capture_default_str();
-  verb.add_option("--out", options->out, "the new folder itself");
-  verb.add_option("--map", options->guide.map, "csv: TOML file that says which column is what");
-  verb.add_option("--bench", options->guide.bench,
-                  "log: what its values are of: epoch, throughput, allreduce, kernels")
-      ->capture_default_str();
-  add_one_each(verb, "--metric", options->guide.metrics,
+  add_shown(verb, "--results", options.results, "where the new folder goes");
+  verb.add_option("--out", options.out, "the new folder itself");
+  verb.add_option("--map", options.guide.map, "csv: TOML file that says which column is what");
+  add_shown(verb, "--bench", options.guide.bench,
+            "log: what its values are of: epoch, throughput, allreduce, kernels");
+  add_one_each(verb, "--metric", options.guide.metrics,
                "log: column=expression or column:unit=expression, its number in (...)");
-  add_one_each(verb, "--set", options->settings,
+  add_one_each(verb, "--set", options.settings,
                "column=value, or as many values, separated by commas, as there are files");
   verb.add_option(
-      "--launch", options->launches,
+      "--launch", options.launches,
       "number of the launch of each file, as 1,1,2: files of one launch, as one a rank");
-  verb.add_option("--origin", options->origin, "imported, or quoted: numbers of a publication")
-      ->capture_default_str();
-  verb.add_option("--source", options->source, "quoted: where it is published");
-  verb.add_option("--date", options->date, "quoted: of when, as 2026-03-01, 2026-03 or 2026");
-  verb.add_option("--conditions", options->conditions, "quoted: how it was measured");
-  verb.add_flag("-q,--quiet", options->quiet, "warnings only");
-  verb.callback([options, &invocation] {
-    options->command = invocation.command;
-    invocation.chosen = [options] { return import_printably(*options); };
-  });
+  add_shown(verb, "--origin", options.origin, "imported, or quoted: numbers of a publication");
+  verb.add_option("--source", options.source, "quoted: where it is published");
+  verb.add_option("--date", options.date, "quoted: of when, as 2026-03-01, 2026-03 or 2026");
+  verb.add_option("--conditions", options.conditions, "quoted: how it was measured");
+  verb.add_flag("-q,--quiet", options.quiet, "warnings only");
 }
 
 }  // namespace scalebench

@@ -3,9 +3,6 @@
 // Exit: ok; incomplete: a run that has COMPLETE could not be read and is left out.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <memory>
-
 #include "bench/cli/console.hpp"
 #include "bench/record/seal.hpp"
 #include "bench/study/verbs/verb.hpp"
@@ -29,10 +26,9 @@ ExitCode index(const std::filesystem::path& results) {
 }  // namespace
 
 void add_index(CLI::App& verb, Invocation& invocation) {
-  const auto results = std::make_shared<std::filesystem::path>("results");
-  verb.add_option("--results", *results, "folder of runs")->capture_default_str();
-  verb.callback(
-      [results, &invocation] { invocation.chosen = [results] { return index(*results); }; });
+  auto& results = options_of<std::filesystem::path>(verb, invocation, index);
+  results = "results";
+  add_shown(verb, "--results", results, "folder of runs");
 }
 
 }  // namespace scalebench

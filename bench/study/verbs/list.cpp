@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench list [KIND]: what there is to choose from, and the runs that were made.
-#include "bench/study/verbs/list.hpp"
-
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <memory>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
@@ -22,6 +17,7 @@
 #include "collectives/allreduce.hpp"
 #include "kernels/dtype.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -35,80 +31,12 @@ struct ListOptions {
   bool as_json = false;
 };
 
-constexpr std::array<std::string_view, 8> kListKinds{
-    "models", "gradient-syncs", "algorithms", "transports",
-    "dtypes", "instances",      "published",  "runs"};
-
-Listing listing_of(std::string_view kind, const ListOptions& options) {
-  if (kind == "models") return list_models();
-  if (kind == "gradient-syncs") return list_gradient_syncs();
-  if (kind == "algorithms") return list_algorithms();
-  if (kind == "transports") return list_transports();
-  if (kind == "dtypes") return list_dtypes();
-  if (kind == "runs") return list_runs(options.results);
-  return list_catalog(configs_folder() / fmt::format("{}.csv", kind));
-}
-
-/// Numbers as numbers, nothing as null.
-json json_of(const std::string& cell) {
-  if (cell.empty()) return nullptr;
-  if (cell == "true" || cell == "false") return cell == "true";
-  double number = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
-  const bool whole = cell.find_first_not_of("0123456789") == std::string::npos;
-  if (error != std::errc() || end != cell.data() + cell.size() || !std::isfinite(number))
-    return cell;
-  return whole && cell.size() < 16 ? json(std::stoll(cell)) : json(number);
-}
-
-json json_of(const Listing& listing) {
-  json things = json::array();
-  for (const auto& row : listing.rows) {
-    json& thing = things.emplace_back(json::object());
-    for (std::size_t i = 0; i < row.size(); ++i) thing[listing.columns[i]] = json_of(row[i]);
-  }
-  return things;
-}
-
-ExitCode list_things(const ListOptions& options) {
-  Console console(/*speaks=*/true, /*quiet=*/false);
-  std::vector<std::string_view> kinds{kListKinds.begin(), kListKinds.begin() + 5};
-  if (!options.kind.empty()) {
-    require_known("kind", options.kind, kListKinds);
-    kinds = {options.kind};
-  }
-  json body = json::object();
-  std::string text;
-  for (const std::string_view kind : kinds) {
-    const Listing listing = listing_of(kind, options);
-    for (const std::string& remark : listing.remarks) console.warn(remark);
-    body[std::string(kind)] = json_of(listing);
-    if (kinds.size() > 1) text += fmt::format("{}# {}\n", text.empty() ? "" : "\n", kind);
-    text += table_of(listing);
-  }
-  console.result(options.as_json ? document(std::move(body)) : text);
-  return ExitCode::ok;
-}
-
-}  // namespace
-
-void add_list(CLI::App& verb, Invocation& invocation) {
-  const auto options = std::make_shared<ListOptions>();
-  offer(verb.add_option("kind", options->kind,
-                        "models, gradient-syncs, algorithms, transports, dtypes, instances, "
-                        "published or runs; without it, the first five"),
-        kListKinds);
-  verb.add_option("--results", options->results, "folder of the runs")
-      ->capture_default_str()
-      ->type_name("DIR");
-  add_json_option(verb, options->as_json);
-  verb.callback(
-      [options, &invocation] { invocation.chosen = [options] { return list_things(*options); }; });
-}
-
-namespace {
-
-namespace fs = std::filesystem;
+/// Columns, and a row of as many cells for each thing.
+struct Listing {
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> remarks;  // what could not be read, one line each
+};
 
 /// Names of files and what a catalog says end up in a terminal.
 std::string printable(std::string text) {
@@ -154,8 +82,6 @@ std::string joined(const std::vector<std::string>& cells, const std::vector<std:
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
 }
-
-}  // namespace
 
 Listing list_models() {
   Listing listing{
@@ -207,6 +133,7 @@ Listing list_dtypes() {
   return listing;
 }
 
+/// A catalog as it is in its file.
 Listing list_catalog(const fs::path& file) {
   const CsvTable table = CsvTable::read(file);
   Listing listing{table.columns(), {}, {}};
@@ -218,6 +145,8 @@ Listing list_catalog(const fs::path& file) {
   return listing;
 }
 
+/// The runs in a folder, oldest first; folders without a manifest are no runs. Of a run that cannot
+/// be read (its status is `damaged`) or whose rows cannot, a remark says why; the cells are empty.
 Listing list_runs(const fs::path& results) {
   Listing listing{
       {"run", "study", "started_utc", "status", "origin", "cells", "measured", "launches"}, {}, {}};
@@ -233,6 +162,7 @@ Listing list_runs(const fs::path& results) {
   return listing;
 }
 
+/// For a terminal: aligned columns, cut where a cell is long.
 std::string table_of(const Listing& listing) {
   constexpr std::size_t kWidest = 100;
   std::vector<std::size_t> widths;
@@ -244,6 +174,71 @@ std::string table_of(const Listing& listing) {
   std::string text = joined(listing.columns, widths);
   for (const auto& row : listing.rows) text += joined(row, widths);
   return text;
+}
+
+constexpr std::array<std::string_view, 8> kListKinds{
+    "models", "gradient-syncs", "algorithms", "transports",
+    "dtypes", "instances",      "published",  "runs"};
+
+Listing listing_of(std::string_view kind, const ListOptions& options) {
+  if (kind == "models") return list_models();
+  if (kind == "gradient-syncs") return list_gradient_syncs();
+  if (kind == "algorithms") return list_algorithms();
+  if (kind == "transports") return list_transports();
+  if (kind == "dtypes") return list_dtypes();
+  if (kind == "runs") return list_runs(options.results);
+  return list_catalog(configs_folder() / fmt::format("{}.csv", kind));
+}
+
+/// Numbers as numbers, nothing as null.
+json json_of(const std::string& cell) {
+  if (cell.empty()) return nullptr;
+  if (cell == "true" || cell == "false") return cell == "true";
+  const auto number = read_number<double>(cell);
+  if (!number || !std::isfinite(*number)) return cell;
+  const bool whole = cell.find_first_not_of("0123456789") == std::string::npos;
+  return whole && cell.size() < 16 ? json(std::stoll(cell)) : json(*number);
+}
+
+json json_of(const Listing& listing) {
+  json things = json::array();
+  for (const auto& row : listing.rows) {
+    json& thing = things.emplace_back(json::object());
+    for (std::size_t i = 0; i < row.size(); ++i) thing[listing.columns[i]] = json_of(row[i]);
+  }
+  return things;
+}
+
+ExitCode list_things(const ListOptions& options) {
+  Console console(/*speaks=*/true, /*quiet=*/false);
+  std::vector<std::string_view> kinds{kListKinds.begin(), kListKinds.begin() + 5};
+  if (!options.kind.empty()) {
+    require_known("kind", options.kind, kListKinds);
+    kinds = {options.kind};
+  }
+  json body = json::object();
+  std::string text;
+  for (const std::string_view kind : kinds) {
+    const Listing listing = listing_of(kind, options);
+    for (const std::string& remark : listing.remarks) console.warn(remark);
+    body[std::string(kind)] = json_of(listing);
+    if (kinds.size() > 1) text += fmt::format("{}# {}\n", text.empty() ? "" : "\n", kind);
+    text += table_of(listing);
+  }
+  console.result(options.as_json ? document(std::move(body)) : text);
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_list(CLI::App& verb, Invocation& invocation) {
+  auto& options = options_of<ListOptions>(verb, invocation, list_things);
+  offer(verb.add_option("kind", options.kind,
+                        "models, gradient-syncs, algorithms, transports, dtypes, instances, "
+                        "published or runs; without it, the first five"),
+        kListKinds);
+  add_shown(verb, "--results", options.results, "folder of the runs")->type_name("DIR");
+  add_json_option(verb, options.as_json);
 }
 
 }  // namespace scalebench

@@ -3,14 +3,12 @@
 // Exit: regression when a cell regressed or the whole host shifted; incomplete when cells are
 // missing or invalid, the gate was blind, or another night holds the lock; nothing_measured.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <chrono>
-#include <memory>
 
 #include "bench/cli/command_line.hpp"
-#include "bench/cli/exit.hpp"
 #include "bench/machine/identity.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/results_folder.hpp"
@@ -48,15 +46,11 @@ FailOn fail_on_of(const NightlyOptions& options) {
   return fail_on;
 }
 
+bool measures(const NightlyOptions& options) { return options.analyse.empty(); }
+
 /// "2026-03-01T04:05:06Z": what a timer can say with date -u +%FT%TZ.
 bool is_utc(const std::string& text) {
-  constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:ddZ";
-  if (text.size() != kForm.size()) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool fits = kForm[i] == 'd' ? text[i] >= '0' && text[i] <= '9' : text[i] == kForm[i];
-    if (!fits) return false;
-  }
-  return true;
+  return re2::RE2::FullMatch(text, R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)");
 }
 
 void require_valid(const NightlyOptions& options) {
@@ -139,12 +133,11 @@ ExitCode conclude(const NightlyOptions& options, const fs::path& results, const 
   const bool drawn = draw(folder, "nightly_report.py", console);
   night.steps.push_back({"report", drawn ? "ok" : "warning", std::nullopt,
                          drawn ? "" : "scripts/nightly_report.py failed: see figures/"});
-  if (options.publish.empty()) {
-    night.steps.push_back({"publish", "skipped", std::nullopt, "no --publish"});
-    write_night(folder, night, analysis);
-  } else {
-    night.steps.push_back({"publish", "ok", std::nullopt, options.publish});
-    write_night(folder, night, analysis);
+  const bool publishes = !options.publish.empty();
+  night.steps.push_back({"publish", publishes ? "ok" : "skipped", std::nullopt,
+                         publishes ? options.publish : "no --publish"});
+  write_night(folder, night, analysis);
+  if (publishes) {
     try {
       publish(folder, options.publish);
     } catch (const std::exception& error) {
@@ -250,7 +243,7 @@ ExitCode nightly(NightlyOptions options) {
   Console console(/*speaks=*/true, options.quiet, options.color);
   NightSetup setup;
   setup.console = &console;
-  if (options.analyse.empty()) {
+  if (measures(options)) {
     // Whose launcher it is waits until the doctor has looked.
     setup.config = config_of(options);
     setup.limits = limits_of(options, setup.config);
@@ -275,30 +268,22 @@ ExitCode nightly(NightlyOptions options) {
 }  // namespace
 
 void add_nightly(CLI::App& verb, Invocation& invocation) {
-  const auto options = std::make_shared<NightlyOptions>();
-  verb.add_option("config", options->config, "TOML file of the study, as configs/quick.toml");
-  verb.add_option("--analyse", options->analyse,
+  auto& options = options_of<NightlyOptions>(verb, invocation, nightly, measures);
+  verb.add_option("config", options.config, "TOML file of the study, as configs/quick.toml");
+  verb.add_option("--analyse", options.analyse,
                   "do not measure: judge this run again, by name or folder");
-  verb.add_option("--fail-on", options->fail_on,
-                  "what the exit code tells, of regression,incomplete,ambiguous")
-      ->capture_default_str();
-  verb.add_option("--nights", options->nights, "nights before that are read")
-      ->capture_default_str();
-  verb.add_option("--aa-launches", options->aa_launches,
-                  "launches of each side of the A/A comparison; 0: none")
-      ->capture_default_str();
-  verb.add_option("--scheduled", options->scheduled,
+  add_shown(verb, "--fail-on", options.fail_on,
+            "what the exit code tells, of regression,incomplete,ambiguous");
+  add_shown(verb, "--nights", options.nights, "nights before that are read");
+  add_shown(verb, "--aa-launches", options.aa_launches,
+            "launches of each side of the A/A comparison; 0: none");
+  verb.add_option("--scheduled", options.scheduled,
                   "when the night was meant to begin, as 2026-03-01T04:05:06Z; recorded");
-  verb.add_option("--publish", options->publish,
+  verb.add_option("--publish", options.publish,
                   "copy the reports into this folder too, as for Prometheus' textfile collector");
-  verb.add_option("--ranks", options->ranks, "numbers of ranks, as 1,2,4, instead of the config's");
-  verb.add_option("--launches", options->launches, "fresh launches of each case");
-  add_start_options(verb, *options);
-  verb.callback([options, &invocation] {
-    options->command = invocation.command;
-    invocation.starts_ranks = options->analyse.empty();
-    invocation.chosen = [options] { return nightly(*options); };
-  });
+  verb.add_option("--ranks", options.ranks, "numbers of ranks, as 1,2,4, instead of the config's");
+  verb.add_option("--launches", options.launches, "fresh launches of each case");
+  add_start_options(verb, options);
 }
 
 }  // namespace scalebench

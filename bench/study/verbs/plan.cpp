@@ -3,7 +3,6 @@
 // nothing.
 #include <fmt/format.h>
 
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "bench/cli/command_line.hpp"
@@ -75,13 +74,11 @@ ExitCode show_plan(PlanOptions options) {
 }  // namespace
 
 void add_plan(CLI::App& verb, Invocation& invocation) {
-  const auto options = std::make_shared<PlanOptions>();
-  add_study_options(verb, *options);
-  options->results_option = add_results_option(verb, *options);
-  add_launcher_options(verb, *options);
-  add_json_option(verb, options->as_json);
-  verb.callback(
-      [options, &invocation] { invocation.chosen = [options] { return show_plan(*options); }; });
+  auto& options = options_of<PlanOptions>(verb, invocation, show_plan);
+  add_study_options(verb, options);
+  options.results_option = add_results_option(verb, options);
+  add_launcher_options(verb, options);
+  add_json_option(verb, options.as_json);
 }
 
 }  // namespace scalebench

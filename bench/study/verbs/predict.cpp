@@ -5,9 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <set>
 
 #include "bench/cli/command_line.hpp"
@@ -117,14 +115,14 @@ StepProfile profile_of(const ReplayTrace& trace) {
   return profile;
 }
 
-constexpr std::string_view kReplay = "replay:";
-
 /// What a launch replayed, if it did: its rows follow from that file.
 std::string replayed_by(const LaunchRecord& launch) {
-  const auto option = std::ranges::find(launch.command, "--model");
-  if (option == launch.command.end() || option + 1 == launch.command.end()) return "";
-  const std::string& model = option[1];
-  return model.starts_with(kReplay) ? model.substr(kReplay.size()) : "";
+  const std::string model = argument_of(launch.command, "--model");
+  return is_replay(model) ? model.substr(kReplay.size()) : "";
+}
+
+std::string label_of_replay(const std::string& file) {
+  return label_in_rows(std::string(kReplay) + file);
 }
 
 /// Each launch's own record of its steps, or the one that it replayed; and those given, by model
@@ -143,7 +141,7 @@ Profiles profiles_of(const StoredRun& run, const std::vector<std::string>& given
   }
   for (const std::string& file : given) {
     const ReplayTrace trace = read_replay_trace(file);
-    profiles.by_model[std::string(kReplay) + fs::path(file).stem().string()] = profile_of(trace);
+    profiles.by_model[label_of_replay(file)] = profile_of(trace);
     if (!profiles.by_model.emplace(trace.model, profile_of(trace)).second) {
       fail<UsageError>("--trace {}: another trace is of {}, too", file, trace.model);
     }
@@ -155,8 +153,7 @@ Profiles profiles_of(const StoredRun& run, const std::vector<std::string>& given
 void require_used(const std::vector<std::string>& given, const std::set<std::string>& models) {
   for (const std::string& file : given) {
     const std::string model = read_replay_trace(file).model;
-    const std::string replayed = std::string(kReplay) + fs::path(file).stem().string();
-    if (models.contains(model) || models.contains(replayed)) continue;
+    if (models.contains(model) || models.contains(label_of_replay(file))) continue;
     fail<UsageError>("--trace {}: it is of {}; the run has {}", file, model,
                      fmt::join(models, ", "));
   }
@@ -236,37 +233,31 @@ ExitCode predict(const PredictOptions& options) {
 }  // namespace
 
 void add_predict(CLI::App& verb, Invocation& invocation) {
-  const auto options = std::make_shared<PredictOptions>();
-  verb.add_option("run", options->run, "folder of a run with epochs and allreduces on several N")
+  auto& options = options_of<PredictOptions>(verb, invocation, predict);
+  verb.add_option("run", options.run, "folder of a run with epochs and allreduces on several N")
       ->required();
-  verb.add_option("--ranks", options->ranks, "numbers of ranks to predict, as 16,64,256")
+  verb.add_option("--ranks", options.ranks, "numbers of ranks to predict, as 16,64,256")
       ->required();
-  verb.add_option("--link", options->link,
+  verb.add_option("--link", options.link,
                   "another network than the measured one: RATE[,LATENCY] of a node's link, as "
                   "25gbit or 25gbit,10us");
-  verb.add_option("--per-node", options->per_node,
+  verb.add_option("--per-node", options.per_node,
                   "ranks of a node (default: as in the run; with --link on one host: 1)");
-  verb.add_option("--gradient-sync", options->gradient_syncs,
+  verb.add_option("--gradient-sync", options.gradient_syncs,
                   "strategies to predict, measured or not (default: those of the run)");
-  verb.add_option("--trace", options->traces,
+  verb.add_option("--trace", options.traces,
                   "a step that bench_epoch --record-trace recorded, instead of the run's own")
       ->type_name("FILE");
-  verb.add_option("--bucket-mb", options->bucket_mb, "bucketed_overlap: MiB of a bucket")
-      ->capture_default_str();
-  verb.add_option("--fusion-mb", options->fusion_mb, "horovod: MiB of a fused message")
-      ->capture_default_str();
-  verb.add_option("--cycle-ms", options->cycle_ms, "horovod: time between rounds of negotiation")
-      ->capture_default_str();
-  verb.add_option("--servers", options->servers, "ps_sync, ps_async: ranks that hold the variables")
-      ->capture_default_str();
-  verb.add_option("--out", options->out,
+  add_shown(verb, "--bucket-mb", options.bucket_mb, "bucketed_overlap: MiB of a bucket");
+  add_shown(verb, "--fusion-mb", options.fusion_mb, "horovod: MiB of a fused message");
+  add_shown(verb, "--cycle-ms", options.cycle_ms, "horovod: time between rounds of negotiation");
+  add_shown(verb, "--servers", options.servers, "ps_sync, ps_async: ranks that hold the variables");
+  verb.add_option("--out", options.out,
                   "a new folder for prediction.csv and figures (default: predictions/RUN beside "
                   "the run)")
       ->type_name("DIR");
-  verb.add_flag("!--no-figures", options->figures, "only the table and prediction.csv");
-  add_json_option(verb, options->as_json);
-  verb.callback(
-      [options, &invocation] { invocation.chosen = [options] { return predict(*options); }; });
+  verb.add_flag("!--no-figures", options.figures, "only the table and prediction.csv");
+  add_json_option(verb, options.as_json);
 }
 
 }  // namespace scalebench

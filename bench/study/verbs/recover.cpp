@@ -4,12 +4,9 @@
 // repetition failed, or ended in another model than the undisturbed training.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 
 #include "bench/cli/command_line.hpp"
-#include "bench/cli/exit.hpp"
 #include "bench/program/fault.hpp"
 #include "bench/record/file.hpp"
 #include "bench/study/run/recovery.hpp"
@@ -130,29 +127,20 @@ ExitCode recover(const RecoverOptions& options) {
 }  // namespace
 
 void add_recover(CLI::App& verb, Invocation& invocation) {
-  const auto options = std::make_shared<RecoverOptions>();
-  verb.add_option("--model", options->model, "as bench_epoch takes it")->capture_default_str();
-  verb.add_option("--ranks", options->plan.ranks, "number of ranks")->capture_default_str();
-  add_step_fault_options(verb, options->fault);
-  verb.add_option("--epochs", options->plan.epochs, "of the whole training")->capture_default_str();
-  verb.add_option("--checkpoint-every", options->plan.checkpoint_every,
-                  "epochs between two checkpoints")
-      ->capture_default_str();
-  verb.add_option("--repeat", options->plan.repetitions,
-                  "times, each beside an undisturbed training, in random order")
-      ->capture_default_str();
-  verb.add_option("--seed", options->plan.seed, "of that order")->capture_default_str();
-  verb.add_option("--deadline", options->plan.deadline_seconds,
-                  "seconds after which a training that does not end is ended")
-      ->capture_default_str();
-  add_start_options(verb, *options);
+  auto& options = options_of<RecoverOptions>(verb, invocation, recover);
+  add_shown(verb, "--model", options.model, "as bench_epoch takes it");
+  add_shown(verb, "--ranks", options.plan.ranks, "number of ranks");
+  add_step_fault_options(verb, options.fault);
+  add_shown(verb, "--epochs", options.plan.epochs, "of the whole training");
+  add_shown(verb, "--checkpoint-every", options.plan.checkpoint_every,
+            "epochs between two checkpoints");
+  add_shown(verb, "--repeat", options.plan.repetitions,
+            "times, each beside an undisturbed training, in random order");
+  add_shown(verb, "--seed", options.plan.seed, "of that order");
+  add_shown(verb, "--deadline", options.plan.deadline_seconds,
+            "seconds after which a training that does not end is ended");
+  add_start_options(verb, options);
   verb.footer("After -- come more options, as bench_epoch takes them.");
-  verb.callback([options, &invocation] {
-    options->command = invocation.command;
-    options->more = invocation.after_dashes;
-    invocation.takes_more = true;
-    invocation.chosen = [options] { return recover(*options); };
-  });
 }
 
 }  // namespace scalebench

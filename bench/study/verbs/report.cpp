@@ -3,9 +3,6 @@
 // report. Nothing is measured and no number is changed.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <memory>
-
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
@@ -42,14 +39,12 @@ ExitCode report(const ReportOptions& options) {
 }  // namespace
 
 void add_report(CLI::App& verb, Invocation& invocation) {
-  const auto options = std::make_shared<ReportOptions>();
-  verb.add_option("folder", options->folder, "results/RUN, or results/nightly/RUN for a night")
+  auto& options = options_of<ReportOptions>(verb, invocation, report);
+  verb.add_option("folder", options.folder, "results/RUN, or results/nightly/RUN for a night")
       ->required();
-  verb.add_option("--published", options->published,
+  verb.add_option("--published", options.published,
                   "published series to lay the run over, as scalebench list published has them");
-  verb.add_flag("-q,--quiet", options->quiet, "warnings only");
-  verb.callback(
-      [options, &invocation] { invocation.chosen = [options] { return report(*options); }; });
+  verb.add_flag("-q,--quiet", options.quiet, "warnings only");
 }
 
 }  // namespace scalebench

@@ -4,13 +4,10 @@
 // AMBIGUOUS or MISSING, or the launches are too few; nothing_measured.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <set>
 
 #include "bench/cli/command_line.hpp"
-#include "bench/cli/exit.hpp"
 #include "bench/machine/digest.hpp"
 #include "bench/machine/environment.hpp"
 #include "bench/study/comparison/comparison.hpp"
@@ -29,26 +26,17 @@ struct ReproduceOptions : StartOptions {
   std::vector<std::string> certificates;
 };
 
-/// The word after `option` in a command, or after its '='; empty when it is not there.
-std::string word_after(const std::vector<std::string>& command, const std::string& option) {
-  for (std::size_t i = 0; i < command.size(); ++i) {
-    if (command[i] == option && i + 1 < command.size()) return command[i + 1];
-    if (command[i].starts_with(option + "=")) return command[i].substr(option.size() + 1);
-  }
-  return "";
-}
-
 /// The study as it was measured: the config with what the command line had changed. Where neither
 /// says how many ranks, those that were started; this machine's own number may be another.
 StudyConfig config_of(const Manifest& original) {
   StudyConfig config = parse_study_config(original.config, original.run_id, known_names());
   config.name = original.study;
-  const std::string ranks = word_after(original.command, "--ranks");
-  const std::string launches = word_after(original.command, "--launches");
+  const std::string ranks = argument_of(original.command, "--ranks");
+  const std::string launches = argument_of(original.command, "--launches");
   if (!launches.empty()) config.launches = parse_counts("--launches", launches).front();
   if (!ranks.empty()) config.ranks = parse_counts("--ranks", ranks);
-  const std::string layouts = word_after(original.command, "--layouts");
-  const std::string hosts = word_after(original.command, "--hosts");
+  const std::string layouts = argument_of(original.command, "--layouts");
+  const std::string hosts = argument_of(original.command, "--hosts");
   if (!hosts.empty()) config.hosts = hosts;
   if (!layouts.empty()) config.layouts = parse_layouts(layouts);
   if (original.seed) config.seed = *original.seed;
@@ -139,9 +127,9 @@ CompareReport report_of(const ReproduceOptions& options, const std::filesystem::
 ResolvedStudy study_of(ReproduceOptions options, const Manifest& original) {
   StudyConfig config = config_of(original);
   options.oversubscribe = options.oversubscribe || original.origin == "emulated";
-  const std::string mpirun = word_after(original.command, "--mpirun");
+  const std::string mpirun = argument_of(original.command, "--mpirun");
   if (options.mpirun.empty()) options.mpirun = mpirun;
-  if (options.launcher.empty()) options.launcher = word_after(original.command, "--launcher");
+  if (options.launcher.empty()) options.launcher = argument_of(original.command, "--launcher");
   require_same_origin(original, config);
   PlanLimits limits = limits_of(options, config);
   std::vector<PlannedLaunch> plan = plan_of(config, limits);
@@ -173,16 +161,11 @@ ExitCode reproduce(const ReproduceOptions& options) {
 }  // namespace
 
 void add_reproduce(CLI::App& verb, Invocation& invocation) {
-  const auto options = std::make_shared<ReproduceOptions>();
-  verb.add_option("run", options->run, "folder of the run that is measured again")->required();
-  verb.add_option("--certificate", options->certificates,
+  auto& options = options_of<ReproduceOptions>(verb, invocation, reproduce, unless_dry_run);
+  verb.add_option("run", options.run, "folder of the run that is measured again")->required();
+  verb.add_option("--certificate", options.certificates,
                   "as for compare: a run of scalebench certify, whose spread does not count");
-  add_start_options(verb, *options);
-  verb.callback([options, &invocation] {
-    options->command = invocation.command;
-    invocation.starts_ranks = !options->dry_run;
-    invocation.chosen = [options] { return reproduce(*options); };
-  });
+  add_start_options(verb, options);
 }
 
 }  // namespace scalebench

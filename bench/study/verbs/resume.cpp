@@ -5,11 +5,7 @@
 // Exit: as run; ok when the run is complete already.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <memory>
-
 #include "bench/cli/console.hpp"
-#include "bench/cli/exit.hpp"
 #include "bench/record/seal.hpp"
 #include "bench/study/run/end.hpp"
 #include "bench/study/run/run.hpp"
@@ -36,18 +32,14 @@ ExitCode resume(const ResumeOptions& options) {
 }  // namespace
 
 void add_resume(CLI::App& verb, Invocation& invocation) {
-  const auto options = std::make_shared<ResumeOptions>();
-  verb.add_option("run", options->run, "folder of an unfinished run")->required();
-  verb.add_flag("--failed", options->failed, "start failed launches again too");
-  verb.add_flag("--allow-changed", options->allow_changed,
+  auto& options = options_of<ResumeOptions>(verb, invocation, resume,
+                                            [](const ResumeOptions&) { return true; });
+  verb.add_option("run", options.run, "folder of an unfinished run")->required();
+  verb.add_flag("--failed", options.failed, "start failed launches again too");
+  verb.add_flag("--allow-changed", options.allow_changed,
                 "go on although programs, commit or hardware are others; the manifest says so");
-  verb.add_flag("!--no-figures", options->figures, "no figures, no report.html");
-  verb.add_flag("-q,--quiet", options->quiet, "no progress");
-  verb.callback([options, &invocation] {
-    options->command = invocation.command;
-    invocation.starts_ranks = true;
-    invocation.chosen = [options] { return resume(*options); };
-  });
+  verb.add_flag("!--no-figures", options.figures, "no figures, no report.html");
+  verb.add_flag("-q,--quiet", options.quiet, "no progress");
 }
 
 }  // namespace scalebench

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench run CONFIG: plan, launch everything, put the rows together, draw, report.
-
-#include <CLI/CLI.hpp>
-#include <memory>
-
 #include "bench/study/run/end.hpp"
 #include "bench/study/verbs/verb.hpp"
 
@@ -18,16 +14,11 @@ ExitCode run_study(StudyChoice options) {
 }  // namespace
 
 void add_run(CLI::App& verb, Invocation& invocation) {
-  const auto options = std::make_shared<StudyChoice>();
-  add_study_options(verb, *options);
-  add_start_options(verb, *options);
-  verb.add_flag("--metrics", options->metrics,
+  auto& options = options_of<StudyChoice>(verb, invocation, run_study, unless_dry_run);
+  add_study_options(verb, options);
+  add_start_options(verb, options);
+  verb.add_flag("--metrics", options.metrics,
                 "also print lines for a regular expression, as inside managed jobs");
-  verb.callback([options, &invocation] {
-    options->command = invocation.command;
-    invocation.starts_ranks = !options->dry_run;
-    invocation.chosen = [options] { return run_study(*options); };
-  });
 }
 
 }  // namespace scalebench

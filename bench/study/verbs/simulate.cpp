@@ -4,13 +4,10 @@
 // wrong; nothing_measured: no case ran.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include "bench/cli/command_line.hpp"
-#include "bench/cli/exit.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/launch/process.hpp"
 #include "bench/machine/digest.hpp"
@@ -215,7 +212,7 @@ ExitCode code_of(const std::vector<ResultRow>& rows, const Interruption& interru
   return has("ok") ? ExitCode::ok : ExitCode::nothing_measured;
 }
 
-ExitCode simulate(const SimulateOptions& options) {
+ExitCode simulate_platforms(const SimulateOptions& options) {
   const SimulationPlan plan = plan_of(options);
   Console console(/*speaks=*/true, options.quiet, options.color);
   if (options.dry_run) {
@@ -245,52 +242,35 @@ ExitCode simulate(const SimulateOptions& options) {
 }  // namespace
 
 void add_simulate(CLI::App& verb, Invocation& invocation) {
-  const auto options = std::make_shared<SimulateOptions>();
-  verb.add_option("--instance", options->instance, "type of the nodes, as in the catalog")
+  auto& options = options_of<SimulateOptions>(verb, invocation, simulate_platforms);
+  verb.add_option("--instance", options.instance, "type of the nodes, as in the catalog")
       ->required();
-  verb.add_option("--instances", options->instances, "catalog of instance types")
-      ->capture_default_str()
-      ->type_name("FILE");
-  verb.add_option("--nodes", options->nodes, "numbers of nodes, separated by commas")
-      ->capture_default_str();
-  verb.add_option("--per-node", options->per_node, "ranks of a node; 0: one for each of its GPUs")
-      ->capture_default_str();
-  verb.add_option("--algorithms", options->algorithms, "names separated by commas")
-      ->capture_default_str();
-  verb.add_option("--sizes", options->sizes, "of one rank's buffer: " + std::string(kSizeRule))
-      ->capture_default_str();
-  verb.add_option("--link", options->link,
+  add_shown(verb, "--instances", options.instances, "catalog of instance types")->type_name("FILE");
+  add_shown(verb, "--nodes", options.nodes, "numbers of nodes, separated by commas");
+  add_shown(verb, "--per-node", options.per_node, "ranks of a node; 0: one for each of its GPUs");
+  add_shown(verb, "--algorithms", options.algorithms, "names separated by commas");
+  add_shown(verb, "--sizes", options.sizes, "of one rank's buffer: " + std::string(kSizeRule));
+  verb.add_option("--link", options.link,
                   "between nodes: RATE or RATE,LATENCY as 25gbit,5us, instead of the catalog's "
                   "rate and 25 us");
-  verb.add_option("--within", options->within,
+  verb.add_option("--within", options.within,
                   "between ranks of a node, as --link; default: the catalog's rate of one GPU, "
                   "else 80gbit, and 5 us");
-  verb.add_option("--gamma", options->gamma, "seconds that reducing a byte costs; 0: nothing")
-      ->capture_default_str();
-  verb.add_option("--gamma-of", options->gamma_of, "take it from this measured run's kernels.csv")
+  add_shown(verb, "--gamma", options.gamma, "seconds that reducing a byte costs; 0: nothing");
+  verb.add_option("--gamma-of", options.gamma_of, "take it from this measured run's kernels.csv")
       ->type_name("RUN");
-  verb.add_option("--topology", options->topology,
-                  "flat, or fat_tree:NODES_OF_A_SWITCH:OVERSUBSCRIPTION as fat_tree:16:4")
-      ->capture_default_str();
-  verb.add_option("--placement", options->placement, "of ranks on nodes: ordered or shuffled")
-      ->capture_default_str();
-  verb.add_option("--seed", options->seed, "of the shuffled placement")->capture_default_str();
-  verb.add_option("--smpirun", options->smpirun, "SimGrid's launcher")
-      ->capture_default_str()
-      ->type_name("FILE");
-  verb.add_option("--timeout", options->timeout_seconds, "real seconds that one start may take")
-      ->capture_default_str();
-  verb.add_option("--results", options->results, "where the run's new folder goes")
-      ->capture_default_str()
+  add_shown(verb, "--topology", options.topology,
+            "flat, or fat_tree:NODES_OF_A_SWITCH:OVERSUBSCRIPTION as fat_tree:16:4");
+  add_shown(verb, "--placement", options.placement, "of ranks on nodes: ordered or shuffled");
+  add_shown(verb, "--seed", options.seed, "of the shuffled placement");
+  add_shown(verb, "--smpirun", options.smpirun, "SimGrid's launcher")->type_name("FILE");
+  add_shown(verb, "--timeout", options.timeout_seconds, "real seconds that one start may take");
+  add_shown(verb, "--results", options.results, "where the run's new folder goes")
       ->type_name("DIR");
-  verb.add_option("--out", options->out, "the run's new folder itself")->type_name("DIR");
-  verb.add_flag("--dry-run", options->dry_run, "print the exact commands and stop");
-  verb.add_flag("-q,--quiet", options->quiet, "no progress");
-  add_color_option(verb, options->color);
-  verb.callback([options, &invocation] {
-    options->command = invocation.command;
-    invocation.chosen = [options] { return simulate(*options); };
-  });
+  verb.add_option("--out", options.out, "the run's new folder itself")->type_name("DIR");
+  verb.add_flag("--dry-run", options.dry_run, "print the exact commands and stop");
+  verb.add_flag("-q,--quiet", options.quiet, "no progress");
+  add_color_option(verb, options.color);
 }
 
 }  // namespace scalebench

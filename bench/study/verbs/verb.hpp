@@ -2,15 +2,13 @@
 // What a verb of scalebench is: a subcommand with its options, and what happens when it is chosen.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "bench/cli/exit.hpp"
-
-namespace CLI {
-class App;
-}  // namespace CLI
 
 namespace scalebench {
 
@@ -22,6 +20,35 @@ struct Invocation {
   bool starts_ranks = false;         // on all hosts of a start, in which it runs once
   std::function<ExitCode()> chosen;  // set while parsing, by the verb that was typed
 };
+
+/// The options of `verb`, for its command line to be bound to. Once the verb is typed they know
+/// argv and what follows --, where they have a `command` and `more`, and `act` with them is chosen.
+/// `starts_ranks`: whether the ranks of a start on several hosts have to meet for that.
+template <class Options, class Act>
+Options& options_of(CLI::App& verb, Invocation& invocation, Act act,
+                    bool (*starts_ranks)(const Options&) = nullptr) {
+  const auto options = std::make_shared<Options>();
+  verb.callback([=, &invocation] {
+    if constexpr (requires { options->command; }) options->command = invocation.command;
+    if constexpr (requires { options->more; }) options->more = invocation.after_dashes;
+    invocation.takes_more = requires { options->more; };
+    invocation.starts_ranks = starts_ranks != nullptr && starts_ranks(*options);
+    invocation.chosen = [=] { return act(*options); };
+  });
+  return *options;
+}
+
+template <class Options>
+bool unless_dry_run(const Options& options) {
+  return !options.dry_run;
+}
+
+/// An option whose default the help shows.
+template <class Value>
+CLI::Option* add_shown(CLI::App& verb, const std::string& name, Value& value,
+                       const std::string& what) {
+  return verb.add_option(name, value, what)->capture_default_str();
+}
 
 // add_run and so on: the options of the verb, and a callback that sets `invocation.chosen` (and
 // nothing more: what can fail does so when that is called).

@@ -4,9 +4,6 @@
 // incomplete: some do; nothing_measured: nothing to verify.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <memory>
-
 #include "bench/cli/console.hpp"
 #include "bench/record/seal.hpp"
 #include "bench/study/analysis/stored_run.hpp"
@@ -58,10 +55,8 @@ ExitCode verify(const std::filesystem::path& folder) {
 }  // namespace
 
 void add_verify(CLI::App& verb, Invocation& invocation) {
-  const auto folder = std::make_shared<std::filesystem::path>();
-  verb.add_option("run", *folder, "folder of a run, or of one benchmark's --out")->required();
-  verb.callback(
-      [folder, &invocation] { invocation.chosen = [folder] { return verify(*folder); }; });
+  auto& folder = options_of<std::filesystem::path>(verb, invocation, verify);
+  verb.add_option("run", folder, "folder of a run, or of one benchmark's --out")->required();
 }
 
 }  // namespace scalebench

@@ -3,12 +3,10 @@
 // known, is null.
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/machine/environment.hpp"
-#include "bench/record/result_row.hpp"
+#include "bench/record/json_members.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "collectives/mpi_session.hpp"
 #include "collectives/transport/nccl.hpp"
@@ -18,14 +16,12 @@ namespace {
 
 using nlohmann::json;
 
-json nullable(const std::string& text) { return text.empty() ? json() : json(text); }
-
 json build_document() {
   const BuildInfo info = build_info();
   const std::string mpi = MpiSession::library_version();
   return {{"version", info.version},
-          {"commit", info.commit ? json(*info.commit) : json()},
-          {"dirty", info.dirty ? json(*info.dirty) : json()},
+          {"commit", nullable(info.commit)},
+          {"dirty", nullable(info.dirty)},
           {"compiler", info.compiler},
           {"flags", info.flags},
           {"build_type", info.build_type},
@@ -48,18 +44,16 @@ std::string as_text(const json& build) {
   return text;
 }
 
+ExitCode show_version(bool as_json) {
+  const Console console(/*speaks=*/true, /*quiet=*/true);
+  console.result(as_json ? document(build_document()) : as_text(build_document()));
+  return ExitCode::ok;
+}
+
 }  // namespace
 
 void add_version(CLI::App& verb, Invocation& invocation) {
-  const auto as_json = std::make_shared<bool>(false);
-  add_json_option(verb, *as_json);
-  verb.callback([as_json, &invocation] {
-    invocation.chosen = [as_json] {
-      const Console console(/*speaks=*/true, /*quiet=*/true);
-      console.result(*as_json ? document(build_document()) : as_text(build_document()));
-      return ExitCode::ok;
-    };
-  });
+  add_json_option(verb, options_of<bool>(verb, invocation, show_version));
 }
 
 }  // namespace scalebench
