@@ -1,38 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
-// A change too small or too slow for one night: where, among the last nights, would two levels fit
-// better than one? Two-sample t with pooled variance for every place of the step.
+// What a night's values say against those of the nights before, as logarithms in which larger is
+// better: per cell a prediction interval from a robust baseline, after the shift that all cells of
+// a host share; then false-discovery control over all cells and a floor on the effect. What gates,
+// what replays earlier nights and what tests itself is one function. Pure values. Method and
+// simulation: results/README.md, How a night is judged.
 #pragma once
 
 #include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
 #include <vector>
-
-#include "bench/study/nightly/baseline.hpp"
 
 namespace scalebench {
 
-inline constexpr std::size_t kDriftNights = 40;
-inline constexpr std::size_t kDriftSide = 3;    // fewest nights after the step
-inline constexpr std::size_t kDriftBefore = 5;  // and before it
-inline constexpr double kDriftSignificance = 1e-6;
-inline constexpr double kDriftFloor = 0.02;
+inline constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
-struct Drift {
-  bool found = false;
-  double change = kNotMeasured;  // relative, negative is worse; of the clearest step for the worse
-  std::size_t since = 0;         // the first night after it
+/// One cell and metric over the nights, oldest first. All vectors have one entry a night.
+struct GateSeries {
+  std::string family;            // cells of one family are about equally noisy
+  double floor = 0.03;           // smallest relative change that counts
+  bool moves_with_host = true;   // a slow host slows it: times do, ratios of times do not
+  std::vector<double> y;         // -ln seconds, or ln efficiency; kNotMeasured: not there
+  std::vector<double> rerun;     // the same of the night's rerun
+  std::vector<int> segment;      // counts the accepted changes before a night
+  double pinned = kNotMeasured;  // of the pinned run, when that is of the last segment
 };
 
-/// The last nights of one cell up to `night`, of its segment; `shift` is removed from each night.
-Drift drift_of(const GateSeries& cell, std::size_t night, const std::vector<double>& shift);
+struct GateSeriesSet {
+  std::vector<GateSeries> cells;
+  /// A night: the shift that its rerun shows in cells that were no suspects; kNotMeasured: too few.
+  std::vector<double> rerun_shift;
 
-/// What all cells of the host share in each night, relative to their own medians over the nights;
-/// 0 for nights in which too few tell.
-std::vector<double> host_series(const GateSeriesSet& set, std::size_t night);
+  std::size_t nights() const { return rerun_shift.size(); }
+};
 
-// One night against the nights before it: per cell a prediction interval from a robust baseline,
-// after the shift that all cells of a host share; then false-discovery control over all cells and a
-// floor on the effect. What gates, what replays earlier nights and what tests itself is this one
-// function. Method and simulation: results/README.md, How a night is judged.
+/// The nights before `end`, newest first, in which the cell was measured: the last `most` of them,
+/// of one segment or of any.
+std::vector<std::size_t> nights_of(const GateSeries& cell, std::size_t end, std::size_t most,
+                                   std::optional<int> segment = std::nullopt);
+
+// What is expected of a night: per cell the median of the last accepted nights since the last
+// accepted change, and a robust spread with floors. A spread outlives an accepted change, a level
+// does not.
+
+inline constexpr std::size_t kBaselineNights = 20;  // at most
+inline constexpr std::size_t kFewestNights = 8;     // below, nothing is tested
+inline constexpr std::size_t kFewestOfSegment = 3;  // after an accepted change
+inline constexpr double kSpreadFloor = 0.002;
+inline constexpr std::size_t kFewestForHost = 10;  // cells that a common shift takes
+
+struct CellBaseline {
+  bool enough = false;           // nights for a test
+  std::size_t nights = 0;        // of this segment
+  double df = 0;                 // nights whose spread is known, less one
+  double level = kNotMeasured;   // median
+  double spread = kNotMeasured;  // standard deviation of a night: the largest of its own, its
+                                 // family's usual one, and kSpreadFloor
+  double width = kNotMeasured;   // of a new night around the level: wider, since that is estimated
+  double reach = kNotMeasured;   // half a 95 % prediction interval
+};
+
+/// The shift that enough cells share, relative to their levels.
+struct CommonShift {
+  std::size_t cells = 0;  // 0: too few
+  double value = 0;       // logarithm; 0 when too few tell
+};
+
+using NightBaseline = std::vector<CellBaseline>;  // in the order of the cells
+
+/// From the nights before `night`.
+NightBaseline baseline_of(const GateSeriesSet& set, std::size_t night);
+
+/// How all cells together did in night `k`, against the baseline of night `night`.
+CommonShift common_shift(const GateSeriesSet& set, const NightBaseline& baseline, std::size_t night,
+                         std::size_t k);
+
+// One night against the nights before it.
 
 inline constexpr double kHostAlarm = 0.03;
 inline constexpr double kRerunSignificance = 0.01;
@@ -92,5 +136,27 @@ struct InjectedCheck {
 /// Above 1000 tested cells a sample of them, evenly spaced, is tried.
 InjectedCheck inject(GateSeriesSet set, const NightBaseline& baseline, const NightTest& test,
                      const std::vector<double>& drops, std::size_t night);
+
+// A change too small or too slow for one night: where, among the last nights, would two levels fit
+// better than one? Two-sample t with pooled variance for every place of the step.
+
+inline constexpr std::size_t kDriftNights = 40;
+inline constexpr std::size_t kDriftSide = 3;    // fewest nights after the step
+inline constexpr std::size_t kDriftBefore = 5;  // and before it
+inline constexpr double kDriftSignificance = 1e-6;
+inline constexpr double kDriftFloor = 0.02;
+
+struct Drift {
+  bool found = false;
+  double change = kNotMeasured;  // relative, negative is worse; of the clearest step for the worse
+  std::size_t since = 0;         // the first night after it
+};
+
+/// The last nights of one cell up to `night`, of its segment; `shift` is removed from each night.
+Drift drift_of(const GateSeries& cell, std::size_t night, const std::vector<double>& shift);
+
+/// What all cells of the host share in each night, relative to their own medians over the nights;
+/// 0 for nights in which too few tell.
+std::vector<double> host_series(const GateSeriesSet& set, std::size_t night);
 
 }  // namespace scalebench

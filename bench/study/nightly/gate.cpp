@@ -13,6 +13,103 @@
 namespace scalebench {
 namespace {
 
+/// When a run began: as its manifest says, else as its name does ("20260301T040506Z-...").
+std::string start_of(const RunHistory& history, const std::string& run) {
+  if (const auto found = history.started.find(run); found != history.started.end()) {
+    return found->second;
+  }
+  if (run.size() < 16 || run[8] != 'T' || run[15] != 'Z') return "";
+  return run.substr(0, 4) + "-" + run.substr(4, 2) + "-" + run.substr(6, 2) + "T" +
+         run.substr(9, 2) + ":" + run.substr(11, 2) + ":" + run.substr(13, 2) + "Z";
+}
+
+void add_values(std::vector<double> GateSeries::*values, const std::vector<NightCell>& cells,
+                std::size_t night, const std::unordered_map<std::string, std::size_t>& place_of,
+                GateSeriesSet& set) {
+  for (const NightCell& cell : cells) {
+    const auto found = place_of.find(cell.key);
+    if (found != place_of.end()) (set.cells[found->second].*values)[night] = cell.y();
+  }
+}
+
+/// How many accepted changes of this cell lie at or before a night.
+int segment_of(const GateInput& input, const NightCell& cell, const Night& night) {
+  int segment = 0;
+  for (const Annotation& accepted : input.annotations.accepted) {
+    if (!matches(accepted.cells, cell.label, cell.key)) continue;
+    const std::string start =
+        accepted.run == night.run_id ? night.started_utc : start_of(input.history, accepted.run);
+    // What nobody can place in time accepts nothing: an alarm too many, not one too few.
+    if (!start.empty() && start <= night.started_utc) ++segment;
+  }
+  return segment;
+}
+
+/// From nights of cells to the series that the gate tests: cells in order of their first appearance
+/// tonight, then those that only earlier nights have. Pointers are into the input.
+struct GateTable {
+  GateSeriesSet set;
+  std::vector<const NightCell*> last;     // of each series: tonight's cell, else the latest before
+  std::vector<const NightCell*> tonight;  // null: not there tonight
+};
+
+GateTable gate_table(const GateInput& input) {
+  GateTable table;
+  std::vector<const Night*> nights;
+  for (const Night& night : input.history.nights) nights.push_back(&night);
+  nights.push_back(&input.tonight);
+
+  std::unordered_map<std::string, std::size_t> place_of;
+  for (auto night = nights.rbegin(); night != nights.rend(); ++night) {
+    for (const NightCell& cell : (*night)->cells) {
+      if (!place_of.emplace(cell.key, table.last.size()).second) continue;
+      table.last.push_back(&cell);
+      table.tonight.push_back(*night == nights.back() ? &cell : nullptr);
+    }
+  }
+  table.set.rerun_shift.assign(nights.size(), kNotMeasured);
+  for (const NightCell* const cell : table.last) {
+    GateSeries& series = table.set.cells.emplace_back();
+    series.family = cell->metric + "/" + cell->family;
+    series.floor = cell->floor;
+    series.moves_with_host = cell->is_time();
+    series.y.assign(nights.size(), kNotMeasured);
+    series.rerun.assign(nights.size(), kNotMeasured);
+    for (const Night* const night : nights)
+      series.segment.push_back(segment_of(input, *cell, *night));
+  }
+  for (std::size_t k = 0; k < nights.size(); ++k) {
+    add_values(&GateSeries::y, nights[k]->cells, k, place_of, table.set);
+    const auto rerun = input.history.reruns.find(nights[k]->run_id);
+    if (rerun == input.history.reruns.end()) continue;
+    add_values(&GateSeries::rerun, rerun->second.cells, k, place_of, table.set);
+  }
+  if (!input.history.pinned) return table;
+  for (const NightCell& cell : input.history.pinned->cells) {
+    const auto found = place_of.find(cell.key);
+    if (found != place_of.end()) table.set.cells[found->second].pinned = cell.y();
+  }
+  return table;
+}
+
+/// The shift of the host during the rerun of `night`, from the cells that were no suspects;
+/// kNotMeasured when too few tell.
+double shift_of_rerun(const GateSeriesSet& set, const NightBaseline& baseline,
+                      const NightTest& test, std::size_t night) {
+  std::vector<double> shifts;
+  for (std::size_t c = 0; c < set.cells.size(); ++c) {
+    const GateSeries& cell = set.cells[c];
+    const bool control = cell.moves_with_host && baseline[c].enough &&
+                         test.cells[c].signal != Signal::worse && !std::isnan(cell.rerun[night]);
+    if (control) shifts.push_back(cell.rerun[night] - baseline[c].level);
+  }
+  const double shift = median_of(shifts);
+  if (shifts.size() >= kFewestForHost) return shift;
+  // A few controls are too noisy to correct by, but can tell that the machine was another one.
+  const bool clear = shifts.size() >= 2 && std::abs(std::expm1(shift)) > kHostAlarm;
+  return clear ? shift : kNotMeasured;
+}
+
 /// The test of one night with its rerun, and the baseline that it used.
 struct Tested {
   NightBaseline baseline;
@@ -27,14 +124,12 @@ Tested tested(GateSeriesSet& set, std::size_t night) {
   return result;
 }
 
-bool is_worse(const CellTest& cell) {
-  return cell.signal == Signal::worse && cell.rerun != Agreement::disagrees;
-}
-
 std::set<std::size_t> worse_cells(const NightTest& test) {
   std::set<std::size_t> worse;
   for (std::size_t c = 0; c < test.cells.size(); ++c) {
-    if (is_worse(test.cells[c])) worse.insert(c);
+    const CellTest& cell = test.cells[c];
+    const bool is_worse = cell.signal == Signal::worse && cell.rerun != Agreement::disagrees;
+    if (is_worse) worse.insert(c);
   }
   return worse;
 }
@@ -70,7 +165,11 @@ class Gate {
          {&report_.injected.blind, &report_.injected.broken}) {
       for (std::size_t& cell : *cells) cell = place_of_.at(cell);
     }
-    report_.host_drift = drift_of_host();
+    GateSeries host;
+    host.moves_with_host = false;
+    host.y = shift_;
+    host.segment.assign(shift_.size(), 0);
+    report_.host_drift = drift_of(host, night_, shift_);
     if (!before_.empty()) {
       report_.jaccard = jaccard(worse_cells(tonight_.test), before_.back().second);
     }
@@ -106,28 +205,21 @@ class Gate {
     report_.overlaps = common || !earlier;
   }
 
-  /// Nights of a cell's baseline: the last of tonight's segment.
-  std::set<std::size_t> baseline_nights(const GateSeries& cell) const {
-    std::set<std::size_t> nights;
-    for (std::size_t k = night_; k-- > 0 && nights.size() < kBaselineNights;) {
-      if (!std::isnan(cell.y[k]) && cell.segment[k] == cell.segment[night_]) nights.insert(k);
-    }
-    return nights;
-  }
-
   void add_cell(std::size_t c) {
     const GateSeries& series = set().cells[c];
-    const bool was_measured = !baseline_nights(series).empty();
+    // The last of tonight's segment.
+    const auto nights = nights_of(series, night_, kBaselineNights, series.segment[night_]);
+    const bool was_measured = !nights.empty();
     // A cell that is gone, or void, and that an accepted change took away is nothing to report.
     if (table_.tonight[c] == nullptr && !was_measured) return;
     place_of_[c] = report_.cells.size();
     GateCell& cell = report_.cells.emplace_back();
     cell.cell = *table_.last[c];
     cell.test = tonight_.test.cells[c];
-    cell.baseline = tonight_.baseline.cells[c];
+    cell.baseline = tonight_.baseline[c];
     cell.smallest_drop = drops_[c];
     cell.segments = series.segment;
-    cell.in_baseline = baseline_nights(series);
+    cell.in_baseline = {nights.begin(), nights.end()};
     for (const double y : series.y) {
       cell.values.push_back(std::exp(series.moves_with_host ? -y : y));
     }
@@ -229,14 +321,6 @@ class Gate {
     cell.note += (cell.note.empty() ? "" : "; ") + text;
   }
 
-  Drift drift_of_host() {
-    GateSeries host;
-    host.moves_with_host = false;
-    host.y = shift_;
-    host.segment.assign(shift_.size(), 0);
-    return drift_of(host, night_, shift_);
-  }
-
   const GateInput& input_;
   GateTable table_;
   std::size_t night_;
@@ -278,96 +362,6 @@ std::vector<const GateCell*> GateReport::suspects() const {
 }
 
 GateReport gate(const GateInput& input) { return Gate(input).report(); }
-
-namespace {
-
-/// When a run began: as its manifest says, else as its name does ("20260301T040506Z-...").
-std::string start_of(const RunHistory& history, const std::string& run) {
-  if (const auto found = history.started.find(run); found != history.started.end()) {
-    return found->second;
-  }
-  if (run.size() < 16 || run[8] != 'T' || run[15] != 'Z') return "";
-  return run.substr(0, 4) + "-" + run.substr(4, 2) + "-" + run.substr(6, 2) + "T" +
-         run.substr(9, 2) + ":" + run.substr(11, 2) + ":" + run.substr(13, 2) + "Z";
-}
-
-void add_values(std::vector<double> GateSeries::*values, const std::vector<NightCell>& cells,
-                std::size_t night, const std::unordered_map<std::string, std::size_t>& place_of,
-                GateSeriesSet& set) {
-  for (const NightCell& cell : cells) {
-    const auto found = place_of.find(cell.key);
-    if (found != place_of.end()) (set.cells[found->second].*values)[night] = cell.y();
-  }
-}
-
-}  // namespace
-
-int segment_of(const GateInput& input, const NightCell& cell, const Night& night) {
-  int segment = 0;
-  for (const Annotation& accepted : input.annotations.accepted) {
-    if (!matches(accepted.cells, cell.label, cell.key)) continue;
-    const std::string start =
-        accepted.run == night.run_id ? night.started_utc : start_of(input.history, accepted.run);
-    // What nobody can place in time accepts nothing: an alarm too many, not one too few.
-    if (!start.empty() && start <= night.started_utc) ++segment;
-  }
-  return segment;
-}
-
-GateTable gate_table(const GateInput& input) {
-  GateTable table;
-  std::vector<const Night*> nights;
-  for (const Night& night : input.history.nights) nights.push_back(&night);
-  nights.push_back(&input.tonight);
-
-  std::unordered_map<std::string, std::size_t> place_of;
-  for (auto night = nights.rbegin(); night != nights.rend(); ++night) {
-    for (const NightCell& cell : (*night)->cells) {
-      if (!place_of.emplace(cell.key, table.last.size()).second) continue;
-      table.last.push_back(&cell);
-      table.tonight.push_back(*night == nights.back() ? &cell : nullptr);
-    }
-  }
-  table.set.rerun_shift.assign(nights.size(), kNotMeasured);
-  for (const NightCell* const cell : table.last) {
-    GateSeries& series = table.set.cells.emplace_back();
-    series.family = cell->metric + "/" + cell->family;
-    series.floor = cell->floor;
-    series.moves_with_host = cell->is_time();
-    series.y.assign(nights.size(), kNotMeasured);
-    series.rerun.assign(nights.size(), kNotMeasured);
-    for (const Night* const night : nights)
-      series.segment.push_back(segment_of(input, *cell, *night));
-  }
-  for (std::size_t k = 0; k < nights.size(); ++k) {
-    add_values(&GateSeries::y, nights[k]->cells, k, place_of, table.set);
-    const auto rerun = input.history.reruns.find(nights[k]->run_id);
-    if (rerun == input.history.reruns.end()) continue;
-    add_values(&GateSeries::rerun, rerun->second.cells, k, place_of, table.set);
-  }
-  if (!input.history.pinned) return table;
-  for (const NightCell& cell : input.history.pinned->cells) {
-    const auto found = place_of.find(cell.key);
-    if (found != place_of.end()) table.set.cells[found->second].pinned = cell.y();
-  }
-  return table;
-}
-
-double shift_of_rerun(const GateSeriesSet& set, const NightBaseline& baseline,
-                      const NightTest& test, std::size_t night) {
-  std::vector<double> shifts;
-  for (std::size_t c = 0; c < set.cells.size(); ++c) {
-    const GateSeries& cell = set.cells[c];
-    const bool control = cell.moves_with_host && baseline.cells[c].enough &&
-                         test.cells[c].signal != Signal::worse && !std::isnan(cell.rerun[night]);
-    if (control) shifts.push_back(cell.rerun[night] - baseline.cells[c].level);
-  }
-  const double shift = median_of(shifts);
-  if (shifts.size() >= kFewestForHost) return shift;
-  // A few controls are too noisy to correct by, but can tell that the machine was another one.
-  const bool clear = shifts.size() >= 2 && std::abs(std::expm1(shift)) > kHostAlarm;
-  return clear ? shift : kNotMeasured;
-}
 
 std::string change_text(double relative) {
   return std::isnan(relative) ? "-" : fmt::format("{:+.1f} %", 100 * relative);

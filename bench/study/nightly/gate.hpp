@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/record/result_row.hpp"
 #include "bench/study/nightly/detection.hpp"
 #include "bench/study/nightly/history.hpp"
 
@@ -73,27 +74,41 @@ struct GateReport {
 
 GateReport gate(const GateInput& input);
 
-// From nights of cells to the series that the gate tests: cells in order of their first appearance
-// tonight, then those that only earlier nights have.
-
-struct GateTable {
-  GateSeriesSet set;
-  std::vector<const NightCell*> last;     // of each series: tonight's cell, else the latest before
-  std::vector<const NightCell*> tonight;  // null: not there tonight
-};
-
-/// Pointers are into `input`, which must outlive them.
-GateTable gate_table(const GateInput& input);
-
-/// How many accepted changes of this cell lie at or before a night.
-int segment_of(const GateInput& input, const NightCell& cell, const Night& night);
-
-/// The shift of the host during the rerun of `night`, from the cells that were no suspects;
-/// kNotMeasured when too few tell.
-double shift_of_rerun(const GateSeriesSet& set, const NightBaseline& baseline,
-                      const NightTest& test, std::size_t night);
-
 /// "+1.3 %" of a relative change; "-" where it is not known.
 std::string change_text(double relative);
+
+// The findings as rows of gate.csv and history.csv, and for people.
+
+/// One row a cell and metric; worst verdicts first, then in the order of the cells.
+std::vector<ResultRow> gate_rows(const GateReport& report);
+
+/// One row a cell, metric and night, of the last nights, oldest first; empty values where a cell
+/// was not measured.
+std::vector<ResultRow> history_rows(const GateReport& report);
+
+// The whole night in one word, one sentence and one exit code. A night in which nothing was
+// measured, or whose gate could not see, is never a pass.
+
+/// What makes the exit code of a night other than 0, of: regression incomplete ambiguous.
+struct FailOn {
+  std::set<std::string, std::less<>> states{"regression", "incomplete"};
+};
+
+struct NightVerdict {
+  std::string
+      word;  // PASS, REGRESSED, HOST SHIFT, INCOMPLETE, NOTHING MEASURED, INSUFFICIENT, BLIND
+  std::string summary;
+  std::vector<std::string> states;  // all that hold: regression, incomplete, ambiguous, blind, ...
+  int exit_code = 0;
+};
+
+/// `failed_launches`: starts of programs tonight that ended otherwise than well. `partial`: the
+/// sweep was not measured to its end.
+NightVerdict verdict_of(const GateReport& report, std::size_t failed_launches, bool partial,
+                        const FailOn& fail_on);
+
+// A night for a terminal: the verdict, then the cells that need a look.
+
+std::string nightly_table(const GateReport& report, const NightVerdict& verdict);
 
 }  // namespace scalebench

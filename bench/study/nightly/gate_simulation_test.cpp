@@ -239,7 +239,7 @@ TEST(GateSimulation, StatesTheDropThatItWouldHaveFound) {
       GateSeriesSet changed = set;
       // Of the baseline, as the statement is; the common shift is that of the other cells.
       const double shift = common_shift(set, baseline, 29, 29).value;
-      changed.cells[c].y[29] = baseline.cells[c].level + shift + std::log1p(-drops[c] * times);
+      changed.cells[c].y[29] = baseline[c].level + shift + std::log1p(-drops[c] * times);
       const NightTest test = test_night(changed, baseline, 29);
       EXPECT_EQ(test.cells[c].signal == Signal::worse, times > 1) << c << " " << drops[c];
     }

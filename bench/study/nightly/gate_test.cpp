@@ -9,8 +9,6 @@
 #include <cmath>
 #include <functional>
 
-#include "bench/study/nightly/verdict.hpp"
-
 namespace scalebench {
 namespace {
 

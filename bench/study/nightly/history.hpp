@@ -1,18 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-// results/annotations.toml: what people say about runs, each with a reason. A change that is
-// accepted (the level of its cells starts anew), a run that is no baseline, the run that a rolling
-// baseline must not drift away from.
+// One night's run as the gate sees it, and the nights before it: per cell and metric one number,
+// that of the launch in the middle. Times are a metric of every cell; efficiency is one where a run
+// also measured its base on one rank. With them what people say of runs.
 #pragma once
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "bench/study/nightly/night.hpp"
+#include "bench/machine/host_files.hpp"
+#include "bench/study/analysis/cells.hpp"
+#include "bench/study/analysis/stored_run.hpp"
 
 namespace scalebench {
+
+struct NightCell {
+  std::string key;  // the cell's, with the metric: "epoch/3f2a90b1c4d5/2/efficiency"
+  std::string case_id;
+  std::string origin;
+  std::string bench;
+  std::string family;  // "latency", ...
+  std::string label;   // for people
+  std::string ranks;
+  std::string metric = "seconds";  // or efficiency
+  double floor = 0.03;             // smallest relative change that counts
+  std::string status = "ok";       // else that of the cell
+  std::string note;
+  std::vector<double> launches;  // the metric's value in each launch
+  double value = 0;              // their median; NaN unless status is ok
+  std::string time_key;          // efficiency: the cells of T(N)
+  std::string base_key;          //             and of T(1)
+
+  bool is_time() const { return metric == "seconds"; }
+  /// As a logarithm in which larger is better.
+  double y() const;
+};
+
+struct Night {
+  std::string run_id;
+  std::string started_utc;
+  std::vector<NightCell> cells;
+};
+
+Night night_of(const StoredRun& run);
+
+/// E = rho T(1) / (N T(N)) of cells that are of one run: of each epoch against one_device on one
+/// rank, of each throughput step against the same step of one rank. Launches are paired by round
+/// where both have as many, which takes out what changes during the night.
+std::vector<NightCell> efficiency_cells(const std::vector<Cell>& cells);
+
+// results/annotations.toml: what people say about runs, each with a reason. A change that is
+// accepted (the level of its cells starts anew), a run that is no baseline, the run that a rolling
+// baseline must not drift away from.
 
 struct Annotation {
   std::string run;
@@ -59,6 +101,10 @@ struct RunHistory {
   /// When each run began, of all that are in the folder: what orders annotations.
   std::map<std::string, std::string> started;
 };
+
+/// Facts with different values, by name: [{"field": ..., "before": ..., "after": ...}]; null where
+/// one is not known.
+nlohmann::json fact_changes(const Facts& before, const Facts& after);
 
 /// The one place that decides whether a run may be compared with: it ended in good order.
 bool is_complete(const std::filesystem::path& folder, const Manifest& manifest);

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
+#include "bench/measure/clock.hpp"
 #include "bench/study/analysis/pairs.hpp"
 #include "bench/study/nightly/report.hpp"
 #include "bench/study/run/rerun.hpp"
@@ -13,17 +13,6 @@
 
 namespace scalebench {
 namespace {
-
-/// Runs one step with its duration.
-class StepClock {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
 
 /// Two sizes of two algorithms on as many ranks as the study has at most: four cells, which five
 /// launches a side can tell apart.
@@ -47,7 +36,17 @@ ResolvedStudy aa_study_of(const NightSetup& setup, int ranks) {
   return resolve(setup.options, std::move(config), setup.limits, std::move(plan));
 }
 
-std::string ended(const StudyRun& study, const std::atomic<bool>& stop) {
+/// From its beginning to its seal.
+StudyRun run_to_seal(const NightSetup& setup, ResolvedStudy resolved) {
+  StudyRun study = open_study(std::move(resolved), *setup.console);
+  study.measure(*setup.stop);
+  study.summarise();
+  study.seal(*setup.stop ? "partial" : "complete");
+  return study;
+}
+
+/// How it ended otherwise than well; empty when it did not.
+std::string trouble_of(const StudyRun& study, const std::atomic<bool>& stop) {
   if (stop) return "interrupted";
   if (study.failed() == 0) return "";
   return fmt::format("{} launches failed", study.failed());
@@ -63,14 +62,11 @@ void measure_aa(const NightSetup& setup, std::vector<NightStep>& steps) {
                      setup.aa_launches == 0 ? "--aa-launches 0" : "needs 2 ranks"});
     return;
   }
-  const StepClock clock;
-  StudyRun study = open_study(aa_study_of(setup, ranks), *setup.console);
-  study.measure(*setup.stop);
-  study.summarise();
+  const double begin = local_seconds();
+  const StudyRun study = run_to_seal(setup, aa_study_of(setup, ranks));
   const Certificate certificate =
       certificate_of(study.launches(allreduce_schema()), sides_of(study.plan()));
-  study.seal(*setup.stop ? "partial" : "complete");
-  std::string note = ended(study, *setup.stop);
+  std::string note = trouble_of(study, *setup.stop);
   if (note.empty()) note = certificate.incomplete;
   const bool quiet = note.empty() && certificate.certified();
   if (note.empty() && !quiet) {
@@ -78,19 +74,16 @@ void measure_aa(const NightSetup& setup, std::vector<NightStep>& steps) {
                        certificate.cells);
   }
   if (!quiet) setup.console->warn("A/A: " + note);
-  steps.push_back({"aa", quiet ? "ok" : "warning", clock.seconds(), note});
+  steps.push_back({"aa", quiet ? "ok" : "warning", local_seconds() - begin, note});
 }
 
 std::filesystem::path measure_sweep(const NightSetup& setup, std::vector<NightStep>& steps) {
-  const StepClock clock;
-  StudyRun study =
-      open_study(resolve(setup.options, setup.config, setup.limits, setup.plan), *setup.console);
-  study.measure(*setup.stop);
-  study.summarise();
-  study.seal(*setup.stop ? "partial" : "complete");
-  const std::string note = ended(study, *setup.stop);
+  const double begin = local_seconds();
+  const StudyRun study =
+      run_to_seal(setup, resolve(setup.options, setup.config, setup.limits, setup.plan));
+  const std::string note = trouble_of(study, *setup.stop);
   const std::string status = study.measured() == 0 ? "failed" : note.empty() ? "ok" : "warning";
-  steps.push_back({"sweep", status, clock.seconds(), note});
+  steps.push_back({"sweep", status, local_seconds() - begin, note});
   return study.folder();
 }
 
@@ -100,7 +93,7 @@ void measure_again(const NightSetup& setup, const StoredRun& sweep,
     steps.push_back({"rerun", "skipped", std::nullopt, "no suspects"});
     return;
   }
-  const StepClock clock;
+  const double begin = local_seconds();
   const auto cells = cells_by_launch(sweep, setup.plan);
   StudyConfig config = setup.config;
   config.name += "-rerun";
@@ -109,12 +102,9 @@ void measure_again(const NightSetup& setup, const StoredRun& sweep,
       rerun_plan(plan_of(config, setup.limits), cells, suspects);
   StartOptions options = setup.options;
   options.out = (sweep.folder.parent_path() / rerun_name(sweep.manifest.run_id)).string();
-  StudyRun study = open_study(resolve(options, config, setup.limits, plan), *setup.console);
-  study.measure(*setup.stop);
-  study.summarise();
-  study.seal(*setup.stop ? "partial" : "complete");
-  const std::string note = ended(study, *setup.stop);
-  steps.push_back({"rerun", note.empty() ? "ok" : "warning", clock.seconds(),
+  const StudyRun study = run_to_seal(setup, resolve(options, config, setup.limits, plan));
+  const std::string note = trouble_of(study, *setup.stop);
+  steps.push_back({"rerun", note.empty() ? "ok" : "warning", local_seconds() - begin,
                    note.empty()
                        ? fmt::format("{} cells again, {} launches", suspects.size(), plan.size())
                        : note});

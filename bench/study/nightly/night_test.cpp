@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A night's cells out of rows: efficiency from both times of one run, and which launches would have
 // to run again to measure a suspect.
-#include "bench/study/nightly/night.hpp"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "bench/study/nightly/history.hpp"
 #include "bench/study/run/rerun.hpp"
 
 namespace scalebench {

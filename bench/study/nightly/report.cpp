@@ -10,13 +10,16 @@
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/comparison/run_difference.hpp"
-#include "bench/study/nightly/verdict.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
 
 using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr const char* kNightFile = "nightly.json";
+constexpr std::size_t kTailBytes = 2000;
 
 json nullable(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 json nullable(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
@@ -40,6 +43,14 @@ json json_of_counts(const GateReport& report) {
   return counts;
 }
 
+/// What `each` makes of every one of `all`.
+template <class T, class Each>
+json list_of(const std::vector<T>& all, Each each) {
+  json list = json::array();
+  for (const T& one : all) list.push_back(each(one));
+  return list;
+}
+
 json host_shift_of(const GateReport& report) {
   if (report.test.shift_cells == 0) return nullptr;
   return {{"change", std::expm1(report.test.shift)},
@@ -48,12 +59,13 @@ json host_shift_of(const GateReport& report) {
           {"alarm", report.host_alarm()}};
 }
 
-json json_of(const std::vector<FactChange>& changes) {
-  json list = json::array();
-  for (const FactChange& change : changes) {
-    list.push_back({{"field", change.field}, {"before", change.before}, {"after", change.after}});
-  }
-  return list;
+/// Lines of the configuration. Comparing takes room by the product of their numbers: of long texts
+/// only whether they differ.
+json config_changes(const std::string& before, const std::string& after) {
+  constexpr std::ptrdiff_t kMostLines = 2000;
+  const auto lines = std::max(std::ranges::count(before, '\n'), std::ranges::count(after, '\n'));
+  if (lines <= kMostLines) return line_differences(before, after);
+  return before == after ? json::array() : json::array({"the texts differ"});
 }
 
 json changes_of(const Manifest& run, const std::optional<Manifest>& previous) {
@@ -66,9 +78,9 @@ json changes_of(const Manifest& run, const std::optional<Manifest>& previous) {
                {"config", json::array()}};
   if (!previous) return changes;
   const Environment& before = previous->environment;
-  changes["treatment"] = json_of(changes_of(before.treatment, run.environment.treatment));
-  changes["observation"] = json_of(changes_of(before.observation, run.environment.observation));
-  changes["config"] = line_changes(previous->config, run.config);
+  changes["treatment"] = fact_changes(before.treatment, run.environment.treatment);
+  changes["observation"] = fact_changes(before.observation, run.environment.observation);
+  changes["config"] = config_changes(previous->config, run.config);
   return changes;
 }
 
@@ -81,11 +93,10 @@ json self_checks_of(const NightRecord& night, const GateReport& report) {
           {"spread", nullable(night.aa->spread)},
           {"smallest_effect", nullable(night.aa->smallest_effect)}};
   }
-  json blind = json::array();
-  for (const std::size_t c : report.injected.blind) {
+  json blind = list_of(report.injected.blind, [&](std::size_t c) {
     const NightCell& cell = report.cells.at(c).cell;
-    blind.push_back(cell.is_time() ? cell.label : cell.label + " " + cell.metric);
-  }
+    return cell.is_time() ? cell.label : cell.label + " " + cell.metric;
+  });
   const std::size_t worse =
       report.count(GateVerdict::regressed) + report.count(GateVerdict::confirmed);
   return {{"aa", std::move(aa)},
@@ -115,15 +126,11 @@ json annotations_of(const Annotations& annotations) {
   return list;
 }
 
-json steps_of(const std::vector<NightStep>& steps) {
-  json list = json::array();
-  for (const NightStep& step : steps) {
-    list.push_back({{"name", step.name},
-                    {"status", step.status},
-                    {"seconds", nullable(step.seconds)},
-                    {"note", step.note}});
-  }
-  return list;
+json json_of(const NightStep& step) {
+  return {{"name", step.name},
+          {"status", step.status},
+          {"seconds", nullable(step.seconds)},
+          {"note", step.note}};
 }
 
 /// What only the night itself could know: its schedule, its doctor, what it measured when.
@@ -141,41 +148,29 @@ void keep_from_before(json& now, const json& before) {
   now["steps"] = std::move(steps);
 }
 
-json failures_of(const std::vector<FailedLaunch>& launches) {
-  json list = json::array();
-  for (const FailedLaunch& launch : launches) {
-    list.push_back({{"number", launch.number},
-                    {"name", launch.name},
-                    {"why", launch.why},
-                    {"stderr_tail", launch.stderr_tail}});
-  }
-  return list;
+json json_of(const FailedLaunch& launch) {
+  return {{"number", launch.number},
+          {"name", launch.name},
+          {"why", launch.why},
+          {"stderr_tail", launch.stderr_tail}};
 }
 
-json doctor_of(const std::vector<Finding>& findings) {
-  json list = json::array();
-  for (const Finding& finding : findings) {
-    const char* const level = finding.level == Finding::ok        ? "ok"
-                              : finding.level == Finding::warning ? "warning"
-                                                                  : "missing";
-    list.push_back({{"level", level},
-                    {"what", finding.subject},
-                    {"text", finding.text},
-                    {"remedy", finding.remedy}});
-  }
-  return list;
+json json_of(const Finding& finding) {
+  const char* const level = finding.level == Finding::ok        ? "ok"
+                            : finding.level == Finding::warning ? "warning"
+                                                                : "missing";
+  return {{"level", level},
+          {"what", finding.subject},
+          {"text", finding.text},
+          {"remedy", finding.remedy}};
 }
 
-}  // namespace
+json json_of(const LeftOut& run) { return {{"run", run.run_id}, {"why", run.why}}; }
 
 json json_of(const NightRecord& night, const GateInput& input, const GateReport& report) {
   const RunHistory& history = input.history;
-  json left_out = json::array();
-  for (const LeftOut& run : history.left_out) {
-    left_out.push_back({{"run", run.run_id}, {"why", run.why}});
-  }
+  const auto each = [](const auto& one) { return json_of(one); };
   json all{
-      {"schema_version", kSchemaVersion},
       {"night", night.run.run_id},
       {"run", night.run.run_id},
       {"rerun", nullable(report.rerun_run)},
@@ -192,24 +187,17 @@ json json_of(const NightRecord& night, const GateInput& input, const GateReport&
       {"previous_run", history.nights.empty() ? json(nullptr) : json(history.nights.back().run_id)},
       {"pinned_run", history.pinned ? json(history.pinned->run_id) : json(nullptr)},
       {"baseline_runs", report.baseline_runs},
-      {"left_out", std::move(left_out)},
+      {"left_out", list_of(history.left_out, each)},
       {"host_shift", host_shift_of(report)},
       {"changes", changes_of(night.run, history.previous)},
       {"self_checks", self_checks_of(night, report)},
-      {"steps", steps_of(night.steps)},
-      {"failed_launches", failures_of(night.failed_launches)},
+      {"steps", list_of(night.steps, each)},
+      {"failed_launches", list_of(night.failed_launches, each)},
       {"annotations", annotations_of(input.annotations)},
-      {"doctor", doctor_of(night.doctor)}};
+      {"doctor", list_of(night.doctor, each)}};
   keep_from_before(all, night.before);
   return all;
 }
-
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr const char* kNightFile = "nightly.json";
-constexpr std::size_t kTailBytes = 2000;
 
 std::string tail_of(const fs::path& file) {
   if (!fs::exists(file)) return "";
@@ -311,9 +299,8 @@ nlohmann::json measured_before(const fs::path& folder) {
 }
 
 void write_night(const fs::path& folder, const NightRecord& night, const Analysis& analysis) {
-  const nlohmann::json json = json_of(night, analysis.input, analysis.report);
   write_file_atomically(folder / kNightFile,
-                        json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+                        document(json_of(night, analysis.input, analysis.report)));
 }
 
 std::size_t publish(const fs::path& folder, const fs::path& to) {

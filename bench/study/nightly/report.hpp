@@ -12,7 +12,6 @@
 #include "bench/launch/doctor.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/study/nightly/gate.hpp"
-#include "bench/study/nightly/verdict.hpp"
 
 namespace scalebench {
 
@@ -52,9 +51,6 @@ struct NightRecord {
   nlohmann::json before;  // an earlier nightly.json of this night, which knows what was done when
                           // it was measured; else null
 };
-
-/// `input` and `report` belong together.
-nlohmann::json json_of(const NightRecord& night, const GateInput& input, const GateReport& report);
 
 // The analysis of a night, made from run folders alone and written beside them: results/nightly/
 // <run>/ with gate.csv, history.csv, nightly.json and the reports. May be made again at any time.

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/study/nightly/verdict.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+
+#include "bench/study/nightly/gate.hpp"
 
 namespace scalebench {
 namespace {
@@ -110,10 +110,6 @@ std::size_t unanswered(const GateReport& report) {
       [](const GateCell* const cell) { return cell->verdict == GateVerdict::ambiguous; }));
 }
 
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}", count, what);
-}
-
 /// "3 regressed, 1 missing of 40 cells"; what is not there is not named.
 std::string counts_of(const GateReport& report) {
   std::vector<std::string> parts;
@@ -128,7 +124,7 @@ std::string counts_of(const GateReport& report) {
       {GateVerdict::insufficient, "without enough nights"}};
   for (const auto& [verdict, what] : kNamed) {
     if (const std::size_t count = report.count(verdict); count > 0) {
-      parts.push_back(counted(count, what));
+      parts.push_back(fmt::format("{} {}", count, what));
     }
   }
   std::string text = fmt::format("{} of {} cells tested", report.tested(), report.cells.size());

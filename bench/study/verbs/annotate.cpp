@@ -9,7 +9,6 @@
 #include "bench/cli/console.hpp"
 #include "bench/record/file.hpp"
 #include "bench/study/nightly/history.hpp"
-#include "bench/study/nightly/night.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
 
