@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -121,20 +122,11 @@ void set_result(ResultRow& row, const CellComparison& result) {
   row.set("floor", result.floor).set("smallest_effect", result.smallest_effect);
 }
 
-std::size_t& count_of(Comparison& comparison, Verdict verdict) {
-  switch (verdict) {
-    case Verdict::same:
-      return comparison.same;
-    case Verdict::faster:
-      return comparison.faster;
-    case Verdict::slower:
-      return comparison.slower;
-    case Verdict::ambiguous:
-      return comparison.ambiguous;
-    case Verdict::missing:
-      break;
-  }
-  return comparison.missing;
+void count(Comparison& comparison, Verdict verdict) {
+  // In the order of the verdicts.
+  constexpr std::array kCounts{&Comparison::same, &Comparison::faster, &Comparison::slower,
+                               &Comparison::ambiguous, &Comparison::missing};
+  ++(comparison.*kCounts.at(static_cast<std::size_t>(verdict)));
 }
 
 /// Launches are shuffled; people read from the parameters down to N and the size.
@@ -225,7 +217,7 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const ComparisonOp
   std::size_t fewest = std::numeric_limits<std::size_t>::max();
   for (std::size_t i = 0; i < results.size(); ++i) {
     set_result(comparison.rows[row_of[i]], results[i]);
-    ++count_of(comparison, results[i].verdict);
+    count(comparison, results[i].verdict);
     if (results[i].verdict == Verdict::missing) continue;
     fewest = std::min({fewest, samples[i].a.size(), samples[i].b.size()});
   }
@@ -249,8 +241,7 @@ bool fits(const Manifest& certificate, const Manifest& run) {
 }
 
 Spread read_spread(const fs::path& folder) {
-  const std::vector<ResultRow> rows = rows_in(folder, certificate_schema());
-  return {read_manifest(folder), spread_of(rows)};
+  return {read_manifest(folder), spread_of(rows_in(folder, certificate_schema()))};
 }
 
 Spread named(const std::string& folder, const std::vector<Manifest>& runs) {

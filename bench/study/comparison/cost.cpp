@@ -9,10 +9,110 @@
 #include <map>
 #include <set>
 
+#include "bench/record/csv.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
+namespace {
+
+constexpr double kMostGpus = 1e4, kMostCores = 1e5, kMostUsd = 1e6, kMostGbps = 1e6;
+
+/// One row of the catalog, with the place for what is wrong in it.
+class CatalogRow {
+ public:
+  CatalogRow(const CsvTable& table, std::size_t row) : table_(table), row_(row) {}
+
+  const std::string& text(std::string_view column) const { return table_.text(row_, column); }
+  double number(std::string_view column) const { return table_.number(row_, column); }
+  /// Of a column that a catalog need not have.
+  std::string optional(std::string_view column) const {
+    return table_.has(column) ? text(column) : std::string();
+  }
+
+  [[noreturn]] void refuse(std::string_view column, std::string_view valid) const {
+    fail<UsageError>("{}: {}: '{}'; valid: {}", table_.place(row_, column), column, text(column),
+                     valid);
+  }
+  std::string required(std::string_view column, std::string_view valid) const {
+    if (text(column).empty()) refuse(column, valid);
+    return text(column);
+  }
+  int whole(std::string_view column, double least, double most) const {
+    const double value = number(column);
+    if (!(value >= least && value <= most) || value != std::floor(value)) {
+      refuse(column, fmt::format("a whole number from {} to {}", least, most));
+    }
+    return static_cast<int>(value);
+  }
+  double positive(std::string_view column, double most) const {
+    const double value = number(column);
+    if (!(value > 0 && value <= most)) {
+      refuse(column, fmt::format("a number above 0 and up to {}", most));
+    }
+    return value;
+  }
+
+ private:
+  const CsvTable& table_;
+  std::size_t row_;
+};
+
+std::string date_in(const CatalogRow& row) {
+  static const re2::RE2 kDate(R"(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])|undated .+)");
+  if (!re2::RE2::FullMatch(row.text("price_date"), kDate)) {
+    row.refuse("price_date", "a date as 2026-07-20, or 'undated' and what is known");
+  }
+  return row.text("price_date");
+}
+
+Instance instance_in(const CatalogRow& row) {
+  Instance instance;
+  instance.name = row.required("name", "the type's name, as p3.8xlarge");
+  instance.gpu_model = row.text("gpu_model");
+  instance.gpus = row.whole("gpus", 0, kMostGpus);
+  instance.vcpus = row.whole("vcpus", 1, kMostCores);
+  instance.network_gbps =
+      row.optional("network_gbps").empty() ? std::nan("") : row.positive("network_gbps", kMostGbps);
+  instance.interconnect = row.optional("interconnect");
+  instance.fp32_tflops_per_gpu = row.text("fp32_tflops_per_gpu").empty()
+                                     ? std::nan("")
+                                     : row.positive("fp32_tflops_per_gpu", kMostUsd);
+  instance.usd_per_hour = row.positive("usd_per_hour_on_demand", kMostUsd);
+  instance.price_date = date_in(row);
+  instance.price_source = row.required("price_source", "where the price was read");
+  return instance;
+}
+
+}  // namespace
+
+std::vector<Instance> read_instances(const std::filesystem::path& path) {
+  const CsvTable table = CsvTable::read(path);
+  if (table.torn()) {
+    fail<UsageError>("{}: the last line does not end: cut short? Valid: a newline after each row",
+                     path.string());
+  }
+  std::vector<Instance> instances;
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const CatalogRow row(table, i);
+    instances.push_back(instance_in(row));
+    if (!names.insert(instances.back().name).second) {
+      row.refuse("name", "each instance type once");
+    }
+  }
+  if (instances.empty()) fail<UsageError>("{}:2:1: no instance type", path.string());
+  return instances;
+}
+
+const Instance& instance_named(const std::vector<Instance>& instances, std::string_view name) {
+  const auto found = std::ranges::find(instances, name, &Instance::name);
+  if (found != instances.end()) return *found;
+  std::vector<std::string_view> names;
+  for (const Instance& instance : instances) names.push_back(instance.name);
+  fail<UsageError>("{}", unknown_name("instance", name, names));
+}
+
 namespace {
 
 // Epochs whose images differ by more are other work.
@@ -24,38 +124,32 @@ struct Strategy {
   auto operator<=>(const Strategy&) const = default;
 };
 
+Strategy strategy_of(const ResultRow& row) {
+  return {row.get("model"), row.get("gradient_sync"), row.get("dataset"), row.get("scaling")};
+}
+
 /// The best row of each N by one column.
 using Curve = std::map<int, const ResultRow*>;
 
-bool is_alone(const std::string& sync) { return sync == "one_device" || sync == "none"; }
-
 std::set<Strategy> strategies_of(const std::vector<ResultRow>& costs) {
-  std::set<Strategy> all;
+  std::set<Strategy> several, one_device;
   for (const ResultRow& row : costs) {
-    if (row.get("status") != "ok" || is_alone(row.get("gradient_sync"))) continue;
-    all.insert(
-        {row.get("model"), row.get("gradient_sync"), row.get("dataset"), row.get("scaling")});
+    const std::string& sync = row.get("gradient_sync");
+    if (row.get("status") != "ok" || sync == "none") continue;
+    (sync == "one_device" ? one_device : several).insert(strategy_of(row));
   }
-  if (!all.empty()) return all;
-  for (const ResultRow& row : costs) {
-    if (row.get("status") == "ok" && row.get("gradient_sync") == "one_device") {
-      all.insert({row.get("model"), "one_device", row.get("dataset"), row.get("scaling")});
-    }
-  }
-  return all;
+  return several.empty() ? one_device : several;
 }
 
 Curve curve_of(const std::vector<ResultRow>& costs, const Strategy& strategy,
                std::string_view column) {
   Curve curve;
   for (const ResultRow& row : costs) {
-    const std::string& sync = row.get("gradient_sync");
     const int ranks = static_cast<int>(number_in(row, "ranks"));
-    const bool its = row.get("status") == "ok" && row.get("model") == strategy.model &&
-                     row.get("dataset") == strategy.dataset &&
-                     row.get("scaling") == strategy.scaling &&
-                     (sync == strategy.gradient_sync || (sync == "one_device" && ranks == 1));
-    if (!its) continue;
+    Strategy its = strategy_of(row);
+    const bool base = its.gradient_sync == "one_device" && ranks == 1;
+    if (base) its.gradient_sync = strategy.gradient_sync;
+    if (row.get("status") != "ok" || its != strategy) continue;
     const ResultRow*& best = curve[ranks];
     if (best == nullptr || number_in(row, column) < number_in(*best, column)) best = &row;
   }
@@ -129,34 +223,6 @@ namespace {
 
 constexpr double kSecondsAnHour = 3600;
 
-constexpr std::array<std::string_view, 27> kCopied{"schema_version",
-                                                   "run_id",
-                                                   "case_id",
-                                                   "origin",
-                                                   "status",
-                                                   "note",
-                                                   "model",
-                                                   "gradient_sync",
-                                                   "allreduce",
-                                                   "transport",
-                                                   "device",
-                                                   "dtype",
-                                                   "dataset",
-                                                   "scaling",
-                                                   "global_batch",
-                                                   "batch",
-                                                   "ranks",
-                                                   "seconds_median",
-                                                   "seconds_ci_low",
-                                                   "seconds_ci_high",
-                                                   "interval",
-                                                   "launches",
-                                                   "samples",
-                                                   "test_accuracy",
-                                                   "target_accuracy",
-                                                   "epochs_to_target",
-                                                   "seconds_to_target"};
-
 /// Whether the row is a training of all ranks together: what one would pay for.
 bool is_training(const ResultRow& row) {
   const std::string share = row.get("share_of"), sync = row.get("gradient_sync");
@@ -215,7 +281,10 @@ void note_device(ResultRow& cost, const ResultRow& epoch, const Instance& instan
 ResultRow cost_row(const PricedRun& run, const ResultRow& epoch) {
   const Instance& instance = run.instance;
   ResultRow row(cost_schema());
-  for (const std::string_view column : kCopied) row.set(column, epoch.get(column));
+  for (const std::string& column : row.schema().columns) {
+    const bool follows = column == "nodes" || column == "images_per_s";
+    if (!follows && epoch.schema().has(column)) row.set(column, epoch.get(column));
+  }
   const int each = ranks_per_node(instance, epoch);
   row.set("instance", instance.name).set("usd_per_hour", instance.usd_per_hour);
   row.set("price_date", instance.price_date).set("price_source", instance.price_source);
@@ -238,12 +307,6 @@ ResultRow cost_row(const PricedRun& run, const ResultRow& epoch) {
   row.set("usd_per_epoch_ci_high", usd_per_second * number_in(epoch, "seconds_ci_high"));
   row.set("images_per_usd", samples / (usd_per_second * seconds));
   return row.set("usd_to_target", usd_per_second * number_in(epoch, "seconds_to_target"));
-}
-
-std::string group_of(const ResultRow& row, const std::vector<std::string_view>& columns) {
-  std::string group;
-  for (const std::string_view column : columns) group += row.get(column) + '\n';
-  return group;
 }
 
 }  // namespace
@@ -291,7 +354,7 @@ PricedRun predicted(const PricedRun& from, const Instance& to) {
 
 void mark_efficient(std::vector<ResultRow>& costs) {
   const auto group = [](const ResultRow& row) {
-    return group_of(row, {"model", "dataset", "scaling", "origin"});
+    return std::array{row.get("model"), row.get("dataset"), row.get("scaling"), row.get("origin")};
   };
   for (ResultRow& row : costs) {
     if (row.get("images_per_usd").empty()) continue;

@@ -1,15 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an epoch costs on an instance type, and from which N on another type is cheaper or faster:
-// rows of cost.csv and break_even.csv from rows of epoch.csv.
+// rows of cost.csv and break_even.csv from rows of epoch.csv. And the catalog of types: what one
+// costs an hour, by which source and date, and what is in it (configs/instances.csv, or a file of
+// the user's with the same columns).
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/record/result_row.hpp"
-#include "bench/study/comparison/instances.hpp"
 
 namespace scalebench {
+
+/// The source of a price that is no catalog's.
+inline constexpr const char* kUsersPrice = "given by the user";
+
+struct Instance {
+  std::string name;
+  std::string gpu_model;  // empty without GPUs
+  int gpus = 0;
+  int vcpus = 1;
+  double network_gbps = 0;         // of one instance, to others; NaN where unknown
+  std::string interconnect;        // between its GPUs, in the catalog's words
+  double fp32_tflops_per_gpu = 0;  // NaN where unknown
+  double usd_per_hour = 0;
+  std::string price_date;  // "2026-07-20", or "undated ..." as its source has none
+  std::string price_source;
+};
+
+/// Throws UsageError `file:line:column: what; what is valid` for a catalog that cannot be used.
+std::vector<Instance> read_instances(const std::filesystem::path& path);
+
+/// Throws UsageError with the nearest name.
+const Instance& instance_named(const std::vector<Instance>& instances, std::string_view name);
 
 /// A run whose ranks are taken to have been on instances of this type.
 struct PricedRun {

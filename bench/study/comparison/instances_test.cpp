@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // configs/published.csv as it is shipped: whole, traceable, and every derived number recomputed
 // from the quoted ones.
-#include "bench/study/comparison/instances.hpp"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +12,7 @@
 #include "bench/record/file.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/scaling.hpp"
+#include "bench/study/comparison/cost.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 

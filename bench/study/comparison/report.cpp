@@ -2,61 +2,20 @@
 #include "bench/study/comparison/report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <string_view>
 
+#include "bench/cli/console.hpp"
+#include "bench/cli/quantity.hpp"
 #include "bench/record/file.hpp"
-#include "bench/record/result_row.hpp"
 #include "bench/record/results_folder.hpp"
 #include "bench/study/analysis/stored_run.hpp"
-#include "bench/study/comparison/run_difference.hpp"
 
 namespace scalebench {
-namespace {
-
-constexpr std::uintmax_t kBytesNeeded = 1'000'000;
-constexpr std::size_t kBytesARow = 2000;
-
-}  // namespace
-
-std::filesystem::path write_comparison(const std::string& folder, const CompareReport& report) {
-  const std::uintmax_t bytes = kBytesNeeded + kBytesARow * report.comparison.rows.size();
-  const std::filesystem::path path = ResultsFolder::at(folder, bytes).path();
-  replace_rows(path, comparison_schema(), report.comparison.rows);
-  replace_rows(path, cost_schema(), report.costs);
-  replace_rows(path, break_even_schema(), report.break_even);
-  const nlohmann::json json = compare_json(report);
-  write_file_atomically(path / "compare.json",
-                        json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  return path;
-}
-
-namespace {
-
-using nlohmann::json;
-
-std::string text_of(const json& value, int indent = -1) {
-  return value.dump(indent, ' ', false, json::error_handler_t::replace);
-}
-
-void write_rows(std::ostream& out, std::string_view name, const std::vector<ResultRow>& rows) {
-  out << ",\n\"" << name << "\": [";
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    out << (i > 0 ? ",\n" : "\n") << text_of(json_of(rows[i]));
-  }
-  out << "]";
-}
-
-}  // namespace
-
-std::string time_text(const std::string& seconds) {
-  if (seconds.empty()) return "-";
-  const double value = std::stod(seconds);
-  if (value < 1e-3) return fmt::format("{:.2f} us", value * 1e6);
-  if (value < 1) return fmt::format("{:.3f} ms", value * 1e3);
-  return fmt::format("{:.3f} s", value);
-}
 
 std::string summary_of(const CompareReport& report) {
   const Comparison& found = report.comparison;
@@ -77,20 +36,318 @@ std::string summary_of(const CompareReport& report) {
   return text;
 }
 
-json compare_json(const CompareReport& report) {
-  json runs = json::array();
+namespace {
+
+/// "12.3 us", "4.56 ms", "7.89 s"; "-" for an empty cell.
+std::string time_text(const std::string& seconds) {
+  if (seconds.empty()) return "-";
+  const double value = std::stod(seconds);
+  if (value < 1e-3) return fmt::format("{:.2f} us", value * 1e6);
+  if (value < 1) return fmt::format("{:.3f} ms", value * 1e3);
+  return fmt::format("{:.3f} s", value);
+}
+
+/// Behind a line: where it is from unless it was measured, and its note.
+std::string remarks_on(const ResultRow& row) {
+  std::string text;
+  if (row.get("origin") != "measured") text += "  " + row.get("origin");
+  if (!row.get("note").empty()) text += "  " + printable(row.get("note"));
+  return text;
+}
+
+std::string cost_line(const ResultRow& row) {
+  std::string text = fmt::format("{:<14} {:<12} {:<20} {:<7} {:>4} {:>5} ", row.get("instance"),
+                                 printable(row.get("model")), row.get("gradient_sync"),
+                                 row.get("scaling"), row.get("ranks"), row.get("nodes"));
+  if (row.get("status") != "ok") {
+    return text + fmt::format("{}: {}\n", row.get("status"), printable(row.get("note")));
+  }
+  text += fmt::format(
+      "{:>26} {:>28} {:>12} {:>6} {:>11} {:>11}",
+      with_interval(row.get("seconds_median"), row.get("seconds_ci_low"),
+                    row.get("seconds_ci_high"), 1, 3),
+      with_interval(row.get("usd_per_epoch"), row.get("usd_per_epoch_ci_low"),
+                    row.get("usd_per_epoch_ci_high"), 1, 6),
+      scaled(row.get("images_per_usd"), 1, 0), row.get("efficient") == "1" ? "yes" : "-",
+      scaled(row.get("seconds_to_target"), 1, 1), scaled(row.get("usd_to_target"), 1, 4));
+  return text + remarks_on(row) + "\n";
+}
+
+std::string cost_table(const std::vector<ResultRow>& rows) {
+  if (rows.empty()) return "";
+  std::string table =
+      "\n# cost of an epoch: price x nodes x seconds / 3600; nodes: N over the GPUs of an "
+      "instance, rounded up\n"
+      "# best: nothing else here gives as many images a second and as many a dollar; to accuracy: "
+      "where a target was set and reached\n";
+  table += fmt::format(
+      "{:<14} {:<12} {:<20} {:<7} {:>4} {:>5} {:>26} {:>28} {:>12} {:>6} {:>11} {:>11}\n",
+      "instance", "model", "sync", "scaling", "N", "nodes", "seconds an epoch", "usd an epoch",
+      "images/usd", "best", "s to acc.", "usd to acc.");
+  for (const ResultRow& row : rows) table += cost_line(row);
+  return table;
+}
+
+std::string break_even_text(const ResultRow& row) {
+  const std::string what = fmt::format("{} {} {} {}", row.get("model"), row.get("gradient_sync"),
+                                       row.get("scaling"), row.get("dataset"));
+  const bool cost = row.get("criterion") == "usd_per_epoch";
+  const char* const word = cost ? "cheaper" : "faster";
+  if (row.get("status") != "ok") {
+    return fmt::format("{}: whether {} is {} is not known: {}", what, row.get("instance_b"), word,
+                       row.get("note"));
+  }
+  const std::string values =
+      fmt::format("{} against {} {} an epoch", scaled(row.get("value_b"), 1, cost ? 6 : 3),
+                  scaled(row.get("value_a"), 1, cost ? 6 : 3), cost ? "usd" : "s");
+  const bool never = row.get("ranks").empty();
+  std::string text = never ? fmt::format("{}: {} is never {} than {} within the measured N ({})",
+                                         what, row.get("instance_b"), word, row.get("instance_a"),
+                                         row.get("ranks_compared"))
+                           : fmt::format("{}: {} is {} than {} first at N = {} ({}; measured: {})",
+                                         what, row.get("instance_b"), word, row.get("instance_a"),
+                                         row.get("ranks"), values, row.get("ranks_compared"));
+  if (!never && !row.get("note").empty()) text += "; " + row.get("note");
+  return row.get("origin") == "measured" ? text : text + "; " + row.get("origin");
+}
+
+/// "12.1 -> 13.5 GB/s": the rate that people know the case by.
+std::string rate_text(const ResultRow& row) {
+  const auto both = [&](std::string_view a, std::string_view b, int digits, const char* unit) {
+    return fmt::format("{} -> {} {}", scaled(row.get(a), 1, digits), scaled(row.get(b), 1, digits),
+                       unit);
+  };
+  if (!(row.get("busbw_a_gb_per_s") + row.get("busbw_b_gb_per_s")).empty()) {
+    return both("busbw_a_gb_per_s", "busbw_b_gb_per_s", 2, "GB/s busbw");
+  }
+  if (!(row.get("images_per_s_a") + row.get("images_per_s_b")).empty()) {
+    return both("images_per_s_a", "images_per_s_b", 1, "images/s");
+  }
+  return "";
+}
+
+std::string label_with_differences(const ResultRow& row) {
+  const std::string& differs = row.get("differs");
+  return row.get("label") + (differs.empty() ? "" : fmt::format(" ({})", differs));
+}
+
+/// The ratio's, as "[0.981, 1.042]" or in other words between its ends; "-" without one.
+std::string interval_text(const ResultRow& row, fmt::format_string<std::string, std::string> text) {
+  if (row.get("ratio_low").empty()) return "-";
+  return fmt::format(text, scaled(row.get("ratio_low"), 1, 3), scaled(row.get("ratio_high"), 1, 3));
+}
+
+/// Of one run, those that are wanted.
+std::vector<const ResultRow*> cells_of(const CompareReport& report, char letter,
+                                       bool changed_only) {
+  std::vector<const ResultRow*> cells;
+  for (const ResultRow& row : report.comparison.rows) {
+    const bool unwanted = changed_only && row.get("verdict") == "SAME";
+    if (row.get("letter")[0] == letter && !unwanted) cells.push_back(&row);
+  }
+  return cells;
+}
+
+std::string line(const ResultRow& row, std::size_t width) {
+  const std::string& verdict = row.get("verdict");
+  std::string text = fmt::format(
+      "{:<{}} {:>11} {:>11} {:>7} {:>16} {:>7} {:<9} {:>24}",
+      printable(label_with_differences(row)), width, time_text(row.get("seconds_a")),
+      time_text(row.get("seconds_b")), scaled(row.get("ratio"), 1, 3),
+      interval_text(row, "[{}, {}]"), show_p(row.get("p_holm")),
+      verdict.empty() ? row.get("status") == "skipped" ? "skipped" : "-" : verdict, rate_text(row));
+  text += remarks_on(row);
+  return text.erase(text.find_last_not_of(' ') + 1) + "\n";
+}
+
+std::string cells_table(const CompareReport& report, char letter, bool changed_only) {
+  std::size_t width = 4;
+  for (const ResultRow* const row : cells_of(report, letter, false)) {
+    width = std::max(width, printable(label_with_differences(*row)).size());
+  }
+  width = std::min<std::size_t>(width, 72);
+  std::string table = fmt::format("{:<{}} {:>11} {:>11} {:>7} {:>16} {:>7} {:<9} {:>24}\n", "cell",
+                                  width, "A", "B", "ratio", "interval", "p", "verdict", "rate");
+  for (const ResultRow* const row : cells_of(report, letter, changed_only)) {
+    table += line(*row, width);
+  }
+  return table;
+}
+
+std::string efficiency_text(const ResultRow& row, char side) {
+  const auto cell = [&](const char* end) {
+    return row.get(fmt::format("efficiency_{}{}", side, end));
+  };
+  if (cell("").empty()) return "-";
+  std::string text = scaled(cell(""), 100, 1) + " %";
+  if (cell("_ci_low").empty()) return text;
+  return text + fmt::format(" [{}, {}]", scaled(cell("_ci_low"), 100, 1),
+                            scaled(cell("_ci_high"), 100, 1));
+}
+
+std::string efficiency_table(const CompareReport& report, char letter) {
+  std::string table;
+  const auto add = [&](const std::string& label, const std::string& a, const std::string& b) {
+    table += fmt::format("{:<52} {:>26} {:>26}\n", label, a, b);
+  };
+  for (const ResultRow* const row : cells_of(report, letter, false)) {
+    if ((row->get("efficiency_a") + row->get("efficiency_b")).empty()) continue;
+    if (table.empty()) {
+      table = "\n";
+      add("efficiency against one_device (no test)", "A", "B");
+    }
+    add(printable(label_with_differences(*row)), efficiency_text(*row, 'a'),
+        efficiency_text(*row, 'b'));
+  }
+  return table;
+}
+
+std::string heading(const CompareReport::Run& run) {
+  const Manifest& manifest = run.manifest;
+  std::string text =
+      fmt::format("# {}: {} ({}, {}{})\n", run.letter, printable(manifest.run_id),
+                  manifest.started_utc, manifest.origin, run.letter == 'A' ? ", the baseline" : "");
+  if (run.instance) {
+    const bool users = run.instance->price_source == kUsersPrice;
+    text += fmt::format("#    on {} at {} usd an hour ({}, {})\n", printable(run.instance->name),
+                        run.instance->usd_per_hour, run.instance->price_date,
+                        users ? kUsersPrice : "by the catalog, which names its source");
+  }
+  if (run.letter == 'A') return text;
+  if (!differing(run.differences, "key").empty()) {
+    text += fmt::format("# {} is another machine than A; times differ for that reason too\n",
+                        run.letter);
+  }
+  return text + difference_table(run.differences);
+}
+
+}  // namespace
+
+/// Machines first, then cells, efficiency, cost, break-even.
+std::string compare_table(const CompareReport& report, bool changed_only) {
+  std::string table;
+  for (const CompareReport::Run& run : report.runs) table += heading(run);
   for (const CompareReport::Run& run : report.runs) {
+    if (run.letter == 'A') continue;
+    table += fmt::format(
+        "\n# {} against A: medians of launches; ratio of times, above 1: {} took longer; 95 % "
+        "interval; p: rank-sum test after Holm\n",
+        run.letter, run.letter);
+    table += cells_table(report, run.letter, changed_only) + efficiency_table(report, run.letter);
+  }
+  table += cost_table(report.costs);
+  if (!report.break_even.empty()) table += "\n# break-even\n";
+  for (const ResultRow& row : report.break_even) table += printable(break_even_text(row)) + "\n";
+  return table + (report.runs.size() > 1 ? "\n" : "") + summary_of(report);
+}
+
+// As Markdown: GitHub's tables, with everything in a cell taken literally.
+
+namespace {
+
+/// Text that ends no cell, starts no markup and is no HTML.
+std::string literal(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '<') {
+      escaped += "&lt;";
+    } else if (c == '&') {
+      escaped += "&amp;";
+    } else if (std::string_view("|\\`*_[]#@").find(c) != std::string_view::npos) {
+      escaped += fmt::format("\\{}", c);
+    } else {
+      escaped += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    }
+  }
+  return escaped;
+}
+
+std::string row_of(const std::vector<std::string>& cells) {
+  return fmt::format("| {} |\n", fmt::join(cells, " | "));
+}
+
+std::string head_of(const std::vector<std::string>& cells) {
+  return row_of(cells) + row_of(std::vector<std::string>(cells.size(), "---"));
+}
+
+std::string cells_of_run(const CompareReport& report, const CompareReport::Run& run,
+                         bool changed_only) {
+  std::string text = fmt::format("\n## {} against A\n\n", run.letter);
+  text += head_of({"cell", "A", "B", "ratio B/A", "95 % interval", "p (Holm)", "verdict", "note"});
+  for (const ResultRow* const row : cells_of(report, run.letter, changed_only)) {
+    text += row_of({literal(label_with_differences(*row)), time_text(row->get("seconds_a")),
+                    time_text(row->get("seconds_b")), scaled(row->get("ratio"), 1, 3),
+                    interval_text(*row, "{} to {}"), scaled(row->get("p_holm"), 1, 3),
+                    row->get("verdict"), literal(row->get("note"))});
+  }
+  return text;
+}
+
+std::string costs(const std::vector<ResultRow>& rows) {
+  if (rows.empty()) return "";
+  std::string text = "\n## Cost\n\n";
+  text += head_of({"instance", "usd/h (date)", "model", "sync", "scaling", "N", "nodes", "s/epoch",
+                   "usd/epoch", "images/usd", "s to target", "usd to target", "origin", "note"});
+  for (const ResultRow& row : rows) {
+    text +=
+        row_of({literal(row.get("instance")),
+                literal(fmt::format("{} ({})", row.get("usd_per_hour"), row.get("price_date"))),
+                literal(row.get("model")), literal(row.get("gradient_sync")), row.get("scaling"),
+                row.get("ranks"), row.get("nodes"), scaled(row.get("seconds_median"), 1, 3),
+                scaled(row.get("usd_per_epoch"), 1, 6), scaled(row.get("images_per_usd"), 1, 0),
+                scaled(row.get("seconds_to_target"), 1, 1), scaled(row.get("usd_to_target"), 1, 4),
+                row.get("origin"), literal(row.get("note"))});
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string compare_markdown(const CompareReport& report, bool changed_only) {
+  std::string text = "# Comparison\n\n";
+  for (const CompareReport::Run& run : report.runs) {
+    text += fmt::format("- {}: {} ({}, {})\n", run.letter, literal(run.manifest.run_id),
+                        run.manifest.started_utc, run.manifest.origin);
+    for (const FieldDifference& field : run.differences) {
+      text += fmt::format("  - {} {}: {} -> {}\n", field.set, literal(field.field),
+                          literal(field.a), literal(field.b));
+    }
+  }
+  text += fmt::format("\n{}\n", literal(summary_of(report)));
+  for (const CompareReport::Run& run : report.runs) {
+    if (run.letter != 'A') text += cells_of_run(report, run, changed_only);
+  }
+  text += costs(report.costs);
+  if (!report.break_even.empty()) text += "\n## Break-even\n\n";
+  for (const ResultRow& row : report.break_even) {
+    text += fmt::format("- {}\n", literal(break_even_text(row)));
+  }
+  return text;
+}
+
+// As files and as one JSON document.
+
+namespace {
+
+constexpr std::uintmax_t kBytesNeeded = 1'000'000;
+constexpr std::size_t kBytesARow = 2000;
+
+/// Everything but the rows.
+nlohmann::json json_of(const CompareReport& report) {
+  nlohmann::json runs = nlohmann::json::array();
+  for (const CompareReport::Run& run : report.runs) {
+    nlohmann::json instance;
+    if (run.instance) instance = run.instance->name;
     runs.push_back({{"letter", std::string(1, run.letter)},
                     {"run_id", run.manifest.run_id},
                     {"folder", run.folder.string()},
                     {"origin", run.manifest.origin},
                     {"manifest_sha256", run.manifest_sha256},
-                    {"instance", run.instance ? json(run.instance->name) : json()},
+                    {"instance", instance},
                     {"differences", json_of(run.differences)}});
   }
   const Comparison& found = report.comparison;
-  return {{"schema_version", kSchemaVersion},
-          {"command", report.command},
+  return {{"command", report.command},
           {"runs", runs},
           {"floor", report.floor},
           {"floor_from", report.floor_from},
@@ -108,14 +365,36 @@ json compare_json(const CompareReport& report) {
           {"exit_code", static_cast<int>(report.code)}};
 }
 
+void write_rows(std::ostream& out, std::string_view name, const std::vector<ResultRow>& rows) {
+  out << ",\n\"" << name << "\": [";
+  const char* before = "\n";
+  for (const ResultRow& row : rows) {
+    out << before << json_of(row).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    before = ",\n";
+  }
+  out << "]";
+}
+
+}  // namespace
+
 void write_json(std::ostream& out, const CompareReport& report) {
-  std::string head = text_of(compare_json(report), 2);
+  std::string head = document(json_of(report));
   head.erase(head.find_last_of('}'));
   out << head.substr(0, head.find_last_not_of('\n') + 1);
   write_rows(out, "cells", report.comparison.rows);
   write_rows(out, "costs", report.costs);
   write_rows(out, "break_even", report.break_even);
   out << "}\n";
+}
+
+std::filesystem::path write_comparison(const std::string& folder, const CompareReport& report) {
+  const std::uintmax_t bytes = kBytesNeeded + kBytesARow * report.comparison.rows.size();
+  const std::filesystem::path path = ResultsFolder::at(folder, bytes).path();
+  replace_rows(path, comparison_schema(), report.comparison.rows);
+  replace_rows(path, cost_schema(), report.costs);
+  replace_rows(path, break_even_schema(), report.break_even);
+  write_file_atomically(path / "compare.json", document(json_of(report)));
+  return path;
 }
 
 }  // namespace scalebench

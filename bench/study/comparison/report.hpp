@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// A comparison as files: compare.csv, cost.csv, break_even.csv, compare.json, and the figure.
+// What scalebench compare has found, and how it is told: as a table for the terminal, as Markdown,
+// as one JSON document, and as files: compare.csv, cost.csv, break_even.csv, compare.json.
 #pragma once
 
 #include <filesystem>
 #include <iosfwd>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "bench/cli/console.hpp"
 #include "bench/cli/exit.hpp"
 #include "bench/study/comparison/comparison.hpp"
-#include "bench/study/comparison/instances.hpp"
+#include "bench/study/comparison/cost.hpp"
 #include "bench/study/comparison/run_difference.hpp"
 
 namespace scalebench {
-
-// What scalebench compare has found, and how it is told: as a table for the terminal, as Markdown,
-// as one JSON document.
 
 struct CompareReport {
   struct Run {
@@ -47,13 +43,9 @@ std::string summary_of(const CompareReport& report);
 std::string compare_table(const CompareReport& report, bool changed_only);
 std::string compare_markdown(const CompareReport& report, bool changed_only);
 
-/// Everything but the rows.
-nlohmann::json compare_json(const CompareReport& report);
-/// The same with "cells", "costs" and "break_even" as lists of objects, written as it comes.
+/// All of it as one object, with "cells", "costs" and "break_even" as lists of objects that are
+/// written as they come.
 void write_json(std::ostream& out, const CompareReport& report);
-
-/// "12.3 us", "4.56 ms", "7.89 s"; "-" for an empty cell.
-std::string time_text(const std::string& seconds);
 
 /// Writes everything into `folder`, which is made and must hold no run or comparison yet; returns
 /// where it is.

@@ -15,77 +15,9 @@
 namespace scalebench {
 namespace {
 
-constexpr std::size_t kMostLines = 2000;
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream in(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-}  // namespace
-
-std::vector<FactChange> changes_of(const Facts& before, const Facts& after) {
-  std::set<std::string> names;
-  for (const auto& [name, fact] : before) names.insert(name);
-  for (const auto& [name, fact] : after) names.insert(name);
-  const auto value = [](const Facts& facts, const std::string& name) {
-    const auto found = facts.find(name);
-    return found == facts.end() ? nlohmann::json() : found->second.value;
-  };
-  std::vector<FactChange> changes;
-  for (const std::string& name : names) {
-    FactChange change{name, value(before, name), value(after, name)};
-    if (change.before != change.after) changes.push_back(std::move(change));
-  }
-  return changes;
-}
-
-std::vector<std::string> line_changes(const std::string& before, const std::string& after) {
-  const std::vector<std::string> a = lines_of(before), b = lines_of(after);
-  if (a.size() > kMostLines || b.size() > kMostLines) {
-    return a == b ? std::vector<std::string>() : std::vector<std::string>{"the texts differ"};
-  }
-  // common[i][j]: the longest common subsequence of what follows line i and line j.
-  std::vector<std::vector<std::size_t>> common(a.size() + 1,
-                                               std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = a.size(); i-- > 0;) {
-    for (std::size_t j = b.size(); j-- > 0;) {
-      common[i][j] =
-          a[i] == b[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
-    }
-  }
-  std::vector<std::string> changes;
-  std::size_t i = 0, j = 0;
-  while (i < a.size() || j < b.size()) {
-    if (i < a.size() && j < b.size() && a[i] == b[j]) {
-      ++i;
-      ++j;
-    } else if (j == b.size() || (i < a.size() && common[i + 1][j] >= common[i][j + 1])) {
-      changes.push_back("- " + a[i++]);
-    } else {
-      changes.push_back("+ " + b[j++]);
-    }
-  }
-  return changes;
-}
-
-namespace {
-
-constexpr const char* kNotRecorded = "not recorded";
-
 std::string plain_text_of(const nlohmann::json& value) {
   if (value.is_string()) return value.get<std::string>();
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-std::string text_of(const Facts& facts, const std::string& name) {
-  const auto found = facts.find(name);
-  if (found == facts.end()) return kNotRecorded;
-  const Fact& fact = found->second;
-  if (!fact.value.is_null()) return plain_text_of(fact.value);
-  return fmt::format("unknown ({})", fact.absent_because);
 }
 
 /// A fact that is an object, as the recorded variables, has a field for each of its names.
@@ -93,29 +25,24 @@ using Texts = std::map<std::string, std::string>;
 Texts texts_of(const Facts& facts) {
   Texts texts;
   for (const auto& [name, fact] : facts) {
-    if (!fact.value.is_object()) {
-      texts[name] = text_of(facts, name);
-      continue;
-    }
-    for (const auto& [inner, value] : fact.value.items()) {
-      texts[fmt::format("{}.{}", name, inner)] = plain_text_of(value);
+    if (fact.value.is_object()) {
+      for (const auto& [inner, value] : fact.value.items()) {
+        texts[fmt::format("{}.{}", name, inner)] = plain_text_of(value);
+      }
+    } else if (fact.value.is_null()) {
+      texts[name] = fmt::format("unknown ({})", fact.absent_because);
+    } else {
+      texts[name] = plain_text_of(fact.value);
     }
   }
   return texts;
 }
 
-void add(std::vector<FieldDifference>& fields, std::string_view set, const Texts& a,
-         const Texts& b) {
-  const auto text_in = [](const Texts& texts, const std::string& name) {
-    const auto found = texts.find(name);
-    return found == texts.end() ? std::string(kNotRecorded) : found->second;
-  };
-  std::set<std::string> names;
-  for (const Texts* const side : {&a, &b}) {
-    for (const auto& [name, text] : *side) names.insert(name);
-  }
-  for (const std::string& name : names) {
-    fields.push_back({set, name, text_in(a, name), text_in(b, name)});
+void add(std::vector<FieldDifference>& fields, std::string_view set, Texts a, Texts b) {
+  constexpr const char* kNotRecorded = "not recorded";
+  for (const auto& [name, text] : a) b.try_emplace(name, kNotRecorded);
+  for (const auto& [name, text] : b) {
+    fields.push_back({set, name, a.try_emplace(name, kNotRecorded).first->second, text});
   }
 }
 
@@ -147,13 +74,10 @@ Texts run_of(const Manifest& manifest) {
           {"started_utc", manifest.started_utc}};
 }
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
   return lines;
 }
 
@@ -188,8 +112,8 @@ bool same_machine(const Environment& a, const Environment& b) {
   return !a.key.empty() && differing(fields_of(a, b), "key").empty();
 }
 
-std::vector<std::string> line_differences(std::string_view a, std::string_view b) {
-  const std::vector<std::string_view> before = lines_of(a), after = lines_of(b);
+std::vector<std::string> line_differences(const std::string& a, const std::string& b) {
+  const std::vector<std::string> before = lines_of(a), after = lines_of(b);
   // common[i][j]: length of the longest common subsequence of before[i..] and after[j..].
   std::vector<std::vector<std::size_t>> common(before.size() + 1,
                                                std::vector<std::size_t>(after.size() + 1));
@@ -205,9 +129,9 @@ std::vector<std::string> line_differences(std::string_view a, std::string_view b
     if (i < before.size() && j < after.size() && before[i] == after[j]) {
       ++i, ++j;
     } else if (j == after.size() || (i < before.size() && common[i + 1][j] >= common[i][j + 1])) {
-      lines.push_back(fmt::format("- {}", before[i++]));
+      lines.push_back("- " + before[i++]);
     } else {
-      lines.push_back(fmt::format("+ {}", after[j++]));
+      lines.push_back("+ " + after[j++]);
     }
   }
   return lines;

@@ -13,22 +13,6 @@
 
 namespace scalebench {
 
-// What is otherwise than in an earlier run: the treatment (suspects), what is only observed, and
-// the lines of the configuration.
-
-struct FactChange {
-  std::string field;
-  nlohmann::json before;  // null: not known
-  nlohmann::json after;
-};
-
-/// Fields with different values, in alphabetical order.
-std::vector<FactChange> changes_of(const Facts& before, const Facts& after);
-
-/// Lines that are only in one of two texts, as "- old" and "+ new", in order. Of texts with over
-/// 2000 lines only whether they differ.
-std::vector<std::string> line_changes(const std::string& before, const std::string& after);
-
 /// One field as both sides have it. Unknown is "unknown (reason)"; a field that a manifest does not
 /// have at all is "not recorded".
 struct FieldDifference {
@@ -57,7 +41,7 @@ bool same_machine(const Environment& a, const Environment& b);
 
 /// Lines that only `a` has as "- line", only `b` as "+ line", in order (longest common
 /// subsequence); empty when the texts are equal.
-std::vector<std::string> line_differences(std::string_view a, std::string_view b);
+std::vector<std::string> line_differences(const std::string& a, const std::string& b);
 
 // In what two runs differ, for the terminal and as JSON.
 

@@ -14,7 +14,7 @@
 #include "bench/record/file.hpp"
 #include "bench/record/seal.hpp"
 #include "bench/study/analysis/rows.hpp"
-#include "bench/study/comparison/instances.hpp"
+#include "bench/study/comparison/cost.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/simulation/simulation.hpp"
 #include "bench/study/verbs/verb.hpp"
