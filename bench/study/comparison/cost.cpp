@@ -2,6 +2,7 @@
 #include "bench/study/comparison/cost.hpp"
 
 #include <fmt/ranges.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <array>

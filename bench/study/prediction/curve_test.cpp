@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Curves made from known coefficients must be predicted exactly, where they were measured and where
 // not; measured bends must be kept; what nobody knows must be refused.
-#include "bench/study/prediction/curve.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
+#include "bench/study/prediction/step.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/study/prediction/input.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -8,6 +6,7 @@
 #include "bench/measure/statistics.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/scaling.hpp"
+#include "bench/study/prediction/rows.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -140,11 +139,15 @@ void add_curves(PredictionCase& of, const StoredRun& run, const ResultRow& like)
   }
 }
 
-/// What moves the gradients: a strategy without an allreduce uses the two halves of one.
+/// What moves the gradients; the halves of an allreduce are those of the one that suits the place.
 std::string algorithm_of(std::string_view strategy, const ResultRow& like) {
-  if (strategy != "zero1" && strategy != "balanced_shards") return like.get("allreduce");
+  const Carrier carrier = travel_of(strategy).carrier;
+  if (carrier == Carrier::any_allreduce || carrier == Carrier::messages) {
+    return like.get("allreduce");
+  }
   const double nodes = number_in(like, "nodes");
-  if (strategy == "balanced_shards" && nodes > 1 && number_in(like, "ranks") > nodes) {
+  if (carrier == Carrier::halves_within_nodes_first && nodes > 1 &&
+      number_in(like, "ranks") > nodes) {
     return "hierarchical";
   }
   const std::string& transport = like.get("transport");

@@ -1,18 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// prediction.csv: for each case first what is said of every measured N, the largest one held out;
-// then of the N that are asked for; then what would change there. Bands: 95 % of draws of launches
-// and steps with replacement, by a fixed seed.
+// What a run's rows hold for predictions: one case for each strategy of each model, with its epochs
+// on one and more ranks by launch and the allreduce curves of its transport. Then prediction.csv:
+// for each case first what is said of every measured N, the largest one held out; then of the N
+// that are asked for; then what would change there. Bands: 95 % of draws of launches and steps with
+// replacement, by a fixed seed.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bench/record/result_row.hpp"
-#include "bench/study/prediction/input.hpp"
+#include "bench/study/analysis/fit.hpp"
+#include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/prediction/prediction.hpp"
 
 namespace scalebench {
+
+/// Where steps of one rank were profiled.
+struct Profiles {
+  std::map<int, StepProfile> by_launch{};                      // of the run
+  std::map<std::string, StepProfile, std::less<>> by_model{};  // given beside it: goes first
+};
+
+struct CaseOfRun {
+  PredictionCase of;
+  ResultRow like;         // of epoch.csv: model, transport and so on; of the largest N
+  std::string missing{};  // why nothing can be predicted; else empty
+};
+
+/// In order of first appearance. `strategies`: of these, whether they were measured or not, with
+/// the transport, allreduce and scaling of the model's first strategy; empty: those measured.
+std::vector<CaseOfRun> cases_of_run(const StoredRun& run, const Profiles& profiles,
+                                    const std::vector<std::string>& strategies,
+                                    const FitModel& model);
 
 struct PredictionQuestions {
   std::vector<int> ranks;         // N that are asked for
@@ -34,5 +57,9 @@ std::vector<ResultRow> prediction_rows(const CaseOfRun& of, const PredictionQues
 
 /// The largest number of ranks that any case was measured on; 0: none.
 int largest_measured(const std::vector<CaseOfRun>& cases);
+
+/// The rows as a person reads them: the error where it is known, what is predicted, what would
+/// change it.
+std::string predict_table(const std::vector<ResultRow>& rows);
 
 }  // namespace scalebench

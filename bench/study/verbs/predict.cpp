@@ -15,7 +15,6 @@
 #include "bench/record/result_row.hpp"
 #include "bench/record/results_folder.hpp"
 #include "bench/study/prediction/rows.hpp"
-#include "bench/study/prediction/text.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/run/run.hpp"
 #include "bench/study/run/setup.hpp"
@@ -94,7 +93,7 @@ std::vector<std::string> strategies_of(const std::string& text) {
   std::vector<std::string> names = split_list("--gradient-sync", text);
   for (const std::string& name : names) {
     require_known("gradient sync", name, known_names().gradient_syncs);
-    const auto& valid = predictable_strategies();
+    const std::vector<std::string_view> valid = predictable_strategies();
     if (std::ranges::find(valid, name) != valid.end()) continue;
     fail<UsageError>("--gradient-sync {}: cannot be predicted; valid: {}", name,
                      fmt::join(valid, ", "));
