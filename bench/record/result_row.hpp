@@ -90,33 +90,6 @@ class ResultRow {
   std::vector<std::string> cells_;
 };
 
-/// Rows of one file in a fifth of the memory, for those who hold 100 000: a ResultRow is made of
-/// one when it is asked for.
-class PackedRows {
- public:
-  PackedRows() = default;
-  explicit PackedRows(const std::vector<ResultRow>& rows);
-
-  /// Throws Error for a row of another file than the first one.
-  void push_back(const ResultRow& row);
-  void replace(std::size_t place, const ResultRow& row);
-
-  std::size_t size() const { return rows_.size(); }
-  bool empty() const { return rows_.empty(); }
-  ResultRow at(std::size_t place) const;
-  ResultRow operator[](std::size_t place) const { return at(place); }
-  /// One cell of one row, until that changes; empty where the file has no such column.
-  std::string_view text(std::size_t place, std::string_view column) const;
-  std::vector<ResultRow> unpacked() const;
-  /// `places`: of each row in the new order, its place so far.
-  void reorder(const std::vector<std::size_t>& places);
-
- private:
-  static std::string_view next_cell(std::string_view& packed);
-  const Schema* schema_ = nullptr;
-  std::vector<std::string> rows_;  // of each cell its length, 7 bits a byte, and its text
-};
-
 /// The cell; empty where the row's file has no such column.
 std::string text_in(const ResultRow& row, std::string_view column);
 

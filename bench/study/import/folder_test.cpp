@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // An import's folder is a run like any other for all that reads runs.
-#include "bench/study/import/folder.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "bench/record/seal.hpp"
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/analysis/stored_run.hpp"
-#include "bench/study/import/nccl_tests.hpp"
+#include "bench/study/import/imported_rows.hpp"
+#include "bench/study/import/kinds.hpp"
 #include "kernels/testing.hpp"
 
 namespace scalebench {

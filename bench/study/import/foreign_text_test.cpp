@@ -9,7 +9,6 @@
 #include <clocale>
 #include <locale>
 
-#include "bench/study/import/settings.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 

@@ -2,19 +2,23 @@
 #include "bench/study/import/imported_rows.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstdint>
+#include <limits>
 #include <map>
-#include <set>
-#include <tuple>
 #include <unordered_map>
 
+#include "bench/cli/console.hpp"
+#include "bench/cli/quantity.hpp"
 #include "bench/measure/statistics.hpp"
-#include "bench/record/result_row.hpp"
-#include "bench/study/import/settings.hpp"
+#include "bench/record/csv.hpp"
+#include "bench/record/file.hpp"
+#include "bench/record/seal.hpp"
+#include "bench/study/analysis/cells.hpp"
+#include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/scaling.hpp"
 #include "kernels/dtype.hpp"
 #include "kernels/error.hpp"
 
@@ -25,74 +29,43 @@ std::string bench_of(const Schema& schema) {
   return std::string(schema.file.substr(0, schema.file.find('.')));
 }
 
-bool is_training(const Schema& schema) {
-  return schema.file == epoch_schema().file || schema.file == throughput_schema().file;
-}
-
 std::vector<std::string_view> required(const Schema& schema) {
   if (schema.file == kernels_schema().file) return {"kernel"};
   if (schema.file == allreduce_schema().file) return {"ranks", "size_bytes"};
   return {"ranks", "model"};
 }
 
-void require_case(const ResultRow& row, const std::string& file) {
-  for (const std::string_view column : required(row.schema())) {
-    const std::string& value = row.get(column);
-    if (value.empty()) fail<UsageError>("{0}: {1} is not in it; add --set {1}=...", file, column);
-    require_value(file, column, value);
+/// The places of the columns in which rows with equal ids agree: all but N and what follows from
+/// it.
+std::vector<std::size_t> columns_of_the_case(const Schema& schema) {
+  const std::vector<std::string_view> varying = words_of(
+      "note ranks nodes rank host count sync operations parameters workers wire_bw_gb_per_s warm "
+      "first_call_seconds redone slowest_rank clock_residual_seconds skew_seconds train_loss "
+      "test_accuracy epochs_to_target seconds_to_target replicas_equal replica_divergence "
+      "relative_to_one_rank last_rank last_rank_share");
+  std::vector<std::size_t> places;
+  for (const std::string_view column : describing_columns(schema)) {
+    const bool varies = column.ends_with("_seconds") || std::ranges::count(varying, column) > 0;
+    if (!varies) places.push_back(schema.columns.place_of(column));
   }
+  return places;
 }
 
-/// The columns in which rows with equal ids agree: all but N and what follows from it.
-std::vector<std::string_view> columns_of_the_case(const Schema& schema) {
-  static const std::set<std::string_view> kNotOfTheCase{"note",
-                                                        "ranks",
-                                                        "nodes",
-                                                        "rank",
-                                                        "host",
-                                                        "count",
-                                                        "sync",
-                                                        "operations",
-                                                        "parameters",
-                                                        "workers",
-                                                        "wire_bw_gb_per_s",
-                                                        "warm",
-                                                        "first_call_seconds",
-                                                        "redone",
-                                                        "slowest_rank",
-                                                        "clock_residual_seconds",
-                                                        "skew_seconds",
-                                                        "train_loss",
-                                                        "test_accuracy",
-                                                        "epochs_to_target",
-                                                        "seconds_to_target",
-                                                        "replicas_equal",
-                                                        "replica_divergence",
-                                                        "relative_to_one_rank",
-                                                        "last_rank",
-                                                        "last_rank_share"};
-  std::vector<std::string_view> columns = describing_columns(schema);
-  std::erase_if(columns, [](std::string_view column) {
-    return kNotOfTheCase.contains(column) || column.ends_with("_seconds");
-  });
-  return columns;
-}
-
-std::string canonical(const ResultRow& row, const std::vector<std::string_view>& columns) {
+std::string canonical(const ResultRow& row, const std::vector<std::size_t>& places) {
   const std::string scaling = text_in(row, "scaling");
   std::string text = bench_of(row.schema());
-  for (const std::string_view column : columns) {
+  for (const std::size_t place : places) {
+    const std::string &column = row.schema().columns[place], &value = row.cells()[place];
     const bool follows = (column == "batch" && scaling == "strong") ||
                          (column == "global_batch" && scaling == "weak");
-    const std::string& value = row.get(column);
-    if (!follows && !value.empty()) text += fmt::format(" {}={}", column, value);
+    if (!follows && !value.empty()) text += ' ' + column + '=' + value;
   }
   return text;
 }
 
 /// What follows from other columns, where the file does not say it.
 void complete(ResultRow& row, const ImportIdentity& identity,
-              const std::vector<std::string_view>& columns) {
+              const std::vector<std::size_t>& columns) {
   if (is_training(row.schema()) && row.get("rank").empty()) row.set("rank", "all");
   if (row.schema().file == allreduce_schema().file && row.get("count").empty()) {
     const auto dtype = dtype_named(row.get("dtype"));
@@ -151,56 +124,16 @@ std::vector<Member> members(const std::vector<ImportedLaunchRows>& launches,
   return found;
 }
 
-/// The rows of one group as over_launches takes them.
-class Group {
- public:
-  explicit Group(const std::vector<ImportedLaunchRows>& launches) : launches_(launches) {}
-
-  void add_case(const Member& member) {
-    const ImportedLaunchRows& from = launches_[member.launch];
-    if (parts_.empty() || parts_.back().launch != from.launch)
-      parts_.push_back({from.launch, {}, {}});
-    parts_.back().cases.push_back(from.cases[member.place]);
-    cases_.push_back(member);
-  }
-
-  /// After the cases.
-  void add_sample(const Member& member) {
-    const ImportedLaunchRows& from = launches_[member.launch];
-    const auto part = std::ranges::find(parts_, from.launch, &LaunchRows::launch);
-    part->samples.push_back(from.samples[member.place]);
-  }
-
-  const std::vector<LaunchRows>& parts() const { return parts_; }
-
-  /// Of the rows behind `row`, which is over launches, the first.
-  std::pair<std::uint32_t, std::size_t> first_of(const ResultRow& row) const {
-    const auto is_it = [&](const Member& member) {
-      const PackedRows& cases = launches_[member.launch].cases;
-      return std::ranges::all_of(std::array{"ranks", "nodes", "rank"}, [&](const char* column) {
-        return cases.text(member.place, column) == text_in(row, column);
-      });
-    };
-    const auto found = std::ranges::find_if(cases_, is_it);
-    const Member& member = found == cases_.end() ? cases_.front() : *found;
-    return {member.launch, member.place};
-  }
-
- private:
-  const std::vector<ImportedLaunchRows>& launches_;
-  std::vector<LaunchRows> parts_;
-  std::vector<Member> cases_;
-};
-
-/// order_of, as a text that is compared byte by byte: it takes a third of the memory.
+/// order_of as a text that is compared byte by byte, in a fifth of the memory: of whole numbers,
+/// which come first, how many digits and which; of others the text.
 std::string sort_key(const ResultRow& row) {
+  constexpr char kText = '\x7f';
   std::string key;
   for (const auto& [number, text] : order_of(row)) {
-    // Of positive numbers, the larger one has the larger bits.
-    const auto bits = std::bit_cast<std::uint64_t>(number);
-    for (int shift = 56; shift >= 0; shift -= 8) key += static_cast<char>((bits >> shift) & 0xffU);
-    key += text;
-    key += '\0';
+    const bool whole = number < std::numeric_limits<double>::max();
+    const std::size_t zeros = whole ? std::min(text.find_first_not_of('0'), text.size()) : 0;
+    key += whole ? static_cast<char>(std::min<std::size_t>(text.size() - zeros, kText - 1)) : kText;
+    key.append(text, zeros).push_back('\0');
   }
   key.shrink_to_fit();
   return key;
@@ -209,35 +142,39 @@ std::string sort_key(const ResultRow& row) {
 /// One row for each case, with the rates that over_launches leaves to bench_kernels. It is asked
 /// for one group at a time, since it copies what it gets.
 PackedRows over(const std::vector<ImportedLaunchRows>& launches, const Schema& schema) {
-  struct Place {
-    std::string key;
-    std::pair<std::uint32_t, std::size_t> first;
-    std::size_t place = 0;
-  };
   Groups groups;
   const std::vector<Member> cases = members(launches, &ImportedLaunchRows::cases, groups);
   const std::vector<Member> samples = members(launches, &ImportedLaunchRows::samples, groups);
   groups.clear();
   PackedRows rows;
-  std::vector<Place> order;
+  std::vector<std::pair<std::string, std::size_t>> order;
   for (auto one = cases.begin(), sample = samples.begin(); one != cases.end();) {
-    const std::uint32_t number = one->group;
-    Group group(launches);
-    for (; one != cases.end() && one->group == number; ++one) group.add_case(*one);
-    for (; sample != samples.end() && sample->group == number; ++sample) group.add_sample(*sample);
-    for (ResultRow& row : over_launches(group.parts(), schema)) {
+    const std::uint32_t group = one->group;
+    std::vector<LaunchRows> parts;
+    const auto part = [&](const Member& member) -> LaunchRows& {
+      const int launch = launches[member.launch].launch;
+      const auto found = std::ranges::find(parts, launch, &LaunchRows::launch);
+      return found != parts.end() ? *found : parts.emplace_back(LaunchRows{launch, {}, {}});
+    };
+    for (; one != cases.end() && one->group == group; ++one) {
+      part(*one).cases.push_back(launches[one->launch].cases[one->place]);
+    }
+    for (; sample != samples.end() && sample->group == group; ++sample) {
+      part(*sample).samples.push_back(launches[sample->launch].samples[sample->place]);
+    }
+    for (ResultRow& row : over_launches(parts, schema)) {
       const double seconds = number_in(row, "seconds_median");
       if (schema.file == kernels_schema().file && seconds > 0) {
         row.set("gb_per_s", number_in(row, "bytes") / seconds * 1e-9);
         row.set("gflop_per_s", number_in(row, "flops") / seconds * 1e-9);
       }
-      order.push_back({sort_key(row), group.first_of(row), rows.size()});
+      order.emplace_back(sort_key(row), rows.size());
       rows.push_back(row);
     }
   }
-  std::ranges::sort(order, {}, [](const Place& one) { return std::tie(one.key, one.first); });
+  std::ranges::sort(order);
   std::vector<std::size_t> places;
-  for (const Place& one : order) places.push_back(one.place);
+  for (const auto& [key, place] : order) places.push_back(place);
   rows.reorder(places);
   return rows;
 }
@@ -292,7 +229,7 @@ class LaunchCases {
 
  private:
   const Schema& schema_;
-  std::vector<std::string_view> columns_;  // of the case
+  std::vector<std::size_t> columns_;  // of the case
   ImportedLaunchRows rows_;
   std::vector<std::vector<double>> seconds_;  // of each of rows_.cases
   std::unordered_map<std::string, std::size_t> place_of_;
@@ -302,8 +239,15 @@ class LaunchCases {
 
 void require_cases(const std::vector<NumberedLaunch>& launches) {
   for (const NumberedLaunch& one : launches) {
-    for (std::size_t i = 0; i < one.launch.cases.size(); ++i) {
-      require_case(one.launch.cases[i].row, one.file);
+    const PackedRows& rows = one.launch.cases.rows();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      for (const std::string_view column : required(rows.schema())) {
+        const std::string_view value = rows.text(i, column);
+        if (value.empty()) {
+          fail<UsageError>("{0}: {1} is not in it; add --set {1}=...", one.file, column);
+        }
+        require_value(one.file, column, value);
+      }
     }
   }
 }
@@ -324,7 +268,126 @@ ImportedRows imported_rows(std::vector<NumberedLaunch> launches, const Schema& s
   }
   // Over one launch there is nothing more to say.
   rows.cases = rows.launches.size() == 1 ? rows.launches[0].cases : over(rows.launches, schema);
+#ifdef __GLIBC__
+  malloc_trim(0);  // what a large import needed on the way is more than its rows
+#endif
   return rows;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string csv_of(const Schema& schema, const std::vector<const PackedRows*>& parts) {
+  std::string text = csv_line(schema.columns);
+  for (const PackedRows* const rows : parts) {
+    for (std::size_t i = 0; i < rows->size(); ++i) {
+      const std::string line = csv_line((*rows)[i].cells());
+      // Growing by itself, a text of 60 MB stands there twice.
+      if (i == 0) text.reserve(text.size() + rows->size() * line.size() * 5 / 4);
+      text += line;
+    }
+  }
+  return text;
+}
+
+/// A file at once: nothing is measured meanwhile, so no row can be lost. Without rows there is
+/// none.
+void write(const fs::path& folder, const Schema& schema, const std::string& csv) {
+  if (csv.find('\n') + 1 < csv.size()) write_file_atomically(folder / schema.file, csv);
+}
+
+/// Rows with a speedup; an import seldom has an epoch on one device beside the others.
+std::vector<ResultRow> with_a_base(const std::vector<ResultRow>& epochs) {
+  std::vector<ResultRow> rows = scaling_rows(epochs);
+  const bool any = std::ranges::any_of(
+      rows, [](const ResultRow& row) { return !row.get("efficiency").empty(); });
+  return any ? rows : std::vector<ResultRow>();
+}
+
+}  // namespace
+
+void write_rows(const fs::path& run, const std::vector<fs::path>& launches,
+                const ImportedRows& rows, const Schema& schema, Manifest manifest,
+                const std::string& status) {
+  std::vector<const PackedRows*> samples;
+  const std::string cases = csv_of(schema, {&rows.cases});
+  for (std::size_t i = 0; i < rows.launches.size(); ++i) {
+    const ImportedLaunchRows& launch = rows.launches[i];
+    // Over one launch there is nothing more to say.
+    const bool alone = rows.launches.size() == 1;
+    write(launches.at(i), schema, alone ? cases : csv_of(schema, {&launch.cases}));
+    samples.push_back(&launch.samples);
+  }
+  write(run, samples_schema(), csv_of(samples_schema(), samples));
+  write(run, schema, cases);
+  if (schema.file == epoch_schema().file) {
+    const PackedRows scaling(with_a_base(rows.cases.unpacked()));
+    write(run, scaling_schema(), csv_of(scaling_schema(), {&scaling}));
+  }
+  const PackedRows accuracies(rows.accuracies);
+  write(run, accuracy_schema(), csv_of(accuracy_schema(), {&accuracies}));
+  manifest = updated(std::move(manifest), run, status);
+  write_manifest(run, manifest);
+  if (status == "complete") seal_folder(run, manifest.files);
+}
+
+void write_import(const ResultsFolder& folder, const ImportedRows& rows, const Schema& schema,
+                  const Manifest& manifest) {
+  write_manifest(folder.path(), manifest);
+  std::vector<fs::path> launches;
+  for (std::size_t i = 0; i < rows.launches.size(); ++i) {
+    const std::string name = plain_name(manifest.launches.at(i).note);
+    launches.push_back(folder.make_launch(rows.launches[i].launch, name));
+  }
+  write_rows(folder.path(), launches, rows, schema, manifest, "complete");
+}
+
+std::string plain_name(const std::string& name) {
+  std::string plain;
+  for (const char c : name.substr(0, 48)) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+                      (c == '.' && !plain.empty());
+    plain += upper ? static_cast<char>(c - 'A' + 'a') : kept ? c : '-';
+  }
+  return plain.empty() ? "file" : plain;
+}
+
+namespace {
+
+constexpr std::size_t kShown = 40;
+
+/// The rate that belongs to a case: "12.31 GB/s busbw", "2470.0 images/s"; empty without one.
+std::string rate_of(const ResultRow& row) {
+  const auto rate = [&](std::string_view column, int digits, std::string_view unit) {
+    const std::string cell = text_in(row, column);
+    return cell.empty() ? "" : fmt::format("{} {}", scaled(cell, 1, digits), unit);
+  };
+  return rate("busbw_gb_per_s", 3, "GB/s busbw") + rate("images_per_s", 1, "images/s") +
+         rate("gb_per_s", 3, "GB/s");
+}
+
+std::string line(const ResultRow& row) {
+  const std::string label = printable(label_of(row));
+  if (row.get("status") != "ok") {
+    return fmt::format("{:<64} {}: {}\n", label, row.get("status"), printable(row.get("note")));
+  }
+  return fmt::format("{:<64} {:>13} {:>22} {:>8} {:>8}\n", label,
+                     scaled(row.get("seconds_median"), 1e3, 4), rate_of(row), row.get("launches"),
+                     row.get("repetitions"));
+}
+
+}  // namespace
+
+std::string import_table(const PackedRows& rows) {
+  std::string table = fmt::format("{:<64} {:>13} {:>22} {:>8} {:>8}\n", "case", "median (ms)",
+                                  "rate", "launches", "values");
+  for (std::size_t i = 0; i < rows.size() && i < kShown; ++i) table += line(rows[i]);
+  if (rows.size() > kShown) {
+    table += fmt::format("... and {} more in {}\n", rows.size() - kShown, rows[0].schema().file);
+  }
+  return table;
 }
 
 }  // namespace scalebench

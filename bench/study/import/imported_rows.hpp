@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what foreign files say to rows of our own: ids, samples, statistics, rates. As in a measured
-// run, a launch is a fresh start of the program and the unit of every comparison.
+// From what foreign files say to rows of our own (ids, samples, statistics, rates) and to a results
+// folder: what compare, verify and the scripts read of a measured run. As there, a launch is a
+// fresh start of the program and the unit of every comparison.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "bench/study/analysis/rows.hpp"
+#include "bench/record/manifest.hpp"
+#include "bench/record/result_row.hpp"
+#include "bench/record/results_folder.hpp"
 #include "bench/study/import/foreign_text.hpp"
 
 namespace scalebench {
@@ -43,5 +47,23 @@ void require_cases(const std::vector<NumberedLaunch>& launches);
 /// Launches with equal numbers are one; its equal cases are one, with the values of all.
 ImportedRows imported_rows(std::vector<NumberedLaunch> launches, const Schema& schema,
                            const ImportIdentity& identity);
+
+/// Writes samples.csv, the case file, scaling.csv where the rows have a base for it, accuracy.csv,
+/// of each launch the case file into its folder and, last, the manifest with this status. What is
+/// complete is sealed.
+void write_rows(const std::filesystem::path& run,
+                const std::vector<std::filesystem::path>& launches, const ImportedRows& rows,
+                const Schema& schema, Manifest manifest, const std::string& status);
+
+/// The same into a new folder, whose launches are named by their notes: complete.
+void write_import(const ResultsFolder& folder, const ImportedRows& rows, const Schema& schema,
+                  const Manifest& manifest);
+
+/// `name` as part of a folder's name: lower case, at most 48 of [a-z0-9._-], no dot first.
+std::string plain_name(const std::string& name);
+
+/// One line a case, the first of them only when there are many. Names from foreign files are shown
+/// so that they cannot steer a terminal.
+std::string import_table(const PackedRows& rows);
 
 }  // namespace scalebench

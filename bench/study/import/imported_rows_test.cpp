@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/study/import/google_benchmark.hpp"
+#include "bench/study/import/kinds.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 

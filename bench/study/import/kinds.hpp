@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of files that can be imported: one table, from which names, help and readers come.
-// Another kind is a file with its reader and a line of that table.
+// The kinds of files that can be imported: one table, from which names, help and readers come, and
+// these readers. Another kind is a file with its reader and a line of that table.
 #pragma once
 
+#include <filesystem>
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "bench/record/result_row.hpp"
 #include "bench/study/import/foreign_text.hpp"
 
 namespace scalebench {
@@ -34,5 +37,84 @@ std::string import_kinds_help();
 
 /// Throws UsageError for an unknown kind, for what it lacks, and for what belongs to another one.
 ImportReading import_reading(const std::string& kind, const ImportGuide& guide);
+
+// Results of nccl-tests (all_reduce_perf, versions 2.0 to 2.19; RCCL's and others' that print the
+// same), as text or as the JSON of -J (versions 1 to 3 of its format). A time is the mean of the
+// operations of one loop, over ranks too unless -a says otherwise, so a row is one repetition in
+// pipelined mode. Sources: NVIDIA/nccl-tests src/util.cu, src/common.cu, doc/PERFORMANCE.md.
+
+/// Reads what `text` holds, several runs one after the other included; each is a launch. `file` is
+/// its name in messages. Cases are rows of allreduce.csv; what is none of all_reduce_perf's results
+/// becomes a finding. A printed busbw that does not follow from time, size and ranks is one too.
+/// Throws UsageError when the number of ranks is neither in the file nor among `settings`, for
+/// damaged JSON (`file:line:column: what`) and for a later version of its format.
+ImportedFile read_nccl_tests(std::string_view text, const std::string& file,
+                             const Settings& settings);
+
+// Results of osu_allreduce of the OSU Micro-Benchmarks (versions 3 to 7), with or without -f, as
+// text. Its time is each rank's mean over iterations, then the mean over ranks; with -f the range
+// over ranks becomes the skew.
+
+/// As read_nccl_tests. The text says nothing of ranks, so `settings` must (UsageError).
+ImportedFile read_osu(std::string_view text, const std::string& file, const Settings& settings);
+
+// The JSON of Google Benchmark (--benchmark_out): each repetition is a value of its kernel;
+// aggregates are left out, since they are made here.
+
+/// Cases are rows of kernels.csv. Throws UsageError `file:line:column: what` for no JSON.
+ImportedFile read_google_benchmark(std::string_view text, const std::string& file,
+                                   const Settings& settings);
+
+// Any program's log by regular expressions: each names one of our columns and has the number in its
+// first group. Several matches of the column that carries the values are samples (steps, epochs) in
+// their order.
+
+struct LogMetric {
+  std::string column;
+  double factor = 1;  // from the log's unit to ours
+  std::string expression;
+  std::shared_ptr<const LinePattern> pattern;
+};
+
+/// "column=expression" or "column:unit=expression", as "seconds:ms=step took ([0-9.]+)" in the
+/// syntax of LinePattern. Throws UsageError for an unknown column or unit, one named twice, a bad
+/// expression and one without a group.
+std::vector<LogMetric> parse_metrics(const std::vector<std::string>& texts, const Schema& schema);
+
+/// One launch with one case. A metric that is nowhere in the log, or not a number where it is,
+/// becomes a finding; of the metric that carries the values, also a failed case.
+ImportedFile read_log(std::string_view text, const std::string& file, const Schema& schema,
+                      const std::vector<LogMetric>& metrics, const Settings& settings);
+
+// Another suite's CSV file, by a map of its columns: a row is one value of a case. The map is a
+// TOML file that names, for our columns, theirs with their units, what is the same in every row,
+// and which rows to take. results/README.md shows one.
+
+struct MappedColumn {
+  std::string ours;    // a column of the case file, a value column, or "launch"
+  std::string theirs;  // the foreign header's
+  double factor = 1;   // from their unit to ours
+  std::map<std::string, std::string> names;  // their texts: ours; empty: as they are
+};
+
+struct CsvMap {
+  const Schema* schema = nullptr;  // of the case file that the rows become
+  std::vector<MappedColumn> columns;
+  Settings constants;
+  std::vector<std::pair<std::string, std::vector<std::string>>> filter;  // their column: its texts
+  std::string text;                                                      // the TOML itself
+};
+
+/// Throws UsageError with all complaints, `file:line:column: what`, one a line.
+CsvMap read_csv_map(const std::filesystem::path& path);
+
+/// The case file of that bench: "allreduce", "throughput", "epoch" or "kernels". Throws UsageError.
+const Schema& schema_of_bench(const std::string& bench);
+
+/// Rows with equal `launch` cells are one launch; without such a column all are. A row whose value
+/// is empty, "N/A" or "nan" becomes a failed case and a finding, never a 0. Throws UsageError
+/// `file:line:column: what` for a damaged file and for any other text where a number belongs.
+ImportedFile read_mapped_csv(const std::filesystem::path& path, const CsvMap& map,
+                             const Settings& settings);
 
 }  // namespace scalebench

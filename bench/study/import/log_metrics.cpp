@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/study/import/log_metrics.hpp"
-
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -8,8 +6,7 @@
 #include <optional>
 
 #include "bench/measure/statistics.hpp"
-#include "bench/study/import/foreign_text.hpp"
-#include "bench/study/import/settings.hpp"
+#include "bench/study/import/kinds.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -18,11 +15,6 @@ namespace {
 constexpr std::string_view kTestLoss = "test_loss";  // of accuracy.csv alone
 
 bool is_epoch(const Schema& schema) { return schema.file == epoch_schema().file; }
-
-bool carries_values(const Schema& schema, std::string_view column) {
-  const std::vector<std::string_view> columns = value_columns(schema);
-  return std::ranges::find(columns, column) != columns.end();
-}
 
 bool is_of_each_epoch(std::string_view column) {
   return column == "test_accuracy" || column == "train_loss" || column == kTestLoss;
@@ -48,14 +40,12 @@ class LogReader {
   ImportedFile read(std::string_view text) && {
     for (const ForeignLine& line : lines_of(text, file_, result_.findings)) match(line);
     for (std::size_t i = 0; i < metrics_.size(); ++i) {
-      const bool never = found_[i].texts.empty() && !found_[i].bad;
-      if (never)
-        find(0,
-             fmt::format("{}: no line matches '{}'", metrics_[i].column, metrics_[i].expression));
+      if (!found_[i].texts.empty() || found_[i].bad) continue;
+      find(0, fmt::format("{}: no line matches '{}'", metrics_[i].column, metrics_[i].expression));
     }
     const bool any = std::ranges::any_of(
         found_, [](const Found& found) { return found.bad || !found.texts.empty(); });
-    if (any) result_.launches.push_back({{the_case()}, {}});
+    if (any) result_.launches.emplace_back().cases.push_back(the_case());
     return std::move(result_);
   }
 
@@ -127,9 +117,7 @@ class LogReader {
       }
     }
     apply(settings_, one.row, file_);
-    if (schema_.file != allreduce_schema().file && schema_.file != kernels_schema().file) {
-      set_where_empty(one.row, "rank", "all");
-    }
+    if (is_training(schema_)) set_where_empty(one.row, "rank", "all");
     set_values(metrics_[carrier].column, found_[carrier], one);
     if (is_epoch(schema_)) add_accuracies(one);
     return one;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logs by regular expressions: epochs and steps in order, what is missing, what is no number.
-#include "bench/study/import/log_metrics.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/study/import/kinds.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 

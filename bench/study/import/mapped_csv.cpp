@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/study/import/mapped_csv.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
@@ -12,7 +10,7 @@
 #include "bench/record/csv.hpp"
 #include "bench/record/file.hpp"
 #include "bench/study/analysis/stored_run.hpp"
-#include "bench/study/import/settings.hpp"
+#include "bench/study/import/kinds.hpp"
 #include "bench/study/plan/toml_reader.hpp"
 #include "kernels/error.hpp"
 
@@ -68,7 +66,7 @@ void read_columns(TomlReader& reader, const toml::table& columns, CsvMap& map) {
   int carriers = 0;
   for (const auto& [key, node] : columns) {
     if (!known(reader, node, key.str(), valid)) continue;
-    carriers += std::ranges::find(values, key.str()) != values.end() ? 1 : 0;
+    carriers += carries_values(*map.schema, key.str()) ? 1 : 0;
     read_column(reader, columns, key.str(), node, map);
   }
   if (carriers != 1) {
@@ -157,8 +155,7 @@ class MappedCsv {
       : file_(path.string()),
         table_(CsvTable::read(path, LastLine::may_lack_its_end)),
         map_(map),
-        settings_(settings),
-        values_(value_columns(*map.schema)) {
+        settings_(settings) {
     for (const MappedColumn& column : map.columns) require(column.theirs);
     for (const auto& [column, texts] : map.filter) require(column);
   }
@@ -222,8 +219,7 @@ class MappedCsv {
     const MappedColumn* carrier = nullptr;
     std::string launch;
     for (const MappedColumn& column : map_.columns) {
-      const bool value = std::ranges::find(values_, column.ours) != values_.end();
-      if (value) {
+      if (carries_values(*map_.schema, column.ours)) {
         carrier = &column;
       } else if (column.ours == kLaunch) {
         launch = table_.text(row, column.theirs);
@@ -238,9 +234,7 @@ class MappedCsv {
   }
 
   void set_value(std::size_t row, const MappedColumn& carrier, ImportedCase& one) {
-    if (map_.schema->file == epoch_schema().file || map_.schema->file == throughput_schema().file) {
-      set_where_empty(one.row, "rank", "all");
-    }
+    if (is_training(*map_.schema)) set_where_empty(one.row, "rank", "all");
     const std::string& text = table_.text(row, carrier.theirs);
     const std::optional<double> number = decimal_of(text);
     if (!number && !says_none(text)) refuse(row, carrier, no_number(carrier.theirs, text));
@@ -271,7 +265,6 @@ class MappedCsv {
   CsvTable table_;
   const CsvMap& map_;
   const Settings& settings_;
-  std::vector<std::string_view> values_;
   std::map<std::string, std::size_t> place_of_;
   ImportedFile result_;
 };

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other suites' CSV files: the map's words, units, filters, and every kind of damage.
-#include "bench/study/import/mapped_csv.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/study/import/kinds.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Output of all_reduce_perf as several versions print it, and what may go wrong with it.
-#include "bench/study/import/nccl_tests.hpp"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/study/import/kinds.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/study/import/osu.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
 
+#include "bench/study/import/kinds.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -72,9 +71,8 @@ class OsuReader {
                              text.find("Non-blocking") == std::string_view::npos &&
                              text.find("Persistent") == std::string_view::npos;
       other_ = !allreduce;
-      if (other_)
-        find(number,
-             fmt::format("'{}' is left out: no osu_allreduce", text.substr(text.find("OSU"))));
+      const std::string_view title = text.substr(text.find("OSU"));
+      if (other_) find(number, fmt::format("'{}' is left out: no osu_allreduce", title));
       // "OSU MPI-CUDA Allreduce Latency Test v7.0"
       if (words.size() > 1 && words[1].find('-') != std::string_view::npos) memory_ = "device";
     } else if (words[0] == "Datatype:" && words.size() > 1) {

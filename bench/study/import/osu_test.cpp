@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Output of osu_allreduce as several versions print it.
-#include "bench/study/import/osu.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/study/import/kinds.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 

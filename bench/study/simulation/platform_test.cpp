@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the simulator is given: links, trees, placements; and what a ring must then take.
-#include "bench/study/simulation/platform.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "bench/study/simulation/simulation.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {

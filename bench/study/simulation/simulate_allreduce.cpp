@@ -12,56 +12,99 @@
 #include <smpi/smpi.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "bench/cli/exit.hpp"
 #include "collectives/allreduce.hpp"
 #include "collectives/allreduce_check.hpp"
+#include "collectives/communicator.hpp"
 #include "collectives/mpi_session.hpp"
 #include "collectives/transport/mpi.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
-
-UntouchedMemory::UntouchedMemory(std::size_t bytes)
-    : data_(static_cast<std::byte*>(SMPI_SHARED_MALLOC(bytes))) {}
-
-UntouchedMemory::~UntouchedMemory() { SMPI_SHARED_FREE(data_); }
-
-void ModelledCommunicator::combine(std::span<const ConstSpan> from, std::span<const Span> to,
-                                   ReduceOp op) {
-  if (real_data()) inner_.combine(from, to, op);
-  const auto bytes = static_cast<double>((from.size() - 1) * from.front().bytes());
-  const double seconds = model_.reduce_seconds_per_byte * bytes;
-  if (seconds > 0) sg_actor_sleep_for(seconds);
-}
-
-void ModelledCommunicator::scale(Span values, double factor) {
-  if (real_data()) inner_.scale(values, factor);
-}
-
-void ModelledCommunicator::copy(ConstSpan from, Span to) {
-  if (real_data()) inner_.copy(from, to);
-}
-
-Span ModelledCommunicator::scratch(std::size_t count, DType dtype) {
-  if (real_data()) return inner_.scratch(count, dtype);
-  const Span all{model_.untouched.data, count, dtype, Memory::host};
-  if (all.bytes() > model_.untouched.bytes()) {
-    fail("scratch of {} bytes is more than the {} there are", all.bytes(),
-         model_.untouched.bytes());
-  }
-  return all;
-}
-
 namespace {
+
+/// Memory that takes the room of one block whatever its size, and that messages are not copied
+/// from or to: for runs that only ask for the time. The same on every rank, which all live in one
+/// process: what rank 0 allocates serves all.
+class UntouchedMemory {
+ public:
+  UntouchedMemory(Communicator& mpi, std::size_t bytes);
+  ~UntouchedMemory() {
+    if (own_ != nullptr) SMPI_SHARED_FREE(own_);
+  }
+  UntouchedMemory(const UntouchedMemory&) = delete;
+  UntouchedMemory& operator=(const UntouchedMemory&) = delete;
+  Span span() const { return span_; }
+
+ private:
+  void* own_ = nullptr;  // of rank 0
+  Span span_;
+};
+
+struct ComputeModel {
+  double reduce_seconds_per_byte = 0;  // of one operand; 0: reductions are free
+  /// Scratch of a run that touches no data; empty: data is real, and scratch the transport's.
+  Span untouched = {};
+};
+
+/// A communicator inside SimGrid's simulation: messages take the simulated network's time by
+/// themselves; what a rank computes takes none there, so that each reduction waits, in simulated
+/// time, for what it is modelled to cost. Where results are not checked, data is not touched
+/// either.
+class ModelledCommunicator final : public Communicator {
+ public:
+  ModelledCommunicator(Communicator& inner, ComputeModel model)
+      : Communicator(Memory::host), inner_(inner), model_(model) {}
+
+  int rank() const override { return inner_.rank(); }
+  int size() const override { return inner_.size(); }
+  Topology topology() const override { return inner_.topology(); }
+  std::string_view transport() const override { return inner_.transport(); }
+  void exchange(ConstSpan out, int to, Span in, int from) override {
+    inner_.exchange(out, to, in, from);
+  }
+  void combine(std::span<const ConstSpan> from, std::span<const Span> to, ReduceOp op) override {
+    if (real_data()) inner_.combine(from, to, op);
+    const auto bytes = static_cast<double>((from.size() - 1) * from.front().bytes());
+    const double seconds = model_.reduce_seconds_per_byte * bytes;
+    if (seconds > 0) sg_actor_sleep_for(seconds);
+  }
+  void scale(Span values, double factor) override {
+    if (real_data()) inner_.scale(values, factor);
+  }
+  void copy(ConstSpan from, Span to) override {
+    if (real_data()) inner_.copy(from, to);
+  }
+  Span scratch(std::size_t count, DType dtype) override {
+    if (real_data()) return inner_.scratch(count, dtype);
+    const Span all{model_.untouched.data, count, dtype, Memory::host};
+    if (all.bytes() > model_.untouched.bytes()) {
+      fail("scratch of {} bytes is more than the {} there are", all.bytes(),
+           model_.untouched.bytes());
+    }
+    return all;
+  }
+  void barrier() override { inner_.barrier(); }
+  bool native_allreduce(ConstSpan in, Span out, ReduceOp op) override {
+    return inner_.native_allreduce(in, out, op);
+  }
+
+ private:
+  bool real_data() const { return model_.untouched.empty(); }
+
+  Communicator& inner_;
+  const ComputeModel model_;
+};
 
 constexpr std::string_view kUsage =
     "usage: simulate_allreduce [--gamma SECONDS_PER_BYTE] ALGORITHM:BYTES[:unchecked]...";
@@ -74,12 +117,9 @@ struct SimulatedCase {
 
 template <class Number>
 Number number_in(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    fail<UsageError>("'{}' is no number; {}", text, kUsage);
-  }
-  return number;
+  const std::optional<Number> number = read_number<Number>(text);
+  if (!number) fail<UsageError>("'{}' is no number; {}", text, kUsage);
+  return *number;
 }
 
 SimulatedCase case_in(std::string_view word) {
@@ -99,29 +139,18 @@ SimulatedCase case_in(std::string_view word) {
   return one;
 }
 
-/// The same on every rank, which all live in one process: what rank 0 allocates serves all.
-class MemoryOfRankZero {
- public:
-  MemoryOfRankZero(Communicator& mpi, std::size_t bytes);
-  Span span() const { return span_; }
-
- private:
-  std::optional<UntouchedMemory> own_;
-  Span span_;
-};
-
 double over_ranks(Communicator& ranks, double value, ReduceOp op) {
   const Span span = span_of(std::span(&value, 1));
   ranks.native_allreduce(span, span, op);
   return value;
 }
 
-MemoryOfRankZero::MemoryOfRankZero(Communicator& mpi, std::size_t bytes) {
+UntouchedMemory::UntouchedMemory(Communicator& mpi, std::size_t bytes) {
   if (bytes == 0) return;
   double address = 0;  // below 2^47, and so exact
   if (mpi.rank() == 0) {
-    own_.emplace(bytes);
-    address = static_cast<double>(reinterpret_cast<std::uintptr_t>(own_->data()));
+    own_ = SMPI_SHARED_MALLOC(bytes);
+    address = static_cast<double>(reinterpret_cast<std::uintptr_t>(own_));
   }
   const auto common = static_cast<std::uintptr_t>(over_ranks(mpi, address, ReduceOp::max));
   span_ = {reinterpret_cast<std::byte*>(common), bytes / sizeof(float), DType::float32,
@@ -180,7 +209,7 @@ int simulate(const MpiSession& session, int argc, char** argv) {
     // Some algorithms take as much scratch as there is data, and a little more.
     if (!one.checked) untouched_bytes = std::max(untouched_bytes, 2 * one.bytes);
   }
-  const MemoryOfRankZero untouched(*mpi, untouched_bytes);
+  const UntouchedMemory untouched(*mpi, untouched_bytes);
   for (const SimulatedCase& one : cases) {
     const std::string line = line_of(*mpi, one, gamma, untouched.span());
     if (session.rank() != 0) continue;

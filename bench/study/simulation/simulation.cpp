@@ -2,22 +2,123 @@
 #include "bench/study/simulation/simulation.hpp"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fstream>
-#include <iterator>
-#include <optional>
+#include <numeric>
+#include <random>
+#include <ranges>
 
 #include "bench/cli/quantity.hpp"
 #include "bench/launch/process.hpp"
 #include "bench/record/file.hpp"
-#include "bench/record/seal.hpp"
-#include "bench/study/analysis/stored_run.hpp"
-#include "bench/study/import/folder.hpp"
 #include "bench/study/import/imported_rows.hpp"
+#include "kernels/error.hpp"
 
 namespace scalebench {
+namespace {
+
+/// Shuffled alike by every standard library.
+std::vector<int> node_order(const Platform& platform) {
+  std::vector<int> order(static_cast<std::size_t>(platform.nodes));
+  std::iota(order.begin(), order.end(), 0);
+  if (platform.placement == RankPlacement::ordered) return order;
+  std::mt19937_64 random(platform.seed);
+  for (std::size_t left = order.size(); left > 1; --left) {
+    std::swap(order[left - 1], order[random() % left]);
+  }
+  return order;
+}
+
+/// SimGrid's words: levels; children of a switch at each; parents; parallel links.
+std::string topology_of(const Platform& platform) {
+  if (!platform.tree) return "";
+  const FatTree& tree = *platform.tree;
+  return fmt::format(R"( topology="FAT_TREE" topo_parameters="2;{},{};1,{};1,1")", tree.leaf_nodes,
+                     platform.nodes / tree.leaf_nodes, tree.leaf_nodes / tree.oversubscription);
+}
+
+/// Of a name that may hold anything into a comment, which must hold no "--".
+std::string comment(std::string text) {
+  std::ranges::replace(text, '-', '_');
+  return text;
+}
+
+}  // namespace
+
+void require_valid(const Platform& platform) {
+  if (!platform.tree) return;
+  const FatTree& tree = *platform.tree;
+  const bool divides = tree.leaf_nodes > 0 && tree.oversubscription > 0 &&
+                       platform.nodes % tree.leaf_nodes == 0 &&
+                       tree.leaf_nodes % tree.oversubscription == 0;
+  if (!divides || platform.nodes == tree.leaf_nodes) {
+    fail<UsageError>(
+        "fat_tree:{}:{} with {} nodes: the nodes must fill several leaf switches, and "
+        "the oversubscription must divide the nodes of one",
+        tree.leaf_nodes, tree.oversubscription, platform.nodes);
+  }
+}
+
+std::string platform_xml(const Platform& platform) {
+  // Between two nodes of one switch lie two links, in a tree up to four. SimGrid 4.0 wants a zone
+  // around a tree: without one it ends by a segmentation fault.
+  return fmt::format(
+      R"(<?xml version="1.0"?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<!-- {} nodes of {}, {} ranks each.
+     between nodes: {} bytes/s, {} s through one switch ({});
+     within a node: {} bytes/s, {} s ({}) -->
+<platform version="4.1">
+  <zone id="world" routing="Full">
+    <cluster id="nodes" prefix="node" radical="0-{}" suffix="" speed="1Gf" core="{}"
+             bw="{}Bps" lat="{}s" sharing_policy="SPLITDUPLEX"
+             loopback_bw="{}Bps" loopback_lat="{}s"{}/>
+  </zone>
+</platform>
+)",
+      platform.nodes, comment(platform.name), platform.ranks_per_node,
+      platform.between.bytes_per_second, platform.between.latency_seconds,
+      comment(platform.between.source), platform.within.bytes_per_second,
+      platform.within.latency_seconds, comment(platform.within.source), platform.nodes - 1,
+      platform.ranks_per_node, platform.between.bytes_per_second,
+      platform.between.latency_seconds / 2, platform.within.bytes_per_second,
+      platform.within.latency_seconds, topology_of(platform));
+}
+
+std::string host_lines(const Platform& platform) {
+  std::string lines;
+  for (const int node : node_order(platform)) {
+    for (int rank = 0; rank < platform.ranks_per_node; ++rank) {
+      lines += fmt::format("node{}\n", node);
+    }
+  }
+  return lines;
+}
+
+std::optional<double> interconnect_rate(std::string_view words) {
+  static const re2::RE2 kPerGpu(R"(([0-9]+(?:\.[0-9]+)?) GB/s (?:total )?per GPU)");
+  double gigabytes = 0;
+  if (!re2::RE2::PartialMatch(std::string(words), kPerGpu, &gigabytes)) return std::nullopt;
+  return gigabytes * 1e9 / 2;
+}
+
+std::optional<double> ring_seconds(const Platform& platform, double bytes,
+                                   double reduce_seconds_per_byte) {
+  if (platform.tree || platform.placement == RankPlacement::shuffled) return std::nullopt;
+  const double p = platform.ranks(), chunk = bytes / p;
+  const auto step = [&](const SimulatedLink& link) {
+    return link.latency_seconds + chunk / link.bytes_per_second;
+  };
+  double slowest = 0;
+  if (platform.nodes > 1) slowest = step(platform.between);
+  if (platform.ranks_per_node > 1) slowest = std::max(slowest, step(platform.within));
+  return 2 * (p - 1) * slowest + (p - 1) * chunk * reduce_seconds_per_byte;
+}
+
 namespace {
 
 // Filling and checking inputs costs real time, which grows with the square of the ranks.
@@ -44,14 +145,9 @@ ResultRow case_row(const Platform& platform, std::string_view algorithm, std::si
 
 /// One line that simulate_allreduce printed; nothing for any other line.
 std::optional<ImportedCase> case_in(const std::string& line, const Platform& platform) {
-  std::vector<std::string> cells(1);
-  for (const char c : line) {
-    if (c == '\t') {
-      cells.emplace_back();
-    } else {
-      cells.back() += c;
-    }
-  }
+  std::vector<std::string> cells;
+  for (const auto cell : std::views::split(line, '\t'))
+    cells.emplace_back(cell.begin(), cell.end());
   if (cells.size() != 6) return std::nullopt;
   ImportedCase one{case_row(platform, cells[0], std::stoull(cells[1])), {}, {}};
   const bool unchecked = cells[4].empty() && cells[2] == "ok";
@@ -83,6 +179,7 @@ std::vector<ImportedCase> cases_of(const SimulationPlan& plan, const Platform& p
 }
 
 struct Start {
+  std::filesystem::path folder;
   LaunchRecord record;
   NumberedLaunch rows;
 };
@@ -93,7 +190,7 @@ Start start_one(const SimulationPlan& plan, const Platform& platform, int number
   const std::filesystem::path folder = run.make_launch(number, name);
   write_file_atomically(folder / "platform.xml", platform_xml(platform));
   write_file_atomically(folder / "hosts.txt", host_lines(platform));
-  Start start;
+  Start start{folder, {}, {}};
   start.record.number = number;
   start.record.program = plan.program.filename().string();
   start.record.ranks = platform.ranks();
@@ -107,24 +204,6 @@ Start start_one(const SimulationPlan& plan, const Platform& platform, int number
                 name,
                 {cases_of(plan, platform, folder / "stdout.log", end.why), start.record.command}};
   return start;
-}
-
-void write_rows(const ResultsFolder& folder, const ImportedRows& rows, Manifest manifest) {
-  std::vector<ResultRow> samples;
-  for (std::size_t i = 0; i < rows.launches.size(); ++i) {
-    const ImportedLaunchRows& launch = rows.launches[i];
-    const LaunchRecord& record = manifest.launches.at(i);
-    replace_rows(launch_folder(folder.path(), record.number, record.name, record.attempt),
-                 allreduce_schema(), launch.cases.unpacked());
-    std::ranges::move(launch.samples.unpacked(), std::back_inserter(samples));
-  }
-  replace_rows(folder.path(), samples_schema(), samples);
-  replace_rows(folder.path(), allreduce_schema(), rows.cases.unpacked());
-  const bool whole = std::ranges::all_of(
-      manifest.launches, [](const LaunchRecord& record) { return record.status == "ok"; });
-  manifest = updated(std::move(manifest), folder.path(), whole ? "complete" : "partial");
-  write_manifest(folder.path(), manifest);
-  if (whole) seal_folder(folder.path(), manifest.files);
 }
 
 std::string show_link(const SimulatedLink& link) {
@@ -189,6 +268,7 @@ std::vector<ResultRow> simulate(const SimulationPlan& plan, const ResultsFolder&
                                 Console& console) {
   write_manifest(folder.path(), manifest);
   std::vector<NumberedLaunch> launches;
+  std::vector<std::filesystem::path> folders;
   for (const Platform& platform : plan.platforms) {
     if (stop) break;
     const std::size_t done = launches.size();
@@ -198,10 +278,14 @@ std::vector<ResultRow> simulate(const SimulationPlan& plan, const ResultsFolder&
     if (start.record.status == "failed") console.warn(start.record.note);
     manifest.launches.push_back(std::move(start.record));
     launches.push_back(std::move(start.rows));
+    folders.push_back(std::move(start.folder));
   }
   const ImportedRows rows = imported_rows(std::move(launches), allreduce_schema(),
                                           {folder.run_id(), manifest.origin, describe(plan)});
-  write_rows(folder, rows, std::move(manifest));
+  const bool whole = std::ranges::all_of(
+      manifest.launches, [](const LaunchRecord& record) { return record.status == "ok"; });
+  write_rows(folder.path(), folders, rows, allreduce_schema(), std::move(manifest),
+             whole ? "complete" : "partial");
   return rows.cases.unpacked();
 }
 

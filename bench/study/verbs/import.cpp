@@ -13,9 +13,8 @@
 #include "bench/cli/console.hpp"
 #include "bench/machine/digest.hpp"
 #include "bench/record/file.hpp"
-#include "bench/study/import/folder.hpp"
+#include "bench/study/import/imported_rows.hpp"
 #include "bench/study/import/kinds.hpp"
-#include "bench/study/import/settings.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
 
