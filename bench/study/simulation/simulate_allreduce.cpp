@@ -4,8 +4,6 @@
 // benchmark: what it prints is predicted. Started by `scalebench simulate`, which writes the
 // platform; compiled from the same collectives/ and kernels/ as bench_allreduce, without threads,
 // shared memory and devices.
-#include "bench/study/simulation/simulate_allreduce.hpp"
-
 #include <fmt/format.h>
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
