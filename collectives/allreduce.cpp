@@ -117,12 +117,7 @@ void AllreduceAlgorithm::run(Communicator& communicator, ConstSpan in, Span out,
 }
 
 const AllreduceAlgorithm& allreduce_named(std::string_view name) {
-  const auto table = allreduce_algorithms();
-  const auto found = std::ranges::find(table, name, &AllreduceAlgorithm::name);
-  if (found != table.end()) return *found;
-  std::vector<std::string_view> names;
-  for (const AllreduceAlgorithm& algorithm : table) names.push_back(algorithm.name);
-  throw UsageError(unknown_name("algorithm", name, names));
+  return row_named(allreduce_algorithms(), &AllreduceAlgorithm::name, "algorithm", name);
 }
 
 namespace {

@@ -2,12 +2,12 @@
 #include "collectives/mpi_session.hpp"
 
 #include <array>
-#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <string_view>
 
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 
@@ -78,10 +78,7 @@ std::optional<int> ranks_promised_by_launcher() {
     }
     const char* value = std::getenv(variable);
     if (value == nullptr) continue;
-    int ranks = 0;
-    const std::string_view text(value);
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ranks);
-    if (error == std::errc() && end == text.data() + text.size() && ranks > 0) return ranks;
+    if (const auto ranks = read_number<int>(value); ranks && *ranks > 0) return ranks;
   }
   return std::nullopt;
 }

@@ -8,49 +8,33 @@ std::size_t size_of(DType dtype) {
 }
 
 std::string_view name_of(DType dtype) {
-  switch (dtype) {
-    case DType::float32:
-      return "float";
-    case DType::float64:
-      return "double";
-    case DType::int32:
-      return "int32";
-    case DType::float16:
-      return "half";
-    case DType::bfloat16:
-      return "bfloat16";
-  }
-  return "unknown";
-}
-
-std::optional<DType> dtype_named(std::string_view name) {
-  for (const DType dtype : kDTypes) {
-    if (name_of(dtype) == name) return dtype;
-  }
-  return std::nullopt;
+  static constexpr std::array<std::string_view, kDTypes.size()> kNames{"float", "double", "int32",
+                                                                       "half", "bfloat16"};
+  return kNames[static_cast<std::size_t>(dtype)];
 }
 
 std::string_view name_of(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::prod:
-      return "prod";
-    case ReduceOp::min:
-      return "min";
-    case ReduceOp::max:
-      return "max";
-    case ReduceOp::avg:
-      return "avg";
-    case ReduceOp::sum:
-      break;
-  }
-  return "sum";
+  static constexpr std::array<std::string_view, kReduceOps.size()> kNames{"sum", "prod", "min",
+                                                                          "max", "avg"};
+  return kNames[static_cast<std::size_t>(op)];
 }
 
-std::optional<ReduceOp> reduce_op_named(std::string_view name) {
-  for (const ReduceOp op : kReduceOps) {
-    if (name_of(op) == name) return op;
+namespace {
+
+template <class Value, std::size_t kCount>
+std::optional<Value> value_named(const std::array<Value, kCount>& all, std::string_view name) {
+  for (const Value value : all) {
+    if (name_of(value) == name) return value;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<DType> dtype_named(std::string_view name) { return value_named(kDTypes, name); }
+
+std::optional<ReduceOp> reduce_op_named(std::string_view name) {
+  return value_named(kReduceOps, name);
 }
 
 }  // namespace scalebench

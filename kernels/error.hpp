@@ -5,11 +5,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace scalebench {
 
@@ -47,5 +50,15 @@ std::string unknown_name(std::string_view kind, std::string_view given,
 /// The valid name with the smallest edit distance (at most a third of its length, rounded up),
 /// or empty.
 std::string_view nearest_name(std::string_view given, std::span<const std::string_view> valid);
+
+/// The row of `table` whose member `name` is `given`; throws UsageError with unknown_name().
+template <class Rows, class Name>
+const auto& row_named(const Rows& table, Name name, std::string_view kind, std::string_view given) {
+  const auto found = std::ranges::find(table, given, name);
+  if (found != std::ranges::end(table)) return *found;
+  std::vector<std::string_view> names;
+  for (const auto& row : table) names.push_back(std::invoke(name, row));
+  throw UsageError(unknown_name(kind, given, names));
+}
 
 }  // namespace scalebench

@@ -4,9 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <vector>
+#include <functional>
 
 #include "kernels/error.hpp"
 #include "models/data/sampler.hpp"
@@ -137,10 +136,7 @@ TrainerOptions resolved(TrainerOptions options, int workers) {
   }
   if (options.gradient_sync == "model_split") check_micro_batches(options);
   if (options.optimizer.empty()) options.optimizer = model.optimizer;
-  const auto optimizers = optimizer_names();
-  if (std::find(optimizers.begin(), optimizers.end(), options.optimizer) == optimizers.end()) {
-    throw UsageError(unknown_name("optimizer", options.optimizer, optimizers));
-  }
+  row_named(optimizer_names(), std::identity(), "optimizer", options.optimizer);
   check_input(options, workers);
   resolve_rate(options.rate, model.learning_rate, options.global_batch);
   if (options.step_graph && options.gradient_sync != "none" &&

@@ -12,7 +12,7 @@
 #include "models/data/dataset.hpp"
 #include "models/gradients/gradient_sync.hpp"
 #include "models/network/models.hpp"
-#include "models/step/pace.hpp"
+#include "models/step/step_trace.hpp"
 #include "models/torch/device.hpp"
 
 namespace scalebench {

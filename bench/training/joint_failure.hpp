@@ -10,7 +10,7 @@
 
 #include "bench/program/program.hpp"
 #include "collectives/control.hpp"
-#include "models/torch/error.hpp"
+#include "models/torch/device.hpp"
 #include "models/trainer_options.hpp"
 
 namespace scalebench {

@@ -17,7 +17,7 @@
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
 #include "models/network/models.hpp"
-#include "models/torch/error.hpp"
+#include "models/torch/device.hpp"
 
 namespace scalebench {
 namespace {

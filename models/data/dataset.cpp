@@ -7,18 +7,19 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 #include "models/data/image_folder.hpp"
 #include "models/data/sampler.hpp"
 
@@ -26,6 +27,10 @@ namespace scalebench {
 namespace {
 
 namespace fs = std::filesystem;
+
+// CIFAR-10's binary version: data_batch_1.bin to data_batch_5.bin for training, test_batch.bin. A
+// record is one label byte and 3072 bytes of a 32x32 image: red, green, blue plane, row by row.
+// Source: https://www.cs.toronto.edu/~kriz/cifar.html, section "Binary version".
 
 constexpr std::array<const char*, 6> kFiles{"data_batch_1.bin", "data_batch_2.bin",
                                             "data_batch_3.bin", "data_batch_4.bin",
@@ -58,8 +63,8 @@ void append(const fs::path& file, Dataset& set) {
   }
 }
 
-}  // namespace
-
+/// The folder that holds the files: `directory` or its cifar-10-batches-bin; nothing when neither
+/// has any of them.
 std::optional<fs::path> find_cifar10(const fs::path& directory) {
   for (const fs::path& folder : {directory, directory / "cifar-10-batches-bin"}) {
     const bool found = std::any_of(kFiles.begin(), kFiles.end(), [&](const char* name) {
@@ -71,6 +76,7 @@ std::optional<fs::path> find_cifar10(const fs::path& directory) {
   return std::nullopt;
 }
 
+/// One split from a folder that find_cifar10 returned. Files may hold any number of records.
 Dataset read_cifar10(const fs::path& directory, Split split) {
   const std::span all(kFiles);
   Dataset set{"cifar-10", kShape, {}, {}};
@@ -84,8 +90,6 @@ Dataset read_cifar10(const fs::path& directory, Split split) {
   }
   return set;
 }
-
-namespace {
 
 constexpr std::string_view kSynthetic = "synthetic";
 constexpr std::int64_t kSyntheticCount = 60'000;
@@ -154,14 +158,12 @@ Dataset read_directory(const fs::path& directory, Split split, const ImageShape&
 /// N of `synthetic:N`; the default without one.
 std::int64_t synthetic_count(std::string_view source) {
   if (source == kSynthetic) return kSyntheticCount;
-  const std::string_view digits = source.substr(kSynthetic.size() + 1);
-  std::int64_t count = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
-  if (error != std::errc() || end != digits.data() + digits.size() || count < 6) {
+  const auto count = read_number<std::int64_t>(source.substr(kSynthetic.size() + 1));
+  if (!count || *count < 6) {
     fail<UsageError>("dataset '{}': expected synthetic:N with a whole number N of at least 6",
                      source);
   }
-  return count;
+  return *count;
 }
 
 }  // namespace

@@ -8,6 +8,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <mutex>
+#include <set>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -15,6 +18,7 @@
 #include "collectives/communicator.hpp"
 #include "models/data/dataset.hpp"
 #include "models/data/image_folder.hpp"
+#include "models/data/picture.hpp"
 
 namespace scalebench {
 
@@ -78,6 +82,51 @@ class ImageStore final : public ImageSource {
   ImageShape model_;
   torch::Tensor images_;
   torch::Tensor labels_;
+};
+
+// The images of an ImageFolder as batches on the CPU, read when they are needed: file, crop, decode
+// at the smallest size that has enough pixels, resize, one image after the other. All files stay on
+// disk; a step's cost is its images' decoding.
+
+class JpegImages final : public ImageSource {
+ public:
+  /// Throws UsageError as list_image_folder, when the build cannot decode JPEG, and when the model
+  /// does not take 3 channels. The training split is cropped at random, by `seed`.
+  JpegImages(const std::filesystem::path& directory, Split split, const ImageShape& model,
+             std::uint64_t seed, BadImages policy);
+
+  const std::string& name() const override { return list_.name; }
+  std::int64_t count() const override { return list_.count(); }
+  torch::Device device() const override { return torch::kCPU; }
+  Batch at(const torch::Tensor& indices, int epoch, const std::stop_token& stop) const override;
+  std::int64_t files() const override { return count(); }
+  std::filesystem::path file(std::int64_t index) const override { return list_.path(index); }
+  std::vector<std::string> take_warnings() const override;
+
+  struct Read {
+    std::int64_t label = 0;
+    /// Another image took the place of one that cannot be decoded.
+    bool replaced = false;
+  };
+  /// Writes image `index` as float32 (3, height, width) of the model in [-1, 1] to `pixels`,
+  /// cropped as in `epoch`. Any number of threads may call it, each with a decoder of its own. An
+  /// image that cannot be read or decoded is an UsageError with file and reason, or, with
+  /// BadImages::skip, the next one that can takes its place.
+  Read read(std::int64_t index, int epoch, JpegDecoder& decoder, std::span<float> pixels) const;
+
+ private:
+  void read_one(std::int64_t index, int epoch, JpegDecoder& decoder, std::span<float> pixels) const;
+  bool known_bad(std::int64_t index) const;
+
+  ImageFolder list_;
+  Split split_;
+  ImageShape model_;
+  std::uint64_t seed_;
+  BadImages policy_;
+  /// What reading found out, for all threads.
+  mutable std::mutex mutex_;
+  mutable std::set<std::int64_t> bad_;
+  mutable std::vector<std::string> warnings_;
 };
 
 // The files behind a data set, all ranks together: each rank of a host takes its share of them.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Through the TurboJPEG interface, version 2 (also part of version 3).
-#include "models/data/jpeg.hpp"
-
 #include <turbojpeg.h>
 
 #include <cstddef>
 #include <string>
 
 #include "kernels/error.hpp"
+#include "models/data/picture.hpp"
 
 namespace scalebench {
 namespace {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/data/jpeg.hpp"
-
 #include <gtest/gtest.h>
 
+#include "models/data/picture.hpp"
 #include "models/testing.hpp"
 
 namespace scalebench {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Instead of jpeg.cpp in a build without libjpeg-turbo.
 #include "kernels/error.hpp"
-#include "models/data/jpeg.hpp"
+#include "models/data/picture.hpp"
 
 namespace scalebench {
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/data/resize.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
 
+#include "models/data/picture.hpp"
 #include "models/data/sampler.hpp"
 
 namespace scalebench {

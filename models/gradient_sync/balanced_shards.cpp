@@ -10,9 +10,8 @@
 #include "collectives/steps.hpp"
 #include "kernels/error.hpp"
 #include "models/gradients/replica.hpp"
-#include "models/gradients/wire.hpp"
 
-namespace scalebench {
+namespace scalebench::gradient_sync {
 namespace {
 
 /// This rank's place: who shares its node, and who has the same index in each node.
@@ -109,12 +108,8 @@ class BalancedShards : public ReplicaSync {
 
 }  // namespace
 
-namespace gradient_sync {
-
 std::unique_ptr<GradientSync> balanced_shards(const GradientSyncInputs& inputs) {
   return std::make_unique<BalancedShards>(inputs);
 }
 
-}  // namespace gradient_sync
-
-}  // namespace scalebench
+}  // namespace scalebench::gradient_sync

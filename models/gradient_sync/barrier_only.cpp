@@ -7,7 +7,7 @@
 #include "kernels/device.hpp"
 #include "models/gradients/gradient_sync.hpp"
 
-namespace scalebench {
+namespace scalebench::gradient_sync {
 namespace {
 
 class BarrierOnly : public GradientSync {
@@ -44,12 +44,8 @@ class BarrierOnly : public GradientSync {
 
 }  // namespace
 
-namespace gradient_sync {
-
 std::unique_ptr<GradientSync> barrier_only(const GradientSyncInputs& inputs) {
   return std::make_unique<BarrierOnly>(inputs);
 }
 
-}  // namespace gradient_sync
-
-}  // namespace scalebench
+}  // namespace scalebench::gradient_sync

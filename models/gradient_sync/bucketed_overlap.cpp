@@ -8,12 +8,11 @@
 
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
-#include "models/gradients/progress_thread.hpp"
 #include "models/gradients/reducer.hpp"
 #include "models/gradients/replica.hpp"
 #include "models/step/step_trace.hpp"
 
-namespace scalebench {
+namespace scalebench::gradient_sync {
 namespace {
 
 /// As DDP's: a small first bucket brings communication under way early.
@@ -147,12 +146,8 @@ class BucketedOverlap : public ReplicaSync {
 
 }  // namespace
 
-namespace gradient_sync {
-
 std::unique_ptr<GradientSync> bucketed_overlap(const GradientSyncInputs& inputs) {
   return std::make_unique<BucketedOverlap>(inputs);
 }
 
-}  // namespace gradient_sync
-
-}  // namespace scalebench
+}  // namespace scalebench::gradient_sync

@@ -7,9 +7,8 @@
 #include "kernels/buffer.hpp"
 #include "models/gradients/divided.hpp"
 #include "models/gradients/replica.hpp"
-#include "models/gradients/wire.hpp"
 
-namespace scalebench {
+namespace scalebench::gradient_sync {
 namespace {
 
 /// What travels, if that is host memory, else memory of its own.
@@ -82,12 +81,8 @@ class CentralStorage : public DividedSync {
 
 }  // namespace
 
-namespace gradient_sync {
-
 std::unique_ptr<GradientSync> central_storage(const GradientSyncInputs& inputs) {
   return std::make_unique<CentralStorage>(inputs);
 }
 
-}  // namespace gradient_sync
-
-}  // namespace scalebench
+}  // namespace scalebench::gradient_sync

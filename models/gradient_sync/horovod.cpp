@@ -11,12 +11,11 @@
 
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
-#include "models/gradients/progress_thread.hpp"
 #include "models/gradients/reducer.hpp"
 #include "models/gradients/replica.hpp"
 #include "models/step/step_trace.hpp"
 
-namespace scalebench {
+namespace scalebench::gradient_sync {
 namespace {
 
 class HorovodSync : public ReplicaSync {
@@ -212,12 +211,8 @@ class HorovodSync : public ReplicaSync {
 
 }  // namespace
 
-namespace gradient_sync {
-
 std::unique_ptr<GradientSync> horovod(const GradientSyncInputs& inputs) {
   return std::make_unique<HorovodSync>(inputs);
 }
 
-}  // namespace gradient_sync
-
-}  // namespace scalebench
+}  // namespace scalebench::gradient_sync

@@ -5,14 +5,10 @@
 // where a model is small or the step is short.
 #include "models/gradients/reducer.hpp"
 
-namespace scalebench {
-
-namespace gradient_sync {
+namespace scalebench::gradient_sync {
 
 std::unique_ptr<GradientSync> mirrored(const GradientSyncInputs& inputs) {
   return std::make_unique<FusedSync>(inputs, "mirrored");
 }
 
-}  // namespace gradient_sync
-
-}  // namespace scalebench
+}  // namespace scalebench::gradient_sync

@@ -9,11 +9,9 @@
 #include "models/gradients/divided.hpp"
 #include "models/gradients/pass.hpp"
 #include "models/gradients/replica.hpp"
-#include "models/gradients/server.hpp"
-#include "models/gradients/wire.hpp"
 #include "models/network/network.hpp"
 
-namespace scalebench {
+namespace scalebench::gradient_sync {
 namespace {
 
 class ModelSplit : public GradientSync {
@@ -125,12 +123,8 @@ class ModelSplit : public GradientSync {
 
 }  // namespace
 
-namespace gradient_sync {
-
 std::unique_ptr<GradientSync> model_split(const GradientSyncInputs& inputs) {
   return std::make_unique<ModelSplit>(inputs);
 }
 
-}  // namespace gradient_sync
-
-}  // namespace scalebench
+}  // namespace scalebench::gradient_sync

@@ -10,7 +10,7 @@
 #include "models/gradients/gradient_sync.hpp"
 #include "models/gradients/reducer.hpp"
 
-namespace scalebench {
+namespace scalebench::gradient_sync {
 namespace {
 
 class MultiWorker : public FusedSync {
@@ -39,12 +39,8 @@ class MultiWorker : public FusedSync {
 
 }  // namespace
 
-namespace gradient_sync {
-
 std::unique_ptr<GradientSync> multi_worker(const GradientSyncInputs& inputs) {
   return std::make_unique<MultiWorker>(inputs);
 }
 
-}  // namespace gradient_sync
-
-}  // namespace scalebench
+}  // namespace scalebench::gradient_sync

@@ -5,7 +5,7 @@
 #include "models/gradients/reducer.hpp"
 #include "models/gradients/replica.hpp"
 
-namespace scalebench {
+namespace scalebench::gradient_sync {
 namespace {
 
 class Naive : public ReplicaSync {
@@ -26,12 +26,8 @@ class Naive : public ReplicaSync {
 
 }  // namespace
 
-namespace gradient_sync {
-
 std::unique_ptr<GradientSync> naive(const GradientSyncInputs& inputs) {
   return std::make_unique<Naive>(inputs);
 }
 
-}  // namespace gradient_sync
-
-}  // namespace scalebench
+}  // namespace scalebench::gradient_sync

@@ -11,7 +11,7 @@
 #include "models/gradients/gradient_sync.hpp"
 #include "models/step/optimizer.hpp"
 
-namespace scalebench {
+namespace scalebench::gradient_sync {
 namespace {
 
 class None : public GradientSync {
@@ -19,7 +19,7 @@ class None : public GradientSync {
   explicit None(const GradientSyncInputs& inputs)
       : workers_{inputs.communicator.size(), inputs.communicator.rank()},
         parameters_(inputs.parameters),
-        optimizer_(make_paced_optimizer(inputs.optimizer, inputs.parameters, inputs.update_pace)) {}
+        optimizer_(make_optimizer(inputs.optimizer, inputs.parameters, inputs.update_pace)) {}
 
   Workers workers() const override { return workers_; }
 
@@ -63,12 +63,8 @@ class None : public GradientSync {
 
 }  // namespace
 
-namespace gradient_sync {
-
 std::unique_ptr<GradientSync> none(const GradientSyncInputs& inputs) {
   return std::make_unique<None>(inputs);
 }
 
-}  // namespace gradient_sync
-
-}  // namespace scalebench
+}  // namespace scalebench::gradient_sync

@@ -4,7 +4,7 @@
 #include "kernels/error.hpp"
 #include "models/gradients/replica.hpp"
 
-namespace scalebench {
+namespace scalebench::gradient_sync {
 namespace {
 
 class OneDevice : public ReplicaSync {
@@ -15,8 +15,6 @@ class OneDevice : public ReplicaSync {
 
 }  // namespace
 
-namespace gradient_sync {
-
 std::unique_ptr<GradientSync> one_device(const GradientSyncInputs& inputs) {
   if (const int ranks = inputs.communicator.size(); ranks != 1) {
     fail<UsageError>("gradient sync one_device trains on one rank, not on {}; use mirrored", ranks);
@@ -24,6 +22,4 @@ std::unique_ptr<GradientSync> one_device(const GradientSyncInputs& inputs) {
   return std::make_unique<OneDevice>(inputs);
 }
 
-}  // namespace gradient_sync
-
-}  // namespace scalebench
+}  // namespace scalebench::gradient_sync

@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "kernels/error.hpp"
-#include "models/gradients/server.hpp"
+#include "models/gradients/divided.hpp"
 
-namespace scalebench {
+namespace scalebench::gradient_sync {
 namespace {
 
 /// Waits for whoever comes first without taking the core from those who compute.
@@ -141,12 +141,8 @@ class PsAsync : public ServerSync {
 
 }  // namespace
 
-namespace gradient_sync {
-
 std::unique_ptr<GradientSync> ps_async(const GradientSyncInputs& inputs) {
   return std::make_unique<PsAsync>(inputs);
 }
 
-}  // namespace gradient_sync
-
-}  // namespace scalebench
+}  // namespace scalebench::gradient_sync

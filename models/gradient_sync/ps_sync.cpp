@@ -3,9 +3,9 @@
 // variables from their mean once, and sends everyone the new weights. Li et al., OSDI 2014. Cost:
 // 2Wn/S numbers through each of S servers for W workers; the ranks that serve do not compute. Wins
 // where servers are cheap machines and the network is better than the accelerators' links.
-#include "models/gradients/server.hpp"
+#include "models/gradients/divided.hpp"
 
-namespace scalebench {
+namespace scalebench::gradient_sync {
 namespace {
 
 class PsSync : public ServerSync {
@@ -57,12 +57,8 @@ class PsSync : public ServerSync {
 
 }  // namespace
 
-namespace gradient_sync {
-
 std::unique_ptr<GradientSync> ps_sync(const GradientSyncInputs& inputs) {
   return std::make_unique<PsSync>(inputs);
 }
 
-}  // namespace gradient_sync
-
-}  // namespace scalebench
+}  // namespace scalebench::gradient_sync

@@ -2,15 +2,11 @@
 // TensorFlow's TPUStrategy by name, so that who looks for it learns why it is not here.
 #include "models/gradients/gradient_sync.hpp"
 
-namespace scalebench {
-
-namespace gradient_sync {
+namespace scalebench::gradient_sync {
 
 std::unique_ptr<GradientSync> tpu(const GradientSyncInputs& inputs) {
   worker_count("tpu", inputs.options, inputs.communicator.size());  // throws
   return nullptr;
 }
 
-}  // namespace gradient_sync
-
-}  // namespace scalebench
+}  // namespace scalebench::gradient_sync

@@ -6,9 +6,8 @@
 #include "collectives/scatter_gather.hpp"
 #include "models/gradients/divided.hpp"
 #include "models/gradients/replica.hpp"
-#include "models/gradients/wire.hpp"
 
-namespace scalebench {
+namespace scalebench::gradient_sync {
 namespace {
 
 class Zero1 : public DividedSync {
@@ -72,12 +71,8 @@ class Zero1 : public DividedSync {
 
 }  // namespace
 
-namespace gradient_sync {
-
 std::unique_ptr<GradientSync> zero1(const GradientSyncInputs& inputs) {
   return std::make_unique<Zero1>(inputs);
 }
 
-}  // namespace gradient_sync
-
-}  // namespace scalebench
+}  // namespace scalebench::gradient_sync

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <span>
-#include <vector>
 
 #include "kernels/error.hpp"
 
@@ -38,12 +37,7 @@ void GradientSync::serve(std::int64_t) { fail("every rank of this gradient sync 
 std::span<const GradientSyncInfo> gradient_syncs() { return kGradientSyncs; }
 
 const GradientSyncInfo& gradient_sync_named(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const GradientSyncInfo& sync : kGradientSyncs) {
-    if (sync.name == name) return sync;
-    names.push_back(sync.name);
-  }
-  throw UsageError(unknown_name("gradient sync", name, names));
+  return row_named(kGradientSyncs, &GradientSyncInfo::name, "gradient sync", name);
 }
 
 namespace {
@@ -85,12 +79,8 @@ const AllreduceAlgorithm* allreduce_meant(std::string_view gradient_sync,
   const std::span<const Meaning> meanings = gradient_sync == "mirrored"
                                                 ? std::span<const Meaning>(kCrossDevice)
                                                 : std::span<const Meaning>(kCollective);
-  std::vector<std::string_view> words;
-  for (const Meaning& meaning : meanings) {
-    if (meaning.word == word) return &allreduce_named(meaning.algorithm);
-    words.push_back(meaning.word);
-  }
-  throw UsageError(unknown_name(option_of(gradient_sync), word, words));
+  return &allreduce_named(
+      row_named(meanings, &Meaning::word, option_of(gradient_sync), word).algorithm);
 }
 
 void require_transport(std::string_view gradient_sync, const GradientSyncOptions& options,

@@ -16,7 +16,6 @@
 #include "collectives/allreduce.hpp"
 #include "collectives/communicator.hpp"
 #include "kernels/dtype.hpp"
-#include "models/step/pace.hpp"
 #include "models/step/step_trace.hpp"
 
 namespace at {

@@ -2,7 +2,7 @@
 #include "models/gradients/pass.hpp"
 
 #include "kernels/error.hpp"
-#include "models/gradients/wire.hpp"
+#include "models/gradients/replica.hpp"
 #include "models/network/loss.hpp"
 #include "models/torch/compute.hpp"
 

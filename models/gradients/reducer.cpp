@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "kernels/buffer.hpp"
 #include "kernels/device.hpp"
@@ -58,17 +59,9 @@ bool are_neighbours(const std::vector<std::size_t>& message) {
 
 FusionBuffer::FusionBuffer(const GradientSyncInputs& inputs, Span gradients, std::size_t bytes)
     : communicator_(inputs.communicator),
-      buffer_(make(inputs, gradients, bytes)),
+      buffer_(window_for(std::clamp<std::size_t>(bytes / sizeof(float), 1, gradients.count),
+                         gradients.memory, communicator_)),
       reducer_(inputs, buffer_.span) {}
-
-Window FusionBuffer::make(const GradientSyncInputs& inputs, Span gradients, std::size_t bytes) {
-  const std::size_t count = std::clamp<std::size_t>(bytes / sizeof(float), 1, gradients.count);
-  if (gradients.memory == inputs.communicator.memory()) {
-    return inputs.communicator.window(count, DType::float32);
-  }
-  const auto buffer = std::make_shared<Buffer>(count, DType::float32, gradients.memory);
-  return {buffer->span(), buffer};
-}
 
 /// On a device that the communicator does not use, LibTorch's.
 DeviceStream FusionBuffer::stream() const {
@@ -166,6 +159,60 @@ std::vector<std::int32_t> Negotiation::agree(std::vector<std::int32_t> mine) {
   communicator_.wait();
   copy(flags_.span, host);
   return mine;
+}
+
+ProgressThread::ProgressThread(std::function<void()> begin) {
+  if (begin) work_.push_back(std::move(begin));
+  thread_ = std::thread([this] { run(); });
+}
+
+ProgressThread::~ProgressThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    leaving_ = true;
+  }
+  posted_.notify_one();
+  thread_.join();
+}
+
+void ProgressThread::post(std::function<void()> work) {
+  {
+    const std::lock_guard lock(mutex_);
+    // After a failure the other ranks are not met again.
+    if (error_) return;
+    work_.push_back(std::move(work));
+  }
+  posted_.notify_one();
+}
+
+void ProgressThread::wait() {
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [this] { return work_.empty(); });
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void ProgressThread::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    posted_.wait(lock, [this] { return leaving_ || !work_.empty(); });
+    if (work_.empty()) return;
+    const auto& next = work_.front();  // a deque keeps it in place while others are added
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      next();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    if (error) {
+      error_ = error;
+      work_.clear();
+    } else {
+      work_.pop_front();
+    }
+    if (work_.empty()) done_.notify_all();
+  }
 }
 
 }  // namespace scalebench

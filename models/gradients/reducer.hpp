@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What mirrored and multi_worker share: after the backward pass all gradients become their mean in
-// one allreduce of the flat buffer. They differ in who chooses the algorithm.
+// What strategies that reduce are made of: means of gradients over the ranks, at once or in fused
+// messages, and a thread that makes them while the backward pass goes on.
 #pragma once
 
 #include <torch/types.h>
 
+#include <condition_variable>
 #include <cstdint>
-#include <optional>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "collectives/allreduce.hpp"
@@ -48,6 +53,9 @@ class GradientReducer {
 /// The same between posted() and ended() of the trace, after the device has made the gradients.
 void average_now(GradientReducer& reducer, Span part, StepTrace& trace);
 
+// What mirrored and multi_worker share: after the backward pass all gradients become their mean in
+// one allreduce of the flat buffer. They differ in who chooses the algorithm.
+
 class FusedSync : public ReplicaSync {
  public:
   /// Collective. `name` is the strategy's, for the option by which it names its allreduce. Throws
@@ -84,7 +92,6 @@ class FusionBuffer {
   void unpack(const std::vector<Span>& parts);
 
  private:
-  static Window make(const GradientSyncInputs& inputs, Span gradients, std::size_t bytes);
   DeviceStream stream() const;
 
   Communicator& communicator_;
@@ -108,6 +115,36 @@ class Negotiation {
   Communicator& communicator_;
   const AllreduceAlgorithm& allreduce_;
   Window flags_;
+};
+
+// A thread that does what it is given, in order, while the thread of the backward pass goes on. It
+// sleeps while there is nothing to do, so that it takes no core from the computation.
+
+class ProgressThread {
+ public:
+  /// `begin` runs first on the thread: to select a device, say. What it throws, wait() throws.
+  explicit ProgressThread(std::function<void()> begin = {});
+  /// Ends what was posted, then joins. Exceptions that nobody waited for are lost.
+  ~ProgressThread();
+  ProgressThread(const ProgressThread&) = delete;
+  ProgressThread& operator=(const ProgressThread&) = delete;
+
+  void post(std::function<void()> work);
+
+  /// Returns when all that was posted is done. Throws the first exception since the last call;
+  /// what was posted behind its cause has been dropped.
+  void wait();
+
+ private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable posted_;
+  std::condition_variable done_;
+  std::deque<std::function<void()>> work_;  // its front stays until it is done
+  std::exception_ptr error_;
+  bool leaving_ = false;
+  std::thread thread_;  // last: it uses all the others
 };
 
 }  // namespace scalebench

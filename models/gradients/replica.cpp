@@ -5,15 +5,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
 #include "collectives/allreduce.hpp"
 #include "collectives/control.hpp"
-#include "kernels/buffer.hpp"
+#include "kernels/device.hpp"
+#include "kernels/elementwise.hpp"
 #include "kernels/error.hpp"
-#include "models/step/optimizer.hpp"
 
 namespace scalebench {
 namespace {
@@ -38,18 +40,18 @@ std::size_t place(const std::vector<torch::Tensor>& parameters,
   return first;
 }
 
-Window window_for(std::size_t count, Memory memory, Communicator& communicator) {
-  if (memory == communicator.memory()) return communicator.window(count, DType::float32);
-  const auto buffer = std::make_shared<Buffer>(count, DType::float32, memory);
-  return {buffer->span(), buffer};
-}
-
 torch::Tensor tensor_of(const Window& window, torch::Device device) {
   return torch::from_blob(window.span.data, {static_cast<std::int64_t>(window.span.count)},
                           torch::TensorOptions().dtype(torch::kFloat32).device(device));
 }
 
 }  // namespace
+
+Window window_for(std::size_t count, Memory memory, Communicator& communicator) {
+  if (memory == communicator.memory()) return communicator.window(count, DType::float32);
+  const auto buffer = std::make_shared<Buffer>(count, DType::float32, memory);
+  return {buffer->span(), buffer};
+}
 
 /// Runs when a gradient has been accumulated.
 struct FlatReplica::Hook final : torch::autograd::FunctionPostHook {
@@ -153,16 +155,12 @@ std::vector<GradientBucket> buckets_of(const std::vector<FlatPlace>& places, std
 }
 
 ReplicaSync::ReplicaSync(const GradientSyncInputs& inputs)
-    : communicator_(inputs.communicator),
-      trace_(inputs.trace),
-      replica_(inputs.parameters, inputs.communicator),
-      optimizer_(make_paced_optimizer(inputs.optimizer, {replica_.flat_parameters()},
-                                      inputs.update_pace)) {}
-
-Workers ReplicaSync::workers() const { return {communicator_.size(), communicator_.rank()}; }
+    : FlatSync(inputs),
+      optimizer_(
+          make_optimizer(inputs.optimizer, {replica().flat_parameters()}, inputs.update_pace)) {}
 
 bool ReplicaSync::update(double learning_rate, double gradient_scale) {
-  if (!unscale(replica_.flat_gradients(), gradient_scale)) return false;
+  if (!unscale(replica().flat_gradients(), gradient_scale)) return false;
   optimizer_->step(learning_rate);
   return true;
 }
@@ -255,6 +253,58 @@ void broadcast_buffers(Network& network, Communicator& host) {
     buffer.copy_(all.narrow(0, first, buffer.numel()).view(buffer.sizes()));
     first += buffer.numel();
   }
+}
+
+Span span_of_tensor(const torch::Tensor& tensor) {
+  static constexpr std::array kTypes{
+      std::pair(torch::kFloat32, DType::float32), std::pair(torch::kFloat64, DType::float64),
+      std::pair(torch::kInt32, DType::int32), std::pair(torch::kFloat16, DType::float16),
+      std::pair(torch::kBFloat16, DType::bfloat16)};
+  const auto type =
+      std::ranges::find(kTypes, tensor.scalar_type(), &std::pair<torch::ScalarType, DType>::first);
+  if (type == kTypes.end()) {
+    fail("tensors of type {} cannot be sent", c10::toString(tensor.scalar_type()));
+  }
+  if (!tensor.is_contiguous()) fail("a tensor that is sent must be contiguous");
+  return {static_cast<std::byte*>(tensor.data_ptr()), static_cast<std::size_t>(tensor.numel()),
+          type->second, tensor.is_cuda() ? Memory::device : Memory::host};
+}
+
+void broadcast_tensor(StagedExchange& ranks, torch::Tensor& tensor, int root) {
+  if (tensor.scalar_type() == torch::kFloat32 && tensor.is_contiguous()) {
+    return ranks.broadcast(span_of_tensor(tensor), root);
+  }
+  const torch::Tensor sent = tensor.to(torch::kFloat64).contiguous();
+  ranks.broadcast(span_of_tensor(sent), root);
+  tensor.copy_(sent);
+}
+
+WireBuffer::WireBuffer(Communicator& communicator, Span flat, DType wire)
+    : communicator_(communicator), flat_(flat), full_(flat) {
+  if (flat.memory != communicator.memory()) {
+    staging_ = communicator.window(flat.count, flat.dtype);
+    full_ = staging_.span;
+  }
+  if (wire != DType::float32) narrow_ = communicator.window(flat.count, wire);
+}
+
+void WireBuffer::load(Range range) {
+  // The communicator has a stream of its own, which knows nothing of LibTorch's.
+  if (flat_.memory == Memory::device) device_synchronize();
+  const Span part = full_.part(range.first, range.count);
+  if (staging_.owner) copy(flat_.part(range.first, range.count), part);
+  if (narrow_.owner) {
+    cast(part, narrow_.span.part(range.first, range.count), communicator_.stream());
+  }
+}
+
+void WireBuffer::store(Range range) {
+  const Span part = full_.part(range.first, range.count);
+  if (narrow_.owner) {
+    cast(narrow_.span.part(range.first, range.count), part, communicator_.stream());
+  }
+  communicator_.wait();
+  if (staging_.owner) copy(part, flat_.part(range.first, range.count));
 }
 
 }  // namespace scalebench

@@ -18,6 +18,9 @@
 #include <vector>
 
 #include "collectives/communicator.hpp"
+#include "collectives/scatter_gather.hpp"
+#include "collectives/steps.hpp"
+#include "kernels/buffer.hpp"
 #include "models/gradients/gradient_sync.hpp"
 #include "models/network/network.hpp"
 #include "models/step/optimizer.hpp"
@@ -45,6 +48,9 @@ struct GradientBucket {
 /// `first_bytes` if that is less.
 std::vector<GradientBucket> buckets_of(const std::vector<FlatPlace>& places, std::size_t extent,
                                        std::size_t first_bytes, std::size_t bucket_bytes);
+
+/// Collective: zeroed float32 in that memory, a window where the communicator uses it.
+Window window_for(std::size_t count, Memory memory, Communicator& communicator);
 
 class FlatReplica {
  public:
@@ -93,21 +99,19 @@ class FlatReplica {
   std::vector<std::uintptr_t> hooks_;
 };
 
-// What strategies share that keep a whole replica on every rank and update it there: flat
-// parameters and gradients, and an optimizer over them.
+// What strategies share whose ranks all compute on a whole replica: flat parameters and gradients.
 
-class ReplicaSync : public GradientSync {
+class FlatSync : public GradientSync {
  public:
   /// Collective.
-  explicit ReplicaSync(const GradientSyncInputs& inputs);
+  explicit FlatSync(const GradientSyncInputs& inputs)
+      : communicator_(inputs.communicator),
+        trace_(inputs.trace),
+        replica_(inputs.parameters, inputs.communicator) {}
 
-  Workers workers() const override;
+  Workers workers() const override { return {communicator_.size(), communicator_.rank()}; }
   void begin_step() override { replica_.begin_step(); }
   void before_last_backward() override { replica_.before_last_backward(); }
-  bool update(double learning_rate, double gradient_scale) override;
-  bool set_rate(double learning_rate) override { return optimizer_->set_rate(learning_rate); }
-  NamedTensors optimizer_state() override { return optimizer_->state(); }
-  void restore_optimizer(const NamedTensors& state) override { optimizer_->restore(state); }
 
  protected:
   FlatReplica& replica() { return replica_; }
@@ -118,6 +122,21 @@ class ReplicaSync : public GradientSync {
   Communicator& communicator_;
   StepTrace& trace_;
   FlatReplica replica_;
+};
+
+// Those that update the whole replica on every rank, with an optimizer over all of it.
+
+class ReplicaSync : public FlatSync {
+ public:
+  /// Collective.
+  explicit ReplicaSync(const GradientSyncInputs& inputs);
+
+  bool update(double learning_rate, double gradient_scale) override;
+  bool set_rate(double learning_rate) override { return optimizer_->set_rate(learning_rate); }
+  NamedTensors optimizer_state() override { return optimizer_->state(); }
+  void restore_optimizer(const NamedTensors& state) override { optimizer_->restore(state); }
+
+ private:
   std::unique_ptr<Optimizer> optimizer_;
 };
 
@@ -141,5 +160,43 @@ double replica_divergence(const Network& network, Communicator& host, bool worke
 /// Collective over a host communicator: rank 0's floating-point buffers replace everybody's, as in
 /// PyTorch's DistributedDataParallel. Returns at once for a network without such buffers.
 void broadcast_buffers(Network& network, Communicator& host);
+
+// LibTorch's tensors as what travels.
+
+/// The elements of a contiguous tensor of one of the types that spans have; throws Error for
+/// another one. The tensor must outlive the span.
+Span span_of_tensor(const torch::Tensor& tensor);
+
+/// Collective: rank `root`'s values replace everybody's. Any number type, by way of float64, so
+/// integers are exact up to 2^53; any strides.
+void broadcast_tensor(StagedExchange& ranks, torch::Tensor& tensor, int root);
+
+// A flat buffer as it travels: itself where the transport reaches it and it stays float32, else a
+// window that it is copied through, in the transport's memory and in the type of the wire.
+
+class WireBuffer {
+ public:
+  /// Collective. `flat`: float32, outlives this object.
+  WireBuffer(Communicator& communicator, Span flat, DType wire = DType::float32);
+
+  /// What travels; as many elements as the flat buffer.
+  Span span() const { return narrow_.owner ? narrow_.span : full_; }
+
+  /// Elements of the flat buffer to the wire, and back; done on return. What is on a device must
+  /// have been enqueued before.
+  void load(Range range);
+  void store(Range range);
+  void load() { load(all()); }
+  void store() { store(all()); }
+
+ private:
+  Range all() const { return {0, flat_.count}; }
+
+  Communicator& communicator_;
+  Span flat_;
+  Window staging_;  // float32, where the transport does not reach the flat buffer
+  Span full_;       // staging or the flat buffer
+  Window narrow_;
+};
 
 }  // namespace scalebench

@@ -3,7 +3,6 @@
 // cloud. 108 830 parameters are 435 kB of gradients and little arithmetic, so that the latency of
 // the gradient exchange dominates. The chapter's final softmax is part of the loss.
 #include "models/network/modules.hpp"
-#include "models/network/network.hpp"
 
 namespace scalebench {
 namespace {

@@ -3,7 +3,6 @@
 // conv 32 3x3, conv 64 3x3, max-pool 2, dropout .25, dense 128, dropout .5, dense 10.
 // 28x28 images shrink to 26, 24 and, pooled, 12; 64 * 12 * 12 = 9216 numbers enter the dense part.
 #include "models/network/modules.hpp"
-#include "models/network/network.hpp"
 
 namespace scalebench {
 namespace {

@@ -41,9 +41,7 @@ std::string digest_of(const std::string& path, std::string_view expected) {
 
 Loss loss_named(const std::string& name) {
   if (name.empty()) return Loss::cross_entropy;
-  const auto found = std::find(kLossNames.begin(), kLossNames.end(), name);
-  if (found == kLossNames.end()) throw UsageError(unknown_name("loss", name, kLossNames));
-  return static_cast<Loss>(found - kLossNames.begin());
+  return static_cast<Loss>(&row_named(kLossNames, std::identity(), "loss", name) - &kLossNames[0]);
 }
 
 ModelChoice choose_file(const std::string& model, const ModuleOptions& module) {
@@ -127,12 +125,7 @@ constexpr auto kModels = std::to_array<ModelInfo>({
 std::span<const ModelInfo> models() { return kModels; }
 
 const ModelInfo& model_named(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const ModelInfo& model : kModels) {
-    if (model.name == name) return model;
-    names.push_back(model.name);
-  }
-  throw UsageError(unknown_name("model", name, names));
+  return row_named(kModels, &ModelInfo::name, "model", name);
 }
 
 }  // namespace scalebench

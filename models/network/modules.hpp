@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The modules of LibTorch that networks are made of. Each by its own header: <torch/nn.h> has all
-// of them instantiated in every source, which takes longer than all else in it.
+// What networks are made of. LibTorch's modules each by its own header: <torch/nn.h> has all of
+// them instantiated in every source, which takes longer than all else in it.
 #pragma once
 
 #include <torch/nn/modules/activation.h>
@@ -11,7 +11,10 @@
 #include <torch/nn/modules/pooling.h>
 #include <torch/types.h>
 
+#include <array>
 #include <cstdint>
+
+#include "models/network/network.hpp"
 
 // Dropout with a generator of its own, so that ranks which are threads of one process draw
 // independent and repeatable masks. Otherwise what torch::dropout does (inverted dropout).
@@ -59,5 +62,27 @@ class Dropout {
   at::Generator generator_;
   torch::Tensor restored_;  // until the first mask says on which device the generator is
 };
+
+// The frame that residual networks for 3x224x224 images share: He et al., "Deep Residual Learning
+// for Image Recognition", 2016, table 1. A 7x7 convolution, four stages of blocks with 64, 128, 256
+// and 512 channels (times an expansion), of which the last three halve the image, mean over the
+// image, one dense layer. Convolutions start as torchvision's do: normal, variance 2 / fan-out.
+
+class Resnet : public LayeredNetwork {
+ public:
+  /// The layers of one block beside its shortcut, from `in` channels to `width` times the
+  /// expansion.
+  using Path = torch::nn::Sequential (*)(int in, int width, int stride);
+
+  Resnet(Path path, int expansion, const std::array<int, 4>& blocks);
+
+  void initialise(at::Generator& generator) override;
+};
+
+/// Without a bias, which the batch normalisation behind it would cancel; padded to keep the size.
+torch::nn::Conv2d plain_convolution(int in, int out, int side, int stride = 1);
+
+/// That works in place.
+torch::nn::ReLU rectifier();
 
 }  // namespace scalebench

@@ -11,8 +11,6 @@
 
 #include "kernels/error.hpp"
 #include "models/network/models.hpp"
-#include "models/network/replay.hpp"
-#include "models/network/torch_script.hpp"
 #include "models/torch/compute.hpp"
 
 namespace scalebench {
@@ -29,7 +27,7 @@ struct Count {
 };
 thread_local Count* counting = nullptr;
 
-double elements(const at::Tensor& tensor) { return static_cast<double>(tensor.numel()); }
+double extent(const at::Tensor& tensor) { return static_cast<double>(tensor.numel()); }
 
 /// What is left to multiply with the elements of the result: uses of each of them, times two.
 struct Product final : at::ObserverContext {
@@ -42,7 +40,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& operation) 
   const auto factor = [&](std::size_t at) { return inputs[at].toTensor(); };
   auto product = std::make_unique<Product>();
   if (name == "aten::convolution" || name == "aten::_convolution") {
-    product->flops_per_element = 2 * elements(factor(1)) / static_cast<double>(factor(1).size(0));
+    product->flops_per_element = 2 * extent(factor(1)) / static_cast<double>(factor(1).size(0));
   } else if (name == "aten::mm" || name == "aten::bmm") {
     product->flops_per_element = 2 * static_cast<double>(factor(0).size(-1));
   } else if (name == "aten::addmm" || name == "aten::baddbmm") {
@@ -58,7 +56,7 @@ void end(const at::RecordFunction& operation, at::ObserverContext* context) {
   if (context == nullptr) return;
   const double each = static_cast<Product*>(context)->flops_per_element;
   if (--counting->depth == 0) {
-    counting->flops += each * elements(operation.outputs().front().toTensor());
+    counting->flops += each * extent(operation.outputs().front().toTensor());
   }
 }
 
@@ -83,13 +81,17 @@ class Observer {
   at::CallbackHandle handle_;
 };
 
+/// Of zeros, where the parameters are.
+torch::Tensor one_image(const Network& network, std::vector<std::int64_t> sizes) {
+  sizes.insert(sizes.begin(), 1);
+  return torch::zeros(sizes, network.parameters().front().options());
+}
+
 }  // namespace
 
 double forward_flops(Network& network, const std::vector<std::int64_t>& image) {
   const torch::NoGradGuard no_grad;
-  std::vector<std::int64_t> sizes{1};
-  sizes.insert(sizes.end(), image.begin(), image.end());
-  const torch::Tensor images = torch::zeros(sizes, network.parameters().front().options());
+  const torch::Tensor images = one_image(network, image);
   Count count;
   network.eval();
   {
@@ -103,10 +105,8 @@ double forward_flops(Network& network, const std::vector<std::int64_t>& image) {
 std::vector<double> layer_costs(Network& network, const std::vector<Layer>& layers,
                                 const std::vector<std::int64_t>& image) {
   const torch::NoGradGuard no_grad;
-  std::vector<std::int64_t> sizes{1};
-  sizes.insert(sizes.end(), image.begin(), image.end());
+  torch::Tensor values = one_image(network, image);
   network.eval();
-  torch::Tensor values = torch::zeros(sizes, network.parameters().front().options());
   std::vector<double> costs;
   for (const Layer& layer : layers) {
     values = layer.run(values);

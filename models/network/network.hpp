@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every network of models.def is: a LibTorch module from images to logits.
+// What every network is: a LibTorch module from images to logits, whether a line of models.def, a
+// TorchScript file of the user's or the recorded steps of another one.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -8,12 +9,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "models/network/models.hpp"
-#include "models/step/pace.hpp"
 #include "models/step/replay_trace.hpp"
 #include "models/step/step_trace.hpp"
 
@@ -139,6 +140,55 @@ class LayerMarks {
   std::vector<Layer> layers_;  // empty: no chain
   std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
   std::vector<std::uintptr_t> hooks_;
+};
+
+// A TorchScript module of the user's as a network: its weights are those of the file.
+
+/// Reads choice.model and tries it with one image of zeros of choice.shape, in evaluation mode.
+/// Parameters that need no gradient are kept as buffers. Throws UsageError in one line for a file
+/// that is no TorchScript module, for one without trainable parameters or with parameters that are
+/// not float32, and when the trial fails or does not return (1, classes).
+std::shared_ptr<Network> load_torch_script(const ModelChoice& choice);
+
+// A network that takes as long as a recorded one without computing it: each layer passes its
+// numbers on, lasts as long as it was recorded, and makes as many gradients. Its parameters are
+// real, so that every gradient sync moves and updates what it would of the recorded network.
+
+/// Images of (n, 1, 1, 1) of two classes; parameters of zeros. All gradients of a pass have one
+/// value, which follows from its images, so that ranks with different ones disagree until they
+/// have synchronised. In evaluation nothing waits. `pace` must outlive it.
+std::shared_ptr<Network> make_replay_network(const ReplayTrace& trace, double dilation, Pace& pace);
+
+// What a replayed step has beside its layers: loading, the update and the host's own work last as
+// long as recorded, times the dilation. A model that computes is not held up.
+
+class StepPace {
+ public:
+  /// Both must outlive it; `pace` is used only for a choice that is replayed.
+  StepPace(const ModelChoice& choice, Pace* pace)
+      : trace_(choice.trace.get()), dilation_(choice.dilation), pace_(pace) {}
+
+  /// Returns what `work` returns.
+  template <class Work>
+  auto load(Work work) const {
+    if (trace_ == nullptr) return work();
+    std::optional<decltype(work())> loaded;
+    pace_->last(dilation_ * trace_->load_seconds, [&] { loaded.emplace(work()); });
+    return std::move(*loaded);
+  }
+  void host() const {
+    if (trace_ != nullptr) pace_->last(dilation_ * trace_->host_seconds, [] {});
+  }
+  UpdatePace update() const {
+    if (trace_ == nullptr) return {};
+    const auto elements = static_cast<double>(trace_->parameters);
+    return {pace_, dilation_ * trace_->update_seconds / elements};
+  }
+
+ private:
+  const ReplayTrace* trace_;
+  double dilation_;
+  Pace* pace_;
 };
 
 }  // namespace scalebench

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/network/replay.hpp"
-
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "kernels/error.hpp"
+#include "models/network/network.hpp"
 
 namespace scalebench {
 namespace {

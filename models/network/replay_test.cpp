@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A replayed network makes the gradients that were recorded and asks for the durations that were,
 // times the dilation; what was asked for is counted here, nothing is timed.
-#include "models/network/replay.hpp"
-
 #include <gtest/gtest.h>
 #include <torch/nn/modules/linear.h>
 

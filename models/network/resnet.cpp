@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/network/resnet.hpp"
-
 #include <cmath>
+
+#include "models/network/modules.hpp"
 
 namespace scalebench {
 namespace {
 
 using torch::nn::BatchNorm2d;
 using torch::nn::Sequential;
-
-torch::nn::ReLU rectifier() { return torch::nn::ReLU(torch::nn::ReLUOptions().inplace(true)); }
 
 class Block : public torch::nn::Module {
  public:
@@ -31,6 +29,8 @@ class Block : public torch::nn::Module {
 };
 
 }  // namespace
+
+torch::nn::ReLU rectifier() { return torch::nn::ReLU(torch::nn::ReLUOptions().inplace(true)); }
 
 torch::nn::Conv2d plain_convolution(int in, int out, int side, int stride) {
   return torch::nn::Conv2d(

@@ -2,7 +2,7 @@
 // ResNet-18: He et al. 2016, table 1. Blocks of two 3x3 convolutions, two a stage; the first of the
 // two strides. 11 689 512 parameters, as torchvision's: gradients of 47 MB against 1.8 billion
 // multiplications an image.
-#include "models/network/resnet.hpp"
+#include "models/network/modules.hpp"
 
 namespace scalebench {
 namespace {
@@ -11,7 +11,7 @@ torch::nn::Sequential basic_path(int in, int width, int stride) {
   torch::nn::Sequential path;
   path->push_back("conv1", plain_convolution(in, width, 3, stride));
   path->push_back("norm1", torch::nn::BatchNorm2d(width));
-  path->push_back("relu1", torch::nn::ReLU(torch::nn::ReLUOptions().inplace(true)));
+  path->push_back("relu1", rectifier());
   path->push_back("conv2", plain_convolution(width, width, 3));
   path->push_back("norm2", torch::nn::BatchNorm2d(width));
   return path;

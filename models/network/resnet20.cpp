@@ -4,24 +4,18 @@
 // image, the shortcut takes every second pixel and pads the new channels with zeros (option A),
 // which needs no parameters.
 #include "models/network/modules.hpp"
-#include "models/network/network.hpp"
 
 namespace scalebench {
 namespace {
 
-torch::nn::Conv2d conv3x3(int in, int out, int stride) {
-  return torch::nn::Conv2d(
-      torch::nn::Conv2dOptions(in, out, 3).stride(stride).padding(1).bias(false));
-}
-
-class Block : public torch::nn::Module {
+class PaddedBlock : public torch::nn::Module {
  public:
-  Block(int in, int out, int stride)
+  PaddedBlock(int in, int out, int stride)
       : new_channels_(out - in),
         stride_(stride),
-        conv1_(register_module("conv1", conv3x3(in, out, stride))),
+        conv1_(register_module("conv1", plain_convolution(in, out, 3, stride))),
         norm1_(register_module("norm1", torch::nn::BatchNorm2d(out))),
-        conv2_(register_module("conv2", conv3x3(out, out, 1))),
+        conv2_(register_module("conv2", plain_convolution(out, out, 3))),
         norm2_(register_module("norm2", torch::nn::BatchNorm2d(out))) {}
 
   torch::Tensor forward(const torch::Tensor& images) {
@@ -56,8 +50,9 @@ class Resnet20 : public LayeredNetwork {
     int in = 16, blocks = 0;
     for (const int out : {16, 32, 64}) {
       for (int block = 0; block < 3; ++block) {
-        const auto next = register_module("block" + std::to_string(++blocks),
-                                          std::make_shared<Block>(in, out, in == out ? 1 : 2));
+        const auto next =
+            register_module("block" + std::to_string(++blocks),
+                            std::make_shared<PaddedBlock>(in, out, in == out ? 1 : 2));
         then([next](const torch::Tensor& x) { return next->forward(x); }, {next});
         in = out;
       }
@@ -70,7 +65,7 @@ class Resnet20 : public LayeredNetwork {
   }
 
  private:
-  torch::nn::Conv2d conv_ = register_module("conv", conv3x3(3, 16, 1));
+  torch::nn::Conv2d conv_ = register_module("conv", plain_convolution(3, 16, 3));
   torch::nn::BatchNorm2d norm_ = register_module("norm", torch::nn::BatchNorm2d(16));
   torch::nn::Linear output_ = register_module("output", torch::nn::Linear(64, 10));
 };

@@ -3,7 +3,7 @@
 // figures use: a block narrows by a 1x1 convolution, strides in its 3x3 (not in the 1x1 before) and
 // widens to four times the channels. 25 557 032 parameters: gradients of 102 MB against 4.1 billion
 // multiplications an image. The standard load of published throughput figures.
-#include "models/network/resnet.hpp"
+#include "models/network/modules.hpp"
 
 namespace scalebench {
 namespace {
@@ -11,7 +11,6 @@ namespace {
 constexpr int kExpansion = 4;
 
 torch::nn::Sequential bottleneck_path(int in, int width, int stride) {
-  const auto rectifier = [] { return torch::nn::ReLU(torch::nn::ReLUOptions().inplace(true)); };
   torch::nn::Sequential path;
   path->push_back("conv1", plain_convolution(in, width, 1));
   path->push_back("norm1", torch::nn::BatchNorm2d(width));

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/network/torch_script.hpp"
-
 #include <torch/script.h>
 
 #include <algorithm>
 #include <string>
 
 #include "kernels/error.hpp"
-#include "models/torch/error.hpp"
+#include "models/network/network.hpp"
+#include "models/torch/device.hpp"
 
 namespace scalebench {
 namespace {

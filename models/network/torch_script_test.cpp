@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules are made here as torch.jit.script would: source text and parameters, saved to a file.
-#include "models/network/torch_script.hpp"
-
 #include <gtest/gtest.h>
 #include <torch/script.h>
 
@@ -10,6 +8,7 @@
 
 #include "collectives/transport/thread.hpp"
 #include "models/gradients/replica.hpp"
+#include "models/network/network.hpp"
 #include "models/testing.hpp"
 #include "models/trainer.hpp"
 

@@ -243,18 +243,7 @@ class Adam : public Optimizer {
   DeviceRate rate_;
 };
 
-}  // namespace
-
-std::span<const std::string_view> optimizer_names() { return kNames; }
-
-std::unique_ptr<Optimizer> make_optimizer(std::string_view name, const Tensors& parameters) {
-  if (name == "sgd") return std::make_unique<Sgd>(parameters);
-  if (name == "adam") return std::make_unique<Adam>(parameters);
-  throw UsageError(unknown_name("optimizer", name, kNames));
-}
-
-namespace {
-
+/// Updates, and waits for the rest of the time that it is to take.
 class PacedOptimizer final : public Optimizer {
  public:
   PacedOptimizer(std::unique_ptr<Optimizer> optimizer, Pace& pace, double seconds)
@@ -264,12 +253,8 @@ class PacedOptimizer final : public Optimizer {
     pace_.last(seconds_, [&] { optimizer_->step(learning_rate); });
   }
   bool set_rate(double learning_rate) override { return optimizer_->set_rate(learning_rate); }
-  std::vector<std::pair<std::string, at::Tensor>> state() const override {
-    return optimizer_->state();
-  }
-  void restore(const std::vector<std::pair<std::string, at::Tensor>>& state) override {
-    optimizer_->restore(state);
-  }
+  Named state() const override { return optimizer_->state(); }
+  void restore(const Named& state) override { optimizer_->restore(state); }
 
  private:
   std::unique_ptr<Optimizer> optimizer_;
@@ -279,15 +264,20 @@ class PacedOptimizer final : public Optimizer {
 
 }  // namespace
 
-std::unique_ptr<Optimizer> make_paced_optimizer(std::string_view name,
-                                                const std::vector<at::Tensor>& parameters,
-                                                const UpdatePace& pace) {
-  auto optimizer = make_optimizer(name, parameters);
-  if (pace.pace == nullptr) return optimizer;
-  std::int64_t elements = 0;
-  for (const at::Tensor& parameter : parameters) elements += parameter.numel();
-  return std::make_unique<PacedOptimizer>(std::move(optimizer), *pace.pace,
-                                          pace.seconds_per_element * static_cast<double>(elements));
+std::span<const std::string_view> optimizer_names() { return kNames; }
+
+std::unique_ptr<Optimizer> make_optimizer(std::string_view name, const Tensors& parameters,
+                                          const UpdatePace& pace) {
+  if (pace.pace != nullptr) {
+    std::int64_t elements = 0;
+    for (const torch::Tensor& parameter : parameters) elements += parameter.numel();
+    return std::make_unique<PacedOptimizer>(
+        make_optimizer(name, parameters), *pace.pace,
+        pace.seconds_per_element * static_cast<double>(elements));
+  }
+  if (name == "sgd") return std::make_unique<Sgd>(parameters);
+  if (name == "adam") return std::make_unique<Adam>(parameters);
+  throw UsageError(unknown_name("optimizer", name, kNames));
 }
 
 }  // namespace scalebench

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/step/pace.hpp"
+#include "models/step/step_trace.hpp"
 
 namespace at {
 class Tensor;
@@ -38,15 +38,10 @@ class Optimizer {
 std::span<const std::string_view> optimizer_names();
 
 /// Throws UsageError for an unknown name. The optimizer's state lives where the parameters live.
+/// With a pace, which must outlive it, a step lasts as long as was recorded of so many elements,
+/// which are a share of the network's where ranks divide the update.
 std::unique_ptr<Optimizer> make_optimizer(std::string_view name,
-                                          const std::vector<at::Tensor>& parameters);
-
-// An optimizer whose steps last as long as was recorded: it updates, and waits for the rest.
-
-/// make_optimizer(), paced by the number of elements that it updates, which is a share of the
-/// network's where ranks divide the update; unpaced without a pace, which must outlive it.
-std::unique_ptr<Optimizer> make_paced_optimizer(std::string_view name,
-                                                const std::vector<at::Tensor>& parameters,
-                                                const UpdatePace& pace);
+                                          const std::vector<at::Tensor>& parameters,
+                                          const UpdatePace& pace = {});
 
 }  // namespace scalebench

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank is doing at each instant of training, told to whoever holds a clock.
+// What a rank is doing at each instant of training, told to whoever holds a clock, and the pace of
+// steps that are replayed.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,27 +59,6 @@ class NoTrace final : public StepTrace {
   void ended() override {}
 };
 
-// A trace in which each communication ends later, and really does: whoever says that it has ended
-// sleeps before.
-
-class DelayedTrace final : public StepTrace {
- public:
-  /// `seconds`: of each communication; not positive: none. `trace` must outlive this.
-  DelayedTrace(StepTrace& trace, double seconds) : trace_(trace), delay_(seconds) {}
-
-  void begin_step() override { trace_.begin_step(); }
-  void enter(Phase phase) override { trace_.enter(phase); }
-  void posted(Exchange kind) override { trace_.posted(kind); }
-  void ended() override {
-    if (delay_.count() > 0) std::this_thread::sleep_for(delay_);
-    trace_.ended();
-  }
-
- private:
-  StepTrace& trace_;
-  const std::chrono::duration<double> delay_;
-};
-
 // Which layer of a network a pass has done, told to whoever holds a clock.
 
 /// Called by the thread of the pass, with the layer's place in the order of the forward pass.
@@ -90,15 +71,17 @@ class LayerTrace {
   virtual void gradient_done(std::size_t layer) = 0;
 };
 
-// A trace that shows steps and phases to a profiler, too, and passes everything on.
+// A trace that passes everything on, shows steps and phases to a profiler, and in which each
+// communication may end later, and really does: whoever says that it has ended sleeps before.
 
 class ProfiledTrace final : public StepTrace {
  public:
-  /// `trace` outlives this object.
-  explicit ProfiledTrace(StepTrace& trace) : trace_(trace) {}
+  /// `delay_seconds`: of each communication; not positive: none. `trace` outlives this object.
+  ProfiledTrace(StepTrace& trace, double delay_seconds) : trace_(trace), delay_(delay_seconds) {}
 
   void begin_step() override {
-    leave();
+    phase_.reset();  // the inner one first
+    step_.reset();
     step_.emplace("step");
     trace_.begin_step();
   }
@@ -114,15 +97,14 @@ class ProfiledTrace final : public StepTrace {
     trace_.enter(phase);
   }
   void posted(Exchange kind) override { trace_.posted(kind); }
-  void ended() override { trace_.ended(); }
-
- private:
-  void leave() {
-    phase_.reset();  // the inner one first
-    step_.reset();
+  void ended() override {
+    if (delay_.count() > 0) std::this_thread::sleep_for(delay_);
+    trace_.ended();
   }
 
+ private:
   StepTrace& trace_;
+  const std::chrono::duration<double> delay_;
   std::optional<ProfilerRange> step_;
   std::optional<ProfilerRange> phase_;  // destroyed before the step that it is in
 };
@@ -162,6 +144,23 @@ class TimelineLanes {
  private:
   Timeline* timeline_;
   std::vector<std::string> names_;
+};
+
+// Lets work last as long as was recorded, for whoever replays a step; kept by whoever has a clock.
+
+class Pace {
+ public:
+  virtual ~Pace() = default;
+
+  /// Does `work`, and returns when `seconds` have passed since the call; at once when the work has
+  /// taken longer. One thread at a time.
+  virtual void last(double seconds, const std::function<void()>& work) = 0;
+};
+
+/// How long an update of each element lasts; with no pace, as long as it takes.
+struct UpdatePace {
+  Pace* pace = nullptr;
+  double seconds_per_element = 0;
 };
 
 }  // namespace scalebench

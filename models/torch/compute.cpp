@@ -2,19 +2,60 @@
 #include "models/torch/compute.hpp"
 
 #include <ATen/Context.h>
+#include <ATen/autocast_mode.h>
+#include <c10/util/Exception.h>
 #include <dlfcn.h>
 #include <malloc.h>
 #include <torch/cuda.h>
 #include <torch/utils.h>
 #include <torch/version.h>
 
-#include "kernels/device.hpp"
-#include "kernels/error.hpp"
-#include "models/torch/device.hpp"
-#include "models/torch/error.hpp"
+#include <new>
+#include <sstream>
+
+#include "kernels/buffer.hpp"
+#include "kernels/gemm.hpp"
 
 namespace scalebench {
 namespace {
+
+// Where the LibTorch versions that we build on, 1.13 to 2.11, differ: everything else is the same
+// source for all of them.
+
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+
+// From 2.4 on one set of functions takes the device; the older ones are deprecated.
+bool autocast_is_enabled(at::DeviceType device) {
+  return at::autocast::is_autocast_enabled(device);
+}
+at::ScalarType autocast_dtype(at::DeviceType device) {
+  return at::autocast::get_autocast_dtype(device);
+}
+void set_autocast(at::DeviceType device, bool enabled, at::ScalarType dtype) {
+  at::autocast::set_autocast_dtype(device, dtype);
+  at::autocast::set_autocast_enabled(device, enabled);
+}
+
+#else
+
+bool autocast_is_enabled(at::DeviceType device) {
+  return device == at::kCPU ? at::autocast::is_cpu_enabled() : at::autocast::is_enabled();
+}
+at::ScalarType autocast_dtype(at::DeviceType device) {
+  return device == at::kCPU ? at::autocast::get_autocast_cpu_dtype()
+                            : at::autocast::get_autocast_gpu_dtype();
+}
+void set_autocast(at::DeviceType device, bool enabled, at::ScalarType dtype) {
+  if (device == at::kCPU) {
+    at::autocast::set_autocast_cpu_dtype(dtype);
+    at::autocast::set_cpu_enabled(enabled);
+  } else {
+    at::autocast::set_autocast_gpu_dtype(dtype);
+    at::autocast::set_enabled(enabled);
+  }
+}
+
+#endif
 
 at::ScalarType type_of(Precision precision) {
   return precision == Precision::fp16 ? at::kHalf : at::kBFloat16;
@@ -73,19 +114,6 @@ void require_precision(Precision precision, torch::Device device) {
 
 // Thread counts and device selection, the two settings that LibTorch keeps per thread or process.
 
-namespace {
-
-/// OpenBLAS built with pthreads takes all cores for a matrix product whatever OpenMP is told.
-/// Looked up at run time: LibTorch may come with another BLAS.
-void set_blas_threads(int threads) {
-  using SetThreads = void (*)(int);
-  if (void* const symbol = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
-    reinterpret_cast<SetThreads>(symbol)(threads);
-  }
-}
-
-}  // namespace
-
 void keep_freed_memory() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_MAX, 0);         // large blocks come from the heap, too,
@@ -97,7 +125,8 @@ void keep_freed_memory() {
 torch::Device select_compute_device(ComputeDevice device, int index, int threads) {
   if (threads < 1) fail<UsageError>("{} threads: expected at least 1", threads);
   torch::set_num_threads(threads);
-  set_blas_threads(threads);
+  // OpenBLAS built with pthreads takes all cores for a matrix product whatever OpenMP is told.
+  set_gemm_threads(threads);
   if (device == ComputeDevice::cpu) return torch::kCPU;
   if (!torch::cuda::is_available()) {
     fail<Unavailable>(
@@ -126,5 +155,83 @@ void compute_with_one_thread() {
 void finish(torch::Device device) {
   if (device.is_cuda()) torch::cuda::synchronize(device.index());
 }
+
+std::string why_no_step(Precision precision, bool step_graph, const StepDevice& device) {
+  if (step_graph && !device.cuda) return "graphs are CUDA's, not for device cpu";
+  if (step_graph && precision == Precision::fp16) {
+    return "a graph keeps its loss scale: fp16 cannot have one, bf16 can";
+  }
+  if (precision == Precision::tf32 && !device.tf32) {
+    return device.cuda ? "this card's tensor cores have no TF32 (cards since Ampere have)"
+                       : "TF32 is a format of CUDA's tensor cores, not for device cpu";
+  }
+  return {};
+}
+
+std::string why_no_step(Precision precision, bool step_graph, ComputeDevice kind, int index,
+                        int threads) {
+  const torch::Device device = select_compute_device(kind, index, threads);
+  const std::string why =
+      why_no_step(precision, step_graph, {.cuda = device.is_cuda(), .tf32 = true});
+  if (!why.empty()) return why;
+  try {
+    require_precision(precision, device);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+namespace {
+
+std::string text_of(const std::exception& error) {
+  const auto* const own = dynamic_cast<const c10::Error*>(&error);
+  return own != nullptr ? own->what_without_backtrace() : error.what();
+}
+
+[[noreturn]] void fail_on_host(const std::string& asked) {
+  fail<OutOfMemory>("out of host memory: {} bytes asked for, {} available; a smaller batch may fit",
+                    asked, host_bytes_available());
+}
+
+}  // namespace
+
+std::string last_line(const std::exception& error) {
+  std::istringstream text(text_of(error));
+  std::string line, last;
+  while (std::getline(text, line)) {
+    if (line.find_first_not_of(" \t\r~^<>-") != std::string::npos) last = line;
+  }
+  const std::size_t first = last.find_first_not_of(' ');
+  return first == std::string::npos ? "no reason given" : last.substr(first);
+}
+
+void rethrow_memory_error() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    fail_on_host("an unknown number of");
+  } catch (const std::exception& error) {
+    const std::string text = text_of(error);
+    // A TorchScript interpreter wraps the allocators' errors in its own: their texts remain.
+    constexpr std::string_view kHost = "DefaultCPUAllocator: ", kTried = "you tried to allocate ";
+    const std::size_t host = text.find(kHost);
+    if (const std::size_t tried = text.find(kTried, std::min(host, text.size()));
+        tried != std::string::npos) {
+      const std::size_t bytes = tried + kTried.size();
+      fail_on_host(text.substr(bytes, text.find_first_not_of("0123456789", bytes) - bytes));
+    }
+    if (text.find("CUDA out of memory") != std::string::npos) {
+      const std::size_t first = text.find("CUDA out of memory");
+      throw OutOfMemory(text.substr(first, text.find('\n', first) - first));
+    }
+    if (text.starts_with("out of host memory")) throw OutOfMemory(text);
+    throw;
+  }
+}
+
+std::string torch_version() { return TORCH_VERSION; }
+
+bool torch_sees_cuda() { return torch::cuda::is_available(); }
 
 }  // namespace scalebench

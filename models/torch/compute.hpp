@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// LibTorch's autocast as a scope; its interface changed with 2.4.
+// How a rank computes with LibTorch: autocast as a scope, devices and threads, step graphs.
 #pragma once
 
-#include <ATen/autocast_mode.h>
 #include <torch/types.h>
-#include <torch/version.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
 
 #include "models/torch/device.hpp"
 
@@ -53,42 +55,31 @@ void keep_freed_memory();
 /// Returns when everything enqueued on the device is done; at once for the CPU.
 void finish(torch::Device device);
 
-// Where the LibTorch versions that we build on, 1.13 to 2.11, differ: everything else is the same
-// source for all of them.
+// A whole step after the batch is there (forward, backward, update) recorded once as a CUDA graph
+// and then replayed: its hundreds of kernels start as one, which wins where launching them takes
+// longer than running them. Only a LibTorch with CUDA has it.
 
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+/// Before the network is built: the calling thread works on a stream of its own from now on, since
+/// the default stream cannot be recorded. Throws UsageError in one line where there are no graphs.
+void begin_step_graphs(torch::Device device);
 
-// From 2.4 on one set of functions takes the device; the older ones are deprecated.
-inline bool autocast_is_enabled(at::DeviceType device) {
-  return at::autocast::is_autocast_enabled(device);
-}
-inline at::ScalarType autocast_dtype(at::DeviceType device) {
-  return at::autocast::get_autocast_dtype(device);
-}
-inline void set_autocast(at::DeviceType device, bool enabled, at::ScalarType dtype) {
-  at::autocast::set_autocast_dtype(device, dtype);
-  at::autocast::set_autocast_enabled(device, enabled);
-}
+/// What is recorded.
+struct RecordedStep {
+  /// Enqueues a step on these images and labels and returns its loss.
+  std::function<torch::Tensor(const torch::Tensor& images, const torch::Tensor& labels)> run;
+  /// Whose random numbers it draws, asked just before recording.
+  std::function<std::vector<at::Generator>()> generators;
+};
 
-#else
+class StepGraph {
+ public:
+  virtual ~StepGraph() = default;
+  /// One step, launched as it is for kStepsBeforeGraph steps, then recorded, then replayed. All
+  /// calls need the same number of images. Returns the loss. Throws UsageError when the step does
+  /// what cannot be recorded, OutOfMemory when there is too little to record it.
+  virtual torch::Tensor run(const torch::Tensor& images, const torch::Tensor& labels) = 0;
+};
 
-inline bool autocast_is_enabled(at::DeviceType device) {
-  return device == at::kCPU ? at::autocast::is_cpu_enabled() : at::autocast::is_enabled();
-}
-inline at::ScalarType autocast_dtype(at::DeviceType device) {
-  return device == at::kCPU ? at::autocast::get_autocast_cpu_dtype()
-                            : at::autocast::get_autocast_gpu_dtype();
-}
-inline void set_autocast(at::DeviceType device, bool enabled, at::ScalarType dtype) {
-  if (device == at::kCPU) {
-    at::autocast::set_autocast_cpu_dtype(dtype);
-    at::autocast::set_cpu_enabled(enabled);
-  } else {
-    at::autocast::set_autocast_gpu_dtype(dtype);
-    at::autocast::set_enabled(enabled);
-  }
-}
-
-#endif
+std::unique_ptr<StepGraph> make_step_graph(RecordedStep step);
 
 }  // namespace scalebench

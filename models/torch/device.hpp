@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where and how steps are computed, for callers that do not include LibTorch: the kind of device,
-// the number type of forward and backward passes (weights, gradients and updates stay float32), and
-// what this LibTorch can do of it.
+// the number type of forward and backward passes (weights, gradients and updates stay float32),
+// what this LibTorch can do of it, and its exceptions.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <string_view>
 
 #include "kernels/device.hpp"
+#include "kernels/error.hpp"
 
 namespace scalebench {
 
@@ -71,5 +73,28 @@ void limit_device_memory(int device, std::size_t bytes);
 
 /// Kernels of convolutions are chosen by trying them, once for each shape: for shapes that stay.
 void try_convolutions(bool wanted);
+
+// LibTorch's exceptions as one line, and those of memory as an error of ours.
+
+/// Memory that training asked for is not there; the text gives bytes asked for and free.
+class OutOfMemory : public Error {
+ public:
+  using Error::Error;
+};
+
+/// What is wrong: LibTorch's texts are a trace of many lines, and that is the last of them.
+std::string last_line(const std::exception& error);
+
+/// Rethrows the exception that is being handled: as OutOfMemory when it is LibTorch's, the C++
+/// library's or a Buffer's way to say so, else unchanged. To be called in a catch clause.
+[[noreturn]] void rethrow_memory_error();
+
+// Facts about the LibTorch that is linked, for callers that do not include it.
+
+/// "1.13.0": of the headers that this was built with.
+std::string torch_version();
+
+/// Whether LibTorch was built with CUDA and sees a card.
+bool torch_sees_cuda();
 
 }  // namespace scalebench

@@ -10,7 +10,6 @@
 #include "models/network/network.hpp"
 #include "models/testing.hpp"
 #include "models/torch/compute.hpp"
-#include "models/torch/error.hpp"
 #include "models/trainer.hpp"
 
 namespace scalebench {

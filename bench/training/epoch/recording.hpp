@@ -13,7 +13,6 @@
 #include "bench/measure/clock_sync.hpp"
 #include "bench/program/program.hpp"
 #include "bench/training/epoch/options.hpp"
-#include "models/step/pace.hpp"
 #include "models/step/replay_trace.hpp"
 #include "models/step/step_trace.hpp"
 #include "models/trainer_options.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/gradients/progress_thread.hpp"
+#include "models/gradients/reducer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/gradients/server.hpp"
+#include "models/gradients/divided.hpp"
 
 #include <gtest/gtest.h>
 
