@@ -15,7 +15,6 @@
 #include <set>
 
 #include "collectives/allreduce_check.hpp"
-#include "collectives/transport/counting.hpp"
 #include "collectives/transport/thread.hpp"
 #include "collectives/transport/transport_test.hpp"
 #include "kernels/buffer.hpp"
@@ -456,9 +455,9 @@ TEST(AllreduceCheck, SeesMissingDoubledAndMovedContributions) {
           for (const Buffer* into : {&all, &less, &twice}) {
             if (rank == 0) copy(input.span(), into->span());
             if (rank > 0 && !(into == &less && rank == 3))
-              one.reduce(into->span(), input.span(), step);
+              one.reduce(into->span(), input.span(), into->span(), step);
           }
-          if (rank == 1) one.reduce(twice.span(), input.span(), step);
+          if (rank == 1) one.reduce(twice.span(), input.span(), twice.span(), step);
         }
         if (op == ReduceOp::avg) {
           for (const Buffer* sum : {&all, &less, &twice}) one.scale(sum->span(), 1.0 / kRanks);

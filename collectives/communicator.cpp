@@ -2,7 +2,6 @@
 #include "collectives/communicator.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "kernels/buffer.hpp"
@@ -37,11 +36,6 @@ void Communicator::scale(Span values, double factor) {
 }
 
 void Communicator::copy(ConstSpan from, Span to) { stream_copy(from, to, stream()); }
-
-void Communicator::reduce(Span into, ConstSpan from, ReduceOp op) {
-  const std::array<ConstSpan, 2> sources{into, from};
-  combine(sources, std::span(&into, 1), op);
-}
 
 Span Communicator::scratch(std::size_t count, DType dtype) { return scratch_.get(count, dtype); }
 

@@ -85,8 +85,11 @@ class Communicator {
   virtual void combine(std::span<const ConstSpan> from, std::span<const Span> to, ReduceOp op);
   virtual void scale(Span values, double factor);
   virtual void copy(ConstSpan from, Span to);
-  /// into[i] = into[i] op from[i].
-  void reduce(Span into, ConstSpan from, ReduceOp op);
+  /// into[i] = a[i] op b[i]; `into` may be one of them.
+  void reduce(ConstSpan a, ConstSpan b, Span into, ReduceOp op) {
+    const ConstSpan both[]{a, b};
+    combine(both, std::span<const Span>(&into, 1), op);
+  }
 
   /// Scratch memory in memory(), valid until the next call; grows only while warming up.
   virtual Span scratch(std::size_t count, DType dtype);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/scatter_gather.hpp"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "collectives/transport/shared_memory.hpp"
+#include "collectives/steps.hpp"
 #include "collectives/transport/thread.hpp"
+#include "collectives/transport/transports.hpp"
 #include "kernels/buffer.hpp"
 
 namespace scalebench {

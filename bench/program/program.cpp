@@ -22,8 +22,8 @@
 #include "bench/record/file.hpp"
 #include "collectives/control.hpp"
 #include "collectives/mpi_session.hpp"
-#include "collectives/transport/mpi.hpp"
 #include "collectives/transport/nccl.hpp"
+#include "collectives/transport/transports.hpp"
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
 

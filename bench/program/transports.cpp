@@ -4,10 +4,8 @@
 #include <algorithm>
 
 #include "collectives/control.hpp"
-#include "collectives/transport/cuda_ipc.hpp"
-#include "collectives/transport/mpi.hpp"
 #include "collectives/transport/nccl.hpp"
-#include "collectives/transport/shared_memory.hpp"
+#include "collectives/transport/transports.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {

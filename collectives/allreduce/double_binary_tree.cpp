@@ -5,7 +5,6 @@
 // 4s + O(lg p) steps for s segments in n/2 elements; 2n sent, n combined. Wins with many ranks: a
 // ring's bandwidth, nearly, in lg p instead of p steps. Sanders, Speck & Traeff 2009; NCCL.
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "collectives/communicator.hpp"
@@ -57,9 +56,7 @@ void double_binary_tree(Communicator& communicator, ConstSpan in, Span out, Redu
     if (rising.range.count + arriving.range.count == 0) continue;
     const Span received = scratch.part(0, arriving.range.count);
     communicator.exchange(current(rising), rising.peer, received, arriving.peer);
-    const std::array<ConstSpan, 2> both{current(arriving), received};
-    const Span combined = part_of(out, arriving);
-    communicator.combine(both, std::span(&combined, 1), op);
+    communicator.reduce(current(arriving), received, part_of(out, arriving), op);
   }
   for (std::size_t slot = slots; slot-- > 0;) {
     const Turn falling = turn_in(slot, down, out);

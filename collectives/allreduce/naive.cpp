@@ -18,7 +18,7 @@ void naive(Communicator& communicator, ConstSpan in, Span out, ReduceOp op) {
   const Span received = communicator.scratch(out.count, out.dtype);
   for (int from = 1; from < ranks; ++from) {
     communicator.exchange(nothing, from, received, from);
-    communicator.reduce(out, received, op);
+    communicator.reduce(out, received, out, op);
   }
   for (int to = 1; to < ranks; ++to) communicator.exchange(out, to, nothing, to);
 }

@@ -4,8 +4,6 @@
 // send the results to all. In step s every rank sends to rank + s and receives from rank - s, so
 // that nobody is a hot spot. Cost: 2(p-1) steps, 2n(p-1)/p elements sent, n(p-1)/p combined.
 // Wins over a ring where messages do not wait for each other; loses where paths cross. Li 2014.
-#include <array>
-
 #include "collectives/communicator.hpp"
 #include "collectives/steps.hpp"
 
@@ -22,8 +20,7 @@ void parameter_server(Communicator& communicator, ConstSpan in, Span out, Reduce
     const int to = (rank + step) % p, from = (rank + p - step) % p;
     communicator.exchange(chunk_of(in, to, p), to, received, from);
     const ConstSpan so_far = step == 1 ? chunk_of(in, rank, p) : ConstSpan(shard);
-    const std::array<ConstSpan, 2> both{so_far, received};
-    communicator.combine(both, std::span(&shard, 1), op);
+    communicator.reduce(so_far, received, shard, op);
   }
   for (int step = 1; step < p; ++step) {
     const int to = (rank + step) % p, from = (rank + p - step) % p;

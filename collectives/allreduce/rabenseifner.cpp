@@ -4,8 +4,6 @@
 // p steps, 2n(p-1)/p elements sent, n(p-1)/p combined; p != 2^k: the same for the power of two
 // below, 2 steps and n sent and combined more. Wins for medium and, for p = 2^k, large messages: as
 // little traffic as a ring in fewer steps. Rabenseifner 2004; Thakur et al. 2005.
-#include <array>
-
 #include "collectives/communicator.hpp"
 #include "collectives/steps.hpp"
 
@@ -29,9 +27,7 @@ void rabenseifner(Communicator& communicator, ConstSpan in, Span out, ReduceOp o
       const Span received = scratch.part(0, kept.count);
       communicator.exchange(chunks_of(mine, theirs_at(distance), distance, chunks),
                             partner_at(distance), received, partner_at(distance));
-      const std::array<ConstSpan, 2> both{chunks_of(mine, mine_at(distance), distance, chunks),
-                                          received};
-      communicator.combine(both, std::span(&kept, 1), op);
+      communicator.reduce(chunks_of(mine, mine_at(distance), distance, chunks), received, kept, op);
       mine = out;
     }
     for (int distance = 1; distance < chunks; distance *= 2) {

@@ -3,7 +3,6 @@
 // bit k of the rank, and combines; after lg p steps all have the result.
 // Cost: lg p steps, n lg p elements sent and combined; p != 2^k: floor(lg p) + 2 steps, one n more.
 // Wins for small messages, where only the number of steps counts. Thakur et al. 2005, MPICH.
-#include <array>
 #include <utility>
 
 #include "collectives/communicator.hpp"
@@ -21,9 +20,9 @@ void recursive_doubling(Communicator& communicator, ConstSpan in, Span out, Redu
       const int partner = fold.rank_of(fold.index() ^ distance);
       communicator.exchange(mine, partner, received, partner);
       // In rank order on both sides, so that both get the same bits even of min(-0, +0) and NaN.
-      std::array<ConstSpan, 2> both{mine, received};
-      if (partner < communicator.rank()) std::swap(both[0], both[1]);
-      communicator.combine(both, std::span(&out, 1), op);
+      ConstSpan lower = mine, upper = received;
+      if (partner < communicator.rank()) std::swap(lower, upper);
+      communicator.reduce(lower, upper, out, op);
       mine = out;
     }
   }

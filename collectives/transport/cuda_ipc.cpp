@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/transport/cuda_ipc.hpp"
-
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -13,7 +11,7 @@
 
 #include "collectives/control.hpp"
 #include "collectives/transport/shared_segment.hpp"
-#include "collectives/transport/window_table.hpp"
+#include "collectives/transport/transports.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/cuda/check.hpp"
 #include "kernels/device.hpp"

@@ -4,10 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "collectives/mpi_session.hpp"
-#include "collectives/transport/cuda_ipc.hpp"
 #include "collectives/transport/device_transport_test.hpp"
-#include "collectives/transport/mpi.hpp"
 #include "collectives/transport/nccl.hpp"
+#include "collectives/transport/transports.hpp"
 
 namespace scalebench {
 namespace {

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "collectives/transport/cuda_ipc.hpp"
 #include "collectives/transport/device_transport_test.hpp"
 #include "collectives/transport/nccl.hpp"
 #include "collectives/transport/thread.hpp"
+#include "collectives/transport/transports.hpp"
 #include "kernels/testing.hpp"
 
 namespace scalebench {
@@ -146,7 +146,7 @@ TEST_F(DeviceTransport, AGraphReplaysAnAllreduceOfNccl) {
     DeviceGraph graph;
     graph.begin_capture(communicator.stream());
     native.run(communicator, in.span, out.span, ReduceOp::sum);
-    communicator.reduce(out.span, out.span, ReduceOp::sum);
+    communicator.reduce(out.span, out.span, out.span, ReduceOp::sum);
     graph.end_capture();
     const Buffer host(kCount, DType::float32);
     for (const float value : {1.0F, 5.0F}) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/transport/mpi.hpp"
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -10,6 +8,7 @@
 
 #include "collectives/control.hpp"
 #include "collectives/mpi_session.hpp"
+#include "collectives/transport/transports.hpp"
 #include "kernels/error.hpp"
 
 #if __has_include(<mpi-ext.h>)
@@ -133,34 +132,15 @@ class MpiCommunicator final : public Communicator {
 
   /// MPI has no type for half or bfloat16: MPI_DATATYPE_NULL.
   static MPI_Datatype mpi_type_of(DType dtype) {
-    switch (dtype) {
-      case DType::float32:
-        return MPI_FLOAT;
-      case DType::float64:
-        return MPI_DOUBLE;
-      case DType::int32:
-        return MPI_INT32_T;
-      case DType::float16:
-      case DType::bfloat16:
-        break;
-    }
-    return MPI_DATATYPE_NULL;
+    const std::array<MPI_Datatype, kDTypes.size()> by_dtype{MPI_FLOAT, MPI_DOUBLE, MPI_INT32_T,
+                                                            MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
+    return by_dtype[static_cast<std::size_t>(dtype)];
   }
 
   /// MPI knows no average: the sum, to be scaled.
   static MPI_Op mpi_op_of(ReduceOp op) {
-    switch (op) {
-      case ReduceOp::prod:
-        return MPI_PROD;
-      case ReduceOp::min:
-        return MPI_MIN;
-      case ReduceOp::max:
-        return MPI_MAX;
-      case ReduceOp::sum:
-      case ReduceOp::avg:
-        break;
-    }
-    return MPI_SUM;
+    const std::array<MPI_Op, kReduceOps.size()> by_op{MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX, MPI_SUM};
+    return by_op[static_cast<std::size_t>(op)];
   }
 
   /// Whether Open MPI has nothing faster between nodes; the same on all ranks.

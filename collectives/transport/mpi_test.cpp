@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs under mpirun on 1 to 4 ranks: every algorithm over MPI sums exactly, ranks see the world
 // that they were promised.
-#include "collectives/transport/mpi.hpp"
-
 #include <gtest/gtest.h>
 
 #include "collectives/allreduce.hpp"
@@ -10,6 +8,7 @@
 #include "collectives/control.hpp"
 #include "collectives/mpi_session.hpp"
 #include "collectives/transport/transport_test.hpp"
+#include "collectives/transport/transports.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/error.hpp"
 

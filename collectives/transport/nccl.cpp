@@ -5,6 +5,7 @@
 #include <nccl.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <exception>
 #include <string_view>
@@ -122,37 +123,10 @@ class NcclMemory {
   Buffer plain_;
 };
 
-ncclDataType_t nccl_type_of(DType dtype) {
-  switch (dtype) {
-    case DType::float64:
-      return ncclDouble;
-    case DType::int32:
-      return ncclInt32;
-    case DType::float16:
-      return ncclHalf;
-    case DType::bfloat16:
-      return ncclBfloat16;
-    case DType::float32:
-      break;
-  }
-  return ncclFloat;
-}
-
-ncclRedOp_t nccl_op_of(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::prod:
-      return ncclProd;
-    case ReduceOp::min:
-      return ncclMin;
-    case ReduceOp::max:
-      return ncclMax;
-    case ReduceOp::avg:
-      return ncclAvg;
-    case ReduceOp::sum:
-      break;
-  }
-  return ncclSum;
-}
+constexpr std::array<ncclDataType_t, kDTypes.size()> kTypeOfDtype{ncclFloat, ncclDouble, ncclInt32,
+                                                                  ncclHalf, ncclBfloat16};
+constexpr std::array<ncclRedOp_t, kReduceOps.size()> kOpOfOp{ncclSum, ncclProd, ncclMin, ncclMax,
+                                                             ncclAvg};
 
 /// Collective: one line, the same on all ranks, when two of them share a device and may not.
 std::string why_not_distinct(Communicator& control) {
@@ -243,8 +217,9 @@ class NcclCommunicator final : public Communicator {
 
   bool native_allreduce(ConstSpan in, Span out, ReduceOp op) override {
     if (out.empty()) return true;
-    NCCL_CHECK(ncclAllReduce(in.data, out.data, out.count, nccl_type_of(out.dtype), nccl_op_of(op),
-                             nccl(), raw_stream()));
+    NCCL_CHECK(ncclAllReduce(in.data, out.data, out.count,
+                             kTypeOfDtype[static_cast<std::size_t>(out.dtype)],
+                             kOpOfOp[static_cast<std::size_t>(op)], nccl(), raw_stream()));
     return true;
   }
 

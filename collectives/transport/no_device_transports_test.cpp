@@ -5,9 +5,9 @@
 
 #include <atomic>
 
-#include "collectives/transport/cuda_ipc.hpp"
 #include "collectives/transport/nccl.hpp"
 #include "collectives/transport/thread.hpp"
+#include "collectives/transport/transports.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/transport/shared_memory.hpp"
-
 #include <sched.h>
 #include <unistd.h>
 
@@ -13,8 +11,7 @@
 
 #include "collectives/control.hpp"
 #include "collectives/transport/shared_segment.hpp"
-#include "collectives/transport/thread.hpp"
-#include "collectives/transport/window_table.hpp"
+#include "collectives/transport/transports.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/combine.hpp"
 #include "kernels/error.hpp"
@@ -42,49 +39,44 @@ class Spinner {
   int spins_ = 0;
 };
 
-/// One segment of this rank and the same of every rank of its host.
-struct Shared {
-  SharedSegment own;
-  std::vector<SharedSegment> of_peers;
-  std::vector<std::byte*> base_of_rank;  // null: on another host
-};
-
 /// Collective. Every rank makes a segment of that size and maps those of its host's other ranks.
-Shared make_shared(Communicator& control, std::size_t bytes) {
-  Shared shared;
+SharedSegments make_shared(Communicator& control, std::size_t bytes) {
   std::string problem;
-  try {
-    shared.own = SharedSegment(bytes);
-  } catch (const Error& error) {
-    problem = error.what();
-  }
-  const std::array<double, 2> mine{static_cast<double>(getpid()),
-                                   static_cast<double>(shared.own.descriptor())};
-  const std::vector<double> all = all_gather(control, mine);
-  const std::vector<int> node = control.topology().node_of_rank;
-  const auto me = static_cast<std::size_t>(control.rank());
-  for (std::size_t rank = 0; rank < node.size() && problem.empty(); ++rank) {
-    shared.base_of_rank.push_back(nullptr);
-    if (node[rank] != node[me]) continue;
-    const int pid = static_cast<int>(all[2 * rank]);
-    const int descriptor = static_cast<int>(all[2 * rank + 1]);
-    if (rank == me) {
-      shared.base_of_rank.back() = shared.own.data();
-    } else if (descriptor >= 0) {
-      try {
-        shared.base_of_rank.back() =
-            shared.of_peers.emplace_back(SharedSegment(pid, descriptor, bytes)).data();
-      } catch (const Error& error) {
-        problem = error.what();
-      }
-    }
-  }
+  SharedSegments shared = share_segments(control, bytes, problem);
   for (const std::string& said : all_gather(control, problem)) {
     if (!said.empty()) fail<Unavailable>("transport shared_memory: {}", said);
   }
   shared.own.close_descriptor();
   return shared;
 }
+
+// A queue of messages from one process to another in shared memory. A short message is copied into
+// a cell and its sender goes on; of a long one that lies in a window the cell only says where, and
+// the receiver copies it from there. Head and tail are on cache lines of their own, each written by
+// one side only.
+
+constexpr std::size_t kCacheLine = 64;
+
+struct alignas(kCacheLine) Mailbox {
+  static constexpr std::size_t kCells = 4;
+  static constexpr std::size_t kCellBytes = 8192;
+  static constexpr std::uint64_t kInline = ~std::uint64_t{0};
+
+  struct alignas(kCacheLine) Cell {
+    std::uint64_t message_bytes;  // of the whole message, to be held against the receiver's
+    std::uint64_t bytes;          // that this cell brings
+    std::uint64_t window;         // the sender's window they lie in, or kInline
+    std::uint64_t offset;         // in bytes, in that window
+    alignas(kCacheLine) std::array<std::byte, kCellBytes> payload;
+  };
+
+  alignas(kCacheLine) std::atomic<std::uint64_t> posted;  // cells that the sender has filled
+  alignas(kCacheLine) std::atomic<std::uint64_t> taken;   // cells that the receiver is done with
+  std::array<Cell, kCells> cells;
+
+  Cell& cell(std::uint64_t index) { return cells[index % kCells]; }
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
 
 class SharedMemoryCommunicator final : public Communicator {
  public:
@@ -140,7 +132,7 @@ class SharedMemoryCommunicator final : public Communicator {
 
   Window window(std::size_t count, DType dtype) override {
     const std::size_t bytes = std::max<std::size_t>(count * size_of(dtype), 1);
-    const auto shared = std::make_shared<Shared>(make_shared(control_, bytes));
+    const auto shared = std::make_shared<SharedSegments>(make_shared(control_, bytes));
     control_.barrier();
     windows_->insert(shared->base_of_rank, rank(), bytes);
     const Span span{shared->own.data(), count, dtype, Memory::host};
@@ -269,7 +261,7 @@ class SharedMemoryCommunicator final : public Communicator {
   std::vector<std::size_t> local_index_;  // by rank: its position among them, where it is one
   bool crowded_ = false;
   std::size_t cache_bytes_ = host_cache_bytes();
-  Shared board_;
+  SharedSegments board_;
   // Shared with the windows, the last of which outlive this object as scratch of its base.
   std::shared_ptr<WindowTable> windows_ = std::make_shared<WindowTable>();
   std::uint64_t barriers_ = 0;

@@ -3,9 +3,9 @@
 // mix in one exchange.
 #include <gtest/gtest.h>
 
-#include "collectives/transport/shared_memory.hpp"
 #include "collectives/transport/thread.hpp"
 #include "collectives/transport/transport_test.hpp"
+#include "collectives/transport/transports.hpp"
 
 namespace scalebench {
 namespace {

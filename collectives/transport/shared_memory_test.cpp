@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs under mpirun on 1, 2 and 4 ranks: real processes that map each other's memory.
-#include "collectives/transport/shared_memory.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "collectives/control.hpp"
 #include "collectives/mpi_session.hpp"
-#include "collectives/transport/mpi.hpp"
 #include "collectives/transport/shared_segment.hpp"
 #include "collectives/transport/transport_test.hpp"
+#include "collectives/transport/transports.hpp"
 
 namespace scalebench {
 namespace {

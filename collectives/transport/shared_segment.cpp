@@ -34,53 +34,25 @@ struct alignas(64) Rendezvous::Row {
 
 Rendezvous::Rendezvous(Communicator& control)
     : rank_(control.rank()),
-      size_(control.size()),
       patience_(control.size() > static_cast<int>(std::thread::hardware_concurrency()) ? 50
                                                                                        : 20'000) {
-  const std::size_t bytes = sizeof(Row) + static_cast<std::size_t>(size_) * sizeof(Slot);
+  const auto slots = static_cast<std::size_t>(control.size());
   std::string problem;
-  try {
-    own_ = SharedSegment(bytes);
-  } catch (const Error& error) {
-    problem = error.what();
-  }
-  const std::array<double, 2> mine{static_cast<double>(getpid()),
-                                   static_cast<double>(own_.descriptor())};
-  const std::vector<double> all = all_gather(control, mine);
-  try {
-    for (int rank = 0; rank < size_ && problem.empty(); ++rank) {
-      if (rank == rank_) {
-        base_of_rank_.push_back(own_.data());
-        continue;
-      }
-      const auto at = 2 * static_cast<std::size_t>(rank);
-      if (all[at + 1] < 0) break;  // that rank says why
-      of_peers_.push_back(
-          SharedSegment(static_cast<int>(all[at]), static_cast<int>(all[at + 1]), bytes));
-      base_of_rank_.push_back(of_peers_.back().data());
-    }
-  } catch (const Error& error) {
-    problem = error.what();
-  }
+  shared_ = share_segments(control, sizeof(Row) + slots * sizeof(Slot), problem);
   throw_together<Unavailable>(control, "ranks of one host cannot meet", problem);
-  own_.close_descriptor();
+  shared_.own.close_descriptor();
 }
 
 Rendezvous::Row& Rendezvous::row(int rank) const {
-  return *reinterpret_cast<Row*>(base_of_rank_[static_cast<std::size_t>(rank)]);
+  return *reinterpret_cast<Row*>(shared_.base_of_rank[static_cast<std::size_t>(rank)]);
 }
 
 Rendezvous::Slot& Rendezvous::slot(int from, int to) const {
-  return reinterpret_cast<Slot*>(base_of_rank_[static_cast<std::size_t>(from)] +
+  return reinterpret_cast<Slot*>(shared_.base_of_rank[static_cast<std::size_t>(from)] +
                                  sizeof(Row))[static_cast<std::size_t>(to)];
 }
 
-void Rendezvous::leave() noexcept {
-  // Not there when the constructor has thrown.
-  if (base_of_rank_.size() == static_cast<std::size_t>(size_)) {
-    row(rank_).has_left.store(1, std::memory_order_release);
-  }
-}
+void Rendezvous::leave() noexcept { row(rank_).has_left.store(1, std::memory_order_release); }
 
 void Rendezvous::exchange(std::size_t out_bytes, int to, const Offer& offer, std::size_t in_bytes,
                           int from, const Take& take) {
@@ -181,6 +153,35 @@ void SharedSegment::map() {
     fail("cannot map {} bytes of shared memory: {}", bytes_, std::strerror(error));
   }
   data_ = static_cast<std::byte*>(address);
+}
+
+SharedSegments share_segments(Communicator& control, std::size_t bytes, std::string& problem) {
+  SharedSegments shared;
+  try {
+    shared.own = SharedSegment(bytes);
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  const std::array<double, 2> mine{static_cast<double>(getpid()),
+                                   static_cast<double>(shared.own.descriptor())};
+  const std::vector<double> all = all_gather(control, mine);
+  const std::vector<int> node = control.topology().node_of_rank;
+  const auto me = static_cast<std::size_t>(control.rank());
+  for (std::size_t rank = 0; rank < node.size() && problem.empty(); ++rank) {
+    shared.base_of_rank.push_back(nullptr);
+    const int pid = static_cast<int>(all[2 * rank]);
+    const int descriptor = static_cast<int>(all[2 * rank + 1]);
+    if (rank == me) {
+      shared.base_of_rank.back() = shared.own.data();
+    } else if (node[rank] == node[me] && descriptor >= 0) {  // below: that rank says why
+      try {
+        shared.base_of_rank.back() = shared.of_peers.emplace_back(pid, descriptor, bytes).data();
+      } catch (const Error& error) {
+        problem = error.what();
+      }
+    }
+  }
+  return shared;
 }
 
 }  // namespace scalebench

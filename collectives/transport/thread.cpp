@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "collectives/transport/window_table.hpp"
+#include "collectives/transport/shared_segment.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/error.hpp"
 

@@ -4,9 +4,6 @@
 // for g ranks on each of N nodes: reduce-scatter in the node; push and pull between the servers of
 // a slice; all-gather. Cost: 2n(g-1)/g elements inside, 2(n/g)(N-1)/N outside. Wins against
 // servers that hold whole variables, the largest of which all wait for.
-#include <algorithm>
-
-#include "collectives/scatter_gather.hpp"
 #include "collectives/steps.hpp"
 #include "kernels/error.hpp"
 #include "models/gradients/replica.hpp"
@@ -14,38 +11,14 @@
 namespace scalebench::gradient_sync {
 namespace {
 
-/// This rank's place: who shares its node, and who has the same index in each node.
-struct Place {
-  explicit Place(const Communicator& communicator) {
-    const Topology topology = communicator.topology();
-    nodes.resize(static_cast<std::size_t>(topology.nodes()));
-    for (int rank = 0; const int name : topology.node_of_rank) {
-      nodes[static_cast<std::size_t>(name)].push_back(rank++);
-    }
-    const auto me = static_cast<std::size_t>(communicator.rank());
-    node = topology.node_of_rank[me];
-    const std::vector<int>& mates = nodes[static_cast<std::size_t>(node)];
-    index = static_cast<int>(std::ranges::find(mates, communicator.rank()) - mates.begin());
-    // Every slice needs a server in every node: in larger nodes the last ranks own nothing.
-    owners = static_cast<int>(std::ranges::min_element(nodes, {}, &std::vector<int>::size)->size());
-    if (index >= owners) return;
-    for (const auto& ranks : nodes) peers.push_back(ranks[static_cast<std::size_t>(index)]);
-  }
-  std::vector<std::vector<int>> nodes;
-  int node = 0;
-  int index = 0;
-  int owners = 1;
-  std::vector<int> peers;  // by node
-};
-
 class BalancedShards : public ReplicaSync {
  public:
   explicit BalancedShards(const GradientSyncInputs& inputs)
       : ReplicaSync(inputs),
         wire_(communicator(), replica().gradients(), inputs.options.wire),
         place_(communicator()),
-        group_(communicator(), place_.nodes[static_cast<std::size_t>(place_.node)], place_.index,
-               place_.owners, wire_.span()) {}
+        group_(communicator(), place_.nodes[place_.node], place_.index, place_.owners,
+               wire_.span()) {}
 
   void synchronise() override {
     replica().finish_step();
@@ -60,7 +33,7 @@ class BalancedShards : public ReplicaSync {
     const Span own = group_.own(data);
     if (!own.empty()) {
       push(own);
-      if (!narrow) communicator().scale(slice(own, place_.node), share);
+      if (!narrow) communicator().scale(slice(own, node()), share);
       pull(own);
     }
     group_.all_gather(data);
@@ -76,33 +49,33 @@ class BalancedShards : public ReplicaSync {
   }
 
  private:
+  int node() const { return static_cast<int>(place_.node); }
   int node_count() const { return static_cast<int>(place_.nodes.size()); }
-  int peer_after(int steps) const { return (place_.node + steps) % node_count(); }
-  int peer_before(int steps) const { return (place_.node + node_count() - steps) % node_count(); }
+  int peer_after(int steps) const { return (node() + steps) % node_count(); }
+  int peer_before(int steps) const { return (node() + node_count() - steps) % node_count(); }
   int rank_of(int node) const { return place_.peers[static_cast<std::size_t>(node)]; }
   Span slice(Span own, int node) const { return chunk_of(own, node, node_count()); }
 
   /// Each node's part of a slice goes to the server there, who adds up what comes.
   void push(Span own) {
-    const Span mine = slice(own, place_.node);
+    const Span mine = slice(own, node());
     for (int step = 1; step < node_count(); ++step) {
       const int to = peer_after(step), from = peer_before(step);
       const Span received = communicator().scratch(mine.count, mine.dtype);
       communicator().exchange(slice(own, to), rank_of(to), received, rank_of(from));
-      if (!mine.empty()) communicator().reduce(mine, received, ReduceOp::sum);
+      if (!mine.empty()) communicator().reduce(mine, received, mine, ReduceOp::sum);
     }
   }
 
   void pull(Span own) {
     for (int step = 1; step < node_count(); ++step) {
       const int to = peer_after(step), from = peer_before(step);
-      communicator().exchange(slice(own, place_.node), rank_of(to), slice(own, from),
-                              rank_of(from));
+      communicator().exchange(slice(own, node()), rank_of(to), slice(own, from), rank_of(from));
     }
   }
 
   WireBuffer wire_;
-  Place place_;
+  NodePlace place_;
   ScatterGather group_;
 };
 

@@ -3,7 +3,7 @@
 // CentralStorageStrategy. Phases: gradients to rank 0 and their mean; update; weights back. Cost:
 // 2(p-1)n numbers through one rank's memory, and p-1 ranks idle during the update. Wins only where
 // accelerators have no room for the optimizer's state and hang on one host.
-#include "collectives/scatter_gather.hpp"
+#include "collectives/steps.hpp"
 #include "kernels/buffer.hpp"
 #include "models/gradients/divided.hpp"
 #include "models/gradients/replica.hpp"

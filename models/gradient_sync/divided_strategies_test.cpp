@@ -8,8 +8,8 @@
 #include <mutex>
 #include <sstream>
 
-#include "collectives/transport/shared_memory.hpp"
 #include "collectives/transport/thread.hpp"
+#include "collectives/transport/transports.hpp"
 #include "models/gradient_sync/strategy_under_test.hpp"
 #include "models/gradients/pass.hpp"
 #include "models/testing.hpp"

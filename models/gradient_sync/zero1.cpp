@@ -3,7 +3,7 @@
 // 2020; llm.c's zero.cuh. Phases: reduce-scatter of gradients; update of n/p parameters; all-gather
 // of parameters. Cost: as much traffic as a ring allreduce, 1/p of the optimizer's memory and work.
 // Wins where the update or its memory matters (Adam on large models).
-#include "collectives/scatter_gather.hpp"
+#include "collectives/steps.hpp"
 #include "models/gradients/divided.hpp"
 #include "models/gradients/replica.hpp"
 

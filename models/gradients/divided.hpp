@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "collectives/scatter_gather.hpp"
 #include "collectives/steps.hpp"
 #include "models/gradients/gradient_sync.hpp"
 #include "models/gradients/replica.hpp"

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "collectives/scatter_gather.hpp"
+#include "collectives/steps.hpp"
 #include "models/gradients/gradient_sync.hpp"
 #include "models/network/network.hpp"
 #include "models/step/step_trace.hpp"

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "collectives/communicator.hpp"
-#include "collectives/scatter_gather.hpp"
 #include "collectives/steps.hpp"
 #include "kernels/buffer.hpp"
 #include "models/gradients/gradient_sync.hpp"

@@ -23,7 +23,7 @@
 #include "collectives/allreduce_check.hpp"
 #include "collectives/communicator.hpp"
 #include "collectives/mpi_session.hpp"
-#include "collectives/transport/mpi.hpp"
+#include "collectives/transport/transports.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+// The transports of device memory in a build without CUDA.
 #include "collectives/transport/nccl.hpp"
+#include "collectives/transport/transports.hpp"
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
+
+std::unique_ptr<Communicator> make_cuda_ipc_communicator(Communicator& /*control*/) {
+  fail<Unavailable>("transport cuda_ipc: {}", why_no_device());
+}
 
 std::unique_ptr<Communicator> make_nccl_communicator(Communicator& /*control*/) {
   fail<Unavailable>("transport nccl: {}", why_no_device());
