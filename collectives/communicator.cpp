@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "kernels/buffer.hpp"
-#include "kernels/combine.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/error.hpp"
 

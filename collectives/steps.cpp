@@ -32,6 +32,9 @@ AnySpan clipped(AnySpan data, std::size_t first, std::size_t length) {
   return data.part(start, std::min(length, data.count - start));
 }
 
+/// Of a node: 0 for leaves.
+int height_of(int position) { return std::countr_zero(static_cast<unsigned>(position)); }
+
 }  // namespace
 
 Ring ring_of_all(const Communicator& communicator) {
@@ -80,13 +83,6 @@ void ring_allgather(Communicator& communicator, const Ring& ring, Span out) {
     }
   }
 }
-
-namespace {
-
-/// Of a node: 0 for leaves.
-int height_of(int position) { return std::countr_zero(static_cast<unsigned>(position)); }
-
-}  // namespace
 
 TwoTrees::TwoTrees(int ranks)
     : ranks_(ranks), colours_(2 * static_cast<std::size_t>(ranks), kUncoloured) {

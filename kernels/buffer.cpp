@@ -54,6 +54,13 @@ std::byte* device_allocate_zeroed(std::size_t bytes) {
   return static_cast<std::byte*>(memory);
 }
 
+bool overlap(ConstSpan a, ConstSpan b) {
+  if (a.empty() || b.empty()) return false;
+  // std::less orders pointers into different arrays; the built-in < does not promise to.
+  const std::less<const std::byte*> before;
+  return before(a.data, b.data + b.bytes()) && before(b.data, a.data + a.bytes());
+}
+
 }  // namespace
 
 Buffer::Buffer(std::size_t count, DType dtype, Memory memory)
@@ -115,17 +122,6 @@ void copy(ConstSpan from, Span to) {
     device_copy(from.data, to.data, to.bytes());
   }
 }
-
-namespace {
-
-bool overlap(ConstSpan a, ConstSpan b) {
-  if (a.empty() || b.empty()) return false;
-  // std::less orders pointers into different arrays; the built-in < does not promise to.
-  const std::less<const std::byte*> before;
-  return before(a.data, b.data + b.bytes()) && before(b.data, a.data + a.bytes());
-}
-
-}  // namespace
 
 std::string describe(ConstSpan span) {
   return fmt::format("{} x {} on the {}", span.count, name_of(span.dtype),

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/combine.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "kernels/elementwise.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "kernels/buffer.hpp"
-#include "kernels/combine.hpp"
 #include "kernels/device_kernels.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/error.hpp"

@@ -10,8 +10,8 @@
 #include <span>
 #include <type_traits>
 
-#include "kernels/combine.hpp"
 #include "kernels/dtype.hpp"
+#include "kernels/elementwise.hpp"
 
 // Sixteen elements at a time between memory and the type that arithmetic is done in: widen_<isa>
 // loads, narrow_<isa> stores, for the build's own target ("portable") and for x86 with AVX2 or

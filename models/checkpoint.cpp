@@ -84,62 +84,8 @@ Checkpoint parsed(const Json& header, std::string_view data) {
   return checkpoint;
 }
 
-}  // namespace
-
-std::string bytes_of(const Checkpoint& checkpoint) {
-  const std::string header = header_of(checkpoint).dump();
-  std::string bytes = std::string(kMagic) + length_bytes(header.size()) + header;
-  for (const StoredTensor& tensor : checkpoint.tensors) bytes += tensor.bytes;
-  return bytes + sha256(bytes);
-}
-
-Checkpoint checkpoint_from(std::string_view bytes) {
-  const std::size_t fixed = kMagic.size() + kLengthBytes + kDigestBytes;
-  if (!bytes.starts_with(kMagic)) {
-    fail<UsageError>("it does not begin with {}: no checkpoint of this version", kMagic);
-  }
-  if (bytes.size() < fixed) fail<UsageError>("it is truncated to {} bytes", bytes.size());
-  const std::string_view content = bytes.substr(0, bytes.size() - kDigestBytes);
-  if (sha256(content) != bytes.substr(content.size())) {
-    fail<UsageError>("its checksum does not match its {} bytes: truncated or changed",
-                     bytes.size());
-  }
-  const std::string_view rest = content.substr(kMagic.size() + kLengthBytes);
-  const std::uint64_t length = length_in(content.substr(kMagic.size()));
-  if (length > rest.size()) fail<UsageError>("its header is longer than the file");
-  try {
-    return parsed(Json::parse(rest.substr(0, length)), rest.substr(length));
-  } catch (const nlohmann::json::exception& error) {
-    fail<UsageError>("its header cannot be read: {}", error.what());
-  }
-}
-
-std::string difference(const Checkpoint& checkpoint,
-                       const std::vector<std::pair<std::string, std::string>>& training) {
-  const std::map<std::string, std::string> there(checkpoint.training.begin(),
-                                                 checkpoint.training.end());
-  const std::map<std::string, std::string> here(training.begin(), training.end());
-  const auto value = [](const std::map<std::string, std::string>& of, const std::string& name) {
-    const auto found = of.find(name);
-    return found == of.end() || found->second.empty() ? std::string("not given") : found->second;
-  };
-  std::string text;
-  std::map<std::string, std::string> names = there;
-  names.insert(here.begin(), here.end());
-  for (const auto& [name, ignored] : names) {
-    const std::string before = value(there, name);
-    const std::string now = value(here, name);
-    if (before == now) continue;
-    text +=
-        fmt::format("{}{} is {} there and {} here", text.empty() ? "" : ", ", name, before, now);
-  }
-  return text;
-}
-
 // Names in the file: parameter.conv1.weight, buffer.bn.running_mean, optimizer.velocity.0, and
 // random.3.1 for the second generator of rank 3.
-
-namespace {
 
 using Type = std::pair<std::string_view, torch::ScalarType>;
 const std::array kTypes{Type{"float32", torch::kFloat32}, Type{"float64", torch::kFloat64},
@@ -221,6 +167,56 @@ void copy_into(torch::Tensor to, const Checkpoint& checkpoint, const std::string
 }
 
 }  // namespace
+
+std::string bytes_of(const Checkpoint& checkpoint) {
+  const std::string header = header_of(checkpoint).dump();
+  std::string bytes = std::string(kMagic) + length_bytes(header.size()) + header;
+  for (const StoredTensor& tensor : checkpoint.tensors) bytes += tensor.bytes;
+  return bytes + sha256(bytes);
+}
+
+Checkpoint checkpoint_from(std::string_view bytes) {
+  const std::size_t fixed = kMagic.size() + kLengthBytes + kDigestBytes;
+  if (!bytes.starts_with(kMagic)) {
+    fail<UsageError>("it does not begin with {}: no checkpoint of this version", kMagic);
+  }
+  if (bytes.size() < fixed) fail<UsageError>("it is truncated to {} bytes", bytes.size());
+  const std::string_view content = bytes.substr(0, bytes.size() - kDigestBytes);
+  if (sha256(content) != bytes.substr(content.size())) {
+    fail<UsageError>("its checksum does not match its {} bytes: truncated or changed",
+                     bytes.size());
+  }
+  const std::string_view rest = content.substr(kMagic.size() + kLengthBytes);
+  const std::uint64_t length = length_in(content.substr(kMagic.size()));
+  if (length > rest.size()) fail<UsageError>("its header is longer than the file");
+  try {
+    return parsed(Json::parse(rest.substr(0, length)), rest.substr(length));
+  } catch (const nlohmann::json::exception& error) {
+    fail<UsageError>("its header cannot be read: {}", error.what());
+  }
+}
+
+std::string difference(const Checkpoint& checkpoint,
+                       const std::vector<std::pair<std::string, std::string>>& training) {
+  const std::map<std::string, std::string> there(checkpoint.training.begin(),
+                                                 checkpoint.training.end());
+  const std::map<std::string, std::string> here(training.begin(), training.end());
+  const auto value = [](const std::map<std::string, std::string>& of, const std::string& name) {
+    const auto found = of.find(name);
+    return found == of.end() || found->second.empty() ? std::string("not given") : found->second;
+  };
+  std::string text;
+  std::map<std::string, std::string> names = there;
+  names.insert(here.begin(), here.end());
+  for (const auto& [name, ignored] : names) {
+    const std::string before = value(there, name);
+    const std::string now = value(here, name);
+    if (before == now) continue;
+    text +=
+        fmt::format("{}{} is {} there and {} here", text.empty() ? "" : ", ", name, before, now);
+  }
+  return text;
+}
 
 Checkpoint captured(const Network& network, GradientSync& sync, Communicator& host) {
   const NamedTensors optimizer = sync.optimizer_state();

@@ -18,24 +18,7 @@ namespace {
 constexpr std::int64_t kMlpSteps = 60'000 / 10;
 constexpr std::int64_t kMnistCnnSteps = 500;
 
-}  // namespace
-
-std::int64_t seed_steps_per_epoch(std::string_view model, int workers) {
-  if (model == "mlp") return kMlpSteps;
-  if (model != "mnist_cnn") {
-    fail<UsageError>("epoch rule seed: the documents have none for {}; expected mlp or mnist_cnn",
-                     model);
-  }
-  if (workers > kMnistCnnSteps) {
-    fail<UsageError>("epoch rule seed: {} // {} workers leaves no step; expected at most {}",
-                     kMnistCnnSteps, workers, kMnistCnnSteps);
-  }
-  return kMnistCnnSteps / workers;
-}
-
 // The two formulas of learning_rate().
-
-namespace {
 
 constexpr double kReferenceBatch = 256;
 constexpr std::int64_t kResnetWarmup = 5;
@@ -51,21 +34,6 @@ double resnet_rate(const RateRule& rule, std::int64_t step, std::int64_t steps_p
   }
   return full / divisor;
 }
-
-}  // namespace
-
-double learning_rate(const RateRule& rule, int ranks, std::int64_t step,
-                     std::int64_t steps_per_epoch) {
-  if (rule.schedule == RateSchedule::resnet) return resnet_rate(rule, step, steps_per_epoch);
-  const double size = ranks;
-  const double full = rule.scaling == RateScaling::linear ? rule.base * size : rule.base;
-  const double done = static_cast<double>(step) / static_cast<double>(steps_per_epoch);
-  if (done >= rule.warmup_epochs) return full;
-  const double epoch = static_cast<double>(step + 1) / static_cast<double>(steps_per_epoch);
-  return full * (epoch * (size - 1) / rule.warmup_epochs + 1) / size;
-}
-
-namespace {
 
 constexpr int kMostLoaderThreads = 256;
 /// tf_cnn_benchmarks' rate of a batch of 256.
@@ -121,6 +89,30 @@ void check_micro_batches(const TrainerOptions& options) {
 }
 
 }  // namespace
+
+std::int64_t seed_steps_per_epoch(std::string_view model, int workers) {
+  if (model == "mlp") return kMlpSteps;
+  if (model != "mnist_cnn") {
+    fail<UsageError>("epoch rule seed: the documents have none for {}; expected mlp or mnist_cnn",
+                     model);
+  }
+  if (workers > kMnistCnnSteps) {
+    fail<UsageError>("epoch rule seed: {} // {} workers leaves no step; expected at most {}",
+                     kMnistCnnSteps, workers, kMnistCnnSteps);
+  }
+  return kMnistCnnSteps / workers;
+}
+
+double learning_rate(const RateRule& rule, int ranks, std::int64_t step,
+                     std::int64_t steps_per_epoch) {
+  if (rule.schedule == RateSchedule::resnet) return resnet_rate(rule, step, steps_per_epoch);
+  const double size = ranks;
+  const double full = rule.scaling == RateScaling::linear ? rule.base * size : rule.base;
+  const double done = static_cast<double>(step) / static_cast<double>(steps_per_epoch);
+  if (done >= rule.warmup_epochs) return full;
+  const double epoch = static_cast<double>(step + 1) / static_cast<double>(steps_per_epoch);
+  return full * (epoch * (size - 1) / rule.warmup_epochs + 1) / size;
+}
 
 TrainerOptions resolved(TrainerOptions options, int workers) {
   if (options.choice.model != options.model) {

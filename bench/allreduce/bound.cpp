@@ -11,7 +11,6 @@
 #include "bench/measure/clock_sync.hpp"
 #include "bench/measure/statistics.hpp"
 #include "collectives/control.hpp"
-#include "kernels/combine.hpp"
 #include "kernels/elementwise.hpp"
 
 namespace scalebench {

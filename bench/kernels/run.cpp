@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "kernels/combine.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/error.hpp"
 #include "kernels/gemm.hpp"

@@ -13,7 +13,7 @@
 #include "collectives/transport/shared_segment.hpp"
 #include "collectives/transport/transports.hpp"
 #include "kernels/buffer.hpp"
-#include "kernels/combine.hpp"
+#include "kernels/elementwise.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {

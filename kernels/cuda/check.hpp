@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checked calls of the CUDA libraries. Whoever uses a macro includes that library's header. The
-// text is put together elsewhere (check.cpp): nvcc 13 rejects the fmt that Debian 12 ships.
+// text is put together elsewhere (device.cpp): nvcc 13 rejects the fmt that Debian 12 ships.
 #pragma once
 
 namespace scalebench {

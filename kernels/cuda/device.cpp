@@ -41,7 +41,19 @@ cudaUUID_t uuid_of(int index) {
 
 cudaStream_t raw(DeviceStream stream) { return static_cast<cudaStream_t>(stream.handle); }
 
+// NVTX 3 is headers alone: a profiler brings the rest into the process.
+
+nvtxDomainHandle_t domain() {
+  static const nvtxDomainHandle_t domain = nvtxDomainCreateA("scalebench");
+  return domain;
+}
+
 }  // namespace
+
+void cuda_failed(const char* expression, const char* file, int line, const char* library,
+                 const char* message) {
+  fail("{}:{}: {}: {}: {}", file, line, expression, library, message);
+}
 
 int device_count() {
   int count = 0;
@@ -198,17 +210,6 @@ void DeviceGraph::launch(DeviceStream stream) const {
   if (executable_ == nullptr) fail("device graph: nothing is recorded");
   CUDA_CHECK(cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable_), raw(stream)));
 }
-
-// NVTX 3 is headers alone: a profiler brings the rest into the process.
-
-namespace {
-
-nvtxDomainHandle_t domain() {
-  static const nvtxDomainHandle_t domain = nvtxDomainCreateA("scalebench");
-  return domain;
-}
-
-}  // namespace
 
 ProfilerRange::ProfilerRange(const char* name) {
   nvtxEventAttributes_t attributes{};

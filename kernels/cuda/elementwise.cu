@@ -29,23 +29,9 @@ struct Convert {
   }
 };
 
-}  // namespace
-
-void cast(ConstSpan from, Span to, DeviceStream stream) {
-  if (from.dtype == to.dtype) return stream_copy(from, to, stream);
-  with_type(from.dtype, [&]<class From>() {
-    with_type(to.dtype, [&]<class To>() {
-      const From* source = from.as<From>().data();
-      map(to.as<To>().data(), source, source, to.count, Convert<To, From>{}, stream);
-    });
-  });
-}
-
 // One launch moves up to 128 parts: a model has hundreds of small tensors, and a launch each would
 // cost more than the bytes. Blocks in y take the parts, blocks in x share one part. Each part goes
 // in the widest words to which both its ends are aligned.
-
-namespace {
 
 constexpr int kMostParts = 128;
 
@@ -109,22 +95,6 @@ void move_all(std::span<const Part> parts, DeviceStream stream, Make make) {
   launch(moves, count, stream);
 }
 
-}  // namespace
-
-void pack(std::span<const ConstSpan> parts, Span flat, DeviceStream stream) {
-  move_all(parts, stream, [&](const ConstSpan& part, std::size_t offset) {
-    return Move{part.data, flat.data + offset, part.bytes()};
-  });
-}
-
-void unpack(ConstSpan flat, std::span<const Span> parts, DeviceStream stream) {
-  move_all(parts, stream, [&](const Span& part, std::size_t offset) {
-    return Move{flat.data + offset, part.data, part.bytes()};
-  });
-}
-
-namespace {
-
 template <class Number>
 struct Times {
   double factor;
@@ -137,18 +107,7 @@ struct Times {
   }
 };
 
-}  // namespace
-
-void scale(Span values, double factor, DeviceStream stream) {
-  with_type(values.dtype, [&]<class T>() {
-    T* all = values.as<T>().data();
-    map(all, all, all, values.count, Times<ComputeType<T>>{factor}, stream);
-  });
-}
-
 // Compiled without fused multiply-add (CMakeLists.txt), so that the triad equals the host's.
-
-namespace {
 
 struct Same {
   __device__ std::uint16_t operator()(std::uint16_t value, std::uint16_t) const { return value; }
@@ -167,6 +126,35 @@ struct PlusTimes {
 };
 
 }  // namespace
+
+void cast(ConstSpan from, Span to, DeviceStream stream) {
+  if (from.dtype == to.dtype) return stream_copy(from, to, stream);
+  with_type(from.dtype, [&]<class From>() {
+    with_type(to.dtype, [&]<class To>() {
+      const From* source = from.as<From>().data();
+      map(to.as<To>().data(), source, source, to.count, Convert<To, From>{}, stream);
+    });
+  });
+}
+
+void pack(std::span<const ConstSpan> parts, Span flat, DeviceStream stream) {
+  move_all(parts, stream, [&](const ConstSpan& part, std::size_t offset) {
+    return Move{part.data, flat.data + offset, part.bytes()};
+  });
+}
+
+void unpack(ConstSpan flat, std::span<const Span> parts, DeviceStream stream) {
+  move_all(parts, stream, [&](const Span& part, std::size_t offset) {
+    return Move{flat.data + offset, part.data, part.bytes()};
+  });
+}
+
+void scale(Span values, double factor, DeviceStream stream) {
+  with_type(values.dtype, [&]<class T>() {
+    T* all = values.as<T>().data();
+    map(all, all, all, values.count, Times<ComputeType<T>>{factor}, stream);
+  });
+}
 
 void stream_copy(ConstSpan from, Span to, DeviceStream stream) {
   // Every dtype is a whole number of 16-bit words, and words keep the bits of a NaN.

@@ -5,6 +5,7 @@
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <type_traits>
@@ -35,19 +36,10 @@ cublasHandle_t handle_of_current_device() {
 }
 
 cudaDataType_t data_type_of(DType dtype) {
-  switch (dtype) {
-    case DType::float32:
-      return CUDA_R_32F;
-    case DType::float64:
-      return CUDA_R_64F;
-    case DType::float16:
-      return CUDA_R_16F;
-    case DType::bfloat16:
-      return CUDA_R_16BF;
-    case DType::int32:
-      break;
-  }
-  fail<Unavailable>("gemm: cuBLAS has no product of {}", name_of(dtype));
+  if (dtype == DType::int32) fail<Unavailable>("gemm: cuBLAS has no product of {}", name_of(dtype));
+  constexpr std::array<cudaDataType_t, kDTypes.size()> kByDtype{CUDA_R_32F, CUDA_R_64F, CUDA_R_32I,
+                                                                CUDA_R_16F, CUDA_R_16BF};
+  return kByDtype[static_cast<std::size_t>(dtype)];
 }
 
 cublasComputeType_t compute_type_of(DType dtype, GemmMath math) {

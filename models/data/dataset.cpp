@@ -166,6 +166,69 @@ std::int64_t synthetic_count(std::string_view source) {
   return *count;
 }
 
+// Reads the whole file first (zlib also reads plain files), then compares it with its header.
+
+constexpr std::size_t kMagicBytes = 4;
+constexpr std::uint8_t kUnsignedByte = 0x08;
+
+struct GzClose {
+  void operator()(gzFile_s* file) const { gzclose(file); }
+};
+
+std::vector<std::uint8_t> read_all(const std::filesystem::path& path) {
+  const std::unique_ptr<gzFile_s, GzClose> file(gzopen(path.c_str(), "rb"));
+  if (!file) fail<UsageError>("{}: cannot open: {}", path.string(), std::strerror(errno));
+  constexpr unsigned kChunk = 1U << 20U;
+  gzbuffer(file.get(), kChunk);
+  std::vector<std::uint8_t> bytes;
+  for (;;) {
+    const std::size_t had = bytes.size();
+    bytes.resize(had + kChunk);
+    const int got = gzread(file.get(), bytes.data() + had, kChunk);
+    bytes.resize(had + static_cast<std::size_t>(got > 0 ? got : 0));
+    int code = Z_OK;
+    const char* text = gzerror(file.get(), &code);
+    if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) {
+      fail<UsageError>(
+          "{}: expected a plain or gzip-compressed IDX file, found damage after {} bytes: {}",
+          path.string(), bytes.size(),
+          code == Z_ERRNO ? std::string(std::strerror(errno)) : std::string(text));
+    }
+    if (got == 0) return bytes;
+  }
+}
+
+std::int64_t big_endian(std::span<const std::uint8_t> four) {
+  return (std::int64_t{four[0]} << 24) | (std::int64_t{four[1]} << 16) |
+         (std::int64_t{four[2]} << 8) | std::int64_t{four[3]};
+}
+
+// Class patterns plus noise from SplitMix64 (Steele, Lea, Flood 2014), eight noise bytes a draw:
+// the whole set costs less than decompressing a real one.
+
+constexpr int kCell = 4;
+constexpr int kClasses = 256;  // labels are bytes
+
+/// Per class and pixel 48 (dark cell) or 80 (bright cell); noise adds 0 to 127, so that one pixel
+/// says little and the whole image much.
+std::vector<std::uint8_t> class_patterns(const ImageShape& shape, std::uint64_t seed) {
+  std::vector<std::uint8_t> patterns;
+  patterns.reserve(static_cast<std::size_t>(shape.classes * shape.pixels()));
+  for (int label = 0; label < shape.classes; ++label) {
+    for (int channel = 0; channel < shape.channels; ++channel) {
+      for (int y = 0; y < shape.height; ++y) {
+        for (int x = 0; x < shape.width; ++x) {
+          const auto cell = static_cast<std::uint64_t>(
+              ((label * shape.channels + channel) * shape.height + y / kCell) * shape.width +
+              x / kCell);
+          patterns.push_back((SplitMix(seed ^ (cell << 20U)).next() >> 63U) != 0U ? 80 : 48);
+        }
+      }
+    }
+  }
+  return patterns;
+}
+
 }  // namespace
 
 bool is_jpeg_folder(const std::string& source) {
@@ -207,47 +270,6 @@ Dataset load_dataset(const std::string& source, Split split, const ImageShape& s
   }
   return read_directory(source, split, shape);
 }
-
-// Reads the whole file first (zlib also reads plain files), then compares it with its header.
-
-namespace {
-
-constexpr std::size_t kMagicBytes = 4;
-constexpr std::uint8_t kUnsignedByte = 0x08;
-
-struct GzClose {
-  void operator()(gzFile_s* file) const { gzclose(file); }
-};
-
-std::vector<std::uint8_t> read_all(const std::filesystem::path& path) {
-  const std::unique_ptr<gzFile_s, GzClose> file(gzopen(path.c_str(), "rb"));
-  if (!file) fail<UsageError>("{}: cannot open: {}", path.string(), std::strerror(errno));
-  constexpr unsigned kChunk = 1U << 20U;
-  gzbuffer(file.get(), kChunk);
-  std::vector<std::uint8_t> bytes;
-  for (;;) {
-    const std::size_t had = bytes.size();
-    bytes.resize(had + kChunk);
-    const int got = gzread(file.get(), bytes.data() + had, kChunk);
-    bytes.resize(had + static_cast<std::size_t>(got > 0 ? got : 0));
-    int code = Z_OK;
-    const char* text = gzerror(file.get(), &code);
-    if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) {
-      fail<UsageError>(
-          "{}: expected a plain or gzip-compressed IDX file, found damage after {} bytes: {}",
-          path.string(), bytes.size(),
-          code == Z_ERRNO ? std::string(std::strerror(errno)) : std::string(text));
-    }
-    if (got == 0) return bytes;
-  }
-}
-
-std::int64_t big_endian(std::span<const std::uint8_t> four) {
-  return (std::int64_t{four[0]} << 24) | (std::int64_t{four[1]} << 16) |
-         (std::int64_t{four[2]} << 8) | std::int64_t{four[3]};
-}
-
-}  // namespace
 
 Idx read_idx(const std::filesystem::path& file, std::size_t dimensions) {
   const std::vector<std::uint8_t> bytes = read_all(file);
@@ -293,36 +315,6 @@ Idx read_idx(const std::filesystem::path& file, std::size_t dimensions) {
   idx.values.assign(bytes.begin() + static_cast<std::ptrdiff_t>(header), bytes.end());
   return idx;
 }
-
-// Class patterns plus noise from SplitMix64 (Steele, Lea, Flood 2014), eight noise bytes a draw:
-// the whole set costs less than decompressing a real one.
-
-namespace {
-
-constexpr int kCell = 4;
-constexpr int kClasses = 256;  // labels are bytes
-
-/// Per class and pixel 48 (dark cell) or 80 (bright cell); noise adds 0 to 127, so that one pixel
-/// says little and the whole image much.
-std::vector<std::uint8_t> class_patterns(const ImageShape& shape, std::uint64_t seed) {
-  std::vector<std::uint8_t> patterns;
-  patterns.reserve(static_cast<std::size_t>(shape.classes * shape.pixels()));
-  for (int label = 0; label < shape.classes; ++label) {
-    for (int channel = 0; channel < shape.channels; ++channel) {
-      for (int y = 0; y < shape.height; ++y) {
-        for (int x = 0; x < shape.width; ++x) {
-          const auto cell = static_cast<std::uint64_t>(
-              ((label * shape.channels + channel) * shape.height + y / kCell) * shape.width +
-              x / kCell);
-          patterns.push_back((SplitMix(seed ^ (cell << 20U)).next() >> 63U) != 0U ? 80 : 48);
-        }
-      }
-    }
-  }
-  return patterns;
-}
-
-}  // namespace
 
 Dataset synthetic_dataset(std::int64_t count, Split split, const ImageShape& wanted,
                           std::uint64_t seed) {

@@ -82,6 +82,24 @@ Layout layout_of(const fs::path& directory) {
   return {directory, directory};
 }
 
+class OpenFile {
+ public:
+  explicit OpenFile(const std::filesystem::path& file)
+      : name_(file.string()), descriptor_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (descriptor_ < 0) fail("{}: cannot open: {}", name_, std::strerror(errno));
+  }
+  ~OpenFile() { close(descriptor_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  const std::string& name() const { return name_; }
+  int get() const { return descriptor_; }
+
+ private:
+  std::string name_;
+  int descriptor_;
+};
+
 }  // namespace
 
 fs::path ImageFolder::path(std::int64_t index) const {
@@ -133,28 +151,6 @@ ImageFolder list_image_folder(const fs::path& directory, Split split, int most_c
   }
   return folder;
 }
-
-namespace {
-
-class OpenFile {
- public:
-  explicit OpenFile(const std::filesystem::path& file)
-      : name_(file.string()), descriptor_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (descriptor_ < 0) fail("{}: cannot open: {}", name_, std::strerror(errno));
-  }
-  ~OpenFile() { close(descriptor_); }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-
-  const std::string& name() const { return name_; }
-  int get() const { return descriptor_; }
-
- private:
-  std::string name_;
-  int descriptor_;
-};
-
-}  // namespace
 
 void drop_from_page_cache(const std::filesystem::path& file) {
   const OpenFile open(file);

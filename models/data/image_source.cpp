@@ -35,40 +35,6 @@ torch::Tensor copied(const std::vector<std::uint8_t>& bytes, at::IntArrayRef siz
           /*copy=*/true);
 }
 
-}  // namespace
-
-ImageStore::ImageStore(const Dataset& set, const ImageShape& model, torch::Device device)
-    : name_(set.name), model_(model) {
-  const ImageShape& has = set.shape;
-  if (has.height > model.height || has.width > model.width ||
-      (has.channels != model.channels && has.channels != 1) || has.classes > model.classes) {
-    fail<UsageError>(
-        "{}: expected images of at most {}x{}x{} and {} classes, found {}x{}x{} and {}", set.name,
-        model.channels, model.height, model.width, model.classes, has.channels, has.height,
-        has.width, has.classes);
-  }
-  images_ = copied(set.images, {set.count(), has.channels, has.height, has.width}, device);
-  labels_ = copied(set.labels, {set.count()}, device).to(torch::kInt64);
-}
-
-torch::Tensor ImageStore::convert(torch::Tensor bytes) const {
-  const std::int64_t rows = model_.height - bytes.size(2);
-  const std::int64_t columns = model_.width - bytes.size(3);
-  if (rows > 0 || columns > 0) {
-    bytes = torch::constant_pad_nd(bytes,
-                                   {columns / 2, columns - columns / 2, rows / 2, rows - rows / 2});
-  }
-  torch::Tensor images = bytes.to(torch::kFloat32).mul_(2.0 / 255.0).sub_(1.0);
-  if (images.size(1) == model_.channels) return images;
-  return images.expand({-1, model_.channels, -1, -1}).contiguous();
-}
-
-Batch ImageStore::at(const torch::Tensor& indices, int, const std::stop_token&) const {
-  return {convert(images_.index_select(0, indices)), labels_.index_select(0, indices)};
-}
-
-namespace {
-
 std::vector<std::uint8_t> bytes_of(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in) fail("cannot open: {}", std::strerror(errno));
@@ -100,7 +66,54 @@ ImageFolder checked_list(const std::filesystem::path& directory, Split split,
   return list_image_folder(directory, split, model.classes);
 }
 
+/// A file that cannot be opened has no pages: reading it for training says so, by the policy for
+/// bad images.
+template <class Function>
+void for_own_files(const ImageSource& source, const Communicator& control, Function function) {
+  const std::vector<int> node = control.topology().node_of_rank;
+  const auto me = node.begin() + control.rank();
+  const auto place = std::count(node.begin(), me, *me);
+  const auto helpers = std::count(node.begin(), node.end(), *me);
+  for (std::int64_t i = place; i < source.files(); i += helpers) {
+    try {
+      function(source.file(i));
+    } catch (const Error&) {
+      continue;
+    }
+  }
+}
+
 }  // namespace
+
+ImageStore::ImageStore(const Dataset& set, const ImageShape& model, torch::Device device)
+    : name_(set.name), model_(model) {
+  const ImageShape& has = set.shape;
+  if (has.height > model.height || has.width > model.width ||
+      (has.channels != model.channels && has.channels != 1) || has.classes > model.classes) {
+    fail<UsageError>(
+        "{}: expected images of at most {}x{}x{} and {} classes, found {}x{}x{} and {}", set.name,
+        model.channels, model.height, model.width, model.classes, has.channels, has.height,
+        has.width, has.classes);
+  }
+  images_ = copied(set.images, {set.count(), has.channels, has.height, has.width}, device);
+  labels_ = copied(set.labels, {set.count()}, device).to(torch::kInt64);
+}
+
+torch::Tensor ImageStore::convert(torch::Tensor bytes) const {
+  const std::int64_t rows = model_.height - bytes.size(2);
+  const std::int64_t columns = model_.width - bytes.size(3);
+  if (rows > 0 || columns > 0) {
+    bytes = torch::constant_pad_nd(bytes,
+                                   {columns / 2, columns - columns / 2, rows / 2, rows - rows / 2});
+  }
+  torch::Tensor images = bytes.to(torch::kFloat32).mul_(2.0 / 255.0).sub_(1.0);
+  if (images.size(1) == model_.channels) return images;
+  return images.expand({-1, model_.channels, -1, -1}).contiguous();
+}
+
+Batch ImageStore::at(const torch::Tensor& indices, int, const std::stop_token&) const {
+  return {convert(images_.index_select(0, indices)), labels_.index_select(0, indices)};
+}
 
 JpegImages::JpegImages(const std::filesystem::path& directory, Split split, const ImageShape& model,
                        std::uint64_t seed, BadImages policy)
@@ -171,27 +184,6 @@ Batch JpegImages::at(const torch::Tensor& indices, int epoch, const std::stop_to
   }
   return batch;
 }
-
-namespace {
-
-/// A file that cannot be opened has no pages: reading it for training says so, by the policy for
-/// bad images.
-template <class Function>
-void for_own_files(const ImageSource& source, const Communicator& control, Function function) {
-  const std::vector<int> node = control.topology().node_of_rank;
-  const auto me = node.begin() + control.rank();
-  const auto place = std::count(node.begin(), me, *me);
-  const auto helpers = std::count(node.begin(), node.end(), *me);
-  for (std::int64_t i = place; i < source.files(); i += helpers) {
-    try {
-      function(source.file(i));
-    } catch (const Error&) {
-      continue;
-    }
-  }
-}
-
-}  // namespace
 
 Residency prepare_files(const ImageSource& source, PageCache wanted, Communicator& control) {
   for_own_files(source, control, [&](const std::filesystem::path& file) {

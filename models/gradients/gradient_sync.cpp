@@ -30,18 +30,6 @@ constexpr auto kGradientSyncs = std::to_array<GradientSyncInfo>({
 #undef GRADIENT_SYNC
 });
 
-}  // namespace
-
-void GradientSync::serve(std::int64_t) { fail("every rank of this gradient sync sees images"); }
-
-std::span<const GradientSyncInfo> gradient_syncs() { return kGradientSyncs; }
-
-const GradientSyncInfo& gradient_sync_named(std::string_view name) {
-  return row_named(kGradientSyncs, &GradientSyncInfo::name, "gradient sync", name);
-}
-
-namespace {
-
 struct Meaning {
   std::string_view word;
   std::string_view algorithm;
@@ -63,6 +51,14 @@ std::string_view option_of(std::string_view gradient_sync) {
 }
 
 }  // namespace
+
+void GradientSync::serve(std::int64_t) { fail("every rank of this gradient sync sees images"); }
+
+std::span<const GradientSyncInfo> gradient_syncs() { return kGradientSyncs; }
+
+const GradientSyncInfo& gradient_sync_named(std::string_view name) {
+  return row_named(kGradientSyncs, &GradientSyncInfo::name, "gradient sync", name);
+}
 
 std::string_view word_for_allreduce(std::string_view gradient_sync,
                                     const GradientSyncOptions& options) {

@@ -25,6 +25,17 @@ GradientSyncInputs with_own_allreduce(GradientSyncInputs inputs, std::string_vie
   return inputs;
 }
 
+const AllreduceAlgorithm& required(const AllreduceAlgorithm* allreduce) {
+  if (allreduce == nullptr) fail<UsageError>("this gradient sync needs an allreduce");
+  return *allreduce;
+}
+
+/// The part of `all` that `part` is of `whole`.
+Span same_part(Span all, Span whole, Span part) {
+  const auto first = static_cast<std::size_t>(part.data - whole.data) / size_of(whole.dtype);
+  return all.part(first, part.count);
+}
+
 }  // namespace
 
 FusedSync::FusedSync(const GradientSyncInputs& inputs, std::string_view name)
@@ -79,21 +90,6 @@ void FusionBuffer::unpack(const std::vector<Span>& parts) {
   scalebench::unpack(packed_, parts, stream());
   communicator_.wait();
 }
-
-namespace {
-
-const AllreduceAlgorithm& required(const AllreduceAlgorithm* allreduce) {
-  if (allreduce == nullptr) fail<UsageError>("this gradient sync needs an allreduce");
-  return *allreduce;
-}
-
-/// The part of `all` that `part` is of `whole`.
-Span same_part(Span all, Span whole, Span part) {
-  const auto first = static_cast<std::size_t>(part.data - whole.data) / size_of(whole.dtype);
-  return all.part(first, part.count);
-}
-
-}  // namespace
 
 GradientReducer::GradientReducer(const GradientSyncInputs& inputs, Span gradients)
     : communicator_(inputs.communicator),

@@ -45,6 +45,33 @@ torch::Tensor tensor_of(const Window& window, torch::Device device) {
                           torch::TensorOptions().dtype(torch::kFloat32).device(device));
 }
 
+// Compares replicas by hash, so that 16 characters a rank travel instead of the parameters.
+
+/// Multiply and rotate, eight bytes a step: not cryptographic, but every bit of the input reaches
+/// the result, and a difference in one word always changes it.
+class Hash {
+ public:
+  void add(const torch::Tensor& tensor) {
+    const torch::Tensor host = tensor.detach().cpu().contiguous();
+    const auto* bytes = static_cast<const std::byte*>(host.data_ptr());
+    const std::size_t count = host.nbytes();
+    add_word(count);
+    for (std::size_t first = 0; first < count; first += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes + first, std::min(sizeof word, count - first));
+      add_word(word);
+    }
+  }
+  std::uint64_t value() const { return state_; }
+
+ private:
+  void add_word(std::uint64_t word) {
+    state_ = std::rotl((state_ ^ word) * 0x9e3779b97f4a7c15U, 29);
+  }
+
+  std::uint64_t state_ = 0x6a09e667f3bcc908U;
+};
+
 }  // namespace
 
 Window window_for(std::size_t count, Memory memory, Communicator& communicator) {
@@ -174,37 +201,6 @@ bool unscale(const at::Tensor& gradients, double gradient_scale) {
   values.mul_(1 / gradient_scale);
   return true;
 }
-
-// Compares replicas by hash, so that 16 characters a rank travel instead of the parameters.
-
-namespace {
-
-/// Multiply and rotate, eight bytes a step: not cryptographic, but every bit of the input reaches
-/// the result, and a difference in one word always changes it.
-class Hash {
- public:
-  void add(const torch::Tensor& tensor) {
-    const torch::Tensor host = tensor.detach().cpu().contiguous();
-    const auto* bytes = static_cast<const std::byte*>(host.data_ptr());
-    const std::size_t count = host.nbytes();
-    add_word(count);
-    for (std::size_t first = 0; first < count; first += sizeof(std::uint64_t)) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, bytes + first, std::min(sizeof word, count - first));
-      add_word(word);
-    }
-  }
-  std::uint64_t value() const { return state_; }
-
- private:
-  void add_word(std::uint64_t word) {
-    state_ = std::rotl((state_ ^ word) * 0x9e3779b97f4a7c15U, 29);
-  }
-
-  std::uint64_t state_ = 0x6a09e667f3bcc908U;
-};
-
-}  // namespace
 
 std::uint64_t hash_of(const Network& network) {
   Hash hash;

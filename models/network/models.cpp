@@ -85,6 +85,13 @@ ModelChoice choose_replay(const std::string& model, double dilation) {
   return choice;
 }
 
+constexpr auto kModels = std::to_array<ModelInfo>({
+#define MODEL(name, parameters, channels, height, width, classes, batch, optimizer, rate, purpose) \
+  {#name, parameters, {channels, height, width, classes}, batch, #optimizer, rate, purpose},
+#include "models/network/models.def"
+#undef MODEL
+});
+
 }  // namespace
 
 bool ModelChoice::is_file() const { return trace == nullptr && names_a_file(model); }
@@ -110,17 +117,6 @@ ModelChoice choose_model(const std::string& model, const ModuleOptions& module) 
   return {model,      std::string(info.name),      info.shape,        Loss::cross_entropy,
           info.batch, std::string(info.optimizer), info.learning_rate};
 }
-
-namespace {
-
-constexpr auto kModels = std::to_array<ModelInfo>({
-#define MODEL(name, parameters, channels, height, width, classes, batch, optimizer, rate, purpose) \
-  {#name, parameters, {channels, height, width, classes}, batch, #optimizer, rate, purpose},
-#include "models/network/models.def"
-#undef MODEL
-});
-
-}  // namespace
 
 std::span<const ModelInfo> models() { return kModels; }
 

@@ -87,6 +87,45 @@ torch::Tensor one_image(const Network& network, std::vector<std::int64_t> sizes)
   return torch::zeros(sizes, network.parameters().front().options());
 }
 
+/// A layer's name, and its parameters as the network has them.
+struct Group {
+  std::string name;
+  std::vector<torch::Tensor> parameters;
+};
+
+std::string name_of(const Network& network, const Layer& layer, std::size_t place) {
+  for (const auto& module : network.named_modules()) {
+    for (const auto& used : layer.modules) {
+      if (module.value() == used) return module.key();
+    }
+  }
+  return fmt::format("layer{}", place);
+}
+
+std::vector<Group> groups_of(Network& network) {
+  std::vector<Group> groups;
+  for (const Layer& layer : network.layers()) {
+    groups.push_back({name_of(network, layer, groups.size()), layer.parameters()});
+  }
+  if (!groups.empty()) return groups;
+  for (const auto& parameter : network.named_parameters()) {
+    const std::size_t dot = parameter.key().rfind('.');
+    const std::string name = dot == std::string::npos ? "network" : parameter.key().substr(0, dot);
+    if (groups.empty() || groups.back().name != name) groups.push_back({name, {}});
+    groups.back().parameters.push_back(parameter.value());
+  }
+  return groups;
+}
+
+std::shared_ptr<Network> build(std::string_view name) {
+#define MODEL(model, parameters, channels, height, width, classes, batch, optimizer, rate, \
+              purpose)                                                                     \
+  if (name == #model) return network::model();
+#include "models/network/models.def"
+#undef MODEL
+  return nullptr;
+}
+
 }  // namespace
 
 double forward_flops(Network& network, const std::vector<std::int64_t>& image) {
@@ -122,40 +161,6 @@ std::vector<double> layer_costs(Network& network, const std::vector<Layer>& laye
   network.train();
   return costs;
 }
-
-namespace {
-
-/// A layer's name, and its parameters as the network has them.
-struct Group {
-  std::string name;
-  std::vector<torch::Tensor> parameters;
-};
-
-std::string name_of(const Network& network, const Layer& layer, std::size_t place) {
-  for (const auto& module : network.named_modules()) {
-    for (const auto& used : layer.modules) {
-      if (module.value() == used) return module.key();
-    }
-  }
-  return fmt::format("layer{}", place);
-}
-
-std::vector<Group> groups_of(Network& network) {
-  std::vector<Group> groups;
-  for (const Layer& layer : network.layers()) {
-    groups.push_back({name_of(network, layer, groups.size()), layer.parameters()});
-  }
-  if (!groups.empty()) return groups;
-  for (const auto& parameter : network.named_parameters()) {
-    const std::size_t dot = parameter.key().rfind('.');
-    const std::string name = dot == std::string::npos ? "network" : parameter.key().substr(0, dot);
-    if (groups.empty() || groups.back().name != name) groups.push_back({name, {}});
-    groups.back().parameters.push_back(parameter.value());
-  }
-  return groups;
-}
-
-}  // namespace
 
 std::vector<TracedLayer> traced_layers(Network& network) {
   std::vector<TracedLayer> layers;
@@ -212,19 +217,6 @@ torch::Tensor LayerMarks::forward(torch::Tensor images) {
   }
   return images;
 }
-
-namespace {
-
-std::shared_ptr<Network> build(std::string_view name) {
-#define MODEL(model, parameters, channels, height, width, classes, batch, optimizer, rate, \
-              purpose)                                                                     \
-  if (name == #model) return network::model();
-#include "models/network/models.def"
-#undef MODEL
-  return nullptr;
-}
-
-}  // namespace
 
 void Network::seed_dropout(std::uint64_t) {}
 

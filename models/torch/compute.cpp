@@ -10,6 +10,7 @@
 #include <torch/utils.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <new>
 #include <sstream>
 
@@ -63,6 +64,16 @@ at::ScalarType type_of(Precision precision) {
 
 StepDevice device_of(torch::Device device) {
   return {device.is_cuda(), device.is_cuda() && has_tf32(device.index())};
+}
+
+std::string text_of(const std::exception& error) {
+  const auto* const own = dynamic_cast<const c10::Error*>(&error);
+  return own != nullptr ? own->what_without_backtrace() : error.what();
+}
+
+[[noreturn]] void fail_on_host(const std::string& asked) {
+  fail<OutOfMemory>("out of host memory: {} bytes asked for, {} available; a smaller batch may fit",
+                    asked, host_bytes_available());
 }
 
 }  // namespace
@@ -181,20 +192,6 @@ std::string why_no_step(Precision precision, bool step_graph, ComputeDevice kind
   }
   return {};
 }
-
-namespace {
-
-std::string text_of(const std::exception& error) {
-  const auto* const own = dynamic_cast<const c10::Error*>(&error);
-  return own != nullptr ? own->what_without_backtrace() : error.what();
-}
-
-[[noreturn]] void fail_on_host(const std::string& asked) {
-  fail<OutOfMemory>("out of host memory: {} bytes asked for, {} available; a smaller batch may fit",
-                    asked, host_bytes_available());
-}
-
-}  // namespace
 
 std::string last_line(const std::exception& error) {
   std::istringstream text(text_of(error));
