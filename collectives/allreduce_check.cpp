@@ -90,7 +90,7 @@ std::array<double, kBlock> reduced_block(std::size_t first, int ranks, ReduceOp 
 
 template <class T>
 T number(double value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+  if constexpr (kStoredOnly<T>) {
     return T(static_cast<float>(value));
   } else if constexpr (std::is_same_v<T, std::int32_t>) {
     return static_cast<T>(static_cast<std::uint32_t>(static_cast<std::int64_t>(value)));
@@ -100,35 +100,15 @@ T number(double value) {
 }
 
 template <class T>
-double value_of(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    return static_cast<double>(static_cast<float>(value));
-  } else {
-    return static_cast<double>(value);
-  }
-}
-
-/// Distance between neighbouring numbers just above 1.
-double epsilon_of(DType dtype) {
-  switch (dtype) {
-    case DType::float64:
-      return 0x1p-52;
-    case DType::float16:
-      return 0x1p-10;
-    case DType::bfloat16:
-      return 0x1p-7;
-    default:
-      return 0x1p-23;
-  }
-}
-
-template <class T>
 bool right(T got, double reduced, int ranks, ReduceOp op) {
   if (op != ReduceOp::avg) return got == number<T>(reduced);
+  // The distance between neighbouring numbers just above 1, by dtype.
+  constexpr std::array<double, kDTypes.size()> kEpsilon{0x1p-23, 0x1p-52, 0, 0x1p-10, 0x1p-7};
   const double average = reduced / ranks;
-  const double difference = std::abs(value_of(got) - average);
+  const double difference =
+      std::abs(static_cast<double>(static_cast<ComputeType<T>>(got)) - average);
   if constexpr (std::is_same_v<T, std::int32_t>) return difference < 1;
-  return difference <= 2 * epsilon_of(kDTypeOf<T>) * std::abs(average);
+  return difference <= 2 * kEpsilon[static_cast<std::size_t>(kDTypeOf<T>)] * std::abs(average);
 }
 
 }  // namespace

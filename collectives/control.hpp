@@ -47,6 +47,17 @@ void throw_together(Communicator& host, std::string_view what, const std::string
   if (!common.empty()) fail<Kind>("{}: {}", what, common);
 }
 
+/// What the Error says that `work` throws; empty when it throws none.
+template <class Work>
+std::string problem_of(Work work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
 /// The memory behind windows, on its way to be freed.
 class ReleaseTogether {
  public:

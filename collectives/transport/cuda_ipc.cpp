@@ -117,12 +117,6 @@ bool are_several_processes(Communicator& control) {
   return std::ranges::adjacent_find(all, std::ranges::not_equal_to()) != all.end();
 }
 
-int current_device() {
-  int device = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  return device;
-}
-
 class CudaIpcCommunicator final : public Communicator {
  public:
   explicit CudaIpcCommunicator(Communicator& control)
@@ -216,38 +210,28 @@ class CudaIpcCommunicator final : public Communicator {
   Buffer allocate(std::size_t bytes) const {
     const std::size_t rounded = (bytes + kOwnAllocation - 1) / kOwnAllocation * kOwnAllocation;
     Buffer own;
-    std::string problem;
-    try {
-      own = Buffer(rounded / sizeof(double), DType::float64, Memory::device);
-    } catch (const Error& error) {
-      problem = error.what();
-    }
-    throw_together<Error>(control_, "transport cuda_ipc", problem);
+    throw_together<Error>(control_, "transport cuda_ipc", problem_of([&] {
+                            own = Buffer(rounded / sizeof(double), DType::float64, Memory::device);
+                          }));
     return own;
   }
 
   /// Collective: where this rank finds the memory of all. `base` is this rank's own.
   std::shared_ptr<PeerMappings> map(std::byte* base) const {
     Exported mine{process_token(), 0, base, {}};
-    std::string problem;
-    try {
-      mine.device = current_device();
-      // Among threads no handle is opened, and some systems have none to give.
-      if (several_processes_) {
-        require(cudaIpcGetMemHandle(&mine.handle, base), "cannot export the device memory", rank());
-      }
-    } catch (const Error& error) {
-      problem = error.what();
-    }
-    throw_together<Unavailable>(control_, "transport cuda_ipc", problem);
+    throw_together<Unavailable>(control_, "transport cuda_ipc", problem_of([&] {
+                                  CUDA_CHECK(cudaGetDevice(&mine.device));
+                                  // Among threads no handle is opened, and some systems have none
+                                  // to give.
+                                  if (several_processes_) {
+                                    require(cudaIpcGetMemHandle(&mine.handle, base),
+                                            "cannot export the device memory", rank());
+                                  }
+                                }));
     const std::vector<Exported> all = all_gather(control_, mine);
     std::shared_ptr<PeerMappings> mappings;
-    try {
-      mappings = std::make_shared<PeerMappings>(all, rank());
-    } catch (const Error& error) {
-      problem = error.what();
-    }
-    const std::string common = common_problem(control_, problem);
+    const std::string common = common_problem(
+        control_, problem_of([&] { mappings = std::make_shared<PeerMappings>(all, rank()); }));
     if (!common.empty()) {
       mappings.reset();
       control_.barrier();  // before anyone frees what another has mapped

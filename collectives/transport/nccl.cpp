@@ -70,14 +70,10 @@ class NcclMemory {
     auto memory = std::make_shared<NcclMemory>(std::move(nccl));
     if (!all_agree(control, memory->registered(bytes))) {
       memory->free_registered();
-      std::string problem;
-      try {
-        memory->plain_ =
-            Buffer((bytes + sizeof(double) - 1) / sizeof(double), DType::float64, Memory::device);
-      } catch (const Error& error) {
-        problem = error.what();
-      }
-      throw_together<Error>(control, "transport nccl", problem);
+      throw_together<Error>(control, "transport nccl", problem_of([&] {
+                              memory->plain_ = Buffer((bytes + sizeof(double) - 1) / sizeof(double),
+                                                      DType::float64, Memory::device);
+                            }));
     }
     return memory;
   }
@@ -148,13 +144,9 @@ std::string why_not_distinct(Communicator& control) {
 /// Collective.
 std::shared_ptr<NcclHandle> connect(Communicator& control) {
   ncclUniqueId id{};
-  std::string problem;
-  try {
-    if (control.rank() == 0) NCCL_CHECK(ncclGetUniqueId(&id));
-  } catch (const Error& error) {
-    problem = error.what();
-  }
-  throw_together<Unavailable>(control, "transport nccl", problem);
+  throw_together<Unavailable>(control, "transport nccl", problem_of([&] {
+                                if (control.rank() == 0) NCCL_CHECK(ncclGetUniqueId(&id));
+                              }));
   broadcast_bytes(control, std::as_writable_bytes(std::span(&id, 1)), 0);
   auto handle = std::make_shared<NcclHandle>();
   NCCL_CHECK(ncclCommInitRank(&handle->communicator, control.size(), id, control.rank()));

@@ -157,11 +157,7 @@ void SharedSegment::map() {
 
 SharedSegments share_segments(Communicator& control, std::size_t bytes, std::string& problem) {
   SharedSegments shared;
-  try {
-    shared.own = SharedSegment(bytes);
-  } catch (const Error& error) {
-    problem = error.what();
-  }
+  problem = problem_of([&] { shared.own = SharedSegment(bytes); });
   const std::array<double, 2> mine{static_cast<double>(getpid()),
                                    static_cast<double>(shared.own.descriptor())};
   const std::vector<double> all = all_gather(control, mine);
@@ -174,11 +170,9 @@ SharedSegments share_segments(Communicator& control, std::size_t bytes, std::str
     if (rank == me) {
       shared.base_of_rank.back() = shared.own.data();
     } else if (node[rank] == node[me] && descriptor >= 0) {  // below: that rank says why
-      try {
+      problem = problem_of([&] {
         shared.base_of_rank.back() = shared.of_peers.emplace_back(pid, descriptor, bytes).data();
-      } catch (const Error& error) {
-        problem = error.what();
-      }
+      });
     }
   }
   return shared;

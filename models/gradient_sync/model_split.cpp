@@ -17,8 +17,7 @@ namespace {
 class ModelSplit : public GradientSync {
  public:
   explicit ModelSplit(const GradientSyncInputs& inputs)
-      : optimizer_name_(inputs.optimizer),
-        parameters_(inputs.parameters),
+      : parameters_(inputs.parameters),
         ranks_(inputs.communicator),
         micro_batches_(inputs.options.micro_batches) {
     require_full_width("model_split", inputs.options);
@@ -34,7 +33,7 @@ class ModelSplit : public GradientSync {
       fail("the layers of this network have {} of its {} parameter tensors", pieces_.size(),
            parameters_.size());
     }
-    if (!mine_.empty()) optimizer_ = make_optimizer(optimizer_name_, mine_);
+    optimizer_.divide(inputs.optimizer, parameters_, pieces_, mine_);
     pass_.emplace(ranks_, layers_of(rank()), micro_batches_, *this, inputs.trace);
   }
 
@@ -54,7 +53,7 @@ class ModelSplit : public GradientSync {
       finite = unscale(parameter.grad(), gradient_scale) && finite;
     }
     if (gradient_scale != 1) finite = ranks_.all_agree(finite);
-    if (finite && optimizer_) optimizer_->step(learning_rate);
+    if (finite && optimizer_.get() != nullptr) optimizer_.get()->step(learning_rate);
     return finite;
   }
 
@@ -68,14 +67,8 @@ class ModelSplit : public GradientSync {
     }
   }
 
-  NamedTensors optimizer_state() override {
-    const NamedTensors whole = make_optimizer(optimizer_name_, parameters_)->state();
-    return gather_state(ranks_, optimizer_ ? optimizer_->state() : NamedTensors{}, whole, pieces_);
-  }
-  void restore_optimizer(const NamedTensors& state) override {
-    if (!optimizer_) return;
-    optimizer_->restore(pieces_of_state(state, optimizer_->state(), pieces_, rank()));
-  }
+  NamedTensors optimizer_state() override { return optimizer_.state(ranks_); }
+  void restore_optimizer(const NamedTensors& state) override { optimizer_.restore(state, rank()); }
 
   std::string remarks() const override {
     std::vector<std::size_t> lengths;
@@ -109,7 +102,6 @@ class ModelSplit : public GradientSync {
     }
   }
 
-  std::string optimizer_name_;
   std::vector<torch::Tensor> parameters_;
   StagedExchange ranks_;
   int micro_batches_;
@@ -117,7 +109,7 @@ class ModelSplit : public GradientSync {
   std::vector<std::size_t> cuts_;  // where each stage begins, and the end
   std::vector<StatePiece> pieces_;
   std::vector<torch::Tensor> mine_;  // parameters of this stage
-  std::unique_ptr<Optimizer> optimizer_;
+  DividedOptimizer optimizer_;
   std::optional<PipelinePass> pass_;
 };
 

@@ -65,16 +65,27 @@ void bring(StagedExchange& ranks, int owner, const NamedTensors& mine, const std
 
 }  // namespace
 
-NamedTensors gather_state(StagedExchange& ranks, const NamedTensors& mine,
-                          const NamedTensors& whole, const std::vector<StatePiece>& pieces) {
+void DividedOptimizer::divide(std::string_view name, std::vector<torch::Tensor> whole,
+                              std::vector<StatePiece> pieces,
+                              const std::vector<torch::Tensor>& mine, const UpdatePace& pace) {
+  name_ = name;
+  whole_ = std::move(whole);
+  pieces_ = std::move(pieces);
+  if (!mine.empty()) optimizer_ = make_optimizer(name, mine, pace);
+}
+
+NamedTensors DividedOptimizer::state(StagedExchange& ranks) const {
   const torch::NoGradGuard no_grad;
+  // Of one that has everything: its names say what there is, and its tensors take it up.
+  const NamedTensors whole = make_optimizer(name_, whole_)->state();
+  const NamedTensors mine = optimizer_ ? optimizer_->state() : NamedTensors{};
   const bool first = ranks.communicator().rank() == 0;
   for (const std::string& kind : kinds(whole)) {
     if (is_counter(kind)) {
-      bring(ranks, pieces.front().owner, mine, kind, first ? named(whole, kind) : torch::Tensor());
+      bring(ranks, pieces_.front().owner, mine, kind, first ? named(whole, kind) : torch::Tensor());
       continue;
     }
-    for (const StatePiece& piece : pieces) {
+    for (const StatePiece& piece : pieces_) {
       const torch::Tensor into =
           first ? part(named(whole, name_of(kind, piece.whole)), piece) : torch::Tensor();
       bring(ranks, piece.owner, mine, name_of(kind, piece.local), into);
@@ -83,21 +94,21 @@ NamedTensors gather_state(StagedExchange& ranks, const NamedTensors& mine,
   return first ? whole : mine;
 }
 
-NamedTensors pieces_of_state(const NamedTensors& whole, const NamedTensors& mine,
-                             const std::vector<StatePiece>& pieces, int rank) {
+void DividedOptimizer::restore(const NamedTensors& whole, int rank) {
+  if (!optimizer_) return;
   NamedTensors state;
-  for (const auto& [name, tensor] : mine) {
+  for (const auto& [name, tensor] : optimizer_->state()) {
     if (is_counter(name)) {
       state.emplace_back(name, named(whole, name));
       continue;
     }
-    for (const StatePiece& piece : pieces) {
+    for (const StatePiece& piece : pieces_) {
       if (piece.owner != rank || name_of(name, piece.local) != name) continue;
       const torch::Tensor from = named(whole, name_of(name, piece.whole));
       state.emplace_back(name, part(from, piece).reshape(tensor.sizes()));
     }
   }
-  return state;
+  optimizer_->restore(state);
 }
 
 DividedSync::DividedSync(const GradientSyncInputs& inputs)
@@ -108,26 +119,14 @@ DividedSync::DividedSync(const GradientSyncInputs& inputs)
 
 void DividedSync::divide(std::vector<StatePiece> pieces, const torch::Tensor& parameters,
                          const torch::Tensor& gradients) {
-  pieces_ = std::move(pieces);
   std::vector<torch::Tensor> mine;
-  for (const StatePiece& piece : pieces_) {
+  for (const StatePiece& piece : pieces) {
     if (piece.owner != communicator().rank()) continue;
     mine.push_back(parameters.narrow(0, piece.first, piece.count));
     mine.back().mutable_grad() = gradients.narrow(0, piece.first, piece.count);
   }
-  if (!mine.empty()) optimizer_ = make_optimizer(optimizer_name_, mine, update_pace_);
-}
-
-NamedTensors DividedSync::optimizer_state() {
-  // Of one that has everything: its names say what there is, and its tensors take it up.
-  const NamedTensors whole =
-      make_optimizer(optimizer_name_, {replica().flat_parameters()})->state();
-  return gather_state(exchange_, optimizer_ ? optimizer_->state() : NamedTensors{}, whole, pieces_);
-}
-
-void DividedSync::restore_optimizer(const NamedTensors& state) {
-  if (!optimizer_) return;
-  optimizer_->restore(pieces_of_state(state, optimizer_->state(), pieces_, communicator().rank()));
+  optimizer_.divide(optimizer_name_, {replica().flat_parameters()}, std::move(pieces), mine,
+                    update_pace_);
 }
 
 void require_full_width(std::string_view name, const GradientSyncOptions& options) {

@@ -30,16 +30,29 @@ struct StatePiece {
   std::int64_t count;
 };
 
-/// Collective, with the same pieces on all ranks. `mine`: state of this rank's optimizer over its
-/// pieces, empty without any; `whole`: state of one over everything, on rank 0, which is filled in
-/// and returned there; elsewhere `mine` is.
-NamedTensors gather_state(StagedExchange& ranks, const NamedTensors& mine,
-                          const NamedTensors& whole, const std::vector<StatePiece>& pieces);
+/// What of an optimizer this rank has: one over its pieces, which may be none.
+class DividedOptimizer {
+ public:
+  /// Of the optimizer of that name over `whole`, tensors of which `pieces` are those of all ranks,
+  /// alike on all, `mine` has this rank's.
+  void divide(std::string_view name, std::vector<torch::Tensor> whole,
+              std::vector<StatePiece> pieces, const std::vector<torch::Tensor>& mine,
+              const UpdatePace& pace = {});
 
-/// What the optimizer of `rank` over its pieces remembers of `whole`, in the form of `mine`.
-/// Throws UsageError when `whole` is not such a state.
-NamedTensors pieces_of_state(const NamedTensors& whole, const NamedTensors& mine,
-                             const std::vector<StatePiece>& pieces, int rank);
+  /// Null on a rank that owns nothing.
+  Optimizer* get() const { return optimizer_.get(); }
+
+  /// Collective: in full on rank 0, elsewhere what this rank has.
+  NamedTensors state(StagedExchange& ranks) const;
+  /// Throws UsageError when `whole` is no state of such an optimizer.
+  void restore(const NamedTensors& whole, int rank);
+
+ private:
+  std::string name_;
+  std::vector<torch::Tensor> whole_;
+  std::vector<StatePiece> pieces_;
+  std::unique_ptr<Optimizer> optimizer_;
+};
 
 // Those that divide the update: each rank has an optimizer over the pieces of the flat parameters
 // and gradients that it owns.
@@ -49,8 +62,10 @@ class DividedSync : public FlatSync {
   /// Collective.
   explicit DividedSync(const GradientSyncInputs& inputs);
 
-  NamedTensors optimizer_state() override;
-  void restore_optimizer(const NamedTensors& state) override;
+  NamedTensors optimizer_state() override { return optimizer_.state(exchange_); }
+  void restore_optimizer(const NamedTensors& state) override {
+    optimizer_.restore(state, communicator().rank());
+  }
 
  protected:
   /// `pieces` of the flat buffers, of all ranks alike, none empty. The optimizer works on
@@ -66,8 +81,7 @@ class DividedSync : public FlatSync {
   std::string optimizer_name_;
   UpdatePace update_pace_;
   StagedExchange exchange_;
-  std::vector<StatePiece> pieces_;
-  std::unique_ptr<Optimizer> optimizer_;
+  DividedOptimizer optimizer_;
 };
 
 /// Throws UsageError when gradients are to travel compressed, which `name` does not do.
