@@ -13,6 +13,7 @@
 
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
+#include "models/network/network.hpp"
 
 namespace scalebench {
 namespace {

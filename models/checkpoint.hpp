@@ -14,9 +14,10 @@
 
 #include "collectives/communicator.hpp"
 #include "models/gradients/gradient_sync.hpp"
-#include "models/network/network.hpp"
 
 namespace scalebench {
+
+class Network;
 
 /// How far a training has come.
 struct TrainingProgress {
