@@ -171,21 +171,24 @@ bool can_name_hosts() {
   return child > 0 && waitpid(child, &status, 0) == child && exit_status(status) == 0;
 }
 
-std::vector<char*> pointers_to(const std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-void become(const std::vector<char*>& argv, pid_t parent, bool stdout_to_stderr) {
+pid_t start_process(const std::vector<std::string>& argv, bool stdout_to_stderr,
+                    const std::string& host) {
+  std::vector<char*> words;  // made here, as a child may not allocate
+  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  const OwnHostName name(host);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) fail("fork: {}", std::strerror(errno));
+  if (child > 0) return child;
+  if (!host.empty()) static_cast<void>(name.take());
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(127);
   dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
   if (stdout_to_stderr) dup2(STDERR_FILENO, STDOUT_FILENO);
-  execvp(argv[0], argv.data());
-  dprintf(STDERR_FILENO, "%s: %s\n", argv[0], std::strerror(errno));
+  execvp(words[0], words.data());
+  dprintf(STDERR_FILENO, "%s: %s\n", words[0], std::strerror(errno));
   _exit(127);
 }
 
@@ -198,17 +201,7 @@ Daemons::Daemons(bool adopts) : adopts_(adopts) {
 }
 
 pid_t Daemons::start(const std::vector<std::string>& argv, const std::string& host) {
-  const std::vector<char*> pointers = pointers_to(argv);  // a child may not allocate
-  const OwnHostName name(host);
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) fail("fork: {}", std::strerror(errno));
-  if (child == 0) {
-    if (!host.empty()) static_cast<void>(name.take());
-    become(pointers, parent, /*stdout_to_stderr=*/true);
-  }
-  running_.push_back(child);
-  return child;
+  return running_.emplace_back(start_process(argv, /*stdout_to_stderr=*/true, host));
 }
 
 void Daemons::stop(pid_t daemon) const {

@@ -60,12 +60,11 @@ class Daemons {
 /// namespaces.
 bool can_name_hosts();
 
-/// In a child that has just been forked: a group of its own, SIGTERM when `parent`'s thread ends,
-/// nothing to read, and then `argv`. Ends with 127 when it cannot.
-[[noreturn]] void become(const std::vector<char*>& argv, pid_t parent, bool stdout_to_stderr);
-
-/// Null-terminated, pointing into `words`.
-std::vector<char*> pointers_to(const std::vector<std::string>& words);
+/// Starts argv without a shell, in a group of its own, with nothing to read; SIGTERM comes when
+/// this thread ends. `host`: as for Daemons::start. It ends with 127 when it cannot begin. Throws
+/// Error.
+pid_t start_process(const std::vector<std::string>& argv, bool stdout_to_stderr,
+                    const std::string& host = {});
 
 /// The exit code of a wait status; 128 + signal.
 int exit_status(int wait_status);

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "bench/machine/identity.hpp"
 #include "bench/program/join/handshake.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"

@@ -59,13 +59,4 @@ inline constexpr const char* kJoinedVariable = "SCALEBENCH_JOINED";
 /// joint start for a process of the launcher's.
 std::vector<std::string> misleading_variables(const EnvironmentVariables& variables);
 
-/// The address and port to meet at as the user chose them with MASTER_ADDR and MASTER_PORT, and
-/// `otherwise` for what he did not.
-Endpoint chosen_meeting(const EnvironmentVariables& variables, const Endpoint& otherwise);
-
-#define JOIN_ENVIRONMENT(name, known_by) \
-  std::optional<JoinPlan> name##_plan(const EnvironmentVariables& variables);
-#include "bench/program/join/environments.def"
-#undef JOIN_ENVIRONMENT
-
 }  // namespace scalebench

@@ -15,7 +15,7 @@
 #include <span>
 
 #include "bench/machine/digest.hpp"
-#include "bench/program/join/sockets.hpp"
+#include "bench/machine/identity.hpp"
 
 namespace scalebench {
 namespace {
@@ -36,6 +36,13 @@ bool equal(const std::string& a, const std::string& b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
+/// Cores that this process may use.
+int own_cores() {
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
+  return std::max(1, CPU_COUNT(&cores));
+}
+
 }  // namespace
 
 std::string job_key(const std::string& job, const std::string& secret) {
@@ -50,6 +57,16 @@ std::optional<std::string> greeted(const Message& message) {
   const std::string nonce = text_in(message, "nonce");
   if (number_in(message, "scalebench_join", 0) != kProtocol || nonce.empty()) return std::nullopt;
   return nonce;
+}
+
+Message introduction_of(const JoinPlan& plan) {
+  return {{"process", plan.process},
+          {"agent", plan.is_agent},
+          {"host", plan.host.empty() ? own_host_name() : plan.host},
+          {"name", own_host_name()},
+          {"machine", boot_id()},
+          {"slots", plan.slots},
+          {"cores", own_cores()}};
 }
 
 Message introduced(Message introduction, const std::string& key, const std::string& nonce) {
@@ -73,12 +90,6 @@ bool is_welcome(const Message& answer, const Message& introduction, const std::s
   return flag_in(answer, "welcome") &&
          equal(text_in(answer, "proof"),
                proof("first", key, nonce, text_in(introduction, "nonce")));
-}
-
-int own_cores() {
-  cpu_set_t cores;
-  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
-  return std::max(1, CPU_COUNT(&cores));
 }
 
 void use_all_cores() {

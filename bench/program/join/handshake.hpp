@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "bench/program/join/environments.hpp"
 #include "bench/program/join/sockets.hpp"
 
 namespace scalebench {
@@ -27,6 +28,9 @@ Message greeting(const std::string& nonce);
 /// The random number of a greeting; empty when it is none.
 std::optional<std::string> greeted(const Message& message);
 
+/// What a process says of itself.
+Message introduction_of(const JoinPlan& plan);
+
 /// `introduction` with a random number of its own and the proof of the key.
 Message introduced(Message introduction, const std::string& key, const std::string& nonce);
 /// Whether the one who introduces itself knows the key.
@@ -36,11 +40,6 @@ bool knows_key(const Message& introduction, const std::string& key, const std::s
 Message welcome(const Message& introduction, const std::string& key, const std::string& nonce);
 bool is_welcome(const Message& answer, const Message& introduction, const std::string& key,
                 const std::string& nonce);
-
-// This host as the others of a meeting need to know it.
-
-/// Cores that this process may use.
-int own_cores();
 
 /// Gives this process, and what it will start, every core that its container has.
 void use_all_cores();

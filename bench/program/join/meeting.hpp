@@ -6,11 +6,14 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bench/launch/hosts.hpp"
+#include "bench/program/join/daemons.hpp"
 #include "bench/program/join/environments.hpp"
 #include "bench/program/join/sockets.hpp"
 #include "kernels/error.hpp"
@@ -41,7 +44,7 @@ class Meeting {
   ~Meeting();
 
   /// Where it listens.
-  const Endpoint& at() const;
+  const Endpoint& at() const { return listener_.at; }
 
   /// How many processes are here, itself among them.
   int here() const;
@@ -70,64 +73,51 @@ class Meeting {
   void goodbye(int exit_code);
 
  private:
-  class Server;
-  std::unique_ptr<Server> server_;
+  struct Member;
+  struct Visitor;
+  struct Relay;
+
+  bool close_doors();
+  void name_nodes();
+  std::string missing() const;
+  std::string who(const Member& member) const;
+  std::string two_alike(std::string Member::*value, std::string_view what) const;
+  Member* agent_of(const std::string& host);
+  void serve();
+  void wait_for_something() const;
+  void let_in();
+  bool has_introduced_itself(Visitor& visitor);
+  void hear_members();
+  void hear(Member& member);
+  void hear_relays();
+  void ask(Relay& relay, const Message& request);
+  void stop_daemon_of(Relay& relay);
+  void report_own_daemons();
+  void end_relay(int job, int status, const std::string& said);
+  void say_goodbye(int exit_code);
+
+  const JoinPlan plan_;
+  const std::string key_;
+  const Say say_;
+  Listener listener_;
+  std::string relay_name_;
+  Descriptor relay_listener_;
+
+  mutable std::mutex mutex_;     // of what follows
+  std::vector<Member> members_;  // sorted by process
+  std::vector<Visitor> visitors_;
+  std::vector<Relay> relays_;
+  std::optional<Daemons> daemons_;  // made by the thread, at whose end they would end
+  bool is_closed_ = false;
+  std::string lost_;
+  int next_job_ = 0;
+
+  std::atomic<int> goodbye_ = -1;
+  std::thread thread_;
 };
 
 /// What mpirun starts in place of a remote shell: RELAY_WORD NAME HOST WORDS..., `words` without
 /// the first. Has the agent of that host start the daemon and ends when that ends, with its status.
 int relay(const std::vector<std::string>& words);
-
-// A process of a joint start as the first one knows it.
-
-struct Member {
-  int process = 0;
-  bool is_agent = false;
-  std::string host;  // as its environment calls it, or as it calls itself
-  std::string name;  // as its kernel calls it
-  std::string node;  // as mpirun is to call it; given once all are there
-  std::string machine;
-  int slots = 0;  // 0: not said
-  int cores = 1;
-  std::string peer;                       // its address
-  std::unique_ptr<MessageStream> stream;  // none: the first process itself
-
-  int ranks() const { return slots > 0 ? slots : cores; }
-};
-/// Sorted by process.
-using Members = std::vector<Member>;
-
-/// The first process itself.
-Member first_member(const JoinPlan& plan);
-
-/// What an introduction says; empty `why` when it fits the plan and nobody else has that number.
-Member introduced_member(const Message& introduction, const JoinPlan& plan, const Members& members,
-                         std::string& why);
-
-/// "rank 1 (h2, 10.0.0.2)".
-std::string describe(const Member& member, const JoinPlan& plan);
-
-/// Names of those who have not come, at most eight of them: "rank 2, rank 3".
-std::string missing(const Members& members, const JoinPlan& plan);
-
-/// Gives each agent's host a name of its own for mpirun. Throws NotTogether when the agents' hosts
-/// take more or fewer ranks than there are processes, where the environment counts ranks.
-void name_nodes(Members& members, const JoinPlan& plan);
-
-/// Of the agents.
-Hosts hosts_of(const Members& members);
-
-/// Two hosts that are one machine, by their names for mpirun; empty: there are none. Each of them
-/// believes that it has all cores.
-std::string on_one_machine(const Members& members);
-
-/// Two hosts whose kernels have the same name for them; empty: there are none.
-std::string of_one_name(const Members& members);
-
-/// Whether a machine has fewer cores than ranks.
-bool is_crowded(const Members& members);
-
-/// The agent of a host under any of its names; null when there is none.
-Member* agent_of(Members& members, const std::string& host);
 
 }  // namespace scalebench

@@ -13,7 +13,6 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -22,6 +21,7 @@
 #include "bench/launch/hosts.hpp"
 #include "bench/machine/digest.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -35,10 +35,8 @@ Endpoint parse_endpoint(std::string_view text, std::string_view source) {
   const std::size_t colon = text.rfind(':');
   const std::string_view digits =
       colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
-  int port = 0;
-  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (error != std::errc() || stop != digits.data() + digits.size() || port < 1 ||
-      port > kMostPort) {
+  const auto port = read_number<int>(digits);
+  if (!port || *port < 1 || *port > kMostPort) {
     fail<UsageError>("{}: '{}'; valid: \"host:port\" with a port from 1 to {}", source, text,
                      kMostPort);
   }
@@ -48,7 +46,7 @@ Endpoint parse_endpoint(std::string_view text, std::string_view source) {
   }
   std::string address = hosts.front().name;
   if (address.starts_with('[')) address = address.substr(1, address.size() - 2);
-  return {address, port};
+  return {address, *port};
 }
 
 std::string describe(const Endpoint& endpoint) {

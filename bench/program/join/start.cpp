@@ -36,16 +36,6 @@ std::string here(const JoinPlan& plan) {
   return fmt::format("{} on {}", plan.name(), own_host_name());
 }
 
-Message introduction_of(const JoinPlan& plan) {
-  return {{"process", plan.process},
-          {"agent", plan.is_agent},
-          {"host", plan.host.empty() ? own_host_name() : plan.host},
-          {"name", own_host_name()},
-          {"machine", boot_id()},
-          {"slots", plan.slots},
-          {"cores", own_cores()}};
-}
-
 /// One try at one port. `why`: what was in the way. Throws NotTogether when the first one refuses.
 std::optional<MessageStream> met_at(const Endpoint& at, const JoinPlan& plan,
                                     const std::string& key, std::string& why) {
@@ -255,11 +245,7 @@ int run_ranks(const RankProgram& program, Meeting& meeting, const std::atomic<bo
   const std::vector<std::string> command = mpirun_command(
       program, {meeting.hosts(), meeting.is_crowded(), !meeting.on_one_machine().empty()},
       variables_for_ranks());
-  const std::vector<char*> pointers = pointers_to(command);
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) fail("fork: {}", std::strerror(errno));
-  if (child == 0) become(pointers, parent, /*stdout_to_stderr=*/false);
+  const pid_t child = start_process(command, /*stdout_to_stderr=*/false);
   setpgid(child, child);
   int status = 0;
   std::string why;
