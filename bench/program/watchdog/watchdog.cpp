@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/program/watchdog/watchdog.hpp"
 
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <exception>
+#include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "bench/program/watchdog/guard.hpp"
+#include "bench/program/watchdog/link.hpp"
+#include "bench/program/watchdog/termination.hpp"
 
 namespace scalebench {
 
@@ -42,6 +52,349 @@ RankProgress ProgressMarks::read() const {
   progress.entered = entered();
   return progress;
 }
+
+namespace {
+
+using Kind = WatchdogMessage::Kind;
+
+constexpr double kFarewellSeconds = 1;  // how long a rank waits for the others' last word
+constexpr double kGraceSeconds = 2;     // in which the rank that speaks ends the others
+// Of the time for culprits, after a death: for those that came before it and are told later.
+constexpr double kGatherShare = 0.5;
+constexpr double kAlertLook = 0.02;
+constexpr double kSilentShare = 0.5;  // of the limit: four messages and more are missing
+constexpr double kHushSeconds = 2.5;  // before a launcher gives up on a host that is cut off
+
+/// A thread that takes no signals: they belong to the program's main thread.
+std::jthread start_quiet_thread(std::function<void()> body) {
+  sigset_t all{};
+  sigset_t before{};
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::jthread thread(std::move(body));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
+}  // namespace
+
+/// The watchdog's thread: tells of this rank, hears of the others, and ends all when one is lost.
+/// It sleeps but for two looks a second and for connections that end.
+class WatchdogGuard {
+ public:
+  WatchdogGuard(int rank, const ProgressMarks& marks, WatchdogOptions options, WatchdogLinks links)
+      : rank_(rank),
+        marks_(marks),
+        options_(std::move(options)),
+        interval_(std::min(0.5, options_.limit_seconds / 8)),
+        hosts_(std::move(links.hosts)),
+        links_(std::move(links.links)),
+        peers_(links_.size()),
+        wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        moved_(watchdog_seconds()),
+        last_look_(moved_),
+        next_look_(moved_) {
+    for (Peer& peer : peers_) peer.heard = moved_;
+    if (rank_ == 0) peers_[0].gone = true;
+    if (options_.heeds_termination) termination_.emplace(wake_.get());
+    thread_ = start_quiet_thread([this] { run(); });
+  }
+
+  /// After a command to part, which it obeys within a second.
+  ~WatchdogGuard() = default;
+
+  enum class Command {
+    watch,
+    part,          // a normal end
+    part_failing,  // this rank has failed and says so itself: what dies after it needs no report
+    die,           // the faults of Watchdog::Fault
+    freeze,
+    terminate,
+  };
+  void command(Command command) {
+    command_.store(command);
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof(one));
+  }
+
+ private:
+  /// The other end of a link.
+  struct Peer {
+    RankProgress progress;
+    double heard = 0;
+    bool gone = false;     // has said goodbye
+    bool failing = false;  // has said that it fails or is ended: its end is no death
+    bool hushed = false;   // rank 0 has said that nothing comes
+  };
+
+  void run() {
+    bool over = false;  // nothing more to find out; the links stay until this rank parts
+    while (true) {
+      const std::span<const WatchdogLink> links(links_);
+      const bool alert = dead_since_ > 0 || (failing_since_ > 0 && !excused_);
+      sleep_on(wake_.get(), over ? links.first(0) : links,
+               over    ? interval_
+               : alert ? kAlertLook
+                       : next_look_ - watchdog_seconds());
+      std::uint64_t woken = 0;
+      [[maybe_unused]] const ssize_t got = read(wake_.get(), &woken, sizeof(woken));
+      const Command command = command_.load();
+      if (command == Command::part) return part(Kind::goodbye);
+      if (command == Command::part_failing) {
+        if (!over) leave_early();
+        return part(Kind::failing);
+      }
+      if (command == Command::terminate || (termination_ && Termination::received())) {
+        if (!over) leave_early();
+        if (termination_) termination_->pass_on();
+        return part(Kind::failing);
+      }
+      if (command == Command::die) links_.clear();
+      over = over || command != Command::watch || look();
+    }
+  }
+
+  /// True: all ranks are to end, and this one has done its part.
+  bool look() {
+    const double now = watchdog_seconds();
+    for (std::size_t from = 0; from < peers_.size(); ++from) {
+      if (!peers_[from].gone && hear(from, now)) return true;
+    }
+    if (all_dead_known()) return name_dead();
+    if (rank_ == 0 && failing_since_ > 0 && !excused_) excuse();
+    if (now < next_look_) return false;
+    next_look_ = now + interval_;
+    const RankProgress mine = marks_.read();
+    if (!mine.same_place(mine_)) moved_ = now;
+    mine_ = mine;
+    tell();
+    return judge(now);
+  }
+
+  bool hear(std::size_t from, double now) {
+    Peer& peer = peers_[from];
+    for (const WatchdogMessage& message : links_[from].receive()) {
+      peer.heard = now;
+      switch (message.kind) {
+        case Kind::hello:
+          break;
+        case Kind::progress:
+          if (!message.progress.same_place(peer.progress)) moved_ = now;
+          peer.progress = message.progress;
+          if (rank_ != 0) successor_ = static_cast<int>(message.successor);
+          break;
+        case Kind::failing:
+          peer.failing = true;
+          // From rank 0: it has waited for the deaths that may be behind the failure.
+          excused_ = excused_ || rank_ != 0;
+          if (failing_since_ == 0) failing_since_ = now;
+          break;
+        case Kind::goodbye:
+          peer.gone = true;
+          break;
+        case Kind::ending:
+          return obey();
+      }
+    }
+    if (peer.gone) links_[from].close();
+    if (peer.gone || links_[from].open()) return false;
+    peer.gone = true;
+    if (!excused_ && !peer.failing) note_death(from);
+    return false;
+  }
+
+  void tell() {
+    if (rank_ == 0) {
+      const auto alive = std::ranges::find(peers_, false, &Peer::gone);
+      successor_ = static_cast<int>(alive - peers_.begin());
+    }
+    send_to_all(Kind::progress, rank_);
+  }
+
+  bool judge(double now) {
+    bool in_cell = mine_.in_cell != 0;
+    double limit = mine_.limit_seconds;
+    for (const Peer& peer : peers_) {
+      if (peer.gone) continue;
+      in_cell = in_cell || peer.progress.in_cell != 0;
+      limit = std::max(limit, peer.progress.limit_seconds);
+    }
+    // A rank that was stopped itself knows nothing of the others' meantime.
+    const bool was_stopped = now - std::exchange(last_look_, now) > limit / 2;
+    if (was_stopped) {
+      for (Peer& peer : peers_) peer.heard = now;
+    }
+    if (was_stopped || !in_cell) moved_ = now;
+    if (rank_ == 0) note_silence(now);
+    if (now - moved_ <= limit) return false;
+
+    const auto silent = [&](const Peer& peer) { return now - peer.heard > kSilentShare * limit; };
+    if (rank_ != 0) {
+      // While rank 0 lives, it judges.
+      if (peers_[0].gone || !silent(peers_[0])) return false;
+      const WatchedRank first = watched(0, true);
+      return end_of_first_rank(describe_hang(std::span(&first, 1), limit));
+    }
+    std::vector<WatchedRank> ranks{{rank_, hosts_[0], false, mine_}};
+    for (std::size_t rank = 1; rank < peers_.size(); ++rank) {
+      if (!peers_[rank].gone) ranks.push_back(watched(rank, silent(peers_[rank])));
+    }
+    return speak(describe_hang(ranks, limit));
+  }
+
+  void note_silence(double now) {
+    const auto note = [&](const std::string& text) {
+      if (options_.note) return options_.note(text);
+      fmt::print(stderr, "{}\n", text);
+      std::fflush(stderr);
+    };
+    std::vector<WatchedRank> ranks{{rank_, hosts_[0], false, mine_}};
+    bool news = false;
+    for (std::size_t rank = 1; rank < peers_.size(); ++rank) {
+      Peer& peer = peers_[rank];
+      if (peer.gone) continue;
+      const double seconds = now - peer.heard;
+      if (peer.hushed && seconds < kHushSeconds) {
+        peer.hushed = false;
+        note(fmt::format("rank {} on {} is back", rank, hosts_[rank]));
+      }
+      // Ranks of one host fall silent together, and are heard of at different looks.
+      const bool silent = seconds > kHushSeconds - 2 * interval_;
+      news = news || (seconds > kHushSeconds && !peer.hushed);
+      ranks.push_back(watched(rank, silent));
+    }
+    if (!news) return;
+    for (const WatchedRank& one : ranks) {
+      if (one.silent) peers_[static_cast<std::size_t>(one.rank)].hushed = true;
+    }
+    note(describe_silence(ranks, kHushSeconds));
+  }
+
+  void note_death(std::size_t of) {
+    WatchedRank dead = watched(of, true);
+    // What it last told may be half a second old, and no rank begins a cell without the others.
+    const RankProgress mine = marks_.read();
+    if (mine.cells > dead.progress.cells) dead.progress = mine;
+    if (dead_since_ == 0) dead_since_ = watchdog_seconds();
+    if (!deaths_.empty()) deaths_ += "\n";
+    deaths_ += describe_death(dead);
+  }
+
+  bool all_dead_known() const {
+    const double gather = kGatherShare * options_.culprit_seconds;
+    return dead_since_ > 0 && watchdog_seconds() > dead_since_ + gather;
+  }
+
+  bool name_dead() {
+    dead_since_ = 0;
+    return rank_ == 0 ? speak(deaths_) : end_of_first_rank(deaths_);
+  }
+
+  /// This rank ends before its time, because it has failed or because the launcher ends it. Rank 0
+  /// hears of it; and the rank whose death is behind it is named before this rank goes.
+  void leave_early() {
+    const double until = watchdog_seconds() + (rank_ == 0 ? 1 : 2) * options_.culprit_seconds;
+    if (failing_since_ == 0) failing_since_ = watchdog_seconds();
+    if (rank_ != 0) send_to_all(Kind::failing, rank_);
+    while (!excused_ && !all_dead_known() && watchdog_seconds() < until) {
+      for (std::size_t from = 0; from < peers_.size(); ++from) {
+        // True: another rank speaks and ends all; not before it has.
+        if (!peers_[from].gone && hear(from, watchdog_seconds())) return sleep_on(-1, {}, 1);
+      }
+      if (rank_ == 0) excuse();
+      sleep_on(-1, {}, kAlertLook);
+    }
+    if (dead_since_ > 0) name_dead();
+  }
+
+  /// Rank 0, once nobody is left whose death could be behind a failure, or it would be known.
+  void excuse() {
+    const bool waits =
+        std::ranges::any_of(peers_, [](const Peer& peer) { return !peer.gone && !peer.failing; });
+    if (waits && watchdog_seconds() < failing_since_ + options_.culprit_seconds) return;
+    excused_ = true;
+    send_to_all(Kind::failing, rank_);
+  }
+
+  bool speak(const std::string& text) {
+    // Also to a rank 0 that is only stopped: it is woken up to be killed, and would report deaths.
+    send_to_all(Kind::ending, rank_);
+    if (options_.say) {
+      options_.say(text);
+    } else {
+      say_last(text);
+    }
+    termination_.reset();
+    options_.end();
+    return true;
+  }
+
+  bool obey() {
+    const double until = watchdog_seconds() + kGraceSeconds;
+    const auto waits = [&] {
+      return command_.load() == Command::watch && !(termination_ && Termination::received());
+    };
+    while (waits() && watchdog_seconds() < until) {
+      sleep_on(wake_.get(), {}, until - watchdog_seconds());
+    }
+    if (waits()) {
+      termination_.reset();
+      options_.end();
+    }
+    return true;
+  }
+
+  bool end_of_first_rank(const std::string& text) {
+    return rank_ == successor_ ? speak(text) : obey();
+  }
+
+  void part(Kind farewell) {
+    send_to_all(farewell, rank_);
+    for (WatchdogLink& link : links_) link.finish_sending();
+    // A connection that is closed with something unread takes its farewell back.
+    const double until = watchdog_seconds() + kFarewellSeconds;
+    while (std::ranges::any_of(links_, &WatchdogLink::open) && watchdog_seconds() < until) {
+      sleep_on(-1, links_, std::min(0.1, until - watchdog_seconds()));
+      for (WatchdogLink& link : links_) link.receive();
+    }
+  }
+
+  void send_to_all(Kind kind, int about) {
+    WatchdogMessage message;
+    message.kind = kind;
+    message.rank = about;
+    message.successor = successor_;
+    message.progress = mine_;
+    for (WatchdogLink& link : links_) link.send(message);
+  }
+
+  WatchedRank watched(std::size_t rank, bool silent) const {
+    return {static_cast<int>(rank), hosts_[rank], silent, peers_[rank].progress};
+  }
+
+  const int rank_;
+  const ProgressMarks& marks_;
+  const WatchdogOptions options_;
+  const double interval_;
+  const std::vector<std::string> hosts_;
+  std::vector<WatchdogLink> links_;
+  std::vector<Peer> peers_;  // by link
+  RankProgress mine_;
+  FileDescriptor wake_;
+  std::atomic<Command> command_ = Command::watch;
+  double moved_;  // when any rank was last seen to make progress
+  double last_look_;
+  double next_look_;
+  int successor_ = 1;  // who speaks when rank 0 cannot
+  // A rank that fails or is ended may be so because another has died. Rank 0 waits for that death
+  // before it excuses all further ones.
+  double failing_since_ = 0;  // 0: nobody does
+  double dead_since_ = 0;     // 0: nobody is, or it has been said
+  std::string deaths_;        // a line for each
+  bool excused_ = false;      // deaths are the doing of a rank that reports itself, or a launcher's
+  std::optional<Termination> termination_;
+  std::jthread thread_;  // last: it uses all of the above
+};
 
 Watchdog::Watchdog(Communicator& host, WatchdogOptions options)
     : marks_(options.limit_seconds), exceptions_(std::uncaught_exceptions()) {
