@@ -86,19 +86,18 @@ void initialize_google(std::vector<std::string> arguments) {
   if (count > 1) fail<UsageError>("unknown option '{}' (see bench_kernels --help)", pointers[1]);
 }
 
-KernelReporter::Entries register_cases(const DeviceOptions& devices) {
+KernelEntries register_cases(const DeviceOptions& devices) {
   std::vector<Memory> memories;
   if (devices.device != "cuda") memories.push_back(Memory::host);
   if (devices.required() || (devices.device == "auto" && device_count() > 0)) {
     memories.push_back(Memory::device);
   }
-  KernelReporter::Entries entries;
+  KernelEntries entries;
   for (const Memory memory : memories) {
     for (const KernelCase& one : kernel_cases(memory)) {
       const std::string name = one.name();
       // Nodes of a map stay where they are, also when the map is moved.
-      KernelReporter::Entry& entry =
-          entries.emplace(name, KernelReporter::Entry{one, {}}).first->second;
+      KernelEntry& entry = entries.emplace(name, KernelEntry{one, {}}).first->second;
       const auto body = [&entry](benchmark::State& state) {
         time_kernel(state, entry.one, entry.status);
       };
@@ -131,10 +130,7 @@ ExitCode run(KernelOptions options) {
     fmt::print(stderr, "warning: gemm may use several threads (link OpenBLAS to be sure of one)\n");
   }
   choose_device(options);
-  const KernelReporter::Entries entries = register_cases(options.devices);
-  KernelReporter reporter(options.report, entries);
-  if (benchmark::RunSpecifiedBenchmarks(&reporter) == 0) return ExitCode::nothing_measured;
-  return reporter.exit_code();
+  return run_kernels(options.report, register_cases(options.devices));
 }
 
 }  // namespace
