@@ -16,7 +16,8 @@
 #include "bench/cli/command_line.hpp"
 #include "bench/kernels/report.hpp"
 #include "bench/machine/device_choice.hpp"
-#include "bench/program/devices.hpp"
+#include "bench/program/transports.hpp"
+#include "bench/program/words.hpp"
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
 #include "kernels/gemm.hpp"
@@ -38,15 +39,12 @@ KernelOptions parse(int argc, char** argv) {
   CLI::App app("What one core and one device can do, kernel by kernel", "bench_kernels");
   app.add_option("--out", options.report.out, "append rows to DIR/kernels.csv and DIR/samples.csv")
       ->type_name("DIR");
-  offer(app.add_option("--device", options.devices.device,
-                       "auto (cpu, and cuda where there is one), cpu or cuda")
-            ->capture_default_str(),
-        kDevices);
+  add_choice(app, "--device", options.devices.device, kDevices,
+             "auto (cpu, and cuda where there is one), cpu or cuda");
   app.add_option("--devices", options.devices.named,
                  "which device, by its number or UUID; default: the first");
-  offer(app.add_option("--format", options.report.format, "of the result on stdout: table or csv")
-            ->capture_default_str(),
-        kFormats);
+  add_choice(app, "--format", options.report.format, kFormats,
+             "of the result on stdout: table or csv");
   app.add_option("--run-id", options.report.run_id, "set by scalebench: the study this belongs to")
       ->group("");
   app.add_option("--launch", options.report.launch, "set by scalebench: number of this start")
@@ -70,7 +68,6 @@ KernelOptions parse(int argc, char** argv) {
     return options;
   }
   check_device_options(options.devices);
-  require_known("format", options.report.format, kFormats);
   if (parse_devices(options.devices.named).size() > 1) {
     fail<UsageError>("--devices {}: one process measures one device", options.devices.named);
   }

@@ -4,7 +4,6 @@
 
 #include <array>
 
-#include "bench/allreduce/bound.hpp"
 #include "bench/allreduce/measure.hpp"
 #include "bench/allreduce/tuning.hpp"
 #include "collectives/transport/thread.hpp"

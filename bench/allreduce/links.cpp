@@ -116,6 +116,36 @@ class Side {
   std::vector<Word> buffer_;
 };
 
+constexpr std::string_view kAll = "all";
+
+std::vector<std::string> names_of(const Topology& topology,
+                                  const std::vector<std::string>& host_of_rank) {
+  std::vector<std::string> names(static_cast<std::size_t>(topology.nodes()));
+  for (std::size_t rank = 0; rank < host_of_rank.size(); ++rank) {
+    names[static_cast<std::size_t>(topology.node_of_rank[rank])] = host_of_rank[rank];
+  }
+  return names;
+}
+
+ResultRow row_of(const LinkReport& report, const Recorder& recorder, const Link& link,
+                 std::string_view from, std::string_view to) {
+  ResultRow row = recorder.side_row(links_schema(), fmt::format("link from={} to={}", from, to));
+  row.set("status", "ok").set("nodes", report.hosts.size()).set("from_host", from);
+  row.set("to_host", to).set("message_bytes", link.bytes);
+  row.set("gb_per_s", link.bytes_per_second() / 1e9);
+  return row.set("latency_seconds", link.latency_seconds);
+}
+
+/// The fastest link of each host in one direction, by host.
+std::map<int, Link> fastest_links(const std::vector<Link>& links, bool sends) {
+  std::map<int, Link> fastest;
+  for (const Link& link : links) {
+    const auto [known, first] = fastest.emplace(sends ? link.from : link.to, link);
+    if (!first && link.bytes_per_second() > known->second.bytes_per_second()) known->second = link;
+  }
+  return fastest;
+}
+
 }  // namespace
 
 std::vector<Round> tournament(int hosts) {
@@ -171,30 +201,6 @@ std::vector<Link> faster_of(std::vector<Link> a, const std::vector<Link>& b) {
   return a;
 }
 
-namespace {
-
-constexpr std::string_view kAll = "all";
-
-std::vector<std::string> names_of(const Topology& topology,
-                                  const std::vector<std::string>& host_of_rank) {
-  std::vector<std::string> names(static_cast<std::size_t>(topology.nodes()));
-  for (std::size_t rank = 0; rank < host_of_rank.size(); ++rank) {
-    names[static_cast<std::size_t>(topology.node_of_rank[rank])] = host_of_rank[rank];
-  }
-  return names;
-}
-
-ResultRow row_of(const LinkReport& report, const Recorder& recorder, const Link& link,
-                 std::string_view from, std::string_view to) {
-  ResultRow row = recorder.side_row(links_schema(), fmt::format("link from={} to={}", from, to));
-  row.set("status", "ok").set("nodes", report.hosts.size()).set("from_host", from);
-  row.set("to_host", to).set("message_bytes", link.bytes);
-  row.set("gb_per_s", link.bytes_per_second() / 1e9);
-  return row.set("latency_seconds", link.latency_seconds);
-}
-
-}  // namespace
-
 LinkReport report_links(Communicator& host, const std::vector<std::string>& host_of_rank) {
   LinkReport report;
   report.hosts = names_of(host.topology(), host_of_rank);
@@ -241,20 +247,6 @@ std::string link_table(const LinkReport& report) {
   for (const std::string& line : report.slow_hosts()) text += fmt::format("# {}\n", line);
   return text;
 }
-
-namespace {
-
-/// The fastest link of each host in one direction, by host.
-std::map<int, Link> fastest_links(const std::vector<Link>& links, bool sends) {
-  std::map<int, Link> fastest;
-  for (const Link& link : links) {
-    const auto [known, first] = fastest.emplace(sends ? link.from : link.to, link);
-    if (!first && link.bytes_per_second() > known->second.bytes_per_second()) known->second = link;
-  }
-  return fastest;
-}
-
-}  // namespace
 
 std::vector<HostLink> judge_links(const std::vector<Link>& links) {
   std::vector<HostLink> hosts;

@@ -3,16 +3,116 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
-#include <memory>
+#include <iterator>
 #include <numeric>
 
+#include "bench/measure/clock_sync.hpp"
 #include "bench/measure/statistics.hpp"
 #include "collectives/allreduce_check.hpp"
 #include "collectives/control.hpp"
+#include "kernels/elementwise.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+std::size_t page_aligned(std::size_t bytes) {
+  return (std::max(bytes, std::size_t{1}) + kPage - 1) / kPage * kPage;
+}
+
+/// Bytes that surely displace what the last-level cache holds.
+std::size_t beyond_cache(Memory memory) {
+  constexpr std::size_t kDeviceCache = std::size_t{128} << 20U;  // above any card's L2 today
+  return 4 * (memory == Memory::device ? kDeviceCache : host_cache_bytes());
+}
+
+std::size_t slot_bytes(const AllreduceCase& one) {
+  return page_aligned(one.bytes()) * (one.in_place ? 1 : 2);
+}
+
+}  // namespace
+
+std::size_t AllreduceFootprint::window_bytes(Memory memory) const {
+  const std::size_t slot = page_aligned(largest_bytes) * (out_of_place ? 2 : 1);
+  const std::size_t walk = cold_bytes > 0 ? cold_bytes : beyond_cache(memory);
+  return cold ? std::max(slot, page_aligned(walk)) : slot;
+}
+
+AllreduceBuffers::AllreduceBuffers(Communicator& data, const AllreduceFootprint& footprint)
+    : window_(data.window(footprint.window_bytes(data.memory()) / size_of(DType::float64),
+                          DType::float64)),
+      cold_(footprint.cold) {}
+
+std::size_t AllreduceBuffers::slots(const AllreduceCase& one) const {
+  return cold_ ? std::max<std::size_t>(window_.span.bytes() / slot_bytes(one), 1) : 1;
+}
+
+AllreduceSpans AllreduceBuffers::slot(const AllreduceCase& one, std::size_t index) const {
+  std::byte* at = window_.span.data + index * slot_bytes(one);
+  const Span in{at, one.count, one.dtype, window_.span.memory};
+  Span out = in;
+  if (!one.in_place) out.data += page_aligned(one.bytes());
+  return {in, out};
+}
+
+Span AllreduceBuffers::front(std::size_t count, DType dtype) const {
+  return {window_.span.data, count, dtype, window_.span.memory};
+}
+
+void require_memory(const AllreduceFootprint& footprint, std::size_t host_transports,
+                    int ranks_on_host) {
+  // A window and its algorithms' scratch for each transport, the inputs of the check for all.
+  const auto largest = static_cast<double>(footprint.largest_bytes);
+  const double window = static_cast<double>(footprint.window_bytes(Memory::host)) + largest;
+  const double needed = (window * static_cast<double>(host_transports) + largest) * ranks_on_host;
+  const auto free = static_cast<double>(host_bytes_available());
+  if (needed <= free) return;
+  fail<UsageError>(
+      "a buffer of {} bytes needs {:.0f} bytes for {} rank(s) and {} transport(s) on this host, "
+      "{:.0f} are free; use a smaller -e{}",
+      footprint.largest_bytes, needed, ranks_on_host, host_transports, free,
+      host_transports > 1 ? " or one --transport" : "");
+}
+
+std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan,
+                                             const RankDevices& devices) {
+  std::vector<LaunchTransport> transports;
+  for (const std::string& name : plan.names) {
+    LaunchTransport transport;
+    transport.name = name;
+    const bool host = name == "shared_memory" || (name == "mpi" && plan.mpi_memory == Memory::host);
+    transport.memory = host ? Memory::host : Memory::device;
+    transport.shares_devices = !host && devices.shared;
+    try {
+      transport.communicator = make_transport(ranks, name, plan.mpi_memory, devices);
+    } catch (const Unavailable& reason) {
+      if (!plan.by_name) continue;
+      transport.why_not = reason.what();
+    }
+    transports.push_back(std::move(transport));
+    if (plan.only_one) break;
+  }
+  return transports;
+}
+
+void allocate(std::vector<LaunchTransport>& transports, const AllreduceFootprint& footprint) {
+  for (LaunchTransport& transport : transports) {
+    if (!transport.communicator) continue;
+    try {
+      transport.buffers = std::make_unique<AllreduceBuffers>(*transport.communicator, footprint);
+    } catch (const Unavailable& reason) {
+      transport.why_not = reason.what();
+      transport.communicator.reset();
+    }
+  }
+}
+
 namespace {
 
 TimingMethod timing_of(const AllreduceCase& one, const AllreduceMethod& method) {
@@ -208,6 +308,111 @@ std::size_t AllreduceVerifier::count_wrong(Communicator& data, AllreduceSpans sp
   zero(spans.in);
   zero(out);
   return static_cast<std::size_t>(std::accumulate(all.begin(), all.end(), 0.0));
+}
+
+namespace {
+
+constexpr std::size_t kSmallest = std::size_t{64} << 10U;
+
+struct Kernel {
+  std::string_view name;
+  double moved;  // bytes for each byte of the footprint
+  std::function<void(Span)> run;
+};
+
+/// Each touches the whole span once; zeros stay zeros.
+void combine_halves(Span span, Stores stores) {
+  const std::size_t half = span.count / 2;
+  const std::array<Span, 2> halves{span.part(0, half), span.part(half, half)};
+  const std::array<ConstSpan, 2> sources{halves[0], halves[1]};
+  combine(sources, halves, ReduceOp::sum, stores);
+}
+
+/// Each touches the whole span once; zeros stay zeros.
+std::array<Kernel, 4> kernels() {
+  return {{{"scale", 2, [](Span span) { scale(span, 0.5); }},
+           {"copy", 1,
+            [](Span span) {
+              const std::size_t half = span.count / 2;
+              stream_copy(span.part(0, half), span.part(half, half));
+            }},
+           {"combine", 2, [](Span span) { combine_halves(span, Stores::cached); }},
+           {"combine_streaming", 2, [](Span span) { combine_halves(span, Stores::streaming); }}}};
+}
+
+/// Seconds of the slowest rank for one pass; the median of a few. The same on all ranks.
+double seconds_of(Communicator& host, const Kernel& kernel, Span span) {
+  constexpr double kSecondsAKernel = 0.02;
+  constexpr double kFewest = 3, kMost = 15;
+  // Passes that are too short for a barrier's skew go several in a row.
+  const std::size_t passes = std::max<std::size_t>(1, (std::size_t{1} << 20U) / span.bytes());
+  const auto once = [&] {
+    host.barrier();
+    const double begin = local_seconds();
+    for (std::size_t i = 0; i < passes; ++i) kernel.run(span);
+    return (local_seconds() - begin) / static_cast<double>(passes);
+  };
+  const double first = std::ranges::max(all_gather(host, once())) * static_cast<double>(passes);
+  const double wanted = std::clamp(kSecondsAKernel / first, kFewest, kMost);
+  // A last-level cache takes several passes to fill as it will stay.
+  const double unmeasured = std::clamp(kSecondsAKernel / 2 / first, 1.0, kMost);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(unmeasured); ++i) once();
+  std::vector<double> mine;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(wanted); ++i) mine.push_back(once());
+  const std::vector<double> all = all_gather(host, mine);
+  std::vector<double> slowest = mine;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    double& of_pass = slowest[i % mine.size()];
+    of_pass = std::max(of_pass, all[i]);
+  }
+  return median_of(slowest);
+}
+
+double rank_0_seconds(Communicator& host) {
+  double now = local_seconds();
+  broadcast(host, span_of(std::span(&now, 1)), 0);
+  return now;
+}
+
+}  // namespace
+
+bool AllreduceBound::measure(std::size_t size) {
+  const std::size_t bytes = std::bit_floor(size);
+  if (bytes < kSmallest || host_.size() == 1) return false;
+  // Measuring again takes one part in thirty of the time at most.
+  constexpr double kFresh = 30, kFreshSeconds = 3;
+  const double begin = rank_0_seconds(host_);
+  const auto known = points_.find(bytes);
+  if (known == points_.end() && budget_seconds_ <= 0) return false;
+  if (known != points_.end()) {
+    const BoundPoint& point = known->second;
+    const double age = begin - point.measured_at;
+    if (age < kFreshSeconds || age < kFresh * point.cost_seconds) return false;
+  }
+  BoundPoint& point = points_[bytes];
+  const Span span = buffers_.front(bytes / sizeof(float), DType::float32);
+  const std::string_view only = point.kernel;
+  point.bytes_per_second = 0;
+  for (const Kernel& kernel : kernels()) {
+    if (!only.empty() && kernel.name != only) continue;
+    const double seconds = seconds_of(host_, kernel, span);
+    const double rate = kernel.moved * static_cast<double>(bytes) * host_.size() / seconds;
+    if (rate <= point.bytes_per_second) continue;
+    point.kernel = kernel.name;
+    point.bytes_per_second = rate;
+  }
+  point.best_bytes_per_second = std::max(point.best_bytes_per_second, point.bytes_per_second);
+  point.measured_at = rank_0_seconds(host_);
+  point.cost_seconds = point.measured_at - begin;
+  budget_seconds_ -= only.empty() ? point.cost_seconds : 0;
+  return true;
+}
+
+double AllreduceBound::seconds(std::size_t bytes) const {
+  const auto above = points_.upper_bound(bytes);
+  if (above == points_.begin()) return std::numeric_limits<double>::quiet_NaN();
+  const BoundPoint& point = std::prev(above)->second;
+  return 2.0 * static_cast<double>(bytes) * host_.size() / point.bytes_per_second;
 }
 
 }  // namespace scalebench

@@ -1,20 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measuring one case: checked, timed, and checked again.
+// Measuring one case: checked, timed, and checked again, in the memory in which all cases of one
+// transport run; and what that memory alone would let it be.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <limits>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "bench/allreduce/bench.hpp"
+#include "bench/allreduce/options.hpp"
 #include "bench/program/card_watch.hpp"
-#include "bench/program/fault.hpp"
 #include "bench/program/watchdog/watchdog.hpp"
 #include "kernels/buffer.hpp"
 
 namespace scalebench {
+
+// One window that peers can reach, cut into page-aligned slots. A warm case stays in one slot; a
+// cold one walks through several.
+
+/// Where one operation reads and writes: the same span in place, else two apart.
+struct AllreduceSpans {
+  Span in;
+  Span out;
+};
+
+/// What the plan asks of every transport's memory.
+struct AllreduceFootprint {
+  std::size_t largest_bytes = 0;  // of one rank's buffer
+  bool out_of_place = false;      // some case needs two of them
+  bool cold = false;
+  std::size_t cold_bytes = 0;  // to walk through when cold; 0: four times the last-level cache
+
+  std::size_t window_bytes(Memory memory) const;
+};
+
+class AllreduceBuffers {
+ public:
+  /// Collective, and so is the end. Zeroed.
+  AllreduceBuffers(Communicator& data, const AllreduceFootprint& footprint);
+
+  /// How many slots a case walks through, one after the other in memory; at least one.
+  std::size_t slots(const AllreduceCase& one) const;
+  AllreduceSpans slot(const AllreduceCase& one, std::size_t index) const;
+  /// The first `count` elements as one span.
+  Span front(std::size_t count, DType dtype) const;
+
+ private:
+  Window window_;
+  bool cold_;
+};
+
+/// Throws UsageError with the bytes needed and free when `transports` such windows, and what the
+/// exact check and the algorithms need, do not fit into this host's memory for all of its ranks.
+void require_memory(const AllreduceFootprint& footprint, std::size_t host_transports,
+                    int ranks_on_host);
+
+// The transports of one start of bench_allreduce, side by side, each with its memory; or why one
+// of them cannot work here.
+
+struct LaunchTransport {
+  std::string name;
+  Memory memory = Memory::host;
+  bool shares_devices = false;  // some device has several ranks: emulated
+  std::string why_not;          // empty: it works
+  std::unique_ptr<Communicator> communicator;
+  std::unique_ptr<AllreduceBuffers> buffers;  // goes before the communicator
+};
+
+/// Collective, on those `devices`. In the plan's order; those that cannot work are left out unless
+/// they were asked for by name.
+std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan,
+                                             const RankDevices& devices);
+
+/// Collective: the window of each transport that works.
+void allocate(std::vector<LaunchTransport>& transports, const AllreduceFootprint& footprint);
 
 // The exact check of a case: inputs whose reduction is known, a poisoned output, every element of
 // every rank compared; out of place, the input must also be what it was. Inputs of a longer buffer
@@ -76,5 +140,41 @@ struct AllreduceBench {
 /// Collective. All ranks return the same result.
 AllreduceResult measure_allreduce(const AllreduceBench& bench, const AllreduceCase& one,
                                   const AllreduceMethod& method);
+
+// What memory alone would let an allreduce be: its buffers must at least be read once and written
+// once, 2 * bytes on every rank. All ranks together stream over the same footprint in the memory of
+// one transport, by scaling, copying or combining, whichever is fastest. Host memory only.
+
+/// The fastest kernel on a footprint of some bytes on each rank.
+struct BoundPoint {
+  std::string_view kernel;
+  double bytes_per_second = 0;       // of all ranks together, when last measured
+  double best_bytes_per_second = 0;  // of the launch
+  double measured_at = 0;            // local_seconds() of rank 0
+  double cost_seconds = 0;           // of measuring it
+};
+
+class AllreduceBound {
+ public:
+  /// `budget_seconds`: for the first measurement of all sizes; those after it do without.
+  AllreduceBound(Communicator& host, const AllreduceBuffers& buffers, double budget_seconds)
+      : host_(host), buffers_(buffers), budget_seconds_(budget_seconds) {}
+
+  /// Collective, just before a case of that size, and `buffers` hold zeros: what memory gives
+  /// changes from minute to minute where a machine is shared. At the power of two below `bytes`,
+  /// from 64 KiB on; false, and cheap, when that was done a moment ago.
+  bool measure(std::size_t bytes);
+
+  /// By footprint, at powers of two.
+  const std::map<std::size_t, BoundPoint>& points() const { return points_; }
+  /// 2 * bytes * ranks at the last rate of the largest point not above `bytes`; NaN below all.
+  double seconds(std::size_t bytes) const;
+
+ private:
+  Communicator& host_;
+  const AllreduceBuffers& buffers_;
+  double budget_seconds_;
+  std::map<std::size_t, BoundPoint> points_;
+};
 
 }  // namespace scalebench

@@ -3,12 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <random>
+#include <utility>
 
-#include "bench/cli/command_line.hpp"
-#include "bench/cli/console.hpp"
 #include "bench/cli/quantity.hpp"
+#include "bench/program/words.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -16,6 +16,47 @@ namespace {
 
 /// Batches of a pipelined case when their number of operations is given: enough for a median.
 constexpr std::size_t kBatches = 5;
+
+constexpr std::array<std::string_view, 5> kFormats{"table", "nccl", "osu", "csv", "json"};
+constexpr std::array<std::string_view, 3> kMemories{"auto", "host", "device"};
+constexpr std::array<std::string_view, 3> kPlacements{"in_place", "out_of_place", "both"};
+constexpr std::array<std::string_view, 3> kModes{"isolated", "pipelined", "both"};
+constexpr std::array<std::string_view, 2> kOrders{"ascending", "shuffled"};
+
+/// What other tools run by themselves; all else is as in describe().
+struct FormatDefault {
+  std::string_view format;
+  const char* option;
+  const char* value;
+};
+constexpr std::array<FormatDefault, 13> kFormatDefaults{{{"nccl", "--minbytes", "32M"},
+                                                         {"nccl", "--maxbytes", "32M"},
+                                                         {"nccl", "--stepbytes", "1M"},
+                                                         {"nccl", "--iters", "20"},
+                                                         {"nccl", "--warmup_iters", "1"},
+                                                         {"nccl", "--mode", "pipelined"},
+                                                         {"nccl", "--placement", "both"},
+                                                         {"nccl", "--algorithm", "native"},
+                                                         {"osu", "--minbytes", "4"},
+                                                         {"osu", "--maxbytes", "1M"},
+                                                         {"osu", "--stepfactor", "2"},
+                                                         {"osu", "--placement", "out_of_place"},
+                                                         {"osu", "--algorithm", "native"}}};
+
+/// Letters of nccl-tests that take one value here, and why.
+struct Letter {
+  const char* names;
+  int only;
+  const char* what;
+  const char* refusal;
+};
+constexpr std::array<Letter, 4> kLetters{
+    {{"-m,--agg_iters", 1, "only 1", "operations are not aggregated; leave it out"},
+     {"-a,--average", 3, "only 3: the slowest rank",
+      "the time is always the slowest rank's (-a 3); --per-rank shows all"},
+     {"-C,--report_cputime", 0, "only 0", "the time is always that of the whole operation"},
+     {"-R,--local_register", 0, "only 0",
+      "each transport decides how its windows are registered"}}};
 
 std::string list_of_names() {
   std::string text = "algorithms (steps and bytes sent of p ranks on one node, size S)\n";
@@ -71,35 +112,209 @@ std::vector<std::string> transports_of(const std::string& words) {
   return chosen;
 }
 
-/// {"a", "b", "both"} as booleans: is it `a`? With both, `b` first.
-std::vector<bool> is_first(std::string_view word, std::string_view first) {
-  if (word == "both") return {false, true};
-  return {word == first};
+/// `words` and the names in a table.
+std::vector<std::string> with_names(std::vector<std::string> words, const auto& table) {
+  for (const auto& line : table) {
+    if constexpr (requires { line.name; }) {
+      words.emplace_back(line.name);
+    } else {
+      words.emplace_back(name_of(line));
+    }
+  }
+  return words;
 }
 
-void set_sizes(AllreduceOptions& options, const AllreduceWords& words) {
-  options.min_bytes = parse_size("-b", words.min_bytes);
-  options.max_bytes = parse_size("-e", words.max_bytes);
-  options.step_bytes = parse_size("-i", words.step_bytes);
+template <class Value>
+Value typed(const CLI::App& app, const char* option) {
+  return app.get_option(option)->as<Value>();
+}
+
+void describe_sizes(CLI::App& app, AllreduceOptions& options) {
+  const auto size = [&](const char* names, std::size_t& bytes, const std::string& otherwise,
+                        const std::string& what) {
+    const std::string letter(names, 2);
+    const auto take = [&bytes, letter](const std::string& word) {
+      bytes = parse_size(letter, word);
+    };
+    add_word<std::string>(app, names, otherwise, take, what);
+  };
+  size("-b,--minbytes", options.min_bytes, "1K",
+       "smallest buffer of one rank; sizes are " + std::string(kSizeRule));
+  size("-e,--maxbytes", options.max_bytes, "64M", "largest buffer");
+  add_word<long>(
+      app, "-f,--stepfactor", 4,
+      [&](long factor) { options.step_factor = static_cast<std::size_t>(std::max(factor, 2L)); },
+      "multiply the size by this");
+  size("-i,--stepbytes", options.step_bytes, "0", "add this to the size instead");
+}
+
+void describe_cases(CLI::App& app, AllreduceOptions& options) {
+  const auto list = [&](const char* names, auto& values, const std::string& otherwise, auto parse,
+                        const std::vector<std::string>& words, const char* what) {
+    const auto take = [&values, parse](const std::string& word) { values = parse(word); };
+    offer(add_word<std::string>(app, names, otherwise, take, what), words);
+  };
+  // Of {"a", "b", "both"}: is it `yes`? With both, that comes last.
+  const auto either = [&](const char* name, std::vector<bool>& values, std::string_view yes,
+                          std::span<const std::string_view> words, const char* what) {
+    const std::string kind(name + 2);
+    const auto take = [&values, yes, words, kind](const std::string& word) {
+      require_known(kind, word, words);
+      values = word == "both" ? std::vector{false, true} : std::vector{word == yes};
+    };
+    offer(add_word<std::string>(app, name, std::string(words.front()), take, what), words);
+  };
+  list("--algorithm", options.algorithms, "all", &algorithms_of,
+       with_names({"all"}, allreduce_algorithms()), "names of --list separated by commas, or all");
+  list("--transport", options.transports, "auto", &transports_of,
+       with_names({"auto", "all"}, transport_needs()),
+       "names of --list separated by commas, all, or auto: mpi and shared_memory; nccl and "
+       "cuda_ipc where every rank has a device");
+  add_choice(app, "--memory", options.memory, kMemories,
+             "host, device, or auto: device for nccl and cuda_ipc");
+  add_device_options(app, options.devices);
+  list(
+      "-d,--datatype", options.dtypes, "float",
+      [](const std::string& word) { return named("-d", "datatype", word, kDTypes); },
+      with_names({"all"}, kDTypes),
+      "float, double, int32, half, bfloat16 separated by commas, or all");
+  list(
+      "-o,--op", options.ops, "sum",
+      [](const std::string& word) { return named("-o", "op", word, kReduceOps); },
+      with_names({"all"}, kReduceOps), "sum, prod, min, max, avg separated by commas, or all");
+  either("--placement", options.in_place, "in_place", kPlacements,
+         "in_place, out_of_place or both");
+  either("--mode", options.pipelined, "pipelined", kModes,
+         "isolated: one operation between common start and last end; pipelined: many back to back "
+         "under one clock; or both");
+  add_choice(
+      app, "--cache", options.method.cache, kCaches,
+      "warm: one buffer; cold: rotate through 4x the last cache; written: each rank has just "
+      "written its buffer, as a backward pass does");
+  const auto graph = [&](int replays) {
+    if (replays < 0) fail<UsageError>("-G {}: must not be negative", replays);
+    options.method.graph = replays > 0;
+  };
+  add_word<int>(app, "-G,--cudagraph", 0, graph,
+                "replay a CUDA graph of the operation, this many times as many in pipelined mode");
+  add_choice(app, "--order", options.shuffle, kOrders, "order of cases: ascending or shuffled");
+  app.add_option("--seed", options.seed, "of the shuffle")->capture_default_str();
+}
+
+void describe_method(CLI::App& app, int ranks, AllreduceOptions& options) {
+  AllreduceMethod& method = options.method;
+  const auto yes_or_no = [&](const char* names, bool& value, const std::string& refusal,
+                             const char* what) {
+    const auto take = [&value, refusal](int word) {
+      if (word != 0 && word != 1) fail<UsageError>(fmt::runtime(refusal), word);
+      value = word == 1;
+    };
+    add_word<int>(app, names, value ? 1 : 0, take, what);
+  };
+  const auto repetitions = [&](long number) {
+    if (number < 0) fail<UsageError>("-n {}: must not be negative", number);
+    method.repetitions = static_cast<std::size_t>(number);
+  };
+  const auto warm_up = [&](int number) {
+    if (number < -1) fail<UsageError>("-w {}: must be -1 or more", number);
+    method.warm_up.fixed = number;
+  };
+  const auto max_seconds = [&](double seconds) {
+    if (!(seconds > 0)) fail<UsageError>("--max-seconds: must be positive");
+    options.max_seconds = seconds;
+  };
+  add_word<long>(app, "-n,--iters", 0, repetitions,
+                 "repetitions of a case (pipelined: operations of each); 0: until the median's "
+                 "95 % interval is narrow");
+  add_word<int>(app, "-w,--warmup_iters", -1, warm_up, "warm-up operations; -1: until steady");
+  yes_or_no("-c,--check", method.check, "-c {}: must be 0 or 1",
+            "verify results before and after timing: 1 or 0");
+  app.add_option_function<double>("--max-seconds", max_seconds,
+                                  "cap on the repetitions of a case; default: 5, or less where "
+                                  "that many cases would take minutes");
+  yes_or_no("--bound", options.bound, "--bound: must be 0 or 1",
+            "measure how fast memory alone would let each size be: 1 or 0");
+  yes_or_no("--links", options.links, "--links: must be 0 or 1",
+            "of several hosts, measure first how fast each one's link is: 1 or 0");
+  app.add_option("--choices", options.choices,
+                 "allreduce.csv of an earlier run from which `auto` chooses, instead of a short "
+                 "trial before the first case")
+      ->type_name("FILE");
+  app.add_option("-T,--timeout", options.timeout_seconds,
+                 "seconds without progress after which the program ends and names the ranks that "
+                 "are missing; 0: 25, or more for buffers that may take longer")
+      ->capture_default_str();
+  app.add_option_function<std::string>(
+      "--fault",
+      [&options, ranks](const std::string& word) {
+        options.fault = AllreduceFault::parse(word, ranks);
+      },
+      "rehearse a failure: " + std::string(kFaultForm));
+}
+
+void describe_nccl_letters(CLI::App& app) {
+  const std::string group = "nccl-tests' letters that mean little here";
+  const auto add = [&]<class Word>(const char* names, std::function<void(const Word&)> take,
+                                   const char* what) {
+    app.add_option_function<Word>(names, std::move(take), what)->group(group);
+  };
+  // What -z, -t and -g say is looked at when all is read.
+  const std::function<void(const int&)> later = [](int) {};
+  add("-z,--blocking", later, "0: pipelined; 1, 3: isolated");
+  add("-t,--nthreads", later, "only 1: ranks come from mpirun");
+  add("-g,--ngpus", later, "only 1: ranks come from mpirun");
+  for (const Letter& letter : kLetters) {
+    const std::function<void(const int&)> take = [&letter](int value) {
+      if (value == letter.only) return;
+      fail<UsageError>("{:.2} {}: {}", letter.names, value, letter.refusal);
+    };
+    add(letter.names, take, letter.what);
+  }
+  const std::function<void(const std::string&)> root = [](const std::string& rank) {
+    if (rank != "-1" && rank != "0") {
+      fail<UsageError>("-r {}: an allreduce has no root; leave it out", rank);
+    }
+  };
+  add("-r,--root", root, "ignored: an allreduce has none");
+}
+
+/// Replaces what was not given by the defaults of the format.
+void apply_format_defaults(CLI::App& app, std::string_view format) {
+  for (const FormatDefault& one : kFormatDefaults) {
+    if (one.format != format || app.count(one.option) > 0) continue;
+    // Whoever multiplies does not add.
+    if (one.option == std::string_view("--stepbytes") && app.count("--stepfactor") > 0) continue;
+    app.get_option(one.option)->default_val(one.value);
+  }
+}
+
+/// Throws UsageError for threads and devices of a rank's own; sets the mode that -z means.
+void apply_nccl_letters(CLI::App& app) {
+  const auto given = [&](const char* option) {
+    return app.count(option) > 0 ? typed<int>(app, option) : 1;
+  };
+  const int threads = given("--nthreads"), devices = given("--ngpus");
+  if (threads != 1 || devices != 1) {
+    fail<UsageError>("-{} {}: ranks come from mpirun, one for each device (mpirun -np {} ...)",
+                     threads != 1 ? 't' : 'g', threads != 1 ? threads : devices, threads * devices);
+  }
+  if (app.count("--blocking") == 0) return;
+  const int blocking = typed<int>(app, "--blocking");
+  if (blocking != 0 && blocking != 1 && blocking != 3) {
+    fail<UsageError>("-z {}: must be 0 (pipelined), 1 or 3 (isolated)", blocking);
+  }
+  app.get_option("--mode")->default_val(blocking == 0 ? "pipelined" : "isolated");
+}
+
+/// Throws UsageError for options that are right one by one and not together.
+void check_together(const CLI::App& app, const AllreduceOptions& options) {
   if (options.min_bytes > options.max_bytes) {
-    fail<UsageError>("-b {} is larger than -e {}", words.min_bytes, words.max_bytes);
+    fail<UsageError>("-b {} is larger than -e {}", typed<std::string>(app, "--minbytes"),
+                     typed<std::string>(app, "--maxbytes"));
   }
-  if (words.step_factor < 2 && options.step_bytes == 0 && options.min_bytes < options.max_bytes) {
-    fail<UsageError>("-f {}: must be at least 2 (or give -i)", words.step_factor);
-  }
-  options.step_factor = static_cast<std::size_t>(std::max(words.step_factor, 2L));
-}
-
-void set_cases(AllreduceOptions& options, const AllreduceWords& words) {
-  require_known("memory", words.memory, kMemories);
-  require_known("placement", words.placement, kPlacements);
-  require_known("mode", words.mode, kModes);
-  require_known("cache", words.cache, kCaches);
-  require_known("order", words.order, kOrders);
-  options.algorithms = algorithms_of(words.algorithms);
-  options.transports = transports_of(words.transports);
-  if (words.memory != "auto") {
-    options.memory = words.memory == "host" ? MemoryChoice::host : MemoryChoice::device;
+  const long factor = typed<long>(app, "--stepfactor");
+  if (factor < 2 && options.step_bytes == 0 && options.min_bytes < options.max_bytes) {
+    fail<UsageError>("-f {}: must be at least 2 (or give -i)", factor);
   }
   check_device_options(options.devices);
   if (options.memory == MemoryChoice::device && options.devices.device == "cpu") {
@@ -108,40 +323,11 @@ void set_cases(AllreduceOptions& options, const AllreduceWords& words) {
   if (options.memory == MemoryChoice::host && options.devices.required()) {
     fail<UsageError>("{} asks for devices, and --memory host for none", options.devices.typed());
   }
-  options.dtypes = named("-d", "datatype", words.dtypes, kDTypes);
-  options.ops = named("-o", "op", words.ops, kReduceOps);
-  options.in_place = is_first(words.placement, "in_place");
-  options.pipelined = is_first(words.mode, "pipelined");
-  options.shuffle = words.order == "shuffled";
-}
-
-void set_method(AllreduceOptions& options, const AllreduceWords& words) {
-  AllreduceMethod& method = options.method;
-  if (words.repetitions < 0) fail<UsageError>("-n {}: must not be negative", words.repetitions);
-  if (words.warm_up < -1) fail<UsageError>("-w {}: must be -1 or more", words.warm_up);
-  if (words.check != 0 && words.check != 1) fail<UsageError>("-c {}: must be 0 or 1", words.check);
-  if (words.bound != 0 && words.bound != 1) fail<UsageError>("--bound: must be 0 or 1");
-  if (words.links != 0 && words.links != 1) fail<UsageError>("--links: must be 0 or 1");
-  if (words.graph < 0) fail<UsageError>("-G {}: must not be negative", words.graph);
-  if (words.max_seconds && !(*words.max_seconds > 0)) {
-    fail<UsageError>("--max-seconds: must be positive");
-  }
   if (!(options.timeout_seconds >= 0)) fail<UsageError>("-T: must not be negative");
-  const auto cache = static_cast<Cache>(std::ranges::find(kCaches, words.cache) - kCaches.begin());
-  if (cache == Cache::cold && words.graph > 0) {
-    fail<UsageError>("-G {}: a graph replays one buffer; leave out --cache cold", words.graph);
+  if (options.method.cache == Cache::cold && options.method.graph) {
+    fail<UsageError>("-G {}: a graph replays one buffer; leave out --cache cold",
+                     typed<int>(app, "--cudagraph"));
   }
-  method.repetitions = static_cast<std::size_t>(words.repetitions);
-  if (method.repetitions > 0) method.pipeline = method.repetitions;
-  if (words.graph > 0) method.pipeline *= static_cast<std::size_t>(words.graph);
-  method.batches = method.repetitions > 0 ? kBatches : 0;
-  method.warm_up.fixed = words.warm_up;
-  options.max_seconds = words.max_seconds;
-  method.check = words.check == 1;
-  method.cache = cache;
-  method.graph = words.graph > 0;
-  options.bound = words.bound == 1;
-  options.links = words.links == 1;
 }
 
 /// Formats of other tools have no column that tells two algorithms or transports apart.
@@ -165,210 +351,118 @@ void require_one_line_a_size(const AllreduceOptions& options) {
 
 }  // namespace
 
-AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int ranks) {
-  AllreduceOptions options;
-  options.command.assign(argv, argv + argc);
-  AllreduceWords words;
-  CLI::App app("Time allreduce algorithms side by side: mpirun -np N bench_allreduce",
-               "bench_allreduce");
-  describe(app, words, options);
-  if (!parse_command_line(app, argc, argv, options.text)) return options;
-  if (words.list) {
-    options.text = list_of_names();
-    return options;
-  }
-  require_known("format", options.format, kFormats);
-  apply_format_defaults(app, options.format, words);
-  apply_nccl_letters(app, words);
-  set_sizes(options, words);
-  set_cases(options, words);
-  set_method(options, words);
-  require_one_line_a_size(options);
-  options.fault = AllreduceFault::parse(words.fault, ranks);
-  return options;
-}
-
-namespace {
-
-std::vector<std::string> algorithm_words() {
-  std::vector<std::string> words{"all"};
-  for (const AllreduceAlgorithm& algorithm : allreduce_algorithms()) {
-    words.emplace_back(algorithm.name);
-  }
-  return words;
-}
-
-std::vector<std::string> transport_words() {
-  std::vector<std::string> words{"auto", "all"};
-  for (const TransportNeed& transport : transport_needs()) words.emplace_back(transport.name);
-  return words;
-}
-
-std::vector<std::string> or_all(const auto& values) {
-  std::vector<std::string> words{"all"};
-  for (const auto value : values) words.emplace_back(name_of(value));
-  return words;
-}
-
-void describe_sizes(CLI::App& app, AllreduceWords& words) {
-  app.add_option("-b,--minbytes", words.min_bytes,
-                 "smallest buffer of one rank; sizes are " + std::string(kSizeRule))
-      ->capture_default_str();
-  app.add_option("-e,--maxbytes", words.max_bytes, "largest buffer")->capture_default_str();
-  app.add_option("-f,--stepfactor", words.step_factor, "multiply the size by this")
-      ->capture_default_str();
-  app.add_option("-i,--stepbytes", words.step_bytes, "add this to the size instead")
-      ->capture_default_str();
-}
-
-void describe_cases(CLI::App& app, AllreduceWords& words, AllreduceOptions& options) {
-  const auto choose = [&app](const char* name, std::string& word, const char* what,
-                             const auto& values) {
-    offer(app.add_option(name, word, what)->capture_default_str(), values);
-  };
-  choose("--algorithm", words.algorithms, "names of --list separated by commas, or all",
-         algorithm_words());
-  choose("--transport", words.transports,
-         "names of --list separated by commas, all, or auto: mpi and shared_memory; nccl and "
-         "cuda_ipc where every rank has a device",
-         transport_words());
-  choose("--memory", words.memory, "host, device, or auto: device for nccl and cuda_ipc",
-         kMemories);
-  add_device_options(app, options.devices);
-  choose("-d,--datatype", words.dtypes,
-         "float, double, int32, half, bfloat16 separated by commas, or all", or_all(kDTypes));
-  choose("-o,--op", words.ops, "sum, prod, min, max, avg separated by commas, or all",
-         or_all(kReduceOps));
-  choose("--placement", words.placement, "in_place, out_of_place or both", kPlacements);
-  choose("--mode", words.mode,
-         "isolated: one operation between common start and last end; pipelined: many back to back "
-         "under one clock; or both",
-         kModes);
-  choose("--cache", words.cache,
-         "warm: one buffer; cold: rotate through 4x the last cache; written: each rank has just "
-         "written its buffer, as a backward pass does",
-         kCaches);
-  app.add_option("-G,--cudagraph", words.graph,
-                 "replay a CUDA graph of the operation, this many times as many in pipelined mode")
-      ->capture_default_str();
-  choose("--order", words.order, "order of cases: ascending or shuffled", kOrders);
-  app.add_option("--seed", options.seed, "of the shuffle")->capture_default_str();
-}
-
-void describe_method(CLI::App& app, AllreduceWords& words, AllreduceOptions& options) {
-  app.add_option("-n,--iters", words.repetitions,
-                 "repetitions of a case (pipelined: operations of each); 0: until the median's "
-                 "95 % interval is narrow")
-      ->capture_default_str();
-  app.add_option("-w,--warmup_iters", words.warm_up, "warm-up operations; -1: until steady")
-      ->capture_default_str();
-  app.add_option("-c,--check", words.check, "verify results before and after timing: 1 or 0")
-      ->capture_default_str();
-  app.add_option("--max-seconds", words.max_seconds,
-                 "cap on the repetitions of a case; default: 5, or less where that many cases "
-                 "would take minutes");
-  app.add_option("--bound", words.bound,
-                 "measure how fast memory alone would let each size be: 1 or 0")
-      ->capture_default_str();
-  app.add_option("--links", words.links,
-                 "of several hosts, measure first how fast each one's link is: 1 or 0")
-      ->capture_default_str();
-  app.add_option("--choices", options.choices,
-                 "allreduce.csv of an earlier run from which `auto` chooses, instead of a short "
-                 "trial before the first case")
-      ->type_name("FILE");
-  app.add_option("-T,--timeout", options.timeout_seconds,
-                 "seconds without progress after which the program ends and names the ranks that "
-                 "are missing; 0: 25, or more for buffers that may take longer")
-      ->capture_default_str();
-  app.add_option("--fault", words.fault, "rehearse a failure: " + std::string(kFaultForm));
-}
-
-void describe_nccl_letters(CLI::App& app, AllreduceWords& words) {
-  const std::string group = "nccl-tests' letters that mean little here";
-  app.add_option("-z,--blocking", words.blocking, "0: pipelined; 1, 3: isolated")->group(group);
-  app.add_option("-t,--nthreads", words.threads, "only 1: ranks come from mpirun")->group(group);
-  app.add_option("-g,--ngpus", words.devices, "only 1: ranks come from mpirun")->group(group);
-  app.add_option("-m,--agg_iters", words.aggregate, "only 1")->group(group);
-  app.add_option("-a,--average", words.average, "only 3: the slowest rank")->group(group);
-  app.add_option("-C,--report_cputime", words.cpu_time, "only 0")->group(group);
-  app.add_option("-R,--local_register", words.registered, "only 0")->group(group);
-  app.add_option("-r,--root", words.root, "ignored: an allreduce has none")->group(group);
-}
-
-}  // namespace
-
-void describe(CLI::App& app, AllreduceWords& words, AllreduceOptions& options) {
-  describe_sizes(app, words);
-  describe_cases(app, words, options);
-  describe_method(app, words, options);
-  offer(app.add_option("--format", options.format,
-                       "on stdout: table, csv, json (one object a line), or with their tools' "
-                       "defaults and columns nccl (nccl-tests) or osu (osu_allreduce)")
-            ->capture_default_str(),
-        kFormats);
+void describe(CLI::App& app, int ranks, AllreduceOptions& options) {
+  describe_sizes(app, options);
+  describe_cases(app, options);
+  describe_method(app, ranks, options);
+  add_choice(app, "--format", options.format, kFormats,
+             "on stdout: table, csv, json (one object a line), or with their tools' defaults and "
+             "columns nccl (nccl-tests) or osu (osu_allreduce)");
   app.add_flag("--per-rank", options.per_rank, "print each rank's own part below the table");
   add_record_options(app, options.record);
-  app.add_flag("--list", words.list, "list the algorithms and transports, and stop");
+  app.add_flag("--list")->description("list the algorithms and transports, and stop");
   app.add_flag("--dry-run", options.dry_run, "list the cases and stop");
   app.add_flag("-q,--quiet", options.quiet, "no progress on stderr");
   add_color_option(app, options.color);
-  describe_nccl_letters(app, words);
+  describe_nccl_letters(app);
 }
 
-void apply_format_defaults(const CLI::App& app, const std::string& format, AllreduceWords& words) {
-  const auto unless_given = [&](const char* option, auto& word, const auto& value) {
-    if (app.count(option) == 0) word = value;
+AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int ranks) {
+  AllreduceOptions options;
+  options.command.assign(argv, argv + argc);
+  CLI::App app("Time allreduce algorithms side by side: mpirun -np N bench_allreduce",
+               "bench_allreduce");
+  describe(app, ranks, options);
+  if (!parse_command_line(app, argc, argv, options.text)) return options;
+  if (app.count("--list") > 0) {
+    options.text = list_of_names();
+    return options;
+  }
+  apply_format_defaults(app, options.format);
+  apply_nccl_letters(app);
+  check_together(app, options);
+  AllreduceMethod& method = options.method;
+  if (method.repetitions > 0) {
+    method.pipeline = method.repetitions;
+    method.batches = kBatches;
+  }
+  if (method.graph) method.pipeline *= typed<std::size_t>(app, "--cudagraph");
+  require_one_line_a_size(options);
+  return options;
+}
+
+std::string canonical(const AllreduceCase& one, std::string_view transport, Memory memory,
+                      const AllreduceMethod& method) {
+  return fmt::format(
+      "allreduce algorithm={} transport={} memory={} dtype={} op={} placement={} mode={} cache={} "
+      "graph={} count={}",
+      one.algorithm->name, transport, name_of(memory), name_of(one.dtype), name_of(one.op),
+      one.placement(), one.mode(), name_of(method.cache), method.graph ? 1 : 0, one.count);
+}
+
+std::string_view name_of(Memory memory) { return memory == Memory::host ? "host" : "device"; }
+
+std::vector<std::size_t> sizes_of(const AllreduceOptions& options) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t bytes = options.min_bytes; bytes <= options.max_bytes;) {
+    sizes.push_back(bytes);
+    const std::size_t next =
+        options.step_bytes > 0 ? bytes + options.step_bytes : bytes * options.step_factor;
+    if (next <= bytes) break;
+    bytes = next;
+  }
+  return sizes;
+}
+
+std::vector<AllreduceCase> plan_of(const AllreduceOptions& options, std::size_t transports) {
+  std::mt19937_64 random(options.seed);
+  const auto shuffle = [&](auto& list) {
+    for (std::size_t i = list.size(); options.shuffle && i > 1; --i) {
+      std::swap(list[i - 1], list[random() % i]);
+    }
   };
-  if (format == "nccl") {
-    unless_given("--minbytes", words.min_bytes, "32M");
-    unless_given("--maxbytes", words.max_bytes, "32M");
-    if (app.count("--stepfactor") == 0) unless_given("--stepbytes", words.step_bytes, "1M");
-    unless_given("--iters", words.repetitions, 20);
-    unless_given("--warmup_iters", words.warm_up, 1);
-    unless_given("--mode", words.mode, "pipelined");
-    unless_given("--placement", words.placement, "both");
-    unless_given("--algorithm", words.algorithms, "native");
+  AllreduceCase one;
+  std::vector<AllreduceCase> blocks;
+  for (const ReduceOp op : options.ops) {
+    for (const DType dtype : options.dtypes) {
+      for (const std::size_t bytes : sizes_of(options)) {
+        for (const bool pipelined : options.pipelined) {
+          for (const bool in_place : options.in_place) {
+            one.op = op;
+            one.dtype = dtype;
+            one.count = bytes / size_of(dtype);
+            one.pipelined = pipelined;
+            one.in_place = in_place;
+            blocks.push_back(one);
+          }
+        }
+      }
+    }
   }
-  if (format == "osu") {
-    unless_given("--minbytes", words.min_bytes, "4");
-    unless_given("--maxbytes", words.max_bytes, "1M");
-    unless_given("--stepfactor", words.step_factor, 2);
-    unless_given("--placement", words.placement, "out_of_place");
-    unless_given("--algorithm", words.algorithms, "native");
+  shuffle(blocks);
+  std::vector<AllreduceCase> plan;
+  for (const AllreduceCase& block : blocks) {
+    std::vector<AllreduceCase> compared;
+    for (const AllreduceAlgorithm* algorithm : options.algorithms) {
+      for (std::size_t transport = 0; transport < transports; ++transport) {
+        compared.push_back(block);
+        compared.back().algorithm = algorithm;
+        compared.back().transport = transport;
+      }
+    }
+    shuffle(compared);
+    plan.insert(plan.end(), compared.begin(), compared.end());
   }
+  return plan;
 }
 
-void apply_nccl_letters(const CLI::App& app, AllreduceWords& words) {
-  if (words.threads != 1 || words.devices != 1) {
-    fail<UsageError>("-{} {}: ranks come from mpirun, one for each device (mpirun -np {} ...)",
-                     words.threads != 1 ? 't' : 'g',
-                     words.threads != 1 ? words.threads : words.devices,
-                     words.threads * words.devices);
-  }
-  if (words.aggregate != 1) {
-    fail<UsageError>("-m {}: operations are not aggregated; leave it out", words.aggregate);
-  }
-  if (words.average != 3) {
-    fail<UsageError>("-a {}: the time is always the slowest rank's (-a 3); --per-rank shows all",
-                     words.average);
-  }
-  if (words.cpu_time != 0) {
-    fail<UsageError>("-C {}: the time is always that of the whole operation", words.cpu_time);
-  }
-  if (words.registered != 0) {
-    fail<UsageError>("-R {}: each transport decides how its windows are registered",
-                     words.registered);
-  }
-  if (words.root != "-1" && words.root != "0") {
-    fail<UsageError>("-r {}: an allreduce has no root; leave it out", words.root);
-  }
-  if (app.count("--blocking") == 0) return;
-  const bool isolated = words.blocking == 1 || words.blocking == 3;
-  if (!isolated && words.blocking != 0) {
-    fail<UsageError>("-z {}: must be 0 (pipelined), 1 or 3 (isolated)", words.blocking);
-  }
-  words.mode = isolated ? "isolated" : "pipelined";
+double stop_seconds_of(const AllreduceOptions& options, const std::vector<AllreduceCase>& plan) {
+  if (options.max_seconds) return *options.max_seconds;
+  constexpr std::size_t kLong = std::size_t{1} << 20U;  // shorter cases converge before any cap
+  constexpr double kPlanSeconds = 120, kLeast = 0.5, kMost = 5;
+  const auto cases =
+      std::ranges::count_if(plan, [](const AllreduceCase& one) { return one.bytes() >= kLong; });
+  return std::clamp(kPlanSeconds / static_cast<double>(cases), kLeast, kMost);
 }
 
 }  // namespace scalebench

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command line of bench_allreduce asks for.
+// What a command line of bench_allreduce asks for: the cases, in their order, and how each is
+// measured. As typed: nccl-tests' letters where they exist, long names elsewhere. Defaults are
+// those of the format that was asked for: who asks for nccl-tests' columns gets what nccl-tests
+// would have run.
 #pragma once
 
 #include <array>
@@ -10,19 +13,64 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/allreduce/case.hpp"
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
+#include "bench/measure/repetition.hpp"
 #include "bench/program/fault.hpp"
 #include "bench/program/recorder.hpp"
 #include "bench/program/transports.hpp"
+#include "collectives/allreduce.hpp"
 
 namespace scalebench {
 
+struct AllreduceCase {
+  const AllreduceAlgorithm* algorithm = nullptr;
+  std::size_t transport = 0;  // position among the transports of the launch
+  DType dtype = DType::float32;
+  ReduceOp op = ReduceOp::sum;
+  bool in_place = true;
+  bool pipelined = false;
+  std::size_t count = 0;  // elements of one rank's buffer
+
+  std::size_t bytes() const { return count * size_of(dtype); }
+  std::string_view placement() const { return in_place ? "in_place" : "out_of_place"; }
+  std::string_view mode() const { return pipelined ? "pipelined" : "isolated"; }
+};
+
+/// What the caches hold of the buffers when an operation begins.
+enum class Cache : std::uint8_t {
+  warm,     // what the operation before left there: one buffer is used again and again
+  cold,     // nothing: buffers are walked through that are larger than the last cache
+  written,  // what each rank has just written: all of its own input, as after a backward pass
+};
+inline constexpr std::array<std::string_view, 3> kCaches{"warm", "cold", "written"};
+inline std::string_view name_of(Cache cache) { return kCaches[static_cast<std::size_t>(cache)]; }
+
+/// How every case is measured.
+struct AllreduceMethod {
+  std::size_t repetitions = 0;  // 0: interval-driven
+  std::size_t pipeline = 20;    // operations of one repetition of a pipelined case,
+  std::size_t batches = 0;      // and its repetitions; 0: interval-driven
+  WarmUpRule warm_up;
+  double stop_seconds = 5;
+  bool check = true;
+  Cache cache = Cache::warm;
+  bool graph = false;  // replay a CUDA graph of the operation
+  StartMode start = StartMode::clock;
+};
+
+/// Parameters that name the case, without the number of ranks.
+std::string canonical(const AllreduceCase& one, std::string_view transport, Memory memory,
+                      const AllreduceMethod& method);
+
+/// `host` or `device`.
+std::string_view name_of(Memory memory);
+
+/// Values that have no default here have it in describe(), where --help shows it.
 struct AllreduceOptions {
-  std::size_t min_bytes = std::size_t{1} << 10U;
-  std::size_t max_bytes = std::size_t{64} << 20U;
-  std::size_t step_factor = 4;
+  std::size_t min_bytes = 0;
+  std::size_t max_bytes = 0;
+  std::size_t step_factor = 0;
   std::size_t step_bytes = 0;  // 0: multiply by step_factor
   std::vector<const AllreduceAlgorithm*> algorithms;
   std::vector<std::string> transports;  // names, or `auto` or `all` alone
@@ -60,59 +108,19 @@ struct AllreduceOptions {
 /// Throws UsageError in one line for anything that is not valid.
 AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int ranks);
 
-// The command line of bench_allreduce as typed: nccl-tests' letters where they exist, long names
-// elsewhere. Defaults are those of the format that was asked for: who asks for nccl-tests' columns
-// gets what nccl-tests would have run.
+/// Adds all options to `app`, bound to `options`. `ranks`: of which a fault strikes one.
+void describe(CLI::App& app, int ranks, AllreduceOptions& options);
 
-inline constexpr std::array<std::string_view, 5> kFormats{"table", "nccl", "osu", "csv", "json"};
-inline constexpr std::array<std::string_view, 3> kMemories{"auto", "host", "device"};
-inline constexpr std::array<std::string_view, 3> kPlacements{"in_place", "out_of_place", "both"};
-inline constexpr std::array<std::string_view, 3> kModes{"isolated", "pipelined", "both"};
-inline constexpr std::array<std::string_view, 2> kOrders{"ascending", "shuffled"};
+/// Sizes in bytes, ascending.
+std::vector<std::size_t> sizes_of(const AllreduceOptions& options);
 
-struct AllreduceWords {
-  std::string min_bytes = "1K";
-  std::string max_bytes = "64M";
-  std::string step_bytes = "0";
-  std::string algorithms = "all";
-  std::string transports = "auto";
-  std::string memory = "auto";
-  std::string dtypes = "float";
-  std::string ops = "sum";
-  std::string placement = "in_place";
-  std::string mode = "isolated";
-  std::string cache = "warm";
-  std::string order = "ascending";
-  std::string fault;
-  std::optional<double> max_seconds;
-  long step_factor = 4;
-  long repetitions = 0;
-  int warm_up = -1;
-  int check = 1;
-  int graph = 0;
-  int bound = 1;
-  int links = 1;
-  bool list = false;
+/// All cases on `transports` transports: what is compared (algorithms, transports) is always
+/// neighbours, and so are the placements that nccl-tests shows in one line; sizes are ascending, or
+/// everything is shuffled by the seed.
+std::vector<AllreduceCase> plan_of(const AllreduceOptions& options, std::size_t transports);
 
-  // nccl-tests' letters that mean little or nothing here; -2: not given.
-  int threads = 1;
-  int devices = 1;
-  int aggregate = 1;
-  int blocking = -2;
-  int average = 3;
-  int cpu_time = 0;
-  int registered = 0;
-  std::string root = "-1";
-};
-
-/// Binds the words and those options that need no checking.
-void describe(CLI::App& app, AllreduceWords& words, AllreduceOptions& options);
-
-/// Replaces what was not given by the defaults of `format`.
-void apply_format_defaults(const CLI::App& app, const std::string& format, AllreduceWords& words);
-
-/// Throws UsageError for letters of nccl-tests that ask for something that is not done here; sets
-/// the mode that -z means.
-void apply_nccl_letters(const CLI::App& app, AllreduceWords& words);
+/// Cap on the repetitions of one case of a plan, unless the options say it: 5 s, or less where that
+/// would let the long cases together take more than two minutes.
+double stop_seconds_of(const AllreduceOptions& options, const std::vector<AllreduceCase>& plan);
 
 }  // namespace scalebench

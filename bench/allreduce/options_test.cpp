@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
 #include <array>
 
-#include "bench/allreduce/plan.hpp"
 #include "bench/cli/option_table.hpp"
 #include "kernels/error.hpp"
 
@@ -147,9 +147,8 @@ TEST(OsuFormat, HasItsToolsDefaults) {
 
 TEST(AllreduceOptions, WhatCompletionOffersIsAcceptedAndNothingElse) {
   CLI::App app;
-  AllreduceWords words;
   AllreduceOptions options;
-  describe(app, words, options);
+  describe(app, 2, options);
   int offering = 0;
   for (const OptionEntry& option : command_table(app).options) {
     const char* const name = option.names.back().c_str();

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines of nccl-tests, for eyes and parsers that know them: out of place and in place side by
-// side, comments behind #. Differs where theirs misleads: time is the slowest rank's median batch,
-// and the average bus bandwidth names the sizes that it covers.
 #include "bench/allreduce/report.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +16,133 @@
 #include "collectives/transport/nccl.hpp"
 
 namespace scalebench {
+std::string AllreduceReport::who_takes_part() const {
+  const AllreduceRowContext& rows = context_.rows;
+  std::string text = fmt::format("# {} rank(s) on {} node(s), transport {}, {}", rows.ranks(),
+                                 rows.topology.nodes(), fmt::join(context_.transports, ", "),
+                                 MpiSession::library_version());
+  if (!nccl_version().empty()) text += fmt::format(", NCCL {}", nccl_version());
+  text += "\n";
+  for (std::size_t rank = 0; rank < rows.hosts.size(); ++rank) {
+    const std::string& device = rows.devices[rank];
+    text += fmt::format("#  rank {:3} on {}{}{}\n", rank, rows.hosts[rank],
+                        device.empty() ? "" : ", ", device);
+  }
+  if (rows.recorder.origin() == "emulated") {
+    const std::string declared = emulation_line();
+    text += !declared.empty() ? declared
+                              : "# EMULATED: more ranks than cores on a host: good for "
+                                "correctness, not for speed\n";
+  }
+  text += context_.links;
+  if (rows.ranks() == 1) text += "# one rank: there is nothing to reduce, and busbw is 0\n";
+  return text;
+}
+
+void AllreduceReport::skip(const ResultRow& row) {
+  std::string text = fmt::format("# skipped: {} on {}: {}\n", row.get("algorithm"),
+                                 row.get("transport"), row.get("note"));
+  if (std::ranges::find(skipped_, text) != skipped_.end()) return;
+  print(text);
+  skipped_.push_back(std::move(text));
+}
+
 namespace {
+
+// Our own table: nccl-tests' columns with algorithm and transport, and the interval beside the
+// time.
+
+struct Column {
+  std::string_view name;
+  std::string_view unit;
+  std::size_t width;
+};
+constexpr std::array<Column, 18> kColumns{{{"size", "(B)", 11},
+                                           {"count", "(elements)", 12},
+                                           {"type", "", 9},
+                                           {"redop", "", 6},
+                                           {"root", "", 5},
+                                           {"place", "", 9},
+                                           {"transport", "", 14},
+                                           {"algorithm", "", 20},
+                                           {"time", "(us)", 10},
+                                           {"low", "(us)", 10},
+                                           {"high", "(us)", 10},
+                                           {"min", "(us)", 10},
+                                           {"max", "(us)", 10},
+                                           {"algbw", "(GB/s)", 8},
+                                           {"busbw", "(GB/s)", 8},
+                                           {"bound%", "", 7},
+                                           {"#wrong", "", 7},
+                                           {"reps", "", 6}}};
+
+template <class Cells>
+std::string table_line(char first, const Cells& cells) {
+  std::string line(1, first);
+  for (std::size_t i = 0; i < kColumns.size(); ++i) {
+    line +=
+        fmt::format("{:>{}}{}", cells[i], kColumns[i].width, i + 1 < kColumns.size() ? " " : "");
+  }
+  return line;
+}
+
+class AllreduceTable final : public AllreduceReport {
+ public:
+  using AllreduceReport::AllreduceReport;
+
+  void head() override {
+    const AllreduceMethod& method = context().rows.method;
+    std::array<std::string_view, kColumns.size()> names, units;
+    std::ranges::transform(kColumns, names.begin(), &Column::name);
+    std::ranges::transform(kColumns, units.begin(), &Column::unit);
+    print(fmt::format(
+        "# scalebench allreduce\n{}"
+        "# {} buffers; a repetition is last end - first start over ranks; time: median, low and "
+        "high: its\n"
+        "# 95 % interval, *: wider than the target; GB/s are 10^9 bytes a second; bound%: busbw in "
+        "per cent\n"
+        "# of what memory alone would let it be\n#\n{}\n{}\n",
+        who_takes_part(), name_of(method.cache), table_line('#', names), table_line('#', units)));
+  }
+
+  void line(const AllreduceLine& line) override {
+    const ResultRow& row = line.row;
+    if (row.get("status") == "skipped") return skip(row);
+    std::array<std::string, kColumns.size()> cells;
+    const std::string place = row.get("placement") == "in_place" ? "in" : "out";
+    const std::array<std::string, 8> name{row.get("size_bytes"),
+                                          row.get("count"),
+                                          row.get("dtype"),
+                                          row.get("op"),
+                                          "-1",
+                                          place + (row.get("mode") == "pipelined" ? ",pipe" : ""),
+                                          row.get("transport"),
+                                          row.get("algorithm")};
+    std::ranges::copy(name, cells.begin());
+    std::size_t at = name.size();
+    for (const std::string_view column :
+         {"seconds_median", "seconds_ci_low", "seconds_ci_high", "seconds_min", "seconds_max"}) {
+      cells[at++] = scaled(row.get(column), 1e6, 2);
+    }
+    cells[at++] = scaled(row.get("algbw_gb_per_s"), 1, 3);
+    cells[at++] = scaled(row.get("busbw_gb_per_s"), 1, 3);
+    const bool bounded = !std::isnan(line.bound_busbw) && !row.get("busbw_gb_per_s").empty();
+    cells[at++] = bounded ? scaled(row.get("busbw_gb_per_s"), 100 / line.bound_busbw, 1) : "-";
+    cells[at++] = row.get("wrong").empty() ? "N/A" : row.get("wrong");
+    cells[at++] = row.get("repetitions").empty() ? "-" : row.get("repetitions");
+    std::string text = table_line(' ', cells);
+    if (row.get("converged") == "0") text += "*";
+    if (!row.get("note").empty()) {
+      const bool bad = row.get("status") != "ok";
+      text += fmt::format("  {}{}", bad ? row.get("status") + ": " : "", row.get("note"));
+    }
+    print(text + "\n");
+  }
+};
+
+// The lines of nccl-tests, for eyes and parsers that know them: out of place and in place side by
+// side, comments behind #. Differs where theirs misleads: time is the slowest rank's median batch,
+// and the average bus bandwidth names the sizes that it covers.
 
 /// A positive number in `width` characters, with as many decimals as fit, at most two.
 std::string fitted(double value, int width) {
@@ -116,16 +239,8 @@ class NcclReport final : public AllreduceReport {
   bool out_ = false;
 };
 
-}  // namespace
-
-std::unique_ptr<AllreduceReport> make_nccl_report(AllreduceReportContext context) {
-  return std::make_unique<NcclReport>(std::move(context));
-}
-
 // The columns of osu_allreduce with its full statistics: each rank's mean time of one operation,
 // and of these means the average, smallest and largest over ranks.
-
-namespace {
 
 /// Each rank's mean own time, in seconds.
 std::vector<double> means_of_ranks(const Timing& timing, int ranks) {
@@ -167,19 +282,11 @@ class OsuReport final : public AllreduceReport {
   }
 };
 
-}  // namespace
-
-std::unique_ptr<AllreduceReport> make_osu_report(AllreduceReportContext context) {
-  return std::make_unique<OsuReport>(std::move(context));
-}
-
-namespace {
-
 class CsvReport final : public AllreduceReport {
  public:
   using AllreduceReport::AllreduceReport;
-  void head() override { print(csv_header(allreduce_schema())); }
-  void line(const AllreduceLine& line) override { print(csv_line(line.row)); }
+  void head() override { print(csv_line(allreduce_schema().columns)); }
+  void line(const AllreduceLine& line) override { print(csv_line(line.row.cells())); }
 };
 
 class JsonReport final : public AllreduceReport {
@@ -190,44 +297,13 @@ class JsonReport final : public AllreduceReport {
 
 }  // namespace
 
-std::string AllreduceReport::who_takes_part() const {
-  const AllreduceRowContext& rows = context_.rows;
-  std::string text = fmt::format("# {} rank(s) on {} node(s), transport {}, {}", rows.ranks(),
-                                 rows.topology.nodes(), fmt::join(context_.transports, ", "),
-                                 MpiSession::library_version());
-  if (!nccl_version().empty()) text += fmt::format(", NCCL {}", nccl_version());
-  text += "\n";
-  for (std::size_t rank = 0; rank < rows.hosts.size(); ++rank) {
-    const std::string& device = rows.devices[rank];
-    text += fmt::format("#  rank {:3} on {}{}{}\n", rank, rows.hosts[rank],
-                        device.empty() ? "" : ", ", device);
-  }
-  if (rows.recorder.origin() == "emulated") {
-    const std::string declared = emulation_line();
-    text += !declared.empty() ? declared
-                              : "# EMULATED: more ranks than cores on a host: good for "
-                                "correctness, not for speed\n";
-  }
-  text += context_.links;
-  if (rows.ranks() == 1) text += "# one rank: there is nothing to reduce, and busbw is 0\n";
-  return text;
-}
-
-void AllreduceReport::skip(const ResultRow& row) {
-  std::string text = fmt::format("# skipped: {} on {}: {}\n", row.get("algorithm"),
-                                 row.get("transport"), row.get("note"));
-  if (std::ranges::find(skipped_, text) != skipped_.end()) return;
-  print(text);
-  skipped_.push_back(std::move(text));
-}
-
 std::unique_ptr<AllreduceReport> make_allreduce_report(std::string_view format,
                                                        AllreduceReportContext context) {
   if (format == "csv") return std::make_unique<CsvReport>(std::move(context));
   if (format == "json") return std::make_unique<JsonReport>(std::move(context));
-  if (format == "nccl") return make_nccl_report(std::move(context));
-  if (format == "osu") return make_osu_report(std::move(context));
-  return make_allreduce_table(std::move(context));
+  if (format == "nccl") return std::make_unique<NcclReport>(std::move(context));
+  if (format == "osu") return std::make_unique<OsuReport>(std::move(context));
+  return std::make_unique<AllreduceTable>(std::move(context));
 }
 
 std::string rank_table(const std::vector<ResultRow>& rows) {
@@ -244,105 +320,6 @@ std::string rank_table(const std::vector<ResultRow>& rows) {
         row.get("host"), row.get("device").empty() ? "" : ", ", row.get("device"));
   }
   return text;
-}
-
-// Our own table: nccl-tests' columns with algorithm and transport, and the interval beside the
-// time.
-
-namespace {
-
-struct Column {
-  std::string_view name;
-  std::string_view unit;
-  std::size_t width;
-};
-constexpr std::array<Column, 18> kColumns{{{"size", "(B)", 11},
-                                           {"count", "(elements)", 12},
-                                           {"type", "", 9},
-                                           {"redop", "", 6},
-                                           {"root", "", 5},
-                                           {"place", "", 9},
-                                           {"transport", "", 14},
-                                           {"algorithm", "", 20},
-                                           {"time", "(us)", 10},
-                                           {"low", "(us)", 10},
-                                           {"high", "(us)", 10},
-                                           {"min", "(us)", 10},
-                                           {"max", "(us)", 10},
-                                           {"algbw", "(GB/s)", 8},
-                                           {"busbw", "(GB/s)", 8},
-                                           {"bound%", "", 7},
-                                           {"#wrong", "", 7},
-                                           {"reps", "", 6}}};
-
-template <class Cells>
-std::string table_line(char first, const Cells& cells) {
-  std::string line(1, first);
-  for (std::size_t i = 0; i < kColumns.size(); ++i) {
-    line +=
-        fmt::format("{:>{}}{}", cells[i], kColumns[i].width, i + 1 < kColumns.size() ? " " : "");
-  }
-  return line;
-}
-
-class AllreduceTable final : public AllreduceReport {
- public:
-  using AllreduceReport::AllreduceReport;
-
-  void head() override {
-    const AllreduceMethod& method = context().rows.method;
-    std::array<std::string_view, kColumns.size()> names, units;
-    std::ranges::transform(kColumns, names.begin(), &Column::name);
-    std::ranges::transform(kColumns, units.begin(), &Column::unit);
-    print(fmt::format(
-        "# scalebench allreduce\n{}"
-        "# {} buffers; a repetition is last end - first start over ranks; time: median, low and "
-        "high: its\n"
-        "# 95 % interval, *: wider than the target; GB/s are 10^9 bytes a second; bound%: busbw in "
-        "per cent\n"
-        "# of what memory alone would let it be\n#\n{}\n{}\n",
-        who_takes_part(), name_of(method.cache), table_line('#', names), table_line('#', units)));
-  }
-
-  void line(const AllreduceLine& line) override {
-    const ResultRow& row = line.row;
-    if (row.get("status") == "skipped") return skip(row);
-    std::array<std::string, kColumns.size()> cells;
-    const std::string place = row.get("placement") == "in_place" ? "in" : "out";
-    const std::array<std::string, 8> name{row.get("size_bytes"),
-                                          row.get("count"),
-                                          row.get("dtype"),
-                                          row.get("op"),
-                                          "-1",
-                                          place + (row.get("mode") == "pipelined" ? ",pipe" : ""),
-                                          row.get("transport"),
-                                          row.get("algorithm")};
-    std::ranges::copy(name, cells.begin());
-    std::size_t at = name.size();
-    for (const std::string_view column :
-         {"seconds_median", "seconds_ci_low", "seconds_ci_high", "seconds_min", "seconds_max"}) {
-      cells[at++] = scaled(row.get(column), 1e6, 2);
-    }
-    cells[at++] = scaled(row.get("algbw_gb_per_s"), 1, 3);
-    cells[at++] = scaled(row.get("busbw_gb_per_s"), 1, 3);
-    const bool bounded = !std::isnan(line.bound_busbw) && !row.get("busbw_gb_per_s").empty();
-    cells[at++] = bounded ? scaled(row.get("busbw_gb_per_s"), 100 / line.bound_busbw, 1) : "-";
-    cells[at++] = row.get("wrong").empty() ? "N/A" : row.get("wrong");
-    cells[at++] = row.get("repetitions").empty() ? "-" : row.get("repetitions");
-    std::string text = table_line(' ', cells);
-    if (row.get("converged") == "0") text += "*";
-    if (!row.get("note").empty()) {
-      const bool bad = row.get("status") != "ok";
-      text += fmt::format("  {}{}", bad ? row.get("status") + ": " : "", row.get("note"));
-    }
-    print(text + "\n");
-  }
-};
-
-}  // namespace
-
-std::unique_ptr<AllreduceReport> make_allreduce_table(AllreduceReportContext context) {
-  return std::make_unique<AllreduceTable>(std::move(context));
 }
 
 }  // namespace scalebench

@@ -52,10 +52,6 @@ class AllreduceReport {
 std::unique_ptr<AllreduceReport> make_allreduce_report(std::string_view format,
                                                        AllreduceReportContext context);
 
-std::unique_ptr<AllreduceReport> make_allreduce_table(AllreduceReportContext context);
-std::unique_ptr<AllreduceReport> make_nccl_report(AllreduceReportContext context);
-std::unique_ptr<AllreduceReport> make_osu_report(AllreduceReportContext context);
-
 /// Rows of allreduce_ranks.csv as lines of comments to stand below any table.
 std::string rank_table(const std::vector<ResultRow>& rows);
 

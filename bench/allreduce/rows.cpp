@@ -106,8 +106,9 @@ std::vector<ResultRow> rank_rows_of(const AllreduceRowContext& context, const Re
       own.push_back(static_cast<double>(repetition.rank_seconds[index]));
       last += repetition.slowest_rank == rank ? 1 : 0;
     }
-    ResultRow& of_rank = rows.emplace_back(beside(row, allreduce_ranks_schema()));
-    for (const std::string_view column : {"algorithm", "transport", "memory", "dtype", "op",
+    ResultRow& of_rank = rows.emplace_back(allreduce_ranks_schema());
+    for (const std::string_view column : {"schema_version", "run_id", "case_id", "origin", "status",
+                                          "note", "algorithm", "transport", "memory", "dtype", "op",
                                           "placement", "mode", "cache", "graph", "size_bytes"}) {
       of_rank.set(column, row.get(column));
     }
@@ -125,25 +126,15 @@ ResultRow bound_row_of(const AllreduceRowContext& context, const LaunchTransport
   const std::string_view memory = name_of(transport.memory);
   const auto size = static_cast<double>(bytes);
   const double seconds = 2 * size * context.ranks() / point.best_bytes_per_second;
-  ResultRow row =
-      beside(context.recorder.case_row(fmt::format("bound transport={} memory={} size={}",
-                                                   transport.name, memory, bytes)),
-             bound_schema());
+  ResultRow row = context.recorder.side_row(
+      bound_schema(),
+      fmt::format("bound transport={} memory={} size={}", transport.name, memory, bytes));
   row.set("status", "ok").set("transport", transport.name).set("memory", memory);
-  row.set("size_bytes", bytes).set("ranks", context.ranks()).set("kernel", point.kernel);
+  row.set("size_bytes", bytes).set("kernel", point.kernel);
   row.set("stream_gb_per_s", point.best_bytes_per_second / 1e9).set("seconds", seconds);
   row.set("algbw_gb_per_s", algbw_gb_per_s(size, seconds));
   row.set("busbw_gb_per_s", busbw_gb_per_s(size, seconds, context.ranks()));
   return row.set("nodes", context.topology.nodes());
-}
-
-ResultRow beside(const ResultRow& row, const Schema& schema) {
-  ResultRow other(schema);
-  for (const std::string_view column :
-       {"schema_version", "run_id", "case_id", "origin", "status", "note"}) {
-    other.set(column, row.get(column));
-  }
-  return other;
 }
 
 }  // namespace scalebench

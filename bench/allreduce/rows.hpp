@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/allreduce/bench.hpp"
-#include "bench/allreduce/bound.hpp"
 #include "bench/allreduce/measure.hpp"
 #include "bench/program/recorder.hpp"
 
@@ -42,8 +40,5 @@ std::vector<ResultRow> rank_rows_of(const AllreduceRowContext& context, const Re
 /// A point of the bound as a row of bound.csv.
 ResultRow bound_row_of(const AllreduceRowContext& context, const LaunchTransport& transport,
                        std::size_t bytes, const BoundPoint& point);
-
-/// A row of another schema with the columns that every file has, from `row`.
-ResultRow beside(const ResultRow& row, const Schema& schema);
 
 }  // namespace scalebench

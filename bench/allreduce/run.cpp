@@ -7,8 +7,11 @@
 #include <filesystem>
 #include <limits>
 
+#include "bench/allreduce/links.hpp"
+#include "bench/allreduce/report.hpp"
+#include "bench/allreduce/tuning.hpp"
 #include "bench/cli/quantity.hpp"
-#include "bench/program/card_watch.hpp"
+#include "bench/program/watchdog/termination.hpp"
 #include "bench/record/columns.hpp"
 #include "collectives/control.hpp"
 #include "collectives/transport/nccl.hpp"
@@ -54,197 +57,277 @@ std::vector<std::string> names_of(const std::vector<LaunchTransport>& transports
   return names;
 }
 
-}  // namespace
+/// The measuring half: links, bound, trial of the algorithms for `auto`, then each case, whose rows
+/// are written as it ends.
+class AllreduceRun {
+ public:
+  /// Collective. The transports must be open and outlive the run.
+  AllreduceRun(const Ranks& ranks, const AllreduceOptions& options,
+               std::vector<LaunchTransport>& transports, const RankDevices& devices,
+               Console& console)
+      : ranks_(ranks),
+        options_(options),
+        transports_(transports),
+        console_(console),
+        recorder_(ranks, options.record, allreduce_schema(), options.command,
+                  {.mpi = MpiSession::library_version(), .torch = "", .nccl = nccl_version()}),
+        rank_file_(ranks, options.record, allreduce_ranks_schema()),
+        method_(method_of(options, recorder_)),
+        context_{recorder_, method_, ranks.host.topology(),
+                 all_gather(ranks.host, ranks.session.host()),
+                 devices_of(ranks, transports, devices)},
+        timer_(ranks.host),
+        verifier_(ranks.host, options.max_bytes),
+        watchdog_(ranks.host, watchdog_options(ranks, options.timeout_seconds)),
+        device_watch_(uses_devices(transports) ? devices.uuid_of(ranks.session.rank())
+                                               : std::string()) {
+    if (!options.choices.empty()) earlier_.emplace(ranks.host, options.choices);
+  }
 
-AllreduceRun::AllreduceRun(const Ranks& ranks, const AllreduceOptions& options,
-                           std::vector<LaunchTransport>& transports, const RankDevices& devices,
-                           Console& console)
-    : ranks_(ranks),
-      options_(options),
-      transports_(transports),
-      console_(console),
-      recorder_(ranks, options.record, allreduce_schema(), options.command,
-                {.mpi = MpiSession::library_version(), .torch = "", .nccl = nccl_version()}),
-      rank_file_(ranks, options.record, allreduce_ranks_schema()),
-      method_(method_of(options, recorder_)),
-      context_{recorder_, method_, ranks.host.topology(),
-               all_gather(ranks.host, ranks.session.host()),
-               devices_of(ranks, transports, devices)},
-      timer_(ranks.host),
-      verifier_(ranks.host, options.max_bytes),
-      watchdog_(ranks.host, watchdog_options(ranks, options.timeout_seconds)),
-      device_watch_(uses_devices(transports) ? devices.uuid_of(ranks.session.rank())
-                                             : std::string()) {
-  if (!options.choices.empty()) earlier_.emplace(ranks.host, options.choices);
-}
-
-ExitCode AllreduceRun::measure(const std::vector<AllreduceCase>& plan) {
-  method_.stop_seconds = stop_seconds_of(options_, plan);
-  measure_links();
-  prepare_bounds();
-  measure_choices(plan);
-  report_ =
-      make_allreduce_report(options_.format, {.console = console_,
-                                              .rows = context_,
-                                              .transports = names_of(transports_),
-                                              .links = link_table(links_),
-                                              .both_placements = options_.in_place.size() > 1});
-  report_->head();
-  for (std::size_t done = 0; done < plan.size(); ++done) {
-    const AllreduceCase& one = plan[done];
-    console_.progress(done + 1, plan.size(), title(one), outcome_.seconds_left(plan.size() - done));
-    watchdog_.cell(fmt::format("[{}/{}] {}", done + 1, plan.size(), title(one)));
-    if (options_.timeout_seconds == 0) {
-      watchdog_.expect(slow_seconds(one.bytes(), context_.ranks()) *
-                       static_cast<double>(one.pipelined ? method_.pipeline : 1));
+  /// Collective. Measures the plan and returns the program's exit code.
+  ExitCode measure(const std::vector<AllreduceCase>& plan) {
+    method_.stop_seconds = stop_seconds_of(options_, plan);
+    measure_links();
+    prepare_bounds();
+    measure_choices(plan);
+    report_ =
+        make_allreduce_report(options_.format, {.console = console_,
+                                                .rows = context_,
+                                                .transports = names_of(transports_),
+                                                .links = link_table(links_),
+                                                .both_placements = options_.in_place.size() > 1});
+    report_->head();
+    for (std::size_t done = 0; done < plan.size(); ++done) {
+      const AllreduceCase& one = plan[done];
+      console_.progress(done + 1, plan.size(), title(one),
+                        outcome_.seconds_left(plan.size() - done));
+      watchdog_.cell(fmt::format("[{}/{}] {}", done + 1, plan.size(), title(one)));
+      if (options_.timeout_seconds == 0) {
+        watchdog_.expect(slow_seconds(one.bytes(), context_.ranks()) *
+                         static_cast<double>(one.pipelined ? method_.pipeline : 1));
+      }
+      measure_case(one, done + 1);
+      watchdog_.end_cell();
     }
-    measure_case(one, done + 1);
+    console_.clear_progress();
+    report_->foot();
+    if (options_.per_rank && options_.format != "csv" && options_.format != "json") {
+      console_.result(rank_table(rank_rows_));
+    }
+    recorder_.finish();
+    return outcome_.exit_code();
+  }
+
+  /// This rank will end all: as Watchdog::give_up().
+  void give_up() { watchdog_.give_up(); }
+
+ private:
+  void measure_links() {
+    const int hosts = context_.topology.nodes();
+    if (!options_.links || hosts < 2) return;
+    watchdog_.cell(fmt::format("links between {} hosts", hosts));
+    if (options_.timeout_seconds == 0) watchdog_.expect(kLinkSeconds * hosts);
+    links_ = report_links(ranks_.host, context_.hosts);
+    watchdog_.end_cell();
+    SideFile file(ranks_, options_.record, links_schema());
+    for (const ResultRow& row : link_rows(links_, recorder_)) file.write(row);
+    for (const std::string& line : links_.slow_hosts()) {
+      console_.warn(line, "look at its cable, port, driver and neighbours, or leave it out");
+    }
+  }
+
+  void prepare_bounds() {
+    for (const LaunchTransport& transport : transports_) {
+      auto& bound = bounds_.emplace_back();
+      if (!options_.bound || !transport.buffers || transport.memory != Memory::host) continue;
+      bound.emplace(ranks_.host, *transport.buffers,
+                    kBoundSeconds / static_cast<double>(transports_.size()));
+    }
+  }
+
+  void write_bounds() {
+    // All of them anew: a later measurement of a size replaces the earlier one.
+    if (ranks_.first() && !options_.record.out.empty()) {
+      std::filesystem::remove(std::filesystem::path(options_.record.out) / bound_schema().file);
+    }
+    SideFile file(ranks_, options_.record, bound_schema());
+    for (std::size_t i = 0; i < transports_.size(); ++i) {
+      if (!bounds_[i]) continue;
+      for (const auto& [bytes, point] : bounds_[i]->points()) {
+        file.write(bound_row_of(context_, transports_[i], bytes, point));
+      }
+    }
+  }
+
+  void measure_choices(const std::vector<AllreduceCase>& plan) {
+    for (const AllreduceCase& one : plan) {
+      const bool chooses = one.algorithm->chooses();
+      if (chooses && transports_[one.transport].communicator && learned(one) == nullptr) learn(one);
+    }
+  }
+
+  void learn(const AllreduceCase& one) {
+    const LaunchTransport& transport = transports_[one.transport];
+    Learned& known = learned_.emplace_back();
+    known.setting = {transport.name, transport.memory, one.dtype, one.op};
+    const std::string place =
+        fmt::format("auto on {} ({} {})", transport.name, name_of(one.dtype), name_of(one.op));
+    try {
+      if (earlier_) {
+        known.choices = earlier_->choices(known.setting);
+      } else {
+        console_.note(place + ": trying the algorithms ...");
+        watchdog_.cell(place);
+        watchdog_.expect(slow_seconds(options_.max_bytes, context_.ranks()));
+        known.choices = tune(bench(transport), ranks_.host, known.setting, method_,
+                             options_.min_bytes, options_.max_bytes);
+      }
+      console_.note(fmt::format("{}: {}", place, fmt::join(known.choices->describe(), ", ")));
+    } catch (const Unavailable& reason) {
+      known.why_not = reason.what();
+    }
     watchdog_.end_cell();
   }
-  console_.clear_progress();
-  report_->foot();
-  if (options_.per_rank && options_.format != "csv" && options_.format != "json") {
-    console_.result(rank_table(rank_rows_));
-  }
-  recorder_.finish();
-  return outcome_.exit_code();
-}
 
-void AllreduceRun::measure_links() {
-  const int hosts = context_.topology.nodes();
-  if (!options_.links || hosts < 2) return;
-  watchdog_.cell(fmt::format("links between {} hosts", hosts));
-  if (options_.timeout_seconds == 0) watchdog_.expect(kLinkSeconds * hosts);
-  links_ = report_links(ranks_.host, context_.hosts);
-  watchdog_.end_cell();
-  SideFile file(ranks_, options_.record, links_schema());
-  for (const ResultRow& row : link_rows(links_, recorder_)) file.write(row);
-  for (const std::string& line : links_.slow_hosts()) {
-    console_.warn(line, "look at its cable, port, driver and neighbours, or leave it out");
-  }
-}
-
-void AllreduceRun::prepare_bounds() {
-  for (const LaunchTransport& transport : transports_) {
-    auto& bound = bounds_.emplace_back();
-    if (!options_.bound || !transport.buffers || transport.memory != Memory::host) continue;
-    bound.emplace(ranks_.host, *transport.buffers,
-                  kBoundSeconds / static_cast<double>(transports_.size()));
-  }
-}
-
-void AllreduceRun::write_bounds() {
-  // All of them anew: a later measurement of a size replaces the earlier one.
-  if (ranks_.first() && !options_.record.out.empty()) {
-    std::filesystem::remove(std::filesystem::path(options_.record.out) / bound_schema().file);
-  }
-  SideFile file(ranks_, options_.record, bound_schema());
-  for (std::size_t i = 0; i < transports_.size(); ++i) {
-    if (!bounds_[i]) continue;
-    for (const auto& [bytes, point] : bounds_[i]->points()) {
-      file.write(bound_row_of(context_, transports_[i], bytes, point));
+  void join_device(const LaunchTransport& transport, AllreduceResult& result) {
+    if (transport.memory == Memory::host || result.timing.repetitions.empty()) return;
+    std::vector<TimeSpan> spans;
+    for (const Repetition& repetition : result.timing.repetitions) {
+      const GlobalClock& clock = timer_.clock();
+      spans.push_back({clock.local_of(repetition.start), clock.local_of(repetition.end)});
     }
+    result.spells = worst_spells(ranks_.host, device_watch_.spells(spans));
+    const auto slowest = [&](double mine) {
+      return std::ranges::max(all_gather(ranks_.host, mine));
+    };
+    result.launch = {slowest(result.launch.enqueue_seconds), slowest(result.launch.device_seconds)};
   }
+
+  void measure_case(const AllreduceCase& one, std::size_t number) {
+    const ProfilerRange range(title(one).c_str());
+    const LaunchTransport& transport = transports_[one.transport];
+    if (!transport.communicator)
+      return write(one, {.status = "skipped", .note = transport.why_not});
+    std::string note;
+    if (one.algorithm->chooses()) {
+      const Learned& known = *learned(one);
+      if (!known.choices) return write(one, {.status = "skipped", .note = known.why_not});
+      transport.communicator->set_choices(known.choices);
+      note = fmt::format("chose {}", known.choices->pick(one.bytes()).name);
+    }
+    auto& bound = bounds_[one.transport];
+    if (bound && bound->measure(one.bytes())) write_bounds();
+    AllreduceBench here = bench(transport);
+    if (options_.fault.strikes(number, ranks_.session.rank())) here.fault = &options_.fault;
+    AllreduceResult result = measure_allreduce(here, one, method_);
+    if (result.note.empty()) result.note = note;
+    join_device(transport, result);
+    write(one, result);
+  }
+
+  std::string title(const AllreduceCase& one) const {
+    return fmt::format("{} on {} {} {} {}", one.algorithm->name, transports_[one.transport].name,
+                       name_of(one.dtype), name_of(one.op), show_size(one.bytes()));
+  }
+
+  void write(const AllreduceCase& one, const AllreduceResult& result) {
+    const LaunchTransport& transport = transports_[one.transport];
+    const ResultRow head = sample_head(context_, one, transport);
+    for (std::size_t i = 0; i < result.timing.repetitions.size(); ++i) {
+      recorder_.write(sample_of(head, result, i));
+    }
+    const ResultRow row = row_of(context_, one, transport, result);
+    for (const ResultRow& of_rank : rank_rows_of(context_, row, result.timing)) {
+      rank_file_.write(of_rank);
+      if (options_.per_rank) rank_rows_.push_back(of_rank);
+    }
+    recorder_.write(row);
+    console_.clear_progress();
+    const auto& bound = bounds_[one.transport];
+    const double seconds =
+        bound ? bound->seconds(one.bytes()) : std::numeric_limits<double>::quiet_NaN();
+    report_->line({row, result.timing,
+                   busbw_gb_per_s(static_cast<double>(one.bytes()), seconds, context_.ranks())});
+    outcome_.count(result.status);
+  }
+
+  AllreduceBench bench(const LaunchTransport& transport) {
+    return {*transport.communicator, *transport.buffers, timer_, verifier_, &watchdog_, nullptr};
+  }
+
+  /// What `auto` goes by in one setting, or why it cannot.
+  struct Learned {
+    AllreduceSetting setting;
+    SharedChoices choices;
+    std::string why_not;
+  };
+  const Learned* learned(const AllreduceCase& one) const {
+    const LaunchTransport& transport = transports_[one.transport];
+    const AllreduceSetting setting{transport.name, transport.memory, one.dtype, one.op};
+    const auto found = std::ranges::find(learned_, setting, &Learned::setting);
+    return found == learned_.end() ? nullptr : &*found;
+  }
+
+  const Ranks& ranks_;
+  const AllreduceOptions& options_;
+  std::vector<LaunchTransport>& transports_;
+  Console& console_;
+  Recorder recorder_;
+  SideFile rank_file_;
+  AllreduceMethod method_;
+  AllreduceRowContext context_;
+  CollectiveTimer timer_;
+  AllreduceVerifier verifier_;
+  Watchdog watchdog_;
+  DeviceWatch device_watch_;  // this rank's card, where a transport uses it
+  std::unique_ptr<AllreduceReport> report_;
+  std::optional<EarlierRows> earlier_;
+  std::vector<Learned> learned_;
+  std::vector<std::optional<AllreduceBound>> bounds_;  // by transport; host memory only
+  std::vector<ResultRow> rank_rows_;                   // kept for --per-rank
+  LinkReport links_;
+  Outcome outcome_;
+};
+
+AllreduceFootprint footprint_of(const AllreduceOptions& options) {
+  const bool apart = std::ranges::find(options.in_place, false) != options.in_place.end();
+  return {.largest_bytes = options.max_bytes,
+          .out_of_place = apart,
+          .cold = options.method.cache == Cache::cold};
 }
 
-AllreduceBench AllreduceRun::bench(const LaunchTransport& transport) {
-  return {*transport.communicator, *transport.buffers, timer_, verifier_, &watchdog_, nullptr};
-}
-
-void AllreduceRun::measure_choices(const std::vector<AllreduceCase>& plan) {
+ExitCode list(const std::vector<AllreduceCase>& plan,
+              const std::vector<LaunchTransport>& transports, const AllreduceOptions& options,
+              const Console& console) {
   for (const AllreduceCase& one : plan) {
-    const bool chooses = one.algorithm->chooses();
-    if (chooses && transports_[one.transport].communicator && learned(one) == nullptr) learn(one);
+    const LaunchTransport& transport = transports[one.transport];
+    console.result(canonical(one, transport.name, transport.memory, options.method) + "\n");
   }
+  return ExitCode::ok;
 }
 
-void AllreduceRun::learn(const AllreduceCase& one) {
-  const LaunchTransport& transport = transports_[one.transport];
-  Learned& known = learned_.emplace_back();
-  known.setting = {transport.name, transport.memory, one.dtype, one.op};
-  const std::string place =
-      fmt::format("auto on {} ({} {})", transport.name, name_of(one.dtype), name_of(one.op));
+}  // namespace
+
+ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
+  Console console(ranks.first(), options.quiet, options.color);
+  const RankDevices devices = place_on_devices(ranks, options.devices);
+  const TransportPlan wanted = transport_plan(ranks, options.transports, options.memory,
+                                              options.one_transport(), devices, options.devices);
+  require_memory(footprint_of(options), wanted.on_host(), ranks.session.local_size());
+  std::vector<LaunchTransport> transports = open_transports(ranks, wanted, devices);
+  const std::vector<AllreduceCase> plan = plan_of(options, transports.size());
+  if (options.dry_run) return list(plan, transports, options, console);
+  AllreduceRun run(ranks, options, transports, devices, console);
   try {
-    if (earlier_) {
-      known.choices = earlier_->choices(known.setting);
-    } else {
-      console_.note(place + ": trying the algorithms ...");
-      watchdog_.cell(place);
-      watchdog_.expect(slow_seconds(options_.max_bytes, context_.ranks()));
-      known.choices = tune(bench(transport), ranks_.host, known.setting, method_,
-                           options_.min_bytes, options_.max_bytes);
-    }
-    console_.note(fmt::format("{}: {}", place, fmt::join(known.choices->describe(), ", ")));
-  } catch (const Unavailable& reason) {
-    known.why_not = reason.what();
+    allocate(transports, footprint_of(options));
+    return run.measure(plan);
+  } catch (const std::exception& error) {
+    // Letting go of windows is collective, and the other ranks are elsewhere: nothing may unwind.
+    run.give_up();
+    say_last(
+        fmt::format("rank {} {}: {}", ranks.session.rank(), ranks.session.host(), error.what()));
+    ranks.session.abort(static_cast<int>(ExitCode::internal));
   }
-  watchdog_.end_cell();
-}
-
-const AllreduceRun::Learned* AllreduceRun::learned(const AllreduceCase& one) const {
-  const LaunchTransport& transport = transports_[one.transport];
-  const AllreduceSetting setting{transport.name, transport.memory, one.dtype, one.op};
-  const auto found = std::ranges::find(learned_, setting, &Learned::setting);
-  return found == learned_.end() ? nullptr : &*found;
-}
-
-std::string AllreduceRun::title(const AllreduceCase& one) const {
-  return fmt::format("{} on {} {} {} {}", one.algorithm->name, transports_[one.transport].name,
-                     name_of(one.dtype), name_of(one.op), show_size(one.bytes()));
-}
-
-void AllreduceRun::join_device(const LaunchTransport& transport, AllreduceResult& result) {
-  if (transport.memory == Memory::host || result.timing.repetitions.empty()) return;
-  std::vector<TimeSpan> spans;
-  for (const Repetition& repetition : result.timing.repetitions) {
-    const GlobalClock& clock = timer_.clock();
-    spans.push_back({clock.local_of(repetition.start), clock.local_of(repetition.end)});
-  }
-  result.spells = worst_spells(ranks_.host, device_watch_.spells(spans));
-  const auto slowest = [&](double mine) { return std::ranges::max(all_gather(ranks_.host, mine)); };
-  result.launch = {slowest(result.launch.enqueue_seconds), slowest(result.launch.device_seconds)};
-}
-
-void AllreduceRun::measure_case(const AllreduceCase& one, std::size_t number) {
-  const ProfilerRange range(title(one).c_str());
-  const LaunchTransport& transport = transports_[one.transport];
-  if (!transport.communicator) return write(one, {.status = "skipped", .note = transport.why_not});
-  std::string note;
-  if (one.algorithm->chooses()) {
-    const Learned& known = *learned(one);
-    if (!known.choices) return write(one, {.status = "skipped", .note = known.why_not});
-    transport.communicator->set_choices(known.choices);
-    note = fmt::format("chose {}", known.choices->pick(one.bytes()).name);
-  }
-  auto& bound = bounds_[one.transport];
-  if (bound && bound->measure(one.bytes())) write_bounds();
-  AllreduceBench here = bench(transport);
-  if (options_.fault.strikes(number, ranks_.session.rank())) here.fault = &options_.fault;
-  AllreduceResult result = measure_allreduce(here, one, method_);
-  if (result.note.empty()) result.note = note;
-  join_device(transport, result);
-  write(one, result);
-}
-
-void AllreduceRun::write(const AllreduceCase& one, const AllreduceResult& result) {
-  const LaunchTransport& transport = transports_[one.transport];
-  const ResultRow head = sample_head(context_, one, transport);
-  for (std::size_t i = 0; i < result.timing.repetitions.size(); ++i) {
-    recorder_.write(sample_of(head, result, i));
-  }
-  const ResultRow row = row_of(context_, one, transport, result);
-  for (const ResultRow& of_rank : rank_rows_of(context_, row, result.timing)) {
-    rank_file_.write(of_rank);
-    if (options_.per_rank) rank_rows_.push_back(of_rank);
-  }
-  recorder_.write(row);
-  console_.clear_progress();
-  const auto& bound = bounds_[one.transport];
-  const double seconds =
-      bound ? bound->seconds(one.bytes()) : std::numeric_limits<double>::quiet_NaN();
-  report_->line({row, result.timing,
-                 busbw_gb_per_s(static_cast<double>(one.bytes()), seconds, context_.ranks())});
-  outcome_.count(result.status);
 }
 
 }  // namespace scalebench

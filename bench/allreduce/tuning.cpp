@@ -44,40 +44,6 @@ std::string read_rows(const std::string& path, int ranks) {
   return words;
 }
 
-}  // namespace
-
-EarlierRows::EarlierRows(Communicator& host, const std::string& path) : path_(path) {
-  const std::string mine = host.rank() == 0 ? read_rows(path, host.size()) : std::string();
-  const std::string words = all_gather(host, mine).front();
-  if (words.starts_with(kProblem)) throw UsageError(words.substr(kProblem.size()));
-  std::istringstream stream(words);
-  std::string transport, memory, dtype, op;
-  MeasuredAllreduce measured;
-  while (stream >> transport >> memory >> dtype >> op >> measured.algorithm >> measured.bytes >>
-         measured.seconds) {
-    const auto dtype_known = dtype_named(dtype);
-    const auto op_known = reduce_op_named(op);
-    if (!dtype_known || !op_known) continue;
-    rows_.push_back(
-        {{transport, memory == "host" ? Memory::host : Memory::device, *dtype_known, *op_known},
-         measured});
-  }
-}
-
-SharedChoices EarlierRows::choices(const AllreduceSetting& setting) const {
-  std::vector<MeasuredAllreduce> measured;
-  for (const Row& row : rows_) {
-    if (row.setting == setting) measured.push_back(row.measured);
-  }
-  if (measured.empty()) {
-    fail<Unavailable>("algorithm auto: {} has no row of {} {} {} on this many ranks", path_,
-                      setting.transport, name_of(setting.dtype), name_of(setting.op));
-  }
-  return std::make_shared<const AllreduceChoices>(measured);
-}
-
-namespace {
-
 /// The first calls of shorter ones take several times as long as the later ones.
 constexpr double kShortSeconds = 2e-5;
 /// Operations at least this long are timed between barriers; the clock's care is for shorter ones.
@@ -133,6 +99,36 @@ std::optional<double> seconds_of(const AllreduceBench& bench, Communicator& host
 }
 
 }  // namespace
+
+EarlierRows::EarlierRows(Communicator& host, const std::string& path) : path_(path) {
+  const std::string mine = host.rank() == 0 ? read_rows(path, host.size()) : std::string();
+  const std::string words = all_gather(host, mine).front();
+  if (words.starts_with(kProblem)) throw UsageError(words.substr(kProblem.size()));
+  std::istringstream stream(words);
+  std::string transport, memory, dtype, op;
+  MeasuredAllreduce measured;
+  while (stream >> transport >> memory >> dtype >> op >> measured.algorithm >> measured.bytes >>
+         measured.seconds) {
+    const auto dtype_known = dtype_named(dtype);
+    const auto op_known = reduce_op_named(op);
+    if (!dtype_known || !op_known) continue;
+    rows_.push_back(
+        {{transport, memory == "host" ? Memory::host : Memory::device, *dtype_known, *op_known},
+         measured});
+  }
+}
+
+SharedChoices EarlierRows::choices(const AllreduceSetting& setting) const {
+  std::vector<MeasuredAllreduce> measured;
+  for (const Row& row : rows_) {
+    if (row.setting == setting) measured.push_back(row.measured);
+  }
+  if (measured.empty()) {
+    fail<Unavailable>("algorithm auto: {} has no row of {} {} {} on this many ranks", path_,
+                      setting.transport, name_of(setting.dtype), name_of(setting.op));
+  }
+  return std::make_shared<const AllreduceChoices>(measured);
+}
 
 SharedChoices tune(const AllreduceBench& bench, Communicator& host, const AllreduceSetting& setting,
                    const AllreduceMethod& method, std::size_t smallest_bytes,

@@ -5,8 +5,19 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <utility>
 
 #include "bench/cli/quantity.hpp"
+#include "bench/measure/clock.hpp"
+#include "bench/measure/event_column.hpp"
+#include "kernels/device.hpp"
+#include "kernels/elementwise.hpp"
+#include "kernels/error.hpp"
+#include "kernels/gemm.hpp"
 
 namespace scalebench {
 namespace {
@@ -93,6 +104,273 @@ std::vector<KernelCase> kernel_cases(Memory memory) {
     }
   }
   return cases;
+}
+
+namespace {
+
+constexpr std::size_t kParts = 16;  // of one pack
+
+int first_input(std::size_t i) { return static_cast<int>(i % 7) - 3; }
+int second_input(std::size_t i) { return static_cast<int>(i % 5) - 2; }
+
+/// A case that is ready to be called: its buffers, the call, and what the result must be. Inputs
+/// are small integers, so that every result is known exactly and is checked before anything is
+/// timed.
+struct KernelRun {
+  /// Allocates and fills. Throws what Buffer throws.
+  explicit KernelRun(const KernelCase& one);
+
+  /// A new buffer whose element i is function(i).
+  Span filled(std::size_t count, DType dtype, const std::function<int(std::size_t)>& function);
+  /// Elements of the result that are not what exactly one call makes of the inputs.
+  std::size_t count_wrong() const;
+
+  Memory memory;
+  std::vector<Buffer> buffers;
+  std::function<void(DeviceStream)> call;  // enqueued where the memory is a device's
+  std::function<int(std::size_t)> expected;
+  Span result;
+};
+
+void set_up_add(KernelRun& run, const KernelCase& one) {
+  const Span into = run.filled(one.count, one.dtype, first_input);
+  const Span from = run.filled(one.count, one.dtype, second_input);
+  run.result = into;
+  run.expected = [](std::size_t i) { return first_input(i) + second_input(i); };
+  run.call = [=](DeviceStream stream) {
+    const std::array<ConstSpan, 2> both{into, from};
+    combine(both, std::span(&into, 1), ReduceOp::sum, Stores::cached, stream);
+  };
+}
+
+void set_up_scale(KernelRun& run, const KernelCase& one) {
+  const Span values = run.filled(one.count, one.dtype, first_input);
+  run.result = values;
+  run.expected = [](std::size_t i) { return -first_input(i); };
+  run.call = [=](DeviceStream stream) { scale(values, -1, stream); };
+}
+
+void set_up_copy(KernelRun& run, const KernelCase& one) {
+  const Span from = run.filled(one.count, one.dtype, first_input);
+  const Span to = run.filled(one.count, one.dtype, [](std::size_t) { return 9; });
+  run.result = to;
+  run.expected = first_input;
+  run.call = [=](DeviceStream stream) { stream_copy(from, to, stream); };
+}
+
+void set_up_driver_copy(KernelRun& run, const KernelCase& one) {
+  set_up_copy(run, one);
+  const Span from = run.buffers.front().span(), to = run.result;
+  run.call = [=](DeviceStream stream) { device_copy(from.data, to.data, from.bytes(), stream); };
+}
+
+void set_up_triad(KernelRun& run, const KernelCase& one) {
+  const Span b = run.filled(one.count, one.dtype, first_input);
+  const Span c = run.filled(one.count, one.dtype, second_input);
+  const Span a = run.filled(one.count, one.dtype, [](std::size_t) { return 9; });
+  run.result = a;
+  run.expected = [](std::size_t i) { return first_input(i) + 3 * second_input(i); };
+  run.call = [=](DeviceStream stream) { stream_triad(a, b, c, 3, stream); };
+}
+
+void set_up_cast(KernelRun& run, const KernelCase& one, DType from_type, DType to_type) {
+  const Span from = run.filled(one.count, from_type, first_input);
+  const Span to = run.filled(one.count, to_type, [](std::size_t) { return 9; });
+  run.result = to;
+  run.expected = first_input;
+  run.call = [=](DeviceStream stream) { cast(from, to, stream); };
+}
+
+void set_up_pack(KernelRun& run, const KernelCase& one) {
+  const Span flat = run.filled(one.count, one.dtype, [](std::size_t) { return 9; });
+  const std::size_t length = one.count / kParts;
+  std::vector<ConstSpan> parts;
+  for (std::size_t part = 0; part < kParts; ++part) {
+    parts.push_back(run.filled(length, one.dtype,
+                               [=](std::size_t i) { return first_input(part * length + i); }));
+  }
+  run.result = flat;
+  run.expected = first_input;
+  run.call = [=](DeviceStream stream) { pack(parts, flat, stream); };
+}
+
+void set_up_unpack(KernelRun& run, const KernelCase& one) {
+  const Span from = run.filled(one.count, one.dtype, first_input);
+  const Span to = run.filled(one.count, one.dtype, [](std::size_t) { return 9; });
+  const std::size_t length = one.count / kParts;
+  std::vector<Span> parts;
+  for (std::size_t part = 0; part < kParts; ++part) {
+    parts.push_back(to.part(part * length, length));
+  }
+  run.result = to;
+  run.expected = first_input;
+  run.call = [=](DeviceStream stream) { unpack(from, parts, stream); };
+}
+
+void set_up_gemm(KernelRun& run, const KernelCase& one) {
+  const std::size_t side = one.flops / (2 * one.count);
+  // Constant rows times constant columns: sums that even bfloat16 holds exactly.
+  const auto row = [=](std::size_t i) { return static_cast<int>(i / side % 3) - 1; };
+  const auto column = [=](std::size_t i) { return static_cast<int>(i % side % 3) - 1; };
+  const Span a = run.filled(one.count, one.dtype, row);
+  const Span b = run.filled(one.count, one.dtype, column);
+  const Span c = run.filled(one.count, one.dtype, [](std::size_t) { return 9; });
+  run.result = c;
+  run.expected = [=](std::size_t i) { return static_cast<int>(side) * row(i) * column(i); };
+  run.call = [=](DeviceStream stream) { gemm(a, b, c, side, side, side, stream); };
+}
+
+KernelRun::KernelRun(const KernelCase& one) : memory(one.memory) {
+  using SetUp = void (*)(KernelRun&, const KernelCase&);
+  constexpr std::array<std::pair<std::string_view, SetUp>, 10> kSetUps{
+      {{"copy", &set_up_copy},
+       {"memcpy", &set_up_driver_copy},
+       {"triad", &set_up_triad},
+       {"add", &set_up_add},
+       {"scale", &set_up_scale},
+       {"cast_to_float",
+        [](KernelRun& run, const KernelCase& of) {
+          set_up_cast(run, of, of.dtype, DType::float32);
+        }},
+       {"cast_from_float",
+        [](KernelRun& run, const KernelCase& of) {
+          set_up_cast(run, of, DType::float32, of.dtype);
+        }},
+       {"pack", &set_up_pack},
+       {"unpack", &set_up_unpack},
+       {"gemm", &set_up_gemm}}};
+  for (const auto& [name, set_up] : kSetUps) {
+    if (name == one.kernel) set_up(*this, one);
+  }
+  if (!call) fail("no kernel is called {}", one.kernel);
+}
+
+Span KernelRun::filled(std::size_t count, DType dtype,
+                       const std::function<int(std::size_t)>& function) {
+  const Buffer integers(count, DType::int32);
+  const Buffer host(count, dtype);
+  const auto values = integers.span().as<std::int32_t>();
+  for (std::size_t i = 0; i < count; ++i) values[i] = function(i);
+  cast(integers.span(), host.span());
+  buffers.emplace_back(count, dtype, memory);
+  copy(host.span(), buffers.back().span());
+  return buffers.back().span();
+}
+
+std::size_t KernelRun::count_wrong() const {
+  if (result.empty()) return 0;
+  const Buffer host(result.count, result.dtype);
+  const Buffer doubles(result.count, DType::float64);
+  copy(result, host.span());
+  cast(host.span(), doubles.span());
+  const auto values = doubles.span().as<double>();
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) wrong += values[i] != expected(i) ? 1 : 0;
+  return wrong;
+}
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point start, Clock::time_point stop) {
+  return std::chrono::duration<double>(stop - start).count();
+}
+
+void time_on_host(benchmark::State& state, const KernelCase& one, const KernelRun& run) {
+  for ([[maybe_unused]] auto iteration : state) {
+    const Clock::time_point start = Clock::now();
+    for (std::size_t call = 0; call < one.calls(); ++call) {
+      run.call({});
+      benchmark::ClobberMemory();
+    }
+    state.SetIterationTime(seconds_between(start, Clock::now()));
+  }
+}
+
+KernelLook time_on_device(benchmark::State& state, const KernelCase& one, const KernelRun& run) {
+  const OwnedStream stream;
+  DeviceEvent start, stop;
+  double enqueueing = 0, calls = 0;
+  const double begin = local_seconds();
+  for ([[maybe_unused]] auto iteration : state) {
+    start.record(stream.get());
+    const double enqueued_from = local_seconds();
+    for (std::size_t call = 0; call < one.calls(); ++call) run.call(stream.get());
+    enqueueing += local_seconds() - enqueued_from;
+    calls += static_cast<double>(one.calls());
+    stop.record(stream.get());
+    stop.synchronize();
+    state.SetIterationTime(stop.seconds_since(start));
+  }
+  return {{begin, local_seconds()}, enqueueing / calls};
+}
+
+/// What every reading of a host time costs: the pair of clock calls around it.
+void time_the_clock(benchmark::State& state, const KernelCase& one) {
+  for ([[maybe_unused]] auto iteration : state) {
+    const Clock::time_point start = Clock::now();
+    for (std::size_t pair = 0; pair < one.calls(); ++pair) {
+      benchmark::DoNotOptimize(seconds_between(Clock::now(), Clock::now()));
+    }
+    state.SetIterationTime(seconds_between(start, Clock::now()));
+  }
+}
+
+/// What the trace of a training step costs: 24 events, of which 16 are communication, each a look
+/// at the clock and an append to one of the log's columns.
+void time_the_event_log(benchmark::State& state, const KernelCase& one) {
+  struct Event {
+    double at;
+    int kind;
+  };
+  constexpr int kPhases = 7, kExchanges = 8;
+  for ([[maybe_unused]] auto iteration : state) {
+    EventColumn<double> steps, ended;
+    EventColumn<Event> phases, posted;
+    const Clock::time_point start = Clock::now();
+    for (std::size_t step = 0; step < one.calls(); ++step) {
+      steps.append(local_seconds());
+      for (int phase = 0; phase < kPhases; ++phase) phases.append({local_seconds(), phase});
+      for (int exchange = 0; exchange < kExchanges; ++exchange) {
+        posted.append({local_seconds(), 0});
+        ended.append(local_seconds());
+      }
+    }
+    state.SetIterationTime(seconds_between(start, Clock::now()));
+  }
+}
+
+void check_and_time(benchmark::State& state, const KernelCase& one, KernelStatus& status) {
+  if (one.kernel == "event_log") return time_the_event_log(state, one);
+  if (one.count == 0) return time_the_clock(state, one);
+  const bool on_device = one.memory == Memory::device;
+  if (on_device && device_count() == 0) throw Unavailable(why_no_device());
+  const KernelRun run(one);
+  const ProfilerRange range(one.name().c_str());
+  run.call({});
+  if (on_device) device_synchronize();
+  if (const std::size_t wrong = run.count_wrong(); wrong > 0) {
+    status = {.status = "wrong", .note = fmt::format("{} of {} elements", wrong, one.count)};
+    return state.SkipWithError(status.note.c_str());
+  }
+  if (on_device) {
+    status.looks.push_back(time_on_device(state, one, run));
+    return;
+  }
+  time_on_host(state, one, run);
+}
+
+}  // namespace
+
+void time_kernel(benchmark::State& state, const KernelCase& one, KernelStatus& status) {
+  try {
+    check_and_time(state, one, status);
+  } catch (const Unavailable& error) {
+    status = {.status = "skipped", .note = error.what()};
+    state.SkipWithError(error.what());
+  } catch (const std::exception& error) {
+    status = {.status = "failed", .note = error.what()};
+    state.SkipWithError(error.what());
+  }
 }
 
 }  // namespace scalebench

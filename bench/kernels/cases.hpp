@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bench_kernels measures: kernel x dtype x size x memory, each with the work of one call.
+// What bench_kernels measures: kernel x dtype x size x memory, each with the work of one call; and
+// one repetition of a case under Google Benchmark: check, then time batches of calls. On the host
+// by the steady clock, on a device by events on the stream.
 #pragma once
+
+#include <benchmark/benchmark.h>
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bench/program/card_watch.hpp"
 #include "kernels/buffer.hpp"
 
 namespace scalebench {
@@ -29,5 +34,22 @@ struct KernelCase {
 
 /// Every case in one memory, kernel by kernel. `clock` and `event_log` are among the host's.
 std::vector<KernelCase> kernel_cases(Memory memory);
+
+/// One start of the body on a device: a trial run, or a repetition.
+struct KernelLook {
+  TimeSpan span;
+  double enqueue_seconds = 0;  // what a call cost the host, mean
+};
+
+/// How a case ended: `ok`, or `skipped`, `wrong`, `failed` and why.
+struct KernelStatus {
+  std::string status = "ok";
+  std::string note;
+  std::vector<KernelLook> looks = {};  // of all starts, the repetitions last
+};
+
+/// The body of a benchmark with manual time. An iteration is one.calls() calls. Never throws: what
+/// went wrong is in `status` and ends the case.
+void time_kernel(benchmark::State& state, const KernelCase& one, KernelStatus& status);
 
 }  // namespace scalebench

@@ -9,7 +9,6 @@
 
 #include "bench/cli/exit.hpp"
 #include "bench/kernels/cases.hpp"
-#include "bench/kernels/timing.hpp"
 
 namespace scalebench {
 

@@ -14,6 +14,7 @@
 #include "bench/machine/host_load.hpp"
 #include "bench/measure/clock_sync.hpp"
 #include "bench/measure/statistics.hpp"
+#include "bench/program/program.hpp"
 #include "collectives/control.hpp"
 
 namespace scalebench {
@@ -81,6 +82,10 @@ std::span<const DeviceReading> that_count(std::span<const DeviceReading> reading
   return {before <= after ? first - 1 : first, 1};
 }
 
+constexpr std::chrono::milliseconds kPause{25};  // a look takes the driver some 0.1 ms
+
+constexpr std::size_t kNumbers = 4;  // of a spell
+
 }  // namespace
 
 DeviceSpell spell_of(std::span<const DeviceReading> readings, double begin, double end) {
@@ -118,12 +123,6 @@ DeviceSummary summary_of(std::span<const DeviceSpell> repetitions) {
   summary.celsius = highest(known(repetitions, &DeviceSpell::celsius));
   return summary;
 }
-
-namespace {
-
-constexpr std::chrono::milliseconds kPause{25};  // a look takes the driver some 0.1 ms
-
-}  // namespace
 
 void append_spans(std::span<const double> seconds, double end, std::vector<TimeSpan>& spans) {
   double begin = std::accumulate(seconds.begin(), seconds.end(), end, std::minus<>());
@@ -204,34 +203,23 @@ std::vector<DeviceSpell> DeviceWatch::spells(std::span<const TimeSpan> spans) {
   return spells;
 }
 
-namespace {
-
-constexpr std::size_t kNumbers = 4;  // of a spell
-
-}  // namespace
-
 std::vector<std::vector<DeviceSpell>> all_spells(Communicator& host,
                                                  const std::vector<DeviceSpell>& mine) {
-  const auto counts = all_gather(host, static_cast<double>(mine.size()));
-  const auto most = static_cast<std::size_t>(std::ranges::max(counts));
-  std::vector<std::vector<DeviceSpell>> by_rank(counts.size());
-  if (most == 0) return by_rank;
   std::vector<double> numbers;
   for (const DeviceSpell& spell : mine) {
     // The driver's bits are few: a double holds them exactly.
     const double bits = spell.reasons ? static_cast<double>(*spell.reasons) : std::nan("");
     numbers.insert(numbers.end(), {spell.clock_mhz, spell.watts, spell.celsius, bits});
   }
-  numbers.resize(most * kNumbers);
-  const std::vector<double> all = all_gather(host, numbers);
-  for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(counts[rank]); ++i) {
-      const double* values = &all[(rank * most + i) * kNumbers];
-      DeviceSpell& spell = by_rank[rank].emplace_back();
-      spell.clock_mhz = values[0];
-      spell.watts = values[1];
-      spell.celsius = values[2];
-      if (!std::isnan(values[3])) spell.reasons = static_cast<std::uint64_t>(values[3]);
+  std::vector<std::vector<DeviceSpell>> by_rank;
+  for (const std::vector<double>& of_rank : gather_lists(host, std::move(numbers))) {
+    std::vector<DeviceSpell>& spells = by_rank.emplace_back();
+    for (std::size_t i = 0; i < of_rank.size(); i += kNumbers) {
+      DeviceSpell& spell = spells.emplace_back();
+      spell.clock_mhz = of_rank[i];
+      spell.watts = of_rank[i + 1];
+      spell.celsius = of_rank[i + 2];
+      if (!std::isnan(of_rank[i + 3])) spell.reasons = static_cast<std::uint64_t>(of_rank[i + 3]);
     }
   }
   return by_rank;

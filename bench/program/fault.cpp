@@ -4,23 +4,36 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <csignal>
+#include <tuple>
 
-#include "kernels/buffer.hpp"
+#include "bench/program/words.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
 
-/// Reads a whole number and moves `text` behind it; false when there is none.
-template <class Integer>
-bool take_number(std::string_view& text, Integer& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return false;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return true;
+constexpr std::array<std::string_view, 4> kKinds{"none", "hang", "die", "wrong"};
+
+struct StepFaultForm {
+  StepFaultKind kind;
+  std::string StepFaultWords::*word;
+  const char* option;
+  int signal;
+  std::string_view participle;
+  const char* what;
+};
+constexpr std::array<StepFaultForm, 2> kStepFaults{
+    {{StepFaultKind::kill, &StepFaultWords::kill_rank, "--kill-rank", SIGKILL, "killed",
+      "inject a fault: RANK@STEP, this rank ends by SIGKILL at the begin of the step, counted from "
+      "0 over the training; not in a training that resumes"},
+     {StepFaultKind::stop, &StepFaultWords::stop_rank, "--stop-rank", SIGSTOP, "stopped",
+      "inject a fault: as --kill-rank, but the rank stops by SIGSTOP and stays"}}};
+
+const StepFaultForm& form_of(StepFaultKind kind) {
+  return kStepFaults.at(static_cast<std::size_t>(kind));
 }
 
 }  // namespace
@@ -29,20 +42,16 @@ AllreduceFault AllreduceFault::parse(const std::string& text, int ranks) {
   AllreduceFault fault;
   if (text.empty()) return fault;
   const std::size_t colon = text.find(':');
-  const std::string kind = text.substr(0, colon);
-  if (kind == "hang") fault.kind = Kind::hang;
-  if (kind == "die") fault.kind = Kind::die;
-  if (kind == "wrong") fault.kind = Kind::wrong;
-  std::string_view rest(text);
-  rest.remove_prefix(colon == std::string::npos ? rest.size() : colon + 1);
-  bool good = fault.kind != Kind::none && take_number(rest, fault.rank);
-  if (good && rest.starts_with('@')) {
-    rest.remove_prefix(1);
-    good = take_number(rest, fault.case_number);
-  }
-  if (!good || !rest.empty() || fault.rank < 0 || fault.case_number == 0) {
+  const auto kind = std::ranges::find(kKinds, text.substr(0, colon)) - kKinds.begin();
+  std::string place = colon == std::string::npos ? "" : text.substr(colon + 1);
+  if (place.find('@') == std::string::npos) place += fmt::format("@{}", fault.case_number);
+  const auto numbers = read_pair<int, std::size_t>(place, '@');
+  const bool known = kind > 0 && kind < std::ssize(kKinds);
+  if (!known || !numbers || numbers->first < 0 || numbers->second == 0) {
     fail<UsageError>("--fault '{}': write {}", text, kFaultForm);
   }
+  fault.kind = static_cast<Kind>(kind);
+  std::tie(fault.rank, fault.case_number) = *numbers;
   if (fault.rank >= ranks) {
     fail<UsageError>("--fault {}: there are only {} rank(s)", text, ranks);
   }
@@ -60,55 +69,34 @@ void AllreduceFault::strike(Span out) const {
   copy(element.span(), first);
 }
 
-namespace {
-
-template <class Number>
-bool parse(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-StepFault fault_in(std::string_view option, const std::string& text, StepFaultKind kind,
-                   int ranks) {
-  StepFault fault{kind};
-  const std::size_t at = text.find('@');
-  const std::string_view words = text;
-  if (at == std::string::npos || !parse(words.substr(0, at), fault.rank) ||
-      !parse(words.substr(at + 1), fault.step) || fault.step < 0) {
-    fail<UsageError>("{} {}: valid: RANK@STEP, as 1@50; steps count from 0 over the training",
-                     option, text);
-  }
-  if (fault.rank < 0 || fault.rank >= ranks) {
-    fail<UsageError>("{} {}: there are {} rank(s), from 0 on", option, text, ranks);
-  }
-  return fault;
-}
-
-}  // namespace
+std::string_view StepFault::participle() const { return form_of(kind).participle; }
 
 void add_step_fault_options(CLI::App& app, StepFaultWords& words) {
-  app.add_option("--kill-rank", words.kill_rank,
-                 "inject a fault: RANK@STEP, this rank ends by SIGKILL at the begin of the step, "
-                 "counted from 0 over the training; not in a training that resumes")
-      ->group("Faults");
-  app.add_option("--stop-rank", words.stop_rank,
-                 "inject a fault: as --kill-rank, but the rank stops by SIGSTOP and stays")
-      ->group("Faults");
+  for (const StepFaultForm& form : kStepFaults) {
+    app.add_option(form.option, words.*form.word, form.what)->group("Faults");
+  }
 }
 
 StepFault step_fault_of(const StepFaultWords& words, int ranks) {
   if (!words.kill_rank.empty() && !words.stop_rank.empty()) {
     fail<UsageError>("--kill-rank and --stop-rank: give one");
   }
-  if (!words.kill_rank.empty()) {
-    return fault_in("--kill-rank", words.kill_rank, StepFaultKind::kill, ranks);
-  }
-  if (!words.stop_rank.empty()) {
-    return fault_in("--stop-rank", words.stop_rank, StepFaultKind::stop, ranks);
+  for (const StepFaultForm& form : kStepFaults) {
+    const std::string& text = words.*form.word;
+    if (text.empty()) continue;
+    const auto numbers = read_pair<int, std::int64_t>(text, '@');
+    if (!numbers || numbers->second < 0) {
+      fail<UsageError>("{} {}: valid: RANK@STEP, as 1@50; steps count from 0 over the training",
+                       form.option, text);
+    }
+    if (numbers->first < 0 || numbers->first >= ranks) {
+      fail<UsageError>("{} {}: there are {} rank(s), from 0 on", form.option, text, ranks);
+    }
+    return {form.kind, numbers->first, numbers->second};
   }
   return {};
 }
 
-void inject(StepFaultKind kind) { std::raise(kind == StepFaultKind::kill ? SIGKILL : SIGSTOP); }
+void inject(StepFaultKind kind) { std::raise(form_of(kind).signal); }
 
 }  // namespace scalebench

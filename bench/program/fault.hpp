@@ -45,7 +45,7 @@ struct StepFault {
   std::int64_t step = 0;
 
   /// "killed" or "stopped".
-  std::string_view participle() const { return kind == StepFaultKind::kill ? "killed" : "stopped"; }
+  std::string_view participle() const;
 };
 
 struct StepFaultWords {

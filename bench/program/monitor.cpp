@@ -16,7 +16,6 @@
 #include <thread>
 
 #include "bench/measure/clock_sync.hpp"
-#include "bench/program/recorder.hpp"
 #include "collectives/control.hpp"
 
 namespace scalebench {
@@ -66,6 +65,34 @@ double utc_seconds() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()) /
          1e3;
+}
+
+/// NaN when the clock of the core did not move.
+double share(double part, double part_before, double total, double total_before) {
+  const double ticks = total - total_before;
+  return ticks > 0 ? (part - part_before) / ticks : std::numeric_limits<double>::quiet_NaN();
+}
+
+double busy_share(const CoreTime& before, const CoreTime& now) {
+  return share(now.busy, before.busy, now.total, before.total);
+}
+
+/// Mean busy share over the ranks' cores, and each as `core=share` for the eye.
+void set_cores(ResultRow& row, const HostLoad& before, const HostLoad& now) {
+  if (before.cores.size() != now.cores.size()) return;  // one was taken away meanwhile
+  std::string each;
+  CoreTime all_before{-1, 0, 0, 0};
+  CoreTime all_now = all_before;
+  for (std::size_t i = 0; i < now.cores.size(); ++i) {
+    const double busy = busy_share(before.cores[i], now.cores[i]);
+    if (std::isnan(busy)) continue;
+    each += fmt::format("{}{}={:.2f}", each.empty() ? "" : ";", now.cores[i].core, busy);
+    all_before.busy += before.cores[i].busy;
+    all_before.total += before.cores[i].total;
+    all_now.busy += now.cores[i].busy;
+    all_now.total += now.cores[i].total;
+  }
+  row.set("rank_cores_share", busy_share(all_before, all_now)).set("core_shares", each);
 }
 
 }  // namespace
@@ -177,38 +204,6 @@ void Monitor::finish(Console& console) {
     }
   }
 }
-
-namespace {
-
-/// NaN when the clock of the core did not move.
-double share(double part, double part_before, double total, double total_before) {
-  const double ticks = total - total_before;
-  return ticks > 0 ? (part - part_before) / ticks : std::numeric_limits<double>::quiet_NaN();
-}
-
-double busy_share(const CoreTime& before, const CoreTime& now) {
-  return share(now.busy, before.busy, now.total, before.total);
-}
-
-/// Mean busy share over the ranks' cores, and each as `core=share` for the eye.
-void set_cores(ResultRow& row, const HostLoad& before, const HostLoad& now) {
-  if (before.cores.size() != now.cores.size()) return;  // one was taken away meanwhile
-  std::string each;
-  CoreTime all_before{-1, 0, 0, 0};
-  CoreTime all_now = all_before;
-  for (std::size_t i = 0; i < now.cores.size(); ++i) {
-    const double busy = busy_share(before.cores[i], now.cores[i]);
-    if (std::isnan(busy)) continue;
-    each += fmt::format("{}{}={:.2f}", each.empty() ? "" : ";", now.cores[i].core, busy);
-    all_before.busy += before.cores[i].busy;
-    all_before.total += before.cores[i].total;
-    all_now.busy += now.cores[i].busy;
-    all_now.total += now.cores[i].total;
-  }
-  row.set("rank_cores_share", busy_share(all_before, all_now)).set("core_shares", each);
-}
-
-}  // namespace
 
 std::vector<ResultRow> monitor_rows(const ResultRow& common, const HostLoad& before,
                                     const HostLoad& now, double seconds,

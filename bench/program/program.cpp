@@ -9,11 +9,8 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
-#include <string_view>
 #include <thread>
-#include <vector>
 
-#include "bench/cli/exit.hpp"
 #include "bench/machine/identity.hpp"
 #include "bench/program/join/daemons.hpp"
 #include "bench/program/join/handshake.hpp"
@@ -25,7 +22,6 @@
 #include "collectives/transport/nccl.hpp"
 #include "collectives/transport/transports.hpp"
 #include "kernels/device.hpp"
-#include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
@@ -110,49 +106,6 @@ RankProgram own_program(int argc, char** argv) {
   return program;
 }
 
-}  // namespace
-
-std::optional<int> relayed(int argc, char** argv) {
-  if (argc < 2 || argv[1] != std::string_view(kRelayWord)) return std::nullopt;
-  return relay({argv + 2, argv + argc});
-}
-
-std::optional<int> joined_program(int argc, char** argv) {
-  if (const auto code = relayed(argc, argv)) return code;
-  try {
-    const auto start = enter_joint_start();
-    if (!start) return std::nullopt;
-    const Interruption interruption;
-    const auto is_quiet = [](std::string_view word) { return word == "-q" || word == "--quiet"; };
-    return take_part(*start, std::any_of(argv, argv + argc, is_quiet), [&](Meeting& meeting) {
-      return run_ranks(own_program(argc, argv), meeting, interruption.stop());
-    });
-  } catch (const UsageError& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return static_cast<int>(ExitCode::usage);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return static_cast<int>(ExitCode::internal);
-  }
-}
-
-ExitCode joined_study(bool quiet, const std::function<ExitCode()>& study) {
-  const auto start = enter_joint_start();
-  if (!start) return study();
-  const int code = take_part(*start, quiet, [&](Meeting& meeting) {
-    // Of its own hosts a managed job says more: which of their slots a study for the CPU takes.
-    const bool knows_slots = start->plan.slots > 0 && start->plan.source != "SM_HOSTS";
-    const std::string hosts = host_words(meeting.hosts());
-    if (knows_slots) setenv(kHostsVariable, hosts.c_str(), /*overwrite=*/0);
-    const ExitCode end = study();
-    return static_cast<int>(end == ExitCode::ok && !meeting.lost().empty() ? ExitCode::incomplete
-                                                                           : end);
-  });
-  return static_cast<ExitCode>(code);
-}
-
-namespace {
-
 constexpr std::string_view kWhere = "--where";
 
 int code_of(ExitCode code) { return static_cast<int>(code); }
@@ -179,17 +132,27 @@ ExitCode say_where(const Ranks& ranks) {
   return ExitCode::ok;
 }
 
-}  // namespace
-
-WatchdogOptions watchdog_options(const Ranks& ranks, double timeout_seconds) {
-  WatchdogOptions watchdog;
-  if (timeout_seconds > 0) watchdog.limit_seconds = timeout_seconds;
-  watchdog.heeds_termination = true;
-  watchdog.end = [&ranks] { ranks.session.abort(code_of(ExitCode::incomplete)); };
-  return watchdog;
+/// For a program of ranks, before MPI's life begins. The exit code of a process whose part is over
+/// then: all ranks have run and ended, or they could not be started; or it was mpirun's relay.
+/// Empty: it is a rank, or alone.
+std::optional<int> joined_program(int argc, char** argv) {
+  if (const auto code = relayed(argc, argv)) return code;
+  try {
+    const auto start = enter_joint_start();
+    if (!start) return std::nullopt;
+    const Interruption interruption;
+    const auto is_quiet = [](std::string_view word) { return word == "-q" || word == "--quiet"; };
+    return take_part(*start, std::any_of(argv, argv + argc, is_quiet), [&](Meeting& meeting) {
+      return run_ranks(own_program(argc, argv), meeting, interruption.stop());
+    });
+  } catch (const UsageError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return static_cast<int>(ExitCode::usage);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return static_cast<int>(ExitCode::internal);
+  }
 }
-
-namespace {
 
 int run_on_ranks(int argc, char** argv, const std::function<std::string(int ranks)>& parse,
                  const std::function<ExitCode(const Ranks&)>& body) {
@@ -223,6 +186,47 @@ int run_on_ranks(int argc, char** argv, const std::function<std::string(int rank
 }
 
 }  // namespace
+
+std::optional<int> relayed(int argc, char** argv) {
+  if (argc < 2 || argv[1] != std::string_view(kRelayWord)) return std::nullopt;
+  return relay({argv + 2, argv + argc});
+}
+
+ExitCode joined_study(bool quiet, const std::function<ExitCode()>& study) {
+  const auto start = enter_joint_start();
+  if (!start) return study();
+  const int code = take_part(*start, quiet, [&](Meeting& meeting) {
+    // Of its own hosts a managed job says more: which of their slots a study for the CPU takes.
+    const bool knows_slots = start->plan.slots > 0 && start->plan.source != "SM_HOSTS";
+    const std::string hosts = host_words(meeting.hosts());
+    if (knows_slots) setenv(kHostsVariable, hosts.c_str(), /*overwrite=*/0);
+    const ExitCode end = study();
+    return static_cast<int>(end == ExitCode::ok && !meeting.lost().empty() ? ExitCode::incomplete
+                                                                           : end);
+  });
+  return static_cast<ExitCode>(code);
+}
+
+std::vector<std::vector<double>> gather_lists(Communicator& host, std::vector<double> mine) {
+  const std::vector<double> lengths = all_gather(host, static_cast<double>(mine.size()));
+  mine.resize(static_cast<std::size_t>(std::ranges::max(lengths)));
+  if (mine.empty()) return std::vector<std::vector<double>>(lengths.size());
+  const std::vector<double> all = all_gather(host, mine);
+  std::vector<std::vector<double>> lists;
+  for (auto begin = all.begin(); const double length : lengths) {
+    lists.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(length));
+    begin += static_cast<std::ptrdiff_t>(mine.size());
+  }
+  return lists;
+}
+
+WatchdogOptions watchdog_options(const Ranks& ranks, double timeout_seconds) {
+  WatchdogOptions watchdog;
+  if (timeout_seconds > 0) watchdog.limit_seconds = timeout_seconds;
+  watchdog.heeds_termination = true;
+  watchdog.end = [&ranks] { ranks.session.abort(code_of(ExitCode::incomplete)); };
+  return watchdog;
+}
 
 int run_program(int argc, char** argv, const std::function<std::string(int ranks)>& parse,
                 const std::function<ExitCode(const Ranks&)>& body) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bench/cli/exit.hpp"
 #include "bench/measure/clock_sync.hpp"
@@ -21,11 +22,6 @@ namespace scalebench {
 // What a program does first where no MPI launcher has started it, but torchrun, TF_CONFIG,
 // SageMaker or Slurm have started several of it: they find each other and become the ranks of one
 // mpirun, or the hosts of one study.
-
-/// For a program of ranks, before MPI's life begins. The exit code of a process whose part is over
-/// then: all ranks have run and ended, or they could not be started; or it was mpirun's relay.
-/// Empty: it is a rank, or alone.
-std::optional<int> joined_program(int argc, char** argv);
 
 /// For scalebench: runs `study` once, in the first process, whose launches then reach all hosts;
 /// the others stay until its end. Everybody returns the same exit code.
@@ -78,6 +74,9 @@ struct Ranks {
   Communicator& host;
   bool first() const { return session.rank() == 0; }
 };
+
+/// Collective: every rank's list, by rank; their lengths may differ.
+std::vector<std::vector<double>> gather_lists(Communicator& host, std::vector<double> mine);
 
 /// A watchdog that ends all ranks as incomplete. `timeout_seconds` 0: its own limit.
 WatchdogOptions watchdog_options(const Ranks& ranks, double timeout_seconds);

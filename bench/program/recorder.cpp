@@ -4,16 +4,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
-#include <filesystem>
 
-#include "bench/machine/environment.hpp"
 #include "bench/machine/host_files.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/manifest.hpp"
-#include "bench/record/result_row.hpp"
 #include "bench/record/results_folder.hpp"
 #include "collectives/control.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -103,21 +100,19 @@ Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schem
 
 Recorder::~Recorder() = default;
 
-ResultRow Recorder::row_of(const Schema& schema, std::string_view canonical) const {
+ResultRow Recorder::side_row(const Schema& schema, std::string_view canonical) const {
   ResultRow row(schema);
   row.set("schema_version", kSchemaVersion).set("run_id", options_.run_id);
   row.set("case_id", case_id(canonical)).set("origin", origin_).set("ranks", ranks_);
   return row;
 }
 
-ResultRow Recorder::case_row(std::string_view canonical) const { return row_of(cases_, canonical); }
-
-ResultRow Recorder::side_row(const Schema& schema, std::string_view canonical) const {
-  return row_of(schema, canonical);
+ResultRow Recorder::case_row(std::string_view canonical) const {
+  return side_row(cases_, canonical);
 }
 
 ResultRow Recorder::sample_row(std::string_view canonical, std::string_view bench) const {
-  ResultRow row = row_of(samples_schema(), canonical);
+  ResultRow row = side_row(samples_schema(), canonical);
   return row.set("bench", bench).set("launch", options_.launch);
 }
 
@@ -137,12 +132,9 @@ std::string json_line(const ResultRow& row) {
   const auto& columns = row.schema().columns;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const std::string& cell = row.cells()[i];
-    double value = 0;
-    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    const bool numeric = error == std::errc() && end == cell.data() + cell.size();
     if (cell.empty()) {
       object[columns[i]] = nullptr;
-    } else if (numeric && columns[i] != "case_id") {
+    } else if (read_number<double>(cell) && columns[i] != "case_id") {
       object[columns[i]] = nlohmann::ordered_json::parse(cell);
     } else {
       object[columns[i]] = cell;
@@ -150,8 +142,5 @@ std::string json_line(const ResultRow& row) {
   }
   return object.dump() + "\n";
 }
-
-std::string csv_line(const ResultRow& row) { return csv_line(row.cells()); }
-std::string csv_header(const Schema& schema) { return csv_line(schema.columns); }
 
 }  // namespace scalebench

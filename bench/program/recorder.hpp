@@ -52,8 +52,6 @@ class Recorder {
   const std::string& origin() const { return origin_; }
 
  private:
-  ResultRow row_of(const Schema& schema, std::string_view canonical) const;
-
   RecordOptions options_;
   const Schema& cases_;
   std::string origin_;
@@ -65,9 +63,6 @@ class Recorder {
 
 /// One line of JSON with the row's columns; numbers as numbers, empty cells as null.
 std::string json_line(const ResultRow& row);
-/// One line of CSV, and the header that goes before the first.
-std::string csv_line(const ResultRow& row);
-std::string csv_header(const Schema& schema);
 
 // A result file that a program writes beside its case file.
 

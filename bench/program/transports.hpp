@@ -1,16 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-// The communicators that move gradients or the benchmark's buffers, by their transports' names, and
-// which of them `auto` means on these ranks.
+// On which devices the ranks of a program work, as its words choose them; and the communicators
+// that move gradients or the benchmark's buffers, by their transports' names, and which of them
+// `auto` means on these ranks.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "bench/program/devices.hpp"
+#include "bench/cli/command_line.hpp"
+#include "bench/program/program.hpp"
 
 namespace scalebench {
+
+// The words that choose devices, the same for every program of ranks.
+
+inline constexpr std::array<std::string_view, 3> kDevices{"auto", "cpu", "cuda"};
+
+struct DeviceOptions {
+  std::string device = "auto";
+  std::string named;        // of each host, such as 0,2, or UUIDs; empty: all
+  bool share = false;       // several ranks may be on one device
+  bool nccl_share = false;  // and NCCL shall be told to take them
+
+  /// Whether a device must be used: named, or asked for as cuda.
+  bool required() const { return device == "cuda" || !named.empty(); }
+  /// "--devices 0,2" or "--device cuda", as typed.
+  std::string typed() const;
+};
+
+/// --device, --devices, --share-devices and --nccl-share-devices, bound to `options`.
+void add_device_options(CLI::App& app, DeviceOptions& options);
+
+/// Throws UsageError for words that contradict each other.
+void check_device_options(const DeviceOptions& options);
+
+// The devices of this start's ranks: seen by each, placed for all, and the same on every rank.
+
+struct RankDevices {
+  bool any = false;                // some rank sees a device, and may use one
+  bool each = false;               // every rank has one
+  bool shared = false;             // and some of them the same
+  bool over_nccl = false;          // NCCL was told to take several on one device
+  std::string why_not;             // one line, unless `each`
+  int mine = 0;                    // CUDA's number of this rank's
+  std::vector<std::string> uuids;  // by rank, where `each`
+
+  /// Every rank has one of its own.
+  bool own() const { return each && !shared; }
+  /// The UUID of a rank's; empty unless `each`.
+  std::string uuid_of(int rank) const;
+  /// Selects this rank's, on this thread. Throws Unavailable("`what`: why not") unless `each`.
+  void select(const std::string& what) const;
+};
+
+/// Collective. Throws JointRefusal for a device that was named and is not there, and UsageError on
+/// every rank for --nccl-share-devices with a NCCL that cannot.
+RankDevices place_on_devices(const Ranks& ranks, const DeviceOptions& options);
+
+/// Throws JointRefusal where not every rank has a device, though devices were asked for, or
+/// although there are some, which are then too few. Under `auto` a machine without any device is no
+/// reason to refuse.
+void require_device_each(const RankDevices& devices, const DeviceOptions& options);
+
+// Transports.
 
 /// What a transport needs, for --list.
 struct TransportNeed {

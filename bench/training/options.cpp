@@ -4,15 +4,13 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/machine/identity.hpp"
 #include "bench/machine/managed_job.hpp"
-#include "collectives/control.hpp"
+#include "bench/program/words.hpp"
 #include "collectives/transport/nccl.hpp"
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
@@ -24,6 +22,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kChannelsLast{"no", "yes", "both"};
 constexpr std::array<std::string_view, 2> kSteps{"eager", "graph"};
+constexpr std::array<std::string_view, 3> kFormats{"table", "csv", "json"};
 
 /// Which of `names` are listed, as their places.
 std::vector<std::size_t> places(std::string_view option, const std::string& list,
@@ -35,8 +34,6 @@ std::vector<std::size_t> places(std::string_view option, const std::string& list
   }
   return found;
 }
-
-}  // namespace
 
 void add_step_options(CLI::App& app, StepWords& words) {
   offer(app.add_option("--precision", words.precision,
@@ -56,6 +53,8 @@ void add_step_options(CLI::App& app, StepWords& words) {
         kSteps);
 }
 
+/// Every combination of what is listed, precisions outermost. Throws UsageError for a word that is
+/// none.
 std::vector<StepVariant> step_variants(const StepWords& words) {
   require_known("channels-last", words.channels_last, kChannelsLast);
   const bool both = words.channels_last == "both";
@@ -71,17 +70,13 @@ std::vector<StepVariant> step_variants(const StepWords& words) {
   return variants;
 }
 
+}  // namespace
+
 void apply(const StepVariant& variant, TrainerOptions& trainer) {
   trainer.precision = variant.precision;
   trainer.channels_last = variant.channels_last;
   trainer.step_graph = variant.graph;
 }
-
-namespace {
-
-constexpr std::array<std::string_view, 3> kFormats{"table", "csv", "json"};
-
-}  // namespace
 
 void add_training_options(CLI::App& app, TrainingOptions& options) {
   TrainerOptions& trainer = options.trainer;
@@ -101,8 +96,18 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
             "--loss", trainer.module.loss,
             "of a TorchScript module: cross_entropy (default), nll, mse or bce_with_logits"),
         kLossNames);
-  app.add_option("--input-shape", options.input_shape,
-                 "of a TorchScript module: channels,height,width; default 1,28,28");
+  const auto input_shape = [&shape = trainer.module.shape](const std::string& word) {
+    const std::vector<int> sizes = parse_counts("--input-shape", word);
+    if (sizes.size() != 3) {
+      fail<UsageError>("--input-shape {}: expected channels,height,width", word);
+    }
+    shape.channels = sizes[0];
+    shape.height = sizes[1];
+    shape.width = sizes[2];
+  };
+  app.add_option_function<std::string>(
+      "--input-shape", input_shape,
+      "of a TorchScript module: channels,height,width; default 1,28,28");
   app.add_option("--classes", trainer.module.shape.classes,
                  "of a TorchScript module, which returns (n, classes); default 10");
   add_step_options(app, options.step);
@@ -123,10 +128,8 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
       ->capture_default_str();
   app.add_option("--threads", trainer.threads, "CPU threads of a rank")->capture_default_str();
   add_device_options(app, options.devices);
-  offer(
-      app.add_option("--format", options.format, "table, csv or json (one object a line) on stdout")
-          ->capture_default_str(),
-      kFormats);
+  add_choice(app, "--format", options.format, kFormats,
+             "table, csv or json (one object a line) on stdout");
   add_record_options(app, options.record);
   app.add_flag("--monitor", options.monitor,
                "record how busy cores, memory, disks, network and GPUs are, twice a second, in "
@@ -137,23 +140,12 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
 
 void apply_training_options(TrainingOptions& options) {
   check_device_options(options.devices);
-  require_known("format", options.format, kFormats);
   if (options.monitor && options.record.out.empty()) {
     fail<UsageError>("--monitor writes monitor.csv: give a folder with --out");
   }
   TrainerOptions& trainer = options.trainer;
   options.variants = step_variants(options.step);
   apply(options.variants.front(), trainer);
-  if (!options.input_shape.empty()) {
-    const std::vector<int> sizes = parse_counts("--input-shape", options.input_shape);
-    if (sizes.size() != 3) {
-      fail<UsageError>("--input-shape {}: expected channels,height,width", options.input_shape);
-    }
-    ImageShape& shape = trainer.module.shape;
-    shape.channels = sizes[0];
-    shape.height = sizes[1];
-    shape.width = sizes[2];
-  }
   trainer.choice = choose_model(trainer.model, trainer.module);
 }
 

@@ -3,6 +3,8 @@
 // one by one or as a graph. bench_epoch takes one of each, bench_throughput lists of them.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,8 +12,10 @@
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
-#include "bench/program/devices.hpp"
 #include "bench/program/recorder.hpp"
+#include "bench/program/transports.hpp"
+#include "collectives/control.hpp"
+#include "models/torch/device.hpp"
 #include "models/trainer_options.hpp"
 
 namespace scalebench {
@@ -29,12 +33,6 @@ struct StepVariant {
   bool graph = false;
 };
 
-void add_step_options(CLI::App& app, StepWords& words);
-
-/// Every combination of what is listed, precisions outermost. Throws UsageError for a word that is
-/// none.
-std::vector<StepVariant> step_variants(const StepWords& words);
-
 void apply(const StepVariant& variant, TrainerOptions& trainer);
 
 /// As in result files: `eager` or `graph`.
@@ -48,7 +46,6 @@ struct TrainingOptions {
   RankDevices placed;  // of choose_device
   StepWords step;
   std::vector<StepVariant> variants;  // what `step` means; the trainer has the first
-  std::string input_shape;            // of a TorchScript module: C,H,W
   std::string format = "table";
   bool quiet = false;
   Color color = Color::automatic;
@@ -82,5 +79,26 @@ std::string memory_format(const TrainerOptions& trainer);
 
 /// "cpu" or the card's name.
 std::string device_label(const TrainerOptions& trainer);
+
+// What went wrong on one rank, known to all of them.
+
+/// Runs `work`. Returns why memory was not enough, naming the rank; empty: it was.
+template <class Work>
+std::string lack_of_memory(const Ranks& ranks, Work work) {
+  try {
+    work();
+    return {};
+  } catch (const OutOfMemory& error) {
+    return fmt::format("rank {} {}: {}", ranks.session.rank(), ranks.session.host(), error.what());
+  }
+}
+
+/// Collective: the failure of the first rank that has one, empty where none has.
+inline std::string joint_failure(Communicator& host, const std::string& mine) {
+  for (const std::string& one : all_gather(host, mine)) {
+    if (!one.empty()) return one;
+  }
+  return {};
+}
 
 }  // namespace scalebench

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "bench/measure/clock_sync.hpp"
-#include "bench/training/joint_failure.hpp"
+#include "bench/training/options.hpp"
 #include "collectives/control.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/elementwise.hpp"
@@ -47,58 +47,41 @@ constexpr std::array kCards{
     Card{"Tesla K80", {4.37, 0, 0, 0}, "NVIDIA K80 data sheet: 8.74 of a board of two devices"},
 };
 
-}  // namespace
-
-std::optional<double> published_flops(std::string_view device, Precision precision) {
-  for (const Card& card : kCards) {
-    if (!device.starts_with(card.name)) continue;
-    const double tera = card.tera_per_second.at(static_cast<std::size_t>(precision));
-    if (tera > 0) return tera * 1e12;
-    return std::nullopt;
-  }
-  return std::nullopt;
-}
-
-namespace {
-
 constexpr double kSecondsAKernel = 0.2;
 constexpr int kFewestCalls = 3;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 using Call = std::function<void(DeviceStream)>;
 
-/// Of the fastest call; the first is not looked at.
-double best_on_host(const Call& call) {
-  call({});
-  double best = std::numeric_limits<double>::infinity();
-  const double end = local_seconds() + kSecondsAKernel;
-  for (int calls = 0; calls < kFewestCalls || local_seconds() < end; ++calls) {
-    const double begin = local_seconds();
-    call({});
-    best = std::min(best, local_seconds() - begin);
-  }
-  return best;
-}
-
-double best_on_device(const Call& call) {
-  const OwnedStream stream;
-  DeviceEvent start, stop;
-  call(stream.get());
-  stream.synchronize();
-  double best = std::numeric_limits<double>::infinity();
-  const double end = local_seconds() + kSecondsAKernel;
-  for (int calls = 0; calls < kFewestCalls || local_seconds() < end; ++calls) {
-    start.record(stream.get());
-    call(stream.get());
-    stop.record(stream.get());
-    stop.synchronize();
-    best = std::min(best, stop.seconds_since(start));
-  }
-  return best;
-}
-
+/// Seconds of the fastest call; the first is not looked at.
 double best_seconds(Memory memory, const Call& call) {
-  return memory == Memory::device ? best_on_device(call) : best_on_host(call);
+  const bool on_device = memory == Memory::device;
+  std::optional<OwnedStream> stream;
+  std::optional<DeviceEvent> start, stop;
+  if (on_device) {
+    stream.emplace();
+    start.emplace();
+    stop.emplace();
+  }
+  const auto seconds_of_one = [&] {
+    const double begin = local_seconds();
+    if (!on_device) {
+      call({});
+      return local_seconds() - begin;
+    }
+    start->record(stream->get());
+    call(stream->get());
+    stop->record(stream->get());
+    stop->synchronize();
+    return stop->seconds_since(*start);
+  };
+  seconds_of_one();
+  double best = std::numeric_limits<double>::infinity();
+  const double end = local_seconds() + kSecondsAKernel;
+  for (int calls = 0; calls < kFewestCalls || local_seconds() < end; ++calls) {
+    best = std::min(best, seconds_of_one());
+  }
+  return best;
 }
 
 double bytes_per_second(Memory memory) {
@@ -149,6 +132,16 @@ double flops(Memory memory, Precision precision) {
 }
 
 }  // namespace
+
+std::optional<double> published_flops(std::string_view device, Precision precision) {
+  for (const Card& card : kCards) {
+    if (!device.starts_with(card.name)) continue;
+    const double tera = card.tera_per_second.at(static_cast<std::size_t>(precision));
+    if (tera > 0) return tera * 1e12;
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
 
 Roofline measure_roofline(const Ranks& ranks, const TrainerOptions& trainer,
                           const std::vector<Precision>& precisions) {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command-line options of injected faults, as words and as what they mean.
+// The command-line options of what bench_epoch may be told of gradient synchronisations, of what
+// an epoch reads and by which rules, and of injected faults; and as text, for case ids and tables.
+// Each throws UsageError, while the command line is parsed, for unknown names and impossible
+// numbers.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "bench/cli/command_line.hpp"
 #include "models/gradients/gradient_sync.hpp"
@@ -10,56 +14,18 @@
 
 namespace scalebench {
 
-struct FaultWords {
-  std::string sleep_rank;  // RANK:SECONDS; empty: none
-};
-
-/// Adds the options to `app`; those that need translation are bound to `words`.
-void add_fault_options(CLI::App& app, FaultWords& words, Faults& faults);
-
-/// Throws UsageError for what is no fault on `ranks` ranks.
-void apply(const FaultWords& words, int ranks, Faults& faults);
+/// `ranks`: of which a fault may be about one.
+void add_fault_options(CLI::App& app, int ranks, Faults& faults);
+void add_gradient_sync_options(CLI::App& app, GradientSyncOptions& options);
+void add_input_options(CLI::App& app, TrainerOptions& options);
 
 /// The faults, canonically: for case ids and notes. Empty without any.
 std::string text_of(const Faults& faults);
 
-// The command-line options of gradient synchronisations, as words and as what they mean.
-
-struct GradientSyncWords {
-  double bucket_mb = 25;
-  std::string progress = "thread";
-  std::string compression = "none";
-  double fusion_mb = 128;
-  double cycle_ms = 1;
-};
-
-/// Adds the options to `app`; those that need translation are bound to `words`.
-void add_gradient_sync_options(CLI::App& app, GradientSyncWords& words,
-                               GradientSyncOptions& options);
-
-/// Throws UsageError for unknown names and impossible numbers.
-void apply(const GradientSyncWords& words, GradientSyncOptions& options);
-
-/// The options that matter to that gradient sync, canonically: for case ids and tables. Empty for
-/// one that has none.
+/// The options that matter to that gradient sync, canonically. Empty for one that has none.
 std::string text_of(std::string_view gradient_sync, const GradientSyncOptions& options);
 
-// The command-line options of what an epoch reads and of its rules, as words and as what they mean.
-
-struct InputWords {
-  std::string bad_images = "stop";
-  std::string page_cache = "as_is";
-  std::string epoch_rule = "true";
-  std::string rate_schedule = "constant";
-};
-
-/// Adds the options to `app`; those that need translation are bound to `words`.
-void add_input_options(CLI::App& app, InputWords& words, TrainerOptions& options);
-
-/// Throws UsageError for unknown names.
-void apply(const InputWords& words, TrainerOptions& options);
-
-/// Those that differ from their defaults, canonically with a space before each: for case ids.
+/// What an epoch reads, as far as it differs from the defaults, with a space before each.
 std::string text_of_input(const TrainerOptions& options);
 
 /// The column page_cache: "cold (2 % resident)"; `resident`: that share, NaN where it is unknown.

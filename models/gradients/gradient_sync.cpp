@@ -10,7 +10,7 @@
 namespace scalebench {
 
 namespace gradient_sync {
-#define GRADIENT_SYNC(name, equal, mean, overlaps, workers, purpose) \
+#define GRADIENT_SYNC(name, equal, mean, overlaps, workers, told, purpose) \
   std::unique_ptr<GradientSync> name(const GradientSyncInputs& inputs);
 #include "models/gradients/gradient_sync.def"
 #undef GRADIENT_SYNC
@@ -19,7 +19,7 @@ namespace gradient_sync {
 namespace {
 
 constexpr auto kGradientSyncs = std::to_array<GradientSyncInfo>({
-#define GRADIENT_SYNC(name, equal, mean, overlaps, workers, purpose)                 \
+#define GRADIENT_SYNC(name, equal, mean, overlaps, workers, told, purpose)           \
   {#name,                                                                            \
    equal,                                                                            \
    mean,                                                                             \

@@ -83,31 +83,6 @@ bool is_setting(const Command& command) {
   return command.size() == 1 && command.front().text.find('=') != std::string::npos;
 }
 
-}  // namespace
-
-bool is_daemon_command(const std::vector<std::string>& argv) {
-  if (argv.empty()) return false;
-  const std::string name = std::filesystem::path(argv.front()).filename();
-  return name == "orted" || name == "prted";
-}
-
-std::vector<std::string> daemon_command(const std::vector<std::string>& words) {
-  const std::string line = fmt::format("{}", fmt::join(words, " "));
-  const std::vector<Command> commands = commands_in(line);
-  if (!std::all_of(commands.begin(), commands.end() - 1, is_setting)) {
-    refuse_command(line, "is more than one");
-  }
-  std::vector<std::string> argv;
-  for (const Word& word : commands.back()) {
-    if (word.has_expansion) refuse_command(line, "needs a shell");
-    argv.push_back(word.text);
-  }
-  if (!is_daemon_command(argv)) refuse_command(line, "is not orted or prted");
-  return argv;
-}
-
-namespace {
-
 using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
@@ -162,6 +137,27 @@ class OwnHostName {
 };
 
 }  // namespace
+
+bool is_daemon_command(const std::vector<std::string>& argv) {
+  if (argv.empty()) return false;
+  const std::string name = std::filesystem::path(argv.front()).filename();
+  return name == "orted" || name == "prted";
+}
+
+std::vector<std::string> daemon_command(const std::vector<std::string>& words) {
+  const std::string line = fmt::format("{}", fmt::join(words, " "));
+  const std::vector<Command> commands = commands_in(line);
+  if (!std::all_of(commands.begin(), commands.end() - 1, is_setting)) {
+    refuse_command(line, "is more than one");
+  }
+  std::vector<std::string> argv;
+  for (const Word& word : commands.back()) {
+    if (word.has_expansion) refuse_command(line, "needs a shell");
+    argv.push_back(word.text);
+  }
+  if (!is_daemon_command(argv)) refuse_command(line, "is not orted or prted");
+  return argv;
+}
 
 bool can_name_hosts() {
   const OwnHostName name("scalebench");

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "bench/launch/hosts.hpp"
 #include "bench/machine/managed_job.hpp"

@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
-#include <vector>
 
 #include "bench/launch/hosts.hpp"
 #include "bench/machine/digest.hpp"
@@ -29,128 +28,9 @@ namespace {
 constexpr int kMostPort = 65535;
 constexpr int kMostPorts = 8;
 
-}  // namespace
-
-Endpoint parse_endpoint(std::string_view text, std::string_view source) {
-  const std::size_t colon = text.rfind(':');
-  const std::string_view digits =
-      colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
-  const auto port = read_number<int>(digits);
-  if (!port || *port < 1 || *port > kMostPort) {
-    fail<UsageError>("{}: '{}'; valid: \"host:port\" with a port from 1 to {}", source, text,
-                     kMostPort);
-  }
-  const Hosts hosts = parse_hosts(text.substr(0, colon), source);
-  if (hosts.size() != 1 || hosts.front().slots != 0) {
-    fail<UsageError>("{}: '{}'; valid: one \"host:port\"", source, text);
-  }
-  std::string address = hosts.front().name;
-  if (address.starts_with('[')) address = address.substr(1, address.size() - 2);
-  return {address, *port};
-}
-
-std::string describe(const Endpoint& endpoint) {
-  const bool bare = endpoint.address.find(':') == std::string::npos;
-  return bare ? fmt::format("{}:{}", endpoint.address, endpoint.port)
-              : fmt::format("[{}]:{}", endpoint.address, endpoint.port);
-}
-
-std::vector<int> meeting_ports(const Endpoint& endpoint) {
-  std::vector<int> ports;
-  for (int port = endpoint.port; port <= kMostPort && port < endpoint.port + kMostPorts; ++port) {
-    ports.push_back(port);
-  }
-  return ports;
-}
-
-namespace {
-
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kLongest = 65536;
 constexpr int kSendMilliseconds = 2000;
-
-}  // namespace
-
-void MessageStream::send(const Message& message) {
-  const std::string line =
-      message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  std::size_t sent = 0;
-  while (open_ && sent < line.size()) {
-    const ssize_t count =
-        ::send(socket_.number(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
-    if (count > 0) {
-      sent += static_cast<std::size_t>(count);
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      pollfd waiting{socket_.number(), POLLOUT, 0};
-      if (poll(&waiting, 1, kSendMilliseconds) == 0) open_ = false;
-    } else if (errno != EINTR) {
-      open_ = false;
-    }
-  }
-}
-
-void MessageStream::read_what_is_there() {
-  std::array<char, 4096> bytes;
-  while (open_ && buffer_.size() <= kLongest) {
-    const ssize_t count = recv(socket_.number(), bytes.data(), bytes.size(), 0);
-    if (count > 0) {
-      buffer_.append(bytes.data(), static_cast<std::size_t>(count));
-    } else if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      return;
-    } else if (count == 0 || errno != EINTR) {
-      open_ = false;
-    }
-  }
-}
-
-std::optional<Message> MessageStream::next_in_buffer() {
-  const std::size_t end = buffer_.find('\n');
-  if (end == std::string::npos) {
-    if (buffer_.size() > kLongest) open_ = false;
-    return std::nullopt;
-  }
-  Message message = Message::parse(buffer_.substr(0, end), nullptr, /*allow_exceptions=*/false);
-  buffer_.erase(0, end + 1);
-  if (message.is_object()) return message;
-  open_ = false;
-  buffer_.clear();
-  return std::nullopt;
-}
-
-std::optional<Message> MessageStream::receive() {
-  if (auto message = next_in_buffer()) return message;
-  read_what_is_there();
-  return next_in_buffer();
-}
-
-std::optional<Message> MessageStream::receive_within(std::chrono::milliseconds patience) {
-  const Clock::time_point deadline = Clock::now() + patience;
-  while (true) {
-    if (auto message = receive()) return message;
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-    if (!open_ || left.count() <= 0) return std::nullopt;
-    pollfd waiting{socket_.number(), POLLIN, 0};
-    poll(&waiting, 1, static_cast<int>(left.count()) + 1);
-  }
-}
-
-std::string text_in(const Message& message, const char* member, std::string otherwise) {
-  const auto found = message.find(member);
-  return found != message.end() && found->is_string() ? found->get<std::string>() : otherwise;
-}
-
-int number_in(const Message& message, const char* member, int otherwise) {
-  const auto found = message.find(member);
-  return found != message.end() && found->is_number_integer() ? found->get<int>() : otherwise;
-}
-
-bool flag_in(const Message& message, const char* member) {
-  const auto found = message.find(member);
-  return found != message.end() && found->is_boolean() && found->get<bool>();
-}
-
-namespace {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
@@ -246,6 +126,117 @@ Descriptor local_socket() {
 }
 
 }  // namespace
+
+Endpoint parse_endpoint(std::string_view text, std::string_view source) {
+  const std::size_t colon = text.rfind(':');
+  const std::string_view digits =
+      colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
+  const auto port = read_number<int>(digits);
+  if (!port || *port < 1 || *port > kMostPort) {
+    fail<UsageError>("{}: '{}'; valid: \"host:port\" with a port from 1 to {}", source, text,
+                     kMostPort);
+  }
+  const Hosts hosts = parse_hosts(text.substr(0, colon), source);
+  if (hosts.size() != 1 || hosts.front().slots != 0) {
+    fail<UsageError>("{}: '{}'; valid: one \"host:port\"", source, text);
+  }
+  std::string address = hosts.front().name;
+  if (address.starts_with('[')) address = address.substr(1, address.size() - 2);
+  return {address, *port};
+}
+
+std::string describe(const Endpoint& endpoint) {
+  const bool bare = endpoint.address.find(':') == std::string::npos;
+  return bare ? fmt::format("{}:{}", endpoint.address, endpoint.port)
+              : fmt::format("[{}]:{}", endpoint.address, endpoint.port);
+}
+
+std::vector<int> meeting_ports(const Endpoint& endpoint) {
+  std::vector<int> ports;
+  for (int port = endpoint.port; port <= kMostPort && port < endpoint.port + kMostPorts; ++port) {
+    ports.push_back(port);
+  }
+  return ports;
+}
+
+void MessageStream::send(const Message& message) {
+  const std::string line =
+      message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  std::size_t sent = 0;
+  while (open_ && sent < line.size()) {
+    const ssize_t count =
+        ::send(socket_.number(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+    if (count > 0) {
+      sent += static_cast<std::size_t>(count);
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      pollfd waiting{socket_.number(), POLLOUT, 0};
+      if (poll(&waiting, 1, kSendMilliseconds) == 0) open_ = false;
+    } else if (errno != EINTR) {
+      open_ = false;
+    }
+  }
+}
+
+void MessageStream::read_what_is_there() {
+  std::array<char, 4096> bytes;
+  while (open_ && buffer_.size() <= kLongest) {
+    const ssize_t count = recv(socket_.number(), bytes.data(), bytes.size(), 0);
+    if (count > 0) {
+      buffer_.append(bytes.data(), static_cast<std::size_t>(count));
+    } else if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      return;
+    } else if (count == 0 || errno != EINTR) {
+      open_ = false;
+    }
+  }
+}
+
+std::optional<Message> MessageStream::next_in_buffer() {
+  const std::size_t end = buffer_.find('\n');
+  if (end == std::string::npos) {
+    if (buffer_.size() > kLongest) open_ = false;
+    return std::nullopt;
+  }
+  Message message = Message::parse(buffer_.substr(0, end), nullptr, /*allow_exceptions=*/false);
+  buffer_.erase(0, end + 1);
+  if (message.is_object()) return message;
+  open_ = false;
+  buffer_.clear();
+  return std::nullopt;
+}
+
+std::optional<Message> MessageStream::receive() {
+  if (auto message = next_in_buffer()) return message;
+  read_what_is_there();
+  return next_in_buffer();
+}
+
+std::optional<Message> MessageStream::receive_within(std::chrono::milliseconds patience) {
+  const Clock::time_point deadline = Clock::now() + patience;
+  while (true) {
+    if (auto message = receive()) return message;
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    if (!open_ || left.count() <= 0) return std::nullopt;
+    pollfd waiting{socket_.number(), POLLIN, 0};
+    poll(&waiting, 1, static_cast<int>(left.count()) + 1);
+  }
+}
+
+std::string text_in(const Message& message, const char* member, std::string otherwise) {
+  const auto found = message.find(member);
+  return found != message.end() && found->is_string() ? found->get<std::string>() : otherwise;
+}
+
+int number_in(const Message& message, const char* member, int otherwise) {
+  const auto found = message.find(member);
+  return found != message.end() && found->is_number_integer() ? found->get<int>() : otherwise;
+}
+
+bool flag_in(const Message& message, const char* member) {
+  const auto found = message.find(member);
+  return found != message.end() && found->is_boolean() && found->get<bool>();
+}
 
 Listener listen_at(const std::string& address, const std::vector<int>& ports) {
   int error = 0;

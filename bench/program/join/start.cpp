@@ -12,7 +12,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 #include <thread>
 
 #include "bench/launch/launcher.hpp"
@@ -20,7 +19,6 @@
 #include "bench/machine/identity.hpp"
 #include "bench/program/join/daemons.hpp"
 #include "bench/program/join/handshake.hpp"
-#include "bench/program/join/meeting.hpp"
 #include "bench/program/join/sockets.hpp"
 
 namespace scalebench {
@@ -145,15 +143,6 @@ class Agent {
   std::map<int, pid_t> pids_;  // by the first one's number
 };
 
-}  // namespace
-
-int attend(const JoinPlan& plan, const std::string& key, milliseconds patience,
-           const std::atomic<bool>& stop) {
-  return Agent(plan, meet(plan, key, patience, stop)).stay(stop);
-}
-
-namespace {
-
 constexpr const char* kPatienceVariable = "SCALEBENCH_JOIN_TIMEOUT";
 constexpr const char* kMpirunVariable = "SCALEBENCH_MPIRUN";
 constexpr int kDefaultPatience = 600;
@@ -178,6 +167,11 @@ int suite_code(int status) {
 }
 
 }  // namespace
+
+int attend(const JoinPlan& plan, const std::string& key, milliseconds patience,
+           const std::atomic<bool>& stop) {
+  return Agent(plan, meet(plan, key, patience, stop)).stay(stop);
+}
 
 std::optional<JointStart> enter_joint_start() {
   const EnvironmentVariables variables = environment_variables(::environ);

@@ -5,8 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <filesystem>
 #include <limits>
 #include <optional>
 
@@ -14,6 +12,7 @@
 #include "bench/record/file.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 #include "models/checkpoint.hpp"
 
 namespace scalebench {
@@ -24,11 +23,23 @@ constexpr std::string_view kEnd = ".ckpt";
 
 std::optional<int> epochs_in(const std::string& name) {
   if (!name.starts_with(kStart) || !name.ends_with(kEnd)) return {};
-  const char* const first = name.data() + kStart.size();
-  const char* const last = name.data() + name.size() - kEnd.size();
-  int epochs = 0;
-  const auto [end, error] = std::from_chars(first, last, epochs);
-  return error == std::errc() && end == last ? std::optional(epochs) : std::nullopt;
+  const std::string_view number(name);
+  return read_number<int>(number.substr(kStart.size(), name.size() - kStart.size() - kEnd.size()));
+}
+
+/// Collective: rank 0 does `work`; what it throws as UsageError, or as Error, all ranks throw.
+template <class Work>
+void on_first(const Ranks& ranks, std::string_view what, Work&& work) {
+  std::string refused, failed;
+  try {
+    if (ranks.first()) work();
+  } catch (const UsageError& error) {
+    refused = error.what();
+  } catch (const std::exception& error) {
+    failed = error.what();
+  }
+  throw_together<UsageError>(ranks.host, what, refused);
+  throw_together<Error>(ranks.host, what, failed);
 }
 
 }  // namespace
@@ -124,25 +135,6 @@ void check_checkpoint_options(const CheckpointOptions& options, std::string_view
         ranks);
   }
 }
-
-namespace {
-
-/// Collective: rank 0 does `work`; what it throws as UsageError, or as Error, all ranks throw.
-template <class Work>
-void on_first(const Ranks& ranks, std::string_view what, Work&& work) {
-  std::string refused, failed;
-  try {
-    if (ranks.first()) work();
-  } catch (const UsageError& error) {
-    refused = error.what();
-  } catch (const std::exception& error) {
-    failed = error.what();
-  }
-  throw_together<UsageError>(ranks.host, what, refused);
-  throw_together<Error>(ranks.host, what, failed);
-}
-
-}  // namespace
 
 Checkpointing::Checkpointing(const Ranks& ranks, const CheckpointOptions& options)
     : ranks_(ranks), options_(options), folder_(options.folder) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is told to the log comes back in order and in pairs, also when a thread beside the rank's
 // own ends what that one posted. Nothing here depends on a duration.
-#include "bench/training/epoch/event_log.hpp"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
+
+#include "bench/training/epoch/attribution.hpp"
 
 namespace scalebench {
 namespace {

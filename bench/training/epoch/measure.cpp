@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -15,12 +14,8 @@
 #include "bench/program/transports.hpp"
 #include "bench/program/watchdog/watchdog.hpp"
 #include "bench/training/epoch/checkpoints.hpp"
-#include "bench/training/epoch/event_log.hpp"
 #include "bench/training/epoch/recording.hpp"
-#include "bench/training/epoch/states.hpp"
-#include "bench/training/epoch/timeline.hpp"
 #include "bench/training/epoch/watch.hpp"
-#include "bench/training/joint_failure.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
 #include "models/gradients/gradient_sync.hpp"
@@ -55,6 +50,68 @@ double warm_up(const TrainerOptions& options, Communicator& gradients, const Ran
 double mean(std::vector<double> values) {
   std::erase_if(values, [](double value) { return std::isnan(value); });
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+std::vector<std::vector<double>> split(const std::vector<double>& all, std::size_t ranks) {
+  std::vector<std::vector<double>> by_rank;
+  const auto each = static_cast<std::ptrdiff_t>(all.size() / ranks);
+  for (auto from = all.begin(); by_rank.size() < ranks; from += each) {
+    by_rank.emplace_back(from, from + each);
+  }
+  return by_rank;
+}
+
+/// The ranks' steps are the same ones, so any rank that saw them may say who was last in each.
+Laggard joint_laggard(Communicator& host, const std::vector<double>& steps_last) {
+  const std::vector<double> all = all_gather(host, steps_last);
+  for (const auto& seen : split(all, steps_last.size())) {
+    if (const Laggard laggard = laggard_of(seen); laggard.rank >= 0) return laggard;
+  }
+  return {};
+}
+
+/// Collective, from each rank's own trace of an epoch to what all ranks know of it: everything of
+/// EpochMeasurement that is about time. Traces stay where they are: only the arrivals at
+/// collectives travel, and then sums. `mine`: in seconds of this host's clock. Behind clocks that
+/// disagree by more than a hundredth of the epoch, each rank's own begin counts as the common one.
+EpochMeasurement join_traces(Communicator& host, const RankTrace& mine, const GlobalClock& clock) {
+  RankTrace trace = on_clock(mine, [&](double at) { return clock.global_of(at); });
+  const auto ranks = static_cast<std::size_t>(host.size());
+  std::vector<std::vector<double>> spans =
+      split(all_gather(host, std::vector<double>{trace.begin, trace.end}), ranks);
+  EpochMeasurement measured;
+  const auto first = [&] { return (*std::ranges::min_element(spans))[0]; };
+  const auto last = [&] {
+    return std::ranges::max(spans, {}, [](const auto& s) { return s[1]; })[1];
+  };
+  measured.clocks_agree = clock.residual_seconds() <= 0.01 * (last() - first());
+  if (!measured.clocks_agree) {
+    trace = on_clock(trace, [begin = trace.begin](double at) { return at - begin; });
+    for (auto& span : spans) span = {0, span[1] - span[0]};
+  }
+  const double begin = first(), end = last();
+  measured.seconds = end - begin;
+  measured.skew_seconds = end - std::ranges::min(spans, {}, [](const auto& s) { return s[1]; })[1];
+  const auto slowest = std::ranges::find(spans, end, [](const auto& span) { return span[1]; });
+  measured.slowest_rank = static_cast<int>(slowest - spans.begin());
+
+  const auto arrivals = gather_lists(host, arrivals_of(trace));
+  const States states = states_of(trace, last_arrivals(arrivals), begin, end);
+  measured.laggard = joint_laggard(host, steps_last(trace, arrivals));
+  const auto phases = phase_seconds(trace);
+  std::vector<double> sums(phases.begin(), phases.end());
+  sums.insert(sums.end(), states.seconds.begin(), states.seconds.end());
+  sums.push_back(states.hidden);
+  const std::vector<double> all = all_gather(host, sums);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const double* const from = &all[rank * sums.size()];
+    RankEpoch& one = measured.ranks.emplace_back();
+    one.seconds = spans[rank][1] - spans[rank][0];
+    std::copy_n(from, phases.size(), one.phase_seconds.begin());
+    std::copy_n(from + phases.size(), states.seconds.size(), one.states.seconds.begin());
+    one.states.hidden = from[sums.size() - 1];
+  }
+  return measured;
 }
 
 /// Begins a step for the watchdog, and with it ends the one before.
@@ -177,24 +234,38 @@ class EpochTimer {
   std::set<std::string> warned_;
 };
 
-}  // namespace
-
-double EpochRun::seconds_done() const {
-  double seconds = earlier.seconds;
-  for (const EpochMeasurement& epoch : epochs) seconds += epoch.seconds;
-  return seconds;
-}
-
-bool reached_target(const EpochOptions& options, const EpochRun& run) {
-  return options.target_accuracy > 0 && run.epochs.back().test_accuracy >= options.target_accuracy;
-}
-
-namespace {
-
 std::string remarks_of(const Trainer& trainer, const SteadyPace& pace) {
   std::string remarks = trainer.remarks();
   if (trainer.options().choice.trace == nullptr) return remarks;
   return fmt::format("{}{}{}", remarks, remarks.empty() ? "" : "; ", text_of(pace));
+}
+
+/// A bias, and no less than a latency.
+constexpr std::size_t kSmallestBytes = 256;
+
+/// Collective, before training with the allreduce `auto`: gives `gradients` a measured table over
+/// the sizes that the model's gradients have, after a short trial. Throws Unavailable when no
+/// algorithm works.
+void tune_for_training(const Ranks& ranks, Communicator& gradients, const TrainerOptions& trainer) {
+  if (trainer.allreduce == nullptr || !trainer.allreduce->chooses()) return;
+  const DType wire = trainer.sync.wire;
+  // The size of a module in a file is not known before it is loaded.
+  constexpr std::int64_t kParametersOfAFile = std::int64_t{16} << 20U;
+  const ModelChoice& choice = trainer.choice;
+  const auto parameters =
+      static_cast<std::size_t>(choice.trace != nullptr ? choice.trace->parameters
+                               : choice.is_file()      ? kParametersOfAFile
+                                                       : model_named(trainer.model).parameters);
+  const std::size_t bytes = std::max(parameters * size_of(wire), kSmallestBytes);
+  const AllreduceBuffers buffers(gradients, {.largest_bytes = bytes});
+  CollectiveTimer timer(ranks.host);
+  AllreduceVerifier verifier(ranks.host, bytes);
+  AllreduceMethod method;
+  method.start = StartMode::barrier;  // also right where ranks share cores
+  const AllreduceSetting setting{std::string(gradients.transport()), gradients.memory(), wire,
+                                 ReduceOp::sum};
+  gradients.set_choices(tune({gradients, buffers, timer, verifier}, ranks.host, setting, method,
+                             kSmallestBytes, bytes));
 }
 
 void measure(const Ranks& ranks, const EpochOptions& options,
@@ -262,6 +333,16 @@ void measure(const Ranks& ranks, const EpochOptions& options,
 
 }  // namespace
 
+double EpochRun::seconds_done() const {
+  double seconds = earlier.seconds;
+  for (const EpochMeasurement& epoch : epochs) seconds += epoch.seconds;
+  return seconds;
+}
+
+bool reached_target(const EpochOptions& options, const EpochRun& run) {
+  return options.target_accuracy > 0 && run.epochs.back().test_accuracy >= options.target_accuracy;
+}
+
 EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
                         const std::function<void(const EpochRun&)>& after_epoch) {
   EpochRun run;
@@ -272,35 +353,6 @@ EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
   if (!lack.empty()) run.failure = lack;
   run.alone = !lack.empty() && ranks.session.size() > 1;
   return run;
-}
-
-namespace {
-
-/// A bias, and no less than a latency.
-constexpr std::size_t kSmallestBytes = 256;
-
-}  // namespace
-
-void tune_for_training(const Ranks& ranks, Communicator& gradients, const TrainerOptions& trainer) {
-  if (trainer.allreduce == nullptr || !trainer.allreduce->chooses()) return;
-  const DType wire = trainer.sync.wire;
-  // The size of a module in a file is not known before it is loaded.
-  constexpr std::int64_t kParametersOfAFile = std::int64_t{16} << 20U;
-  const ModelChoice& choice = trainer.choice;
-  const auto parameters =
-      static_cast<std::size_t>(choice.trace != nullptr ? choice.trace->parameters
-                               : choice.is_file()      ? kParametersOfAFile
-                                                       : model_named(trainer.model).parameters);
-  const std::size_t bytes = std::max(parameters * size_of(wire), kSmallestBytes);
-  const AllreduceBuffers buffers(gradients, {.largest_bytes = bytes});
-  CollectiveTimer timer(ranks.host);
-  AllreduceVerifier verifier(ranks.host, bytes);
-  AllreduceMethod method;
-  method.start = StartMode::barrier;  // also right where ranks share cores
-  const AllreduceSetting setting{std::string(gradients.transport()), gradients.memory(), wire,
-                                 ReduceOp::sum};
-  gradients.set_choices(tune({gradients, buffers, timer, verifier}, ranks.host, setting, method,
-                             kSmallestBytes, bytes));
 }
 
 }  // namespace scalebench

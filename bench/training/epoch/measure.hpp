@@ -81,11 +81,4 @@ bool reached_target(const EpochOptions& options, const EpochRun& run);
 EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
                         const std::function<void(const EpochRun&)>& after_epoch);
 
-// Before training with the allreduce `auto`: a short trial of all algorithms over the sizes that a
-// model's gradients have.
-
-/// Collective: gives `gradients` a measured table where `trainer` reduces with `auto`, else returns
-/// at once. Throws Unavailable when no algorithm works.
-void tune_for_training(const Ranks& ranks, Communicator& gradients, const TrainerOptions& trainer);
-
 }  // namespace scalebench

@@ -4,11 +4,10 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 
-#include "bench/cli/command_line.hpp"
+#include "bench/program/words.hpp"
 #include "bench/training/epoch/recording.hpp"
 #include "bench/training/words.hpp"
 #include "kernels/error.hpp"
@@ -25,25 +24,77 @@ constexpr std::array<std::string_view, 5> kTransports{"auto", "mpi", "shared_mem
 constexpr std::array<std::string_view, 2> kOnTimelines{"bucketed_overlap", "horovod"};
 constexpr std::array<std::string_view, 2> kRateScalings{"none", "linear"};
 
-struct Words {
-  GradientSyncWords sync;
-  FaultWords faults;
-  StepFaultWords step_fault;
-  InputWords input;
-  std::string rate_scaling = "none";
-  bool list = false;
-  bool no_evaluation = false;
-  const CLI::Option* target = nullptr;
-};
+bool given(const CLI::App& app, const char* option) { return app.count(option) > 0; }
 
-void describe(CLI::App& app, Words& words, EpochOptions& options) {
+/// Options of what is computed, of images, and of a model's quality.
+constexpr std::array<const char*, 15> kOfComputing{
+    "--precision",       "--channels-last", "--step",       "--accumulate", "--micro-batches",
+    "--loader-threads",  "--bad-images",    "--page-cache", "--epoch-rule", "--data-dir",
+    "--target-accuracy", "--share-of",      "--devices",    "--loss",       "--input-shape"};
+
+/// A sleeping model needs no warming up, the communication does.
+constexpr int kWarmUpSteps = 2;
+constexpr std::int64_t kImages = 60'000;
+
+// The options of recording steps, and what those of others mean where recorded steps are replayed.
+
+void add_replay_options(CLI::App& app, EpochOptions& options) {
+  app.add_option("--dilation", options.training.trainer.module.dilation,
+                 "of a replayed model: every recorded duration is so many times as long")
+      ->capture_default_str();
+  app.add_option("--record-trace", options.record_trace,
+                 "after the epochs, on one rank: record steps layer by layer, for --model "
+                 "replay:FILE; without a folder: in that of --out")
+      ->type_name("FILE");
+  app.add_option("--record-steps", options.record_steps,
+                 "how many; 0: 30, or fewer if they take over 2 seconds")
+      ->capture_default_str();
+}
+
+/// For a model that is replayed: its images, no evaluation, rows that say emulated. Throws
+/// UsageError for options that a step without computation cannot have.
+void apply_replay_options(const CLI::App& app, EpochOptions& options) {
+  TrainerOptions& trainer = options.training.trainer;
+  if (options.record_steps < 0) {
+    fail<UsageError>("--record-steps {}: must not be negative", options.record_steps);
+  }
+  if (options.record_steps > 0 && options.record_trace.empty()) {
+    fail<UsageError>("--record-steps: give a file with --record-trace");
+  }
+  if (trainer.choice.trace == nullptr) return;
+  for (const char* const option : kOfComputing) {
+    if (given(app, option)) {
+      fail<UsageError>("{}: {} computes nothing and sees no images; leave it out", option,
+                       trainer.model);
+    }
+  }
+  if (options.training.devices.device == "cuda") {
+    fail<UsageError>("--device cuda: {} sleeps on the CPU; expected cpu", trainer.model);
+  }
+  options.training.devices.device = "cpu";
+  options.training.record.emulated = true;
+  options.evaluate = false;
+  if (!given(app, "--warmup-steps")) options.warm_up_steps = kWarmUpSteps;
+  trainer.dataset = fmt::format("synthetic:{}", std::max(kImages, trainer.samples_per_epoch));
+}
+
+/// Throws UsageError unless each worker's batch is the recorded one. `trainer`: as resolved.
+void check_replay(const EpochOptions& options, const TrainerOptions& trainer) {
+  const auto& trace = options.training.trainer.choice.trace;
+  if (trace == nullptr || trainer.batch == trace->batch) return;
+  fail<UsageError>(
+      "{} is of {} images a step, and each worker has {} here; give --scaling weak, --global-batch "
+      "{}, or a trace that was recorded with {} images a step",
+      trainer.model, trace->batch, trainer.batch,
+      trace->batch * trainer.global_batch / std::max<std::int64_t>(1, trainer.batch),
+      trainer.batch);
+}
+
+void describe(CLI::App& app, int ranks, StepFaultWords& step_fault, EpochOptions& options) {
   TrainerOptions& trainer = options.training.trainer;
   add_training_options(app, options.training);
-  offer(app.add_option("--scaling", options.scaling,
-                       "strong: the global batch stays, each rank takes 1/N; weak: the batch per "
-                       "rank stays")
-            ->capture_default_str(),
-        kScalings);
+  add_choice(app, "--scaling", options.scaling, kScalings,
+             "strong: the global batch stays, each rank takes 1/N; weak: the batch per rank stays");
   app.add_option("--batch", trainer.batch, "images per rank and step; 0: the model's default")
       ->capture_default_str();
   app.add_option("--global-batch", trainer.global_batch,
@@ -61,13 +112,10 @@ void describe(CLI::App& app, Words& words, EpochOptions& options) {
       app.add_option("--allreduce", options.allreduce, "algorithm that gradient syncs reduce with")
           ->capture_default_str(),
       names_in(allreduce_algorithms()));
-  offer(app.add_option("--transport", options.transport,
-                       "of gradients: mpi, shared_memory, nccl, cuda_ipc, or auto (nccl or mpi, by "
-                       "device)")
-            ->capture_default_str(),
-        kTransports);
-  add_gradient_sync_options(app, words.sync, trainer.sync);
-  add_input_options(app, words.input, trainer);
+  add_choice(app, "--transport", options.transport, kTransports,
+             "of gradients: mpi, shared_memory, nccl, cuda_ipc, or auto (nccl or mpi, by device)");
+  add_gradient_sync_options(app, trainer.sync);
+  add_input_options(app, trainer);
   app.add_option("--accumulate", trainer.accumulate,
                  "backward passes of a step, whose gradients add up before they travel")
       ->capture_default_str();
@@ -75,19 +123,16 @@ void describe(CLI::App& app, Words& words, EpochOptions& options) {
   app.add_option("--samples", trainer.samples_per_epoch,
                  "images that all ranks together take in an epoch; 0: the whole data set")
       ->capture_default_str();
-  offer(app.add_option("--lr-scaling", words.rate_scaling,
-                       "none, or linear: learning rate times ranks")
-            ->capture_default_str(),
-        kRateScalings);
+  add_choice(app, "--lr-scaling", trainer.rate.scaling, kRateScalings,
+             "none, or linear: learning rate times ranks");
   app.add_option("--lr-warmup", trainer.rate.warmup_epochs, "epochs of learning-rate warm-up")
       ->capture_default_str();
   app.add_option("--warmup-steps", options.warm_up_steps,
                  "steps before the clock starts, on a model that is then thrown away")
       ->capture_default_str();
-  words.target = app.add_option(
-      "--target-accuracy", options.target_accuracy,
-      "end when this share of the test set is classified correctly, as 0.91; --epochs "
-      "is then the most that are trained");
+  app.add_option("--target-accuracy", options.target_accuracy,
+                 "end when this share of the test set is classified correctly, as 0.91; --epochs "
+                 "is then the most that are trained");
   add_checkpoint_options(app, options.checkpoints);
   app.add_option("--timeline", options.timeline,
                  "horovod, bucketed_overlap: file for chrome://tracing of what rank 0's gradients "
@@ -96,8 +141,8 @@ void describe(CLI::App& app, Words& words, EpochOptions& options) {
   app.add_option("--share-of", trainer.share_of,
                  "do the part of one rank among so many: its share of batch and images")
       ->capture_default_str();
-  add_fault_options(app, words.faults, trainer.faults);
-  add_step_fault_options(app, words.step_fault);
+  add_fault_options(app, ranks, trainer.faults);
+  add_step_fault_options(app, step_fault);
   app.add_option("--milestones", options.milestones,
                  "file for when the training began, ended its first step, wrote checkpoints, was "
                  "hit by a fault, and when that was noticed, by the host's monotonic clock")
@@ -107,8 +152,8 @@ void describe(CLI::App& app, Words& words, EpochOptions& options) {
                  "seconds without progress after which a hanging rank is named and all end; 0: 25, "
                  "more for long steps")
       ->capture_default_str();
-  app.add_flag("--no-evaluation", words.no_evaluation, "leave the test accuracy out");
-  app.add_flag("--list", words.list, "list models and gradient syncs and stop");
+  app.add_flag("--no-evaluation")->description("leave the test accuracy out");
+  app.add_flag("--list")->description("list models and gradient syncs and stop");
 }
 
 std::string lists() {
@@ -129,11 +174,11 @@ std::string lists() {
 EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   EpochOptions options;
   options.training.command.assign(argv, argv + argc);
-  Words words;
+  StepFaultWords step_fault;
   CLI::App app("Time whole training epochs on N ranks: mpirun -np N bench_epoch", "bench_epoch");
-  describe(app, words, options);
+  describe(app, ranks, step_fault, options);
   if (!parse_command_line(app, argc, argv, options.text)) return options;
-  if (words.list) {
+  if (given(app, "--list")) {
     options.text = lists();
     return options;
   }
@@ -143,17 +188,11 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
         "bench_epoch trains one way: give one --precision, --channels-last and --step (lists are "
         "for bench_throughput)");
   }
-  options.evaluate = !words.no_evaluation;
+  options.evaluate = !given(app, "--no-evaluation");
   apply_replay_options(app, options);
-  require_known("scaling", options.scaling, kScalings);
-  require_known("transport", options.transport, kTransports);
-  require_known("lr-scaling", words.rate_scaling, kRateScalings);
   TrainerOptions& trainer = options.training.trainer;
   gradient_sync_named(trainer.gradient_sync);
-  apply(words.sync, trainer.sync);
-  apply(words.faults, ranks, trainer.faults);
-  options.fault = step_fault_of(words.step_fault, ranks);
-  apply(words.input, trainer);
+  options.fault = step_fault_of(step_fault, ranks);
   // Rows and tables name the algorithm that is used.
   trainer.allreduce =
       allreduce_meant(trainer.gradient_sync, trainer.sync, &allreduce_named(options.allreduce));
@@ -163,7 +202,6 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
     fail<UsageError>("--timeline: gradient sync {} tells nothing; expected {}",
                      trainer.gradient_sync, fmt::join(kOnTimelines, " or "));
   }
-  if (words.rate_scaling == "linear") trainer.rate.scaling = RateScaling::linear;
   if (options.epochs < 1) fail<UsageError>("--epochs {}: must be at least 1", options.epochs);
   if (options.warm_up_steps < 0) fail<UsageError>("--warmup-steps: must not be negative");
   const bool strong = options.scaling == "strong";
@@ -195,7 +233,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
                     !options.training.record.run_id.empty(), trainer.gradient_sync, ranks);
   check_checkpoint_options(options.checkpoints, trainer.gradient_sync, ranks);
   const bool possible = options.target_accuracy >= 0 && options.target_accuracy <= 1;
-  if (!possible || (options.target_accuracy == 0 && words.target->count() > 0)) {
+  if (!possible || (options.target_accuracy == 0 && given(app, "--target-accuracy"))) {
     fail<UsageError>("--target-accuracy {}: expected a share above 0 and up to 1, as 0.91",
                      options.target_accuracy);
   }
@@ -203,71 +241,6 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
     fail<UsageError>("--target-accuracy needs the evaluation that --no-evaluation leaves out");
   }
   return options;
-}
-
-namespace {
-
-/// Options of what is computed, of images, and of a model's quality.
-constexpr std::array<const char*, 15> kOfComputing{
-    "--precision",       "--channels-last", "--step",       "--accumulate", "--micro-batches",
-    "--loader-threads",  "--bad-images",    "--page-cache", "--epoch-rule", "--data-dir",
-    "--target-accuracy", "--share-of",      "--devices",    "--loss",       "--input-shape"};
-
-/// A sleeping model needs no warming up, the communication does.
-constexpr int kWarmUpSteps = 2;
-constexpr std::int64_t kImages = 60'000;
-
-bool given(const CLI::App& app, const char* option) { return app.get_option(option)->count() > 0; }
-
-}  // namespace
-
-void add_replay_options(CLI::App& app, EpochOptions& options) {
-  app.add_option("--dilation", options.training.trainer.module.dilation,
-                 "of a replayed model: every recorded duration is so many times as long")
-      ->capture_default_str();
-  app.add_option("--record-trace", options.record_trace,
-                 "after the epochs, on one rank: record steps layer by layer, for --model "
-                 "replay:FILE; without a folder: in that of --out")
-      ->type_name("FILE");
-  app.add_option("--record-steps", options.record_steps,
-                 "how many; 0: 30, or fewer if they take over 2 seconds")
-      ->capture_default_str();
-}
-
-void apply_replay_options(const CLI::App& app, EpochOptions& options) {
-  TrainerOptions& trainer = options.training.trainer;
-  if (options.record_steps < 0) {
-    fail<UsageError>("--record-steps {}: must not be negative", options.record_steps);
-  }
-  if (options.record_steps > 0 && options.record_trace.empty()) {
-    fail<UsageError>("--record-steps: give a file with --record-trace");
-  }
-  if (trainer.choice.trace == nullptr) return;
-  for (const char* const option : kOfComputing) {
-    if (given(app, option)) {
-      fail<UsageError>("{}: {} computes nothing and sees no images; leave it out", option,
-                       trainer.model);
-    }
-  }
-  if (options.training.devices.device == "cuda") {
-    fail<UsageError>("--device cuda: {} sleeps on the CPU; expected cpu", trainer.model);
-  }
-  options.training.devices.device = "cpu";
-  options.training.record.emulated = true;
-  options.evaluate = false;
-  if (!given(app, "--warmup-steps")) options.warm_up_steps = kWarmUpSteps;
-  trainer.dataset = fmt::format("synthetic:{}", std::max(kImages, trainer.samples_per_epoch));
-}
-
-void check_replay(const EpochOptions& options, const TrainerOptions& trainer) {
-  const auto& trace = options.training.trainer.choice.trace;
-  if (trace == nullptr || trainer.batch == trace->batch) return;
-  fail<UsageError>(
-      "{} is of {} images a step, and each worker has {} here; give --scaling weak, --global-batch "
-      "{}, or a trace that was recorded with {} images a step",
-      trainer.model, trace->batch, trainer.batch,
-      trace->batch * trainer.global_batch / std::max<std::int64_t>(1, trainer.batch),
-      trainer.batch);
 }
 
 }  // namespace scalebench

@@ -33,15 +33,4 @@ struct EpochOptions {
 /// Throws UsageError in one line for anything that is not valid.
 EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks);
 
-// The options of recording steps, and what those of others mean where recorded steps are replayed.
-
-void add_replay_options(CLI::App& app, EpochOptions& options);
-
-/// For a model that is replayed: its images, no evaluation, rows that say emulated. Throws
-/// UsageError for options that a step without computation cannot have.
-void apply_replay_options(const CLI::App& app, EpochOptions& options);
-
-/// Throws UsageError unless each worker's batch is the recorded one. `trainer`: as resolved.
-void check_replay(const EpochOptions& options, const TrainerOptions& trainer);
-
 }  // namespace scalebench

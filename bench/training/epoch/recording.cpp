@@ -7,9 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <thread>
-#include <vector>
 
-#include "bench/measure/clock_sync.hpp"
 #include "bench/measure/statistics.hpp"
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"

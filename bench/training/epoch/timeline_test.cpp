@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/training/epoch/timeline.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "bench/training/epoch/watch.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 

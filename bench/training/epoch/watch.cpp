@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "bench/measure/clock_sync.hpp"
 #include "bench/program/watchdog/termination.hpp"
@@ -11,18 +12,13 @@
 
 namespace scalebench {
 
-const std::vector<std::string>& milestone_columns() {
-  static const std::vector<std::string> kColumns{"seconds", "host", "rank",
-                                                 "event",   "step", "note"};
-  return kColumns;
-}
-
 Milestones::Milestones(const Ranks& ranks, const std::string& path) : ranks_(ranks) {
   if (path.empty()) return;
+  const std::vector<std::string> columns{"seconds", "host", "rank", "event", "step", "note"};
   // One of them writes the header.
-  if (ranks.first()) file_.emplace(path, milestone_columns());
+  if (ranks.first()) file_.emplace(path, columns);
   ranks.host.barrier();
-  if (!ranks.first()) file_.emplace(path, milestone_columns());
+  if (!ranks.first()) file_.emplace(path, columns);
 }
 
 void Milestones::note(std::string_view event, std::int64_t step, std::string_view text) {
@@ -69,6 +65,69 @@ void StepWatch::checkpointed() {
 void StepWatch::say(const std::string& line) {
   milestones_.note("noticed", steps_, line);
   say_last(line);
+}
+
+ChromeTimeline::ChromeTimeline(const std::string& path, double (*clock)(), std::size_t most_events)
+    : path_(path), clock_(clock), most_events_(most_events), file_(path) {
+  if (!file_) fail<UsageError>("--timeline '{}': cannot be written", path);
+}
+
+void ChromeTimeline::start() {
+  const std::lock_guard lock(mutex_);
+  recording_ = true;
+  start_ = clock_();
+}
+
+void ChromeTimeline::begin(std::string_view lane, std::string_view activity) {
+  const std::lock_guard lock(mutex_);
+  if (!recording_) return;
+  auto found = lanes_.find(lane);
+  if (found == lanes_.end()) {
+    found = lanes_.emplace(lane, lanes_.size()).first;
+    open_.emplace_back();
+  }
+  open_[found->second] = {std::string(activity), clock_()};
+}
+
+void ChromeTimeline::end(std::string_view lane) {
+  const std::lock_guard lock(mutex_);
+  const auto found = lanes_.find(lane);
+  if (!recording_ || found == lanes_.end()) return;
+  Open& open = open_[found->second];
+  if (open.activity.empty()) return;  // began before the recording
+  if (events_.size() < most_events_) {
+    events_.push_back({std::move(open.activity), found->second, open.begin, clock_() - open.begin});
+  } else {
+    ++dropped_;
+  }
+  open.activity.clear();
+}
+
+void ChromeTimeline::finish() {
+  const std::lock_guard lock(mutex_);
+  recording_ = false;
+  constexpr double kMicro = 1e6;
+  nlohmann::json all = nlohmann::json::array();
+  for (const auto& [lane, number] : lanes_) {
+    all.push_back({{"name", "thread_name"},
+                   {"ph", "M"},
+                   {"pid", 0},
+                   {"tid", number},
+                   {"args", {{"name", lane}}}});
+  }
+  for (const Event& event : events_) {
+    all.push_back({{"name", event.activity},
+                   {"ph", "X"},
+                   {"pid", 0},
+                   {"tid", event.lane},
+                   {"ts", (event.begin - start_) * kMicro},
+                   {"dur", event.seconds * kMicro}});
+  }
+  const nlohmann::json document{{"traceEvents", std::move(all)},
+                                {"displayTimeUnit", "ms"},
+                                {"otherData", {{"rank", 0}, {"dropped_events", dropped_}}}};
+  file_ << document.dump() << '\n' << std::flush;
+  if (!file_) fail("--timeline '{}': writing failed", path_);
 }
 
 }  // namespace scalebench

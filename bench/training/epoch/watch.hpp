@@ -6,6 +6,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <fstream>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,11 +17,9 @@
 #include "bench/program/fault.hpp"
 #include "bench/program/program.hpp"
 #include "bench/record/csv.hpp"
+#include "models/step/step_trace.hpp"
 
 namespace scalebench {
-
-/// Columns of the file: seconds, host, rank, event, step, note.
-const std::vector<std::string>& milestone_columns();
 
 class Milestones {
  public:
@@ -61,6 +62,52 @@ class StepWatch {
   std::int64_t first_ = 0;
   std::atomic<std::int64_t> steps_ = 0;  // done
   bool inside_ = false;
+};
+
+// A timeline as the file that chrome://tracing and Perfetto read: one row a lane, one bar an
+// activity. Bounded: when it is full it says so and drops what follows.
+// Format: "Trace Event Format", complete events (ph = X), times in microseconds.
+
+class ChromeTimeline final : public Timeline {
+ public:
+  static constexpr std::size_t kMostEvents = 100'000;
+
+  /// Replaces the file at once. `clock`: seconds. Throws UsageError when it cannot be written.
+  explicit ChromeTimeline(const std::string& path, double (*clock)(),
+                          std::size_t most_events = kMostEvents);
+
+  /// Between them everything is recorded; what is not over at the end is left out.
+  void start();
+  /// Writes the file. Throws Error when that fails.
+  void finish();
+
+  void begin(std::string_view lane, std::string_view activity) override;
+  void end(std::string_view lane) override;
+
+ private:
+  /// An activity that has begun, by its lane's number.
+  struct Open {
+    std::string activity;
+    double begin = 0;
+  };
+  struct Event {
+    std::string activity;
+    std::size_t lane;
+    double begin;
+    double seconds;
+  };
+
+  const std::string path_;
+  double (*const clock_)();
+  const std::size_t most_events_;
+  std::ofstream file_;
+  std::mutex mutex_;
+  bool recording_ = false;
+  double start_ = 0;
+  std::map<std::string, std::size_t, std::less<>> lanes_;
+  std::vector<Open> open_;  // by lane; no activity: none
+  std::vector<Event> events_;
+  std::size_t dropped_ = 0;
 };
 
 }  // namespace scalebench

@@ -4,17 +4,120 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <fstream>
 #include <limits>
 #include <memory>
 
 #include "bench/measure/clock_sync.hpp"
-#include "bench/program/card_watch.hpp"
-#include "bench/training/joint_failure.hpp"
 #include "collectives/control.hpp"
+#include "kernels/device.hpp"
+#include "kernels/error.hpp"
 #include "models/torch/device.hpp"
 #include "models/trainer.hpp"
 
 namespace scalebench {
+namespace {
+
+/// Memory of its own that the process has touched; what it frees it keeps, see keep_freed_memory().
+std::size_t data_bytes() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word) {
+    std::size_t kibibytes = 0;
+    if (word == "RssAnon:" && status >> kibibytes) return kibibytes * 1024;
+  }
+  fail("/proc/self/status: has no RssAnon, which --memory-limit needs on a CPU");
+}
+
+/// Enough that the device never waits for the host, few enough that a round ends on time.
+constexpr std::size_t kStepsAhead = 16;
+
+/// How long each of many steps in a row takes, without stopping a device between them: on a CPU by
+/// the clock, on a GPU by an event behind each step. The host runs a few steps ahead of the device,
+/// as in training.
+class StepTimer {
+ public:
+  explicit StepTimer(ComputeDevice device) : on_device_(device == ComputeDevice::cuda) {}
+
+  /// Before the first step of a round, on the thread that makes the steps.
+  void begin() {
+    stamps_.clear();
+    marks_ = 0;
+    mark();
+  }
+
+  /// Behind each step, which need not have ended on the device.
+  void step_enqueued() {
+    mark();
+    if (marks_ > kStepsAhead) events_[marks_ - 1 - kStepsAhead].synchronize();
+  }
+
+  /// Waits for the last step and appends the seconds of each since begin().
+  void end(std::vector<double>& seconds) {
+    if (on_device_) events_[marks_ - 1].synchronize();
+    for (std::size_t i = 1; i < stamps_.size(); ++i) seconds.push_back(stamps_[i] - stamps_[i - 1]);
+    for (std::size_t i = 1; i < marks_; ++i) {
+      seconds.push_back(events_[i].seconds_since(events_[i - 1]));
+    }
+  }
+
+ private:
+  void mark() {
+    if (!on_device_) return stamps_.push_back(local_seconds());
+    if (marks_ == events_.size()) events_.emplace_back();
+    events_[marks_++].record(torch_stream());
+  }
+
+  bool on_device_;
+  std::vector<double> stamps_;      // CPU
+  std::deque<DeviceEvent> events_;  // GPU; kept for the next round
+  std::size_t marks_ = 0;           // events of this round
+};
+
+constexpr double kRoundSeconds = 0.5;
+constexpr double kTarget = 0.01;  // half-width of each rank's interval relative to its median
+constexpr std::size_t kAtLeast = 30;
+
+/// Steps until the round's time is over on this rank, at least one, at most `most`. Returns why
+/// memory was not enough, or nothing.
+std::string run_round(const Ranks& ranks, Trainer& trainer, StepTimer& timer, std::size_t most,
+                      std::vector<double>& seconds) {
+  ranks.host.barrier();
+  const double end = local_seconds() + kRoundSeconds;
+  return lack_of_memory(ranks, [&] {
+    timer.begin();
+    for (std::size_t i = 0; i < most; ++i) {
+      trainer.train_step();
+      timer.step_enqueued();
+      if (local_seconds() >= end) break;
+    }
+    timer.end(seconds);
+  });
+}
+
+}  // namespace
+
+MemoryLimit::MemoryLimit(const TrainerOptions& trainer, std::size_t bytes) : bytes_(bytes) {
+  if (bytes == 0) return;
+  if (trainer.device == ComputeDevice::cuda) {
+    limit_device_memory(trainer.device_index, bytes);
+    device_ = trainer.device_index;
+  } else {
+    before_ = data_bytes();
+  }
+}
+
+MemoryLimit::~MemoryLimit() {
+  if (device_) limit_device_memory(*device_, 0);
+}
+
+std::string MemoryLimit::exceeded() const {
+  if (bytes_ == 0 || device_) return {};
+  const std::size_t now = data_bytes();
+  if (now <= before_ + bytes_) return {};
+  return fmt::format("{} bytes taken of the {} that are allowed", now - before_, bytes_);
+}
 
 BatchSearch largest_batch(std::int64_t first, std::int64_t most,
                           const std::function<bool(std::int64_t)>& fits) {
@@ -41,76 +144,6 @@ BatchSearch largest_batch(std::int64_t first, std::int64_t most,
   search.all_fit = search.largest == most;
   return search;
 }
-
-namespace {
-
-/// Enough that the device never waits for the host, few enough that a round ends on time.
-constexpr std::size_t kStepsAhead = 16;
-
-}  // namespace
-
-void StepTimer::mark() {
-  if (!on_device_) return stamps_.push_back(local_seconds());
-  if (marks_ == events_.size()) events_.emplace_back();
-  events_[marks_++].record(torch_stream());
-}
-
-void StepTimer::begin() {
-  stamps_.clear();
-  marks_ = 0;
-  mark();
-}
-
-void StepTimer::step_enqueued() {
-  mark();
-  if (marks_ > kStepsAhead) events_[marks_ - 1 - kStepsAhead].synchronize();
-}
-
-void StepTimer::end(std::vector<double>& seconds) {
-  if (on_device_) events_[marks_ - 1].synchronize();
-  for (std::size_t i = 1; i < stamps_.size(); ++i) seconds.push_back(stamps_[i] - stamps_[i - 1]);
-  for (std::size_t i = 1; i < marks_; ++i) {
-    seconds.push_back(events_[i].seconds_since(events_[i - 1]));
-  }
-}
-
-namespace {
-
-constexpr double kRoundSeconds = 0.5;
-constexpr double kTarget = 0.01;  // half-width of each rank's interval relative to its median
-constexpr std::size_t kAtLeast = 30;
-
-/// Steps until the round's time is over on this rank, at least one, at most `most`. Returns why
-/// memory was not enough, or nothing.
-std::string run_round(const Ranks& ranks, Trainer& trainer, StepTimer& timer, std::size_t most,
-                      std::vector<double>& seconds) {
-  ranks.host.barrier();
-  const double end = local_seconds() + kRoundSeconds;
-  return lack_of_memory(ranks, [&] {
-    timer.begin();
-    for (std::size_t i = 0; i < most; ++i) {
-      trainer.train_step();
-      timer.step_enqueued();
-      if (local_seconds() >= end) break;
-    }
-    timer.end(seconds);
-  });
-}
-
-/// Everybody's steps; ranks may hold different numbers of them.
-std::vector<std::vector<double>> gather(const Ranks& ranks, std::vector<double> mine) {
-  const auto counts = all_gather(ranks.host, static_cast<double>(mine.size()));
-  mine.resize(static_cast<std::size_t>(std::ranges::max(counts)));
-  const std::vector<double> all = all_gather(ranks.host, mine);
-  std::vector<std::vector<double>> by_rank;
-  for (std::size_t rank = 0; rank < counts.size(); ++rank) {
-    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(rank * mine.size());
-    by_rank.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(counts[rank]));
-  }
-  return by_rank;
-}
-
-}  // namespace
 
 ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions& options) {
   NoTrace trace;
@@ -161,7 +194,7 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
     result.converged = all_narrow;
     result.failure = joint_failure(ranks.host, trainer.failure());
     result.remarks = trainer.remarks();
-    result.step_seconds = gather(ranks, std::move(mine));
+    result.step_seconds = gather_lists(ranks.host, std::move(mine));
     result.spells = all_spells(ranks.host, watch.spells(spans));
     return result;
   }

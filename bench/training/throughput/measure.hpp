@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -13,9 +12,7 @@
 
 #include "bench/measure/statistics.hpp"
 #include "bench/program/card_watch.hpp"
-#include "bench/training/joint_failure.hpp"
 #include "bench/training/throughput/options.hpp"
-#include "kernels/device.hpp"
 #include "models/trainer_options.hpp"
 
 namespace scalebench {
@@ -31,28 +28,26 @@ struct BatchSearch {
 BatchSearch largest_batch(std::int64_t first, std::int64_t most,
                           const std::function<bool(std::int64_t)>& fits);
 
-// How long each of many steps in a row takes, without stopping a device between them: on a CPU by
-// the clock, on a GPU by an event behind each step. The host runs a few steps ahead of the device,
-// as in training.
+// A cap on the memory that training takes. On a GPU LibTorch's share of the device is cut, so that
+// an allocation fails. On a CPU it is counted afterwards what the process has grown by: libraries
+// below LibTorch do not live through an allocation that fails.
 
-class StepTimer {
+class MemoryLimit {
  public:
-  explicit StepTimer(ComputeDevice device) : on_device_(device == ComputeDevice::cuda) {}
+  /// On the device of `trainer`, until destroyed; 0 bytes: no cap. Throws Error when the system
+  /// does not say what a process holds.
+  MemoryLimit(const TrainerOptions& trainer, std::size_t bytes);
+  ~MemoryLimit();
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
 
-  /// Before the first step of a round, on the thread that makes the steps.
-  void begin();
-  /// Behind each step, which need not have ended on the device.
-  void step_enqueued();
-  /// Waits for the last step and appends the seconds of each since begin().
-  void end(std::vector<double>& seconds);
+  /// By how much a CPU's process has grown beyond the cap since then, in words; empty: it has not.
+  std::string exceeded() const;
 
  private:
-  void mark();
-
-  bool on_device_;
-  std::vector<double> stamps_;      // CPU
-  std::deque<DeviceEvent> events_;  // GPU; kept for the next round
-  std::size_t marks_ = 0;           // events of this round
+  std::size_t bytes_;
+  std::optional<int> device_;
+  std::size_t before_ = 0;
 };
 
 // Training steps of all ranks at once, each timed by its own rank; no rank waits for another inside

@@ -17,7 +17,7 @@ inline constexpr std::int64_t kLargestBatch = -1;
 struct ThroughputOptions {
   TrainingOptions training;
   /// Images per rank and step, each a case of its own; 0: the model's default.
-  std::vector<std::int64_t> batches{0};
+  std::vector<std::int64_t> batches;
   std::size_t memory_limit = 0;  // bytes that training may take, see MemoryLimit; 0: no limit
   bool roofline = true;
   long steps = 0;  // exactly this many timed steps of each rank; 0: until intervals are narrow

@@ -3,93 +3,307 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+#include <optional>
 #include <utility>
 
-#include "bench/training/joint_failure.hpp"
+#include "bench/cli/quantity.hpp"
+#include "bench/machine/environment.hpp"
+#include "bench/program/monitor.hpp"
+#include "bench/record/columns.hpp"
+#include "bench/training/roofline.hpp"
+#include "bench/training/throughput/measure.hpp"
+#include "collectives/control.hpp"
+#include "kernels/error.hpp"
 #include "models/torch/device.hpp"
 
 namespace scalebench {
 
-ThroughputRun::ThroughputRun(const Ranks& ranks, ThroughputOptions options, Recorder& recorder,
-                             Console& console)
-    : ranks_(ranks), options_(std::move(options)), recorder_(recorder), console_(console) {}
+// What was found, as rows of throughput.csv and samples.csv and as lines on stdout.
 
-ExitCode ThroughputRun::all_cases() {
-  TrainerOptions& trainer = options_.training.trainer;
-  if (options_.roofline) {
-    console_.note("what the device can do at best: stream and gemm, for about a second");
-    std::vector<Precision> precisions;
-    for (const StepVariant& way : options_.training.variants) precisions.push_back(way.precision);
-    roofline_ = measure_roofline(ranks_, trainer, precisions);
-    if (!roofline_.failure.empty()) {
-      console_.note(fmt::format("no roofline, and so no mfu: {}", roofline_.failure));
+namespace {
+
+/// A backward pass multiplies as often as two forward passes: by the weights for the layer below,
+/// and by its inputs for the weights.
+constexpr double kPassesOfTraining = 3;
+
+std::string canonical(const ThroughputOptions& options, const ThroughputResult& result) {
+  const TrainerOptions& trainer = result.trainer;
+  return fmt::format(
+      "throughput model={}{} device={} dtype={} threads={} dataset={} batch={} "
+      "optimizer={} seed={}",
+      trainer.choice.label, variant_text(trainer), device_label(options.training.trainer),
+      dtype_label(trainer.precision), trainer.threads, trainer.dataset, trainer.batch,
+      trainer.optimizer, trainer.seed);
+}
+
+/// What is known without having measured.
+ResultRow described(const ThroughputOptions& options, const ThroughputResult& result,
+                    const Recorder& recorder) {
+  ResultRow row = recorder.case_row(canonical(options, result));
+  row.set("model", result.trainer.choice.label);
+  if (result.parameters > 0) row.set("parameters", result.parameters);
+  row.set("device", device_label(options.training.trainer));
+  row.set("dtype", dtype_label(result.trainer.precision));
+  row.set("memory_format", memory_format(result.trainer));
+  row.set("step", step_label(result.trainer.step_graph)).set("threads", result.trainer.threads);
+  if (result.search) row.set("largest", 1).set("batches_tried", result.search->tried);
+  // What is searched and not found has no number.
+  if (result.trainer.batch > 0) row.set("batch", result.trainer.batch);
+  if (result.forward_flops > 0) {
+    row.set("gflop_per_image", kPassesOfTraining * result.forward_flops / 1e9);
+  }
+  return row;
+}
+
+/// The sum over `ranks`, a precision or a device that is not known leaving its cell empty.
+void set_peaks(ResultRow& row, const ThroughputResult& result, const Roofline& roofline,
+               std::size_t first_rank, std::size_t ranks) {
+  const auto sum = [&](const std::vector<double>& by_rank) {
+    const auto begin = by_rank.begin() + static_cast<std::ptrdiff_t>(first_rank);
+    return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(ranks), 0.0) / 1e9;
+  };
+  if (!roofline.bytes_per_s.empty()) row.set("roofline_gb_per_s", sum(roofline.bytes_per_s));
+  const auto measured = roofline.flops.find(result.trainer.precision);
+  if (measured != roofline.flops.end()) row.set("roofline_gflop_per_s", sum(measured->second));
+  const auto published = published_flops(row.get("device"), result.trainer.precision);
+  if (published) {
+    row.set("published_gflop_per_s", *published * static_cast<double>(ranks) / 1e9);
+  }
+  set_utilisation(row);
+}
+
+/// `row`: described.
+ResultRow row_for(ResultRow row, const ThroughputResult& result, const Summary& summary) {
+  row.set("status", "ok").set("note", result.remarks);
+  set_statistics(row, summary, result.converged);
+  const auto batch = static_cast<double>(result.trainer.batch);
+  row.set("images_per_s", batch / summary.median);
+  row.set("images_per_s_ci_low", batch / summary.ci_high);
+  return row.set("images_per_s_ci_high", batch / summary.ci_low);
+}
+
+/// Collective. One row for each rank, then one for all; that one alone, with status failed, for a
+/// result with a failure.
+std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& options,
+                               const ThroughputResult& result, const Roofline& roofline,
+                               const Recorder& recorder) {
+  const std::vector<std::string> hosts = all_gather(ranks.host, ranks.session.host());
+  ResultRow head = described(options, result, recorder);
+  head.set("nodes", ranks.host.topology().nodes());
+  if (!result.failure.empty()) {
+    return {head.set("status", "failed").set("note", result.failure).set("rank", "all")};
+  }
+  std::vector<Summary> summaries;
+  for (const auto& seconds : result.step_seconds) summaries.push_back(summarise(seconds));
+  std::vector<ResultRow> rows;
+  std::vector<DeviceSpell> spells;  // of all ranks
+  double images = 0, images_low = 0, images_high = 0;
+  const auto batch = static_cast<double>(result.trainer.batch);
+  for (std::size_t rank = 0; rank < summaries.size(); ++rank) {
+    rows.push_back(row_for(head, result, summaries[rank]));
+    rows.back().set("rank", rank).set("host", hosts[rank]);
+    set_spells(rows.back(), result.spells[rank]);
+    spells.insert(spells.end(), result.spells[rank].begin(), result.spells[rank].end());
+    set_peaks(rows.back(), result, roofline, rank, 1);
+    images += batch / summaries[rank].median;
+    images_low += batch / summaries[rank].ci_high;
+    images_high += batch / summaries[rank].ci_low;
+  }
+  const auto slowest = std::ranges::max_element(summaries, {}, &Summary::median);
+  ResultRow all = row_for(head, result, *slowest);
+  all.set("rank", "all").set("images_per_s", images);
+  all.set("images_per_s_ci_low", images_low).set("images_per_s_ci_high", images_high);
+  set_spells(all, spells);
+  set_peaks(all, result, roofline, 0, summaries.size());
+  rows.push_back(all);
+  return rows;
+}
+
+/// Not collective: the row of a case that was not tried; `search`: because of what it found.
+ResultRow skipped_row(const Ranks& ranks, const ThroughputOptions& options, const std::string& why,
+                      const Recorder& recorder, std::optional<BatchSearch> search) {
+  ThroughputResult result;
+  TrainerOptions possible = options.training.trainer;
+  apply(StepVariant{}, possible);
+  result.trainer = resolved(possible, ranks.session.size());
+  const TrainerOptions& wanted = options.training.trainer;
+  apply({wanted.precision, wanted.channels_last, wanted.step_graph}, result.trainer);
+  if (search) result.trainer.batch = search->largest;
+  result.search = std::move(search);
+  ResultRow row = described(options, result, recorder);
+  row.set("status", "skipped").set("note", why).set("rank", "all");
+  return row.set("nodes", ranks.host.topology().nodes());
+}
+
+std::vector<ResultRow> samples_of(const ThroughputOptions& options, const ThroughputResult& result,
+                                  const Recorder& recorder) {
+  std::vector<ResultRow> rows;
+  if (!result.failure.empty()) return rows;
+  const ResultRow head = recorder.sample_row(canonical(options, result), "throughput");
+  for (std::size_t rank = 0; rank < result.step_seconds.size(); ++rank) {
+    for (std::size_t i = 0; i < result.step_seconds[rank].size(); ++i) {
+      ResultRow& row = rows.emplace_back(head);
+      row.set("rank", rank).set("repetition", i).set("seconds", result.step_seconds[rank][i]);
+      row.set("samples", result.trainer.batch);
+      if (!result.spells[rank].empty()) set_spell(row, result.spells[rank][i]);
     }
   }
-  console_.result(throughput_head(options_, ranks_.session.size(), roofline_));
-  for (const StepVariant& way : options_.training.variants) {
-    apply(way, trainer);
-    too_big_.reset();
-    lacking_ = joint_failure(ranks_.host,
-                             why_no_step(trainer.precision, trainer.step_graph, trainer.device,
-                                         trainer.device_index, trainer.threads));
-    for (const std::int64_t batch : options_.batches) one_batch(batch);
-  }
-  return outcome_.exit_code();
+  return rows;
 }
 
-void ThroughputRun::one_batch(std::int64_t batch) {
-  TrainerOptions& trainer = options_.training.trainer;
-  trainer.batch = batch == kLargestBatch ? 0 : batch;
-  const MemoryLimit limit(trainer, options_.memory_limit);
-  if (!lacking_.empty()) {
-    skip(lacking_, batch == kLargestBatch ? std::optional(BatchSearch{}) : std::nullopt);
-  } else if (batch == kLargestBatch) {
-    largest(limit);
-  } else if (too_big_ && batch > *too_big_) {
-    skip(fmt::format("batch {} ran out of memory", *too_big_));
-  } else {
-    measure({});
+/// What goes before the first line in the chosen format.
+std::string throughput_head(const ThroughputOptions& options, int ranks, const Roofline& roofline) {
+  if (options.training.format == "csv") return csv_line(throughput_schema().columns);
+  if (options.training.format == "json") return "";
+  const TrainerOptions& trainer = options.training.trainer;
+  std::string head = fmt::format(
+      "# scalebench throughput: {} on {}, {} thread(s), {}\n"
+      "# full training steps without synchronisation, {} rank(s) at once; * interval wider than 1 "
+      "%\n",
+      trainer.choice.label, device_label(trainer), trainer.threads, trainer.dataset, ranks);
+  if (!roofline.bytes_per_s.empty()) {
+    head += fmt::format("# rank 0 at best: {:.1f} GB/s", roofline.bytes_per_s.front() / 1e9);
+    for (const auto& [precision, flops] : roofline.flops) {
+      head += fmt::format(", {:.1f} GFLOP/s in {}", flops.front() / 1e9, dtype_label(precision));
+    }
+    head += "; mfu: share of these GFLOP/s\n";
   }
+  return head + emulation_line() +
+         fmt::format(
+             "{:>6} {:>13} {:>6} {:>7} {:>6} {:>20} {:>11} {:>11} {:>11} {:>12} {:>6} {:>7}\n",
+             "dtype", "format", "step", "batch", "rank", "host", "step (ms)", "low (ms)",
+             "high (ms)", "images/s", "mfu", "steps");
 }
 
-void ThroughputRun::largest(const MemoryLimit& limit) {
-  TrainerOptions& trainer = options_.training.trainer;
-  if (trainer.device == ComputeDevice::cpu && options_.memory_limit == 0) {
-    return skip("the largest batch of a CPU is where it begins to swap: give --memory-limit",
-                BatchSearch{});
+std::string throughput_line(const ResultRow& row, const std::string& format) {
+  if (format == "csv") return csv_line(row.cells());
+  if (format == "json") return json_line(row);
+  const std::string way =
+      fmt::format("{:>6} {:>13} {:>6} {:>7} {:>6}", row.get("dtype"), row.get("memory_format"),
+                  row.get("step"), row.get("batch"), row.get("rank"));
+  if (row.get("status") != "ok") {
+    return fmt::format("{} {}: {}\n", way, row.get("status"), row.get("note"));
   }
-  console_.note(fmt::format("{}: searching the largest batch", trainer.choice.label));
-  const BatchSearch search = search_largest_batch(ranks_, options_, limit);
-  if (search.largest == 0) return skip("memory does not hold one image a step", search);
-  trainer.batch = search.largest;
-  measure(search);
+  return fmt::format(
+      "{} {:>20} {:>11} {:>11} {:>11} {:>12} {:>6} {:>7}{}\n", way, row.get("host"),
+      scaled(row.get("seconds_median"), 1e3, 3), scaled(row.get("seconds_ci_low"), 1e3, 3),
+      scaled(row.get("seconds_ci_high"), 1e3, 3), scaled(row.get("images_per_s"), 1, 1),
+      scaled(row.get("mfu"), 1, 2), row.get("repetitions"), row.get("converged") == "1" ? "" : "*");
 }
 
-void ThroughputRun::measure(std::optional<BatchSearch> search) {
-  console_.note(fmt::format("{}: {} rank(s) at work for up to {:.0f} s",
-                            options_.training.trainer.choice.label, ranks_.session.size(),
-                            options_.max_seconds));
-  ThroughputResult result = measure_throughput(ranks_, options_);
-  result.search = std::move(search);
-  if (result.search && result.search->all_fit) {
-    result.remarks += fmt::format("{}memory holds more than the data set has",
-                                  result.remarks.empty() ? "" : "; ");
-  }
-  report(rows_of(ranks_, options_, result, roofline_, recorder_));
-  for (const ResultRow& row : samples_of(options_, result, recorder_)) recorder_.write(row);
-  if (result.out_of_memory) too_big_ = result.trainer.batch;
-}
+/// All cases: every way to compute a step with every batch, one after the other.
+class ThroughputRun {
+ public:
+  /// `options`: with the device of this rank. All of them outlive the run.
+  ThroughputRun(const Ranks& ranks, ThroughputOptions options, Recorder& recorder, Console& console)
+      : ranks_(ranks), options_(std::move(options)), recorder_(recorder), console_(console) {}
 
-void ThroughputRun::skip(const std::string& why, std::optional<BatchSearch> search) {
-  report({skipped_row(ranks_, options_, why, recorder_, std::move(search))});
-}
-
-void ThroughputRun::report(const std::vector<ResultRow>& rows) {
-  for (const ResultRow& row : rows) {
-    recorder_.write(row);
-    console_.result(throughput_line(row, options_.training.format));
-    outcome_.count(row.get("status"));
+  /// Collective: measures, records and prints.
+  ExitCode all_cases() {
+    TrainerOptions& trainer = options_.training.trainer;
+    if (options_.roofline) {
+      console_.note("what the device can do at best: stream and gemm, for about a second");
+      std::vector<Precision> precisions;
+      for (const StepVariant& way : options_.training.variants) precisions.push_back(way.precision);
+      roofline_ = measure_roofline(ranks_, trainer, precisions);
+      if (!roofline_.failure.empty()) {
+        console_.note(fmt::format("no roofline, and so no mfu: {}", roofline_.failure));
+      }
+    }
+    console_.result(throughput_head(options_, ranks_.session.size(), roofline_));
+    for (const StepVariant& way : options_.training.variants) {
+      apply(way, trainer);
+      too_big_.reset();
+      lacking_ = joint_failure(ranks_.host,
+                               why_no_step(trainer.precision, trainer.step_graph, trainer.device,
+                                           trainer.device_index, trainer.threads));
+      for (const std::int64_t batch : options_.batches) one_batch(batch);
+    }
+    return outcome_.exit_code();
   }
+
+ private:
+  void one_batch(std::int64_t batch) {
+    TrainerOptions& trainer = options_.training.trainer;
+    trainer.batch = batch == kLargestBatch ? 0 : batch;
+    const MemoryLimit limit(trainer, options_.memory_limit);
+    if (!lacking_.empty()) {
+      skip(lacking_, batch == kLargestBatch ? std::optional(BatchSearch{}) : std::nullopt);
+    } else if (batch == kLargestBatch) {
+      largest(limit);
+    } else if (too_big_ && batch > *too_big_) {
+      skip(fmt::format("batch {} ran out of memory", *too_big_));
+    } else {
+      measure({});
+    }
+  }
+
+  void largest(const MemoryLimit& limit) {
+    TrainerOptions& trainer = options_.training.trainer;
+    if (trainer.device == ComputeDevice::cpu && options_.memory_limit == 0) {
+      return skip("the largest batch of a CPU is where it begins to swap: give --memory-limit",
+                  BatchSearch{});
+    }
+    console_.note(fmt::format("{}: searching the largest batch", trainer.choice.label));
+    const BatchSearch search = search_largest_batch(ranks_, options_, limit);
+    if (search.largest == 0) return skip("memory does not hold one image a step", search);
+    trainer.batch = search.largest;
+    measure(search);
+  }
+
+  void measure(std::optional<BatchSearch> search) {
+    console_.note(fmt::format("{}: {} rank(s) at work for up to {:.0f} s",
+                              options_.training.trainer.choice.label, ranks_.session.size(),
+                              options_.max_seconds));
+    ThroughputResult result = measure_throughput(ranks_, options_);
+    result.search = std::move(search);
+    if (result.search && result.search->all_fit) {
+      result.remarks += fmt::format("{}memory holds more than the data set has",
+                                    result.remarks.empty() ? "" : "; ");
+    }
+    report(rows_of(ranks_, options_, result, roofline_, recorder_));
+    for (const ResultRow& row : samples_of(options_, result, recorder_)) recorder_.write(row);
+    if (result.out_of_memory) too_big_ = result.trainer.batch;
+  }
+
+  void skip(const std::string& why, std::optional<BatchSearch> search = {}) {
+    report({skipped_row(ranks_, options_, why, recorder_, std::move(search))});
+  }
+
+  void report(const std::vector<ResultRow>& rows) {
+    for (const ResultRow& row : rows) {
+      recorder_.write(row);
+      console_.result(throughput_line(row, options_.training.format));
+      outcome_.count(row.get("status"));
+    }
+  }
+
+  const Ranks& ranks_;
+  ThroughputOptions options_;  // of the case at hand
+  Recorder& recorder_;
+  Console& console_;
+  Roofline roofline_;
+  Outcome outcome_;
+  std::string lacking_;                  // why the device cannot do this way
+  std::optional<std::int64_t> too_big_;  // the batch that this way had too little memory for
+};
+
+}  // namespace
+
+ExitCode measure_steps(const Ranks& ranks, const ThroughputOptions& given) {
+  ThroughputOptions options = given;
+  choose_device(ranks, options.training);
+  Recorder recorder(ranks, options.training.record, throughput_schema(), options.training.command,
+                    training_libraries());
+  Console console(ranks.first(), options.training.quiet, options.training.color);
+  note_job(options.training, "", console);
+  Monitor monitor(ranks, options.training.monitor, options.training.record, recorder, "throughput");
+  const ExitCode code = ThroughputRun(ranks, options, recorder, console).all_cases();
+  monitor.finish(console);
+  recorder.finish();
+  return code;
 }
 
 }  // namespace scalebench

@@ -1,21 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/training/epoch/rows.hpp"
+#include "bench/training/epoch/run.hpp"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
 
+#include "bench/cli/console.hpp"
 #include "bench/machine/environment.hpp"
+#include "bench/program/monitor.hpp"
+#include "bench/program/recorder.hpp"
+#include "bench/program/watchdog/termination.hpp"
 #include "bench/record/columns.hpp"
-#include "bench/training/epoch/states.hpp"
+#include "bench/training/epoch/measure.hpp"
+#include "bench/training/epoch/recording.hpp"
 #include "bench/training/words.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
+
+double jitter_of(const EpochMeasurement& epoch) {
+  std::vector<States> ranks;
+  for (const RankEpoch& rank : epoch.ranks) ranks.push_back(rank.states);
+  return wait_jitter(ranks);
+}
+
+/// Mean over the ranks.
+States mean_states(const EpochMeasurement& epoch) {
+  States mean;
+  const auto n = static_cast<double>(epoch.ranks.size());
+  for (const RankEpoch& rank : epoch.ranks) {
+    for (std::size_t i = 0; i < kStateNames.size(); ++i) {
+      mean.seconds[i] += rank.states.seconds[i] / n;
+    }
+    mean.hidden += rank.states.hidden / n;
+  }
+  return mean;
+}
+
+/// The epoch with the middle time: its states sum to what a single epoch took, as means over epochs
+/// would not. At least one epoch.
+const EpochMeasurement& middle_of(const EpochRun& run) {
+  std::vector<const EpochMeasurement*> epochs;
+  for (const EpochMeasurement& epoch : run.epochs) epochs.push_back(&epoch);
+  std::ranges::stable_sort(epochs, {}, &EpochMeasurement::seconds);
+  return *epochs[(epochs.size() - 1) / 2];
+}
+
+/// The states of one rank of an epoch.
+void set_states(ResultRow& row, const States& of_rank, const EpochMeasurement& epoch) {
+  const double jitter = jitter_of(epoch);
+  for (std::size_t i = 0; i < kStateNames.size(); ++i) {
+    row.set(fmt::format("{}_seconds", kStateNames[i]), of_rank.seconds[i]);
+  }
+  row.set("wait_static_seconds", of_rank[State::wait] - jitter);
+  row.set("wait_jitter_seconds", jitter).set("hidden_seconds", of_rank.hidden);
+}
+
+/// Their means over all ranks, and the rank that was last most often.
+void set_states(ResultRow& row, const EpochMeasurement& epoch) {
+  set_states(row, mean_states(epoch), epoch);
+  if (epoch.laggard.rank < 0) return;
+  row.set("last_rank", epoch.laggard.rank).set("last_rank_share", epoch.laggard.share);
+}
+
+/// "       where it went: compute 92.1 % · wait 5.0 % (rank 1 last in 80 % of steps) ...\n"
+std::string where_it_went(const EpochMeasurement& epoch) {
+  const States states = mean_states(epoch);
+  std::string text = "       where it went:";
+  bool first = true;
+  for (std::size_t i = 0; i < kStateNames.size(); ++i) {
+    const double share = states.seconds[i] / epoch.seconds;
+    // What rounds to nothing says nothing.
+    if (std::abs(share) < 0.0005) continue;
+    text += fmt::format("{}{} {:.1f} %", first ? " " : " · ", kStateNames[i], 100 * share);
+    first = false;
+    if (static_cast<State>(i) == State::wait && epoch.laggard.rank >= 0) {
+      text += fmt::format(" (rank {} last in {:.0f} % of steps)", epoch.laggard.rank,
+                          100 * epoch.laggard.share);
+    }
+  }
+  if (states.hidden > 0.0005 * epoch.seconds) {
+    text += fmt::format(" · hidden under compute {:.1f} %", 100 * states.hidden / epoch.seconds);
+  }
+  return text + "\n";
+}
 
 /// The phases that have a column, in the order of a step.
 struct PhaseColumn {
@@ -56,19 +133,13 @@ RankEpoch mean_of(const EpochRun& run, std::size_t first_rank, std::size_t last_
   return mean;
 }
 
-double mean_seconds(const EpochRun& run) {
-  double sum = 0;
-  for (const EpochMeasurement& epoch : run.epochs) sum += epoch.seconds;
-  return sum / static_cast<double>(run.epochs.size());
-}
-
-/// NaN when none was written.
-double mean_checkpoint_seconds(const EpochRun& run) {
+/// Over the run's epochs, without those that do not know it; NaN when none does.
+double mean_known(const EpochRun& run, double EpochMeasurement::*value) {
   double sum = 0;
   int count = 0;
   for (const EpochMeasurement& epoch : run.epochs) {
-    if (std::isnan(epoch.checkpoint_seconds)) continue;
-    sum += epoch.checkpoint_seconds;
+    if (std::isnan(epoch.*value)) continue;
+    sum += epoch.*value;
     ++count;
   }
   return sum / count;
@@ -146,8 +217,9 @@ ResultRow described(const Ranks& ranks, const EpochOptions& options, const Epoch
   row.set("gradient_sync", trainer.gradient_sync);
   row.set("device", device_label(options.training.trainer));
   // One rank exchanges nothing, by whatever algorithm.
-  if (ranks.session.size() > 1)
+  if (ranks.session.size() > 1) {
     row.set("allreduce", options.allreduce).set("transport", run.transport);
+  }
   row.set("dtype", dtype_label(trainer.precision)).set("memory_format", memory_format(trainer));
   row.set("threads", trainer.threads).set("dataset", run.dataset);
   row.set("scaling", options.scaling).set("global_batch", trainer.global_batch);
@@ -156,12 +228,11 @@ ResultRow described(const Ranks& ranks, const EpochOptions& options, const Epoch
   return row.set("nodes", ranks.host.topology().nodes());
 }
 
-ResultRow row_for(const Ranks& ranks, const EpochOptions& options, const EpochRun& run,
-                  const Recorder& recorder, const std::vector<double>& seconds,
-                  const RankEpoch& phases, double total) {
+/// `row`: described. `total`: what the phases and `other` sum to.
+ResultRow row_for(ResultRow row, const EpochOptions& options, const EpochRun& run,
+                  const std::vector<double>& seconds, const RankEpoch& phases, double total) {
   const EpochMeasurement& last = run.epochs.back();
   const TrainerOptions& trainer = run.trainer;
-  ResultRow row = described(ranks, options, run, recorder);
   row.set("status", last.replicas_equal ? "ok" : "wrong");
   const Summary summary = summarise(seconds);
   set_statistics(row, summary, false);
@@ -173,7 +244,7 @@ ResultRow row_for(const Ranks& ranks, const EpochOptions& options, const EpochRu
   }
   row.set("other_seconds", other_seconds(phases, total));
   row.set("evaluate_seconds", options.evaluate ? last.evaluate_seconds : std::nan(""));
-  row.set("checkpoint_seconds", mean_checkpoint_seconds(run));
+  row.set("checkpoint_seconds", mean_known(run, &EpochMeasurement::checkpoint_seconds));
   row.set("train_loss", loss_shown(run)).set("test_accuracy", last.test_accuracy);
   if (options.target_accuracy > 0) row.set("target_accuracy", options.target_accuracy);
   if (reached_target(options, run)) {
@@ -190,13 +261,13 @@ ResultRow row_for(const Ranks& ranks, const EpochOptions& options, const EpochRu
   return row;
 }
 
-}  // namespace
-
+/// Collective. One row for each rank, then one for all.
+/// Not collective for a run that failed: one row for all, with status failed, without statistics.
 std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, const EpochRun& run,
                                const Recorder& recorder) {
+  ResultRow head = described(ranks, options, run, recorder);
   if (!run.failure.empty()) {
-    ResultRow row = described(ranks, options, run, recorder);
-    return {row.set("status", "failed").set("note", run.failure).set("rank", "all")};
+    return {head.set("status", "failed").set("note", run.failure).set("rank", "all")};
   }
   const std::vector<std::string> hosts = all_gather(ranks.host, ranks.session.host());
   const EpochMeasurement& middle = middle_of(run);
@@ -205,7 +276,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
     std::vector<double> seconds;
     for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.ranks[rank].seconds);
     const RankEpoch phases = mean_of(run, rank, rank + 1);
-    rows.push_back(row_for(ranks, options, run, recorder, seconds, phases, phases.seconds));
+    rows.push_back(row_for(head, options, run, seconds, phases, phases.seconds));
     rows.back().set("rank", rank).set("host", hosts[rank]);
     rows.back().set("note", note_of(run, rank));
     set_states(rows.back(), middle.ranks[rank].states, middle);
@@ -214,14 +285,15 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
   }
   std::vector<double> seconds;
   for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.seconds);
-  rows.push_back(row_for(ranks, options, run, recorder, seconds, mean_of(run, 0, hosts.size()),
-                         mean_seconds(run)));
+  rows.push_back(row_for(head, options, run, seconds, mean_of(run, 0, hosts.size()),
+                         mean_known(run, &EpochMeasurement::seconds)));
   rows.back().set("rank", "all");
   rows.back().set("note", note_of(run, 0));
   set_states(rows.back(), middle);
   return rows;
 }
 
+/// The last epoch of `run` as rows of samples.csv: all ranks together, then each.
 std::vector<ResultRow> samples_of_last(const EpochOptions& options, const EpochRun& run,
                                        const Recorder& recorder) {
   const EpochMeasurement& last = run.epochs.back();
@@ -240,6 +312,7 @@ std::vector<ResultRow> samples_of_last(const EpochOptions& options, const EpochR
   return rows;
 }
 
+/// The last epoch of `run` as a row of accuracy.csv.
 ResultRow accuracy_of_last(const EpochOptions& options, const EpochRun& run,
                            const Recorder& recorder) {
   const EpochMeasurement& last = run.epochs.back();
@@ -255,6 +328,7 @@ ResultRow accuracy_of_last(const EpochOptions& options, const EpochRun& run,
   return row.set("test_loss", last.test_loss).set("test_accuracy", last.test_accuracy);
 }
 
+/// The table that is printed while it runs; other formats print the rows at the end.
 std::string epoch_head(const Ranks& ranks, const EpochOptions& options, const EpochRun& run) {
   const TrainerOptions& trainer = run.trainer;
   std::string head = fmt::format(
@@ -296,6 +370,57 @@ std::string epoch_line(const EpochRun& run) {
                                          : fmt::format("{:>8.2f}%", 100 * last.test_accuracy);
   line += last.replicas_equal ? "\n" : "  WRONG: replicas differ\n";
   return line + where_it_went(last);
+}
+
+/// Says why, and ends all ranks where one failed inside a step: it cannot come back to the others.
+void end_failed(const Ranks& ranks, const EpochRun& run) {
+  if (run.failure.empty()) return;
+  if (!run.alone) {
+    if (ranks.first()) fmt::print(stderr, "{}\n", run.failure);
+    return;
+  }
+  say_last(run.failure);
+  // Memory ends on all ranks alike, as a rule: rank 0 shall have time to write its row.
+  if (!ranks.first()) std::this_thread::sleep_for(std::chrono::seconds(3));
+  std::fflush(nullptr);
+  ranks.session.abort(static_cast<int>(ExitCode::incomplete));
+}
+
+}  // namespace
+
+ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
+  EpochOptions options = given;
+  choose_device(ranks, options.training);
+  Recorder recorder(ranks, options.training.record, epoch_schema(), options.training.command,
+                    training_libraries());
+  SideFile accuracy(ranks, options.training.record, accuracy_schema());
+  Console console(ranks.first(), options.training.quiet, options.training.color);
+  note_job(options.training, options.checkpoints.folder, console);
+  Monitor monitor(ranks, options.training.monitor, options.training.record, recorder, "epoch");
+  const std::string& format = options.training.format;
+  const EpochRun run = measure_epochs(ranks, options, [&](const EpochRun& so_far) {
+    for (const ResultRow& row : samples_of_last(options, so_far, recorder)) recorder.write(row);
+    accuracy.write(accuracy_of_last(options, so_far, recorder));
+    for (const std::string& line : so_far.epochs.back().warnings) {
+      console.warn(line, "its place is taken by the next image; mend or remove the file");
+    }
+    if (format != "table") return;
+    if (so_far.epochs.size() == 1) console.result(epoch_head(ranks, options, so_far));
+    console.result(epoch_line(so_far));
+  });
+  Outcome outcome;
+  if (format == "csv") console.result(csv_line(epoch_schema().columns));
+  for (const ResultRow& row : rows_of(ranks, options, run, recorder)) {
+    recorder.write(row);
+    if (format == "csv") console.result(csv_line(row.cells()));
+    if (format == "json") console.result(json_line(row));
+    outcome.count(row.get("status"));
+  }
+  monitor.finish(console);
+  if (run.failure.empty() && !options.record_trace.empty()) record_trace(ranks, options, console);
+  recorder.finish();
+  end_failed(ranks, run);
+  return outcome.exit_code();
 }
 
 }  // namespace scalebench
