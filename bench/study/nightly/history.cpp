@@ -12,6 +12,7 @@
 
 #include "bench/measure/statistics.hpp"
 #include "bench/record/file.hpp"
+#include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/scaling.hpp"
 #include "bench/study/plan/toml_reader.hpp"
 #include "kernels/error.hpp"
@@ -19,7 +20,7 @@
 namespace scalebench {
 namespace {
 
-constexpr double kFloor = 0.03;
+/// In place of kFloor.
 constexpr double kLatencyFloor = 0.05;
 
 NightCell described(const Cell& cell) {
