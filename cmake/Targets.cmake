@@ -45,7 +45,10 @@ function(scalebench_headers_alone target)
   add_library(${target} OBJECT ${alone})
   target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES})
   # Only whether it compiles is asked.
-  target_compile_options(${target} PRIVATE -O0 -g0 $<$<BOOL:${SCALEBENCH_SANITIZE}>:-fno-sanitize=all>)
+  target_compile_options(${target} PRIVATE -O0 -g0)
+  if(SCALEBENCH_SANITIZE)
+    target_compile_options(${target} PRIVATE -fno-sanitize=all)
+  endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 

@@ -285,7 +285,6 @@ class ScatterGather {
   Ring ring_;
   bool direct_;
   std::vector<ConstSpan> sources_;
-  std::vector<Span> destinations_;
 };
 
 // Messages between memory of any kind over a transport of any kind: what the transport cannot reach

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "bench/launch/process.hpp"
+#include "bench/machine/environment.hpp"
 #include "bench/record/result_row.hpp"
 #include "kernels/error.hpp"
 
