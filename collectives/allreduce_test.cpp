@@ -364,7 +364,7 @@ class SealedRanks final : public Communicator {
 TEST_P(EveryAlgorithm, CostsWhatItsLineClaims) {
   // Cut into p or 2p chunks for p = 1..8, each has whole cache lines and the same length; one is
   // shorter than any segment, one longer.
-  for (const std::size_t count : {std::size_t{840 * 32}, std::size_t{840 * 32 * 16}}) {
+  for (const std::size_t count : {std::size_t{840 * 32}, std::size_t{840 * 32 * 10}}) {
     for (int ranks = 1; ranks <= 8; ++ranks) {
       for (const int ranks_per_node : {1, 2, 4, 8}) {
         if (ranks % ranks_per_node != 0 && ranks_per_node < ranks) continue;
