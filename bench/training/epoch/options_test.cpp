@@ -16,6 +16,7 @@
 #include "bench/training/words.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
+#include "models/gradients/gradient_sync.hpp"
 #include "models/network/models.hpp"
 
 namespace scalebench {
@@ -97,6 +98,23 @@ TEST(EpochOptions, TakeWhatAnEpochReads) {
   EXPECT_EQ(text_of_input(epoch({}).training.trainer), "") << "case ids of earlier runs stay";
   EXPECT_EQ(page_cache_text(PageCache::cold, 0.018), "cold (2 % resident)");
   EXPECT_EQ(page_cache_text(PageCache::as_is, std::nan("")), "as_is (residency unknown)");
+}
+
+TEST(EpochOptions, TellWhatMattersToEachGradientSync) {
+  const GradientSyncOptions usual = epoch({}).training.trainer.sync;
+  for (const GradientSyncInfo& sync : gradient_syncs()) {
+    EXPECT_NO_THROW(text_of(sync.name, usual)) << sync.name << ": its line tells of no such option";
+  }
+  // Case ids of earlier runs hold these.
+  EXPECT_EQ(text_of("mirrored", usual), "");
+  EXPECT_EQ(text_of("bucketed_overlap", usual), "bucket_mb=25 progress=thread");
+  EXPECT_EQ(text_of("horovod", usual), "fusion_mb=128 cycle_ms=1");
+  EXPECT_EQ(text_of("ps_sync", usual), "servers=1");
+  const auto changed =
+      epoch({"--compression", "bf16", "--cross-device", "ring", "--bucket-mb", "0.5"});
+  EXPECT_EQ(text_of("mirrored", changed.training.trainer.sync), "cross_device=ring wire=bfloat16");
+  EXPECT_EQ(text_of("bucketed_overlap", changed.training.trainer.sync),
+            "bucket_mb=0.5 progress=thread wire=bfloat16");
 }
 
 TEST(EpochOptions, RefuseAnImpossibleNumber) {
