@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/mpi_session.hpp"
 
+#include <dlfcn.h>
+
 #include <array>
 #include <csignal>
 #include <cstdlib>
@@ -10,6 +12,19 @@
 #include "kernels/read_number.hpp"
 
 namespace scalebench {
+namespace {
+
+/// Open MPI 5 ends a rank as soon as the connection to another one closes, and asks no error
+/// handler: ranks whose neighbour has died would end before anybody has named it. For how many
+/// seconds it waits before it ends a rank (its parameter opal_abort_delay); null: it cannot.
+int* seconds_before_end() {
+  if (!MpiSession::library_version().starts_with("Open MPI v5")) return nullptr;
+  return static_cast<int*>(dlsym(RTLD_DEFAULT, "opal_abort_delay"));
+}
+
+constexpr int kSecondsToNameTheDead = 2;
+
+}  // namespace
 
 void throw_mpi_error(int code, const char* expression, const char* file, int line) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
@@ -27,6 +42,8 @@ MpiSession::MpiSession(int& argc, char**& argv) {
   // rank too, silently and before anybody knows who died first. With one rank, stdout may be a
   // pipe of the user's.
   if (size() > 1) std::signal(SIGPIPE, SIG_IGN);
+  int* const seconds = seconds_before_end();
+  if (seconds != nullptr && *seconds == 0 && size() > 1) *seconds = kSecondsToNameTheDead;
   MPI_Comm node = MPI_COMM_NULL;
   MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
   MPI_CHECK(MPI_Comm_rank(node, &local_rank_));
@@ -56,6 +73,8 @@ std::string MpiSession::host() const {
 }
 
 void MpiSession::abort(int exit_code) const {
+  int* const seconds = seconds_before_end();
+  if (seconds != nullptr && *seconds == kSecondsToNameTheDead) *seconds = 0;
   MPI_Abort(MPI_COMM_WORLD, exit_code);
   std::_Exit(exit_code);
 }
