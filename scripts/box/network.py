@@ -19,6 +19,7 @@ NAMESPACES = Path("/run/netns")
 _MTU = 1500
 _LARGEST_PACKET = 65536  # what a host hands down at once; a smaller bucket would cut it up
 _BUCKET_SECONDS = 0.001
+_PLUG_SECONDS = 5.0
 _QUEUE_SECONDS = 0.02  # at most waiting in front of a link, as in a switch with deep buffers
 
 
@@ -67,8 +68,20 @@ def reshape(cluster: Cluster, host: str, rate: int) -> None:
 
 
 def connect(cluster: Cluster, host: str, up: bool) -> None:
-    """Plugs the cable of a host out of the switch, or in again."""
+    """Plugs the cable of a host out of the switch, or in again: then all hosts reach it at once."""
     _run(["ip", "-netns", cluster.switch, "link", "set", host, "up" if up else "down"])
+    if not up:
+        return
+    # The kernel looks at carriers once a second, and for some more a host keeps in mind whom it has not found.
+    until = time.monotonic() + _PLUG_SECONDS
+    while not _has_carrier(cluster.namespace(host)) and time.monotonic() < until:
+        time.sleep(0.02)
+    for one in cluster.host_names:
+        _ip(cluster.namespace(one), "neigh flush dev eth0")
+
+
+def _has_carrier(namespace: str) -> bool:
+    return json.loads(_run(["ip", "-netns", namespace, "-json", "link", "show", "eth0"]))[0]["operstate"] == "UP"
 
 
 def is_connected(cluster: Cluster, host: str) -> bool:
