@@ -49,6 +49,8 @@ KernelOptions parse(int argc, char** argv) {
       ->group("");
   app.add_option("--launch", options.report.launch, "set by scalebench: number of this start")
       ->group("");
+  app.add_option("--round", options.report.round, "set by scalebench: which of the repeated starts")
+      ->group("");
   app.footer(
       "Options of Google Benchmark pass through, for instance\n"
       "  --benchmark_filter=REGEX         'add/(half|float)/' or '64 MiB/host'\n"

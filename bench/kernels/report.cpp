@@ -165,7 +165,10 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
 
   void write_samples(const KernelEntry& entry, const Measured& measured) {
     ResultRow row = head_of(samples_schema(), entry.one);
-    row.set("bench", "kernels").set("launch", options_.launch).set("ranks", 1);
+    row.set("bench", "kernels")
+        .set("launch", options_.launch)
+        .set("round", options_.round)
+        .set("ranks", 1);
     if (entry.one.count > 0) row.set("bytes", entry.one.bytes);
     for (std::size_t i = 0; i < measured.seconds.size(); ++i) {
       row.set("repetition", i).set("seconds", measured.seconds[i]);

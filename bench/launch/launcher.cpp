@@ -200,8 +200,9 @@ std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSet
   command.insert(command.end(), settings.mpirun_arguments.begin(), settings.mpirun_arguments.end());
   command.push_back((settings.programs / launch.program).string());
   command.insert(command.end(), launch.arguments.begin(), launch.arguments.end());
-  command.insert(command.end(), {"--quiet", "--out", out.string(), "--run-id", settings.run_id,
-                                 "--launch", std::to_string(launch.number)});
+  command.insert(command.end(),
+                 {"--quiet", "--out", out.string(), "--run-id", settings.run_id, "--launch",
+                  std::to_string(launch.number), "--round", std::to_string(launch.round)});
   return command;
 }
 

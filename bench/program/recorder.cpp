@@ -54,6 +54,8 @@ void add_record_options(CLI::App& app, RecordOptions& options) {
   app.add_option("--run-id", options.run_id, "set by scalebench: the study that this belongs to")
       ->group("");
   app.add_option("--launch", options.launch, "set by scalebench: number of this start")->group("");
+  app.add_option("--round", options.round, "set by scalebench: which of the repeated starts")
+      ->group("");
 }
 
 Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schema& cases,
@@ -113,7 +115,7 @@ ResultRow Recorder::case_row(std::string_view canonical) const {
 
 ResultRow Recorder::sample_row(std::string_view canonical, std::string_view bench) const {
   ResultRow row = side_row(samples_schema(), canonical);
-  return row.set("bench", bench).set("launch", options_.launch);
+  return row.set("bench", bench).set("launch", options_.launch).set("round", options_.round);
 }
 
 void Recorder::write(const ResultRow& row) {

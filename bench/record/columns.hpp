@@ -4,6 +4,10 @@
 // algorithm.
 #pragma once
 
+#include <cmath>
+#include <string>
+#include <string_view>
+
 #include "bench/measure/statistics.hpp"
 #include "bench/record/result_row.hpp"
 
@@ -34,11 +38,24 @@ inline void set_bandwidths(ResultRow& row, double seconds, double low, double hi
 
 // The statistics columns, filled in the same way in every result file.
 
+/// Of what an interval is, as its column says: "95% of launches", "range of rounds"; empty without
+/// one. `kind`: of a LaunchInterval.
+inline std::string interval_label(std::string_view kind, std::string_view of) {
+  return kind.empty() ? std::string() : std::string(kind) + " of " + std::string(of);
+}
+
+/// Sets NAME, NAME_ci_low and NAME_ci_high.
+inline void set_interval(ResultRow& row, const std::string& name, const LaunchInterval& interval,
+                         double factor = 1) {
+  row.set(name, factor * interval.median).set(name + "_ci_low", factor * interval.low);
+  row.set(name + "_ci_high", factor * interval.high);
+}
+
 /// From the repetitions of one launch: the interval is that of the repetitions.
 inline void set_statistics(ResultRow& row, const Summary& summary, bool converged) {
   row.set("launches", 1).set("repetitions", summary.n).set("seconds_median", summary.median);
   row.set("seconds_ci_low", summary.ci_low).set("seconds_ci_high", summary.ci_high);
-  row.set("interval", summary.ci_low == summary.ci_low ? "95%" : "");
+  row.set("interval", interval_label(std::isnan(summary.ci_low) ? "" : "95%", "repetitions"));
   row.set("seconds_min", summary.min).set("seconds_p5", summary.p5).set("seconds_p95", summary.p95);
   row.set("seconds_max", summary.max).set("seconds_mean", summary.mean);
   row.set("outliers", summary.outliers).set("converged", converged ? 1 : 0);

@@ -38,6 +38,11 @@ def workload(row: Row) -> str:
     return ", ".join(word for word in words if word)
 
 
+def ideal(row: Row) -> str:
+    """What the ideal time is: with weak scaling N ranks do ρ times the work."""
+    return "ρ·H/N" if row["scaling"] == "weak" else "H/N"
+
+
 def by_workload(rows: Iterable[Row]) -> dict[str, list[Row]]:
     """Workloads in order of first appearance, each with its rows."""
     groups: dict[str, list[Row]] = {}

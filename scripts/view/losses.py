@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# The losses of scaling.csv in the order in which they are told, and what they are called.
+# The account of lost time: the rows of losses.csv beside their row of scaling.csv, in the order in
+# which they are told, and what they are called.
 from __future__ import annotations
 
-from view.rows import Row
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from view import intervals
+from view.rows import Row, grouped, read_rows, usable
 
 NAMES = {
     "work": "other work",
@@ -17,21 +24,42 @@ NAMES = {
     "host": "host",
     "unattributed": "not attributed",
 }
+# What a row of losses.csv and its row of scaling.csv have in common.
+CASE = ("case_id", "origin", "model", "gradient_sync", "scaling", "ranks", "nodes")
 
 
-def column(loss: str) -> str:
-    return f"lost_{loss}_seconds"
+@dataclass(frozen=True)
+class Account:
+    """From the ideal to the measured time of one case."""
+
+    case: Row  # of scaling.csv
+    losses: dict[str, Row]  # of losses.csv, by name: those that are known
+
+    def seconds(self, loss: str) -> float:
+        return self.losses[loss].number("seconds")
+
+    def told(self) -> list[str]:
+        """The losses that are a thousandth of the epoch or more, either way."""
+        least = 1e-3 * self.case.number("seconds_median")
+        return [loss for loss in NAMES if loss in self.losses and abs(self.seconds(loss)) >= least]
+
+    def rounds(self) -> int:
+        return max(row.integer("rounds") for row in self.losses.values())
 
 
-def has_account(row: Row) -> bool:
-    """Whether several ranks were measured, against an ideal, with their time attributed."""
-    return row.integer("ranks") > 1 and bool(row["ideal_seconds"] and row[column("transfer")])
+def accounts(run: Path) -> list[Account]:
+    """In the order of scaling.csv; none for a run without losses.csv."""
+    by_case = grouped(usable(read_rows(run, "losses.csv")), CASE)
+    found = []
+    for case in usable(read_rows(run, "scaling.csv")):
+        rows = by_case.get(tuple(case[column] for column in CASE), [])
+        losses = {row["loss"]: row for row in rows if not math.isnan(row.number("seconds"))}
+        if losses and not math.isnan(case.number("ideal_seconds") + case.number("seconds_median")):
+            found.append(Account(case, losses))
+    return found
 
 
-def told(rows: list[Row]) -> list[str]:
-    """The losses that are a thousandth of the epoch or more, either way, in any of the rows."""
-    return [
-        loss
-        for loss in NAMES
-        if any(abs(row.number(column(loss))) >= 1e-3 * row.number("seconds_median") for row in rows)
-    ]
+def interval_of(accounts: Iterable[Account]) -> str:
+    """'range of rounds'; '' where there was one round."""
+    rows = (row for account in accounts for row in account.losses.values())
+    return intervals.told(rows, "seconds_ci_low", "interval")

@@ -16,6 +16,19 @@ def three_digits(value: float) -> str:
     return f"{value:.{digits}f}" if digits < 6 else f"{value:.2e}"
 
 
+def signed(value: float, *ends: float) -> list[str]:
+    """['+0.176', '−0.017', '0.211']: a difference and the ends of its interval, all with the decimals
+    that three digits of the largest need; empty texts where one is no number."""
+    numbers = (value, *ends)
+    largest = max(map(abs, numbers))
+    if not math.isfinite(sum(numbers)) or largest == 0:
+        return ["0" if number == 0 else "" for number in numbers]
+    digits = max(0, 2 - math.floor(math.log10(largest)))
+    form = f".{digits}f" if digits < 6 else ".2e"
+    shown, *rest = (f"{number:{form}}".replace("-", "−") for number in numbers)
+    return ["+" + shown if value > 0 else shown, *rest]
+
+
 def percent(value: float) -> str:
     return "" if math.isnan(value) else f"{100 * value:.1f}\u00a0%"
 

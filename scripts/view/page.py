@@ -35,6 +35,7 @@ th, td { padding: .32rem .55rem; border-bottom: 1px solid var(--line); }
 th.number, td.number { text-align: right; }
 td.wrap { white-space: normal; overflow-wrap: anywhere; min-width: 14rem; }
 td small { color: var(--muted); }
+td small.under { display: block; }
 tr.weak td { color: var(--muted); font-style: italic; }
 .side { display: flex; flex-wrap: wrap; gap: 0 2.5rem; }
 .side > div { max-width: 100%; }

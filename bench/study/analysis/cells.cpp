@@ -53,11 +53,12 @@ double number_or_none(const std::string& text) {
   return std::isfinite(value) ? value : std::nan("");
 }
 
-void add(Cell& cell, const ResultRow& row) {
+void add(Cell& cell, const ResultRow& row, int round) {
   const std::string& status = row.get("status");
   const double median = number_or_none(row.get("seconds_median"));
   if (status == "ok" && median > 0) {
     cell.seconds.push_back(median);
+    cell.rounds.push_back(round);
     if (cell.status == "skipped") cell.status = "ok";
   } else if (status != "skipped") {
     // A row without a time that is not even positive is no measurement, whatever it calls itself.
@@ -79,6 +80,12 @@ std::string_view name_of(CellFamily family) {
   return kNames.at(static_cast<std::size_t>(family));
 }
 
+std::map<int, double> Cell::seconds_by_round() const {
+  std::map<int, double> values;
+  for (std::size_t i = 0; i < seconds.size(); ++i) values.emplace(rounds[i], seconds[i]);
+  return values;
+}
+
 std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches) {
   std::vector<Cell> cells;
   std::map<std::string, std::size_t> place_of;
@@ -90,8 +97,8 @@ std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches) {
           fmt::format("{}/{}/{}", bench_of(row), row.get("case_id"),
                       ranks_words(text_in(row, "ranks"), text_in(row, "nodes")));
       const auto [found, is_new] = place_of.emplace(key, cells.size());
-      if (is_new) cells.push_back({key, family_of(row), row, {}, "ok", ""});
-      add(cells[found->second], row);
+      if (is_new) cells.push_back({key, family_of(row), row, {}, {}, "ok", ""});
+      add(cells[found->second], row, launch.round);
     }
   }
   return cells;

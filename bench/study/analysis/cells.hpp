@@ -3,6 +3,7 @@
 // nightly gate look at; the launch is the unit, so a cell's values are launch medians.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,11 +28,13 @@ struct Cell {
   CellFamily family = CellFamily::bandwidth;
   ResultRow row;                // as its first launch wrote it: the parameters
   std::vector<double> seconds;  // of each launch that measured it, in order of launches
+  std::vector<int> rounds;      // of each of those
   std::string status = "ok";    // else the word of the launch that voids it (wrong, failed), or
                                 // skipped when every launch skipped it
   std::string note;             // that launch's
 
   bool measured() const { return status == "ok" && !seconds.empty(); }
+  std::map<int, double> seconds_by_round() const;
 };
 
 /// The cells of these launches, which are of one case file, in order of appearance. Rows of single

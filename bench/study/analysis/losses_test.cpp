@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "bench/study/analysis/losses.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -32,7 +34,8 @@ ResultRow epoch(const std::string& sync, int ranks, double seconds, int share_of
   return row.set("compute_seconds", seconds).set("host_seconds", 0);
 }
 
-/// 10 s on one device, 6.1 s on two: 0.3 batch, 0.4 contention, 0.1 waiting, 0.3 transfer.
+/// 10 s on one device, 6.1 s on two: -0.2 batch, 0.9 contention, 0.1 waiting, 0.3 transfer; and by
+/// the ladder 0.5 s of the contention in the strategy.
 std::vector<ResultRow> epochs() {
   ResultRow leg = epoch("mirrored", 2, 6.1);
   leg.set("compute_seconds", 5.7).set("wait_static_seconds", 0.1).set("transfer_seconds", 0.3);
@@ -40,43 +43,53 @@ std::vector<ResultRow> epochs() {
           epoch("none", 2, 5.2), epoch("barrier_only", 2, 5.3), leg};
 }
 
-std::map<std::string, ResultRow> ladder(const std::vector<ResultRow>& rows) {
-  std::map<std::string, ResultRow> rungs;
-  for (const ResultRow& row : ladder_rows(rows, scaling_rows(rows))) {
-    rungs.emplace(row.get("rung"), row);
+/// The same in each of three rounds, in which the strategy took 0.01 s less, and more.
+std::map<std::string, ResultRow> ladder(const std::vector<ResultRow>& rows, int rounds = 3,
+                                        double spread = 0.01) {
+  std::vector<LaunchRows> launches;
+  for (int round = 0; round < rounds; ++round) {
+    LaunchRows& launch = launches.emplace_back(LaunchRows{round, rows, {}});
+    for (ResultRow& row : launch.cases) {
+      if (row.get("gradient_sync") != "mirrored") continue;
+      row.set("seconds_median", number_in(row, "seconds_median") + spread * (round - 1));
+    }
   }
+  std::map<std::string, ResultRow> rungs;
+  for (const ResultRow& row : ladder_rows(rows, launches)) rungs.emplace(row.get("rung"), row);
   return rungs;
 }
 
 TEST(LadderRows, AreTheStepsFromRunToRun) {
   auto rungs = ladder(epochs());
   ASSERT_EQ(rungs.size(), 6U);
-  EXPECT_NEAR(number_in(rungs.at("share"), "lost_seconds"), 4.8 - 9 / 2.0, 1e-12);
+  EXPECT_NEAR(number_in(rungs.at("share"), "lost_seconds"), 4.8 - 10 / 2.0, 1e-12);
   EXPECT_NEAR(number_in(rungs.at("together"), "lost_seconds"), 0.4, 1e-12);
   EXPECT_NEAR(number_in(rungs.at("barrier"), "lost_seconds"), 0.1, 1e-12);
-  EXPECT_NEAR(number_in(rungs.at("strategy"), "lost_seconds"), 0.8 - (10 - 9) / 2.0, 1e-12);
+  EXPECT_NEAR(number_in(rungs.at("strategy"), "lost_seconds"), 0.8, 1e-12);
   double sum = 0;
   for (const char* rung : {"share", "together", "barrier", "strategy"}) {
     sum += number_in(rungs.at(rung), "lost_seconds");
-    EXPECT_EQ(rungs.at(rung).get("disagrees"), "0") << rung;
-    EXPECT_NEAR(number_in(rungs.at(rung), "lost_seconds"),
-                number_in(rungs.at(rung), "trace_seconds"), 1e-9)
-        << rung;
+    EXPECT_EQ(rungs.at(rung).get("rounds"), "3") << rung;
   }
   EXPECT_NEAR(sum, 6.1 - 10 / 2.0, 1e-12) << "all that was lost";
+  EXPECT_NEAR(number_in(rungs.at("share"), "trace_seconds"), -0.2, 1e-12);
+  EXPECT_NEAR(number_in(rungs.at("strategy"), "trace_seconds"), 0.3, 1e-12);
   EXPECT_EQ(rungs.at("input").get("status"), "skipped");
 }
 
 TEST(LadderRows, SayWhereTheTraceDisagrees) {
-  std::vector<ResultRow> rows = epochs();
-  // What the trace calls waiting was transfer by the ladder, 0.3 s of it; two widths are 0.08 s.
-  rows.back().set("wait_static_seconds", 0.4).set("transfer_seconds", 0);
-  auto rungs = ladder(rows);
-  EXPECT_EQ(rungs.at("barrier").get("disagrees"), "1");
+  auto rungs = ladder(epochs());
+  EXPECT_NEAR(number_in(rungs.at("strategy"), "difference_seconds"), 0.5, 1e-12);
+  EXPECT_NEAR(number_in(rungs.at("strategy"), "limit_seconds"), 2 * 0.02, 1e-12);
   EXPECT_EQ(rungs.at("strategy").get("disagrees"), "1");
-  EXPECT_EQ(rungs.at("together").get("disagrees"), "0");
-  for (ResultRow& row : rows) row.set("seconds_ci_low", "").set("seconds_ci_high", "");
-  EXPECT_EQ(ladder(rows).at("barrier").get("disagrees"), "") << "one launch has no interval";
+  EXPECT_EQ(rungs.at("barrier").get("disagrees"), "0");
+  EXPECT_EQ(ladder(epochs(), 1).at("barrier").get("disagrees"), "") << "one round has no interval";
+}
+
+TEST(LadderRows, HaveNoVerdictWhereOnlyMoreThanATenthOfTheEpochCouldBeSeen) {
+  auto rungs = ladder(epochs(), 3, 0.16);
+  EXPECT_NEAR(number_in(rungs.at("strategy"), "limit_seconds"), 0.64, 1e-12);
+  EXPECT_EQ(rungs.at("strategy").get("disagrees"), "");
 }
 
 TEST(LadderRows, ShowAMissingRungAndNoLadderWithoutItsFirst) {
@@ -112,7 +125,7 @@ double sum_of(const Losses& losses) {
 TEST(Losses, AreWhatIsMoreThanAnEqualPart) {
   const StateSeconds one{90, 0, 0, 0, 8, 0, 2};
   const StateSeconds two{50, 3, 4, 1, 6, 0.5, 1};
-  const Losses losses = losses_of(one, 100, two, 65.5, 1, 2, 3);
+  const Losses losses = losses_of({100, one}, {65.5, two}, 1, 2, 48, Work::strong);
   const StateSeconds expected{5, 3, 4, 1, 2, 0.5, 0};
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_DOUBLE_EQ(losses.by_state[i], expected[i]) << kLossNames[i];
@@ -120,7 +133,7 @@ TEST(Losses, AreWhatIsMoreThanAnEqualPart) {
   EXPECT_EQ(losses.work, 0);
   EXPECT_EQ(losses.batch, 3);
   EXPECT_EQ(losses.contention, 2);
-  EXPECT_EQ(losses.unattributed, 0) << "both launches are those of the medians";
+  EXPECT_EQ(losses.unattributed, 0);
   EXPECT_DOUBLE_EQ(100 / 2.0 + sum_of(losses), 65.5);
 }
 
@@ -128,24 +141,28 @@ TEST(Losses, KeepNegativeOnesAndCountWork) {
   // Two ranks do 0.9 of the images, and smaller pieces fit the caches.
   const StateSeconds one{100, 0, 0, 0, 0, 0, 0};
   const StateSeconds two{40, 1, 0, 0, 0, 0, 0};
-  const Losses losses = losses_of(one, 100, two, 41, 0.9, 2, kUnknown);
+  const Losses losses = losses_of({100, one}, {41, two}, 0.9, 2, kUnknown, Work::strong);
   EXPECT_DOUBLE_EQ(losses.work, -5);
   EXPECT_DOUBLE_EQ(losses.by_state[0], -5);
   EXPECT_TRUE(std::isnan(losses.contention)) << "not split";
   EXPECT_DOUBLE_EQ(50 + sum_of(losses), 41);
 }
 
-TEST(Losses, ShowWhatTheMiddleLaunchDoesNotExplain) {
+TEST(Losses, CountNoWorkWhereEachRankDoesAsMuchAsOne) {
   const StateSeconds one{100, 0, 0, 0, 0, 0, 0};
-  const StateSeconds two{51, 1, 0, 0, 0, 0, 0};
-  const Losses losses = losses_of(one, 102, two, 53, 1, 2, kUnknown);
-  EXPECT_DOUBLE_EQ(losses.unattributed, (53 - 52) - (102 - 100) / 2.0);
-  EXPECT_DOUBLE_EQ(51 + sum_of(losses), 53);
+  const StateSeconds two{103, 1, 0, 0, 0, 0, 0};
+  const Losses losses = losses_of({100, one}, {104, two}, 2, 2, kUnknown, Work::weak);
+  EXPECT_EQ(losses.work, 0);
+  EXPECT_EQ(losses.by_state[0], 3);
+  EXPECT_DOUBLE_EQ(100 + sum_of(losses), 104);
 }
 
-TEST(Losses, OfTheBatchAreThoseOfOneRankAlone) {
-  EXPECT_DOUBLE_EQ(batch_loss(30, 100, 1, 4), 5);
-  EXPECT_DOUBLE_EQ(batch_loss(30, 100, 1.2, 4), 0);
+TEST(Losses, ShowWhatTheStatesDoNotExplain) {
+  const StateSeconds one{100, 0, 0, 0, 0, 0, 0};
+  const StateSeconds two{51, 1, 0, 0, 0, 0, 0};
+  const Losses losses = losses_of({102, one}, {53, two}, 1, 2, kUnknown, Work::strong);
+  EXPECT_DOUBLE_EQ(losses.unattributed, (53 - 52) - (102 - 100) / 2.0);
+  EXPECT_DOUBLE_EQ(51 + sum_of(losses), 53);
 }
 
 }  // namespace

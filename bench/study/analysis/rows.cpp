@@ -11,6 +11,7 @@
 
 #include "bench/measure/statistics.hpp"
 #include "bench/record/columns.hpp"
+#include "bench/study/analysis/rounds.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
@@ -20,17 +21,10 @@ namespace {
 /// Columns of a case row, beside the time, whose value over launches is their median.
 constexpr std::string_view kMedians[]{"first_call_seconds",
                                       "skew_seconds",
-                                      "load_seconds",
-                                      "forward_seconds",
-                                      "backward_seconds",
-                                      "sync_seconds",
-                                      "update_seconds",
-                                      "other_seconds",
                                       "replica_divergence",
                                       "evaluate_seconds",
                                       "checkpoint_seconds",
                                       "train_loss",
-                                      "test_accuracy",
                                       "samples",
                                       "wrong",
                                       "clock_residual_seconds",
@@ -42,11 +36,17 @@ constexpr std::string_view kMedians[]{"first_call_seconds",
                                       "gpu_watts",
                                       "gpu_celsius"};
 
-/// Columns of a case row that belong together and so come from one launch, the middle one by time.
-constexpr std::string_view kFromMiddle[]{
-    "compute_seconds",     "transfer_seconds", "wait_seconds",       "wait_static_seconds",
-    "wait_jitter_seconds", "input_seconds",    "evaluation_seconds", "host_seconds",
-    "hidden_seconds",      "last_rank",        "last_rank_share"};
+/// Parts of a time, which sum to it only within one launch: they come from the launch in the middle
+/// by the time of all ranks. Of an even number of launches it is the mean of the two, as their
+/// median is.
+constexpr std::string_view kParts[]{
+    "load_seconds",       "forward_seconds",     "backward_seconds",    "sync_seconds",
+    "update_seconds",     "other_seconds",       "compute_seconds",     "transfer_seconds",
+    "wait_seconds",       "wait_static_seconds", "wait_jitter_seconds", "input_seconds",
+    "evaluation_seconds", "host_seconds",        "hidden_seconds"};
+
+/// Names, which have no mean: of the (lower) launch in the middle.
+constexpr std::string_view kNamesOfMiddle[]{"last_rank", "last_rank_share"};
 
 /// Whether a header stands there; a writer that was killed at once leaves an empty file.
 bool has_whole_line(const std::filesystem::path& path) {
@@ -77,8 +77,11 @@ void refuse_later_version(const std::filesystem::path& path, std::size_t row,
 
 /// What one case of one launch says: its row and the repetitions behind it.
 struct LaunchCase {
+  int launch = 0;
   const ResultRow* row = nullptr;
   std::vector<double> seconds;
+
+  bool measured() const { return row->get("status") == "ok" && !seconds.empty(); }
 };
 
 /// A rank's own samples carry its number; those of all ranks together carry none.
@@ -108,32 +111,74 @@ std::vector<double> numbers(const std::vector<LaunchCase>& cases, std::string_vi
   return values;
 }
 
+/// The median over launches of what each says by itself: many repetitions give a launch no more
+/// say.
+double median_over(const std::vector<Summary>& launches, double Summary::*statistic) {
+  std::vector<double> values;
+  for (const Summary& launch : launches) values.push_back(launch.*statistic);
+  return median_of(values);
+}
+
 void set_time(ResultRow& row, const std::vector<LaunchCase>& cases) {
-  std::vector<double> medians, all;
+  std::vector<Summary> launches;
+  std::vector<double> medians;
+  Summary over;
   bool converged = true;
   for (const LaunchCase& one : cases) {
-    medians.push_back(median_of(one.seconds));
-    all.insert(all.end(), one.seconds.begin(), one.seconds.end());
+    const Summary& launch = launches.emplace_back(summarise(one.seconds));
+    medians.push_back(launch.median);
+    over.n += launch.n;
+    over.outliers += launch.outliers;
     converged = converged && text_in(*one.row, "converged") != "0";
   }
   const LaunchInterval interval = across_launches(medians);
-  set_statistics(row, summarise(all), converged);
-  row.set("launches", cases.size()).set("seconds_median", interval.median);
-  row.set("seconds_ci_low", interval.low).set("seconds_ci_high", interval.high);
-  row.set("interval", interval.kind);
+  over.median = interval.median;
+  over.ci_low = interval.low;
+  over.ci_high = interval.high;
+  over.min = std::ranges::min(launches, {}, &Summary::min).min;
+  over.max = std::ranges::max(launches, {}, &Summary::max).max;
+  over.p5 = median_over(launches, &Summary::p5);
+  over.p95 = median_over(launches, &Summary::p95);
+  over.mean = median_over(launches, &Summary::mean);
+  set_statistics(row, over, converged);
+  row.set("launches", cases.size());
+  row.set("interval", interval_label(interval.kind, "launches"));
   if (text_in(*cases.front().row, "converged").empty()) row.set("converged", "");
 }
 
-/// The launch whose own median is the lower middle one.
-const ResultRow& middle_of(const std::vector<LaunchCase>& cases) {
-  std::vector<std::pair<double, const ResultRow*>> launches;
-  for (const LaunchCase& one : cases) launches.emplace_back(median_of(one.seconds), one.row);
-  std::ranges::stable_sort(launches, {}, &std::pair<double, const ResultRow*>::first);
-  return *launches[(launches.size() - 1) / 2].second;
+/// The launches in the middle by their medians: one, or two of an even number. Not of none.
+std::vector<int> middle_of(const std::vector<LaunchCase>& cases) {
+  std::vector<std::pair<double, int>> launches;
+  for (const LaunchCase& one : cases) launches.emplace_back(median_of(one.seconds), one.launch);
+  std::ranges::stable_sort(launches, {}, &std::pair<double, int>::first);
+  const std::size_t low = (launches.size() - 1) / 2, high = launches.size() / 2;
+  if (low == high) return {launches[low].second};
+  return {launches[low].second, launches[high].second};
 }
 
-/// Rates follow from the time, last.
-void set_rates(ResultRow& row, const ResultRow& of_launch) {
+/// Of those launches, which have measured the case on this rank.
+void set_parts(ResultRow& row, const std::vector<LaunchCase>& cases,
+               const std::vector<int>& middle) {
+  std::vector<LaunchCase> of_middle;
+  for (const int launch : middle) {
+    const auto found = std::ranges::find(cases, launch, &LaunchCase::launch);
+    if (found != cases.end()) of_middle.push_back(*found);
+  }
+  for (const std::string_view column : kParts) {
+    const std::vector<double> values = numbers(of_middle, column);
+    const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+    const bool all = !values.empty() && values.size() == middle.size();
+    row.set(column, all ? sum / static_cast<double>(values.size()) : std::nan(""));
+  }
+  for (const std::string_view column : kNamesOfMiddle) {
+    row.set(column, of_middle.empty() ? "" : of_middle.front().row->get(column));
+  }
+}
+
+/// Rates follow from the time, last; those of several ranks together from their own times, which no
+/// row of a study has: each launch's own rate, and the median of these.
+void set_rates(ResultRow& row, const std::vector<LaunchCase>& cases) {
+  const ResultRow& of_launch = *cases.front().row;
   const double median = number_in(row, "seconds_median");
   const double low = number_in(row, "seconds_ci_low");
   const double high = number_in(row, "seconds_ci_high");
@@ -142,15 +187,14 @@ void set_rates(ResultRow& row, const ResultRow& of_launch) {
     const double moved =
         number_in(of_launch, "wire_bw_gb_per_s") * number_in(of_launch, "seconds_median");
     row.set("wire_bw_gb_per_s", moved / median);
+  } else if (row.schema().file == throughput_schema().file) {
+    set_interval(row, "images_per_s", across_launches(numbers(cases, "images_per_s")));
+    set_utilisation(row);
   } else if (row.schema().has("images_per_s")) {
     // Images that stand behind one repetition of this row.
     const double images =
         number_in(of_launch, "images_per_s") * number_in(of_launch, "seconds_median");
     row.set("images_per_s", images / median);
-    if (row.schema().has("images_per_s_ci_low")) {
-      row.set("images_per_s_ci_low", images / high).set("images_per_s_ci_high", images / low);
-      set_utilisation(row);
-    }
   }
 }
 
@@ -169,6 +213,15 @@ double median_with_never(const std::vector<LaunchCase>& cases, std::string_view 
   return median_of(values);
 }
 
+/// An interval only where every launch reached the target: else its upper end is not known.
+void set_to_target(ResultRow& row, const std::vector<LaunchCase>& cases) {
+  const std::vector<double> epochs = numbers(cases, "epochs_to_target");
+  if (epochs.size() == cases.size()) set_interval(row, "epochs_to_target", across_launches(epochs));
+  for (const std::string_view column : {"epochs_to_target", "seconds_to_target"}) {
+    row.set(column, median_with_never(cases, column));
+  }
+}
+
 /// By order_of, which is made once a row: a comparison would make it anew.
 void sort_by_parameters(std::vector<ResultRow>& rows) {
   std::vector<std::pair<std::vector<std::pair<double, std::string>>, std::size_t>> order;
@@ -181,12 +234,16 @@ void sort_by_parameters(std::vector<ResultRow>& rows) {
   rows = std::move(sorted);
 }
 
-/// One case over its launches. `cases` is not empty; the first row gives what all share.
-ResultRow join(const std::vector<LaunchCase>& cases) {
+std::vector<LaunchCase> measured_of(const std::vector<LaunchCase>& cases) {
   std::vector<LaunchCase> measured;
-  for (const LaunchCase& one : cases) {
-    if (one.row->get("status") == "ok" && !one.seconds.empty()) measured.push_back(one);
-  }
+  std::ranges::copy_if(cases, std::back_inserter(measured), &LaunchCase::measured);
+  return measured;
+}
+
+/// One case over its launches. `cases` is not empty; the first row gives what all share. `middle`:
+/// the launches in the middle by the time of all ranks.
+ResultRow join(const std::vector<LaunchCase>& cases, const std::vector<int>& middle) {
+  const std::vector<LaunchCase> measured = measured_of(cases);
   for (const LaunchCase& one : cases) {
     // One wrong sum voids the case, whatever other launches said.
     if (one.row->get("status") == "wrong") return *one.row;
@@ -194,16 +251,15 @@ ResultRow join(const std::vector<LaunchCase>& cases) {
   if (measured.empty()) return *cases.front().row;
   ResultRow row = *measured.front().row;
   set_time(row, measured);
-  set_rates(row, *measured.front().row);
+  set_rates(row, measured);
   for (const std::string_view column : kMedians) {
     if (row.schema().has(column)) row.set(column, median_of(numbers(measured, column)));
   }
-  for (const std::string_view column : {"epochs_to_target", "seconds_to_target"}) {
-    if (row.schema().has(column)) row.set(column, median_with_never(measured, column));
+  if (row.schema().has("test_accuracy")) {
+    set_interval(row, "test_accuracy", across_launches(numbers(measured, "test_accuracy")));
+    set_to_target(row, measured);
   }
-  if (const ResultRow& middle = middle_of(measured); row.schema().has("compute_seconds")) {
-    for (const std::string_view column : kFromMiddle) row.set(column, middle.get(column));
-  }
+  if (row.schema().has("compute_seconds")) set_parts(row, measured, middle);
   if (row.schema().has("slowest_rank"))
     row.set("slowest_rank", most_frequent(measured, "slowest_rank"));
   if (row.schema().has("redone")) {
@@ -262,8 +318,9 @@ std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema
 
 std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches,
                                      const Schema& schema) {
-  std::map<std::string, std::vector<LaunchCase>> by_key;
-  std::vector<std::string> order;
+  // By case and N, then by rank.
+  std::map<std::string, std::map<std::string, std::vector<LaunchCase>>> by_case;
+  std::vector<std::pair<std::string, std::string>> order;
   for (const LaunchRows& launch : launches) {
     std::map<std::string, std::vector<double>> samples;
     for (const ResultRow& row : launch.samples) {
@@ -272,15 +329,22 @@ std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches,
     }
     for (const ResultRow& row : launch.cases) {
       if (&row.schema() != &schema) fail("a row of {} among {}", row.schema().file, schema.file);
-      const std::string key = fmt::format("{}/{}/{}/{}", row.get("case_id"), text_in(row, "ranks"),
-                                          text_in(row, "nodes"), text_in(row, "rank"));
-      if (!by_key.contains(key)) order.push_back(key);
-      by_key[key].push_back({&row, samples[sample_key(row.get("case_id"), text_in(row, "ranks"),
-                                                      sampled_rank(launch, row))]});
+      const std::string key =
+          fmt::format("{}/{}/{}", row.get("case_id"), text_in(row, "ranks"), text_in(row, "nodes"));
+      std::vector<LaunchCase>& cases = by_case[key][text_in(row, "rank")];
+      if (cases.empty()) order.emplace_back(key, text_in(row, "rank"));
+      cases.push_back({launch.launch, &row,
+                       samples[sample_key(row.get("case_id"), text_in(row, "ranks"),
+                                          sampled_rank(launch, row))]});
     }
   }
   std::vector<ResultRow> rows;
-  for (const std::string& key : order) rows.push_back(join(by_key[key]));
+  for (const auto& [key, rank] : order) {
+    const auto& ranks = by_case[key];
+    const auto all = ranks.find("all");
+    const auto& chooses = measured_of(all != ranks.end() ? all->second : ranks.at(rank));
+    rows.push_back(join(ranks.at(rank), chooses.empty() ? std::vector<int>() : middle_of(chooses)));
+  }
   sort_by_parameters(rows);
   return rows;
 }
@@ -307,18 +371,19 @@ std::vector<ResultRow> middle_rows(std::vector<ResultRow> rows, std::string_view
   return middle;
 }
 
-void relate_to_one_rank(std::vector<ResultRow>& throughput_rows) {
-  std::map<std::string, double> alone;
-  for (const ResultRow& row : throughput_rows) {
-    if (row.get("ranks") == "1" && row.get("rank") == "0") {
-      alone[row.get("case_id")] = number_in(row, "images_per_s");
-    }
-  }
+void relate_to_one_rank(std::vector<ResultRow>& throughput_rows,
+                        const std::vector<LaunchRows>& launches) {
+  const Rounds rounds(launches);
   for (ResultRow& row : throughput_rows) {
-    const auto found = alone.find(row.get("case_id"));
-    if (found == alone.end()) continue;
+    ResultRow alone = row;
+    alone.set("ranks", 1).set("nodes", row.get("nodes").empty() ? "" : "1").set("rank", 0);
     const double ranks = row.get("rank") == "all" ? number_in(row, "ranks") : 1;
-    row.set("relative_to_one_rank", number_in(row, "images_per_s") / (ranks * found->second));
+    const LaunchInterval ratio = across_rounds(
+        rounds.of(row), rounds.of(alone), [&](const ResultRow& here, const ResultRow& one) {
+          return number_in(here, "images_per_s") / (ranks * number_in(one, "images_per_s"));
+        });
+    row.set("relative_to_one_rank", ratio.median);
+    row.set("relative_ci_low", ratio.low).set("relative_ci_high", ratio.high);
   }
 }
 

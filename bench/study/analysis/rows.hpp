@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the rows of many launches to one row a case: the median of the launches' medians with its
-// interval, extremes over all repetitions. Rows in, rows out; no file is touched here.
+// interval, as of their means and percentiles; parts of a time from one launch; extremes over all
+// repetitions. Rows in, rows out; no file is touched here.
 #pragma once
 
 #include <map>
@@ -18,6 +19,7 @@ struct LaunchRows {
   int launch = 0;
   std::vector<ResultRow> cases;
   std::vector<ResultRow> samples;
+  int round = launch;  // of the plan; launches of one round are compared with each other
 };
 
 /// One row for each case, number of ranks and rank that any launch has, sorted by its parameters. A
@@ -35,8 +37,10 @@ std::vector<ResultRow> middle_rows(std::vector<ResultRow> rows, std::string_view
 std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema& schema,
                                bool* torn = nullptr);
 
-/// Fills in `relative_to_one_rank` of throughput rows from the rows of one rank among them.
-void relate_to_one_rank(std::vector<ResultRow>& throughput_rows);
+/// Fills in `relative_to_one_rank` of throughput rows: in each round a rank's rate (of all ranks:
+/// their mean) over that of the single rank at N = 1; the median over the rounds that have both.
+void relate_to_one_rank(std::vector<ResultRow>& throughput_rows,
+                        const std::vector<LaunchRows>& launches);
 
 /// What rows are sorted by: launches are shuffled, but a file is read from its parameters down to
 /// N, the size and the rank.

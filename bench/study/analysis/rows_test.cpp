@@ -106,12 +106,22 @@ TEST(OverLaunches, TakesALaunchThatNeverReachedTheTargetForTheSlowest) {
   EXPECT_EQ(epochs_to_target({"4", ""}), "");
 }
 
-TEST(OverLaunches, PoolsTheExtremesOfAllRepetitions) {
-  const ResultRow row = join_of({{5, 6, 7}, {4, 6, 8}, {3, 6, 30}});
+TEST(OverLaunches, TakesTheExtremesOfAllRepetitions) {
+  const ResultRow row = join_of({{5, 6, 7}, {4, 6, 8}, {3, 6, 6, 6, 6, 6, 30}});
   EXPECT_EQ(row.get("seconds_min"), "3");
   EXPECT_EQ(row.get("seconds_max"), "30");
-  EXPECT_EQ(row.get("outliers"), "1");
-  EXPECT_DOUBLE_EQ(number_in(row, "seconds_mean"), 75.0 / 9);
+  EXPECT_EQ(row.get("outliers"), "2") << "among those of their own launch";
+}
+
+TEST(OverLaunches, GivesALaunchWithMoreRepetitionsNoMoreSayInMeanAndPercentiles) {
+  std::vector<double> slow(768, 3.0);
+  slow.front() = 2.9;
+  const ResultRow row = join_of({std::vector<double>(54, 1.0), std::vector<double>(54, 1.0), slow});
+  EXPECT_EQ(row.get("seconds_median"), "1");
+  EXPECT_EQ(row.get("seconds_mean"), "1") << "of the pooled repetitions 2.75";
+  EXPECT_EQ(row.get("seconds_p5"), "1");
+  EXPECT_EQ(row.get("seconds_p95"), "1");
+  EXPECT_EQ(row.get("seconds_max"), "3");
 }
 
 TEST(OverLaunches, HasNoIntervalWithOneLaunch) {
@@ -124,7 +134,7 @@ TEST(OverLaunches, HasNoIntervalWithOneLaunch) {
 
 TEST(OverLaunches, CallsTheIntervalARangeBelowSixLaunches) {
   const ResultRow row = join_of({{1, 10}, {2, 2}, {3, 3}, {4, 4}, {5, 5}});
-  EXPECT_EQ(row.get("interval"), "range");
+  EXPECT_EQ(row.get("interval"), "range of launches");
   EXPECT_EQ(row.get("seconds_ci_low"), "2") << "of launch medians: 5.5 2 3 4 5";
   EXPECT_EQ(row.get("seconds_ci_high"), "5.5");
   EXPECT_EQ(row.get("seconds_median"), "4");
@@ -132,7 +142,7 @@ TEST(OverLaunches, CallsTheIntervalARangeBelowSixLaunches) {
 
 TEST(OverLaunches, HasAnIntervalFromSixLaunches) {
   const ResultRow six = join_of({{1}, {2}, {3}, {4}, {5}, {6}});
-  EXPECT_EQ(six.get("interval"), "95%");
+  EXPECT_EQ(six.get("interval"), "95% of launches");
   EXPECT_EQ(six.get("seconds_ci_low"), "1") << "of six, only the ends reach 95 %";
   EXPECT_EQ(six.get("seconds_ci_high"), "6");
   const ResultRow nine = join_of({{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}});
@@ -212,6 +222,7 @@ TEST(OverLaunches, TakesTheStatesOfOneLaunchThatBelongTogether) {
   std::vector<LaunchRows> launches;
   for (const double seconds : {9.0, 3.0, 5.0}) {
     LaunchRows& launch = launches.emplace_back();
+    launch.launch = static_cast<int>(launches.size());
     ResultRow& row = launch.cases.emplace_back(epoch_schema());
     row.set("case_id", "beef").set("status", "ok").set("ranks", 2).set("rank", "all");
     row.set("compute_seconds", seconds - 1).set("wait_seconds", 1).set("last_rank", seconds);
@@ -223,6 +234,61 @@ TEST(OverLaunches, TakesTheStatesOfOneLaunchThatBelongTogether) {
   EXPECT_EQ(rows[0].get("compute_seconds"), "4");
   EXPECT_EQ(rows[0].get("wait_seconds"), "1");
   EXPECT_EQ(rows[0].get("last_rank"), "5");
+}
+
+/// An epoch over two ranks and its launches' phases: of `all` and of each rank.
+LaunchRows epoch_launch(int number, double seconds, double wait_of_rank_0) {
+  LaunchRows launch{number, {}, {}};
+  for (const std::string rank : {"0", "1", "all"}) {
+    ResultRow& row = launch.cases.emplace_back(epoch_schema());
+    row.set("case_id", "beef").set("status", "ok").set("ranks", 2).set("rank", rank);
+    // Rank 1 computes all the time, and its own time is that of another launch in the middle.
+    const double of_rank = rank == "1" ? 10 - seconds : seconds;
+    const double wait = rank == "0" ? wait_of_rank_0 : rank == "1" ? 0 : wait_of_rank_0 / 2;
+    row.set("seconds_median", of_rank).set("wait_seconds", wait).set("load_seconds", number);
+    row.set("forward_seconds", 0.25 * seconds).set("other_seconds", 0.75 * seconds - number);
+    launch.samples.push_back(sample("beef", 2, rank == "all" ? "" : rank, of_rank));
+  }
+  return launch;
+}
+
+TEST(OverLaunches, TakesWhatMustSumFromTheLaunchInTheMiddleByTheTimeOfAllRanks) {
+  const auto rows = over_launches(
+      {epoch_launch(1, 9, 0.1), epoch_launch(2, 4, 0.3), epoch_launch(3, 5, 0.2)}, epoch_schema());
+  ASSERT_EQ(rows.size(), 3U);
+  const ResultRow& all = rows[2];
+  EXPECT_EQ(all.get("rank"), "all");
+  EXPECT_EQ(all.get("load_seconds"), "3") << "launch 3";
+  EXPECT_DOUBLE_EQ(number_in(all, "load_seconds") + number_in(all, "forward_seconds") +
+                       number_in(all, "other_seconds"),
+                   number_in(all, "seconds_median"));
+  EXPECT_EQ(rows[0].get("wait_seconds"), "0.2");
+  EXPECT_EQ(rows[1].get("load_seconds"), "3") << "also where a rank's own times choose another";
+  EXPECT_DOUBLE_EQ(number_in(rows[0], "wait_seconds") + number_in(rows[1], "wait_seconds"),
+                   2 * number_in(all, "wait_seconds"));
+}
+
+TEST(OverLaunches, TakesTheMeanOfTheTwoInTheMiddleOfAnEvenNumber) {
+  const auto rows = over_launches({epoch_launch(1, 9, 0.1), epoch_launch(2, 4, 0.3),
+                                   epoch_launch(3, 5, 0.2), epoch_launch(4, 2, 0.2)},
+                                  epoch_schema());
+  const ResultRow& all = rows.at(2);
+  EXPECT_EQ(all.get("seconds_median"), "4.5");
+  EXPECT_EQ(all.get("load_seconds"), "2.5");
+  EXPECT_DOUBLE_EQ(number_in(all, "load_seconds") + number_in(all, "forward_seconds") +
+                       number_in(all, "other_seconds"),
+                   4.5);
+}
+
+TEST(OverLaunches, GivesAccuracyAnIntervalOverLaunches) {
+  std::vector<LaunchRows> launches{epoch_launch(1, 9, 0), epoch_launch(2, 4, 0),
+                                   epoch_launch(3, 5, 0)};
+  for (LaunchRows& launch : launches)
+    launch.cases[2].set("test_accuracy", 0.9 + 0.01 * launch.launch);
+  const auto rows = over_launches(launches, epoch_schema());
+  EXPECT_DOUBLE_EQ(number_in(rows[2], "test_accuracy"), 0.92);
+  EXPECT_DOUBLE_EQ(number_in(rows[2], "test_accuracy_ci_low"), 0.91);
+  EXPECT_DOUBLE_EQ(number_in(rows[2], "test_accuracy_ci_high"), 0.93);
 }
 
 /// One launch of bench_throughput: the seconds of each rank's steps, 10 images a step.
@@ -262,21 +328,40 @@ TEST(OverLaunches, TakesTheSlowestRanksStepForAllOfThem) {
   EXPECT_EQ(rows[2].get("seconds_max"), "6");
 }
 
-TEST(RelateToOneRank, DividesByTheSingleRankAtOne) {
-  std::vector<ResultRow> rows = over_launches(
-      {throughput_launch(1, {{1, 1, 1}}), throughput_launch(2, {{2, 2, 2}, {1.25, 1.25, 1.25}})},
+TEST(OverLaunches, TakesTheMedianOfLaunchesOwnRatesForAllRanks) {
+  // 10 images a step: 12.5, 6.67 and 15 images/s of both ranks. From the first launch's images and
+  // another's time it would be 50 / 3.
+  const auto rows = over_launches(
+      {throughput_launch(1, {{1, 1, 1}, {4, 4, 4}}), throughput_launch(2, {{3, 3, 3}, {3, 3, 3}}),
+       throughput_launch(3, {{2, 2, 2}, {1, 1, 1}})},
       throughput_schema());
-  relate_to_one_rank(rows);
+  const ResultRow& all = rows.at(2);
+  EXPECT_EQ(all.get("rank"), "all");
+  EXPECT_DOUBLE_EQ(number_in(all, "images_per_s"), 12.5);
+  EXPECT_DOUBLE_EQ(number_in(all, "images_per_s_ci_low"), 20 / 3.0);
+  EXPECT_DOUBLE_EQ(number_in(all, "images_per_s_ci_high"), 15);
+}
+
+TEST(RelateToOneRank, DividesByTheSingleRankOfTheSameRound) {
+  // Both of the second round are slow.
+  std::vector<LaunchRows> launches{
+      throughput_launch(1, {{1, 1, 1}}), throughput_launch(2, {{2, 2, 2}, {1.25, 1.25, 1.25}}),
+      throughput_launch(3, {{2, 2, 2}}), throughput_launch(4, {{4, 4, 4}, {2.5, 2.5, 2.5}})};
+  for (LaunchRows& launch : launches) launch.round = (launch.launch - 1) / 2;
+  std::vector<ResultRow> rows = over_launches(launches, throughput_schema());
+  relate_to_one_rank(rows, launches);
   std::vector<double> relative;
   relative.reserve(rows.size());
   for (const ResultRow& row : rows) relative.push_back(number_in(row, "relative_to_one_rank"));
   EXPECT_THAT(relative, ElementsAre(1, 1, 0.5, 0.8, testing::DoubleEq(0.65)));
+  EXPECT_EQ(rows[2].get("relative_ci_low"), "0.5");
+  EXPECT_EQ(rows[2].get("relative_ci_high"), "0.5");
 }
 
 TEST(RelateToOneRank, LeavesTheCellEmptyWithoutASingleRank) {
-  std::vector<ResultRow> rows =
-      over_launches({throughput_launch(1, {{1, 1}, {1, 1}})}, throughput_schema());
-  relate_to_one_rank(rows);
+  const std::vector<LaunchRows> launches{throughput_launch(1, {{1, 1}, {1, 1}})};
+  std::vector<ResultRow> rows = over_launches(launches, throughput_schema());
+  relate_to_one_rank(rows, launches);
   for (const ResultRow& row : rows) EXPECT_EQ(row.get("relative_to_one_rank"), "");
 }
 

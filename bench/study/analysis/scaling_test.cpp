@@ -6,7 +6,9 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
+#include "bench/study/analysis/losses.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "kernels/error.hpp"
 
@@ -31,9 +33,14 @@ ResultRow epoch(const std::string& sync, int ranks, double seconds) {
   return row.set("launches", 3).set("interval", "range").set("test_accuracy", 0.8);
 }
 
+/// What one launch of each would make.
+std::vector<ResultRow> scaled(const std::vector<ResultRow>& epochs) {
+  return scaling_rows(epochs, {LaunchRows{1, epochs, {}}});
+}
+
 /// The row of `ranks` ranks with the strategy `mirrored`.
 ResultRow mirrored(const std::vector<ResultRow>& epochs, int ranks = 2) {
-  for (const ResultRow& row : scaling_rows(epochs)) {
+  for (const ResultRow& row : scaled(epochs)) {
     const bool is_it = row.get("ranks") == std::to_string(ranks);
     if (is_it && row.get("gradient_sync") == "mirrored") return row;
   }
@@ -42,17 +49,16 @@ ResultRow mirrored(const std::vector<ResultRow>& epochs, int ranks = 2) {
 }
 
 TEST(ScalingRows, TakeHFromOneDeviceAndHRawFromNone) {
-  ResultRow leg = epoch("mirrored", 2, 6);
-  leg.set("seconds_ci_low", 5).set("seconds_ci_high", 8);
-  const ResultRow row = mirrored({epoch("none", 1, 9), epoch("one_device", 1, 10), leg});
+  const ResultRow row =
+      mirrored({epoch("none", 1, 9), epoch("one_device", 1, 10), epoch("mirrored", 2, 6)});
   EXPECT_EQ(row.get("status"), "ok");
   EXPECT_EQ(row.get("baseline"), "one_device");
   EXPECT_EQ(row.get("h_seconds"), "10");
   EXPECT_EQ(row.get("ideal_seconds"), "5");
   EXPECT_EQ(row.get("rho"), "1");
   EXPECT_DOUBLE_EQ(number_in(row, "speedup"), 10.0 / 6);
-  EXPECT_DOUBLE_EQ(number_in(row, "speedup_ci_low"), 10.0 / 8);
-  EXPECT_DOUBLE_EQ(number_in(row, "speedup_ci_high"), 10.0 / 5);
+  EXPECT_EQ(row.get("speedup_ci_low"), "") << "one round has no interval";
+  EXPECT_EQ(row.get("rounds"), "1");
   EXPECT_DOUBLE_EQ(number_in(row, "efficiency"), 10.0 / 12);
   EXPECT_EQ(row.get("h_raw_seconds"), "9");
   EXPECT_DOUBLE_EQ(number_in(row, "efficiency_raw"), 9.0 / 12);
@@ -63,7 +69,7 @@ TEST(ScalingRows, TakeHFromOneDeviceAndHRawFromNone) {
 }
 
 TEST(ScalingRows, ShowTheBaselinesThemselves) {
-  const auto rows = scaling_rows({epoch("one_device", 1, 10), epoch("none", 1, 9)});
+  const auto rows = scaled({epoch("one_device", 1, 10), epoch("none", 1, 9)});
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].get("gradient_sync"), "none");
   EXPECT_EQ(rows[1].get("gradient_sync"), "one_device");
@@ -150,6 +156,8 @@ TEST(ScalingRows, CarryTheWorkOfWeakScalingInRho) {
   EXPECT_EQ(row.get("rho"), "2");
   EXPECT_EQ(row.get("speedup"), "2") << "twice the work in the same time";
   EXPECT_EQ(row.get("efficiency"), "1");
+  EXPECT_EQ(row.get("ideal_seconds"), "10") << "rho H/N: the same time for N times the work";
+  EXPECT_EQ(row.get("lost_seconds"), "0");
 
   leg.set("batch", 60).set("global_batch", 120);
   EXPECT_EQ(mirrored({one, leg}).get("status"), "failed") << "another batch per rank";
@@ -164,65 +172,169 @@ ResultRow with_states(ResultRow row, double compute, double transfer, double wai
   return row.set("wait_seconds", wait).set("wait_static_seconds", wait);
 }
 
-double sum_of_losses(const ResultRow& row) {
-  double sum = 0;
-  for (const std::string& column : scaling_schema().columns) {
-    if (!column.starts_with("lost_") || column == "lost_seconds") continue;
-    if (!row.get(column).empty()) sum += number_in(row, column);
+/// Losses by name, with their sum under "".
+std::map<std::string, double> losses_of(const std::vector<ResultRow>& epochs,
+                                        const std::vector<LaunchRows>& launches) {
+  std::map<std::string, double> losses;
+  for (const ResultRow& row : loss_rows(epochs, launches, scaling_rows(epochs, launches))) {
+    losses[row.get("loss")] = number_in(row, "seconds");
+    losses[""] += number_in(row, "seconds");
   }
-  return sum;
+  return losses;
 }
 
-TEST(ScalingRows, AccountForTheTimeBetweenIdealAndMeasured) {
+TEST(LossRows, AccountForTheTimeBetweenIdealAndMeasured) {
   const ResultRow one = with_states(epoch("one_device", 1, 10), 10, 0, 0);
   ResultRow leg = with_states(epoch("mirrored", 2, 6.25), 5.2, 0.5, 0.5);
   leg.set("last_rank", 1).set("last_rank_share", 0.75);
-  const ResultRow row = mirrored({one, leg});
-  EXPECT_DOUBLE_EQ(number_in(row, "lost_compute_seconds"), 5.2 - 5);
-  EXPECT_EQ(row.get("lost_batch_seconds"), "");
-  EXPECT_EQ(row.get("lost_transfer_seconds"), "0.5");
-  EXPECT_EQ(row.get("lost_wait_static_seconds"), "0.5");
-  EXPECT_EQ(row.get("lost_wait_jitter_seconds"), "0");
-  EXPECT_NEAR(number_in(row, "lost_unattributed_seconds"), 0.05, 1e-12);
-  EXPECT_EQ(row.get("last_rank"), "1");
-  EXPECT_NEAR(number_in(row, "ideal_seconds") + sum_of_losses(row), 6.25, 1e-12);
+  const std::vector<ResultRow> epochs{one, leg};
+  auto losses = losses_of(epochs, {{1, epochs, {}}});
+  EXPECT_DOUBLE_EQ(losses.at("compute"), 5.2 - 5);
+  EXPECT_FALSE(losses.contains("batch"));
+  EXPECT_EQ(losses.at("transfer"), 0.5);
+  EXPECT_EQ(losses.at("wait_static"), 0.5);
+  EXPECT_EQ(losses.at("wait_jitter"), 0);
+  EXPECT_NEAR(losses.at("unattributed"), 0.05, 1e-12);
+  EXPECT_NEAR(5 + losses.at(""), 6.25, 1e-12);
+  EXPECT_EQ(mirrored(epochs).get("last_rank"), "1");
 }
 
-TEST(ScalingRows, SplitTheLossOfComputationWhereOneShareRanAlone) {
+TEST(LossRows, SplitComputationWhereOneShareRanAlone) {
   const ResultRow one = with_states(epoch("one_device", 1, 10), 10, 0, 0);
   const ResultRow leg = with_states(epoch("mirrored", 2, 6), 6, 0, 0);
-  const ResultRow plain = with_states(epoch("none", 1, 9), 9, 0, 0);
   ResultRow share = with_states(epoch("none", 1, 4.7), 4.7, 0, 0);
   share.set("share_of", 2).set("batch", 30).set("samples", 300).set("case_id", "share");
-  const std::vector<ResultRow> epochs{one, leg, plain, share};
-  const ResultRow row = mirrored(epochs);
-  EXPECT_EQ(row.get("lost_compute_seconds"), "");
-  EXPECT_NEAR(number_in(row, "lost_batch_seconds"), 4.7 - 4.5, 1e-12);
-  EXPECT_NEAR(number_in(row, "lost_contention_seconds"), 1 - 0.2, 1e-12);
-  EXPECT_NEAR(number_in(row, "ideal_seconds") + sum_of_losses(row), 6, 1e-12);
-  EXPECT_EQ(scaling_rows(epochs).size(), 3U) << "the share of an epoch is no epoch";
-  EXPECT_EQ(row.get("h_raw_seconds"), "9");
+  const std::vector<ResultRow> epochs{one, leg, epoch("none", 1, 9), share};
+  auto losses = losses_of(epochs, {{1, epochs, {}}});
+  EXPECT_FALSE(losses.contains("compute"));
+  EXPECT_NEAR(losses.at("batch"), 4.7 - 5, 1e-12) << "against the one base, one_device";
+  EXPECT_NEAR(losses.at("contention"), 6 - 4.7, 1e-12);
+  EXPECT_NEAR(5 + losses.at(""), 6, 1e-12);
+  EXPECT_EQ(scaled(epochs).size(), 3U) << "the share of an epoch is no epoch";
 }
 
-TEST(ScalingRows, LeaveTheAccountEmptyWithoutStates) {
-  const ResultRow row = mirrored({epoch("one_device", 1, 10), epoch("mirrored", 2, 6)});
-  EXPECT_EQ(row.get("lost_compute_seconds"), "");
-  EXPECT_EQ(row.get("lost_unattributed_seconds"), "");
-  EXPECT_EQ(row.get("lost_seconds"), "1");
+TEST(LossRows, AreEmptyWithoutStates) {
+  const std::vector<ResultRow> epochs{epoch("one_device", 1, 10), epoch("mirrored", 2, 6)};
+  EXPECT_TRUE(losses_of(epochs, {{1, epochs, {}}}).empty());
+  EXPECT_EQ(mirrored(epochs).get("lost_seconds"), "1");
+}
+
+/// Three rounds of a machine that is now slow and now fast: the ratio within each is 1 to 1.25.
+struct ThreeRounds {
+  std::vector<LaunchRows> launches;
+  std::vector<ResultRow> epochs{epoch("one_device", 1, 12), epoch("mirrored", 2, 7.5),
+                                epoch("none", 1, 11)};
+
+  ThreeRounds() {
+    const std::vector<double> one{10, 20, 12}, two{5, 12.5, 7.5}, plain{10, 18, 11};
+    for (int round = 0; round < 3; ++round) {
+      const auto at = static_cast<std::size_t>(round);
+      add(round, with_states(epoch("one_device", 1, one[at]), one[at], 0, 0));
+      add(round, with_states(epoch("mirrored", 2, two[at]), one[at] / 2, 0, two[at] - one[at] / 2));
+      add(round, epoch("none", 1, plain[at]));
+    }
+  }
+  void add(int round, const ResultRow& row) {
+    LaunchRows launch{static_cast<int>(launches.size()) + 1, {row}, {}};
+    launch.round = round;
+    launches.push_back(launch);
+  }
+  ResultRow row(const std::string& sync) const {
+    for (const ResultRow& one : scaling_rows(epochs, launches)) {
+      if (one.get("gradient_sync") == sync) return one;
+    }
+    ADD_FAILURE() << "no row of " << sync;
+    return ResultRow(scaling_schema());
+  }
+};
+
+TEST(ScalingRows, TakeRatiosWithinRounds) {
+  const ResultRow row = ThreeRounds().row("mirrored");
+  EXPECT_EQ(row.get("rounds"), "3");
+  EXPECT_DOUBLE_EQ(number_in(row, "efficiency"), 0.8);
+  EXPECT_DOUBLE_EQ(number_in(row, "efficiency_ci_low"), 0.8);
+  EXPECT_DOUBLE_EQ(number_in(row, "efficiency_ci_high"), 1) << "far ends would say 2";
+  EXPECT_DOUBLE_EQ(number_in(row, "speedup"), 1.6);
+  EXPECT_EQ(row.get("speedup_interval"), "range of rounds");
+  EXPECT_DOUBLE_EQ(number_in(row, "lost_seconds"), 1.5) << "0, 2.5 and 1.5";
+  EXPECT_DOUBLE_EQ(number_in(row, "efficiency_raw"), 11.0 / 15) << "1, 0.72 and 0.7333";
+  EXPECT_DOUBLE_EQ(number_in(row, "efficiency_raw_ci_low"), 0.72);
+  EXPECT_DOUBLE_EQ(number_in(row, "efficiency_raw_ci_high"), 1);
+}
+
+TEST(ScalingRows, FindABaseEqualToItself) {
+  const ResultRow row = ThreeRounds().row("one_device");
+  for (const char* column : {"efficiency", "efficiency_ci_low", "efficiency_ci_high"}) {
+    EXPECT_EQ(row.get(column), "1") << column;
+  }
+}
+
+TEST(ScalingRows, LeaveOnlyTheRoundOfAFailedLaunchOut) {
+  ThreeRounds rounds;
+  rounds.launches[1].cases[0].set("status", "failed");  // mirrored in the first round
+  rounds.launches[6].cases.clear();                     // one_device in the last one
+  const ResultRow row = rounds.row("mirrored");
+  EXPECT_EQ(row.get("rounds"), "1");
+  EXPECT_DOUBLE_EQ(number_in(row, "efficiency"), 0.8);
+  EXPECT_EQ(row.get("efficiency_ci_low"), "");
+}
+
+TEST(ScalingRows, DivideMediansWithoutAnIntervalWhereNoRoundHasBoth) {
+  ThreeRounds rounds;
+  for (LaunchRows& launch : rounds.launches) {
+    if (launch.cases[0].get("ranks") == "2") launch.round += 10;
+  }
+  const ResultRow row = rounds.row("mirrored");
+  EXPECT_EQ(row.get("rounds"), "0");
+  EXPECT_DOUBLE_EQ(number_in(row, "efficiency"), 12 / 15.0);
+  EXPECT_EQ(row.get("efficiency_ci_low"), "");
+  EXPECT_THAT(row.get("note"), testing::HasSubstr("no round has both"));
+  EXPECT_TRUE(losses_of(rounds.epochs, rounds.launches).empty());
+}
+
+TEST(LossRows, AreMediansOverRoundsWithTheirRange) {
+  const ThreeRounds rounds;
+  const auto scaling = scaling_rows(rounds.epochs, rounds.launches);
+  double sum = 6;  // H/N of the medians
+  for (const ResultRow& row : loss_rows(rounds.epochs, rounds.launches, scaling)) {
+    sum += number_in(row, "seconds");
+    if (row.get("loss") != "wait_static") continue;
+    EXPECT_EQ(row.get("seconds"), "1.5");
+    EXPECT_EQ(row.get("seconds_ci_low"), "0");
+    EXPECT_EQ(row.get("seconds_ci_high"), "2.5");
+    EXPECT_EQ(row.get("interval"), "range of rounds");
+    EXPECT_EQ(row.get("rounds"), "3");
+  }
+  EXPECT_NEAR(sum, 7.5, 1e-12);
+}
+
+TEST(ScalingRows, CountARoundThatNeverReachedTheTargetAsTheWorst) {
+  ThreeRounds rounds;
+  for (ResultRow& row : rounds.epochs) row.set("target_accuracy", 0.9);
+  const std::vector<std::string> one{"8", "9", "10"}, two{"10", "", "10"};
+  for (LaunchRows& launch : rounds.launches) {
+    ResultRow& row = launch.cases[0];
+    const auto round = static_cast<std::size_t>(launch.round);
+    row.set("epochs_to_target", row.get("ranks") == "2" ? two[round] : one[round]);
+  }
+  const ResultRow row = rounds.row("mirrored");
+  EXPECT_EQ(row.get("efficiency_statistical"), "0.8");
+  EXPECT_EQ(row.get("efficiency_statistical_ci_low"), "0");
+  EXPECT_EQ(row.get("efficiency_statistical_ci_high"), "1");
 }
 
 TEST(ScalingRows, LeaveTheRowsOfSingleRanksOut) {
   ResultRow single = epoch("one_device", 1, 99);
   single.set("rank", "0");
-  const auto rows = scaling_rows({single, epoch("one_device", 1, 10)});
+  const auto rows = scaled({single, epoch("one_device", 1, 10)});
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].get("h_seconds"), "10");
 }
 
 TEST(ScalingRows, AreSortedByTheNumberNotTheTextOfRanks) {
   std::vector<std::string> ranks;
-  for (const ResultRow& row : scaling_rows({epoch("mirrored", 10, 2), epoch("one_device", 1, 10),
-                                            epoch("mirrored", 2, 6), epoch("mirrored", 4, 3)})) {
+  for (const ResultRow& row : scaled({epoch("mirrored", 10, 2), epoch("one_device", 1, 10),
+                                      epoch("mirrored", 2, 6), epoch("mirrored", 4, 3)})) {
     ranks.push_back(row.get("ranks"));
   }
   EXPECT_THAT(ranks, ElementsAre("1", "2", "4", "10"));
@@ -234,22 +346,19 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-TimeWithInterval exactly(double seconds) { return {seconds, kNone, kNone}; }
-
 // ImageNet on one and three p3.2xlarge, as published: 26 614 s and 11 605 s.
 TEST(Scaling, ReproducesThePublishedImagenetRun) {
-  const Scaling s = scaling_of(exactly(26614), 1, exactly(11605), 1, 3);
+  const Scaling s = scaling_of(26614, 1, 11605, 1, 3, Work::strong);
   EXPECT_NEAR(s.speedup, 2.2933, 5e-5);
   EXPECT_NEAR(s.efficiency, 0.7644, 5e-5);
   EXPECT_NEAR(s.karp_flatt, 0.1541, 5e-5);
   EXPECT_NEAR(s.lost_seconds, 2733.7, 0.05);
-  EXPECT_TRUE(std::isnan(s.speedup_low)) << "no interval in, none out";
 }
 
 // TensorFlow's published K80 table: 52.4 images/s on one, 378, 751, 1388, 2744 on 8, 16, 32, 64.
 TEST(Scaling, ReproducesThePublishedK80Table) {
   const auto karp_flatt = [](double images_per_s, int devices) {
-    return scaling_of(exactly(1 / 52.4), 1, exactly(1 / images_per_s), 1, devices).karp_flatt;
+    return scaling_of(1 / 52.4, 1, 1 / images_per_s, 1, devices, Work::strong).karp_flatt;
   };
   EXPECT_NEAR(karp_flatt(378, 8), .0156, 5e-5);
   EXPECT_NEAR(karp_flatt(751, 16), .0078, 5e-5);
@@ -259,30 +368,30 @@ TEST(Scaling, ReproducesThePublishedK80Table) {
 
 TEST(Scaling, NormalisesBySamplesReallyProcessed) {
   // A rule like 500 // size makes three ranks process 498 of 500: less work is no speedup.
-  const Scaling s = scaling_of(exactly(10), 500, exactly(10.0 / 3 * 498 / 500), 498, 3);
+  const Scaling s = scaling_of(10, 500, 10.0 / 3 * 498 / 500, 498, 3, Work::strong);
   EXPECT_NEAR(s.efficiency, 1.0, 1e-12);
   EXPECT_NEAR(s.lost_seconds, 0.0, 1e-12);
 }
 
-TEST(Scaling, IntervalsComeFromTheFarEnds) {
-  const Scaling s = scaling_of({10, 9, 11}, 1, {5, 4, 6}, 1, 2);
-  EXPECT_DOUBLE_EQ(s.speedup_low, 9.0 / 6);
-  EXPECT_DOUBLE_EQ(s.speedup_high, 11.0 / 4);
-  EXPECT_DOUBLE_EQ(s.efficiency_high, 11.0 / 8);
+TEST(Scaling, LetsEachRankOfWeakScalingDoAsMuchAsOne) {
+  const Scaling s = scaling_of(10, 500, 12.5, 2000, 4, Work::weak);
+  EXPECT_EQ(s.ideal_seconds, 10);
+  EXPECT_EQ(s.efficiency, 0.8);
+  EXPECT_EQ(s.lost_seconds, 2.5);
 }
 
 TEST(Scaling, OneDeviceIsItsOwnIdeal) {
-  const Scaling s = scaling_of(exactly(7), 3, exactly(7), 3, 1);
+  const Scaling s = scaling_of(7, 3, 7, 3, 1, Work::strong);
   EXPECT_EQ(s.speedup, 1);
   EXPECT_EQ(s.lost_seconds, 0);
   EXPECT_TRUE(std::isnan(s.karp_flatt));
 }
 
 TEST(Scaling, RefusesWhatHasNoMeaning) {
-  EXPECT_THROW(scaling_of(exactly(0), 1, exactly(1), 1, 2), Error);
-  EXPECT_THROW(scaling_of(exactly(1), 0, exactly(1), 1, 2), Error);
-  EXPECT_THROW(scaling_of(exactly(1), 1, exactly(kNone), 1, 2), Error);
-  EXPECT_THROW(scaling_of(exactly(1), 1, exactly(1), 1, 0), Error);
+  EXPECT_THROW(scaling_of(0, 1, 1, 1, 2, Work::strong), Error);
+  EXPECT_THROW(scaling_of(1, 0, 1, 1, 2, Work::strong), Error);
+  EXPECT_THROW(scaling_of(1, 1, kNone, 1, 2, Work::strong), Error);
+  EXPECT_THROW(scaling_of(1, 1, 1, 1, 0, Work::strong), Error);
 }
 
 }  // namespace

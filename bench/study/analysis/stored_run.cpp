@@ -12,6 +12,7 @@
 #include "bench/record/csv.hpp"
 #include "bench/record/file.hpp"
 #include "bench/study/analysis/rows.hpp"
+#include "bench/study/plan/plan.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
@@ -256,15 +257,37 @@ const std::vector<const Schema*>& case_schemas() {
   return schemas;
 }
 
+namespace {
+
+/// The round of each launch, from 0: as planned; of a run without a plan, how many launches of that
+/// name came before it.
+std::map<int, int> rounds_in(const fs::path& run, const std::vector<LaunchFolder>& folders) {
+  std::map<int, int> rounds;
+  if (fs::exists(run / kPlanFile)) {
+    for (const PlannedLaunch& launch : read_plan(run).launches) {
+      rounds[launch.number] = launch.round;
+    }
+    return rounds;
+  }
+  std::map<std::string, int> before;
+  for (const LaunchFolder& folder : folders) rounds[folder.number] = before[folder.name]++;
+  return rounds;
+}
+
+}  // namespace
+
 StoredRun read_stored_run(const fs::path& folder, WithSamples samples) {
   StoredRun run{folder, read_manifest(folder), {}};
   std::map<int, std::vector<ResultRow>> of_launch;
   if (samples == WithSamples::yes) of_launch = samples_in(folder);
-  for (const LaunchFolder& launch : counting_folders(folder, run.manifest)) {
+  const std::vector<LaunchFolder> folders = counting_folders(folder, run.manifest);
+  std::map<int, int> rounds = rounds_in(folder, folders);
+  for (const LaunchFolder& launch : folders) {
     run.folders[launch.number] = launch;
     for (const Schema* const schema : case_schemas()) {
       LaunchRows rows{launch.number, rows_in(launch.path, *schema), {}};
       if (rows.cases.empty()) continue;
+      rows.round = rounds[launch.number];
       rows.samples = std::move(of_launch[launch.number]);
       run.launches[std::string(schema->file)].push_back(std::move(rows));
     }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "bench/study/analysis/losses.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/scaling.hpp"
 
@@ -116,9 +117,9 @@ Certificate certificate_of(const std::vector<LaunchRows>& launches,
 
 const std::vector<const Schema*>& study_table_schemas() {
   static const std::vector<const Schema*> schemas{
-      &allreduce_schema(),  &allreduce_ranks_schema(), &bound_schema(),  &throughput_schema(),
-      &epoch_schema(),      &scaling_schema(),         &ladder_schema(), &fit_schema(),
-      &fit_points_schema(), &certificate_schema(),     &links_schema()};
+      &allreduce_schema(), &allreduce_ranks_schema(), &bound_schema(),       &throughput_schema(),
+      &epoch_schema(),     &scaling_schema(),         &losses_schema(),      &ladder_schema(),
+      &fit_schema(),       &fit_points_schema(),      &certificate_schema(), &links_schema()};
   return schemas;
 }
 
@@ -160,12 +161,14 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
   put(tables, allreduce_schema(), std::move(allreduce));
 
   std::vector<ResultRow> throughput = over(throughput_schema());
-  relate_to_one_rank(throughput);
+  relate_to_one_rank(throughput, run.launches_of(throughput_schema()));
   put(tables, throughput_schema(), std::move(throughput));
 
   std::vector<ResultRow> epoch = over(epoch_schema());
-  std::vector<ResultRow> scaling = scaling_rows(epoch);
-  put(tables, ladder_schema(), ladder_rows(epoch, scaling));
+  const std::vector<LaunchRows>& launches = run.launches_of(epoch_schema());
+  std::vector<ResultRow> scaling = scaling_rows(epoch, launches);
+  put(tables, losses_schema(), loss_rows(epoch, launches, scaling));
+  put(tables, ladder_schema(), ladder_rows(epoch, launches));
   put(tables, epoch_schema(), std::move(epoch));
   std::ranges::move(failed_scaling_rows(run.manifest, lost, scaling), std::back_inserter(scaling));
   put(tables, scaling_schema(), std::move(scaling));

@@ -299,7 +299,8 @@ void write(const fs::path& folder, const Schema& schema, const std::string& csv)
 
 /// Rows with a speedup; an import seldom has an epoch on one device beside the others.
 std::vector<ResultRow> with_a_base(const std::vector<ResultRow>& epochs) {
-  std::vector<ResultRow> rows = scaling_rows(epochs);
+  // Files that somebody else measured say nothing of rounds.
+  std::vector<ResultRow> rows = scaling_rows(epochs, {});
   const bool any = std::ranges::any_of(
       rows, [](const ResultRow& row) { return !row.get("efficiency").empty(); });
   return any ? rows : std::vector<ResultRow>();

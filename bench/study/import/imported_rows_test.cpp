@@ -41,7 +41,7 @@ TEST(ImportedRows, TakesTheMedianOverLaunches) {
   EXPECT_EQ(row.get("seconds_median"), "0.004");
   EXPECT_EQ(row.get("launches"), "3");
   EXPECT_EQ(row.get("repetitions"), "5");
-  EXPECT_EQ(row.get("interval"), "range");
+  EXPECT_EQ(row.get("interval"), "range of launches");
   EXPECT_EQ(row.get("origin"), "imported");
   EXPECT_EQ(row.get("run_id"), "a-run");
   EXPECT_EQ(row.get("count"), "250000");

@@ -76,15 +76,15 @@ NightCell efficiency_of(const Cell& leg, const Cell& one) {
   // Weak scaling does N times the work: of throughput every rank's step is a step of its own.
   const double rho = leg.family == CellFamily::throughput ? number_in(leg.row, "ranks")
                                                           : work_ratio(leg.row, one.row);
-  const double factor = rho / number_in(leg.row, "ranks");
-  if (leg.seconds.size() == one.seconds.size()) {
-    for (std::size_t round = 0; round < leg.seconds.size(); ++round) {
-      night.launches.push_back(factor * one.seconds[round] / leg.seconds[round]);
-    }
-    night.value = median_of(night.launches);
-  } else {
-    night.value = factor * median_of(one.seconds) / median_of(leg.seconds);
-    night.note = "T(1) and T(N) have different numbers of launches: their medians are compared";
+  const int ranks = static_cast<int>(number_in(leg.row, "ranks"));
+  for (const auto& [round, efficiency] :
+       efficiencies(one.seconds_by_round(), leg.seconds_by_round(), rho, ranks)) {
+    night.launches.push_back(efficiency);
+  }
+  night.value = median_of(night.launches);
+  if (night.launches.empty()) {
+    night.value = rho / ranks * median_of(one.seconds) / median_of(leg.seconds);
+    night.note = "no round has both T(1) and T(N): a ratio of medians";
   }
   return night;
 }

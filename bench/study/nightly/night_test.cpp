@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "bench/study/nightly/history.hpp"
 #include "bench/study/run/rerun.hpp"
@@ -14,11 +15,13 @@ namespace {
 
 Cell epoch(const std::string& sync, int ranks, std::vector<double> seconds) {
   const std::string key = fmt::format("epoch/{}/{}", sync, ranks);
-  Cell cell{key, CellFamily::epoch, ResultRow(epoch_schema()), {}, "ok", ""};
+  Cell cell{key, CellFamily::epoch, ResultRow(epoch_schema()), {}, {}, "ok", ""};
   cell.row.set("case_id", sync).set("origin", "measured").set("gradient_sync", sync);
   cell.row.set("model", "mlp").set("scaling", "strong").set("global_batch", 64).set("epochs", 1);
   cell.row.set("ranks", ranks).set("samples", 1000).set("share_of", 1);
   cell.seconds = std::move(seconds);
+  cell.rounds.resize(cell.seconds.size());
+  std::iota(cell.rounds.begin(), cell.rounds.end(), 0);
   return cell;
 }
 
@@ -33,9 +36,19 @@ TEST(NightCells, EfficiencyIsPairedByRound) {
   EXPECT_EQ(cells[0].base_key, "epoch/one_device/1/seconds");
 }
 
-TEST(NightCells, EfficiencyOfUnequalLaunchesIsThatOfTheMedians) {
-  const auto cells =
-      efficiency_cells({epoch("one_device", 1, {10, 11, 12}), epoch("mirrored", 2, {5, 7})});
+TEST(NightCells, ALaunchThatFailedLeavesItsRoundOutOfTheEfficiency) {
+  Cell leg = epoch("mirrored", 2, {6.25, 7.5});
+  leg.rounds = {0, 2};  // the second one failed
+  const auto cells = efficiency_cells({epoch("one_device", 1, {10, 20, 12}), leg});
+  ASSERT_EQ(cells.size(), 1U);
+  EXPECT_EQ(cells[0].launches, (std::vector<double>{0.8, 0.8}));
+  EXPECT_EQ(cells[0].note, "");
+}
+
+TEST(NightCells, EfficiencyWithoutACommonRoundIsThatOfTheMedians) {
+  Cell leg = epoch("mirrored", 2, {5, 7});
+  leg.rounds = {7, 8};
+  const auto cells = efficiency_cells({epoch("one_device", 1, {10, 11, 12}), leg});
   ASSERT_EQ(cells.size(), 1U);
   EXPECT_NEAR(cells[0].value, 11.0 / 12.0, 1e-12);
   EXPECT_TRUE(cells[0].launches.empty());

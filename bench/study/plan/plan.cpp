@@ -279,6 +279,32 @@ std::vector<Place> places_of(const StudyConfig& config, const PlanLimits& limits
   return places;
 }
 
+/// What is compared with each other within a round, and so lies side by side.
+std::string family_of(const PlannedLaunch& launch) {
+  if (launch.program == "bench_epoch") return fmt::format("epoch {}", launch.study);
+  return launch.program + " " + argument_of(launch, "--model");
+}
+
+void shuffle(auto& items, std::mt19937_64& random) {
+  for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random() % i]);
+}
+
+/// In random order: families, and the launches of each.
+std::vector<PlannedLaunch> shuffled(std::vector<PlannedLaunch> round, std::mt19937_64& random) {
+  shuffle(round, random);
+  std::vector<std::string> families;
+  for (const PlannedLaunch& launch : round) {
+    const std::string family = family_of(launch);
+    if (std::ranges::find(families, family) == families.end()) families.push_back(family);
+  }
+  shuffle(families, random);
+  const auto place = [&](const PlannedLaunch& launch) {
+    return std::ranges::find(families, family_of(launch)) - families.begin();
+  };
+  std::ranges::stable_sort(round, {}, place);
+  return round;
+}
+
 }  // namespace
 
 std::vector<PlannedLaunch> plan_of(const StudyConfig& config, const PlanLimits& limits) {
@@ -290,9 +316,7 @@ std::vector<PlannedLaunch> plan_of(const StudyConfig& config, const PlanLimits& 
   std::mt19937_64 random(config.seed);
   std::vector<PlannedLaunch> plan;
   for (int number = 0; number < config.launches; ++number) {
-    std::vector<PlannedLaunch> round = one_round(config, places);
-    for (std::size_t i = round.size(); i > 1; --i) std::swap(round[i - 1], round[random() % i]);
-    for (PlannedLaunch& launch : round) {
+    for (PlannedLaunch& launch : shuffled(one_round(config, places), random)) {
       launch.round = number;
       launch.number = static_cast<int>(plan.size()) + 1;
       if (launch.program == "bench_allreduce") {

@@ -244,10 +244,10 @@ Forecast Predictor::forecast(const Question& question) const {
     fail<Unavailable>("global batch {} cannot be split over {} ranks", one, forecast.workers);
   }
   const double images = forecast.batch * forecast.workers;
-  const double steps = std::floor(case_.one.samples / images);
-  if (steps < 1) {
-    fail<Unavailable>("{} images are less than one step of {}", case_.one.samples, images);
-  }
+  // Weak scaling gives each rank as many images as the one has.
+  const double samples = case_.strong ? case_.one.samples : case_.one.samples * forecast.workers;
+  const double steps = std::floor(samples / images);
+  if (steps < 1) fail<Unavailable>("{} images are less than one step of {}", samples, images);
   const StepInputs in = inputs(question, forecast.batch, calibration_);
   forecast.step = step_of(case_.strategy, in);
   forecast.wait_seconds = calibration_.jitter * longest_over_mean(in.profile, forecast.workers) +
@@ -255,10 +255,9 @@ Forecast Predictor::forecast(const Question& question) const {
   forecast.step_seconds = forecast.step.seconds() + forecast.wait_seconds;
   forecast.epoch_seconds = steps * forecast.step_seconds;
   forecast.samples = steps * images;
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  const TimeWithInterval h{case_.one.middle().seconds, kNone, kNone};
-  const TimeWithInterval t{forecast.epoch_seconds, kNone, kNone};
-  forecast.scaling = scaling_of(h, case_.one.samples, t, forecast.samples, question.at.ranks);
+  forecast.scaling =
+      scaling_of(case_.one.middle().seconds, case_.one.samples, forecast.epoch_seconds,
+                 forecast.samples, question.at.ranks, case_.strong ? Work::strong : Work::weak);
   const auto curve = curves_.find(algorithm_of(question));
   forecast.curve_measured = question.network.is_measured() && curve != curves_.end() &&
                             curve->second.is_measured(question.at);

@@ -120,8 +120,10 @@ void describe(CLI::App& app, int ranks, StepFaultWords& step_fault, EpochOptions
                  "backward passes of a step, whose gradients add up before they travel")
       ->capture_default_str();
   app.add_option("--epochs", options.epochs, "how many")->capture_default_str();
-  app.add_option("--samples", trainer.samples_per_epoch,
-                 "images that all ranks together take in an epoch; 0: the whole data set")
+  app.add_option(
+         "--samples", trainer.samples_per_epoch,
+         "images of an epoch, of all ranks together, with weak scaling of each; 0: the whole "
+         "data set")
       ->capture_default_str();
   add_choice(app, "--lr-scaling", trainer.rate.scaling, kRateScalings,
              "none, or linear: learning rate times ranks");
@@ -189,9 +191,14 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
         "for bench_throughput)");
   }
   options.evaluate = !given(app, "--no-evaluation");
-  apply_replay_options(app, options);
   TrainerOptions& trainer = options.training.trainer;
   gradient_sync_named(trainer.gradient_sync);
+  const int workers =
+      worker_count(trainer.gradient_sync, trainer.sync, ranks) * std::max(1, trainer.share_of);
+  if (options.scaling == "weak") trainer.samples_per_epoch *= workers;
+  // Accuracy over rounds is one sample a round.
+  trainer.seed += static_cast<std::uint64_t>(options.training.record.round);
+  apply_replay_options(app, options);
   options.fault = step_fault_of(step_fault, ranks);
   // Rows and tables name the algorithm that is used.
   trainer.allreduce =
@@ -226,8 +233,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   if (trainer.share_of < 1) {
     fail<UsageError>("--share-of {}: must be at least 1", trainer.share_of);
   }
-  check_replay(options, resolved(trainer, worker_count(trainer.gradient_sync, trainer.sync, ranks) *
-                                              trainer.share_of));
+  check_replay(options, resolved(trainer, workers));
   if (!options.record_trace.empty()) check_recording(trainer, ranks);
   apply_job_default(options.checkpoints, job_folders(job_variables(::environ)),
                     !options.training.record.run_id.empty(), trainer.gradient_sync, ranks);

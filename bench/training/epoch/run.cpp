@@ -46,30 +46,42 @@ States mean_states(const EpochMeasurement& epoch) {
   return mean;
 }
 
-/// The epoch with the middle time: its states sum to what a single epoch took, as means over epochs
-/// would not. At least one epoch.
-const EpochMeasurement& middle_of(const EpochRun& run) {
+/// The epoch in the middle by its time, of an even number the two: their parts sum to the median,
+/// as means over all epochs would not. At least one epoch.
+using MiddleEpochs = std::vector<const EpochMeasurement*>;
+MiddleEpochs middle_of(const EpochRun& run) {
   std::vector<const EpochMeasurement*> epochs;
   for (const EpochMeasurement& epoch : run.epochs) epochs.push_back(&epoch);
   std::ranges::stable_sort(epochs, {}, &EpochMeasurement::seconds);
-  return *epochs[(epochs.size() - 1) / 2];
+  const std::size_t low = (epochs.size() - 1) / 2, high = epochs.size() / 2;
+  return low == high ? MiddleEpochs{epochs[low]} : MiddleEpochs{epochs[low], epochs[high]};
 }
 
-/// The states of one rank of an epoch.
-void set_states(ResultRow& row, const States& of_rank, const EpochMeasurement& epoch) {
-  const double jitter = jitter_of(epoch);
-  for (std::size_t i = 0; i < kStateNames.size(); ++i) {
-    row.set(fmt::format("{}_seconds", kStateNames[i]), of_rank.seconds[i]);
+/// Of the states that `of` finds in each of these epochs, the mean.
+template <class Of>
+void set_states(ResultRow& row, const MiddleEpochs& middle, Of of) {
+  States mean;
+  double jitter = 0;
+  const auto n = static_cast<double>(middle.size());
+  for (const EpochMeasurement* const epoch : middle) {
+    const States states = of(*epoch);
+    for (std::size_t i = 0; i < kStateNames.size(); ++i) mean.seconds[i] += states.seconds[i] / n;
+    mean.hidden += states.hidden / n;
+    jitter += jitter_of(*epoch) / n;
   }
-  row.set("wait_static_seconds", of_rank[State::wait] - jitter);
-  row.set("wait_jitter_seconds", jitter).set("hidden_seconds", of_rank.hidden);
+  for (std::size_t i = 0; i < kStateNames.size(); ++i) {
+    row.set(fmt::format("{}_seconds", kStateNames[i]), mean.seconds[i]);
+  }
+  row.set("wait_static_seconds", mean[State::wait] - jitter);
+  row.set("wait_jitter_seconds", jitter).set("hidden_seconds", mean.hidden);
 }
 
 /// Their means over all ranks, and the rank that was last most often.
-void set_states(ResultRow& row, const EpochMeasurement& epoch) {
-  set_states(row, mean_states(epoch), epoch);
-  if (epoch.laggard.rank < 0) return;
-  row.set("last_rank", epoch.laggard.rank).set("last_rank_share", epoch.laggard.share);
+void set_states(ResultRow& row, const MiddleEpochs& middle) {
+  set_states(row, middle, mean_states);
+  const auto& laggard = middle.front()->laggard;
+  if (laggard.rank < 0) return;
+  row.set("last_rank", laggard.rank).set("last_rank_share", laggard.share);
 }
 
 /// "       where it went: compute 92.1 % · wait 5.0 % (rank 1 last in 80 % of steps) ...\n"
@@ -118,15 +130,15 @@ double other_seconds(const RankEpoch& rank, double total) {
   return total - named;
 }
 
-/// One rank's epoch, or the mean over ranks, averaged over the run's epochs.
-RankEpoch mean_of(const EpochRun& run, std::size_t first_rank, std::size_t last_rank) {
+/// One rank's epoch, or the mean over ranks, averaged over these epochs.
+RankEpoch mean_of(const MiddleEpochs& epochs, std::size_t first_rank, std::size_t last_rank) {
   RankEpoch mean;
-  const auto n = static_cast<double>(run.epochs.size() * (last_rank - first_rank));
-  for (const EpochMeasurement& epoch : run.epochs) {
+  const auto n = static_cast<double>(epochs.size() * (last_rank - first_rank));
+  for (const EpochMeasurement* const epoch : epochs) {
     for (std::size_t rank = first_rank; rank < last_rank; ++rank) {
-      mean.seconds += epoch.ranks[rank].seconds / n;
+      mean.seconds += epoch->ranks[rank].seconds / n;
       for (std::size_t i = 0; i < mean.phase_seconds.size(); ++i) {
-        mean.phase_seconds[i] += epoch.ranks[rank].phase_seconds[i] / n;
+        mean.phase_seconds[i] += epoch->ranks[rank].phase_seconds[i] / n;
       }
     }
   }
@@ -153,10 +165,16 @@ double loss_shown(const EpochRun& run) {
 /// Of one epoch, however many there are.
 std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
   const TrainerOptions& trainer = run.trainer;
-  // Strong scaling keeps the global batch over N, weak scaling each rank's.
-  const std::string batch = options.scaling == "strong"
-                                ? fmt::format("global_batch={}", trainer.global_batch)
-                                : fmt::format("batch={}", trainer.batch);
+  // Strong scaling keeps the global batch and the images over N, weak scaling each rank's.
+  const bool strong = options.scaling == "strong";
+  const std::string batch = strong ? fmt::format("global_batch={}", trainer.global_batch)
+                                   : fmt::format("batch={}", trainer.batch);
+  const std::int64_t samples =
+      strong ? trainer.samples_per_epoch
+             : trainer.samples_per_epoch / (run.workers * std::max(1, trainer.share_of));
+  // A case is the same in every round.
+  const std::uint64_t seed =
+      trainer.seed - static_cast<std::uint64_t>(options.training.record.round);
   const std::string sync = text_of(trainer.gradient_sync, trainer.sync);
   const std::string share =
       trainer.share_of > 1 ? fmt::format(" share_of={}", trainer.share_of) : "";
@@ -170,10 +188,9 @@ std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
       trainer.choice.label, trainer.gradient_sync, sync.empty() ? "" : " ", sync,
       variant_text(trainer), options.allreduce, run.transport,
       device_label(options.training.trainer), dtype_label(trainer.precision), trainer.threads,
-      run.dataset, options.scaling, batch, trainer.samples_per_epoch, trainer.optimizer,
-      trainer.rate.base, trainer.rate.scaling == RateScaling::linear ? "linear" : "none",
-      trainer.rate.warmup_epochs, trainer.seed, text_of_input(trainer), share,
-      faults.empty() ? "" : " ", faults);
+      run.dataset, options.scaling, batch, samples, trainer.optimizer, trainer.rate.base,
+      trainer.rate.scaling == RateScaling::linear ? "linear" : "none", trainer.rate.warmup_epochs,
+      seed, text_of_input(trainer), share, faults.empty() ? "" : " ", faults);
 }
 
 /// What to know of a rank's run beside its numbers; empty when all is usual.
@@ -182,7 +199,7 @@ std::string note_of(const EpochRun& run, std::size_t rank) {
   if (!run.epochs.back().replicas_equal) parts.emplace_back("replicas differ after the last epoch");
   const std::string faults = text_of(run.trainer.faults);
   if (!faults.empty()) parts.push_back("injected: " + faults);
-  if (!middle_of(run).clocks_agree) {
+  if (!std::ranges::all_of(middle_of(run), &EpochMeasurement::clocks_agree)) {
     parts.emplace_back("clocks disagree: waiting and transfer are told apart roughly");
   }
   if (!run.remarks.at(rank).empty()) parts.push_back(run.remarks[rank]);
@@ -270,23 +287,24 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
     return {head.set("status", "failed").set("note", run.failure).set("rank", "all")};
   }
   const std::vector<std::string> hosts = all_gather(ranks.host, ranks.session.host());
-  const EpochMeasurement& middle = middle_of(run);
+  const MiddleEpochs middle = middle_of(run);
   std::vector<ResultRow> rows;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     std::vector<double> seconds;
     for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.ranks[rank].seconds);
-    const RankEpoch phases = mean_of(run, rank, rank + 1);
+    const RankEpoch phases = mean_of(middle, rank, rank + 1);
     rows.push_back(row_for(head, options, run, seconds, phases, phases.seconds));
     rows.back().set("rank", rank).set("host", hosts[rank]);
     rows.back().set("note", note_of(run, rank));
-    set_states(rows.back(), middle.ranks[rank].states, middle);
+    set_states(rows.back(), middle,
+               [&](const EpochMeasurement& epoch) { return epoch.ranks[rank].states; });
     const auto counted = static_cast<double>(run.epochs.back().ranks[rank].samples);
     rows.back().set("images_per_s", counted > 0 ? counted / median_of(seconds) : std::nan(""));
   }
   std::vector<double> seconds;
   for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.seconds);
-  rows.push_back(row_for(head, options, run, seconds, mean_of(run, 0, hosts.size()),
-                         mean_known(run, &EpochMeasurement::seconds)));
+  rows.push_back(
+      row_for(head, options, run, seconds, mean_of(middle, 0, hosts.size()), median_of(seconds)));
   rows.back().set("rank", "all");
   rows.back().set("note", note_of(run, 0));
   set_states(rows.back(), middle);
@@ -322,7 +340,8 @@ ResultRow accuracy_of_last(const EpochOptions& options, const EpochRun& run,
   row.set("model", run.trainer.choice.label).set("gradient_sync", run.trainer.gradient_sync);
   row.set("dataset", run.dataset).set("scaling", options.scaling);
   row.set("global_batch", run.trainer.global_batch);
-  row.set("launch", options.training.record.launch).set("epoch", run.epochs_done());
+  row.set("launch", options.training.record.launch).set("round", options.training.record.round);
+  row.set("epoch", run.epochs_done());
   row.set("seconds", last.seconds).set("seconds_so_far", run.seconds_done());
   row.set("samples", last.samples).set("train_loss", loss_shown(run));
   return row.set("test_loss", last.test_loss).set("test_accuracy", last.test_accuracy);
@@ -354,9 +373,7 @@ std::string epoch_head(const Ranks& ranks, const EpochOptions& options, const Ep
 
 std::string epoch_line(const EpochRun& run) {
   const EpochMeasurement& last = run.epochs.back();
-  EpochRun only = run;
-  only.epochs = {last};
-  const RankEpoch phases = mean_of(only, 0, last.ranks.size());
+  const RankEpoch phases = mean_of({&last}, 0, last.ranks.size());
   std::string line =
       fmt::format("{:>6} {:>10.3f} {:>9} {:>11.1f}", run.epochs_done() - 1, last.seconds,
                   last.samples, static_cast<double>(last.samples) / last.seconds);

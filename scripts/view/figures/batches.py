@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
+from view import intervals
 from view.cases import short_names
 from view.figures import theme
 from view.rows import Row, grouped, read_rows, usable
@@ -65,6 +66,8 @@ def draw_panel(
         axis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("images of a step")
     axes.set_ylabel("images/s")
-    if any(row["largest"] == "1" for row in rows):
-        theme.note(axes, "ring: the largest batch that memory holds")
+    kind = intervals.told(rows, "images_per_s_ci_low", "interval")
+    said = [f"band: {kind}"] if kind else []
+    said += ["ring: the largest batch that memory holds"] if any(row["largest"] == "1" for row in rows) else []
+    theme.note(axes, "\n".join(said))
     theme.label_lines(axes, labels)

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
+from view import intervals
 from view.cases import ALLREDUCE, short_names
 from view.figures import theme
 from view.numbers import byte_size
@@ -115,7 +116,8 @@ def draw_bound(axes: Axes, rows: list[Row]) -> list[Label]:
 
 def remarks(axes: Axes, rows: list[Row]) -> str:
     """What the kinds of line mean that are there, and what is not."""
-    lines = ["solid: measured; band: its interval"]
+    kind = intervals.told(rows, "busbw_ci_low_gb_per_s", "interval")
+    lines = ["solid: measured" + (f"; band: {kind}" if kind else "")]
     if any(line.is_dashed() for line in axes.get_lines()):
         lines.append("dashed: fitted cost model")
     for status in ("wrong", "failed", "skipped"):

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from view import intervals
 from view.figures import theme
 from view.rows import Row, grouped, read_rows, say, usable
 
@@ -59,6 +60,8 @@ def draw_panel(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -
     prices = sorted({(row["instance"], row["usd_per_hour"], row["price_date"]) for row in rows})
     lines = [f"{name}: {price} usd/h, {date}" for name, price, date in prices]
     lines.append("line: nothing of that origin is both faster and cheaper")
+    kind = intervals.told(rows, "seconds_ci_low", "interval")
+    lines += [f"upright: {kind}"] if kind else []
     # Slow and dear is the corner that is free.
     axes.text(0.98, 0.98, "\n".join(lines), transform=axes.transAxes, va="top", ha="right",
               fontsize=7, color=theme.MUTED, linespacing=1.4)  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Where the seconds of an epoch went: stacked phases for each N beside the ideal H/N, one panel for
+# Where the seconds of an epoch went: stacked phases for each N beside the ideal, one panel for
 # each workload. All numbers are cells of epoch.csv (rank `all`) and scaling.csv (ideal_seconds).
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def stack_phases(axes: Axes, place: float, row: Row) -> float:
 def key_beside(axes: Axes, rows: list[Row]) -> None:
     shown = [phase for phase in PHASES if any(row.number(f"{phase}_seconds") > 0 for row in rows)]
     handles = [Patch(facecolor=PHASES[phase], label=phase) for phase in reversed(shown)]
-    handles.append(Patch(facecolor="none", edgecolor="none", label="▬ ideal H/N"))
+    handles.append(Patch(facecolor="none", edgecolor="none", label="▬ ideal"))
     if any(row["origin"] == "emulated" for row in rows):
         handles.append(Patch(facecolor="none", edgecolor="none", label="* emulated (hatched)"))
     axes.legend(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import itertools
 import os
 import subprocess
 import sys
@@ -17,9 +18,16 @@ from pathlib import Path
 from fixtures import monitor
 from fixtures.files import COLUMNS, write_csv
 from fixtures.run import throughput_rows, write_run
+from view import losses
+from view.rows import read_rows
 
 SCRIPTS = Path(__file__).resolve().parents[2]
 HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
+if HAVE_MATPLOTLIB:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import to_hex
+
+    from view.figures import waterfall
 FIGURES = {"scaling", "waterfall", "phases", "throughput", "busbw", "monitor"}
 
 
@@ -176,6 +184,52 @@ class FiguresTest(PlotTest):
         for words in ("memory's bound", "dashed"):
             self.assertNotIn(f"<!-- {words}", without)
 
+    def waterfall(self) -> Axes:
+        """The panel of a run of one strategy on two ranks."""
+        (panel,) = waterfall.draw(self.run_folder).axes
+        return panel
+
+    def test_losses_that_cannot_be_told_from_0_are_grey_on_an_axis_from_0(self) -> None:
+        write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"])
+        panel = self.waterfall()
+        names = [label.get_text() for label in panel.get_yticklabels()]
+        grey = {name for name, bar in zip(names, panel.patches) if to_hex(bar.get_facecolor()) == "#b8bec6"}
+        self.assertEqual(grey, {"waiting, jitter", "broadcast, evaluation"})
+        self.assertEqual((names[0], names[-1]), ("ideal H/N", "measured"))
+        self.assertEqual(panel.get_xlim()[0], 0)
+        words = "losses: medians over 5 rounds\nwhisker: range of rounds; grey: cannot be told from 0"
+        self.assertIn(words, panel.get_xlabel())
+
+    def test_a_whisker_stands_where_its_bar_does(self) -> None:
+        write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"])
+        whiskers = [line.get_xdata() for line in self.waterfall().lines if line.get_marker() == "|"]
+        batch = next(row for row in read_rows(self.run_folder, "losses.csv") if row["loss"] == "batch")
+        expected = [15 + batch.number(f"seconds_ci_{end}") for end in ("low", "high")]
+        self.assertEqual(list(whiskers[0]), expected)
+        self.assertEqual(len(whiskers), 8, "all but what is not attributed")
+
+    def test_one_round_has_no_whisker_and_nothing_grey(self) -> None:
+        write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"])
+        alone = {"rounds": "1", "interval": "", "seconds_ci_low": "", "seconds_ci_high": ""}
+        edit(self.run_folder / "losses.csv", lambda row: {**row, **alone})
+        panel = self.waterfall()
+        self.assertFalse([line for line in panel.lines if line.get_marker() == "|"])
+        self.assertNotIn("#b8bec6", [to_hex(bar.get_facecolor()) for bar in panel.patches])
+        self.assertIn("medians over 1 round, without an interval", panel.get_xlabel())
+
+    def test_what_an_interval_is_of_is_said(self) -> None:
+        write_run(self.run_folder, models=["mlp"], ranks=[1, 2], transports=["mpi"])
+        self.plot()
+        for name, words in (("scaling", "upright: range of rounds"), ("busbw", "band: range of launches")):
+            self.assertIn(words, (self.run_folder / "figures" / f"{name}.svg").read_text(encoding="utf-8"))
+
+    def test_a_run_without_losses_has_no_account(self) -> None:
+        write_run(self.run_folder, models=["mlp"])
+        self.plot()
+        (self.run_folder / "losses.csv").unlink()
+        self.assertIn("no waterfall figure", self.plot())
+        self.assertEqual(self.drawn(), FIGURES - {"waterfall"})
+
     def test_rows_that_are_not_ok_are_not_drawn(self) -> None:
         write_run(self.run_folder, models=["mlp"])
         edit(self.run_folder / "scaling.csv", lambda row: {**row, "status": "wrong"})
@@ -193,8 +247,10 @@ class FiguresTest(PlotTest):
 
     def test_odd_texts_and_every_origin(self) -> None:
         write_run(self.run_folder, models=["<b>&$x_1$ — \u202emodel"], ranks=[1, 2, 4])
-        origins = iter(["measured", "emulated", "predicted", "quoted", "imported", ""] * 4)
-        edit(self.run_folder / "scaling.csv", lambda row: {**row, "origin": next(origins)})
+        places = itertools.product(("flat", "bucketed"), ("1", "2", "4"))
+        origins = dict(zip(places, ["measured", "emulated", "predicted", "quoted", "imported", ""]))
+        for name in ("scaling.csv", "losses.csv"):
+            edit(self.run_folder / name, lambda row: {**row, "origin": origins[row["gradient_sync"], row["ranks"]]})
         (self.run_folder / "manifest.json").write_text("[]", encoding="utf-8")
         self.plot()
         self.assertEqual(self.drawn(), FIGURES)
@@ -228,6 +284,14 @@ class WithoutFiguresTest(PlotTest):
         done = plot(self.run_folder)
         self.assertEqual(done.returncode, 2)
         self.assertIn("usage:", done.stderr)
+
+    def test_losses_of_the_fixture_sum_to_what_was_measured(self) -> None:
+        write_run(self.run_folder)
+        accounts = losses.accounts(self.run_folder)
+        self.assertEqual(len(accounts), 8)
+        for account in accounts:
+            parts = sum(account.seconds(loss) for loss in account.losses)
+            self.assertAlmostEqual(account.case.number("ideal_seconds") + parts, account.case.number("seconds_median"))
 
     def test_fixture_has_the_columns_of_the_documentation(self) -> None:
         documented = (SCRIPTS.parent / "results" / "README.md").read_text(encoding="utf-8")

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MultipleLocator, NullLocator
 
-from view.cases import STRATEGY, by_workload, short_names
+from view import intervals
+from view.cases import STRATEGY, by_workload, ideal, short_names
 from view.figures import theme
 from view.numbers import three_digits
 from view.published import Series
@@ -91,7 +92,8 @@ def draw_column(
             if any(row["efficiency_raw"] for row in rows)
             else ""
         )
-        axes.set_xlabel(f"ranks N{raw}")
+        kind = intervals.told(rows, *intervals.SPEEDUP)
+        axes.set_xlabel(f"ranks N{raw}" + (f"\nupright: {kind}" if kind else ""))
         highest = max(
             [highest_of(rows, "efficiency"), *(value for points in quoted.values() for _, value in points)]
         )
@@ -182,7 +184,7 @@ def note_base(axes: Axes, rows: list[Row]) -> None:
     """Says what H is, without which an ideal line means nothing."""
     bases = sorted({(row["baseline"], row.number("h_seconds")) for row in rows if row["h_seconds"]})
     lines = [
-        f"ideal: H/N, H = {three_digits(h)} s an epoch ({base or 'one device'})"
+        f"ideal: {ideal(rows[0])}, H = {three_digits(h)} s an epoch ({base or 'one device'})"
         for base, h in bases[:3]
     ]
     theme.note(axes, "\n".join(lines), top=True)

@@ -19,6 +19,7 @@ from view.series import SERIES, moved_apart
 
 # report.py replaces these four by CSS variables, so that figures follow the dark mode.
 INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#dfe3e8", "#ffffff"
+NEUTRAL = "#b8bec6"  # for what cannot be told from nothing
 MARKERS = "os^Dvph*"
 
 STYLE: dict[str, Any] = {

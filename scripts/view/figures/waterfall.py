@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# From the ideal H/N down to the measured epoch: one panel for each workload, strategy and N, one bar
-# for each loss, where the one before ends. Gains go back to the left. All lengths are cells of
+# From the ideal down to the measured epoch: one panel for each workload, strategy and N, one bar for
+# each loss, where the one before ends. Gains go back to the left; a whisker is a loss's interval. The
+# axis begins at 0, so that a loss looks as long as it is. All lengths are cells of losses.csv and
 # scaling.csv.
 from __future__ import annotations
 
@@ -11,11 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from view import losses
-from view.cases import STRATEGY, short_names, workload
+from view import intervals, losses
+from view.cases import STRATEGY, ideal, short_names, workload
 from view.figures import theme
-from view.numbers import three_digits
-from view.rows import Row, grouped, read_rows, usable
+from view.losses import Account
+from view.numbers import signed, three_digits
+from view.rows import Row, grouped
 
 MOST_PANELS = 16
 COLORS = {
@@ -28,113 +30,106 @@ COLORS = {
     "wait_jitter": "#b98a2f",
     "input": "#009e73",
     "evaluation": "#cc79a7",
-    "host": "#7a828c",
-    "unattributed": "#b8bec6",
+    "host": "#7a9a01",
+    "unattributed": "#8a5a2b",
 }
 
 
 def draw(run: Path) -> Figure:
-    rows = [row for row in usable(read_rows(run, "scaling.csv")) if losses.has_account(row)]
-    if not rows:
-        raise theme.NothingToDraw("scaling.csv has no account of lost time")
-    names = short_names(list(grouped(rows, STRATEGY)))
-    shown = chosen(rows)
-    bars = max(len(losses.told([row])) for row in shown) + 2
-    figure, stacks = theme.panels(len(shown), rows_each=1, width=5.4, height=1.1 + 0.25 * bars, most=2)
-    if len(shown) < len(rows):
-        figure.suptitle(f"{len(shown)} of {len(rows)} accounts; all are in scaling.csv", fontsize=8, color=theme.MUTED)
-    for row, (axes,) in zip(shown, stacks):
-        name = names[tuple(row[part] for part in STRATEGY)]
-        axes.set_title(f"{workload(row)}\n{theme.with_origin(name, row['origin'])}, N = {row.ranks()}")
-        draw_waterfall(axes, row)
+    found = losses.accounts(run)
+    if not found:
+        raise theme.NothingToDraw("there is no account of lost time in losses.csv")
+    names = short_names(list(grouped((account.case for account in found), STRATEGY)))
+    shown = chosen(found)
+    bars = max(len(account.told()) for account in shown) + 2
+    figure, stacks = theme.panels(len(shown), rows_each=1, width=6.4, height=1.3 + 0.25 * bars, most=2)
+    if len(shown) < len(found):
+        figure.suptitle(f"{len(shown)} of {len(found)} accounts; all are in losses.csv", fontsize=8, color=theme.MUTED)
+    for account, (axes,) in zip(shown, stacks):
+        case = account.case
+        name = names[tuple(case[part] for part in STRATEGY)]
+        axes.set_title(f"{workload(case)}\n{theme.with_origin(name, case['origin'])}, N = {case.ranks()}")
+        draw_waterfall(axes, account)
     return figure
 
 
-def chosen(rows: list[Row]) -> list[Row]:
+def chosen(accounts: list[Account]) -> list[Account]:
     """All, or when they are too many to look at, the largest N of each workload and strategy, those
     with the most lost first."""
-    if len(rows) <= MOST_PANELS:
-        return rows
-    largest: dict[tuple[str, ...], Row] = {}
-    for row in rows:
-        key = (workload(row), *(row[part] for part in STRATEGY))
-        if key not in largest or row.integer("ranks") > largest[key].integer("ranks"):
-            largest[key] = row
-    lost = sorted(largest.values(), key=lambda row: row.number("efficiency"))[:MOST_PANELS]
-    return [row for row in rows if row in lost]
+    if len(accounts) <= MOST_PANELS:
+        return accounts
+    largest: dict[tuple[str, ...], Account] = {}
+    for account in accounts:
+        case = account.case
+        key = (workload(case), *(case[part] for part in STRATEGY))
+        if key not in largest or case.integer("ranks") > largest[key].case.integer("ranks"):
+            largest[key] = account
+    lost = sorted(largest.values(), key=lambda account: account.case.number("efficiency"))[:MOST_PANELS]
+    return [account for account in accounts if account in lost]
 
 
-def draw_waterfall(axes: Axes, row: Row) -> None:
-    ideal, measured = row.number("ideal_seconds"), row.number("seconds_median")
-    told = losses.told([row])
-    steps = [(loss, row.number(losses.column(loss))) for loss in told]
-    ends, at = [ideal], ideal
-    for _, seconds in steps:
-        at += seconds
-        ends.append(at)
-    left, right = limits([*ends, measured])
-    labels = ["ideal H/N", *(losses.NAMES[loss] for loss in told), "measured"]
-    hollow = row["origin"] == "emulated"
-    whole_bar(axes, 0, left, ideal, theme.MUTED, hollow)
-    label(axes, 0, ideal, f"{three_digits(ideal)} s", theme.INK)
-    for place, ((loss, seconds), begin, end) in enumerate(zip(steps, ends, ends[1:]), start=1):
-        axes.plot([begin, begin], [place - 1.36, place + 0.36], color=theme.MUTED, linewidth=0.6, zorder=1)
-        bar(axes, place, min(begin, end), abs(seconds), COLORS[loss], hollow)
-        sign = "+" if seconds >= 0 else "\u2212"
-        name = f"  rank {row['last_rank']} is last" if loss == "wait_static" and row["last_rank"] else ""
-        label(axes, place, max(begin, end), f"{sign}{three_digits(abs(seconds))} s{name}", theme.INK)
-    last = len(steps) + 1
-    axes.plot([ends[-1]] * 2, [last - 1.36, last + 0.36], color=theme.MUTED, linewidth=0.6, zorder=1)
-    whole_bar(axes, last, left, measured, theme.INK, hollow)
-    efficiency = row.number("efficiency")
+def draw_waterfall(axes: Axes, account: Account) -> None:
+    case, told = account.case, account.told()
+    hollow = case["origin"] == "emulated"
+    at = longest = case.number("ideal_seconds")
+    bar(axes, 0, 0, at, theme.INK, hollow)
+    label(axes, 0, at, f"{three_digits(at)} s")
+    for place, loss in enumerate(told, start=1):
+        row, seconds = account.losses[loss], account.seconds(loss)
+        uncertain = intervals.covers(row, "seconds", 0)
+        step(axes, place, at)
+        bar(axes, place, at, seconds, theme.NEUTRAL if uncertain else COLORS[loss], hollow)
+        end = max([at, at + seconds, *whisker(axes, place, at, row)])
+        last = f"  rank {case['last_rank']} is last" if loss == "wait_static" and case["last_rank"] else ""
+        label(axes, place, end, f"{signed(seconds)[0]} s{last}", theme.MUTED if uncertain else theme.INK)
+        at, longest = at + seconds, max(longest, end)
+    measured, place = case.number("seconds_median"), len(told) + 1
+    step(axes, place, at)
+    bar(axes, place, 0, measured, theme.INK, hollow)
+    efficiency = case.number("efficiency")
     share = "" if math.isnan(efficiency) else f"  E = {100 * efficiency:.1f} %"
-    label(axes, last, measured, f"{three_digits(measured)} s{share}", theme.INK)
-    axes.set_xlim(left, right)
-    axes.set_ylim(last + 0.6, -0.6)
-    axes.set_yticks(range(last + 1), labels)
+    label(axes, place, measured, f"{three_digits(measured)} s{share}")
+    axes.set_xlim(0, 1.48 * max(longest, measured))  # the text right of the longest bar needs its place
+    axes.set_ylim(place + 0.6, -0.6)
+    axes.set_yticks(range(place + 1), [f"ideal {ideal(case)}", *(losses.NAMES[loss] for loss in told), "measured"])
     axes.tick_params(axis="y", labelcolor=theme.INK)
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel("seconds an epoch" + (", not from 0" if left > 0 else ""))
+    axes.set_xlabel(words_of(account), fontsize=8)
 
 
-def limits(ends: list[float]) -> tuple[float, float]:
-    """From 0 where the losses are long enough to be seen; else from where they fill half the panel.
-    The text right of the longest bar gets its place."""
-    low, high = min(ends), max(ends)
-    span = max(high - low, 1e-3 * high)
-    left = 0.0 if span > 0.2 * high else max(0.0, low - 0.4 * span)
-    return left, high + 0.62 * (high - left)
+def words_of(account: Account) -> str:
+    """What is median and whisker here, and what a grey bar says."""
+    rounds, interval = account.rounds(), losses.interval_of([account])
+    over = f"seconds an epoch; losses: medians over {rounds} round{'s' if rounds != 1 else ''}"
+    return over + (f"\nwhisker: {interval}; grey: cannot be told from 0" if interval else ", without an interval")
 
 
-def bar(axes: Axes, place: float, left: float, width: float, color: str, hollow: bool) -> None:
-    filled = {"facecolor": color, "edgecolor": theme.PAPER}
+def step(axes: Axes, place: int, at: float) -> None:
+    """From the end of the bar above to the begin of this one."""
+    axes.plot([at, at], [place - 1.36, place + 0.36], color=theme.MUTED, linewidth=0.6, zorder=1)
+
+
+def bar(axes: Axes, place: int, begin: float, length: float, color: str, hollow: bool) -> None:
+    filled = {"facecolor": color, "edgecolor": color}
     hatched = {"facecolor": theme.PAPER, "edgecolor": color, "hatch": "/////"}
-    axes.barh(place, width, left=left, height=0.72, linewidth=0.6, zorder=3, **(hatched if hollow else filled))
+    axes.barh(place, length, left=begin, height=0.72, linewidth=0.6, zorder=3, **(hatched if hollow else filled))
 
 
-def whole_bar(
-    axes: Axes, place: float, left: float, end: float, color: str, hollow: bool
-) -> None:
-    """A bar that begins at 0, with a gap in it where the axis does not."""
-    bar(axes, place, left, end - left, color, hollow)
-    if left > 0:
-        for shift in (0.03, 0.042):
-            axes.plot(
-                [shift - 0.008, shift + 0.008],
-                [place + 0.5, place - 0.5],
-                transform=axes.get_yaxis_transform(),
-                color=theme.PAPER,
-                linewidth=2,
-                zorder=4,
-            )
+def whisker(axes: Axes, place: int, begin: float, row: Row) -> list[float]:
+    """Of a bar that begins there; returns its ends, none for a loss without an interval."""
+    ends = [begin + row.number(f"seconds_ci_{end}") for end in ("low", "high")]
+    if math.isnan(sum(ends)):
+        return []
+    axes.plot(ends, [place, place], color=theme.INK, linewidth=0.9, marker="|", markersize=3, zorder=4)
+    return ends
 
 
-def label(axes: Axes, place: float, end: float, text: str, color: str) -> None:
+def label(axes: Axes, place: int, end: float, text: str, color: str = theme.INK) -> None:
     axes.annotate(
         text,
         (end, place),
-        xytext=(4, 0),
+        xytext=(6, 0),
         textcoords="offset points",
         va="center",
         fontsize=8,

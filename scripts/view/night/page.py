@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import math
 
+from view import intervals
 from view.manifest import Manifest, as_text
 from view.night import cells, efficiency_chart
 from view.night.cell_words import signed_percent
@@ -13,6 +14,7 @@ from view.night.record import CELL_VERDICTS, MEANINGS, Night, as_number, facts
 from view.numbers import duration, percent
 from view.page import Html, element, joined, link, page, section, table
 from view.plain import plain
+from view.rows import read_rows, usable
 
 # All others are red: a verdict that is not known must not look like a pass.
 TONES = {"PASS": "pass", "INSUFFICIENT": "warn", "INCOMPLETE": "warn"}
@@ -109,7 +111,10 @@ def efficiency(night: Night) -> Html:
     if not shown:
         return section("Efficiency", element("p", "No scaling.csv with an efficiency in tonight's run: it holds no "
                                                   "training study, or none that was measured.", css="muted"))  # fmt: skip
-    words = "Thick: tonight, with its interval. Thin: last night. Dashed: the pinned run. Hollow: ranks shared cores. "
+    tonight = folders["tonight"]
+    kind = intervals.told(usable(read_rows(tonight, "scaling.csv")), *intervals.SPEEDUP) if tonight else ""
+    words = f"Thick: tonight{f', with its {kind}' if kind else ''}. Thin: last night. Dashed: the pinned run. "
+    words += "Hollow: ranks shared cores. "
     absent = [name for name, folder in folders.items() if not folder]
     words += f"Not there: {', '.join(absent)}." if absent else ""
     return section("Efficiency against the ideal", element("p", words, css="muted"), *shown)

@@ -188,7 +188,9 @@ class Verdicts(Night):
         rows = [row for row in scaling_rows(["mlp"], [1, 2, 4], ["one_device", "mirrored"], 4)
                 if (row["gradient_sync"] == "one_device") == (row["ranks"] == 1)]  # fmt: skip
         write_csv(self.results / NIGHT, "scaling.csv", rows)
-        panels = re.findall(r'<svg[^>]*aria-label="Efficiency.*?</svg>', self.report(folder)["report.html"])
+        page = self.report(folder)["report.html"]
+        self.assertIn("Thick: tonight, with its range of rounds.", page)
+        panels = re.findall(r'<svg[^>]*aria-label="Efficiency.*?</svg>', page)
         self.assertEqual(len(panels), 1)
         self.assertRegex(panels[0], r'd="M44 [\d.]+L169 [\d.]+L294 [\d.]+"[^>]*stroke-width="2.4"')
         self.assertIn(">mirrored<", panels[0])

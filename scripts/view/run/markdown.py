@@ -6,6 +6,7 @@ import re
 from html import unescape
 from pathlib import Path
 
+from view import intervals
 from view.cases import how, workload
 from view.manifest import Manifest
 from view.markdown import table, text_of
@@ -45,9 +46,11 @@ def scaling(run: Path) -> str:
     rows = usable(read_rows(run, "scaling.csv"))
     if not rows:
         return ""
-    head = ["workload", "strategy", "N", "origin", "epoch, s", "H/N, s", "speedup", "efficiency"]
-    more = f"\n\n{len(rows) - MOST} more rows in scaling.csv" if len(rows) > MOST else ""
-    return "## Scaling\n\n" + table(head, map(scaling_line, rows[:MOST])) + more
+    head = ["workload", "strategy", "N", "origin", "epoch, s", "ideal, s", "speedup", "efficiency"]
+    kind = intervals.told(rows, *intervals.SPEEDUP)
+    more = [f"In brackets: the {kind}."] if kind else []
+    more += [f"{len(rows) - MOST} more rows in scaling.csv"] if len(rows) > MOST else []
+    return "\n\n".join(["## Scaling", table(head, map(scaling_line, rows[:MOST])), *more])
 
 
 def scaling_line(row: Row) -> list[str]:

@@ -19,9 +19,9 @@ from view.tables.scaling import scaling
 from view.tables.throughput import throughput
 
 FIGURES = {
-    "scaling": "Speedup and efficiency against the number of ranks, with intervals over launches.",
-    "waterfall": "From the ideal H/N to the measured epoch: what was lost to what, mean over ranks.",
-    "phases": "Where an epoch's seconds went; the bar is the ideal H/N.",
+    "scaling": "Speedup and efficiency against the number of ranks, with their intervals.",
+    "waterfall": "From the ideal to the measured epoch: what was lost to what, mean over ranks and median over rounds.",
+    "phases": "Where an epoch's seconds went; the bar is the ideal.",
     "throughput": "Training steps without synchronisation: the drop from the dotted line is contention.",
     "batches": "Images a second of one device over the batch, in every way to compute a step that was measured.",
     "busbw": "Bus bandwidth of allreduce over message size, with intervals. Dashed: the fitted cost model. Black: "

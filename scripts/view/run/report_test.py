@@ -10,6 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from fixtures.account import loss_rows
 from fixtures.files import write_csv
 from fixtures.page import Page
 from fixtures.run import SHARE, scaling_rows, write_manifest, write_run
@@ -67,8 +68,8 @@ class ReportTest(unittest.TestCase):
             "mnist_cnn, strong scaling, global batch 64, flat · ring · mpi: 91.7 % efficiency on 2 ranks",
             verdict,
         )
-        self.assertIn("(range of launches 88.0 % to 94.4 %)", verdict)
-        self.assertIn("an epoch takes 16.4 s where the ideal H/N is 15.0 s", verdict)
+        self.assertIn("(range of rounds 88.0 % to 94.4 %)", verdict)
+        self.assertIn("an epoch takes 16.4 s where the ideal is 15.0 s", verdict)
         self.assertIn("emulated: ranks share cores", verdict)
         self.assertIn("AMD EPYC 7B13, 2 cores, 2 × NVIDIA H200", verdict)
         order = [
@@ -88,11 +89,58 @@ class ReportTest(unittest.TestCase):
         write_run(self.run_folder, models=["mlp"], syncs=["flat"])
         self.assertNotIn("E_tta", self.report().text())
         rows = scaling_rows(["mlp"], [2], ["flat"], cores=2)
-        target = {"target_accuracy": 0.9, "epochs_to_target": 10, "seconds_to_target": 164,
-                  "efficiency_statistical": 0.8, "efficiency_to_accuracy": 0.734}  # fmt: skip
+        target = {"target_accuracy": 0.9, "epochs_to_target": 10, "epochs_to_target_ci_low": 9,
+                  "epochs_to_target_ci_high": 11, "seconds_to_target": 164, "efficiency_statistical": 0.8,
+                  "efficiency_to_accuracy": 0.734}  # fmt: skip
         write_csv(self.run_folder, "scaling.csv", [{**rows[0], **target}])
         text = self.report().text().replace("\u00a0", " ")
-        self.assertIn("90.0 %1016480.0 %73.4 %", text)
+        self.assertIn("90.0 %10 [9, 11]16480.0 %73.4 %", text)
+
+    def test_losses_have_intervals_and_those_that_may_be_0_are_set_back(self) -> None:
+        write_run(self.run_folder, models=["mnist_cnn"], syncs=["flat"], ranks=[1, 2])
+        account = self.report().text().split("Where the time went")[1]
+        self.assertIn("In brackets: the range of rounds. Grey: it covers 0", account)
+        self.assertIn("15.0+0.340 [0.286, 0.408]", account)
+        markup = (self.run_folder / "report.html").read_text(encoding="utf-8")
+        self.assertIn('<span class="muted">+0.082<small class="under"> [−0.054, 0.191]</small></span>', markup)
+        self.assertIn('<span>+0.340<small class="under"> [0.286, 0.408]</small></span>', markup)
+        (self.run_folder / "losses.csv").unlink()
+        self.assertNotIn("Where the time went", self.report().text())
+
+    def test_losses_of_one_round_have_no_interval(self) -> None:
+        write_run(self.run_folder, models=["mlp"], syncs=["flat"])
+        alone = {"interval": "", "seconds_ci_low": "", "seconds_ci_high": "", "rounds": 1}
+        rows = loss_rows(scaling_rows(["mlp"], [2], ["flat"], cores=2))
+        write_csv(self.run_folder, "losses.csv", [{**row, **alone} for row in rows])
+        account = self.report().text().split("Where the time went")[1]
+        self.assertIn("From one round: nothing says what of it is chance", account)
+        self.assertIn("15.0+0.340+0.204", account)
+
+    def test_the_ladder_says_what_it_could_have_shown(self) -> None:
+        write_run(self.run_folder, models=["mnist_cnn"], syncs=["flat"], ranks=[1, 2])
+        ladder = self.report().text().split("Cross-check")[1]
+        for words in ("agree: ±0.136 s could be seen", "nothing can be told: ±3.27 s could be seen",
+                      "disagree: ±0.136 s could be seen", "input is in memory"):  # fmt: skip
+            self.assertIn(words, ladder)
+
+    def test_what_an_interval_is_of_is_said(self) -> None:
+        rows = scaling_rows(["mlp"], [2], ["flat"], cores=2)
+        kinds = {("range of rounds", "range of launches"): "range of rounds", ("", "95%"): "95 % interval",
+                 ("95% of rounds", ""): "95 % interval over rounds", ("", "range"): "range",
+                 ("", "odd"): "interval"}  # fmt: skip
+        for (speedup, row), words in kinds.items():
+            write_csv(self.run_folder, "scaling.csv", [{**rows[0], "speedup_interval": speedup, "interval": row}])
+            text = self.report().text().replace("\u00a0", " ")
+            self.assertIn(f"({words} 88.0 % to 94.4 %)", text)
+            self.assertIn(f"of E the {words}, of E_raw the interval over rounds", text)
+
+    def test_what_may_be_ideal_is_named_so(self) -> None:
+        rows = scaling_rows(["mlp"], [2], ["flat"], cores=2)
+        for high, named in ((0.99, False), (1.01, True)):
+            write_csv(self.run_folder, "scaling.csv", [{**rows[0], "efficiency_raw_ci_high": high}])
+            text = self.report().text()
+            self.assertEqual("the row cannot be told from the ideal" in text, named)
+            self.assertIn(f"88.9 % [85.3 %, {100 * high:.1f} %]", text.replace("\u00a0", " "))
 
     def test_emulated_is_the_headline_only_where_nothing_else_was_measured(self) -> None:
         write_run(self.run_folder, models=["mlp"], syncs=["flat"], ranks=[1, 4])

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# The report's tables of lost time, from the cells of scaling.csv and ladder.csv as they are.
+# The report's tables of lost time, from the cells of losses.csv, scaling.csv and ladder.csv as they are.
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
-from view import losses
-from view.cases import by_workload, how, workload
-from view.numbers import percent, three_digits
+from view import intervals, losses
+from view.cases import how, workload
+from view.losses import Account
+from view.numbers import percent, signed, three_digits
 from view.page import Html, element, section, table
-from view.rows import Row, read_rows, usable
+from view.rows import Row, read_rows
 from view.tables.cells import not_measured
 
 RUNGS = {
@@ -29,38 +31,55 @@ SHORT = {
 }
 
 
-def signed(value: float) -> str:
-    """'+0.0123', with a true minus sign; '' for an unknown number."""
-    text = three_digits(abs(value))
-    return ("\u2212" if value < 0 else "+") + text if text and text != "0" else text
-
-
 def accounts(run: Path) -> Html:
-    rows = [row for row in usable(read_rows(run, "scaling.csv")) if losses.has_account(row)]
-    if not rows:
+    found = losses.accounts(run)
+    if not found:
         return Html("")
-    told = losses.told(rows)
-    words = (
-        "Seconds of an epoch, mean over ranks: the ideal H/N and the losses sum to what was measured. Waiting is static "
-        "as far as one rank is always later, jitter as far as now one and now another is. Negative: less than an "
-        "equal part of one device's. Last rank: who came last most often, and in which share of the steps. Unknown: the "
-        "account is that of the middle launch, the times are medians."
-    )
-    head = ["strategy", "N", "H/N", *(SHORT.get(loss, losses.NAMES[loss]) for loss in told), "measured", "last rank"]
-    parts: list[object] = [element("p", words, css="muted")]
-    for title, group in by_workload(rows).items():
+    told = [loss for loss in losses.NAMES if any(loss in account.told() for account in found)]
+    head = ["strategy", "N", "rounds", "ideal", *(SHORT.get(loss, losses.NAMES[loss]) for loss in told), "measured",
+            "last rank"]  # fmt: skip
+    parts: list[object] = [element("p", words_of(found), css="muted")]
+    for title in dict.fromkeys(workload(account.case) for account in found):
+        group = [account for account in found if workload(account.case) == title]
         cells = [
             [
-                how(row), row.ranks(), three_digits(row.number("ideal_seconds")),
-                *(signed(row.number(losses.column(loss))) for loss in told),
-                three_digits(row.number("seconds_median")), last_rank(row),
+                how(account.case), account.case.ranks(), account.rounds() or "",
+                three_digits(account.case.number("ideal_seconds")),
+                *(loss_cell(account.losses[loss]) if loss in account.losses else "" for loss in told),
+                three_digits(account.case.number("seconds_median")), last_rank(account.case),
             ]
-            for row in group
+            for account in group
         ]  # fmt: skip
-        numbers = [1, *range(2, 4 + len(told))]
-        shown = table(head, cells, numbers=numbers, weak=not_measured(group), rest="scaling.csv")
+        weak = not_measured([account.case for account in group])
+        shown = table(head, cells, numbers=range(1, 5 + len(told)), weak=weak, rest="losses.csv")
         parts += [element("h3", title), shown]
     return section("Where the time went", *parts)
+
+
+def words_of(found: list[Account]) -> str:
+    interval = losses.interval_of(found)
+    certain = (
+        f"In brackets: the {interval}. Grey: it covers 0, so that the loss cannot be told from 0. "
+        if interval
+        else "From one round: nothing says what of it is chance. "
+    )
+    return (
+        "Seconds of an epoch, mean over ranks: the ideal (H/N, with weak scaling ρ·H/N) and the losses sum to what was "
+        "measured. A round starts every program once; each loss is taken within every round, and the median over "
+        f"rounds is shown. {certain}Negative: less than an equal part of one device's. Waiting is static as far as one "
+        "rank is always later, jitter as far as now one and now another is. Last rank: who came last most often, and "
+        "in which share of the steps. Unknown: what is left, since medians of parts do not add up."
+    )
+
+
+def loss_cell(row: Row) -> Html:
+    """'+0.176 [−0.017, 0.211]', set back where it cannot be told from 0."""
+    seconds, ends = row.number("seconds"), [row.number(f"seconds_ci_{end}") for end in ("low", "high")]
+    if math.isnan(sum(ends)):
+        return element("span", *signed(seconds))
+    shown, low, high = signed(seconds, *ends)
+    interval = element("small", f" [{low}, {high}]", css="under")
+    return element("span", shown, interval, css="muted" if intervals.covers(row, "seconds", 0) else "")
 
 
 def last_rank(row: Row) -> str:
@@ -74,17 +93,30 @@ def ladder(run: Path) -> Html:
         return Html("")
     words = (
         "The same losses without a trace, from runs that each do one thing more than the one before; beside them what "
-        "the trace says. They disagree where they differ by more than two widths of the interval."
+        "the trace says. Difference: the ladder's less the trace's, median over rounds. They disagree where it is "
+        "larger than what this run could have shown. Where that is more than 10 % of the epoch, or there was one "
+        "round, nothing can be told."
     )
-    head = ["workload", "strategy", "N", "run", "epoch, s", "lost by the ladder, s", "by the trace, s", ""]
+    head = ["workload", "strategy", "N", "run", "epoch, s", "lost by the ladder, s", "by the trace, s", "difference, s",
+            "rounds", ""]  # fmt: skip
     cells = [
         [
             workload(row), how(row), row.ranks(), RUNGS.get(row["rung"], row["rung"]),
-            three_digits(row.number("seconds_median")), signed(row.number("lost_seconds")),
-            signed(row.number("trace_seconds")),
-            "disagree" if row["disagrees"] == "1" else row["note"],
+            three_digits(row.number("seconds_median")),
+            *(signed(row.number(f"{name}_seconds"))[0] for name in ("lost", "trace", "difference")),
+            row["rounds"], verdict(row),
         ]
         for row in rows
     ]  # fmt: skip
-    shown = table(head, cells, numbers=[2, 4, 5, 6], wrap=[7], rest="ladder.csv")
+    shown = table(head, cells, numbers=[2, 4, 5, 6, 7, 8], wrap=[9], rest="ladder.csv")
     return section("Cross-check by leaving parts out", element("p", words, css="muted"), shown)
+
+
+def verdict(row: Row) -> str:
+    """'agree: ±0.12 s could be seen'. A rung that was not run, or of which the trace says nothing, has
+    no verdict."""
+    if row["status"] != "ok" or not row["trace_seconds"]:
+        return row["note"]
+    limit = three_digits(row.number("limit_seconds"))
+    words = {"1": "disagree", "0": "agree"}.get(row["disagrees"], "nothing can be told")
+    return f"{words}: ±{limit} s could be seen" if limit else words

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from view import intervals
 from view.cases import ALLREDUCE, short_names
 from view.numbers import byte_size, duration, percent, three_digits
 from view.page import Html, element, joined, section, table
@@ -28,9 +29,10 @@ def bandwidth(run: Path) -> Html:
     if not shown:
         return Html("")
     names = short_names(list(dict.fromkeys(key[:-2] for key in shown)))
+    kind = intervals.told((row for panel in shown.values() for row in panel), "busbw_ci_low_gb_per_s", "interval")
     words = (
-        "Bus bandwidth in GB/s (10⁹ bytes) with its interval, then the median time. busbw = bytes / seconds · 2(p−1)/p, "
-        "so that algorithms and numbers of ranks can be compared."
+        f"Bus bandwidth in GB/s (10⁹ bytes){f' with its {kind}' if kind else ''}, then the median time. busbw = bytes "
+        "/ seconds · 2(p−1)/p, so that algorithms and numbers of ranks can be compared."
     )
     panels = []
     for key, panel in shown.items():
@@ -62,7 +64,7 @@ def bandwidth_cell(row: Row) -> Html:
     if row["ranks"] == "1":  # its bus bandwidth is 0 by definition
         return element("span", time)
     low, high = "busbw_ci_low_gb_per_s", "busbw_ci_high_gb_per_s"
-    rate = with_interval(row, "busbw", three_digits(row.number("busbw_gb_per_s")), low, high)
+    rate = with_interval(row, three_digits(row.number("busbw_gb_per_s")), low, high)
     return joined([rate, element("small", f" {time}")])
 
 
@@ -120,7 +122,7 @@ def certificate(run: Path) -> Html:
             byte_size(row.number("size_bytes")) if row["size_bytes"] else "",
             row.ranks(),
             duration(row.number("seconds_a")),
-            with_interval(row, "ratio", f"{row.number('ratio'):.3f}", "ratio_low", "ratio_high"),
+            with_interval(row, f"{row.number('ratio'):.3f}", "ratio_low", "ratio_high"),
             f"{row.number('p_holm'):.3f}" if row["p_holm"] else "",
             element("span", row["verdict"], css="bad" if row["verdict"] in ("FASTER", "SLOWER", "MISSING") else ""),
             percent(row.number("smallest_effect")),

@@ -3,14 +3,24 @@
 # its cells as they are: rounded for reading, never combined.
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 
+from view import intervals
 from view.cases import by_workload, how, workload
 from view.numbers import percent, three_digits
 from view.page import Html, element, section, table
 from view.rows import Row, read_rows, usable
-from view.tables.cells import not_measured, with_interval
+from view.tables.cells import not_measured, number, with_interval
+
+# Columns with an interval of which no column says the kind: what it is over is fixed.
+OTHERS = {
+    "E_raw": ("efficiency_raw", "over rounds"),
+    "accuracy": ("test_accuracy", "over launches"),
+    "epochs to the target": ("epochs_to_target", "over launches"),
+    "E_stat": ("efficiency_statistical", "over rounds"),
+}
 
 
 def headlines(run: Path) -> list[Html]:
@@ -37,19 +47,12 @@ def highest_n(rows: Iterable[Row]) -> int:
 
 
 def sentence(row: Row) -> Html:
-    interval = ""
-    if row["efficiency_ci_low"] and row["efficiency_ci_high"]:
-        kind = {"range": "range of launches", "95%": "95 % interval"}.get(
-            row["interval"], "interval"
-        )
-        low, high = percent(row.number("efficiency_ci_low")), percent(
-            row.number("efficiency_ci_high")
-        )
-        interval = f" ({kind} {low} to {high})"
+    ends = [percent(row.number(f"efficiency_ci_{end}")) for end in ("low", "high")]
+    interval = f" ({intervals.told([row], *intervals.SPEEDUP)} {ends[0]} to {ends[1]})" if all(ends) else ""
     origin = "" if row["origin"] == "measured" else f"{row['origin']} "
     text = (
         f" efficiency on {row['ranks']} {origin}rank{'s' if row['ranks'] != '1' else ''}{interval}: an epoch takes "
-        f"{three_digits(row.number('seconds_median'))} s where the ideal H/N is "
+        f"{three_digits(row.number('seconds_median'))} s where the ideal is "
         f"{three_digits(row.number('ideal_seconds'))} s, a speedup of {three_digits(row.number('speedup'))}."
     )
     return element(
@@ -65,14 +68,19 @@ def scaling(run: Path) -> Html:
     if not rows:
         return Html("")
     head = [
-        "strategy", "N", "origin", "epoch, s", "H/N, s", "speedup", "efficiency", "E_raw", "Karp–Flatt", "lost, s",
-        "accuracy",
+        "strategy", "N", "origin", "epoch, s", "ideal, s", "rounds", "speedup", "efficiency", "E_raw", "Karp–Flatt",
+        "lost, s", "accuracy",
     ]  # fmt: skip
     words = (
-        "S = ρ·H/T, E = S/N. H is one epoch on one device with the strategy's code; E_raw is against a plain loop without "
-        "it. In brackets: the interval over launches. Karp–Flatt: the serial share that would explain S; growth with N "
-        "means overhead. Accuracy: after the last epoch."
+        "S = ρ·H/T, E = S/N. H is one epoch on one device with the strategy's code; the ideal is H/N, with weak "
+        "scaling ρ·H/N. E_raw is against a plain loop without that code. Karp–Flatt: the serial share that would "
+        "explain S; growth with N means overhead. Accuracy: after the last epoch."
     )
+    if any(row["rounds"] for row in rows):
+        words += (
+            " A round starts every program once; S, E, E_raw and lost are medians over the rounds that have both times "
+            "(without any: of the medians)."
+        )
     with_target = any(row["target_accuracy"] for row in rows)
     if with_target:
         head += ["target", "epochs to it", "s to it", "E_stat", "E_tta"]
@@ -80,7 +88,7 @@ def scaling(run: Path) -> Html:
             " E_stat: epochs to the target accuracy at 1 ÷ at N; E_tta = E · E_stat: what is left of the efficiency in "
             "time to accuracy. Empty: the target was not reached."
         )
-    parts: list[object] = [element("p", words, css="muted")]
+    parts: list[object] = [element("p", words, of_intervals(rows), css="muted")]
     for title, group in by_workload(rows).items():
         cells = [scaling_cells(row) + (target_cells(row) if with_target else []) for row in group]
         shown = table(
@@ -90,30 +98,51 @@ def scaling(run: Path) -> Html:
     return section("Scaling", *parts)
 
 
-def scaling_cells(row: Row) -> list[object]:
-    epoch, efficiency = three_digits(row.number("seconds_median")), percent(
-        row.number("efficiency")
+def of_intervals(rows: list[Row]) -> str:
+    """Of what the intervals are, and what they leave open."""
+    kinds = {
+        "the epoch": intervals.told(rows, "seconds_ci_low", "interval"),
+        "E": intervals.told(rows, *intervals.SPEEDUP),
+    }
+    for name, (column, over) in OTHERS.items():
+        kinds[name] = f"interval {over}" if any(row[f"{column}_ci_low"] for row in rows) else ""
+    may_be_ideal = any(
+        # What is compared with itself is exactly 1.
+        intervals.covers(row, column, 1) and row[f"{column}_ci_low"] != row[f"{column}_ci_high"]
+        for row in rows
+        for column in ("efficiency", "efficiency_raw")
     )
+    ideal = " Where that of E or E_raw covers 100\u00a0%, the row cannot be told from the ideal."
+    return intervals.in_brackets(kinds) + (ideal if may_be_ideal else "")
+
+
+def scaling_cells(row: Row) -> list[object]:
+    epoch = three_digits(row.number("seconds_median"))
     return [
         how(row, "device"),
         row.ranks(),
         row["origin"],
-        with_interval(row, "seconds", epoch, "seconds_ci_low", "seconds_ci_high"),
+        with_interval(row, epoch, "seconds_ci_low", "seconds_ci_high"),
         three_digits(row.number("ideal_seconds")),
+        row["rounds"],
         three_digits(row.number("speedup")),
-        with_interval(row, "efficiency", efficiency, "efficiency_ci_low", "efficiency_ci_high"),
-        percent(row.number("efficiency_raw")),
+        number(row, "efficiency", percent),
+        number(row, "efficiency_raw", percent),
         f"{row.number('karp_flatt'):.4f}" if row["karp_flatt"] else "",
         three_digits(row.number("lost_seconds")),
-        percent(row.number("test_accuracy")),
+        number(row, "test_accuracy", percent),
     ]
+
+
+def plain(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:g}"
 
 
 def target_cells(row: Row) -> list[object]:
     return [
         percent(row.number("target_accuracy")),
-        row["epochs_to_target"],
+        number(row, "epochs_to_target", plain),
         three_digits(row.number("seconds_to_target")),
-        percent(row.number("efficiency_statistical")),
+        number(row, "efficiency_statistical", percent),
         percent(row.number("efficiency_to_accuracy")),
     ]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from view.numbers import duration, percent, three_digits
+from view import intervals
+from view.numbers import duration, percent
 from view.page import Html, element, section, table
 from view.rows import read_rows, usable
-from view.tables.cells import not_measured, with_interval
+from view.tables.cells import not_measured, number, with_interval
 
 
 def throughput(run: Path) -> Html:
@@ -17,10 +18,10 @@ def throughput(run: Path) -> Html:
     cells = [
         [
             row["model"], row["device"], row["batch"], row.ranks(), row["origin"],
-            with_interval(row, "rate", three_digits(row.number("images_per_s")), "images_per_s_ci_low",
-                          "images_per_s_ci_high"),
+            number(row, "images_per_s"),
             duration(row.number("seconds_median")),
-            percent(row.number("relative_to_one_rank")),
+            with_interval(row, percent(row.number("relative_to_one_rank")), "relative_ci_low", "relative_ci_high",
+                          percent),
         ]
         for row in rows
     ]  # fmt: skip
@@ -34,9 +35,10 @@ def throughput(run: Path) -> Html:
         "step",
         "of the single rank",
     ]
-    words = (
-        "Training steps without synchronisation, all ranks at once: what contention alone leaves."
-    )
+    relative = "interval over rounds" if any(row["relative_ci_low"] for row in rows) else ""
+    rate = intervals.told(rows, "images_per_s_ci_low", "interval")
+    words = "Training steps without synchronisation, all ranks at once: what contention alone leaves."
+    words += intervals.in_brackets({"images/s": rate, "the share of the single rank": relative})
     shown = table(
         head, cells, numbers=[2, 3, 5, 6, 7], weak=not_measured(rows), rest="throughput.csv"
     )

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/analysis/legs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+namespace scalebench {
+
+bool is_share(const ResultRow& row) {
+  return !row.get("share_of").empty() && row.get("share_of") != "1";
+}
+
+bool comparable(const ResultRow& leg, const ResultRow& one) {
+  constexpr std::array<std::string_view, 10> kEqual{
+      "model",   "device",  "dtype",     "memory_format", "threads",
+      "dataset", "scaling", "optimizer", "learning_rate", "target_accuracy"};
+  // With a target each trains as long as it takes; the time is that of one epoch all the same.
+  const bool same_length =
+      !leg.get("target_accuracy").empty() || leg.get("epochs") == one.get("epochs");
+  const std::string_view batch = leg.get("scaling") == "strong" ? "global_batch" : "batch";
+  return same_length && leg.get(batch) == one.get(batch) &&
+         std::ranges::all_of(kEqual,
+                             [&](auto column) { return leg.get(column) == one.get(column); });
+}
+
+namespace {
+
+/// Of the legs on one rank that fit and are comparable, that of the most similar amount of work.
+template <class Fits>
+const ResultRow* nearest(const std::vector<const ResultRow*>& rows, const ResultRow& leg,
+                         double samples, Fits fits) {
+  const ResultRow* found = nullptr;
+  const auto distance = [&](const ResultRow* row) {
+    return std::abs(number_in(*row, "samples") - samples);
+  };
+  for (const ResultRow* row : rows) {
+    const bool is_one = row->get("ranks") == "1" && row->get("status") == "ok" && fits(*row);
+    if (!is_one || !comparable(leg, *row)) continue;
+    if (found == nullptr || distance(row) < distance(found)) found = row;
+  }
+  return found;
+}
+
+}  // namespace
+
+Work work_of(const ResultRow& leg) {
+  return leg.get("scaling") == "weak" ? Work::weak : Work::strong;
+}
+
+int ranks_of(const ResultRow& leg) { return static_cast<int>(number_in(leg, "ranks")); }
+
+Bases bases_of(const ResultRow& leg, const std::vector<const ResultRow*>& rows) {
+  const double samples = number_in(leg, "samples");
+  // H is one real device; legs whose ranks share a core are emulated and have no true speedup, so
+  // only a base of the same kind will do.
+  const auto same_origin = [&](const ResultRow* base) {
+    return base != nullptr && base->get("origin") == leg.get("origin");
+  };
+  const auto base = [&](std::string_view sync) {
+    return nearest(rows, leg, samples, [&](const ResultRow& other) {
+      return other.get("gradient_sync") == sync && !is_share(other);
+    });
+  };
+  Bases bases;
+  const ResultRow* const one = base("one_device");
+  const ResultRow* const raw = base("none");
+  if (same_origin(one)) bases.one = one;
+  if (same_origin(raw)) bases.raw = raw;
+  if (one != nullptr && bases.one == nullptr) bases.other_origin = one->get("origin");
+  bases.share = nearest(rows, leg, samples / ranks_of(leg), [&](const ResultRow& other) {
+    return other.get("gradient_sync") == "none" && is_share(other) &&
+           other.get("share_of") == leg.get("ranks") && other.get("origin") == leg.get("origin");
+  });
+  return bases;
+}
+
+double rho_of(const ResultRow& leg, const ResultRow& one) {
+  return number_in(leg, "samples") / number_in(one, "samples");
+}
+
+std::vector<const ResultRow*> legs_of(const std::vector<ResultRow>& epoch_rows) {
+  std::vector<const ResultRow*> legs;
+  for (const ResultRow& row : epoch_rows) {
+    if (row.get("rank") == "all") legs.push_back(&row);
+  }
+  return legs;
+}
+
+ResultRow about(const ResultRow& leg, const Schema& schema) {
+  constexpr std::array<std::string_view, 16> kShared{
+      "schema_version", "run_id",    "case_id",   "origin", "status",  "model",
+      "gradient_sync",  "allreduce", "transport", "device", "dataset", "scaling",
+      "global_batch",   "batch",     "ranks",     "nodes"};
+  ResultRow row(schema);
+  for (const std::string_view column : kShared) row.set(column, leg.get(column));
+  return row;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A leg: one strategy on N ranks, and what it is compared with.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/record/result_row.hpp"
+#include "bench/study/analysis/rounds.hpp"
+
+namespace scalebench {
+
+/// Whether N devices share the work of one, or each does as much as one.
+enum class Work { strong, weak };
+
+/// Whether a row of epoch.csv did one rank's share of a run on several.
+bool is_share(const ResultRow& row);
+
+/// Equal in everything but N, the strategy and how gradients travel. Strong scaling keeps the
+/// global batch, weak scaling each rank's.
+bool comparable(const ResultRow& leg, const ResultRow& one);
+
+/// The rows of epoch.csv for all ranks together.
+std::vector<const ResultRow*> legs_of(const std::vector<ResultRow>& epoch_rows);
+
+/// What a leg is compared with, from the same origin; null: was not measured.
+struct Bases {
+  const ResultRow* one = nullptr;    // one_device: H
+  const ResultRow* raw = nullptr;    // the plain loop on one rank
+  const ResultRow* share = nullptr;  // the plain loop on one rank with its share alone
+  std::string other_origin = {};     // of a one_device that is not taken
+};
+
+Bases bases_of(const ResultRow& leg, const std::vector<const ResultRow*>& legs);
+
+Work work_of(const ResultRow& leg);
+int ranks_of(const ResultRow& leg);
+/// How many times the samples of `one` a leg processes.
+double rho_of(const ResultRow& leg, const ResultRow& one);
+
+/// A row of another file about the same leg.
+ResultRow about(const ResultRow& leg, const Schema& schema);
+
+}  // namespace scalebench

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/analysis/losses.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "bench/record/columns.hpp"
+#include "bench/study/analysis/legs.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double kMostWidths = 2;  // that two ways to the same loss may differ by
+
+double total(const StateSeconds& states) {
+  return std::accumulate(states.begin(), states.end(), 0.0);
+}
+
+}  // namespace
+
+Losses losses_of(const Epoch& one, const Epoch& n, double rho, int devices, double compute_of_share,
+                 Work work) {
+  Losses losses;
+  const double equal_part = rho * one.seconds / devices;
+  const double ideal = work == Work::weak ? equal_part : one.seconds / devices;
+  losses.work = equal_part - ideal;
+  for (std::size_t i = 0; i < one.states.size(); ++i) {
+    losses.by_state[i] = n.states[i] - rho * one.states[i] / devices;
+  }
+  losses.batch = compute_of_share - rho * one.states[0] / devices;
+  losses.contention = n.states[0] - compute_of_share;
+  losses.unattributed = n.seconds - ideal - losses.work - total(losses.by_state);
+  return losses;
+}
+
+namespace {
+
+std::optional<Epoch> epoch_in(const ResultRow& row) {
+  Epoch epoch{number_in(row, "seconds_median"), {}};
+  for (std::size_t i = 0; i < epoch.states.size(); ++i) {
+    epoch.states[i] = number_in(row, fmt::format("{}_seconds", kLossNames[i]));
+    if (std::isnan(epoch.states[i])) return std::nullopt;
+  }
+  return epoch;
+}
+
+/// The losses of a leg in each round that has its base, and its share where that was measured at
+/// all. Rows without states have none.
+std::map<int, Losses> losses_by_round(const ResultRow& leg, const Bases& bases,
+                                      const Rounds& rounds) {
+  std::map<int, Losses> losses;
+  if (bases.one == nullptr) return losses;
+  const RowsByRound& ones = rounds.of(*bases.one);
+  const ByRound shares = bases.share == nullptr || ranks_of(leg) == 1
+                             ? ByRound()
+                             : column_of(rounds.of(*bases.share), "compute_seconds");
+  for (const auto& [round, row] : rounds.of(leg)) {
+    const auto one = ones.find(round);
+    const auto share = shares.find(round);
+    if (one == ones.end() || (!shares.empty() && share == shares.end())) continue;
+    const auto at_one = epoch_in(*one->second), at_n = epoch_in(*row);
+    if (!at_one || !at_n) continue;
+    losses.emplace(round, losses_of(*at_one, *at_n, rho_of(leg, *bases.one), ranks_of(leg),
+                                    shares.empty() ? kUnknown : share->second, work_of(leg)));
+  }
+  return losses;
+}
+
+/// A loss of a leg in each of its rounds.
+struct Loss {
+  std::string_view name;
+  ByRound seconds;
+};
+
+/// In the order of the account; but for `unattributed`.
+std::vector<Loss> named(const std::map<int, Losses>& by_round) {
+  std::vector<Loss> losses{{"work", {}}, {"compute", {}}, {"batch", {}}, {"contention", {}}};
+  for (std::size_t i = 1; i < kLossNames.size(); ++i) losses.push_back({kLossNames[i], {}});
+  for (const auto& [round, one] : by_round) {
+    const bool split = !std::isnan(one.batch);
+    losses[0].seconds[round] = one.work;
+    // The two parts instead of their sum: whoever adds up the rows counts nothing twice.
+    if (split) {
+      losses[2].seconds[round] = one.batch;
+      losses[3].seconds[round] = one.contention;
+    } else {
+      losses[1].seconds[round] = one.by_state[0];
+    }
+    for (std::size_t i = 1; i < one.by_state.size(); ++i) {
+      losses[i + 3].seconds[round] = one.by_state[i];
+    }
+  }
+  std::erase_if(losses, [](const Loss& loss) { return loss.seconds.empty(); });
+  return losses;
+}
+
+/// The row of `rows` that is this leg's.
+const ResultRow* row_of(const std::vector<ResultRow>& rows, const ResultRow& leg) {
+  for (const ResultRow& row : rows) {
+    const bool same = row.get("case_id") == leg.get("case_id") &&
+                      row.get("ranks") == leg.get("ranks") &&
+                      row.get("nodes") == leg.get("nodes") && row.get("status") == "ok";
+    if (same) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<ResultRow> loss_rows(const std::vector<ResultRow>& epoch_rows,
+                                 const std::vector<LaunchRows>& launches,
+                                 const std::vector<ResultRow>& scaling_rows) {
+  const std::vector<const ResultRow*> legs = legs_of(epoch_rows);
+  const Rounds rounds(launches);
+  std::vector<ResultRow> rows;
+  for (const ResultRow* leg : legs) {
+    const ResultRow* const scaling = row_of(scaling_rows, *leg);
+    if (scaling == nullptr || leg->get("ranks") == "1") continue;
+    const std::vector<Loss> losses = named(losses_by_round(*leg, bases_of(*leg, legs), rounds));
+    double rest = number_in(*scaling, "seconds_median") - number_in(*scaling, "ideal_seconds");
+    for (const Loss& loss : losses) {
+      const LaunchInterval seconds = across_rounds(loss.seconds);
+      ResultRow& row = rows.emplace_back(about(*leg, losses_schema()));
+      row.set("loss", loss.name).set("rounds", loss.seconds.size());
+      set_interval(row.set("interval", interval_label(seconds.kind, "rounds")), "seconds", seconds);
+      rest -= seconds.median;
+    }
+    if (losses.empty()) continue;
+    ResultRow& row = rows.emplace_back(about(*leg, losses_schema()));
+    row.set("loss", "unattributed")
+        .set("seconds", rest)
+        .set("rounds", losses.front().seconds.size());
+  }
+  return rows;
+}
+
+namespace {
+
+/// The row that equals `leg` in everything but these.
+const ResultRow* leg_with(const std::vector<ResultRow>& rows, const ResultRow& leg,
+                          std::string_view sync, const std::string& ranks, bool share) {
+  for (const ResultRow& row : rows) {
+    const bool is_it = row.get("rank") == "all" && row.get("status") == "ok" &&
+                       row.get("gradient_sync") == sync && row.get("ranks") == ranks &&
+                       is_share(row) == share && row.get("origin") == leg.get("origin");
+    if (!is_it || !comparable(leg, row)) continue;
+    if (ranks != "1" && row.get("nodes") != leg.get("nodes")) continue;
+    if (!share || row.get("share_of") == leg.get("ranks")) return &row;
+  }
+  return nullptr;
+}
+
+constexpr double kMostOfEpoch = 0.1;  // that a disagreement may be and not be seen
+constexpr double kSame = 1e-9;
+
+class Ladder {
+ public:
+  Ladder(const ResultRow& leg, const Rounds& rounds, double rho,
+         const std::map<int, Losses>& losses, std::vector<ResultRow>& rows)
+      : leg_(leg), rho_over_n_(rho / number_in(leg, "ranks")), losses_(losses), rows_(rows) {
+    // A run that does nothing takes no time.
+    for (const auto& [round, row] : rounds.of(leg)) below_[round] = 0;
+  }
+
+  /// A run of its own, null: not measured. `at_one`: what one rank takes more for this rung than
+  /// for the one before. `by_trace`: its losses; empty: the trace says nothing of it.
+  void climb(std::string_view name, const ResultRow* rung, const ByRound& seconds,
+             const ByRound& at_one, const std::vector<std::string_view>& by_trace) {
+    ResultRow& row = add(name, rung);
+    if (rung == nullptr) row.set("status", "failed").set("note", "not measured");
+    const auto times = [&](double one) { return rho_over_n_ * one; };
+    ByRound expected;
+    for (const auto& [round, one] : at_one) expected[round] = times(one);
+    const ByRound lost =
+        in_rounds(in_rounds(seconds, below_, std::minus()), expected, std::minus());
+    const ByRound trace = traced(by_trace);
+    row.set("seconds_at_one", across_rounds(expected).median).set("rounds", lost.size());
+    row.set("lost_seconds", across_rounds(lost).median);
+    row.set("trace_seconds", across_rounds(trace).median);
+    judge(row, across_rounds(in_rounds(lost, trace, std::minus())));
+    below_ = seconds;
+  }
+
+  void leave_out(std::string_view name, std::string_view why) {
+    add(name, nullptr).set("status", "skipped").set("note", why);
+  }
+
+ private:
+  ResultRow& add(std::string_view name, const ResultRow* rung) {
+    ResultRow& row = rows_.emplace_back(about(leg_, ladder_schema())).set("rung", name);
+    if (rung == nullptr) return row;
+    for (const std::string_view column :
+         {"seconds_median", "seconds_ci_low", "seconds_ci_high", "interval", "launches"}) {
+      row.set(column, rung->get(column));
+    }
+    return row;
+  }
+
+  /// These losses together, in each round that knows them all.
+  ByRound traced(const std::vector<std::string_view>& names) const {
+    ByRound sum;
+    if (names.empty()) return sum;
+    for (const auto& [round, losses] : losses_) sum[round] = 0;
+    for (const Loss& loss : named(losses_)) {
+      if (std::ranges::find(names, loss.name) == names.end()) continue;
+      sum = in_rounds(sum, loss.seconds, std::plus());
+    }
+    return sum;
+  }
+
+  /// Both ways agree as far as the rounds can tell. Where that is not far, there is no verdict.
+  void judge(ResultRow& row, const LaunchInterval& difference) const {
+    const double epoch = number_in(leg_, "seconds_median");
+    const double limit = kMostWidths * (difference.high - difference.low);
+    row.set("difference_seconds", difference.median).set("limit_seconds", limit);
+    if (!(limit <= kMostOfEpoch * epoch)) return;
+    row.set("disagrees", std::abs(difference.median) > std::max(limit, kSame * epoch) ? 1 : 0);
+  }
+
+  const ResultRow& leg_;
+  const double rho_over_n_;
+  const std::map<int, Losses>& losses_;
+  std::vector<ResultRow>& rows_;
+  ByRound below_;
+};
+
+void add_ladder(const ResultRow& leg, const std::vector<ResultRow>& epochs, const Rounds& rounds,
+                std::vector<ResultRow>& rows) {
+  const ResultRow* share = leg_with(epochs, leg, "none", "1", true);
+  if (share == nullptr) return;
+  const std::string& ranks = leg.get("ranks");
+  const Bases bases = bases_of(leg, legs_of(epochs));
+  const std::map<int, Losses> losses = losses_by_round(leg, bases, rounds);
+  const ResultRow* const together = leg_with(epochs, leg, "none", ranks, false);
+  const ResultRow* const barrier = leg_with(epochs, leg, "barrier_only", ranks, false);
+  const auto column = [&](const ResultRow* row, std::string_view name) {
+    return row == nullptr ? ByRound() : column_of(rounds.of(*row), name);
+  };
+  const auto seconds = [&](const ResultRow* row) { return column(row, "seconds_median"); };
+  const ByRound one = seconds(bases.one);
+  ByRound nothing;
+  for (const auto& [round, row] : rounds.of(leg)) nothing[round] = 0;
+  const double rho = bases.one == nullptr ? kUnknown : rho_of(leg, *bases.one);
+  Ladder ladder(leg, rounds, rho, losses, rows);
+  // One base for all rungs and for the trace: what its plumbing costs stands in the first one.
+  ladder.climb("share", share, seconds(share), one, {"batch"});
+  ladder.climb("together", together, seconds(together), nothing, {"contention", "input", "host"});
+  ladder.leave_out("input", "the images are in memory: equal to the rung below");
+  ladder.climb("barrier", barrier, seconds(barrier), nothing, {"wait_static", "wait_jitter"});
+  ladder.climb("strategy", &leg, seconds(&leg), nothing, {"transfer", "evaluation"});
+  const ByRound evaluation = column(&leg, "evaluate_seconds");
+  if (evaluation.empty() || bases.one == nullptr) {
+    return ladder.leave_out("evaluation", "no evaluation");
+  }
+  // After the epoch and with its own barrier: its time comes on top of the epoch's.
+  ladder.climb("evaluation", &leg, in_rounds(seconds(&leg), evaluation, std::plus()),
+               column(bases.one, "evaluate_seconds"), {});
+}
+
+}  // namespace
+
+std::vector<ResultRow> ladder_rows(const std::vector<ResultRow>& epoch_rows,
+                                   const std::vector<LaunchRows>& launches) {
+  const Rounds rounds(launches);
+  std::vector<ResultRow> rows;
+  for (const ResultRow& row : epoch_rows) {
+    const std::string& sync = row.get("gradient_sync");
+    const bool is_strategy = row.get("rank") == "all" && row.get("ranks") != "1" &&
+                             row.get("status") == "ok" && sync != "none" && sync != "barrier_only";
+    if (is_strategy) add_ladder(row, epoch_rows, rounds, rows);
+  }
+  return rows;
+}
+
+}  // namespace scalebench

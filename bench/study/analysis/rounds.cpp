@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/analysis/rounds.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string_view>
+
+namespace scalebench {
+namespace {
+
+std::string case_and_rank(const ResultRow& row) {
+  return fmt::format("{}/{}/{}/{}", row.get("case_id"), text_in(row, "ranks"),
+                     text_in(row, "nodes"), text_in(row, "rank"));
+}
+
+}  // namespace
+
+Rounds::Rounds(const std::vector<LaunchRows>& launches) {
+  for (const LaunchRows& launch : launches) {
+    for (const ResultRow& row : launch.cases) {
+      if (row.get("status") == "ok") by_case_[case_and_rank(row)].emplace(launch.round, &row);
+    }
+  }
+}
+
+const RowsByRound& Rounds::of(const ResultRow& row) const {
+  static const RowsByRound kNone;
+  const auto found = by_case_.find(case_and_rank(row));
+  return found == by_case_.end() ? kNone : found->second;
+}
+
+ByRound column_of(const RowsByRound& rows, std::string_view column) {
+  ByRound values;
+  for (const auto& [round, row] : rows) {
+    if (const double value = number_in(*row, column); !std::isnan(value)) {
+      values.emplace(round, value);
+    }
+  }
+  return values;
+}
+
+LaunchInterval across_rounds(const ByRound& values) {
+  std::vector<double> known;
+  for (const auto& [round, value] : values) {
+    if (!std::isnan(value)) known.push_back(value);
+  }
+  return across_launches(known);
+}
+
+}  // namespace scalebench

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rounds: a plan starts every program once a round, so that what a machine is like on a day, or in
+// a minute, is in both sides of a ratio. Ratios and losses are taken within a round and summarised
+// over rounds; a launch that failed leaves its round out and unpairs no other.
+#pragma once
+
+#include <concepts>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bench/measure/statistics.hpp"
+#include "bench/record/result_row.hpp"
+#include "bench/study/analysis/rows.hpp"
+
+namespace scalebench {
+
+/// A case's rows by round: those with status ok.
+using RowsByRound = std::map<int, const ResultRow*>;
+/// A value by round.
+using ByRound = std::map<int, double>;
+
+/// Finds the rows of launches, which must outlive it.
+class Rounds {
+ public:
+  explicit Rounds(const std::vector<LaunchRows>& launches);
+  /// Of the case, N, number of nodes and rank that `row` has.
+  const RowsByRound& of(const ResultRow& row) const;
+
+ private:
+  std::map<std::string, RowsByRound> by_case_;
+};
+
+/// A column of those rows; rounds in which it is empty are left out.
+ByRound column_of(const RowsByRound& rows, std::string_view column);
+
+/// `function` of the values of each round that all of the others have too.
+template <std::invocable<double, double> Function>
+ByRound in_rounds(const ByRound& a, const ByRound& b, Function function) {
+  ByRound values;
+  for (const auto& [round, value] : a) {
+    if (const auto found = b.find(round); found != b.end()) {
+      values.emplace(round, function(value, found->second));
+    }
+  }
+  return values;
+}
+
+/// The median over rounds with its interval; NaN without any. Values that are NaN do not count.
+LaunchInterval across_rounds(const ByRound& values);
+
+/// Of `function(a, b)` in the rounds that have both.
+template <std::invocable<const ResultRow&, const ResultRow&> Function>
+LaunchInterval across_rounds(const RowsByRound& a, const RowsByRound& b, Function function) {
+  ByRound values;
+  for (const auto& [round, row] : a) {
+    if (const auto found = b.find(round); found != b.end()) {
+      values.emplace(round, function(*row, *found->second));
+    }
+  }
+  return across_rounds(values);
+}
+
+}  // namespace scalebench

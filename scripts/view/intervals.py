@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# Intervals beside numbers: of what each is, as the files say it, and what it cannot tell apart.
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from view.rows import Row
+
+OF = ("launches", "rounds", "repetitions")
+# Of S and E in scaling.csv, for told(): runs of before say one kind for all of a row.
+SPEEDUP = ("efficiency_ci_low", "speedup_interval", "interval")
+
+
+def words(text: str) -> str:
+    """'range of launches' or '95 % interval over rounds' for a cell of a column `interval`. Runs of
+    before say 'range' or '95%' alone."""
+    kind, _, of = text.partition(" of ")
+    name, link = {"95%": ("95 % interval", "over"), "range": ("range", "of")}.get(kind, ("interval", "over"))
+    return f"{name} {link} {of}" if of in OF else name
+
+
+def told(rows: Iterable[Row], low: str, *columns: str) -> str:
+    """Those words for the rows that have an interval, which begins at the cell `low`: from the first
+    of `columns` that says it. '' where no row has one."""
+    texts = (next((row[column] for column in columns if row[column]), "") for row in rows if row[low])
+    return " or ".join(dict.fromkeys(map(words, texts)))
+
+
+def in_brackets(kinds: dict[str, str]) -> str:
+    """The sentence that says of what the intervals in a table are: words by what has one, '' without."""
+    said = ", ".join(f"of {name} the {kind}" for name, kind in kinds.items() if kind)
+    return f" In brackets: {said}." if said else ""
+
+
+def covers(row: Row, number: str, value: float) -> bool:
+    """Whether the interval of `number` covers `value`, from which it then cannot be told."""
+    return row.number(f"{number}_ci_low") <= value <= row.number(f"{number}_ci_high")
