@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -138,6 +140,78 @@ std::vector<ResultRow> loss_rows(const std::vector<ResultRow>& epoch_rows,
     row.set("loss", "unattributed")
         .set("seconds", rest)
         .set("rounds", losses.front().seconds.size());
+  }
+  return rows;
+}
+
+namespace {
+
+std::string six_digits(const std::string& cell) {
+  return cell.empty() ? cell : fmt::format("{:.6g}", std::stod(cell));
+}
+
+bool holds(const ResultRow& row, std::string_view name, double value) {
+  const std::string column(name);
+  return number_in(row, column + "_ci_low") <= value &&
+         value <= number_in(row, column + "_ci_high");
+}
+
+/// The largest of those that can be told from nothing.
+std::string largest_loss(const ResultRow& scaling, const std::vector<ResultRow>& losses) {
+  const ResultRow* largest = nullptr;
+  for (const ResultRow& row : losses) {
+    const bool told = row.get("loss") != "unattributed" && number_in(row, "seconds") > 0 &&
+                      !holds(row, "seconds", 0);
+    if (!told || row_of({row}, scaling) == nullptr) continue;
+    if (largest == nullptr || number_in(row, "seconds") > number_in(*largest, "seconds")) {
+      largest = &row;
+    }
+  }
+  return largest == nullptr ? "" : largest->get("loss");
+}
+
+std::string trust_of(const ResultRow& row) {
+  if (row.get("status") != "ok") return row.get("status") + ": " + row.get("note");
+  const std::string rounds = row.get("rounds"), interval = row.get("speedup_interval");
+  std::string words = row.get("origin");
+  if (row.get("efficiency").empty()) return words + ": no base to compare with";
+  words += rounds == "0" ? ": ratio of medians" : fmt::format(", {} round(s)", rounds);
+  words += interval.empty() ? ", no interval" : ", " + interval;
+  const bool may_be_ideal = row.get("ranks") != "1" && holds(row, "efficiency", 1);
+  return words + (may_be_ideal ? "; cannot be told from ideal" : "");
+}
+
+}  // namespace
+
+std::vector<ResultRow> summary_rows(const std::vector<ResultRow>& scaling_rows,
+                                    const std::vector<ResultRow>& loss_rows) {
+  std::map<std::string, int> times;
+  const auto key = [](const ResultRow& row) {
+    return fmt::format("{}/{}/{}/{}", row.get("model"), row.get("gradient_sync"),
+                       row.get("scaling"), row.get("ranks"));
+  };
+  for (const ResultRow& row : scaling_rows) ++times[key(row)];
+  std::vector<ResultRow> rows;
+  for (const ResultRow& scaling : scaling_rows) {
+    // One row a model, strategy and N: what else tells two rows apart becomes part of the strategy.
+    std::string strategy = scaling.get("gradient_sync");
+    if (scaling.get("scaling") == "weak") strategy += ", weak";
+    if (times[key(scaling)] > 1) {
+      strategy += fmt::format(", {} node(s), {}", scaling.get("nodes"), scaling.get("dataset"));
+    }
+    ResultRow& row = rows.emplace_back(summary_schema());
+    row.set("model", scaling.get("model")).set("strategy", strategy);
+    row.set("ranks", scaling.get("ranks"));
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kCells{
+        {{"h_seconds", "h_seconds"},
+         {"ideal_seconds", "ideal_seconds"},
+         {"measured_seconds", "seconds_median"},
+         {"low", "seconds_ci_low"},
+         {"high", "seconds_ci_high"},
+         {"speedup", "speedup"},
+         {"efficiency", "efficiency"}}};
+    for (const auto& [to, from] : kCells) row.set(to, six_digits(scaling.get(from)));
+    row.set("largest_loss", largest_loss(scaling, loss_rows)).set("trust", trust_of(scaling));
   }
   return rows;
 }

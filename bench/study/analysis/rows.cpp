@@ -58,7 +58,9 @@ bool has_whole_line(const std::filesystem::path& path) {
 /// Where each column of the schema stands in the file; -1: the file is older than the column.
 std::vector<std::ptrdiff_t> places_of(const CsvTable& table, const Schema& schema) {
   constexpr std::size_t kInEveryFile = 4;  // schema_version run_id case_id origin
-  for (std::size_t k = 0; k < kInEveryFile; ++k) table.require(schema.columns[k]);
+  for (std::size_t k = 0; k < kInEveryFile && schema.has("schema_version"); ++k) {
+    table.require(schema.columns[k]);
+  }
   std::vector<std::ptrdiff_t> places;
   for (const std::string& column : schema.columns) {
     const auto found = std::ranges::find(table.columns(), column);
@@ -309,7 +311,7 @@ std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema
     for (std::size_t k = 0; k < cells.size(); ++k) {
       if (places[k] >= 0) cells[k] = table.cells(i)[static_cast<std::size_t>(places[k])];
     }
-    refuse_later_version(path, i, cells.front());
+    if (schema.has("schema_version")) refuse_later_version(path, i, cells.front());
     rows.emplace_back(schema, std::move(cells));
     table.release(i);  // 100 000 rows twice would be half a gigabyte
   }

@@ -308,6 +308,19 @@ TEST(LossRows, AreMediansOverRoundsWithTheirRange) {
   EXPECT_NEAR(sum, 7.5, 1e-12);
 }
 
+TEST(SummaryRows, AreWhatMostPeopleLookFor) {
+  ThreeRounds rounds;
+  rounds.epochs.push_back(epoch("zero1", 4, 3).set("status", "failed").set("note", "no memory"));
+  const auto scaling = scaling_rows(rounds.epochs, rounds.launches);
+  const auto rows = summary_rows(scaling, loss_rows(rounds.epochs, rounds.launches, scaling));
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_THAT(rows[2].cells(),
+              ElementsAre("mlp", "mirrored", "2", "12", "6", "7.5", "", "", "1.6", "0.8", "",
+                          "measured, 3 round(s), range of rounds; cannot be told from ideal"));
+  EXPECT_THAT(rows[3].cells(), ElementsAre("mlp", "zero1", "4", "", "", "", "", "", "", "", "",
+                                           "failed: no memory"));
+}
+
 TEST(ScalingRows, CountARoundThatNeverReachedTheTargetAsTheWorst) {
   ThreeRounds rounds;
   for (ResultRow& row : rounds.epochs) row.set("target_accuracy", 0.9);

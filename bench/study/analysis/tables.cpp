@@ -117,9 +117,11 @@ Certificate certificate_of(const std::vector<LaunchRows>& launches,
 
 const std::vector<const Schema*>& study_table_schemas() {
   static const std::vector<const Schema*> schemas{
-      &allreduce_schema(), &allreduce_ranks_schema(), &bound_schema(),       &throughput_schema(),
-      &epoch_schema(),     &scaling_schema(),         &losses_schema(),      &ladder_schema(),
-      &fit_schema(),       &fit_points_schema(),      &certificate_schema(), &links_schema()};
+      &allreduce_schema(),  &allreduce_ranks_schema(), &bound_schema(),
+      &throughput_schema(), &epoch_schema(),           &summary_schema(),
+      &scaling_schema(),    &losses_schema(),          &ladder_schema(),
+      &fit_schema(),        &fit_points_schema(),      &certificate_schema(),
+      &links_schema()};
   return schemas;
 }
 
@@ -167,10 +169,12 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
   std::vector<ResultRow> epoch = over(epoch_schema());
   const std::vector<LaunchRows>& launches = run.launches_of(epoch_schema());
   std::vector<ResultRow> scaling = scaling_rows(epoch, launches);
-  put(tables, losses_schema(), loss_rows(epoch, launches, scaling));
+  std::vector<ResultRow> losses = loss_rows(epoch, launches, scaling);
   put(tables, ladder_schema(), ladder_rows(epoch, launches));
   put(tables, epoch_schema(), std::move(epoch));
   std::ranges::move(failed_scaling_rows(run.manifest, lost, scaling), std::back_inserter(scaling));
+  put(tables, summary_schema(), summary_rows(scaling, losses));
+  put(tables, losses_schema(), std::move(losses));
   put(tables, scaling_schema(), std::move(scaling));
 
   for (const auto& [schema, seconds] : {std::pair(&bound_schema(), "seconds"),

@@ -151,10 +151,10 @@ std::vector<ResultRow> recomputed_rows(const LaunchRows& launch, const FitModel&
 }
 
 /// Columns that tell one row of a file from the others.
-constexpr std::array<std::string_view, 15> kKey{
-    "case_id",    "ranks",     "rank",  "transport", "memory",
-    "size_bytes", "algorithm", "model", "scaling",   "gradient_sync",
-    "allreduce",  "dataset",   "batch", "rung",      "nodes"};
+constexpr std::array<std::string_view, 17> kKey{
+    "case_id",   "ranks", "rank",    "transport",     "memory",    "size_bytes",
+    "algorithm", "model", "scaling", "gradient_sync", "allreduce", "dataset",
+    "batch",     "rung",  "nodes",   "loss",          "strategy"};
 
 /// Another compiler may round the last digits otherwise, and what cancels to nothing with them.
 bool equal(const std::string& a, const std::string& b) {
@@ -167,9 +167,10 @@ bool equal(const std::string& a, const std::string& b) {
 
 std::string name_of_row(const ResultRow& row) {
   const std::string label = label_of(row);
-  const std::string rank = text_in(row, "rank"), rung = text_in(row, "rung");
-  return fmt::format("case {} ({}{}{})", row.get("case_id"), label,
-                     rank.empty() ? "" : " rank " + rank, rung.empty() ? "" : " rung " + rung);
+  const std::string rank = text_in(row, "rank");
+  const std::string rung = text_in(row, "rung") + text_in(row, "loss") + text_in(row, "strategy");
+  return fmt::format("case {} ({}{}{})", text_in(row, "case_id"), label,
+                     rank.empty() ? "" : " rank " + rank, rung.empty() ? "" : " " + rung);
 }
 
 /// The rows by their keys; equal keys are numbered.

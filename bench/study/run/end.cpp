@@ -169,18 +169,20 @@ std::string fit_table(const std::vector<ResultRow>& rows) {
 
 std::string scaling_line(const ResultRow& row) {
   std::string text =
-      fmt::format("{:<10} {:<11} {:<7} {:>3} ", row.get("model"), row.get("gradient_sync"),
+      fmt::format("{:<10} {:<13} {:<7} {:>3} ", row.get("model"), row.get("gradient_sync"),
                   row.get("scaling"), ranks_words(row.get("ranks"), row.get("nodes")));
   if (row.get("status") != "ok") {
     return text + fmt::format("{}: {}\n", row.get("status"), row.get("note"));
   }
-  text += fmt::format("{:>9} {:>9} {:>24} {:>20} {:>8} {:>8} {:>7} {:>9}",
+  text += fmt::format("{:>9} {:>9} {:>24} {:>20} {:>8} {:>20} {:>7} {:>9}",
                       scaled(row.get("h_seconds"), 1, 3), scaled(row.get("ideal_seconds"), 1, 3),
                       with_interval(row.get("seconds_median"), row.get("seconds_ci_low"),
                                     row.get("seconds_ci_high"), 1, 3),
                       with_interval(row.get("speedup"), row.get("speedup_ci_low"),
                                     row.get("speedup_ci_high"), 1, 2),
-                      percent(row.get("efficiency")), percent(row.get("efficiency_raw")),
+                      percent(row.get("efficiency")),
+                      with_interval(row.get("efficiency_raw"), row.get("efficiency_raw_ci_low"),
+                                    row.get("efficiency_raw_ci_high"), 100, 1),
                       scaled(row.get("karp_flatt"), 1, 3), percent(row.get("test_accuracy")));
   if (row.get("origin") != "measured") text += "  " + row.get("origin");
   if (!row.get("note").empty()) text += "  " + row.get("note");
@@ -192,13 +194,15 @@ std::string scaling_line(const ResultRow& row) {
 std::string scaling_table(const std::vector<ResultRow>& rows) {
   if (rows.empty()) return "";
   std::string table =
-      "# H: one epoch on one device; ideal: H/N; times in seconds, median [interval] over "
-      "launches\n"
-      "# effic.: against one_device; raw: against a plain loop without synchronisation code\n";
+      "# H: one epoch on one device; ideal: H/N, with weak scaling rho H/N; seconds: median "
+      "[interval] over launches\n"
+      "# speedup, effic. (against one_device) and raw (against a plain loop without "
+      "synchronisation "
+      "code): median [interval] over rounds, each T divided by the H beside it\n";
   table +=
-      fmt::format("{:<10} {:<11} {:<7} {:>3} {:>9} {:>9} {:>24} {:>20} {:>8} {:>8} {:>7} {:>9}\n",
+      fmt::format("{:<10} {:<13} {:<7} {:>3} {:>9} {:>9} {:>24} {:>20} {:>8} {:>20} {:>7} {:>9}\n",
                   "model", "sync", "scaling", "N", "H", "ideal", "measured", "speedup", "effic.",
-                  "raw", "K-F", "accuracy");
+                  "raw, %", "K-F", "accuracy");
   for (const ResultRow& row : rows) table += scaling_line(row);
   return table;
 }

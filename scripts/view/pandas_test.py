@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# The lines of pandas in results/README.md, run as they stand there on a summary.csv.
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import tempfile
+import unittest
+from pathlib import Path
+
+README = Path(__file__).resolve().parents[2] / "results" / "README.md"
+SUMMARY = """model,strategy,ranks,h_seconds,ideal_seconds,measured_seconds,low,high,speedup,efficiency,largest_loss,trust
+mlp,one_device,1,2,2,2,1.9,2.1,1,1,,"measured, 3 round(s), range of rounds"
+mlp,mirrored,2,2,1,1.25,1.2,1.3,1.6,0.8,transfer,"measured, 3 round(s), range of rounds"
+mlp,mirrored,4,2,0.5,0.8,0.7,0.9,2.5,0.625,transfer,"measured, 3 round(s), range of rounds"
+mlp,zero1,2,,,,,,,,,"failed: rank 1 died"
+"""
+MISSING = [name for name in ("pandas", "matplotlib") if importlib.util.find_spec(name) is None]
+
+
+@unittest.skipIf(MISSING, f"no {' and no '.join(MISSING)}: install python3-pandas and python3-matplotlib")
+class SixLines(unittest.TestCase):
+    def test_draw_the_speedup(self) -> None:
+        (code,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+        self.assertEqual(code.count("\n"), 6)
+        self.addCleanup(os.chdir, os.getcwd())
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        os.environ.setdefault("MPLBACKEND", "Agg")
+        os.chdir(folder)
+        Path("results/RUN").mkdir(parents=True)
+        Path("results/RUN/summary.csv").write_text(SUMMARY, encoding="utf-8")
+        names: dict[str, object] = {}
+        exec(code, names)
+        lines = {line.get_label(): list(line.get_ydata()) for line in names["axes"].get_lines()}  # type: ignore[attr-defined]
+        self.assertEqual(lines["ideal"], [1, 2, 4])
+        self.assertEqual(lines["(mlp, mirrored)"][1:], [1.6, 2.5])
+        self.assertGreater(Path("speedup.png").stat().st_size, 1000)
+
+
+if __name__ == "__main__":
+    unittest.main()
