@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <unordered_map>
 
 #include "bench/measure/statistics.hpp"
@@ -54,15 +55,31 @@ CellComparison compared(const CellSamples& cell) {
   result.ratio_low = ratio.low;
   result.ratio_high = ratio.high;
   result.p_value = rank_sum_p_value(cell.a, cell.b);
-  result.floor = cell.floor;
-  result.smallest_effect = cell.floor + (ratio.high - ratio.low) / 2;
   return result;
+}
+
+/// Of a standard normal: exceeded with probability `p`.
+double normal_quantile(double p) { return student_t_quantile(p, 1e6); }
+
+/// An estimate of a log ratio is about normal; its 95 % interval says how wide. A difference is
+/// found when the interval is clear of the floor and the test, after the strictest of Holm's
+/// corrections, significant.
+void set_power(CellComparison& result, const CellSamples& cell, std::size_t tested) {
+  const auto cells = static_cast<double>(tested);
+  result.critical_effect = result.smallest_effect = std::numeric_limits<double>::quiet_NaN();
+  if (smallest_p_value(cell.a.size(), cell.b.size()) * cells >= kSignificance) return;
+  const double half_width = (std::log(result.ratio_high) - std::log(result.ratio_low)) / 2;
+  const double deviation = half_width / normal_quantile(kSignificance / 2);
+  const double critical = std::max(std::log(1 + kFloor) + half_width,
+                                   normal_quantile(kSignificance / 2 / cells) * deviation);
+  result.critical_effect = std::expm1(critical);
+  result.smallest_effect = std::expm1(critical + normal_quantile(1 - kPower) * deviation);
 }
 
 Verdict verdict_of(const CellComparison& cell) {
   if (std::isnan(cell.ratio)) return Verdict::missing;
   // Comparisons with an unknown bound are false, so that no interval means no verdict.
-  const double most = 1 + cell.floor;
+  constexpr double most = 1 + kFloor;
   const bool significant = cell.p_holm < kSignificance;
   if (significant && cell.ratio_low > most) return Verdict::slower;
   if (significant && cell.ratio_high < 1 / most) return Verdict::faster;
@@ -86,9 +103,12 @@ std::vector<CellComparison> compare_cells(std::span<const CellSamples> cells) {
     p_values.push_back(results.back().p_value);
   }
   const std::vector<double> adjusted = holm(p_values);
+  const auto tested = static_cast<std::size_t>(
+      std::ranges::count_if(p_values, [](double p) { return !std::isnan(p); }));
   for (std::size_t i = 0; i < results.size(); ++i) {
     results[i].p_holm = adjusted[i];
     results[i].verdict = verdict_of(results[i]);
+    set_power(results[i], cells[i], tested);
   }
   return results;
 }
@@ -140,7 +160,7 @@ ResultRow row_of(const CellPair& pair, const CellSamples& samples, const CellCom
   row.set("ratio", result.ratio).set("ratio_low", result.ratio_low);
   row.set("ratio_high", result.ratio_high).set("p_value", result.p_value);
   row.set("p_holm", result.p_holm).set("verdict", name_of(result.verdict));
-  row.set("floor", result.floor).set("smallest_effect", result.smallest_effect);
+  row.set("floor", kFloor).set("smallest_effect", result.smallest_effect);
   return row;
 }
 
@@ -150,6 +170,34 @@ double high_percentile(std::vector<double> values) {
   std::ranges::sort(values);
   const auto place = std::ceil(0.95 * static_cast<double>(values.size()));
   return values[static_cast<std::size_t>(place) - 1];
+}
+
+/// How likely a cell shows an effect whose logarithm is `effect`.
+double power_of(const CellComparison& cell, double effect) {
+  const double critical = std::log1p(cell.critical_effect);
+  const double deviation =
+      (std::log1p(cell.smallest_effect) - critical) / normal_quantile(1 - kPower);
+  return deviation > 0 ? student_t_tail((critical - effect) / deviation, 1e6)
+                       : static_cast<double>(effect > critical);
+}
+
+/// The effect that these cells find with kPower in the mean; NaN when some can find none at all.
+double effect_found(const std::vector<CellComparison>& cells) {
+  double low = 0, high = 0;
+  for (const CellComparison& cell : cells) {
+    if (std::isnan(cell.smallest_effect)) return std::numeric_limits<double>::quiet_NaN();
+    high = std::max(high, std::log1p(cell.smallest_effect));
+  }
+  const auto mean_power = [&](double effect) {
+    double sum = 0;
+    for (const CellComparison& cell : cells) sum += power_of(cell, effect);
+    return sum / static_cast<double>(cells.size());
+  };
+  for (int halvings = 0; halvings < 40; ++halvings) {
+    const double middle = (low + high) / 2;
+    (mean_power(middle) < kPower ? low : high) = middle;
+  }
+  return std::expm1(high);
 }
 
 /// Why these launches cannot certify anything, whatever they show; empty when they can.
@@ -192,7 +240,7 @@ Certificate certificate_of(const std::vector<LaunchRows>& a, const std::vector<L
     pairs.push_back(pair);
   }
   const std::vector<CellComparison> results = compare_cells(samples);
-  std::vector<double> effects;
+  std::map<CellFamily, std::vector<CellComparison>> families;
   std::size_t fewest = std::numeric_limits<std::size_t>::max();
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const CellComparison& result = results[i];
@@ -200,14 +248,16 @@ Certificate certificate_of(const std::vector<LaunchRows>& a, const std::vector<L
     if (result.verdict == Verdict::missing) continue;
     ++certificate.compared;
     certificate.differing += result.differs() ? 1 : 0;
-    certificate.ambiguous += result.verdict == Verdict::ambiguous ? 1 : 0;
-    if (!std::isnan(result.smallest_effect)) effects.push_back(result.smallest_effect);
+    certificate.equal += result.verdict == Verdict::same ? 1 : 0;
+    families[pairs[i].any().family].push_back(result);
     fewest = std::min({fewest, samples[i].a.size(), samples[i].b.size()});
   }
   certificate.cells = pairs.size();
   certificate.launches_needed = launches_needed(pairs.size());
   certificate.spread = spread_of(certificate.rows);
-  certificate.smallest_effect = high_percentile(effects);
+  for (const auto& [family, of_family] : families) {
+    certificate.families.push_back({family, of_family.size(), effect_found(of_family)});
+  }
   certificate.incomplete = why_incomplete(certificate, fewest);
   std::ranges::stable_sort(certificate.rows, {}, order_of);
   return certificate;

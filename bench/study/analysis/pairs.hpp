@@ -21,6 +21,8 @@ namespace scalebench {
 /// Differences up to this are no difference: a ratio from 1/1.03 to 1.03.
 inline constexpr double kFloor = 0.03;
 inline constexpr double kSignificance = 0.05;
+/// How surely an effect is found that is called the smallest one to be found.
+inline constexpr double kPower = 0.8;
 
 enum class Verdict {
   same,       // the interval lies within the floor
@@ -35,7 +37,6 @@ std::string_view name_of(Verdict verdict);
 struct CellSamples {
   std::vector<double> a;
   std::vector<double> b;
-  double floor = kFloor;  // or the cell's spread in an A/A comparison, if that is larger
 };
 
 struct CellComparison {
@@ -46,8 +47,8 @@ struct CellComparison {
   double ratio_high = 0;
   double p_value = 0;
   double p_holm = 0;
-  double floor = kFloor;
-  double smallest_effect = 0;  // that would have been seen: floor plus half the interval's width
+  double critical_effect = 0;  // the ratio less 1 that is found half of the time; NaN: none can be
+  double smallest_effect = 0;  // found with a probability of kPower
   Verdict verdict = Verdict::missing;
 
   bool differs() const { return verdict == Verdict::faster || verdict == Verdict::slower; }
@@ -87,15 +88,22 @@ std::vector<CellPair> pairs_of(const std::vector<Cell>& a, const std::vector<Cel
 /// The share of cells that may differ by chance.
 inline constexpr double kMayDiffer = 0.05;
 
+/// What cells of one family can show: in the mean over them the effect is found with kPower.
+struct FamilyPower {
+  CellFamily family = CellFamily::latency;
+  std::size_t cells = 0;
+  double effect = 0;  // NaN: no effect can be found
+};
+
 struct Certificate {
   std::vector<ResultRow> rows;  // of certificate.csv, one a cell
   std::size_t cells = 0;        // compared or missing; without the skipped
   std::size_t compared = 0;
   std::size_t differing = 0;
-  std::size_t ambiguous = 0;
+  std::size_t equal = 0;      // shown to be
   std::size_t launches_needed = 0;  // a side, to find anything among so many cells
   double spread = 0;                // 95 % of the ratios lie within 1/(1+spread) .. 1+spread
-  double smallest_effect = 0;       // would have been seen in 95 % of the cells
+  std::vector<FamilyPower> families;
   std::string incomplete;           // why nothing can be certified; else empty
 
   bool certified() const {

@@ -98,7 +98,7 @@ void set_side(ResultRow& row, char side, const Cell* cell, const ScalingOf& scal
 }
 
 ResultRow described(const CellPair& pair, const ComparedRun& base, const ComparedRun& run,
-                    char letter, const ComparisonOptions& options) {
+                    char letter, const std::vector<std::string>& across) {
   const Cell& any = pair.any();
   ResultRow row(comparison_schema());
   row.set("schema_version", kSchemaVersion).set("run_id", run.run_id).set("status", "ok");
@@ -110,7 +110,7 @@ ResultRow described(const CellPair& pair, const ComparedRun& base, const Compare
   row.set("ranks", text_in(any.row, "ranks"));
   if (pair.a != nullptr && pair.b != nullptr) {
     row.set("origin", pair.b->row.get("origin"));
-    row.set("differs", differences_across(pair.a->row, pair.b->row, options.across));
+    row.set("differs", differences_across(pair.a->row, pair.b->row, across));
   }
   return row;
 }
@@ -119,7 +119,7 @@ void set_result(ResultRow& row, const CellComparison& result) {
   row.set("ratio", result.ratio).set("ratio_low", result.ratio_low);
   row.set("ratio_high", result.ratio_high).set("p_value", result.p_value);
   row.set("p_holm", result.p_holm).set("verdict", name_of(result.verdict));
-  row.set("floor", result.floor).set("smallest_effect", result.smallest_effect);
+  row.set("floor", kFloor).set("smallest_effect", result.smallest_effect);
 }
 
 void count(Comparison& comparison, Verdict verdict) {
@@ -182,7 +182,8 @@ ComparedRun compared_run(StoredRun run) {
   return compared;
 }
 
-Comparison compare_runs(const std::vector<ComparedRun>& runs, const ComparisonOptions& options) {
+Comparison compare_runs(const std::vector<ComparedRun>& runs,
+                        const std::vector<std::string>& across) {
   Comparison comparison;
   std::vector<CellSamples> samples;
   std::vector<std::size_t> row_of;  // in comparison.rows, of each of the samples
@@ -191,7 +192,7 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const ComparisonOp
     const ScalingOf scaling = scaling_of(runs[i]);
     const char letter = static_cast<char>('A' + i);
     for (const CellPair& pair : sorted(pairs_of(runs.front().cells, runs[i].cells))) {
-      ResultRow row = described(pair, runs.front(), runs[i], letter, options);
+      ResultRow row = described(pair, runs.front(), runs[i], letter, across);
       set_side(row, 'a', pair.a, base_scaling);
       set_side(row, 'b', pair.b, scaling);
       if (pair.a != nullptr && pair.b != nullptr) ++comparison.in_common;
@@ -207,7 +208,6 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const ComparisonOp
         }
         row.set("note", why_missing(pair, letter));
         samples.push_back(pair.samples());
-        samples.back().floor = options.floor;
         row_of.push_back(comparison.rows.size());
       }
       comparison.rows.push_back(std::move(row));
@@ -225,87 +225,6 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const ComparisonOp
   comparison.fewest_launches = fewest;
   comparison.launches_needed = launches_needed(comparison.tested());
   return comparison;
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
-struct Spread {
-  Manifest manifest;
-  double spread = 0;
-};
-
-bool fits(const Manifest& certificate, const Manifest& run) {
-  return certificate.origin == run.origin && same_machine(certificate.environment, run.environment);
-}
-
-Spread read_spread(const fs::path& folder) {
-  return {read_manifest(folder), spread_of(rows_in(folder, certificate_schema()))};
-}
-
-Spread named(const std::string& folder, const std::vector<Manifest>& runs) {
-  const Spread found = read_spread(folder);
-  if (std::isnan(found.spread)) {
-    fail<UsageError>("--certificate {}: it compares nothing; valid: a run of scalebench certify",
-                     folder);
-  }
-  if (!std::ranges::any_of(runs, [&](const Manifest& run) { return fits(found.manifest, run); })) {
-    fail<UsageError>(
-        "--certificate {}: of another machine than the runs (see scalebench diff-env); its spread "
-        "says nothing about them",
-        folder);
-  }
-  return found;
-}
-
-/// Certificates in the folders that hold the runs; what cannot be read is none.
-std::vector<Spread> beside(const std::vector<fs::path>& folders) {
-  std::set<fs::path> parents;
-  std::error_code ignored;
-  for (const fs::path& folder : folders) {
-    parents.insert(fs::weakly_canonical(folder, ignored).parent_path());
-  }
-  std::vector<Spread> found;
-  for (const fs::path& parent : parents) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
-      if (!fs::exists(entry.path() / certificate_schema().file, ignored)) continue;
-      try {
-        found.push_back(read_spread(entry.path()));
-      } catch (const Error&) {
-        continue;
-      }
-    }
-  }
-  return found;
-}
-
-}  // namespace
-
-SpreadFloor spread_floor(const std::vector<std::string>& certificates,
-                         const std::vector<fs::path>& folders, const std::vector<Manifest>& runs) {
-  std::vector<Spread> spreads;
-  for (const std::string& folder : certificates) spreads.push_back(named(folder, runs));
-  if (certificates.empty()) {
-    const std::vector<Spread> all = beside(folders);
-    for (const Manifest& run : runs) {
-      const Spread* newest = nullptr;
-      for (const Spread& one : all) {
-        if (std::isnan(one.spread) || !fits(one.manifest, run)) continue;
-        const bool newer =
-            newest == nullptr || one.manifest.started_utc > newest->manifest.started_utc;
-        if (newer) newest = &one;
-      }
-      if (newest != nullptr) spreads.push_back(*newest);
-    }
-  }
-  SpreadFloor result{kFloor, ""};
-  for (const Spread& one : spreads) {
-    if (one.spread <= result.floor && !result.from.empty()) continue;
-    result.floor = std::max(kFloor, one.spread);
-    result.from = fmt::format("A/A spread {:.1f} % by {}", 100 * one.spread, one.manifest.run_id);
-  }
-  return result;
 }
 
 }  // namespace scalebench

@@ -21,11 +21,6 @@ struct ComparedRun {
   std::vector<ResultRow> scaling;  // of its scaling.csv
 };
 
-struct ComparisonOptions {
-  double floor = kFloor;
-  std::vector<std::string> across;  // as join_across has joined the cells
-};
-
 struct Comparison {
   std::vector<ResultRow> rows;  // of compare.csv, run after run
   std::size_t same = 0, faster = 0, slower = 0, ambiguous = 0, missing = 0;
@@ -41,23 +36,11 @@ struct Comparison {
 };
 
 /// Compares every later run with the first; Holm's correction is over the cells of all of them.
-Comparison compare_runs(const std::vector<ComparedRun>& runs, const ComparisonOptions& options);
+/// `across`: as join_across has joined the cells.
+Comparison compare_runs(const std::vector<ComparedRun>& runs,
+                        const std::vector<std::string>& across);
 
 /// The run as far as compare_runs looks at it: a cell's row keeps only what describes it.
 ComparedRun compared_run(StoredRun run);
-
-// How large a difference must be to count: 3 %, or what an A/A comparison on the same kind of
-// machine shows between equal things, if that is more.
-
-struct SpreadFloor {
-  double floor = 0;
-  std::string from;  // in words, with the certificate's run; empty: the default
-};
-
-/// From the named runs of scalebench certify, each of which must be of a machine of one of the runs
-/// (UsageError otherwise). With none named: from the newest beside the runs, for each machine.
-SpreadFloor spread_floor(const std::vector<std::string>& certificates,
-                         const std::vector<std::filesystem::path>& folders,
-                         const std::vector<Manifest>& runs);
 
 }  // namespace scalebench

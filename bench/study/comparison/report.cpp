@@ -26,8 +26,7 @@ std::string summary_of(const CompareReport& report) {
                   found.ambiguous, found.missing);
   if (found.skipped > 0) text += fmt::format("; {} skipped by both", found.skipped);
   if (found.not_tested > 0) text += fmt::format("; {} shown, not tested", found.not_tested);
-  text += fmt::format("; differences up to {:.1f} % do not count ({})\n", 100 * report.floor,
-                      report.floor_from.empty() ? "the default" : report.floor_from);
+  text += fmt::format("; differences up to {:.0f} % do not count\n", 100 * kFloor);
   if (found.blind()) {
     text += fmt::format(
         "too few launches: {} a side can show no difference among {} cells; it takes {} or more\n",
@@ -349,8 +348,7 @@ nlohmann::json json_of(const CompareReport& report) {
   const Comparison& found = report.comparison;
   return {{"command", report.command},
           {"runs", runs},
-          {"floor", report.floor},
-          {"floor_from", report.floor_from},
+          {"floor", kFloor},
           {"warnings", report.warnings},
           {"counts",
            {{"same", found.same},

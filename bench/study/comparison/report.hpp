@@ -27,8 +27,6 @@ struct CompareReport {
   };
   std::vector<Run> runs;
   std::vector<std::string> command;  // argv as typed
-  double floor = kFloor;
-  std::string floor_from;  // which A/A comparison it is the spread of; empty: the default
   Comparison comparison;
   std::vector<ResultRow> costs;
   std::vector<ResultRow> break_even;

@@ -93,22 +93,30 @@ std::string certificate_line(const ResultRow& row) {
                             interval, show_p(row.get("p_holm")), row.get("verdict"), effect);
 }
 
+/// "latency 21.0 %, bandwidth 8.4 %": what each family of cells would show.
+std::string effects_of(const Certificate& certificate) {
+  std::vector<std::string> parts;
+  for (const FamilyPower& family : certificate.families) {
+    const std::string effect = std::isnan(family.effect) ? "none at all" : percent(family.effect);
+    parts.push_back(fmt::format("{} {}", name_of(family.family), effect));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 std::string conclusion(const Certificate& certificate, std::size_t failed_launches) {
   if (certificate.compared == 0) return "NOT CERTIFIED: nothing was measured on both sides\n";
   const double share =
       static_cast<double>(certificate.differing) / static_cast<double>(certificate.cells);
-  std::string text = fmt::format("{} of {} cells differ ({}; at most 5 % may)\n",
-                                 certificate.differing, certificate.cells, percent(share));
-  if (certificate.ambiguous > 0) {
-    text +=
-        fmt::format("{} of {} are ambiguous: their interval is not within ±3 %, nor clear of it\n",
-                    certificate.ambiguous, certificate.cells);
-  }
-  const std::string effect = percent(certificate.smallest_effect);
-  text += fmt::format(
-      "spread: 95 % of the cells agree within {}; a difference of {} would have been seen in "
-      "95 % of them\n",
-      percent(certificate.spread), effect);
+  const std::size_t undecided = certificate.compared - certificate.differing - certificate.equal;
+  std::string text = fmt::format(
+      "{} of {} cells differ ({}; at most 5 % may), {} are shown equal within {:.0f} %, {} "
+      "undecided\n",
+      certificate.differing, certificate.cells, percent(share), certificate.equal, 100 * kFloor,
+      undecided);
+  const std::string effects = effects_of(certificate);
+  text +=
+      fmt::format("spread: 95 % of the cells agree within {}; found with a power of {:.0f} %: {}\n",
+                  percent(certificate.spread), 100 * kPower, effects);
   if (!certificate.incomplete.empty()) {
     return text + fmt::format("NOT CERTIFIED: {}\n", certificate.incomplete);
   }
@@ -116,7 +124,7 @@ std::string conclusion(const Certificate& certificate, std::size_t failed_launch
     return text + fmt::format("NOT CERTIFIED: {} launches failed\n", failed_launches);
   }
   if (!certificate.certified()) return text + "NOT CERTIFIED: equal things look different here\n";
-  return text + fmt::format("CERTIFIED for differences of {} and more\n", effect);
+  return text + fmt::format("CERTIFIED for differences of that size and more: {}\n", effects);
 }
 
 /// A certificate: a line for each cell, the two numbers that count, the verdict. `failed_launches`:
@@ -125,8 +133,7 @@ std::string certificate_table(const Certificate& certificate, std::size_t failed
   std::string table =
       "# A/A: the same binary against itself; medians of launches, A in us; ratio B/A with its 95 "
       "% "
-      "interval\n# p: rank-sum test after Holm; seen from: a smaller difference would not be "
-      "found\n";
+      "interval\n# p: rank-sum test after Holm; seen from: found four times in five\n";
   table += fmt::format("{:<20} {:<14} {:<8} {:>8} {:>11} {:>7} {:>16} {:>7} {:<9} {:>8}\n",
                        "algorithm", "transport", "type", "size", "A", "ratio", "interval", "p",
                        "verdict", "seen from");

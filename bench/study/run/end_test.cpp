@@ -78,7 +78,7 @@ std::string last_line(const ResultRow& row) {
 
 TEST(ScalingTable, ShowsWhatWasMeasuredAgainstTheIdeal) {
   const std::string line = last_line(measured());
-  EXPECT_THAT(line, StartsWith("mlp        mirrored    strong    2 "));
+  EXPECT_THAT(line, StartsWith("mlp        mirrored      strong    2 "));
   for (const char* text : {" 10.000 ", " 5.000 ", " 6.250 ", " 1.60 ", " 80.0 % ", " 87.1 %"}) {
     EXPECT_THAT(line, HasSubstr(text));
   }

@@ -31,7 +31,6 @@ constexpr double kMostUsdAnHour = 1e6;
 
 struct CompareOptions {
   std::vector<std::filesystem::path> runs;
-  std::vector<std::string> certificates;  // runs of scalebench certify
   std::string across;                     // "device,transport"
   std::vector<std::string> where;         // "[A:]column=value,value"
   std::vector<std::string> instances;     // "A=p3.8xlarge"
@@ -280,17 +279,12 @@ ExitCode compare(const CompareOptions& options) {
   CompareReport report;
   report.command = options.command;
   report.runs = runs_of(options);
-  std::vector<Manifest> manifests;
-  for (const CompareReport::Run& run : report.runs) manifests.push_back(run.manifest);
-  const SpreadFloor floor = spread_floor(options.certificates, options.runs, manifests);
-  report.floor = floor.floor;
-  report.floor_from = floor.from;
   const std::vector<std::string> across =
       options.across.empty() ? std::vector<std::string>() : split_list("--across", options.across);
   add_costs(options, report);
   if (report.runs.size() > 1) {
     const std::vector<ComparedRun> compared = cells_of(options, across);
-    report.comparison = compare_runs(compared, {report.floor, across});
+    report.comparison = compare_runs(compared, across);
     warn_of_nothing(report, compared, across);
   }
   report.code = exit_code_of(report);
@@ -311,9 +305,6 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<CompareOptions>(verb, invocation, compare);
   verb.add_option("runs", options.runs, "folders of runs, A B C ...; A is the baseline")
       ->required();
-  verb.add_option("--certificate", options.certificates,
-                  "a run of scalebench certify, whose spread is the least difference that counts "
-                  "(default: the newest beside the runs, of the same machine)");
   verb.add_option("--across", options.across,
                   "columns in which cells that are compared may differ, as device,transport");
   verb.add_option("--where", options.where,

@@ -23,7 +23,6 @@ namespace {
 
 struct ReproduceOptions : StartOptions {
   std::filesystem::path run;
-  std::vector<std::string> certificates;
 };
 
 /// The study as it was measured: the config with what the command line had changed. Where neither
@@ -115,10 +114,7 @@ CompareReport report_of(const ReproduceOptions& options, const std::filesystem::
     run.differences = differing(fields_of(manifests.front().environment, run.manifest.environment));
     runs.push_back(compared_run(std::move(stored)));
   }
-  const SpreadFloor floor = spread_floor(options.certificates, folders, manifests);
-  report.floor = floor.floor;
-  report.floor_from = floor.from;
-  report.comparison = compare_runs(runs, {floor.floor, {}});
+  report.comparison = compare_runs(runs, {});
   report.code = exit_code_of(report.comparison);
   return report;
 }
@@ -163,8 +159,6 @@ ExitCode reproduce(const ReproduceOptions& options) {
 void add_reproduce(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<ReproduceOptions>(verb, invocation, reproduce, unless_dry_run);
   verb.add_option("run", options.run, "folder of the run that is measured again")->required();
-  verb.add_option("--certificate", options.certificates,
-                  "as for compare: a run of scalebench certify, whose spread does not count");
   add_start_options(verb, options);
 }
 

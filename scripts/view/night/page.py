@@ -156,7 +156,7 @@ def same_against_same(night: Night) -> str:
     cells, differing = (night.text("self_checks", "aa", name) for name in ("cells", "differing"))
     spread, smallest = (percent(night.number("self_checks", "aa", name)) for name in ("spread", "smallest_effect"))
     return plain(f"{differing or '?'} of {cells or '?'} cells differ from themselves"
-                 + (f"; spread {spread}" if spread else "") + (f"; would show {smallest}" if smallest else ""))  # fmt: skip
+                 + (f"; spread {spread}" if spread else "") + (f"; would find {smallest} four times in five" if smallest else ""))  # fmt: skip
 
 
 def injected(night: Night) -> Html | str:

@@ -113,7 +113,7 @@ def certificate(run: Path) -> Html:
     head = ["algorithm", "over", "size", "N", "A", "B ÷ A", "p (Holm)", "verdict", "seen from"]
     words = (
         "The same binary, measured twice in turn. A cell that differs does so by chance; at most 5 % may. Seen from: a "
-        "smaller difference would not have been found. Ambiguous: neither equal within 3 % nor different."
+        "difference that would be found four times in five. Ambiguous: neither equal within 3 % nor different."
     )
     cells = [
         [
