@@ -75,7 +75,8 @@ TEST(Schema, ListsTheColumnsOfTheReadmeInItsOrder) {
   for (const Schema* schema : schemas()) {
     std::set<std::string> elsewhere{"schema_version", "run_id", "case_id",
                                     "origin",         "status", "note"};
-    // The statistics have a section of their own; scaling.csv and losses.csv name those that they hold.
+    // The statistics have a section of their own; scaling.csv and losses.csv name those that they
+    // hold.
     if (schema->file != "scaling.csv" && schema->file != "losses.csv")
       elsewhere.merge([] {
         const auto names = documented("Statistics");

@@ -100,11 +100,11 @@ struct Certificate {
   std::size_t cells = 0;        // compared or missing; without the skipped
   std::size_t compared = 0;
   std::size_t differing = 0;
-  std::size_t equal = 0;      // shown to be
+  std::size_t equal = 0;            // shown to be
   std::size_t launches_needed = 0;  // a side, to find anything among so many cells
   double spread = 0;                // 95 % of the ratios lie within 1/(1+spread) .. 1+spread
   std::vector<FamilyPower> families;
-  std::string incomplete;           // why nothing can be certified; else empty
+  std::string incomplete;  // why nothing can be certified; else empty
 
   bool certified() const {
     return incomplete.empty() && compared > 0 &&

@@ -31,13 +31,13 @@ constexpr double kMostUsdAnHour = 1e6;
 
 struct CompareOptions {
   std::vector<std::filesystem::path> runs;
-  std::string across;                     // "device,transport"
-  std::vector<std::string> where;         // "[A:]column=value,value"
-  std::vector<std::string> instances;     // "A=p3.8xlarge"
-  std::vector<std::string> prices;        // "p3.8xlarge=12.24"
-  std::vector<std::string> predictions;   // names of instance types
-  std::string from = "A";                 // the run that predictions start at
-  std::filesystem::path catalog;          // empty: the one of this installation
+  std::string across;                    // "device,transport"
+  std::vector<std::string> where;        // "[A:]column=value,value"
+  std::vector<std::string> instances;    // "A=p3.8xlarge"
+  std::vector<std::string> prices;       // "p3.8xlarge=12.24"
+  std::vector<std::string> predictions;  // names of instance types
+  std::string from = "A";                // the run that predictions start at
+  std::filesystem::path catalog;         // empty: the one of this installation
   std::string format = "table";
   std::string out;
   bool changed_only = false;

@@ -89,7 +89,7 @@ class EventLog final : public StepTrace {
 // States. No clock and no ranks from here on.
 
 enum class State : std::size_t {
-  compute,     // forward, backward, update; what is hidden under them is hidden
+  compute,     // forward, backward, update; also while something moves meanwhile
   transfer,    // a communication moves that this rank waits for
   wait,        // it cannot move: a peer has not come; after the rank's own end: the others' end
   input,       // loading images

@@ -57,6 +57,10 @@ MiddleEpochs middle_of(const EpochRun& run) {
   return low == high ? MiddleEpochs{epochs[low]} : MiddleEpochs{epochs[low], epochs[high]};
 }
 
+/// Whether what moves during computation costs it nothing: on a core that computes too it lengthens
+/// the computation.
+bool hides(const ResultRow& row) { return !row.get("device").starts_with("cpu"); }
+
 /// Of the states that `of` finds in each of these epochs, the mean.
 template <class Of>
 void set_states(ResultRow& row, const MiddleEpochs& middle, Of of) {
@@ -73,7 +77,8 @@ void set_states(ResultRow& row, const MiddleEpochs& middle, Of of) {
     row.set(fmt::format("{}_seconds", kStateNames[i]), mean.seconds[i]);
   }
   row.set("wait_static_seconds", mean[State::wait] - jitter);
-  row.set("wait_jitter_seconds", jitter).set("hidden_seconds", mean.hidden);
+  row.set("wait_jitter_seconds", jitter);
+  row.set(hides(row) ? "hidden_seconds" : "concurrent_seconds", mean.hidden);
 }
 
 /// Their means over all ranks, and the rank that was last most often.
@@ -85,7 +90,7 @@ void set_states(ResultRow& row, const MiddleEpochs& middle) {
 }
 
 /// "       where it went: compute 92.1 % · wait 5.0 % (rank 1 last in 80 % of steps) ...\n"
-std::string where_it_went(const EpochMeasurement& epoch) {
+std::string where_it_went(const EpochMeasurement& epoch, bool on_cpu) {
   const States states = mean_states(epoch);
   std::string text = "       where it went:";
   bool first = true;
@@ -101,7 +106,9 @@ std::string where_it_went(const EpochMeasurement& epoch) {
     }
   }
   if (states.hidden > 0.0005 * epoch.seconds) {
-    text += fmt::format(" · hidden under compute {:.1f} %", 100 * states.hidden / epoch.seconds);
+    text += fmt::format(" · {} {:.1f} %",
+                        on_cpu ? "moving meanwhile, on the same cores" : "hidden under compute",
+                        100 * states.hidden / epoch.seconds);
   }
   return text + "\n";
 }
@@ -386,7 +393,7 @@ std::string epoch_line(const EpochRun& run) {
   line += std::isnan(last.test_accuracy) ? fmt::format("{:>9}", "-")
                                          : fmt::format("{:>8.2f}%", 100 * last.test_accuracy);
   line += last.replicas_equal ? "\n" : "  WRONG: replicas differ\n";
-  return line + where_it_went(last);
+  return line + where_it_went(last, device_label(run.trainer).starts_with("cpu"));
 }
 
 /// Says why, and ends all ranks where one failed inside a step: it cannot come back to the others.
