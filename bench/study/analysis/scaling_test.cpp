@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <random>
 
 #include "bench/study/analysis/losses.hpp"
 #include "bench/study/analysis/rows.hpp"
@@ -334,6 +335,56 @@ TEST(ScalingRows, CountARoundThatNeverReachedTheTargetAsTheWorst) {
   EXPECT_EQ(row.get("efficiency_statistical"), "0.8");
   EXPECT_EQ(row.get("efficiency_statistical_ci_low"), "0");
   EXPECT_EQ(row.get("efficiency_statistical_ci_high"), "1");
+}
+
+/// How a machine is from launch to launch: noise of its own, a drift that both launches of a round
+/// share, and two modes that a launch falls into.
+struct Machine {
+  double noise = 0.02;
+  double drift = 0;
+  double slow_mode = 1;
+  double share_of_slow = 0;
+};
+
+/// Of studies of so many rounds on that machine, in which the efficiency is 0.8: the share whose
+/// interval holds it.
+double coverage(const Machine& machine, int rounds) {
+  constexpr int kStudies = 4000;
+  std::mt19937_64 random(static_cast<std::uint64_t>(rounds));
+  std::normal_distribution<double> normal;
+  std::bernoulli_distribution slow(machine.share_of_slow);
+  int holds = 0;
+  for (int study = 0; study < kStudies; ++study) {
+    ByRound h, t;
+    double level = 0;
+    const auto launch = [&](double seconds) {
+      const double mode = slow(random) ? machine.slow_mode : 1;
+      return seconds * mode * std::exp(level + machine.noise * normal(random));
+    };
+    for (int round = 0; round < rounds; ++round) {
+      level += machine.drift * normal(random);
+      h[round] = launch(10);
+      t[round] = launch(10 / (4 * 0.8));
+    }
+    const LaunchInterval interval = across_rounds(efficiencies(h, t, 1, 4));
+    EXPECT_EQ(interval.kind, "95%");
+    holds += interval.low <= 0.8 && 0.8 <= interval.high ? 1 : 0;
+  }
+  return static_cast<double>(holds) / kStudies;
+}
+
+TEST(Efficiencies, LieInTheirIntervalsAsOftenAsTheseSay) {
+  const Machine quiet, drifting{.drift = 0.1},
+      two_modes{.noise = 0.02, .slow_mode = 1.25, .share_of_slow = 0.3};
+  for (const int rounds : {6, 7, 8, 10, 12, 20}) {
+    for (const Machine& machine : {quiet, drifting, two_modes}) {
+      const double covered = coverage(machine, rounds);
+      EXPECT_GT(covered, 0.93) << rounds << " rounds, drift " << machine.drift << ", mode "
+                               << machine.slow_mode;
+      EXPECT_LT(covered, 0.97) << rounds << " rounds, drift " << machine.drift << ", mode "
+                               << machine.slow_mode;
+    }
+  }
 }
 
 TEST(ScalingRows, LeaveTheRowsOfSingleRanksOut) {
