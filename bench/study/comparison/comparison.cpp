@@ -7,11 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -19,7 +17,6 @@
 #include "bench/record/columns.hpp"
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/analysis/pairs.hpp"
-#include "bench/study/comparison/run_difference.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {

@@ -4,11 +4,9 @@
 // them without a verdict.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "bench/record/manifest.hpp"
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/analysis/pairs.hpp"
 
