@@ -36,6 +36,15 @@ using Command = std::vector<Word>;
   fail("mpirun's command for a host {}: {}", what, line.substr(0, 200));
 }
 
+/// What mpirun puts around its command where the user's shell is sh or ksh: who comes by ssh has
+/// not read his profile yet. Who has met here has his environment.
+constexpr std::string_view kProfile = "( test ! -r ./.profile || . ./.profile;";
+
+std::string without_profile(std::string line) {
+  const bool has = line.starts_with(kProfile) && line.ends_with(" )");
+  return has ? line.substr(kProfile.size(), line.size() - kProfile.size() - 2) : line;
+}
+
 /// Between semicolons, each command as its words without quotes.
 std::vector<Command> commands_in(const std::string& line) {
   std::vector<Command> commands(1);
@@ -145,7 +154,7 @@ bool is_daemon_command(const std::vector<std::string>& argv) {
 }
 
 std::vector<std::string> daemon_command(const std::vector<std::string>& words) {
-  const std::string line = fmt::format("{}", fmt::join(words, " "));
+  const std::string line = without_profile(fmt::format("{}", fmt::join(words, " ")));
   const std::vector<Command> commands = commands_in(line);
   if (!std::all_of(commands.begin(), commands.end() - 1, is_setting)) {
     refuse_command(line, "is more than one");

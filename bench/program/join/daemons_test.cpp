@@ -34,6 +34,16 @@ TEST(DaemonCommand, LosesTheAssignmentsBeforeIt) {
               ElementsAre("/opt/mpi/bin/orted", "-mca", "plm", "rsh"));
 }
 
+TEST(DaemonCommand, LosesTheProfileThatUsersOfShRead) {
+  EXPECT_THAT(daemon_command({"(", "test", "!", "-r", "./.profile", "||", ".", "./.profile;",
+                              "  PATH=/opt/mpi/bin:$PATH ; export PATH ;   /opt/mpi/bin/orted",
+                              "-mca", "plm", "rsh", ")"}),
+              ElementsAre("/opt/mpi/bin/orted", "-mca", "plm", "rsh"));
+  EXPECT_THROW(daemon_command({"(", "test", "!", "-r", "./.profile", "||", ".", "./.profile;",
+                               "orted", ")", ";", "sh", ")"}),
+               Error);
+}
+
 TEST(DaemonCommand, IsOfADaemonAndNeedsNoShell) {
   const std::vector<std::vector<std::string>> others{{"sh", "-c", "orted"},
                                                      {"rm", "-r", "x", ";", "orted"},
