@@ -43,7 +43,7 @@ constexpr std::string_view kParts[]{
     "load_seconds",       "forward_seconds",     "backward_seconds",    "sync_seconds",
     "update_seconds",     "other_seconds",       "compute_seconds",     "transfer_seconds",
     "wait_seconds",       "wait_static_seconds", "wait_jitter_seconds", "input_seconds",
-    "evaluation_seconds", "host_seconds",        "hidden_seconds", "concurrent_seconds"};
+    "evaluation_seconds", "host_seconds",        "hidden_seconds",      "concurrent_seconds"};
 
 /// Names, which have no mean: of the (lower) launch in the middle.
 constexpr std::string_view kNamesOfMiddle[]{"last_rank", "last_rank_share"};
