@@ -147,7 +147,7 @@ TEST(CommandOf, BindsEachRankToACoreOfItsOwn) {
   EXPECT_THAT(command_of(on_two_ranks(), settings, "/r/launches/012-x"),
               ElementsAre("mpirun", "-np", "2", "--bind-to", "core", "/opt/bin/bench_epoch",
                           "--model", "mlp", "--quiet", "--out", "/r/launches/012-x", "--run-id",
-                          "run-1", "--launch", "12"));
+                          "run-1", "--launch", "12", "--round", "0"));
   settings.bind_to_core = false;
   EXPECT_EQ(command_of(on_two_ranks(), settings, "/r")[4], "none");
 }

@@ -149,6 +149,21 @@ TEST(Plan, IsShuffledAnewEveryRoundByTheSeed) {
   EXPECT_NE(names_of(plan_of(other, {.devices = 4})), names_of(plan));
 }
 
+TEST(Plan, KeepsWhatIsComparedSideBySide) {
+  StudyConfig config = everything();
+  config.epochs.push_back(mlp(128));
+  for (int round = 0; round < 4; ++round) {
+    std::vector<std::string> families;
+    for (const PlannedLaunch& launch : plan_of(config, {.devices = 4})) {
+      if (launch.round != round) continue;
+      std::string family = launch.program;
+      if (family == "bench_epoch") family += std::to_string(launch.study);
+      if (families.empty() || families.back() != family) families.push_back(family);
+    }
+    EXPECT_EQ(families.size(), 4U) << testing::PrintToString(families);
+  }
+}
+
 TEST(Plan, DependsOnNothingButItsInputs) {
   const auto a = plan_of(everything(), {.devices = 4});
   const auto b = plan_of(everything(), {.devices = 4});

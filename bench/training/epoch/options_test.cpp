@@ -84,6 +84,15 @@ TEST(EpochOptions, TheSeedRuleNeedsWeakScalingAndAModelOfTheTextbook) {
   EXPECT_EQ(options.training.trainer.epoch_rule, EpochRule::seed);
 }
 
+TEST(EpochOptions, GiveEachRankOfWeakScalingItsSamplesAndEachRoundItsSeed) {
+  const TrainerOptions weak =
+      epoch({"--scaling", "weak", "--samples", "100", "--seed", "5", "--round", "2"}, 4)
+          .training.trainer;
+  EXPECT_EQ(weak.samples_per_epoch, 400);
+  EXPECT_EQ(weak.seed, 7U);
+  EXPECT_EQ(epoch({"--samples", "100"}, 4).training.trainer.samples_per_epoch, 100);
+}
+
 TEST(EpochOptions, TakeWhatAnEpochReads) {
   const EpochOptions options = epoch({"--loader-threads", "2", "--bad-images", "skip",
                                       "--page-cache", "cold", "--lr-schedule", "resnet"});
@@ -375,7 +384,8 @@ TEST_F(ReplayOptions, AreThoseOfTheTrace) {
       {"--model", model_, "--scaling", "weak", "--dilation", "2.5", "--samples", "80000"}, 2);
   EXPECT_EQ(options.training.trainer.choice.label, "replay:tiny");
   EXPECT_EQ(options.training.trainer.choice.dilation, 2.5);
-  EXPECT_EQ(options.training.trainer.dataset, "synthetic:80000");
+  EXPECT_EQ(options.training.trainer.dataset, "synthetic:160000")
+      << "weak scaling: 80000 of each rank";
   EXPECT_TRUE(options.training.record.emulated);
   EXPECT_FALSE(options.evaluate);
   EXPECT_EQ(options.warm_up_steps, 2);
