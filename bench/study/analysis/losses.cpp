@@ -104,15 +104,9 @@ std::vector<Loss> named(const std::map<int, Losses>& by_round) {
   return losses;
 }
 
-/// The row of `rows` that is this leg's.
-const ResultRow* row_of(const std::vector<ResultRow>& rows, const ResultRow& leg) {
-  for (const ResultRow& row : rows) {
-    const bool same = row.get("case_id") == leg.get("case_id") &&
-                      row.get("ranks") == leg.get("ranks") &&
-                      row.get("nodes") == leg.get("nodes") && row.get("status") == "ok";
-    if (same) return &row;
-  }
-  return nullptr;
+bool is_of(const ResultRow& row, const ResultRow& leg) {
+  return row.get("case_id") == leg.get("case_id") && row.get("ranks") == leg.get("ranks") &&
+         row.get("nodes") == leg.get("nodes") && row.get("status") == "ok";
 }
 
 }  // namespace
@@ -124,8 +118,9 @@ std::vector<ResultRow> loss_rows(const std::vector<ResultRow>& epoch_rows,
   const Rounds rounds(launches);
   std::vector<ResultRow> rows;
   for (const ResultRow* leg : legs) {
-    const ResultRow* const scaling = row_of(scaling_rows, *leg);
-    if (scaling == nullptr || leg->get("ranks") == "1") continue;
+    const auto scaling =
+        std::ranges::find_if(scaling_rows, [&](const ResultRow& row) { return is_of(row, *leg); });
+    if (scaling == scaling_rows.end() || leg->get("ranks") == "1") continue;
     const std::vector<Loss> losses = named(losses_by_round(*leg, bases_of(*leg, legs), rounds));
     double rest = number_in(*scaling, "seconds_median") - number_in(*scaling, "ideal_seconds");
     for (const Loss& loss : losses) {
@@ -162,7 +157,7 @@ std::string largest_loss(const ResultRow& scaling, const std::vector<ResultRow>&
   for (const ResultRow& row : losses) {
     const bool told = row.get("loss") != "unattributed" && number_in(row, "seconds") > 0 &&
                       !holds(row, "seconds", 0);
-    if (!told || row_of({row}, scaling) == nullptr) continue;
+    if (!told || !is_of(row, scaling)) continue;
     if (largest == nullptr || number_in(row, "seconds") > number_in(*largest, "seconds")) {
       largest = &row;
     }
