@@ -20,6 +20,7 @@ install(DIRECTORY scripts/ DESTINATION ${share}/scripts USE_SOURCE_PERMISSIONS
         PATTERN CMakeLists.txt EXCLUDE PATTERN "check_*" EXCLUDE PATTERN "test*" EXCLUDE
         PATTERN setup EXCLUDE PATTERN quickstart EXCLUDE PATTERN "bundl*" EXCLUDE)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 string(REPLACE ";" " " programs "${programs}")
 # print(program file words...): what the program says to these words becomes that file.
