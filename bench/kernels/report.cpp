@@ -24,7 +24,7 @@ namespace {
 /// A repetition that moves less than 1 MiB may spread more (methodology: 2.5 % against 1 %).
 bool converged(const KernelCase& one, const Summary& summary) {
   const double target = one.bytes < (1U << 20U) ? 0.025 : 0.01;
-  return relative_half_width(summary) <= target;
+  return is_narrow(summary, target);
 }
 
 const char* memory_name(const KernelCase& one) {

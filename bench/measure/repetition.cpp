@@ -209,9 +209,9 @@ StopRule StopRule::for_bytes(std::size_t bytes) {
 }
 
 StopRule::Decision StopRule::decide(std::span<const double> seconds, double elapsed) const {
-  const bool narrow = seconds.size() >= 6 && relative_half_width(summarise(seconds)) <= target;
+  const bool narrow = is_narrow(summarise(seconds), target);
   if (fixed > 0) return {seconds.size() >= fixed, narrow};
-  if (seconds.size() >= at_least && narrow) return {true, true};
+  if (narrow) return {true, true};
   return {seconds.size() >= at_most || elapsed >= at_most_seconds, false};
 }
 

@@ -20,7 +20,6 @@ namespace scalebench {
 
 struct StopRule {
   std::size_t fixed = 0;  // exactly this many repetitions; 0: driven by the interval
-  std::size_t at_least = 30;
   std::size_t at_most = 5000;
   double at_most_seconds = 5;
   double target = 0.01;  // half-width of the 95 % interval relative to the median

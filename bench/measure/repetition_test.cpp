@@ -194,10 +194,11 @@ TEST(CollectiveTimer, DecidesMoreOftenWhereRepetitionsAreLong) {
 
 namespace {
 
-TEST(StopRule, StopsAtANarrowIntervalFromThirtyOn) {
+TEST(StopRule, StopsAtANarrowIntervalOfEnoughRepetitions) {
   const StopRule rule;
-  EXPECT_FALSE(rule.decide(std::vector<double>(29, 1.0), 0.1).stop);
-  const auto decision = rule.decide(std::vector<double>(30, 1.0), 0.1);
+  const auto enough = static_cast<std::size_t>(kFewestToConverge);
+  EXPECT_FALSE(rule.decide(std::vector<double>(enough - 1, 1.0), 0.1).stop);
+  const auto decision = rule.decide(std::vector<double>(enough, 1.0), 0.1);
   EXPECT_TRUE(decision.stop);
   EXPECT_TRUE(decision.converged);
 }

@@ -14,6 +14,7 @@ namespace scalebench {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double kFewestForInterval = 6;  // below, 95 % cannot be had even of independent samples
 
 /// Linear interpolation between the two nearest order statistics; `sorted` is not empty.
 double quantile(std::span<const double> sorted, double fraction) {
@@ -40,6 +41,39 @@ double autocorrelation(std::span<const double> samples, double low, double high)
     before = here;
   }
   return squares > 0 ? std::clamp(products / squares, 0.0, 0.99) : 0.0;
+}
+
+/// How many successive samples tell as much as one independent one would, for the median: the
+/// integrated autocorrelation of "above or below it". Summed by Geyer's initial monotone sequence
+/// (Statist. Sci. 7 (1992) 473-483), and two of its standard errors more (Madras and Sokal, J.
+/// Stat. Phys. 50 (1988) 109-186), since a few slow swings are seen too rarely to be summed right.
+/// Finds what lag 1 hides: slow swings under a noise that is new in each sample.
+double stretch_of_sides(std::span<const double> samples, double median) {
+  const std::size_t n = samples.size();
+  std::vector<double> sides(n);
+  std::ranges::transform(samples, sides.begin(), [&](double sample) {
+    return static_cast<double>(sample > median) - static_cast<double>(sample < median);
+  });
+  const double mean =
+      std::accumulate(sides.begin(), sides.end(), 0.0) / static_cast<double>(sides.size());
+  for (double& side : sides) side -= mean;
+  const auto products = [&](std::size_t lag) {
+    return std::inner_product(sides.begin() + static_cast<std::ptrdiff_t>(lag), sides.end(),
+                              sides.begin(), 0.0);
+  };
+  const double squares = products(0);
+  if (!(squares > 0)) return 1;
+  double sum = -1, before = std::numeric_limits<double>::infinity();
+  std::size_t lag = 0;
+  for (; lag + 1 < n; lag += 2) {
+    const double pair = std::min((products(lag) + products(lag + 1)) / squares, before);
+    if (pair <= 0) break;
+    sum += 2 * pair;
+    before = pair;
+  }
+  const double window = static_cast<double>(lag);
+  const double error = sum * std::sqrt(2 * (2 * window + 1) / static_cast<double>(n));
+  return std::max(1.0, sum + 2 * error);
 }
 
 /// Zero-based low rank by the exact binomial: the largest j with P(fewer than j+1 below) <= 2.5 %.
@@ -71,8 +105,11 @@ MedianRanks median_ranks(std::size_t n, double n_effective) {
     const std::size_t low = exact_low_rank(n);
     return {low, n - 1 - low};
   }
-  const double reach = 0.98 / std::sqrt(n_effective);
   const double size = static_cast<double>(n);
+  // How many independent ones there are was itself estimated: Student's quantile, not the normal.
+  const double width =
+      n_effective < size ? student_t_quantile(0.025, std::max(n_effective - 1, 1.0)) : 1.96;
+  const double reach = width / 2 / std::sqrt(n_effective);
   const double low = std::floor(size * (0.5 - reach));
   const double high = std::ceil(1 + size * (0.5 + reach));
   return {static_cast<std::size_t>(std::max(low, 1.0)) - 1,
@@ -95,14 +132,14 @@ Summary summarise(std::span<const double> samples) {
   const double q3 = quantile(sorted, 0.75);
   const double fence = 1.5 * (q3 - q1);
   const double r = autocorrelation(samples, q1 - fence, q3 + fence);
-  summary.n_effective = n * (1 - r) / (1 + r);
   summary.median = quantile(sorted, 0.5);
+  summary.n_effective = n / std::max((1 + r) / (1 - r), stretch_of_sides(samples, summary.median));
   summary.min = sorted.front();
   summary.p5 = quantile(sorted, 0.05);
   summary.p95 = quantile(sorted, 0.95);
   summary.max = sorted.back();
   summary.ci_low = summary.ci_high = kUnknown;
-  if (sorted.size() >= 6) {
+  if (summary.n_effective >= kFewestForInterval) {
     const MedianRanks ranks = median_ranks(sorted.size(), summary.n_effective);
     summary.ci_low = sorted[ranks.low];
     summary.ci_high = sorted[ranks.high];
@@ -114,6 +151,10 @@ Summary summarise(std::span<const double> samples) {
 
 double relative_half_width(const Summary& summary) {
   return (summary.ci_high - summary.ci_low) / 2 / summary.median;
+}
+
+bool is_narrow(const Summary& summary, double target) {
+  return summary.n_effective >= kFewestToConverge && relative_half_width(summary) <= target;
 }
 
 namespace {

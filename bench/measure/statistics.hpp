@@ -13,9 +13,9 @@ namespace scalebench {
 
 struct Summary {
   std::size_t n = 0;
-  double n_effective = 0;  // n(1-r)/(1+r), r = lag-1 autocorrelation, outliers drawn in
+  double n_effective = 0;  // as many independent ones would tell as much of the median
   double median = 0;
-  double ci_low = 0;  // 95 % interval of the median; NaN below 6 samples
+  double ci_low = 0;  // 95 % interval of the median; NaN below 6 effective samples
   double ci_high = 0;
   double min = 0;
   double p5 = 0;
@@ -33,6 +33,13 @@ double median_of(std::span<const double> samples);
 
 /// Half the width of the interval relative to the median; NaN when there is no interval.
 double relative_half_width(const Summary& summary);
+
+/// So many independent samples before an interval is believed to be as narrow as it looks: whoever
+/// stops when it is narrow stops when it is narrow by chance.
+inline constexpr double kFewestToConverge = 75;
+
+/// Whether the interval's half-width is up to `target` of the median, of enough samples.
+bool is_narrow(const Summary& summary, double target);
 
 /// Zero-based positions in sorted order whose values enclose the median with at least 95 %.
 struct MedianRanks {

@@ -77,7 +77,6 @@ class StepTimer {
 
 constexpr double kRoundSeconds = 0.5;
 constexpr double kTarget = 0.01;  // half-width of each rank's interval relative to its median
-constexpr std::size_t kAtLeast = 30;
 
 /// Steps until the round's time is over on this rank, at least one, at most `most`. Returns why
 /// memory was not enough, or nothing.
@@ -183,7 +182,7 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
                                         : std::numeric_limits<std::size_t>::max();
     if (failed(run_round(ranks, trainer, timer, most, mine))) return result;
     append_spans(std::span(mine).subspan(spans.size()), local_seconds(), spans);
-    const bool narrow = mine.size() >= kAtLeast && relative_half_width(summarise(mine)) <= kTarget;
+    const bool narrow = is_narrow(summarise(mine), kTarget);
     const bool all_narrow = all_agree(ranks.host, narrow);
     const bool all_have_steps = all_agree(ranks.host, wanted > 0 && mine.size() >= wanted);
     // Rank 0's clock decides, so that no rank leaves alone.
