@@ -127,7 +127,7 @@ def check_throughput(run: Run) -> None:
             run.expect(table, row, "images_per_s_ci_low", ends[0])
             run.expect(table, row, "images_per_s_ci_high", ends[1])
     for row in measured(run, table):
-        alone = run.by_round(rates.get((row["case_id"], "1", "1", "0"), {}))
+        alone = run.by_round(rates.get((row["case_id"], "1", "1", "all"), {}))
         here = run.by_round(rates[case_of(row)])
         share = int(row["ranks"]) if row["rank"] == "all" else 1
         ratios = [here[one] / (share * alone[one]) for one in here if one in alone]
@@ -151,7 +151,7 @@ def check_epochs(run: Run) -> dict[tuple[str, ...], dict[Launch, dict[str, str]]
                     total = sum(float(row[f"{name}_seconds"]) for name in names)
                     run.expect(table, row, "seconds_median", total)
             ranks = [other for other in measured(run, table) if case_of(other, "all") == case_of(row) and other["rank"] != "all"]
-            for name in ("wait", "compute", "transfer"):
+            for name in ("wait", "compute", "transfer") if ranks else ():
                 if row[f"{name}_seconds"]:
                     run.expect(table, row, f"{name}_seconds", mean(float(one[f"{name}_seconds"]) for one in ranks))
     return cases

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/measure/statistics.hpp"
 #include "collectives/control.hpp"
 #include "collectives/transport/thread.hpp"
 

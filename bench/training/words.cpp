@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 2> kRateSchedules{"constant", "resnet"};
 
 /// Which options matter to a gradient sync.
 constexpr auto kTold = std::to_array<std::pair<std::string_view, const char*>>({
-#define GRADIENT_SYNC(name, equal, mean, overlaps, workers, told, purpose) {#name, told},
+#define GRADIENT_SYNC(name, equal, mean, overlaps, sends, workers, told, purpose) {#name, told},
 #include "models/gradients/gradient_sync.def"
 #undef GRADIENT_SYNC
 });

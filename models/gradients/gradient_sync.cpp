@@ -10,7 +10,7 @@
 namespace scalebench {
 
 namespace gradient_sync {
-#define GRADIENT_SYNC(name, equal, mean, overlaps, workers, told, purpose) \
+#define GRADIENT_SYNC(name, equal, mean, overlaps, sends, workers, told, purpose) \
   std::unique_ptr<GradientSync> name(const GradientSyncInputs& inputs);
 #include "models/gradients/gradient_sync.def"
 #undef GRADIENT_SYNC
@@ -19,10 +19,11 @@ namespace gradient_sync {
 namespace {
 
 constexpr auto kGradientSyncs = std::to_array<GradientSyncInfo>({
-#define GRADIENT_SYNC(name, equal, mean, overlaps, workers, told, purpose)           \
+#define GRADIENT_SYNC(name, equal, mean, overlaps, sends, workers, told, purpose)    \
   {#name,                                                                            \
    equal,                                                                            \
    mean,                                                                             \
+   Sends::sends,                                                                     \
    []([[maybe_unused]] int ranks, [[maybe_unused]] int servers) { return workers; }, \
    gradient_sync::name,                                                              \
    purpose},

@@ -136,11 +136,19 @@ struct GradientSyncInputs {
   UpdatePace update_pace = {};
 };
 
+/// What of a step travels between ranks.
+enum class Sends : std::uint8_t {
+  nothing,
+  messages,    // of its own: over a transport, by no allreduce algorithm
+  allreduces,  // by the algorithm that was asked for
+};
+
 struct GradientSyncInfo {
   std::string_view name;
   bool equal_replicas;
   /// Every step updates by the mean of all workers' gradients.
   bool takes_mean;
+  Sends sends;
   /// See the table.
   int (*workers)(int ranks, int servers);
   /// Collective. Throws UsageError when the strategy cannot work with these inputs.

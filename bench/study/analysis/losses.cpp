@@ -178,8 +178,13 @@ std::string trust_of(const ResultRow& row) {
 
 }  // namespace
 
-std::vector<ResultRow> summary_rows(const std::vector<ResultRow>& scaling_rows,
-                                    const std::vector<ResultRow>& loss_rows) {
+void add_answers(std::vector<ResultRow>& scaling_rows, const std::vector<ResultRow>& loss_rows) {
+  for (ResultRow& row : scaling_rows) {
+    row.set("largest_loss", largest_loss(row, loss_rows)).set("trust", trust_of(row));
+  }
+}
+
+std::vector<ResultRow> summary_rows(const std::vector<ResultRow>& scaling_rows) {
   std::map<std::string, int> times;
   const auto key = [](const ResultRow& row) {
     return fmt::format("{}/{}/{}/{}", row.get("model"), row.get("gradient_sync"),
@@ -206,7 +211,7 @@ std::vector<ResultRow> summary_rows(const std::vector<ResultRow>& scaling_rows,
          {"speedup", "speedup"},
          {"efficiency", "efficiency"}}};
     for (const auto& [to, from] : kCells) row.set(to, six_digits(scaling.get(from)));
-    row.set("largest_loss", largest_loss(scaling, loss_rows)).set("trust", trust_of(scaling));
+    row.set("largest_loss", scaling.get("largest_loss")).set("trust", scaling.get("trust"));
   }
   return rows;
 }

@@ -50,10 +50,13 @@ std::vector<ResultRow> loss_rows(const std::vector<ResultRow>& epoch_rows,
                                  const std::vector<LaunchRows>& launches,
                                  const std::vector<ResultRow>& scaling_rows);
 
-/// summary.csv: scaling.csv in twelve columns of six digits, for a first look and for six lines of
-/// pandas. `trust`: what the numbers are, in a few words.
-std::vector<ResultRow> summary_rows(const std::vector<ResultRow>& scaling_rows,
-                                    const std::vector<ResultRow>& loss_rows);
+/// The last two of the twelve columns with which scaling.csv begins: which of the losses that can
+/// be told from nothing is largest, and what the numbers are, in a few words.
+void add_answers(std::vector<ResultRow>& scaling_rows, const std::vector<ResultRow>& loss_rows);
+
+/// summary.csv: the twelve columns of scaling.csv, with add_answers(), in six digits, for a first
+/// look and for six lines of pandas.
+std::vector<ResultRow> summary_rows(const std::vector<ResultRow>& scaling_rows);
 
 // The losses without a trace: from runs that each do one thing more than the one before, for a
 // cross-check of the account. One rank alone with its share of the images, all ranks at once,

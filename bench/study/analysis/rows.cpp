@@ -57,9 +57,8 @@ bool has_whole_line(const std::filesystem::path& path) {
 
 /// Where each column of the schema stands in the file; -1: the file is older than the column.
 std::vector<std::ptrdiff_t> places_of(const CsvTable& table, const Schema& schema) {
-  constexpr std::size_t kInEveryFile = 4;  // schema_version run_id case_id origin
-  for (std::size_t k = 0; k < kInEveryFile && schema.has("schema_version"); ++k) {
-    table.require(schema.columns[k]);
+  for (const char* const column : {"schema_version", "run_id", "case_id", "origin"}) {
+    if (schema.has("schema_version")) table.require(column);
   }
   std::vector<std::ptrdiff_t> places;
   for (const std::string& column : schema.columns) {
@@ -96,6 +95,14 @@ std::string sample_key(const std::string& case_id, const std::string& ranks, std
 std::string sampled_rank(const LaunchRows& launch, const ResultRow& row) {
   const std::string rank = text_in(row, "rank");
   if (row.schema().file != throughput_schema().file || rank != "all") return rank;
+  if (row.get("ranks") == "1") {
+    // One rank has no row of its own; an import has no samples of it either.
+    const bool has_own = std::ranges::any_of(launch.samples, [&](const ResultRow& sample) {
+      return sample.get("case_id") == row.get("case_id") && sample.get("ranks") == "1" &&
+             sample.get("rank") == "0";
+    });
+    return has_own ? "0" : rank;
+  }
   for (const ResultRow& other : launch.cases) {
     const bool same = other.get("case_id") == row.get("case_id") && other.get("rank") != "all" &&
                       other.get("seconds_median") == row.get("seconds_median");
@@ -311,8 +318,8 @@ std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema
     for (std::size_t k = 0; k < cells.size(); ++k) {
       if (places[k] >= 0) cells[k] = table.cells(i)[static_cast<std::size_t>(places[k])];
     }
-    if (schema.has("schema_version")) refuse_later_version(path, i, cells.front());
-    rows.emplace_back(schema, std::move(cells));
+    const ResultRow& row = rows.emplace_back(schema, std::move(cells));
+    if (schema.has("schema_version")) refuse_later_version(path, i, row.get("schema_version"));
     table.release(i);  // 100 000 rows twice would be half a gigabyte
   }
   return rows;
@@ -378,7 +385,7 @@ void relate_to_one_rank(std::vector<ResultRow>& throughput_rows,
   const Rounds rounds(launches);
   for (ResultRow& row : throughput_rows) {
     ResultRow alone = row;
-    alone.set("ranks", 1).set("nodes", row.get("nodes").empty() ? "" : "1").set("rank", 0);
+    alone.set("ranks", 1).set("nodes", row.get("nodes").empty() ? "" : "1").set("rank", "all");
     const double ranks = row.get("rank") == "all" ? number_in(row, "ranks") : 1;
     const LaunchInterval ratio = across_rounds(
         rounds.of(row), rounds.of(alone), [&](const ResultRow& here, const ResultRow& one) {

@@ -21,6 +21,7 @@ namespace scalebench {
 namespace {
 
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 
 /// An epoch of 600 images with a global batch of 60, over all ranks.
 ResultRow epoch(const std::string& sync, int ranks, double seconds) {
@@ -312,14 +313,17 @@ TEST(LossRows, AreMediansOverRoundsWithTheirRange) {
 TEST(SummaryRows, AreWhatMostPeopleLookFor) {
   ThreeRounds rounds;
   rounds.epochs.push_back(epoch("zero1", 4, 3).set("status", "failed").set("note", "no memory"));
-  const auto scaling = scaling_rows(rounds.epochs, rounds.launches);
-  const auto rows = summary_rows(scaling, loss_rows(rounds.epochs, rounds.launches, scaling));
+  auto scaling = scaling_rows(rounds.epochs, rounds.launches);
+  add_answers(scaling, loss_rows(rounds.epochs, rounds.launches, scaling));
+  const auto rows = summary_rows(scaling);
   ASSERT_EQ(rows.size(), 4U);
   EXPECT_THAT(rows[2].cells(),
               ElementsAre("mlp", "mirrored", "2", "12", "6", "7.5", "", "", "1.6", "0.8", "",
                           "measured, 3 round(s), range of rounds; cannot be told from ideal"));
   EXPECT_THAT(rows[3].cells(), ElementsAre("mlp", "zero1", "4", "", "", "", "", "", "", "", "",
                                            "failed: no memory"));
+  const std::vector<std::string> first(scaling[2].cells().begin(), scaling[2].cells().begin() + 12);
+  EXPECT_THAT(first, ElementsAreArray(rows[2].cells())) << "scaling.csv begins with the same";
 }
 
 TEST(ScalingRows, CountARoundThatNeverReachedTheTargetAsTheWorst) {

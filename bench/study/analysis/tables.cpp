@@ -173,7 +173,8 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
   put(tables, ladder_schema(), ladder_rows(epoch, launches));
   put(tables, epoch_schema(), std::move(epoch));
   std::ranges::move(failed_scaling_rows(run.manifest, lost, scaling), std::back_inserter(scaling));
-  put(tables, summary_schema(), summary_rows(scaling, losses));
+  add_answers(scaling, losses);
+  put(tables, summary_schema(), summary_rows(scaling));
   put(tables, losses_schema(), std::move(losses));
   put(tables, scaling_schema(), std::move(scaling));
 

@@ -401,8 +401,8 @@ struct StrategyFacts {
 };
 
 constexpr auto kFacts = std::to_array<StrategyFacts>({
-#define GRADIENT_SYNC(name, equal, mean, overlaps, workers, told, purpose) \
-  {#name, mean, overlaps,                                                  \
+#define GRADIENT_SYNC(name, equal, mean, overlaps, sends, workers, told, purpose) \
+  {#name, mean, overlaps,                                                         \
    []([[maybe_unused]] int ranks, [[maybe_unused]] int servers) { return workers; }},
 #include "models/gradients/gradient_sync.def"
 #undef GRADIENT_SYNC

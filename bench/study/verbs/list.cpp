@@ -96,7 +96,7 @@ Listing list_models() {
 
 Listing list_gradient_syncs() {
   Listing listing{{"name", "equal_replicas", "purpose"}, {}, {}};
-#define GRADIENT_SYNC(name, equal, mean, overlaps, workers, told, purpose) \
+#define GRADIENT_SYNC(name, equal, mean, overlaps, sends, workers, told, purpose) \
   listing.rows.push_back({#name, #equal, purpose});
 #include "models/gradients/gradient_sync.def"
 #undef GRADIENT_SYNC

@@ -23,6 +23,7 @@
 #include "bench/training/words.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
+#include "models/gradients/gradient_sync.hpp"
 
 namespace scalebench {
 namespace {
@@ -169,6 +170,16 @@ double loss_shown(const EpochRun& run) {
   return run.trainer.choice.trace != nullptr ? std::nan("") : run.epochs.back().loss;
 }
 
+/// By what algorithm and over what the gradients travel; empty where nothing of the kind does.
+struct Travel {
+  std::string allreduce, transport;
+};
+Travel travel_of(const EpochOptions& options, const EpochRun& run) {
+  const Sends sends = gradient_sync_named(run.trainer.gradient_sync).sends;
+  return {sends == Sends::allreduces ? options.allreduce : std::string(),
+          sends == Sends::nothing ? std::string() : run.transport};
+}
+
 /// Of one epoch, however many there are.
 std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
   const TrainerOptions& trainer = run.trainer;
@@ -186,6 +197,7 @@ std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
   const std::string share =
       trainer.share_of > 1 ? fmt::format(" share_of={}", trainer.share_of) : "";
   const std::string faults = text_of(trainer.faults);
+  const Travel travel = travel_of(options, run);
   return fmt::format(
       "epoch model={} gradient_sync={}{}{}{} allreduce={} transport={} device={} dtype={} "
       "threads={} "
@@ -193,7 +205,7 @@ std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
       "lr_warmup={} "
       "seed={}{}{}{}{}",
       trainer.choice.label, trainer.gradient_sync, sync.empty() ? "" : " ", sync,
-      variant_text(trainer), options.allreduce, run.transport,
+      variant_text(trainer), travel.allreduce, travel.transport,
       device_label(options.training.trainer), dtype_label(trainer.precision), trainer.threads,
       run.dataset, options.scaling, batch, samples, trainer.optimizer, trainer.rate.base,
       trainer.rate.scaling == RateScaling::linear ? "linear" : "none", trainer.rate.warmup_epochs,
@@ -242,7 +254,8 @@ ResultRow described(const Ranks& ranks, const EpochOptions& options, const Epoch
   row.set("device", device_label(options.training.trainer));
   // One rank exchanges nothing, by whatever algorithm.
   if (ranks.session.size() > 1) {
-    row.set("allreduce", options.allreduce).set("transport", run.transport);
+    const Travel travel = travel_of(options, run);
+    row.set("allreduce", travel.allreduce).set("transport", travel.transport);
   }
   row.set("dtype", dtype_label(trainer.precision)).set("memory_format", memory_format(trainer));
   row.set("threads", trainer.threads).set("dataset", run.dataset);
@@ -285,7 +298,7 @@ ResultRow row_for(ResultRow row, const EpochOptions& options, const EpochRun& ru
   return row;
 }
 
-/// Collective. One row for each rank, then one for all.
+/// Collective. One row for each rank, then one for all; on one rank only that one, with its host.
 /// Not collective for a run that failed: one row for all, with status failed, without statistics.
 std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, const EpochRun& run,
                                const Recorder& recorder) {
@@ -296,7 +309,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
   const std::vector<std::string> hosts = all_gather(ranks.host, ranks.session.host());
   const MiddleEpochs middle = middle_of(run);
   std::vector<ResultRow> rows;
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+  for (std::size_t rank = 0; hosts.size() > 1 && rank < hosts.size(); ++rank) {
     std::vector<double> seconds;
     for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.ranks[rank].seconds);
     const RankEpoch phases = mean_of(middle, rank, rank + 1);
@@ -312,7 +325,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
   for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.seconds);
   rows.push_back(
       row_for(head, options, run, seconds, mean_of(middle, 0, hosts.size()), median_of(seconds)));
-  rows.back().set("rank", "all");
+  rows.back().set("rank", "all").set("host", hosts.size() == 1 ? hosts.front() : "");
   rows.back().set("note", note_of(run, 0));
   set_states(rows.back(), middle);
   return rows;
@@ -357,15 +370,15 @@ ResultRow accuracy_of_last(const EpochOptions& options, const EpochRun& run,
 /// The table that is printed while it runs; other formats print the rows at the end.
 std::string epoch_head(const Ranks& ranks, const EpochOptions& options, const EpochRun& run) {
   const TrainerOptions& trainer = run.trainer;
+  const Travel travel = travel_of(options, run);
   std::string head = fmt::format(
-      "# scalebench epoch: {} ({} parameters) on {} rank(s), {}, {}, gradient sync {}, allreduce "
-      "{} "
-      "over "
-      "{}\n# {} scaling, global batch {}, {} per rank, {} at rate {}, data {}\n",
+      "# scalebench epoch: {} ({} parameters) on {} rank(s), {}, {}, gradient sync {}{}{}\n# {} "
+      "scaling, global batch {}, {} per rank, {} at rate {}, data {}\n",
       trainer.choice.label, run.parameters, ranks.session.size(),
       device_label(options.training.trainer), dtype_label(trainer.precision), trainer.gradient_sync,
-      options.allreduce, run.transport, options.scaling, trainer.global_batch, trainer.batch,
-      trainer.optimizer, trainer.rate.base, run.dataset);
+      travel.allreduce.empty() ? "" : ", allreduce " + travel.allreduce,
+      travel.transport.empty() ? "" : " over " + travel.transport, options.scaling,
+      trainer.global_batch, trainer.batch, trainer.optimizer, trainer.rate.base, run.dataset);
   head += emulation_line();
   if (!run.remarks.empty() && !run.remarks.front().empty()) {
     head += fmt::format("# {}\n", run.remarks.front());

@@ -84,8 +84,8 @@ ResultRow row_for(ResultRow row, const ThroughputResult& result, const Summary& 
   return row.set("images_per_s_ci_high", batch / summary.ci_low);
 }
 
-/// Collective. One row for each rank, then one for all; that one alone, with status failed, for a
-/// result with a failure.
+/// Collective. One row for each rank, then one for all; that one alone on one rank, with its host,
+/// and, with status failed, for a result with a failure.
 std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& options,
                                const ThroughputResult& result, const Roofline& roofline,
                                const Recorder& recorder) {
@@ -102,18 +102,21 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
   double images = 0, images_low = 0, images_high = 0;
   const auto batch = static_cast<double>(result.trainer.batch);
   for (std::size_t rank = 0; rank < summaries.size(); ++rank) {
-    rows.push_back(row_for(head, result, summaries[rank]));
-    rows.back().set("rank", rank).set("host", hosts[rank]);
-    set_spells(rows.back(), result.spells[rank]);
     spells.insert(spells.end(), result.spells[rank].begin(), result.spells[rank].end());
-    set_peaks(rows.back(), result, roofline, rank, 1);
+    if (summaries.size() > 1) {
+      ResultRow& row = rows.emplace_back(row_for(head, result, summaries[rank]));
+      row.set("rank", rank).set("host", hosts[rank]);
+      set_spells(row, result.spells[rank]);
+      set_peaks(row, result, roofline, rank, 1);
+    }
     images += batch / summaries[rank].median;
     images_low += batch / summaries[rank].ci_high;
     images_high += batch / summaries[rank].ci_low;
   }
   const auto slowest = std::ranges::max_element(summaries, {}, &Summary::median);
   ResultRow all = row_for(head, result, *slowest);
-  all.set("rank", "all").set("images_per_s", images);
+  all.set("rank", "all").set("host", hosts.size() == 1 ? hosts.front() : "");
+  all.set("images_per_s", images);
   all.set("images_per_s_ci_low", images_low).set("images_per_s_ci_high", images_high);
   set_spells(all, spells);
   set_peaks(all, result, roofline, 0, summaries.size());

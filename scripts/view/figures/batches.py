@@ -19,8 +19,8 @@ WAY = ("dtype", "memory_format", "step", "threads")
 
 
 def draw(run: Path) -> Figure:
-    rows = [row for row in usable(read_rows(run, "throughput.csv")) if row["rank"] == "0"]
-    rows = [row for row in rows if row["ranks"] == "1" and row.number("images_per_s") > 0]
+    rows = [row for row in usable(read_rows(run, "throughput.csv")) if row["ranks"] == "1"]
+    rows = [row for row in rows if row["rank"] == "all" and row.number("images_per_s") > 0]
     panels = {key: panel for key, panel in grouped(rows, ("model", "device")).items() if len(batches(panel)) > 1}
     if not panels:
         raise theme.NothingToDraw("throughput.csv has no model with several batches on one rank")

@@ -17,9 +17,9 @@ SERIES = ("device", "batch", "dtype", "memory_format", "step", "threads", "nodes
 
 
 def draw(run: Path) -> Figure:
-    rows = [
-        row for row in usable(read_rows(run, "throughput.csv")) if row["rank"] not in ("", "all")
-    ]
+    rows = usable(read_rows(run, "throughput.csv"))
+    # Of one rank there is only the row of all.
+    rows = [row for row in rows if row["rank"] != "" and (row["rank"] == "all") == (row["ranks"] == "1")]
     rows = [row for row in rows if row.integer("ranks") > 0 and row["images_per_s"]]
     if not rows:
         raise theme.NothingToDraw("throughput.csv has no usable row of a single rank")
