@@ -40,6 +40,12 @@ int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
   return device == &g_card ? kSuccess : kInvalidArgument;
 }
 
+int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millijoules) {
+  static unsigned long long used = 7'000'000;
+  *millijoules = used += 2'500;
+  return device == &g_card ? kSuccess : kInvalidArgument;
+}
+
 int nvmlDeviceGetClockInfo(void* device, int of, unsigned* mhz) {
   constexpr int kClockOfMultiprocessors = 1;
   *mhz = of == kClockOfMultiprocessors ? 1755 : 1;

@@ -92,6 +92,7 @@ Nvml::Nvml(const std::string& library) : handle_(dlopen(library.c_str(), RTLD_NO
   load(utilization_, "nvmlDeviceGetUtilizationRates");
   load(memory_, "nvmlDeviceGetMemoryInfo");
   load(power_, "nvmlDeviceGetPowerUsage");
+  load(energy_, "nvmlDeviceGetTotalEnergyConsumption");
   load(clock_, "nvmlDeviceGetClockInfo");
   load(temperature_, "nvmlDeviceGetTemperature");
   // The same call under its new name and under that of drivers before 535.
@@ -135,6 +136,12 @@ std::optional<Nvml::MemoryInfo> Nvml::memory(Device device) const {
 }
 
 double Nvml::watts(Device device) const { return number(power_, device) / 1e3; }
+
+std::optional<double> Nvml::joules(Device device) const {
+  unsigned long long millijoules = 0;
+  if (device == nullptr || energy_ == nullptr || energy_(device, &millijoules) != kSuccess) return {};
+  return static_cast<double>(millijoules) / 1e3;
+}
 
 double Nvml::clock_mhz(Device device) const {
   return number(clock_, device, kClockOfMultiprocessors);

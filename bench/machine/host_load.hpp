@@ -53,6 +53,8 @@ class Nvml {
   double busy_share(Device device) const;
   std::optional<MemoryInfo> memory(Device device) const;
   double watts(Device device) const;
+  /// Used since the driver was loaded; nothing: the card does not count, or there is none.
+  std::optional<double> joules(Device device) const;
   double clock_mhz(Device device) const;  // of the multiprocessors
   double celsius(Device device) const;
   /// Why the clocks are where they are, in the driver's bits.
@@ -76,6 +78,7 @@ class Nvml {
   int (*utilization_)(Device, Utilization*) = nullptr;
   int (*memory_)(Device, MemoryInfo*) = nullptr;
   int (*power_)(Device, unsigned* milliwatts) = nullptr;
+  int (*energy_)(Device, unsigned long long* millijoules) = nullptr;
   int (*clock_)(Device, int of, unsigned* mhz) = nullptr;
   int (*temperature_)(Device, int of, unsigned* celsius) = nullptr;
   int (*reasons_)(Device, unsigned long long*) = nullptr;
