@@ -40,6 +40,15 @@ def range_of(values: list[float]) -> tuple[float, float] | None:
     return (min(values), max(values)) if 2 <= len(values) <= 5 else None
 
 
+def percentile(values: list[float], percent: int) -> float | None:
+    """Between the two nearest of the sorted ones; the 99th only of a hundred or more."""
+    if percent == 99 and len(values) < 100:
+        return None
+    ordered, place = sorted(values), percent / 100 * (len(values) - 1)
+    below = int(place)
+    return ordered[below] + (place - below) * (ordered[min(below + 1, len(ordered) - 1)] - ordered[below])
+
+
 class Run:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -121,6 +130,10 @@ def check_throughput(run: Run) -> None:
         ranks = [str(rank) for rank in range(int(row["ranks"]))] if row["rank"] == "all" else [row["rank"]]
         slowest = {one: max((steps(one, row, rank) for rank in ranks), key=median) for one in launches}
         statistics_of(run, table, row, slowest)
+        if row.get("step_seconds_p95"):
+            for percent in (95, 99):
+                tails = [tail for values in slowest.values() if (tail := percentile(values, percent)) is not None]
+                run.expect(table, row, f"step_seconds_p{percent}", median(tails) if tails else None)
         own = rates[case_of(row)] = {one: rate(one, row) for one in launches}
         run.expect(table, row, "images_per_s", median(own.values()))
         if ends := range_of(list(own.values())):

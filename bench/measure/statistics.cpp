@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kFewestForInterval = 6;  // below, 95 % cannot be had even of independent samples
+constexpr std::size_t kSamplesForP99 = 100;
 
 /// Linear interpolation between the two nearest order statistics; `sorted` is not empty.
 double quantile(std::span<const double> sorted, double fraction) {
@@ -122,6 +123,7 @@ Summary summarise(std::span<const double> samples) {
   if (samples.empty()) {
     summary.n_effective = summary.median = summary.ci_low = summary.ci_high = kUnknown;
     summary.min = summary.p5 = summary.p95 = summary.max = summary.mean = kUnknown;
+    summary.p99 = kUnknown;
     return summary;
   }
   std::vector<double> sorted(samples.begin(), samples.end());
@@ -137,6 +139,7 @@ Summary summarise(std::span<const double> samples) {
   summary.min = sorted.front();
   summary.p5 = quantile(sorted, 0.05);
   summary.p95 = quantile(sorted, 0.95);
+  summary.p99 = sorted.size() >= kSamplesForP99 ? quantile(sorted, 0.99) : kUnknown;
   summary.max = sorted.back();
   summary.ci_low = summary.ci_high = kUnknown;
   if (summary.n_effective >= kFewestForInterval) {

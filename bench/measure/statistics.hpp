@@ -20,6 +20,7 @@ struct Summary {
   double min = 0;
   double p5 = 0;
   double p95 = 0;
+  double p99 = 0;  // NaN below 100 samples, of which it would say no more than max
   double max = 0;
   double mean = 0;
   std::size_t outliers = 0;  // beyond 1.5 interquartile ranges (Tukey); never removed

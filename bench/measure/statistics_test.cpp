@@ -36,8 +36,15 @@ TEST(Statistics, DescribesASimpleSet) {
   EXPECT_EQ(summary.max, 101);
   EXPECT_EQ(summary.p5, 6);
   EXPECT_EQ(summary.p95, 96);
+  EXPECT_EQ(summary.p99, 100);
   EXPECT_EQ(summary.mean, 51);
   EXPECT_EQ(median_of(std::vector<double>{4, 1, 3, 2}), 2.5);
+}
+
+TEST(Statistics, ClaimsNoNinetyNinthPercentileOfFewerThanAHundred) {
+  EXPECT_TRUE(std::isnan(summarise({}).p99));
+  EXPECT_TRUE(std::isnan(summarise(one_to(99)).p99));
+  EXPECT_DOUBLE_EQ(summarise(one_to(100)).p99, 99.01);
 }
 
 // The ranks that research quotes: 10 launches: 2nd and 9th; 20: 6th and 15th; 30: 10th and 21st.

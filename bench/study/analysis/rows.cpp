@@ -22,6 +22,8 @@ namespace {
 constexpr std::string_view kMedians[]{"first_call_seconds",
                                       "skew_seconds",
                                       "replica_divergence",
+                                      "step_seconds_p95",
+                                      "step_seconds_p99",
                                       "evaluate_seconds",
                                       "checkpoint_seconds",
                                       "train_loss",

@@ -121,6 +121,10 @@ bool computes(Phase phase) {
   return phase == Phase::forward || phase == Phase::backward || phase == Phase::update;
 }
 
+double step_end(const RankTrace& trace, std::size_t step) {
+  return step + 1 == trace.steps.size() ? trace.end : trace.steps[step + 1];
+}
+
 /// The rank with the latest of the `which`-th arrivals, and by how much it is behind the first.
 std::pair<std::size_t, double> last_of(std::span<const std::vector<double>> by_rank,
                                        std::size_t which) {
@@ -148,6 +152,14 @@ std::array<double, kPhases> phase_seconds(const RankTrace& trace) {
   for_each_phase(trace, [&](Phase phase, double begin, double end) {
     seconds[static_cast<std::size_t>(phase)] += end - begin;
   });
+  return seconds;
+}
+
+std::vector<double> step_seconds(const RankTrace& trace) {
+  std::vector<double> seconds;
+  for (std::size_t step = 0; step < trace.steps.size(); ++step) {
+    seconds.push_back(step_end(trace, step) - trace.steps[step]);
+  }
   return seconds;
 }
 
@@ -217,8 +229,7 @@ std::vector<double> steps_last(const RankTrace& trace,
   const std::vector<double> mine = arrivals_of(trace);
   std::size_t next = 0;
   for (std::size_t step = 0; step < trace.steps.size(); ++step) {
-    const bool is_last = step + 1 == trace.steps.size();
-    const double end = is_last ? trace.end : trace.steps[step + 1];
+    const double end = step_end(trace, step);
     std::pair<std::size_t, double> worst{0, -1};
     for (; next < mine.size() && mine[next] < end; ++next) {
       const auto one = last_of(by_rank, next);

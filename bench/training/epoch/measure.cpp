@@ -103,6 +103,7 @@ EpochMeasurement join_traces(Communicator& host, const RankTrace& mine, const Gl
   sums.insert(sums.end(), states.seconds.begin(), states.seconds.end());
   sums.push_back(states.hidden);
   const std::vector<double> all = all_gather(host, sums);
+  std::vector<std::vector<double>> steps = gather_lists(host, step_seconds(mine));
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const double* const from = &all[rank * sums.size()];
     RankEpoch& one = measured.ranks.emplace_back();
@@ -110,6 +111,7 @@ EpochMeasurement join_traces(Communicator& host, const RankTrace& mine, const Gl
     std::copy_n(from, phases.size(), one.phase_seconds.begin());
     std::copy_n(from + phases.size(), states.seconds.size(), one.states.seconds.begin());
     one.states.hidden = from[sums.size() - 1];
+    one.step_seconds = std::move(steps[rank]);
   }
   return measured;
 }

@@ -25,6 +25,7 @@ struct RankEpoch {
   std::int64_t samples = 0;                     // counted here; 0 where others count them
   std::array<double, kPhases> phase_seconds{};  // by Phase; they sum to `seconds`
   States states;                                // sum to the seconds of all ranks together
+  std::vector<double> step_seconds;             // by its own clock, in their order
 };
 
 /// One epoch of all ranks; equal on every rank.

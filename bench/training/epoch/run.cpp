@@ -231,6 +231,16 @@ std::string note_of(const EpochRun& run, std::size_t rank) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+/// Of all steps of this rank, in all epochs of the launch.
+Summary steps_of(const EpochRun& run, std::size_t rank) {
+  std::vector<double> seconds;
+  for (const EpochMeasurement& epoch : run.epochs) {
+    const std::vector<double>& steps = epoch.ranks[rank].step_seconds;
+    seconds.insert(seconds.end(), steps.begin(), steps.end());
+  }
+  return summarise(seconds);
+}
+
 double mean_resident_share(const EpochRun& run) {
   double sum = 0;
   for (const EpochMeasurement& epoch : run.epochs) sum += epoch.resident_share;
@@ -309,13 +319,17 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
   const std::vector<std::string> hosts = all_gather(ranks.host, ranks.session.host());
   const MiddleEpochs middle = middle_of(run);
   std::vector<ResultRow> rows;
-  for (std::size_t rank = 0; hosts.size() > 1 && rank < hosts.size(); ++rank) {
+  std::vector<Summary> steps;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    steps.push_back(steps_of(run, rank));
+    if (hosts.size() == 1) break;
     std::vector<double> seconds;
     for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.ranks[rank].seconds);
     const RankEpoch phases = mean_of(middle, rank, rank + 1);
     rows.push_back(row_for(head, options, run, seconds, phases, phases.seconds));
     rows.back().set("rank", rank).set("host", hosts[rank]);
     rows.back().set("note", note_of(run, rank));
+    set_step_tail(rows.back(), steps.back());
     set_states(rows.back(), middle,
                [&](const EpochMeasurement& epoch) { return epoch.ranks[rank].states; });
     const auto counted = static_cast<double>(run.epochs.back().ranks[rank].samples);
@@ -327,6 +341,9 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
       row_for(head, options, run, seconds, mean_of(middle, 0, hosts.size()), median_of(seconds)));
   rows.back().set("rank", "all").set("host", hosts.size() == 1 ? hosts.front() : "");
   rows.back().set("note", note_of(run, 0));
+  // Of the rank with the slowest slow steps; one without steps, as a server, is not it.
+  const auto tail = [](const Summary& of_rank) { return of_rank.n == 0 ? 0 : of_rank.p95; };
+  set_step_tail(rows.back(), *std::ranges::max_element(steps, {}, tail));
   set_states(rows.back(), middle);
   return rows;
 }

@@ -78,6 +78,7 @@ void set_peaks(ResultRow& row, const ThroughputResult& result, const Roofline& r
 ResultRow row_for(ResultRow row, const ThroughputResult& result, const Summary& summary) {
   row.set("status", "ok").set("note", result.remarks);
   set_statistics(row, summary, result.converged);
+  set_step_tail(row, summary);
   const auto batch = static_cast<double>(result.trainer.batch);
   row.set("images_per_s", batch / summary.median);
   row.set("images_per_s_ci_low", batch / summary.ci_high);
