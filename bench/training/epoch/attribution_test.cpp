@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <random>
 
@@ -20,6 +21,7 @@ constexpr double kExact = 1e-9;
 struct EpochStates {
   double seconds = 0;
   std::vector<States> ranks;
+  std::vector<std::vector<double>> waits;  // by rank, in halves of windows
   double wait_jitter = 0;
   Laggard laggard;
 };
@@ -34,12 +36,19 @@ EpochStates attribute(std::span<const RankTrace> traces) {
   EpochStates epoch;
   epoch.seconds = end - begin;
   std::vector<double> steps(traces.size());
+  const WaitWindows windows =
+      wait_windows(last, std::ranges::max(traces, {}, [](const RankTrace& trace) {
+                           return trace.steps.size();
+                         }).steps.size());
+  std::vector<std::vector<double>> waits;
   for (const RankTrace& trace : traces) {
+    waits.push_back(waits_in(windows, trace, last, end));
     epoch.ranks.push_back(states_of(trace, last, begin, end));
     const std::vector<double> seen = steps_last(trace, arrivals);
     std::ranges::transform(steps, seen, steps.begin(), std::plus<>());
   }
-  epoch.wait_jitter = wait_jitter(epoch.ranks);
+  epoch.waits = waits;
+  epoch.wait_jitter = wait_jitter(windows, waits);
   epoch.laggard = laggard_of(steps);
   return epoch;
 }
@@ -170,6 +179,83 @@ TEST(Attribution, TellsAlwaysLateFromSometimesLate) {
   EXPECT_NEAR(mean_wait - epoch.wait_jitter, 10 * (4 - 3.5), kExact) << "static, by the formula";
 }
 
+/// Mean over ranks.
+double mean_wait(const EpochStates& epoch) {
+  double sum = 0;
+  for (const States& states : epoch.ranks) sum += states[State::wait];
+  return sum / static_cast<double>(epoch.ranks.size());
+}
+
+TEST(WaitJitter, ARankThatIsSlowInHalfOfTheEpochIsStatic) {
+  // 40 windows would fit; rank 1 is late first, then rank 0.
+  const EpochStates epoch = attribute(lockstep(
+      640, 3, [](int step, int rank) { return rank == (step < 320 ? 1 : 0) ? 1.5 : 1.0; }));
+  EXPECT_EQ(epoch.waits[0].size(), 2 * WaitWindows::kMost);
+  EXPECT_NEAR(epoch.ranks[0][State::wait], 160, 1e-6);
+  EXPECT_NEAR(epoch.ranks[2][State::wait], 320, 1e-6);
+  EXPECT_NEAR(epoch.wait_jitter, 0, 1e-6);
+}
+
+TEST(WaitJitter, RanksThatTakeTurnsStepByStepAreJitter) {
+  const EpochStates epoch =
+      attribute(lockstep(640, 2, [](int step, int rank) { return step % 2 == rank ? 1.5 : 1.0; }));
+  EXPECT_NEAR(epoch.wait_jitter, mean_wait(epoch), 1e-6);
+  const EpochStates rest =
+      attribute(lockstep(630, 3, [](int step, int rank) { return step % 3 == rank ? 1.5 : 1.0; }));
+  EXPECT_NEAR(rest.wait_jitter, mean_wait(rest), 1e-6);
+}
+
+TEST(WaitJitter, ChanceAloneIsNotStatic) {
+  // With the least waiting of each window it would be a quarter of it here.
+  std::mt19937 random(3);
+  std::exponential_distribution<double> late(1);
+  constexpr int kSteps = 320;
+  for (const int ranks : {2, 8}) {
+    double jitter = 0, wait = 0;
+    for (int round = 0; round < 10; ++round) {
+      std::vector<double> drawn(static_cast<std::size_t>(kSteps * ranks));
+      std::ranges::generate(drawn, [&] { return late(random); });
+      const EpochStates epoch = attribute(lockstep(kSteps, ranks, [&](int step, int rank) {
+        return drawn[static_cast<std::size_t>(step * ranks + rank)];
+      }));
+      jitter += epoch.wait_jitter;
+      wait += mean_wait(epoch);
+      EXPECT_LE(epoch.wait_jitter, mean_wait(epoch) + kExact);
+    }
+    EXPECT_NEAR(jitter / wait, 1, 0.05) << ranks;
+  }
+}
+
+TEST(WaitJitter, PartsARankThatIsLateFromChance) {
+  // Rank 0 is late by far, and nobody waits for what the others differ by.
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> late(0, 0.1);
+  std::vector<double> drawn(3 * 320);
+  std::ranges::generate(drawn, [&] { return late(random); });
+  const EpochStates epoch = attribute(lockstep(320, 3, [&](int step, int rank) {
+    return (rank == 0 ? 1.0 : 0.0) + drawn[static_cast<std::size_t>(3 * step + rank)];
+  }));
+  EXPECT_NEAR(epoch.wait_jitter, 0, kExact);
+  EXPECT_GT(mean_wait(epoch), 0.6 * 320);
+}
+
+TEST(WaitJitter, WindowsAreOfWholeSteps) {
+  std::vector<double> arrivals(4 * 100);
+  std::iota(arrivals.begin(), arrivals.end(), 1.0);
+  const WaitWindows windows = wait_windows(arrivals, 100);
+  EXPECT_EQ(windows.windows, 6U);
+  EXPECT_EQ(windows.half_of_stretch.size(), 100U);
+  EXPECT_EQ(windows.cuts[0], 4);
+  EXPECT_EQ(windows.cuts.size(), 99U);
+  EXPECT_EQ(std::vector(windows.half_of_stretch.begin(), windows.half_of_stretch.begin() + 8),
+            (std::vector<std::size_t>{0, 1, 1, 0, 1, 0, 0, 1}));
+  EXPECT_EQ(windows.half_of_stretch.back() / 2, 5U);
+  const WaitWindows none = wait_windows({}, 100);
+  EXPECT_EQ(none.half_of_stretch, std::vector<std::size_t>{0});
+  // Fewer than steps: each is a stretch.
+  EXPECT_EQ(wait_windows(std::span(arrivals).first(10), 100).half_of_stretch.size(), 10U);
+}
+
 TEST(Attribution, AStepsLaggardIsWhoKeptTheOthersWaitingLongest) {
   RankTrace early = one_step(4, 9);
   RankTrace late = one_step(7, 9);
@@ -216,6 +302,8 @@ TEST(Attribution, SumsToTheEpochWhateverHappened) {
       EXPECT_NEAR(states.total(), epoch.seconds, kExact);
       for (const double seconds : states.seconds) EXPECT_GE(seconds, -kExact);
       EXPECT_LE(states.hidden, states[State::compute] + kExact);
+      const std::vector<double>& waits = epoch.waits[rank];
+      EXPECT_NEAR(std::accumulate(waits.begin(), waits.end(), 0.0), states[State::wait], kExact);
       const auto phases = phase_seconds(traces[rank]);
       EXPECT_NEAR(std::accumulate(phases.begin(), phases.end(), 0.0),
                   traces[rank].end - traces[rank].begin, kExact);

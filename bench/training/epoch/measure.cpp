@@ -96,7 +96,8 @@ EpochMeasurement join_traces(Communicator& host, const RankTrace& mine, const Gl
   measured.slowest_rank = static_cast<int>(slowest - spans.begin());
 
   const auto arrivals = gather_lists(host, arrivals_of(trace));
-  const States states = states_of(trace, last_arrivals(arrivals), begin, end);
+  const std::vector<double> together = last_arrivals(arrivals);
+  const States states = states_of(trace, together, begin, end);
   measured.laggard = joint_laggard(host, steps_last(trace, arrivals));
   const auto phases = phase_seconds(trace);
   std::vector<double> sums(phases.begin(), phases.end());
@@ -104,6 +105,10 @@ EpochMeasurement join_traces(Communicator& host, const RankTrace& mine, const Gl
   sums.push_back(states.hidden);
   const std::vector<double> all = all_gather(host, sums);
   std::vector<std::vector<double>> steps = gather_lists(host, step_seconds(mine));
+  const WaitWindows windows =
+      wait_windows(together, std::ranges::max(steps, {}, &std::vector<double>::size).size());
+  measured.wait_jitter =
+      wait_jitter(windows, split(all_gather(host, waits_in(windows, trace, together, end)), ranks));
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const double* const from = &all[rank * sums.size()];
     RankEpoch& one = measured.ranks.emplace_back();

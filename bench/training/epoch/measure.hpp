@@ -35,6 +35,7 @@ struct EpochMeasurement {
   int slowest_rank = 0;
   bool clocks_agree = true;  // else waiting and transfer between hosts are told apart roughly
   Laggard laggard;
+  double wait_jitter = 0;    // seconds of every rank's waiting; the rest is static
   std::int64_t samples = 0;  // really processed, all ranks together
   double loss = 0;           // mean over ranks that saw images
   double test_accuracy = 0;  // NaN without evaluation

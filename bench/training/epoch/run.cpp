@@ -28,12 +28,6 @@
 namespace scalebench {
 namespace {
 
-double jitter_of(const EpochMeasurement& epoch) {
-  std::vector<States> ranks;
-  for (const RankEpoch& rank : epoch.ranks) ranks.push_back(rank.states);
-  return wait_jitter(ranks);
-}
-
 /// Mean over the ranks.
 States mean_states(const EpochMeasurement& epoch) {
   States mean;
@@ -72,7 +66,7 @@ void set_states(ResultRow& row, const MiddleEpochs& middle, Of of) {
     const States states = of(*epoch);
     for (std::size_t i = 0; i < kStateNames.size(); ++i) mean.seconds[i] += states.seconds[i] / n;
     mean.hidden += states.hidden / n;
-    jitter += jitter_of(*epoch) / n;
+    jitter += epoch->wait_jitter / n;
   }
   for (std::size_t i = 0; i < kStateNames.size(); ++i) {
     row.set(fmt::format("{}_seconds", kStateNames[i]), mean.seconds[i]);
