@@ -21,6 +21,7 @@ from statistics import mean, median
 Row = Mapping[str, str]
 Launch = int
 STATES = "compute transfer wait_static wait_jitter input evaluation host".split()
+JOINED = "compute transfer_and_wait input evaluation host".split()  # where clocks of hosts tell no more
 PHASES = "load forward backward sync update other".split()
 
 
@@ -159,13 +160,14 @@ def check_epochs(run: Run) -> dict[tuple[str, ...], dict[Launch, dict[str, str]]
             run.expect(f"launch {launch}: {table}", of_launch, "seconds_median", median(epochs[launch]))
         statistics_of(run, table, row, epochs)
         if row["rank"] == "all":
-            for names in (PHASES, STATES):
+            joined = not row["transfer_seconds"] and row.get("transfer_and_wait_seconds")
+            for names in (PHASES, JOINED if joined else STATES):
                 if row[f"{names[0]}_seconds"]:
                     total = sum(float(row[f"{name}_seconds"]) for name in names)
                     run.expect(table, row, "seconds_median", total)
             ranks = [other for other in measured(run, table) if case_of(other, "all") == case_of(row) and other["rank"] != "all"]
-            for name in ("wait", "compute", "transfer") if ranks else ():
-                if row[f"{name}_seconds"]:
+            for name in ("wait", "compute", "transfer", "transfer_and_wait"):
+                if row.get(f"{name}_seconds"):
                     run.expect(table, row, f"{name}_seconds", mean(float(one[f"{name}_seconds"]) for one in ranks))
     return cases
 
@@ -227,10 +229,15 @@ def check_losses(run: Run, row: Row, losses: dict[str, Row], rho: float, base: R
     total = sum(float(one["seconds"]) for one in losses.values())
     run.expect("scaling.csv", row, "seconds_median", float(row["ideal_seconds"]) + total)
 
-    def state(of: Row, name: str) -> dict[int, float]:
-        return rounds(of, lambda one: float(one[f"{name}_seconds"]))
+    def known(one: Row, name: str) -> float:
+        if name == "transfer_and_wait" and one["transfer_seconds"]:
+            return float(one["transfer_seconds"]) + float(one["wait_seconds"])
+        return float(one[f"{name}_seconds"])
 
-    for name in STATES:
+    def state(of: Row, name: str) -> dict[int, float]:
+        return rounds(of, lambda one: known(one, name))
+
+    for name in JOINED if "transfer_and_wait" in losses else STATES:
         here, alone = state(row, name), state(base, name)
         values = [here[one] - part * alone[one] for one in here if one in alone]
         if name in losses:

@@ -2,6 +2,7 @@
 // The clock of every duration that is measured.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 
 namespace scalebench {
@@ -10,5 +11,26 @@ namespace scalebench {
 inline double local_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
+
+/// This host's clock, or one that has been made to go wrong on purpose.
+class HostClock {
+ public:
+  double operator()() const {
+    const double at = local_seconds();
+    return at + drift_ * (at - begin_) + jump_.load(std::memory_order_relaxed);
+  }
+  /// From now on by so much too fast, a millionth is 1e-6.
+  void drift(double per_second) {
+    begin_ = local_seconds();
+    drift_ = per_second;
+  }
+  /// Now, also while other threads read the clock.
+  void jump(double seconds) { jump_.fetch_add(seconds, std::memory_order_relaxed); }
+
+ private:
+  double begin_ = 0;
+  double drift_ = 0;
+  std::atomic<double> jump_ = 0;
+};
 
 }  // namespace scalebench

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -16,8 +17,6 @@
 namespace scalebench {
 namespace {
 
-constexpr double kHorizonSeconds = 1;  // how long after the last point the residual is promised
-
 double weight_of(const ClockPoint& point) {
   const double uncertainty = std::max(point.half_round, 1e-9);
   return 1 / (uncertainty * uncertainty);
@@ -25,7 +24,7 @@ double weight_of(const ClockPoint& point) {
 
 }  // namespace
 
-ClockModel fit_clock(std::span<const ClockPoint> points) {
+ClockModel fit_clock(std::span<const ClockPoint> points, double horizon) {
   ClockModel model;
   double weights = 0;
   double half_round =
@@ -44,7 +43,7 @@ ClockModel fit_clock(std::span<const ClockPoint> points) {
     spread += weight_of(point) * x * x;
     joint += weight_of(point) * x * (point.offset - model.offset);
   }
-  model.residual = half_round;
+  model.residual = model.at_anchor = half_round;
   if (points.size() < 3 || spread <= 0) return model;
 
   model.slope = joint / spread;
@@ -54,10 +53,38 @@ ClockModel fit_clock(std::span<const ClockPoint> points) {
     scatter += weight_of(point) * off * off;
   }
   scatter /= static_cast<double>(points.size() - 2);
+  model.at_anchor += 2 * std::sqrt(scatter / weights);
+  model.slope_error = 2 * std::sqrt(scatter / spread);
   // Two standard errors of the line where it is used furthest from its points.
-  const double reach = points.back().local + kHorizonSeconds - model.anchor;
+  const double reach = points.back().local + horizon - model.anchor;
   model.residual += 2 * std::sqrt(scatter * (1 / weights + reach * reach / spread));
   return model;
+}
+
+ClockBridge::ClockBridge(const ClockModel& before, const ClockModel& after)
+    : anchor_(before.anchor), offset_(before.offset) {
+  const double seconds = after.anchor - before.anchor;
+  if (seconds == 0) return;  // this rank's clock is the common one
+  if (seconds < 0) {
+    jump_ = after.offset - before.offset;
+    return;
+  }
+  slope_ = (after.offset - before.offset) / seconds;
+  // How far the drift at either end is from the mean one, at most. Between the ends it went from
+  // one to the other, at once or slowly: then the line is off by at most a quarter of the sum over
+  // the whole time, as much as that where it turned at half time.
+  const double unsure = before.slope_error + after.slope_error;
+  const double turn = std::abs(before.slope - slope_) + std::abs(after.slope - slope_) + unsure;
+  residual_ = std::max(before.at_anchor, after.at_anchor) + turn * seconds / 4;
+  // What the oscillator may wander to and back, by temperature or as its frequency is corrected:
+  // some parts per million. The mean drift lies between those at the ends, but for that and for
+  // what is not known of them.
+  constexpr double kWander = 10e-6;
+  const auto [low, high] = std::minmax(before.slope, after.slope);
+  const double beyond = std::max({0.0, slope_ - high, low - slope_});
+  if ((beyond - unsure - kWander) * seconds > before.at_anchor + after.at_anchor) {
+    jump_ = (slope_ - (before.slope + after.slope) / 2) * seconds;
+  }
 }
 
 namespace {
@@ -65,13 +92,13 @@ namespace {
 constexpr int kPoints = 20;
 constexpr int kPingPongs = 10;  // per point, which is the fastest of them
 // A drift needs a stretch of time to show: a long one at first, later the calls lie apart anyway.
-constexpr double kFirstSpacing = 0.02;
 constexpr double kSpacing = 0.001;
 constexpr std::size_t kRemembered = 10 * kPoints;
 
 struct Answer {
   double now = 0;
   double residual = 0;
+  double slope_error = 0;
 };
 
 /// What the rank that asks sees of one question: when, the answer, how far off that may be.
@@ -93,11 +120,12 @@ class Questions {
     return best;
   }
   double residual_of_reference() const { return values_[1]; }
+  double slope_error_of_reference() const { return values_[2]; }
 
  private:
   Communicator& host_;
   const int reference_;
-  std::array<double, 2> values_{};
+  std::array<double, 3> values_{};
   const Span answer_ = span_of(std::span<double>(values_));
   double nothing_ = 0;
   const Span question_ = span_of(std::span(&nothing_, 1));
@@ -107,20 +135,20 @@ class Questions {
 void answer(Communicator& host, int asker, const std::function<Answer()>& look) {
   double nothing = 0;
   const Span question = span_of(std::span(&nothing, 1));
-  std::array<double, 2> values{};
+  std::array<double, 3> values{};
   const Span reply = span_of(std::span<double>(values));
   for (int i = 0; i < kPoints * kPingPongs; ++i) {
     host.exchange(reply.part(0, 0), asker, question, asker);
     const Answer seen = look();
-    values = {seen.now, seen.residual};
+    values = {seen.now, seen.residual, seen.slope_error};
     host.exchange(reply, asker, question.part(0, 0), asker);
   }
 }
 
 }  // namespace
 
-GlobalClock::GlobalClock(Communicator& host, std::function<double()> local)
-    : host_(host), local_(std::move(local)) {
+GlobalClock::GlobalClock(Communicator& host, std::function<double()> local, double span)
+    : host_(host), local_(std::move(local)), span_(span) {
   const std::vector<int> nodes = host.topology().node_of_rank;
   for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
     const auto first = std::ranges::find(nodes, nodes[rank]) - nodes.begin();
@@ -133,10 +161,11 @@ GlobalClock::GlobalClock(Communicator& host, std::function<double()> local)
 void GlobalClock::synchronise() {
   if (leaders_.size() <= 1) return;
   if (host_.rank() == leader_) follow_other_hosts();
-  const std::array<double, 4> mine{model_.anchor, model_.offset, model_.slope, model_.residual};
+  const std::array<double, 6> mine{model_.anchor,   model_.offset,    model_.slope,
+                                   model_.residual, model_.at_anchor, model_.slope_error};
   const std::vector<double> all = all_gather(host_, mine);
   const double* leaders = &all[mine.size() * static_cast<std::size_t>(leader_)];
-  model_ = {leaders[0], leaders[1], leaders[2], leaders[3]};
+  model_ = {leaders[0], leaders[1], leaders[2], leaders[3], leaders[4], leaders[5]};
   residual_ = 0;
   for (std::size_t i = 3; i < all.size(); i += mine.size()) residual_ = std::max(residual_, all[i]);
 }
@@ -148,7 +177,9 @@ void GlobalClock::follow_other_hosts() {
   // Host h learns from the host a power of two below, which has learnt in an earlier round.
   for (std::size_t distance = 1; distance < hosts; distance *= 2) {
     if (mine < distance && mine + distance < hosts) {
-      answer(host_, leaders_[mine + distance], [&] { return Answer{now(), model_.residual}; });
+      answer(host_, leaders_[mine + distance], [&] {
+        return Answer{now(), model_.residual, model_.slope_error};
+      });
     } else if (mine >= distance && mine < 2 * distance) {
       learn_from(leaders_[mine - distance]);
     }
@@ -157,15 +188,19 @@ void GlobalClock::follow_other_hosts() {
 
 void GlobalClock::learn_from(int reference) {
   Questions questions(host_, reference);
-  const double spacing = points_.empty() ? kFirstSpacing : kSpacing;
+  const double spacing = points_.empty() ? span_ / kPoints : kSpacing;
   double next = local_();
   for (int i = 0; i < kPoints; ++i, next += spacing) {
     while (local_() < next) std::this_thread::yield();
     points_.push_back(questions.fastest_of(kPingPongs, local_));
   }
   if (points_.size() > kRemembered) points_.erase(points_.begin(), points_.end() - kRemembered);
-  model_ = fit_clock(points_);
+  // A host that has learnt answers in all rounds that follow.
+  const auto rounds = static_cast<double>(std::bit_width(leaders_.size() - 1));
+  model_ = fit_clock(points_, std::max(1.0, rounds * span_));
   model_.residual += questions.residual_of_reference();
+  model_.at_anchor += questions.residual_of_reference();
+  model_.slope_error += questions.slope_error_of_reference();
 }
 
 void dissemination_barrier(Communicator& host) {

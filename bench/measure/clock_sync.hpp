@@ -24,24 +24,55 @@ struct ClockPoint {
 };
 
 struct ClockModel {
-  double anchor = 0;    // local seconds
-  double offset = 0;    // at the anchor
-  double slope = 0;     // offset per local second: the drift
-  double residual = 0;  // seconds that global_of() may be wrong within a second of the last point
+  double anchor = 0;       // local seconds
+  double offset = 0;       // at the anchor
+  double slope = 0;        // offset per local second: the drift
+  double residual = 0;     // seconds that global_of() may be wrong within the fit's horizon
+  double at_anchor = 0;    // and at the anchor
+  double slope_error = 0;  // how wrong the slope may be
 
   double global_of(double local) const { return local + offset + slope * (local - anchor); }
   double local_of(double global) const { return (global - offset + slope * anchor) / (1 + slope); }
 };
 
 /// Least squares, weighted by the points' certainty. Points in the order of time, at least one; the
-/// slope is 0 when they do not spread.
-ClockModel fit_clock(std::span<const ClockPoint> points);
+/// slope is 0 when they do not spread. `horizon`: how long after the last point the residual holds.
+ClockModel fit_clock(std::span<const ClockPoint> points, double horizon = 1);
+
+/// A clock through a stretch of time that was followed before and after it: the line between the
+/// two offsets, each at its fit's middle.
+class ClockBridge {
+ public:
+  /// The same clock for all: of one host.
+  ClockBridge() = default;
+  ClockBridge(const ClockModel& before, const ClockModel& after);
+
+  double global_of(double local) const { return local + offset_ + slope_ * (local - anchor_); }
+  /// By how much this clock goes faster than the other one, on the mean: 1e-6 is a part per
+  /// million.
+  double drift() const { return -slope_ / (1 + slope_); }
+  /// Seconds that global_of() may be wrong in between.
+  double residual_seconds() const { return residual_; }
+  /// What lies between the two offsets and no drift explains: a clock was set, or stood still while
+  /// its machine was suspended. 0: nothing.
+  double jump_seconds() const { return jump_; }
+
+ private:
+  double anchor_ = 0;
+  double offset_ = 0;
+  double slope_ = 0;
+  double residual_ = 0;
+  double jump_ = 0;
+};
 
 class GlobalClock {
  public:
   /// Collective over the host communicator, which must outlive the clock; includes the first
-  /// synchronise(). `local` is this rank's clock; ranks that share a host share it.
-  explicit GlobalClock(Communicator& host, std::function<double()> local = local_seconds);
+  /// synchronise(), which takes `span` seconds for each doubling of hosts: the longer, the better
+  /// the drift. `local` is this rank's clock; ranks that share a host share it.
+  explicit GlobalClock(Communicator& host, std::function<double()> local = local_seconds,
+                       double span = kSpanSeconds);
+  static constexpr double kSpanSeconds = 0.4;
 
   /// Collective: follows the hosts' clocks again, before each cell say. The drift is fitted over
   /// this and earlier calls, so it gets better with each. On one host no message is sent.
@@ -56,6 +87,8 @@ class GlobalClock {
   /// How wrong now() may be on any rank within a second of the last synchronise(), in seconds; the
   /// same on all ranks, and 0 on one host.
   double residual_seconds() const { return residual_; }
+  /// Of this rank's clock alone.
+  const ClockModel& model() const { return model_; }
 
  private:
   void follow_other_hosts();
@@ -63,6 +96,7 @@ class GlobalClock {
 
   Communicator& host_;
   std::function<double()> local_;
+  const double span_;
   std::vector<int> leaders_;  // the first rank of each host, ascending
   int leader_ = 0;            // of this host
   std::vector<ClockPoint> points_;

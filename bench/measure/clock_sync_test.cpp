@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "collectives/control.hpp"
@@ -117,6 +118,116 @@ TEST(ClockFit, ClaimsNoDriftFromOneInstant) {
   EXPECT_EQ(model.slope, 0);
   EXPECT_NEAR(model.global_of(10), 11, 1e-12);
   EXPECT_NEAR(model.residual, 1e-6, 1e-12);
+}
+
+// What another clock shows when this one shows t, and how well a bridge follows it.
+
+using Offset = std::function<double(double local)>;
+
+/// 20 answers within 0.4 s around `at`, each anywhere in its round trip.
+ClockModel followed(const Offset& offset, double at, std::mt19937_64& random) {
+  constexpr double kHalfRound = 20e-6;
+  std::uniform_real_distribution<double> noise(-0.2, 0.2);
+  std::vector<ClockPoint> points;
+  for (int i = 0; i < 20; ++i) {
+    const double local = at + 0.02 * (i - 10);
+    points.push_back({local, offset(local) + kHalfRound * noise(random), kHalfRound});
+  }
+  return fit_clock(points);
+}
+
+/// From 100 s on, for so long.
+ClockBridge bridge_over(const Offset& offset, double seconds) {
+  std::mt19937_64 random(5);
+  const ClockModel before = followed(offset, 100, random);
+  return {before, followed(offset, 100 + seconds, random)};
+}
+
+/// The largest error from end to end.
+double error_of(const ClockBridge& bridge, const Offset& offset, double seconds) {
+  double most = 0;
+  for (int i = 0; i <= 1000; ++i) {
+    const double at = 100 + seconds * i / 1000;
+    most = std::max(most, std::abs(bridge.global_of(at) - at - offset(at)));
+  }
+  return most;
+}
+
+TEST(ClockBridge, FollowsOffsetAndDrift) {
+  for (const double seconds : {1.0, 30.0, 300.0}) {
+    for (const double drift : {0.0, 50e-6, -300e-6}) {
+      const Offset offset = [&](double at) { return 3600 + drift * at; };
+      const ClockBridge bridge = bridge_over(offset, seconds);
+      EXPECT_LE(error_of(bridge, offset, seconds), 20e-6);
+      EXPECT_LE(error_of(bridge, offset, seconds), bridge.residual_seconds());
+      EXPECT_NEAR(bridge.drift(), -drift, 20e-6 / seconds + 1e-3 * std::abs(drift));
+      EXPECT_EQ(bridge.jump_seconds(), 0) << seconds << " s, drift " << drift;
+    }
+  }
+}
+
+TEST(ClockBridge, KnowsHowWrongAChangeOfDriftMayMakeIt) {
+  // At once, somewhere in between, and slowly: from 0 to so much.
+  for (const double change : {20e-6, -100e-6}) {
+    for (const double turn : {0.1, 0.5, 0.9}) {
+      const Offset offset = [&](double at) { return change * std::max(0.0, at - 100 - 60 * turn); };
+      const ClockBridge bridge = bridge_over(offset, 60);
+      EXPECT_GT(error_of(bridge, offset, 60), 0.08 * 60 * std::abs(change));
+      EXPECT_LE(error_of(bridge, offset, 60), bridge.residual_seconds());
+      EXPECT_EQ(bridge.jump_seconds(), 0);
+    }
+    const Offset slowly = [&](double at) { return change * (at - 100) * (at - 100) / 120; };
+    const ClockBridge bridge = bridge_over(slowly, 60);
+    EXPECT_NEAR(error_of(bridge, slowly, 60), 60 * std::abs(change) / 8, 30e-6);
+    EXPECT_LE(error_of(bridge, slowly, 60), bridge.residual_seconds());
+    EXPECT_EQ(bridge.jump_seconds(), 0);
+  }
+}
+
+TEST(ClockBridge, NoticesAClockThatIsSetOrStoodStill) {
+  for (const double jump : {0.01, -0.01, 20.0, -20.0}) {
+    const Offset offset = [&](double at) { return 50e-6 * at + (at > 117 ? jump : 0); };
+    EXPECT_NEAR(bridge_over(offset, 60).jump_seconds(), jump, 1e-3) << jump;
+  }
+  // More than any stretch of time between the two: the clock even went back.
+  ClockModel before, after;
+  before.anchor = 100;
+  after.anchor = 70;
+  after.offset = 90;
+  EXPECT_EQ(ClockBridge(before, after).jump_seconds(), 90);
+}
+
+TEST(ClockBridge, IsExactOnOneHost) {
+  const ClockBridge same{ClockModel(), ClockModel()};
+  EXPECT_EQ(same.global_of(42.5), 42.5);
+  EXPECT_EQ(same.residual_seconds(), 0);
+  EXPECT_EQ(same.jump_seconds(), 0);
+  EXPECT_EQ(same.drift(), 0);
+}
+
+TEST(ClockBridge, PutsAllHostsOnTheClockOfTheFirst) {
+  TrueTime time;
+  constexpr double kDrift = 200e-6;
+  run_ranks(
+      4,
+      [&](Communicator& host) {
+        const auto look = [&] { return shown(time.look(), host.rank(), kDrift); };
+        const ClockModel before = GlobalClock(host, look).model();
+        host.barrier();
+        if (host.rank() == 0) time.skip(20);
+        host.barrier();
+        const ClockBridge bridge(before, GlobalClock(host, look).model());
+        EXPECT_EQ(bridge.jump_seconds(), 0);
+        // Four ranks move the time on together while they ask, so hosts' answers are uncertain.
+        EXPECT_NEAR(bridge.drift(), kDrift * host.rank(), 1e-5);
+        const double between = 15;
+        EXPECT_NEAR(bridge.global_of(shown(between, host.rank(), kDrift)), shown(between, 0, 0),
+                    bridge.residual_seconds() + 1e-6);
+        if (host.rank() > 0) {
+          EXPECT_GT(bridge.residual_seconds(), 0);
+        }
+      },
+      SendMode::rendezvous, 1);
 }
 
 }  // namespace

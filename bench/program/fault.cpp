@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <csignal>
 #include <tuple>
 
@@ -95,6 +96,39 @@ StepFault step_fault_of(const StepFaultWords& words, int ranks) {
     return {form.kind, numbers->first, numbers->second};
   }
   return {};
+}
+
+std::string ClockFault::text() const {
+  std::string text;
+  if (drift_rank >= 0) text = fmt::format("drift_clock={}:{}", drift_rank, drift_ppm);
+  if (jump_rank >= 0) {
+    text += fmt::format("{}jump_clock={}:{}", text.empty() ? "" : " ", jump_rank, jump_seconds);
+  }
+  return text;
+}
+
+void add_clock_fault_options(CLI::App& app, int ranks, ClockFault& fault) {
+  const auto add = [&app, ranks](const std::string& name, const std::string& unit, double most,
+                                 int& rank, double& value, const char* what) {
+    const auto take = [=, &rank, &value](const std::string& text) {
+      const auto numbers = read_pair<int, double>(text, ':');
+      if (!numbers || !(std::abs(numbers->second) <= most)) {
+        fail<UsageError>("{} {}: valid: RANK:{}, which is at most {} either way", name, text, unit,
+                         most);
+      }
+      if (numbers->first < 0 || numbers->first >= ranks) {
+        fail<UsageError>("{} {}: there are {} rank(s), from 0 on", name, text, ranks);
+      }
+      std::tie(rank, value) = *numbers;
+    };
+    app.add_option_function<std::string>(name, take, what)->group("Faults");
+  };
+  add("--drift-clock", "PPM", 1e5, fault.drift_rank, fault.drift_ppm,
+      "inject a fault: RANK:PPM, the clock of this rank's host goes so many parts per million too "
+      "fast");
+  add("--jump-clock", "SECONDS", 1e6, fault.jump_rank, fault.jump_seconds,
+      "inject a fault: RANK:SECONDS, the clock of this rank's host jumps by so much in the second "
+      "step");
 }
 
 void inject(StepFaultKind kind) { std::raise(form_of(kind).signal); }

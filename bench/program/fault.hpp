@@ -58,6 +58,22 @@ void add_step_fault_options(CLI::App& app, StepFaultWords& words);
 /// Throws UsageError for what is no fault on `ranks` ranks, and for two of them.
 StepFault step_fault_of(const StepFaultWords& words, int ranks);
 
+// A host whose clock goes wrong on purpose, as all ranks on it see it: to see that it is noticed
+// and what the measured times are then worth.
+
+struct ClockFault {
+  int drift_rank = -1;      // on whose host; -1: none
+  double drift_ppm = 0;     // parts per million that it goes too fast
+  int jump_rank = -1;       // on whose host; -1: none
+  double jump_seconds = 0;  // at the begin of the second step
+
+  /// As the options that make it, without dashes; empty: none.
+  std::string text() const;
+};
+
+/// Adds --drift-clock and --jump-clock.
+void add_clock_fault_options(CLI::App& app, int ranks, ClockFault& fault);
+
 /// Ends this process by SIGKILL, or stops it by SIGSTOP until somebody else ends it.
 void inject(StepFaultKind kind);
 

@@ -17,6 +17,7 @@ NAMES = {
     "batch": "smaller batches",
     "contention": "contention",
     "transfer": "transfer",
+    "transfer_and_wait": "transfer and waiting",
     "wait_static": "waiting, static",
     "wait_jitter": "waiting, jitter",
     "input": "input",

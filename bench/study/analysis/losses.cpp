@@ -39,15 +39,26 @@ Losses losses_of(const Epoch& one, const Epoch& n, double rho, int devices, doub
   }
   losses.batch = compute_of_share - rho * one.states[0] / devices;
   losses.contention = n.states[0] - compute_of_share;
+  losses.joined = one.joined || n.joined;
   losses.unattributed = n.seconds - ideal - losses.work - total(losses.by_state);
   return losses;
 }
 
 namespace {
 
+/// Where transfer and waiting stand among the states.
+constexpr std::size_t kFirstJoined = 1, kLastJoined = 3;
+constexpr std::string_view kJoinedName = "transfer_and_wait";
+
 std::optional<Epoch> epoch_in(const ResultRow& row) {
   Epoch epoch{number_in(row, "seconds_median"), {}};
+  const double together = number_in(row, "transfer_and_wait_seconds");
+  epoch.joined = row.get("transfer_seconds").empty() && !std::isnan(together);
   for (std::size_t i = 0; i < epoch.states.size(); ++i) {
+    if (epoch.joined && i >= kFirstJoined && i <= kLastJoined) {
+      epoch.states[i] = i == kFirstJoined ? together : 0;
+      continue;
+    }
     epoch.states[i] = number_in(row, fmt::format("{}_seconds", kLossNames[i]));
     if (std::isnan(epoch.states[i])) return std::nullopt;
   }
@@ -82,10 +93,17 @@ struct Loss {
   ByRound seconds;
 };
 
+bool any_joined(const std::map<int, Losses>& by_round) {
+  return std::ranges::any_of(by_round, [](const auto& round) { return round.second.joined; });
+}
+
 /// In the order of the account; but for `unattributed`.
 std::vector<Loss> named(const std::map<int, Losses>& by_round) {
   std::vector<Loss> losses{{"work", {}}, {"compute", {}}, {"batch", {}}, {"contention", {}}};
   for (std::size_t i = 1; i < kLossNames.size(); ++i) losses.push_back({kLossNames[i], {}});
+  // One round of which only the sum is known is enough: a loss is the median of all rounds.
+  const bool joined = any_joined(by_round);
+  if (joined) losses[kFirstJoined + 3].name = kJoinedName;
   for (const auto& [round, one] : by_round) {
     const bool split = !std::isnan(one.batch);
     losses[0].seconds[round] = one.work;
@@ -97,7 +115,8 @@ std::vector<Loss> named(const std::map<int, Losses>& by_round) {
       losses[1].seconds[round] = one.by_state[0];
     }
     for (std::size_t i = 1; i < one.by_state.size(); ++i) {
-      losses[i + 3].seconds[round] = one.by_state[i];
+      const bool of_both = joined && i >= kFirstJoined && i <= kLastJoined;
+      losses[(of_both ? kFirstJoined : i) + 3].seconds[round] += one.by_state[i];
     }
   }
   std::erase_if(losses, [](const Loss& loss) { return loss.seconds.empty(); });
@@ -127,6 +146,7 @@ std::vector<ResultRow> loss_rows(const std::vector<ResultRow>& epoch_rows,
       const LaunchInterval seconds = across_rounds(loss.seconds);
       ResultRow& row = rows.emplace_back(about(*leg, losses_schema()));
       row.set("loss", loss.name).set("rounds", loss.seconds.size());
+      if (loss.name == kJoinedName) row.set("note", "the hosts' clocks cannot tell them apart");
       set_interval(row.set("interval", interval_label(seconds.kind, "rounds")), "seconds", seconds);
       rest -= seconds.median;
     }
@@ -281,7 +301,11 @@ class Ladder {
   /// These losses together, in each round that knows them all.
   ByRound traced(const std::vector<std::string_view>& names) const {
     ByRound sum;
-    if (names.empty()) return sum;
+    const auto is_joined = [](std::string_view name) {
+      return name == "transfer" || name.starts_with("wait_");
+    };
+    const bool unknown = any_joined(losses_) && std::ranges::any_of(names, is_joined);
+    if (names.empty() || unknown) return sum;
     for (const auto& [round, losses] : losses_) sum[round] = 0;
     for (const Loss& loss : named(losses_)) {
       if (std::ranges::find(names, loss.name) == names.end()) continue;

@@ -27,6 +27,8 @@ using StateSeconds = std::array<double, kLossNames.size()>;
 struct Epoch {
   double seconds = 0;
   StateSeconds states{};
+  /// The hosts' clocks cannot part transfer from waiting: all of it stands under transfer.
+  bool joined = false;
 };
 
 struct Losses {
@@ -35,6 +37,7 @@ struct Losses {
   double batch = 0;         // of compute: smaller batches, an undivided optimizer; NaN: unknown
   double contention = 0;    // of compute: the rest, which the ranks do to each other
   double unattributed = 0;  // T - (ideal + work + all states), so that all add up
+  bool joined = false;      // of transfer and waiting only the sum is known
 };
 
 /// Of one round: `one` on one device, `n` on `devices`, which do `rho` times the work. Compute is
@@ -44,7 +47,8 @@ Losses losses_of(const Epoch& one, const Epoch& n, double rho, int devices, doub
                  Work work);
 
 /// losses.csv: of each row of scaling.csv (`scaling_rows`) what lies between its ideal and its
-/// measured time, one row a loss, in the order of the account. Each is taken in every round and
+/// measured time, one row a loss, in the order of the account; one row for transfer and waiting
+/// where a round cannot part them. Each is taken in every round and
 /// stands as the median over rounds; `unattributed`, the last, is what these do not sum to.
 std::vector<ResultRow> loss_rows(const std::vector<ResultRow>& epoch_rows,
                                  const std::vector<LaunchRows>& launches,

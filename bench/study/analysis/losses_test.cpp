@@ -102,6 +102,45 @@ TEST(LadderRows, ShowAMissingRungAndNoLadderWithoutItsFirst) {
   EXPECT_TRUE(ladder(rows).empty());
 }
 
+/// epochs(), but the clocks of the strategy's hosts told transfer and waiting together only.
+std::vector<ResultRow> joined_epochs() {
+  std::vector<ResultRow> rows = epochs();
+  ResultRow& leg = rows.back();
+  leg.set("transfer_seconds", "").set("wait_static_seconds", "").set("wait_jitter_seconds", "");
+  leg.set("transfer_and_wait_seconds", 0.4);
+  return rows;
+}
+
+TEST(LadderRows, HaveNothingToCompareWithWhereTheTraceCannotPartTheLosses) {
+  auto rungs = ladder(joined_epochs());
+  for (const char* const rung : {"barrier", "strategy"}) {
+    EXPECT_EQ(rungs.at(rung).get("trace_seconds"), "") << rung;
+    EXPECT_EQ(rungs.at(rung).get("disagrees"), "") << rung;
+  }
+  EXPECT_NEAR(number_in(rungs.at("together"), "trace_seconds"), 0.9, 1e-12);
+}
+
+TEST(LossRows, HaveOneRowForWhatClocksCannotPart) {
+  const std::vector<ResultRow> rows = joined_epochs();
+  // Parted in the second round: the sum of both is known there, too.
+  const std::vector<LaunchRows> launches{{0, rows, {}}, {1, epochs(), {}}};
+  ResultRow scaling(scaling_schema());
+  scaling.set("status", "ok").set("case_id", rows.back().get("case_id")).set("ranks", 2);
+  scaling.set("seconds_median", 6.1).set("ideal_seconds", 5);
+  std::map<std::string, double> seconds;
+  for (const ResultRow& row : loss_rows(rows, launches, {scaling})) {
+    seconds[row.get("loss")] = number_in(row, "seconds");
+    EXPECT_EQ(row.get("note").empty(), row.get("loss") != "transfer_and_wait");
+  }
+  EXPECT_NEAR(seconds.at("transfer_and_wait"), 0.4, 1e-12);
+  for (const char* const part : {"transfer", "wait_static", "wait_jitter"}) {
+    EXPECT_FALSE(seconds.contains(part)) << part;
+  }
+  double sum = 5;
+  for (const auto& [loss, value] : seconds) sum += value;
+  EXPECT_NEAR(sum, 6.1, 1e-12);
+}
+
 TEST(LadderRows, PutTheEvaluationOnTop) {
   std::vector<ResultRow> rows = epochs();
   rows[1].set("evaluate_seconds", 2);

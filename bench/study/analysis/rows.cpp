@@ -41,11 +41,26 @@ constexpr std::string_view kMedians[]{"first_call_seconds",
 /// Parts of a time, which sum to it only within one launch: they come from the launch in the middle
 /// by the time of all ranks. Of an even number of launches it is the mean of the two, as their
 /// median is.
-constexpr std::string_view kParts[]{
-    "load_seconds",       "forward_seconds",     "backward_seconds",    "sync_seconds",
-    "update_seconds",     "other_seconds",       "compute_seconds",     "transfer_seconds",
-    "wait_seconds",       "wait_static_seconds", "wait_jitter_seconds", "input_seconds",
-    "evaluation_seconds", "host_seconds",        "hidden_seconds",      "concurrent_seconds"};
+constexpr std::string_view kParts[]{"load_seconds",
+                                    "forward_seconds",
+                                    "backward_seconds",
+                                    "sync_seconds",
+                                    "update_seconds",
+                                    "other_seconds",
+                                    "compute_seconds",
+                                    "transfer_seconds",
+                                    "wait_seconds",
+                                    "wait_static_seconds",
+                                    "wait_jitter_seconds",
+                                    "input_seconds",
+                                    "evaluation_seconds",
+                                    "host_seconds",
+                                    "hidden_seconds",
+                                    "concurrent_seconds",
+                                    "transfer_and_wait_seconds",
+                                    "clock_residual_seconds",
+                                    "attribution_error_seconds",
+                                    "clock_drift_ppm"};
 
 /// Names, which have no mean: of the (lower) launch in the middle.
 constexpr std::string_view kNamesOfMiddle[]{"last_rank", "last_rank_share"};
@@ -181,6 +196,12 @@ void set_parts(ResultRow& row, const std::vector<LaunchCase>& cases,
     const bool all = !values.empty() && values.size() == middle.size();
     row.set(column, all ? sum / static_cast<double>(values.size()) : std::nan(""));
   }
+  // Of several hosts, whose clocks may not tell all: the launch says why its parts are missing.
+  const auto says_why = [](const LaunchCase& one) {
+    return one.row->get("wait_seconds").empty() && !one.row->get("note").empty();
+  };
+  const auto why = std::ranges::find_if(of_middle, says_why);
+  if (why != of_middle.end()) row.set("note", why->row->get("note"));
   for (const std::string_view column : kNamesOfMiddle) {
     row.set(column, of_middle.empty() ? "" : of_middle.front().row->get(column));
   }

@@ -281,6 +281,21 @@ TEST(OverLaunches, TakesTheMeanOfTheTwoInTheMiddleOfAnEvenNumber) {
                    4.5);
 }
 
+TEST(OverLaunches, SaysWhyPartsOfTheLaunchInTheMiddleAreNotKnown) {
+  std::vector<LaunchRows> launches{epoch_launch(1, 9, 0), epoch_launch(2, 4, 0),
+                                   epoch_launch(3, 5, 0)};
+  for (LaunchRows& launch : launches) {
+    launch.cases[2].set("transfer_and_wait_seconds", 2).set("compute_seconds", 1);
+    launch.cases[2].set("attribution_error_seconds", 0.01 * launch.launch);
+  }
+  launches[2].cases[2].set("wait_seconds", "").set("note", "known together only");
+  const ResultRow all = over_launches(launches, epoch_schema())[2];
+  EXPECT_EQ(all.get("wait_seconds"), "") << "of launch 3";
+  EXPECT_EQ(all.get("transfer_and_wait_seconds"), "2");
+  EXPECT_EQ(all.get("attribution_error_seconds"), "0.03");
+  EXPECT_EQ(all.get("note"), "known together only");
+}
+
 TEST(OverLaunches, TakesTheTailOfStepsOfEachLaunchFirst) {
   std::vector<LaunchRows> launches{epoch_launch(1, 9, 0), epoch_launch(2, 4, 0),
                                    epoch_launch(3, 5, 0)};

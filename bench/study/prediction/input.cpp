@@ -41,9 +41,11 @@ bool is_strategy(const ResultRow& row) {
 EpochSample sample_of(const ResultRow& row) {
   const double seconds = number_in(row, "seconds_median");
   double sum = 0;
-  for (const char* state : {"compute", "transfer", "wait", "input", "evaluation", "host"}) {
+  for (const char* state : {"compute", "input", "evaluation", "host"}) {
     sum += number_in(row, fmt::format("{}_seconds", state));
   }
+  const double parted = number_in(row, "transfer_seconds") + number_in(row, "wait_seconds");
+  sum += std::isnan(parted) ? number_in(row, "transfer_and_wait_seconds") : parted;
   const double scale = seconds / sum;
   // Servers compute nothing, and the states are means over all ranks.
   const double workers = number_in(row, "workers") > 0 ? number_in(row, "workers") : 1;

@@ -16,7 +16,10 @@ namespace {
 
 double median_of_launches(const std::vector<EpochSample>& launches, double EpochSample::*member) {
   std::vector<double> values;
-  for (const EpochSample& launch : launches) values.push_back(launch.*member);
+  for (const EpochSample& launch : launches) {
+    // Where the clocks of hosts could not tell, others may have.
+    if (!std::isnan(launch.*member)) values.push_back(launch.*member);
+  }
   return median_of(values);
 }
 
@@ -25,8 +28,6 @@ double geometric_mean(const std::vector<double>& values) {
   for (const double value : values) sum += std::log(value);
   return std::exp(sum / static_cast<double>(values.size()));
 }
-
-double or_nothing(double seconds) { return std::isnan(seconds) ? 0 : seconds; }
 
 bool is_positive(double value) { return std::isfinite(value) && value > 0; }
 
@@ -191,12 +192,14 @@ void Predictor::calibrate() {
     const StepInputs in = inputs(question_of(leg), leg.batch, plain);
     const std::optional<PredictedStep> alone = modelled(leg, in);
     if (!alone || !is_positive(alone->compute_seconds)) continue;
+    if (!is_positive(epoch.compute_seconds)) continue;  // not known where its time went
     calibration_.ranks.push_back(leg.at.ranks);
     contention[leg.at.per_node()].push_back(epoch.compute_seconds / leg.steps() /
                                             alone->compute_seconds);
+    if (std::isnan(epoch.wait_jitter_seconds)) continue;  // only together with the transfer
     expected_jitter += longest_over_mean(in.profile, leg.workers);
-    measured_jitter += or_nothing(epoch.wait_jitter_seconds) / leg.steps();
-    static_wait += std::max(0.0, or_nothing(epoch.wait_static_seconds) / epoch.compute_seconds);
+    measured_jitter += epoch.wait_jitter_seconds / leg.steps();
+    static_wait += std::max(0.0, epoch.wait_static_seconds / epoch.compute_seconds);
     ++legs;
   }
   for (const auto& [g, factors] : contention) calibration_.contention[g] = geometric_mean(factors);
@@ -222,8 +225,8 @@ void Predictor::calibrate_transfer() {
     const std::optional<PredictedStep> best = modelled(leg, in);
     if (!best) continue;
     if (beside) {
-      const double wait =
-          or_nothing(epoch.wait_jitter_seconds + epoch.wait_static_seconds) / leg.steps();
+      const double wait = (epoch.wait_jitter_seconds + epoch.wait_static_seconds) / leg.steps();
+      if (std::isnan(wait)) continue;
       const double lost = epoch.seconds / leg.steps() - best->seconds() - wait;
       hideable += best->hidden_seconds;
       hidden += std::clamp(best->hidden_seconds - lost, 0.0, best->hidden_seconds);

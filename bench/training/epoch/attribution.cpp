@@ -13,13 +13,13 @@ namespace scalebench {
 
 void EventLog::restart() {
   before_ = {phases_.size(), steps_.size(), posted_.size()};
-  begin_ = local_seconds();
+  begin_ = clock_();
 }
 
 RankTrace EventLog::read() const {
   RankTrace trace;
   trace.begin = begin_;
-  trace.end = local_seconds();
+  trace.end = clock_();
   for (std::size_t i = before_.phases; i < phases_.size(); ++i) trace.phases.push_back(phases_[i]);
   for (std::size_t i = before_.steps; i < steps_.size(); ++i) trace.steps.push_back(steps_[i]);
   // Ended first: a communication that ends meanwhile has been posted by then.

@@ -48,16 +48,17 @@ RankTrace on_clock(RankTrace trace, const std::function<double(double)>& clock);
 
 class EventLog final : public StepTrace {
  public:
-  /// `on_step` is called where a step begins: for whoever watches the progress.
-  explicit EventLog(std::function<void()> on_step = {}) : on_step_(std::move(on_step)) {}
+  /// `on_step` is called where a step begins: for whoever watches the progress. `clock`: seconds.
+  explicit EventLog(std::function<void()> on_step = {}, const HostClock& clock = kTrueClock)
+      : on_step_(std::move(on_step)), clock_(clock) {}
 
   void begin_step() override {
     if (on_step_) on_step_();
-    steps_.append(local_seconds());
+    steps_.append(clock_());
   }
-  void enter(Phase phase) override { phases_.append({local_seconds(), phase}); }
-  void posted(Exchange kind) override { posted_.append({local_seconds(), kind}); }
-  void ended() override { ended_.append(local_seconds()); }
+  void enter(Phase phase) override { phases_.append({clock_(), phase}); }
+  void posted(Exchange kind) override { posted_.append({clock_(), kind}); }
+  void ended() override { ended_.append(clock_()); }
 
   /// Begins a span, in phase `other`: what happened before is no part of it. On the rank's own
   /// thread, while nothing is in flight.
@@ -78,12 +79,14 @@ class EventLog final : public StepTrace {
   };
 
   std::function<void()> on_step_;
+  static constexpr HostClock kTrueClock{};
+  const HostClock& clock_;
   EventColumn<PhaseStart> phases_;
   EventColumn<double> steps_;
   EventColumn<Posted> posted_;
   EventColumn<double> ended_;
   Sizes before_;
-  double begin_ = local_seconds();
+  double begin_ = clock_();
 };
 
 // States. No clock and no ranks from here on.

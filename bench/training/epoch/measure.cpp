@@ -52,75 +52,6 @@ double mean(std::vector<double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-std::vector<std::vector<double>> split(const std::vector<double>& all, std::size_t ranks) {
-  std::vector<std::vector<double>> by_rank;
-  const auto each = static_cast<std::ptrdiff_t>(all.size() / ranks);
-  for (auto from = all.begin(); by_rank.size() < ranks; from += each) {
-    by_rank.emplace_back(from, from + each);
-  }
-  return by_rank;
-}
-
-/// The ranks' steps are the same ones, so any rank that saw them may say who was last in each.
-Laggard joint_laggard(Communicator& host, const std::vector<double>& steps_last) {
-  const std::vector<double> all = all_gather(host, steps_last);
-  for (const auto& seen : split(all, steps_last.size())) {
-    if (const Laggard laggard = laggard_of(seen); laggard.rank >= 0) return laggard;
-  }
-  return {};
-}
-
-/// Collective, from each rank's own trace of an epoch to what all ranks know of it: everything of
-/// EpochMeasurement that is about time. Traces stay where they are: only the arrivals at
-/// collectives travel, and then sums. `mine`: in seconds of this host's clock. Behind clocks that
-/// disagree by more than a hundredth of the epoch, each rank's own begin counts as the common one.
-EpochMeasurement join_traces(Communicator& host, const RankTrace& mine, const GlobalClock& clock) {
-  RankTrace trace = on_clock(mine, [&](double at) { return clock.global_of(at); });
-  const auto ranks = static_cast<std::size_t>(host.size());
-  std::vector<std::vector<double>> spans =
-      split(all_gather(host, std::vector<double>{trace.begin, trace.end}), ranks);
-  EpochMeasurement measured;
-  const auto first = [&] { return (*std::ranges::min_element(spans))[0]; };
-  const auto last = [&] {
-    return std::ranges::max(spans, {}, [](const auto& s) { return s[1]; })[1];
-  };
-  measured.clocks_agree = clock.residual_seconds() <= 0.01 * (last() - first());
-  if (!measured.clocks_agree) {
-    trace = on_clock(trace, [begin = trace.begin](double at) { return at - begin; });
-    for (auto& span : spans) span = {0, span[1] - span[0]};
-  }
-  const double begin = first(), end = last();
-  measured.seconds = end - begin;
-  measured.skew_seconds = end - std::ranges::min(spans, {}, [](const auto& s) { return s[1]; })[1];
-  const auto slowest = std::ranges::find(spans, end, [](const auto& span) { return span[1]; });
-  measured.slowest_rank = static_cast<int>(slowest - spans.begin());
-
-  const auto arrivals = gather_lists(host, arrivals_of(trace));
-  const std::vector<double> together = last_arrivals(arrivals);
-  const States states = states_of(trace, together, begin, end);
-  measured.laggard = joint_laggard(host, steps_last(trace, arrivals));
-  const auto phases = phase_seconds(trace);
-  std::vector<double> sums(phases.begin(), phases.end());
-  sums.insert(sums.end(), states.seconds.begin(), states.seconds.end());
-  sums.push_back(states.hidden);
-  const std::vector<double> all = all_gather(host, sums);
-  std::vector<std::vector<double>> steps = gather_lists(host, step_seconds(mine));
-  const WaitWindows windows =
-      wait_windows(together, std::ranges::max(steps, {}, &std::vector<double>::size).size());
-  measured.wait_jitter =
-      wait_jitter(windows, split(all_gather(host, waits_in(windows, trace, together, end)), ranks));
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const double* const from = &all[rank * sums.size()];
-    RankEpoch& one = measured.ranks.emplace_back();
-    one.seconds = spans[rank][1] - spans[rank][0];
-    std::copy_n(from, phases.size(), one.phase_seconds.begin());
-    std::copy_n(from + phases.size(), states.seconds.size(), one.states.seconds.begin());
-    one.states.hidden = from[sums.size() - 1];
-    one.step_seconds = std::move(steps[rank]);
-  }
-  return measured;
-}
-
 /// Begins a step for the watchdog, and with it ends the one before.
 class StepMarks {
  public:
@@ -156,15 +87,53 @@ class StepMarks {
   bool inside_ = false;
 };
 
+/// This host's clock, with the faults that were asked for. Ranks of a host share its clock.
+class FaultyClock {
+ public:
+  /// Throws UsageError where all ranks share one.
+  FaultyClock(const Ranks& ranks, const ClockFault& fault) {
+    const Topology topology = ranks.host.topology();
+    if (fault.text().empty()) return;
+    if (topology.nodes() < 2) {
+      fail<UsageError>(
+          "--drift-clock, --jump-clock: all ranks are on one host and share its clock; give two "
+          "hosts or more");
+    }
+    const auto is_here = [&](int rank) {
+      const auto& nodes = topology.node_of_rank;
+      return rank >= 0 && nodes.at(static_cast<std::size_t>(rank)) ==
+                              nodes.at(static_cast<std::size_t>(ranks.host.rank()));
+    };
+    if (is_here(fault.drift_rank)) clock_.drift(1e-6 * fault.drift_ppm);
+    if (is_here(fault.jump_rank)) jump_seconds_ = fault.jump_seconds;
+  }
+
+  const HostClock& clock() const { return clock_; }
+  void begin_step() {
+    if (++steps_ == 2 && jump_seconds_ != 0) clock_.jump(jump_seconds_);
+  }
+
+ private:
+  HostClock clock_;
+  double jump_seconds_ = 0;
+  std::int64_t steps_ = 0;
+};
+
 class EpochTimer {
  public:
-  EpochTimer(const Ranks& ranks, Trainer& trainer, EventLog& log, StepMarks& marks,
-             double step_seconds)
-      : ranks_(ranks), trainer_(trainer), log_(log), marks_(marks), step_seconds_(step_seconds) {}
+  EpochTimer(const Ranks& ranks, Trainer& trainer, EventLog& log, const HostClock& clock,
+             StepMarks& marks, double step_seconds)
+      : ranks_(ranks),
+        trainer_(trainer),
+        log_(log),
+        clock_(clock),
+        marks_(marks),
+        step_seconds_(step_seconds) {}
 
   EpochMeasurement run(int epoch, bool evaluate, bool check_replicas) {
     const std::optional<Residency> files = trainer_.prepare_input();
-    const GlobalClock clock(ranks_.host);
+    const ClockModel before =
+        followed(step_seconds_ * static_cast<double>(trainer_.steps_per_epoch()));
     ranks_.host.barrier();
     marks_.begin_span(fmt::format("epoch {}", epoch), step_seconds_);
     log_.restart();
@@ -172,7 +141,9 @@ class EpochTimer {
     const RankTrace trace = log_.read();
     marks_.end_span();
 
-    EpochMeasurement measured = join_traces(ranks_.host, trace, clock);
+    ranks_.host.barrier();  // whoever asks for the time shall not wait for an answer
+    EpochMeasurement measured{
+        join_traces(ranks_.host, trace, ClockBridge(before, followed(trace.end - trace.begin)))};
     const auto samples = all_gather(ranks_.host, static_cast<double>(trained.samples));
     for (std::size_t rank = 0; rank < samples.size(); ++rank) {
       measured.ranks[rank].samples = static_cast<std::int64_t>(samples[rank]);
@@ -206,6 +177,16 @@ class EpochTimer {
   }
 
  private:
+  /// Collective, for an epoch of so many seconds or about: a 25th of them, so that the drift
+  /// is known the better the longer it has to hold.
+  ClockModel followed(double seconds) {
+    constexpr double kMostSeconds = 10;
+    const double span = std::clamp(seconds / 25, GlobalClock::kSpanSeconds, kMostSeconds);
+    return GlobalClock(
+               ranks_.host, [this] { return clock_(); }, span)
+        .model();
+  }
+
   static double share_of(const std::optional<Residency>& files) {
     if (!files || files->pages == 0 || files->unknown_files > 0) {
       return std::numeric_limits<double>::quiet_NaN();
@@ -236,6 +217,7 @@ class EpochTimer {
   const Ranks& ranks_;
   Trainer& trainer_;
   EventLog& log_;
+  const HostClock& clock_;
   StepMarks& marks_;
   const double step_seconds_;
   std::set<std::string> warned_;
@@ -298,7 +280,12 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   measured.pace = &pace;
   if (timeline) measured.sync.timeline = &*timeline;
 
-  EventLog log([&] { marks.step(); });
+  FaultyClock clock(ranks, options.clock_fault);
+  const auto on_step = [&] {
+    marks.step();
+    clock.begin_step();
+  };
+  EventLog log(on_step, clock.clock());
   Trainer trainer(measured, gradients, ranks.host, log);
   run.trainer = trainer.options();
   run.trainer.sync = wanted.sync;  // which outlives the timeline
@@ -308,7 +295,7 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
   run.workers = trainer.workers();
   run.reads_files = trainer.reads_files();
-  EpochTimer timer(ranks, trainer, log, marks, step_seconds);
+  EpochTimer timer(ranks, trainer, log, clock.clock(), marks, step_seconds);
   run.earlier = checkpoints.resume(trainer);
   if (run.earlier.epochs >= options.epochs) {
     fail<UsageError>("--epochs {}: the checkpoint has {} already; give the number to end with",

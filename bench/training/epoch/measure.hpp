@@ -3,7 +3,6 @@
 // each rank, accuracy after each, and the proof that all replicas are still the same.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -11,31 +10,15 @@
 #include <vector>
 
 #include "bench/program/program.hpp"
-#include "bench/training/epoch/attribution.hpp"
+#include "bench/training/epoch/account.hpp"
 #include "bench/training/epoch/options.hpp"
 #include "models/checkpoint.hpp"
-#include "models/step/step_trace.hpp"
 #include "models/trainer_options.hpp"
 
 namespace scalebench {
 
-/// What one rank did in one epoch.
-struct RankEpoch {
-  double seconds = 0;                           // of its own
-  std::int64_t samples = 0;                     // counted here; 0 where others count them
-  std::array<double, kPhases> phase_seconds{};  // by Phase; they sum to `seconds`
-  States states;                                // sum to the seconds of all ranks together
-  std::vector<double> step_seconds;             // by its own clock, in their order
-};
-
 /// One epoch of all ranks; equal on every rank.
-struct EpochMeasurement {
-  double seconds = 0;  // last end - first start; behind clocks that disagree: longest duration
-  double skew_seconds = 0;
-  int slowest_rank = 0;
-  bool clocks_agree = true;  // else waiting and transfer between hosts are told apart roughly
-  Laggard laggard;
-  double wait_jitter = 0;    // seconds of every rank's waiting; the rest is static
+struct EpochMeasurement : EpochTimes {
   std::int64_t samples = 0;  // really processed, all ranks together
   double loss = 0;           // mean over ranks that saw images
   double test_accuracy = 0;  // NaN without evaluation
@@ -48,9 +31,8 @@ struct EpochMeasurement {
   /// Since the epoch before, evaluation included: images replaced by others on all ranks, and a
   /// line for each file found broken.
   std::int64_t replaced_images = 0;
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = {};
   double replica_divergence = 0;  // NaN where replicas are promised equal
-  std::vector<RankEpoch> ranks;
 };
 
 struct EpochRun {

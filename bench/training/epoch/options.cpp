@@ -145,6 +145,7 @@ void describe(CLI::App& app, int ranks, StepFaultWords& step_fault, EpochOptions
       ->capture_default_str();
   add_fault_options(app, ranks, trainer.faults);
   add_step_fault_options(app, step_fault);
+  add_clock_fault_options(app, ranks, options.clock_fault);
   app.add_option("--milestones", options.milestones,
                  "file for when the training began, ended its first step, wrote checkpoints, was "
                  "hit by a fault, and when that was noticed, by the host's monotonic clock")

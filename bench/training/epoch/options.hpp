@@ -22,6 +22,7 @@ struct EpochOptions {
   double target_accuracy = 0;  // training ends when the test accuracy reaches it; 0: none
   CheckpointOptions checkpoints;
   StepFault fault;
+  ClockFault clock_fault;
   std::string milestones;      // file; empty: none
   std::string timeline;        // file; empty: none
   std::string record_trace;    // file; empty: none

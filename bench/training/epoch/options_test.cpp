@@ -255,6 +255,14 @@ TEST(EpochOptions, TakeFaultsAndAShare) {
   EXPECT_EQ(faults.sleep_seconds, 0.25);
   EXPECT_EQ(faults.delay_collective_seconds, 0.5);
   EXPECT_EQ(faults.throttle_input_seconds, 1e-3);
+  EXPECT_EQ(options.clock_fault.text(), "");
+  const ClockFault clock =
+      epoch({"--drift-clock", "1:-50.5", "--jump-clock", "0:30"}, 2).clock_fault;
+  EXPECT_EQ(clock.text(), "drift_clock=1:-50.5 jump_clock=0:30");
+  EXPECT_EQ(clock.drift_rank, 1);
+  EXPECT_EQ(clock.drift_ppm, -50.5);
+  EXPECT_EQ(clock.jump_rank, 0);
+  EXPECT_EQ(clock.jump_seconds, 30);
   EXPECT_EQ(epoch({"--share-of", "4"}, 1).training.trainer.share_of, 4);
   EXPECT_EQ(epoch({"-T", "7"}, 1).timeout_seconds, 7);
   for (const Words& words : {Words{"--sleep-rank", "1"},
@@ -264,6 +272,11 @@ TEST(EpochOptions, TakeFaultsAndAShare) {
                              {"--sleep-rank", "1:-1"},
                              {"--delay-collective", "nan"},
                              {"--throttle-input", "-1"},
+                             {"--drift-clock", "1"},
+                             {"--drift-clock", "2:50"},
+                             {"--drift-clock", "1:100001"},
+                             {"--jump-clock", "-1:5"},
+                             {"--jump-clock", "1:nan"},
                              {"--share-of", "0"},
                              {"-T", "-1"}}) {
     EXPECT_NE(epoch_refusal(words, 2), "accepted") << words[0] << " " << words[1];

@@ -18,6 +18,7 @@
 #include "bench/program/recorder.hpp"
 #include "bench/program/watchdog/termination.hpp"
 #include "bench/record/columns.hpp"
+#include "bench/training/epoch/account_rows.hpp"
 #include "bench/training/epoch/measure.hpp"
 #include "bench/training/epoch/recording.hpp"
 #include "bench/training/words.hpp"
@@ -27,86 +28,6 @@
 
 namespace scalebench {
 namespace {
-
-/// Mean over the ranks.
-States mean_states(const EpochMeasurement& epoch) {
-  States mean;
-  const auto n = static_cast<double>(epoch.ranks.size());
-  for (const RankEpoch& rank : epoch.ranks) {
-    for (std::size_t i = 0; i < kStateNames.size(); ++i) {
-      mean.seconds[i] += rank.states.seconds[i] / n;
-    }
-    mean.hidden += rank.states.hidden / n;
-  }
-  return mean;
-}
-
-/// The epoch in the middle by its time, of an even number the two: their parts sum to the median,
-/// as means over all epochs would not. At least one epoch.
-using MiddleEpochs = std::vector<const EpochMeasurement*>;
-MiddleEpochs middle_of(const EpochRun& run) {
-  std::vector<const EpochMeasurement*> epochs;
-  for (const EpochMeasurement& epoch : run.epochs) epochs.push_back(&epoch);
-  std::ranges::stable_sort(epochs, {}, &EpochMeasurement::seconds);
-  const std::size_t low = (epochs.size() - 1) / 2, high = epochs.size() / 2;
-  return low == high ? MiddleEpochs{epochs[low]} : MiddleEpochs{epochs[low], epochs[high]};
-}
-
-/// Whether what moves during computation costs it nothing: on a core that computes too it lengthens
-/// the computation.
-bool hides(const ResultRow& row) { return !row.get("device").starts_with("cpu"); }
-
-/// Of the states that `of` finds in each of these epochs, the mean.
-template <class Of>
-void set_states(ResultRow& row, const MiddleEpochs& middle, Of of) {
-  States mean;
-  double jitter = 0;
-  const auto n = static_cast<double>(middle.size());
-  for (const EpochMeasurement* const epoch : middle) {
-    const States states = of(*epoch);
-    for (std::size_t i = 0; i < kStateNames.size(); ++i) mean.seconds[i] += states.seconds[i] / n;
-    mean.hidden += states.hidden / n;
-    jitter += epoch->wait_jitter / n;
-  }
-  for (std::size_t i = 0; i < kStateNames.size(); ++i) {
-    row.set(fmt::format("{}_seconds", kStateNames[i]), mean.seconds[i]);
-  }
-  row.set("wait_static_seconds", mean[State::wait] - jitter);
-  row.set("wait_jitter_seconds", jitter);
-  row.set(hides(row) ? "hidden_seconds" : "concurrent_seconds", mean.hidden);
-}
-
-/// Their means over all ranks, and the rank that was last most often.
-void set_states(ResultRow& row, const MiddleEpochs& middle) {
-  set_states(row, middle, mean_states);
-  const auto& laggard = middle.front()->laggard;
-  if (laggard.rank < 0) return;
-  row.set("last_rank", laggard.rank).set("last_rank_share", laggard.share);
-}
-
-/// "       where it went: compute 92.1 % · wait 5.0 % (rank 1 last in 80 % of steps) ...\n"
-std::string where_it_went(const EpochMeasurement& epoch, bool on_cpu) {
-  const States states = mean_states(epoch);
-  std::string text = "       where it went:";
-  bool first = true;
-  for (std::size_t i = 0; i < kStateNames.size(); ++i) {
-    const double share = states.seconds[i] / epoch.seconds;
-    // What rounds to nothing says nothing.
-    if (std::abs(share) < 0.0005) continue;
-    text += fmt::format("{}{} {:.1f} %", first ? " " : " · ", kStateNames[i], 100 * share);
-    first = false;
-    if (static_cast<State>(i) == State::wait && epoch.laggard.rank >= 0) {
-      text += fmt::format(" (rank {} last in {:.0f} % of steps)", epoch.laggard.rank,
-                          100 * epoch.laggard.share);
-    }
-  }
-  if (states.hidden > 0.0005 * epoch.seconds) {
-    text += fmt::format(" · {} {:.1f} %",
-                        on_cpu ? "moving meanwhile, on the same cores" : "hidden under compute",
-                        100 * states.hidden / epoch.seconds);
-  }
-  return text + "\n";
-}
 
 /// The phases that have a column, in the order of a step.
 struct PhaseColumn {
@@ -174,6 +95,12 @@ Travel travel_of(const EpochOptions& options, const EpochRun& run) {
           sends == Sends::nothing ? std::string() : run.transport};
 }
 
+/// What was put into training and clocks on purpose; empty: nothing.
+std::string faults_of(const EpochOptions& options, const EpochRun& run) {
+  const std::string faults = text_of(run.trainer.faults), clocks = options.clock_fault.text();
+  return faults + (faults.empty() || clocks.empty() ? "" : " ") + clocks;
+}
+
 /// Of one epoch, however many there are.
 std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
   const TrainerOptions& trainer = run.trainer;
@@ -190,7 +117,7 @@ std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
   const std::string sync = text_of(trainer.gradient_sync, trainer.sync);
   const std::string share =
       trainer.share_of > 1 ? fmt::format(" share_of={}", trainer.share_of) : "";
-  const std::string faults = text_of(trainer.faults);
+  const std::string faults = faults_of(options, run);
   const Travel travel = travel_of(options, run);
   return fmt::format(
       "epoch model={} gradient_sync={}{}{}{} allreduce={} transport={} device={} dtype={} "
@@ -207,13 +134,13 @@ std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
 }
 
 /// What to know of a rank's run beside its numbers; empty when all is usual.
-std::string note_of(const EpochRun& run, std::size_t rank) {
+std::string note_of(const EpochOptions& options, const EpochRun& run, std::size_t rank) {
   std::vector<std::string> parts;
   if (!run.epochs.back().replicas_equal) parts.emplace_back("replicas differ after the last epoch");
-  const std::string faults = text_of(run.trainer.faults);
+  const std::string faults = faults_of(options, run);
   if (!faults.empty()) parts.push_back("injected: " + faults);
-  if (!std::ranges::all_of(middle_of(run), &EpochMeasurement::clocks_agree)) {
-    parts.emplace_back("clocks disagree: waiting and transfer are told apart roughly");
+  if (std::string note = account_note(middle_of(run)); !note.empty()) {
+    parts.push_back(std::move(note));
   }
   if (!run.remarks.at(rank).empty()) parts.push_back(run.remarks[rank]);
   std::int64_t replaced = 0;
@@ -322,10 +249,9 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
     const RankEpoch phases = mean_of(middle, rank, rank + 1);
     rows.push_back(row_for(head, options, run, seconds, phases, phases.seconds));
     rows.back().set("rank", rank).set("host", hosts[rank]);
-    rows.back().set("note", note_of(run, rank));
+    rows.back().set("note", note_of(options, run, rank));
     set_step_tail(rows.back(), steps.back());
-    set_states(rows.back(), middle,
-               [&](const EpochMeasurement& epoch) { return epoch.ranks[rank].states; });
+    set_account(rows.back(), middle, rank);
     const auto counted = static_cast<double>(run.epochs.back().ranks[rank].samples);
     rows.back().set("images_per_s", counted > 0 ? counted / median_of(seconds) : std::nan(""));
   }
@@ -334,11 +260,11 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
   rows.push_back(
       row_for(head, options, run, seconds, mean_of(middle, 0, hosts.size()), median_of(seconds)));
   rows.back().set("rank", "all").set("host", hosts.size() == 1 ? hosts.front() : "");
-  rows.back().set("note", note_of(run, 0));
+  rows.back().set("note", note_of(options, run, 0));
   // Of the rank with the slowest slow steps; one without steps, as a server, is not it.
   const auto tail = [](const Summary& of_rank) { return of_rank.n == 0 ? 0 : of_rank.p95; };
   set_step_tail(rows.back(), *std::ranges::max_element(steps, {}, tail));
-  set_states(rows.back(), middle);
+  set_account(rows.back(), middle);
   return rows;
 }
 

@@ -26,6 +26,7 @@ COLORS = {
     "batch": "#56b4e9",
     "contention": "#0072b2",
     "transfer": "#d55e00",
+    "transfer_and_wait": "#d55e00",
     "wait_static": "#e69f00",
     "wait_jitter": "#b98a2f",
     "input": "#009e73",

@@ -24,6 +24,7 @@ RUNGS = {
 SHORT = {
     "compute": "compute",
     "batch": "batches",
+    "transfer_and_wait": "transfer, wait",
     "wait_static": "wait, static",
     "wait_jitter": "jitter",
     "evaluation": "broadcast",

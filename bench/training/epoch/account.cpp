@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/training/epoch/account.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bench/program/program.hpp"
+#include "collectives/control.hpp"
+
+namespace scalebench {
+namespace {
+
+std::vector<std::vector<double>> split(const std::vector<double>& all, std::size_t ranks) {
+  std::vector<std::vector<double>> by_rank;
+  const auto each = static_cast<std::ptrdiff_t>(all.size() / ranks);
+  for (auto from = all.begin(); by_rank.size() < ranks; from += each) {
+    by_rank.emplace_back(from, from + each);
+  }
+  return by_rank;
+}
+
+/// The ranks' steps are the same ones, so any rank that saw them may say who was last in each.
+Laggard joint_laggard(Communicator& host, const std::vector<double>& steps_last) {
+  const std::vector<double> all = all_gather(host, steps_last);
+  for (const auto& seen : split(all, steps_last.size())) {
+    if (const Laggard laggard = laggard_of(seen); laggard.rank >= 0) return laggard;
+  }
+  return {};
+}
+
+/// What the clocks of all hosts are worth, into `times`. Ranks of one host have one clock.
+void set_clocks(EpochTimes& times, Communicator& host, const ClockBridge& clock) {
+  const std::vector<int> nodes = host.topology().node_of_rank;
+  const std::vector<double> all = all_gather(
+      host, std::vector<double>{clock.residual_seconds(), clock.jump_seconds(), clock.drift()});
+  std::vector<double> residuals(nodes.size());  // by node
+  for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
+    const double* const of_rank = &all[3 * rank];
+    residuals[static_cast<std::size_t>(nodes[rank])] = of_rank[0];
+    if (std::abs(of_rank[1]) > times.clock_jump_seconds) {
+      times.clock_jump_seconds = std::abs(of_rank[1]);
+      times.clock_jump_rank = static_cast<int>(rank);
+    }
+    times.ranks[rank].clock_drift = of_rank[2];
+  }
+  // Each is against rank 0's; between two others both may be wrong.
+  std::ranges::sort(residuals, std::greater());
+  times.clock_residual_seconds = residuals[0] + (residuals.size() > 1 ? residuals[1] : 0);
+}
+
+}  // namespace
+
+EpochTimes join_traces(Communicator& host, const RankTrace& mine, const ClockBridge& clock) {
+  const auto ranks = static_cast<std::size_t>(host.size());
+  EpochTimes times;
+  times.ranks.resize(ranks);
+  set_clocks(times, host, clock);
+  const bool jumped = times.clock_jump_rank >= 0;
+  RankTrace trace = on_clock(mine, [&](double at) { return jumped ? at : clock.global_of(at); });
+  std::vector<std::vector<double>> spans =
+      split(all_gather(host, std::vector<double>{trace.begin, trace.end}), ranks);
+  const auto first = [&] { return (*std::ranges::min_element(spans))[0]; };
+  const auto last = [&] {
+    return std::ranges::max(spans, {}, [](const auto& s) { return s[1]; })[1];
+  };
+  // Each rank's own begin counts as the common one where no clock says better.
+  if (jumped || times.clock_residual_seconds > kMostClockError * (last() - first())) {
+    trace = on_clock(trace, [begin = trace.begin](double at) { return at - begin; });
+    for (auto& span : spans) span = {0, span[1] - span[0]};
+  }
+  const double begin = first(), end = last();
+  times.seconds = end - begin;
+  times.skew_seconds = end - std::ranges::min(spans, {}, [](const auto& s) { return s[1]; })[1];
+  const auto slowest = std::ranges::find(spans, end, [](const auto& span) { return span[1]; });
+  times.slowest_rank = static_cast<int>(slowest - spans.begin());
+
+  const auto arrivals = gather_lists(host, arrivals_of(trace));
+  const std::vector<double> together = last_arrivals(arrivals);
+  const States states = states_of(trace, together, begin, end);
+  times.attribution_error_seconds =
+      times.clock_residual_seconds * static_cast<double>(together.size() + 1);
+  times.account = jumped ? Account::refused
+                  : times.attribution_error_seconds > kMostClockError * times.seconds
+                      ? Account::joined
+                      : Account::parted;
+  times.laggard = joint_laggard(host, steps_last(trace, arrivals));
+  std::vector<std::vector<double>> steps = gather_lists(host, step_seconds(mine));
+  const WaitWindows windows =
+      wait_windows(together, std::ranges::max(steps, {}, &std::vector<double>::size).size());
+  times.wait_jitter =
+      wait_jitter(windows, split(all_gather(host, waits_in(windows, trace, together, end)), ranks));
+  const auto phases = phase_seconds(trace);
+  std::vector<double> sums(phases.begin(), phases.end());
+  sums.insert(sums.end(), states.seconds.begin(), states.seconds.end());
+  sums.push_back(states.hidden);
+  const std::vector<double> all = all_gather(host, sums);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const double* const from = &all[rank * sums.size()];
+    RankEpoch& one = times.ranks[rank];
+    one.seconds = spans[rank][1] - spans[rank][0];
+    std::copy_n(from, phases.size(), one.phase_seconds.begin());
+    std::copy_n(from + phases.size(), states.seconds.size(), one.states.seconds.begin());
+    one.states.hidden = from[sums.size() - 1];
+    one.step_seconds = std::move(steps[rank]);
+  }
+  return times;
+}
+
+}  // namespace scalebench

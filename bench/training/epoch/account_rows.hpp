@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the time of a run's epochs went, as columns of epoch.csv, as a line on stdout and as what
+// there is to note about it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/record/result_row.hpp"
+#include "bench/training/epoch/measure.hpp"
+
+namespace scalebench {
+
+/// The epoch in the middle by its time, of an even number the two: their parts sum to the median,
+/// as means over all epochs would not. At least one epoch.
+using MiddleEpochs = std::vector<const EpochMeasurement*>;
+MiddleEpochs middle_of(const EpochRun& run);
+
+/// The account's columns, mean over these epochs: of one rank, or of none the mean over all ranks
+/// and which of them is last. What is not known in one of the epochs stays empty.
+void set_account(ResultRow& row, const MiddleEpochs& middle,
+                 std::optional<std::size_t> rank = std::nullopt);
+
+/// Why columns of the account are empty; empty when none is.
+std::string account_note(const MiddleEpochs& middle);
+
+/// "       where it went: compute 92.1 % · wait 5.0 % (rank 1 last in 80 % of steps) ...\n"
+std::string where_it_went(const EpochMeasurement& epoch, bool on_cpu);
+
+}  // namespace scalebench

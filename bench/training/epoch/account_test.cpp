@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Made-up epochs of hosts whose clocks are off, against the same epochs on the true clock.
+#include "bench/training/epoch/account.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "bench/record/result_row.hpp"
+#include "bench/training/epoch/account_rows.hpp"
+#include "collectives/transport/thread.hpp"
+
+namespace scalebench {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr double kBegin = 1000;
+constexpr int kSteps = 100;
+
+/// In true seconds: steps of 0.1 s, of which rank r computes 0.02 * (r + 1) and all exchange the
+/// rest, from the last one's coming on.
+RankTrace true_trace(int rank) {
+  RankTrace trace{.begin = kBegin, .end = kBegin + 0.1 * kSteps};
+  for (int step = 0; step < kSteps; ++step) {
+    const double at = kBegin + 0.1 * step, ready = at + 0.02 * (rank + 1);
+    trace.steps.push_back(at);
+    trace.phases.push_back({at, Phase::forward});
+    trace.phases.push_back({ready, Phase::sync});
+    trace.exchanges.push_back({Exchange::collective, ready, at + 0.1});
+  }
+  return trace;
+}
+
+/// What rank r's clock shows, ranks one to a host.
+using Clock = std::function<double(double true_seconds, int rank)>;
+
+/// Followed within so many seconds of certainty, just before and after the epoch.
+ClockModel followed(const Clock& clock, int rank, double at, double certain) {
+  if (rank == 0) return {};
+  std::vector<ClockPoint> points;
+  for (int i = 0; i < 20; ++i) {
+    const double now = at + 0.02 * i, local = clock(now, rank);
+    points.push_back({local, clock(now, 0) - local, certain});
+  }
+  return fit_clock(points);
+}
+
+/// As all ranks come to it.
+std::vector<EpochTimes> account(int ranks, const Clock& clock, double certain) {
+  std::vector<EpochTimes> of_ranks(static_cast<std::size_t>(ranks));
+  run_ranks(
+      ranks,
+      [&](Communicator& host) {
+        const int rank = host.rank();
+        const auto mine = on_clock(true_trace(rank), [&](double at) { return clock(at, rank); });
+        const ClockBridge bridge(followed(clock, rank, kBegin - 0.5, certain),
+                                 followed(clock, rank, kBegin + 0.1 * kSteps + 0.1, certain));
+        of_ranks[static_cast<std::size_t>(rank)] = join_traces(host, mine, bridge);
+      },
+      SendMode::rendezvous, 1);
+  return of_ranks;
+}
+
+double true_clock(double at, int) { return at; }
+
+Clock drifting(double per_second) {
+  return [=](double at, int rank) { return at + rank * (77 + per_second * (at - 900)); };
+}
+
+EpochRun run_of(const EpochTimes& times) {
+  EpochRun run;
+  run.epochs.push_back(EpochMeasurement{times});
+  return run;
+}
+
+ResultRow row_of(const EpochTimes& times, std::optional<std::size_t> rank = std::nullopt) {
+  const EpochRun run = run_of(times);
+  ResultRow row(epoch_schema());
+  row.set("device", "cpu");
+  set_account(row, middle_of(run), rank);
+  return row;
+}
+
+std::string note_of(const EpochTimes& times) {
+  const EpochRun run = run_of(times);
+  return account_note(middle_of(run));
+}
+
+TEST(Account, IsThatOfTheTrueClockWithinWhatItSays) {
+  const EpochTimes truth = account(3, true_clock, 1e-9)[0];
+  EXPECT_NEAR(truth.ranks[0].states[State::wait], kSteps * 0.04, 1e-6);
+  EXPECT_NEAR(truth.ranks[2].states[State::wait], 0, 1e-6);
+  for (const double drift : {0.0, 200e-6, -2000e-6}) {
+    const std::vector<EpochTimes> all = account(3, drifting(drift), 5e-6);
+    const EpochTimes& times = all[0];
+    EXPECT_EQ(times.account, Account::parted);
+    EXPECT_GT(times.clock_residual_seconds, 0);
+    EXPECT_NEAR(times.attribution_error_seconds, (kSteps + 1) * times.clock_residual_seconds, 1e-9);
+    EXPECT_NEAR(times.seconds, truth.seconds, times.clock_residual_seconds);
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      const RankEpoch& of = times.ranks[rank];
+      EXPECT_NEAR(of.states.total(), times.seconds, 1e-9);
+      EXPECT_NEAR(of.clock_drift, static_cast<double>(rank) * drift, 1e-6);
+      for (const State state : {State::transfer, State::wait}) {
+        EXPECT_NEAR(of.states[state], truth.ranks[rank].states[state],
+                    times.attribution_error_seconds)
+            << "rank " << rank << ", drift " << drift;
+      }
+      EXPECT_EQ(all[rank].attribution_error_seconds, times.attribution_error_seconds);
+    }
+  }
+}
+
+TEST(Account, AClockFollowedBeforeTheEpochOnlyWouldBeWrong) {
+  // So that the test above could fail: the drift changes as the epoch begins.
+  const Clock clock = [](double at, int rank) {
+    return at + rank * 500e-6 * std::max(0.0, at - kBegin);
+  };
+  const EpochTimes truth = account(2, true_clock, 1e-9)[0];
+  const EpochTimes times = account(2, clock, 5e-6)[0];
+  EXPECT_NEAR(times.seconds, truth.seconds, times.clock_residual_seconds);
+  EXPECT_NEAR(times.ranks[0].states[State::wait], truth.ranks[0].states[State::wait],
+              times.attribution_error_seconds);
+  const ClockModel before = followed(clock, 1, kBegin - 0.5, 5e-6);
+  const double end = kBegin + 0.1 * kSteps;
+  EXPECT_GT(std::abs(before.global_of(clock(end, 1)) - end), 0.004);
+}
+
+TEST(Account, JoinsTransferAndWaitingWhereTheClocksMayMoveTooMuch) {
+  // 10 s: a hundredth of it over 101 collectives and ends is about 1 ms.
+  EXPECT_EQ(account(2, drifting(1e-5), 0.9e-3)[0].account, Account::parted);
+  const EpochTimes times = account(2, drifting(1e-5), 1.1e-3)[0];
+  EXPECT_EQ(times.account, Account::joined);
+  for (const std::optional<std::size_t> rank : {std::optional<std::size_t>(), {0}, {1}}) {
+    const ResultRow row = row_of(times, rank);
+    for (const char* const column : {"transfer_seconds", "wait_seconds", "wait_static_seconds",
+                                     "wait_jitter_seconds", "last_rank"}) {
+      EXPECT_EQ(row.get(column), "") << column;
+    }
+    double sum = number_in(row, "transfer_and_wait_seconds");
+    for (const char* const state : {"compute", "input", "evaluation", "host"}) {
+      sum += number_in(row, fmt::format("{}_seconds", state));
+    }
+    EXPECT_NEAR(sum, times.seconds, 1e-9);
+    EXPECT_NEAR(number_in(row, "attribution_error_seconds"), times.attribution_error_seconds,
+                1e-12);
+  }
+  EXPECT_THAT(note_of(times), HasSubstr("transfer and waiting are known together only"));
+  EXPECT_THAT(where_it_went(EpochMeasurement{times}, true), HasSubstr("transfer and wait"));
+}
+
+TEST(Account, RefusesAnEpochInWhichAClockJumped) {
+  for (const double jump : {5.0, -0.02}) {
+    const Clock clock = [=](double at, int rank) {
+      return at + rank * 3 + (rank == 2 && at > kBegin + 3.33 ? jump : 0);
+    };
+    const EpochTimes times = account(3, clock, 5e-6)[1];
+    EXPECT_EQ(times.account, Account::refused);
+    EXPECT_EQ(times.clock_jump_rank, 2);
+    EXPECT_NEAR(times.clock_jump_seconds, std::abs(jump), 1e-4);
+    const ResultRow row = row_of(times);
+    const auto& columns = epoch_schema().columns;
+    const std::size_t first =
+        static_cast<std::size_t>(std::ranges::find(columns, "compute_seconds") - columns.begin());
+    for (std::size_t i = first; i < columns.size(); ++i) {
+      EXPECT_EQ(row.get(columns[i]), "") << columns[i];
+    }
+    EXPECT_THAT(note_of(times), HasSubstr("the clock of rank 2's host"));
+    EXPECT_THAT(where_it_went(EpochMeasurement{times}, true), HasSubstr("not known"));
+  }
+}
+
+TEST(Account, IsExactOnOneHost) {
+  run_ranks(2, [&](Communicator& host) {
+    const EpochTimes times = join_traces(host, true_trace(host.rank()), ClockBridge());
+    EXPECT_EQ(times.account, Account::parted);
+    EXPECT_EQ(times.clock_residual_seconds, 0);
+    EXPECT_EQ(times.attribution_error_seconds, 0);
+    EXPECT_NEAR(times.ranks[0].states[State::wait], kSteps * 0.02, 1e-9);
+    const ResultRow row = row_of(times);
+    EXPECT_EQ(row.get("clock_residual_seconds"), "0");
+    EXPECT_EQ(row.get("attribution_error_seconds"), "0");
+    EXPECT_EQ(row.get("clock_drift_ppm"), "0");
+    EXPECT_EQ(row.get("last_rank"), "1");
+    EXPECT_NEAR(number_in(row, "wait_static_seconds") + number_in(row, "wait_jitter_seconds"),
+                number_in(row, "wait_seconds"), 1e-9);
+    EXPECT_THAT(note_of(times), IsEmpty());
+  });
+}
+
+}  // namespace
+}  // namespace scalebench
