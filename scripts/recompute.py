@@ -166,7 +166,7 @@ def check_epochs(run: Run) -> dict[tuple[str, ...], dict[Launch, dict[str, str]]
                     total = sum(float(row[f"{name}_seconds"]) for name in names)
                     run.expect(table, row, "seconds_median", total)
             ranks = [other for other in measured(run, table) if case_of(other, "all") == case_of(row) and other["rank"] != "all"]
-            for name in ("wait", "compute", "transfer", "transfer_and_wait"):
+            for name in ("wait", "compute", "transfer", "transfer_and_wait") if ranks else ():
                 if row.get(f"{name}_seconds"):
                     run.expect(table, row, f"{name}_seconds", mean(float(one[f"{name}_seconds"]) for one in ranks))
     return cases

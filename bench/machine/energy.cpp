@@ -35,8 +35,9 @@ Reading counter_in(const std::filesystem::path& file) {
   std::ifstream stream(file);
   std::string line;
   if (!std::getline(stream, line)) {
-    return {{}, fmt::format("{}: {}", file.string(),
-                            errno != 0 ? std::strerror(errno) : "nothing in it")};
+    return {
+        {},
+        fmt::format("{}: {}", file.string(), errno != 0 ? std::strerror(errno) : "nothing in it")};
   }
   const auto value = read_number<double>(line);
   if (!value || *value < 0) return {{}, fmt::format("{}: '{}' is no counter", file.string(), line)};
@@ -111,7 +112,8 @@ void EnergyMeter::look() {
 void EnergyMeter::keep_looking(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    stopped_.wait_for(lock, stop, std::chrono::duration<double>(kLookSeconds), [] { return false; });
+    stopped_.wait_for(lock, stop, std::chrono::duration<double>(kLookSeconds),
+                      [] { return false; });
     if (!stop.stop_requested()) look();
   }
 }

@@ -21,7 +21,8 @@ class Counters {
   void write(const std::string& zone, const std::string& file, const std::string& text) const {
     root_.write("sys/class/powercap/" + zone + "/" + file, text + "\n");
   }
-  void zone(const std::string& zone, const std::string& name, const std::string& microjoules) const {
+  void zone(const std::string& zone, const std::string& name,
+            const std::string& microjoules) const {
     write(zone, "name", name);
     write(zone, "max_energy_range_uj", "262143328850");
     write(zone, "energy_uj", microjoules);

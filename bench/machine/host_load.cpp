@@ -139,7 +139,8 @@ double Nvml::watts(Device device) const { return number(power_, device) / 1e3; }
 
 std::optional<double> Nvml::joules(Device device) const {
   unsigned long long millijoules = 0;
-  if (device == nullptr || energy_ == nullptr || energy_(device, &millijoules) != kSuccess) return {};
+  if (device == nullptr || energy_ == nullptr || energy_(device, &millijoules) != kSuccess)
+    return {};
   return static_cast<double>(millijoules) / 1e3;
 }
 

@@ -254,6 +254,19 @@ void set_to_target(ResultRow& row, const std::vector<LaunchCase>& cases) {
   }
 }
 
+/// Only of launches in which the same was counted as in the first that knows it.
+void set_energy(ResultRow& row, std::vector<LaunchCase> cases) {
+  const auto known = std::ranges::find_if(
+      cases, [](const LaunchCase& one) { return !one.row->get("joules").empty(); });
+  if (known == cases.end()) return;
+  const std::string counters = known->row->get("energy_counters");
+  std::erase_if(cases,
+                [&](const LaunchCase& one) { return one.row->get("energy_counters") != counters; });
+  set_interval(row, "joules", across_launches(numbers(cases, "joules")));
+  row.set("energy_counters", counters);
+  row.set("joules_per_image", number_in(row, "joules") / number_in(row, "samples"));
+}
+
 /// By order_of, which is made once a row: a comparison would make it anew.
 void sort_by_parameters(std::vector<ResultRow>& rows) {
   std::vector<std::pair<std::vector<std::pair<double, std::string>>, std::size_t>> order;
@@ -292,6 +305,7 @@ ResultRow join(const std::vector<LaunchCase>& cases, const std::vector<int>& mid
     set_to_target(row, measured);
   }
   if (row.schema().has("compute_seconds")) set_parts(row, measured, middle);
+  if (row.schema().has("energy_counters")) set_energy(row, measured);
   if (row.schema().has("slowest_rank"))
     row.set("slowest_rank", most_frequent(measured, "slowest_rank"));
   if (row.schema().has("redone")) {

@@ -106,6 +106,29 @@ TEST(OverLaunches, TakesALaunchThatNeverReachedTheTargetForTheSlowest) {
   EXPECT_EQ(epochs_to_target({"4", ""}), "");
 }
 
+TEST(OverLaunches, SumsUpTheEnergyOfLaunchesThatCountedTheSame) {
+  std::vector<LaunchRows> launches;
+  const auto add = [&](const std::string& counters, const std::string& joules) {
+    LaunchRows& launch = launches.emplace_back();
+    launch.launch = static_cast<int>(launches.size());
+    ResultRow& row = launch.cases.emplace_back(epoch_schema());
+    row.set("case_id", "c0ffee").set("status", "ok").set("ranks", 2).set("rank", "all");
+    row.set("samples", 100).set("energy_counters", counters).set("joules", joules);
+    launch.samples.push_back(sample("c0ffee", 2, "", 1));
+  };
+  add("none: no RAPL counter in /sys/class/powercap", "");
+  const auto joined_row = [&] { return over_launches(launches, epoch_schema()).at(0); };
+  EXPECT_EQ(joined_row().get("joules"), "");
+  EXPECT_THAT(joined_row().get("energy_counters"), testing::HasSubstr("no RAPL"));
+  add("nvml", "50");
+  add("rapl+nvml", "90");
+  add("nvml", "70");
+  EXPECT_EQ(joined_row().get("joules"), "60");
+  EXPECT_EQ(joined_row().get("joules_ci_low"), "50");
+  EXPECT_EQ(joined_row().get("joules_per_image"), "0.6");
+  EXPECT_EQ(joined_row().get("energy_counters"), "nvml");
+}
+
 TEST(OverLaunches, TakesTheExtremesOfAllRepetitions) {
   const ResultRow row = join_of({{5, 6, 7}, {4, 6, 8}, {3, 6, 6, 6, 6, 6, 30}});
   EXPECT_EQ(row.get("seconds_min"), "3");

@@ -116,23 +116,50 @@ void set_raw(ResultRow& row, const ResultRow& leg, const ResultRow& raw, const R
   }
 }
 
+/// What the same images cost in joules on one device, over what they cost here. Nothing where other
+/// counters were read.
+void set_energy(ResultRow& row, const ResultRow& leg, const ResultRow& one, const Rounds& rounds) {
+  if (leg.get("energy_counters") != one.get("energy_counters")) return;
+  const double rho = rho_of(leg, one);
+  const ByRound ratios =
+      in_rounds(column_of(rounds.of(one), "joules"), column_of(rounds.of(leg), "joules"),
+                [&](double at_one, double at_n) { return rho * at_one / at_n; });
+  set_interval(row, "energy_ratio", across_rounds(ratios));
+}
+
 ResultRow scaling_row(const ResultRow& leg, const std::vector<const ResultRow*>& rows,
                       const Rounds& rounds) {
   ResultRow row(scaling_schema());
   for (const std::string_view column : kOfLeg) row.set(column, leg.get(column));
   row.set("status", leg.get("status")).set("note", leg.get("note"));
   if (leg.get("status") != "ok") return row;
-  for (const std::string_view column :
-       {"seconds_median", "seconds_ci_low", "seconds_ci_high", "interval", "launches",
-        "test_accuracy", "test_accuracy_ci_low", "test_accuracy_ci_high", "target_accuracy",
-        "epochs_to_target", "epochs_to_target_ci_low", "epochs_to_target_ci_high",
-        "seconds_to_target", "last_rank", "last_rank_share"}) {
+  for (const std::string_view column : {"seconds_median",
+                                        "seconds_ci_low",
+                                        "seconds_ci_high",
+                                        "interval",
+                                        "launches",
+                                        "test_accuracy",
+                                        "test_accuracy_ci_low",
+                                        "test_accuracy_ci_high",
+                                        "target_accuracy",
+                                        "epochs_to_target",
+                                        "epochs_to_target_ci_low",
+                                        "epochs_to_target_ci_high",
+                                        "seconds_to_target",
+                                        "last_rank",
+                                        "last_rank_share",
+                                        "energy_counters",
+                                        "joules",
+                                        "joules_ci_low",
+                                        "joules_ci_high",
+                                        "joules_per_image"}) {
     row.set(column, leg.get(column));
   }
   const Bases bases = bases_of(leg, rows);
   if (bases.raw != nullptr) set_raw(row, leg, *bases.raw, rounds);
   if (bases.one != nullptr) {
     set_scaling(row, leg, *bases.one, rounds);
+    set_energy(row, leg, *bases.one, rounds);
   } else if (!bases.other_origin.empty()) {
     row.set("note",
             fmt::format("no speedup: H is {}, this is {}", bases.other_origin, leg.get("origin")));

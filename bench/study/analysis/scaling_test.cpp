@@ -264,6 +264,39 @@ TEST(ScalingRows, TakeRatiosWithinRounds) {
   EXPECT_DOUBLE_EQ(number_in(row, "efficiency_raw_ci_high"), 1);
 }
 
+/// Joules of one_device and mirrored in each round; empty: not known.
+ResultRow with_energy(const std::vector<std::string>& one, const std::vector<std::string>& two,
+                      const std::string& counters_of_two) {
+  ThreeRounds rounds;
+  const auto is_one = [](const ResultRow& row) { return row.get("gradient_sync") == "one_device"; };
+  const auto set = [&](ResultRow& row, const std::string& joules) {
+    row.set("joules", joules).set("energy_counters", is_one(row) ? "nvml" : counters_of_two);
+  };
+  for (LaunchRows& launch : rounds.launches) {
+    ResultRow& row = launch.cases[0];
+    set(row, (is_one(row) ? one : two)[static_cast<std::size_t>(launch.round)]);
+  }
+  for (ResultRow& row : rounds.epochs) set(row, "1");
+  return rounds.row("mirrored");
+}
+
+TEST(ScalingRows, CompareJoulesWithinRounds) {
+  const ResultRow row = with_energy({"100", "300", "120"}, {"125", "300", "200"}, "nvml");
+  EXPECT_DOUBLE_EQ(number_in(row, "energy_ratio"), 0.8);
+  EXPECT_DOUBLE_EQ(number_in(row, "energy_ratio_ci_low"), 0.6);
+  EXPECT_DOUBLE_EQ(number_in(row, "energy_ratio_ci_high"), 1);
+  const ResultRow two = with_energy({"100", "300", ""}, {"125", "300", "200"}, "nvml");
+  EXPECT_DOUBLE_EQ(number_in(two, "energy_ratio"), 0.9) << "of the rounds that know both";
+}
+
+TEST(ScalingRows, CompareNoJoulesOfOtherCounters) {
+  const ResultRow row = with_energy({"100", "300", "120"}, {"125", "300", "200"}, "rapl+nvml");
+  EXPECT_EQ(row.get("energy_ratio"), "");
+  EXPECT_EQ(row.get("energy_counters"), "rapl+nvml");
+  const ResultRow none = with_energy({"100", "300", "120"}, {"", "", ""}, "none: no counter");
+  EXPECT_EQ(none.get("energy_ratio"), "");
+}
+
 TEST(ScalingRows, FindABaseEqualToItself) {
   const ResultRow row = ThreeRounds().row("one_device");
   for (const char* column : {"efficiency", "efficiency_ci_low", "efficiency_ci_high"}) {

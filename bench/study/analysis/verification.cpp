@@ -106,6 +106,10 @@ void set_epoch(ResultRow& row, const Summary& summary,
                const std::vector<const ResultRow*>& samples) {
   const double images = samples.empty() ? std::nan("") : number_in(*samples.back(), "samples");
   row.set("images_per_s", images > 0 ? images / summary.median : std::nan(""));
+  if (row.get("rank") != "all") return;
+  std::vector<double> joules = column_of(samples, "joules");
+  std::erase_if(joules, [](double value) { return std::isnan(value); });
+  row.set("joules", median_of(joules)).set("joules_per_image", median_of(joules) / images);
 }
 
 void set_kernel(ResultRow& row, const Summary& summary) {

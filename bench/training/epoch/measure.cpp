@@ -121,19 +121,21 @@ class FaultyClock {
 
 class EpochTimer {
  public:
-  EpochTimer(const Ranks& ranks, Trainer& trainer, EventLog& log, const HostClock& clock,
-             StepMarks& marks, double step_seconds)
+  EpochTimer(const Ranks& ranks, const RankDevices& devices, Trainer& trainer, EventLog& log,
+             const HostClock& clock, StepMarks& marks, double step_seconds)
       : ranks_(ranks),
         trainer_(trainer),
         log_(log),
         clock_(clock),
         marks_(marks),
-        step_seconds_(step_seconds) {}
+        step_seconds_(step_seconds),
+        energy_(ranks, devices) {}
 
   EpochMeasurement run(int epoch, bool evaluate, bool check_replicas) {
     const std::optional<Residency> files = trainer_.prepare_input();
     const ClockModel before =
         followed(step_seconds_ * static_cast<double>(trainer_.steps_per_epoch()));
+    energy_.start();
     ranks_.host.barrier();
     marks_.begin_span(fmt::format("epoch {}", epoch), step_seconds_);
     log_.restart();
@@ -142,8 +144,10 @@ class EpochTimer {
     marks_.end_span();
 
     ranks_.host.barrier();  // whoever asks for the time shall not wait for an answer
+    const EpochEnergy energy = energy_.stop();
     EpochMeasurement measured{
         join_traces(ranks_.host, trace, ClockBridge(before, followed(trace.end - trace.begin)))};
+    measured.energy = energy;
     const auto samples = all_gather(ranks_.host, static_cast<double>(trained.samples));
     for (std::size_t rank = 0; rank < samples.size(); ++rank) {
       measured.ranks[rank].samples = static_cast<std::int64_t>(samples[rank]);
@@ -220,6 +224,7 @@ class EpochTimer {
   const HostClock& clock_;
   StepMarks& marks_;
   const double step_seconds_;
+  EnergyAccount energy_;
   std::set<std::string> warned_;
 };
 
@@ -295,7 +300,8 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
   run.workers = trainer.workers();
   run.reads_files = trainer.reads_files();
-  EpochTimer timer(ranks, trainer, log, clock.clock(), marks, step_seconds);
+  EpochTimer timer(ranks, options.training.placed, trainer, log, clock.clock(), marks,
+                   step_seconds);
   run.earlier = checkpoints.resume(trainer);
   if (run.earlier.epochs >= options.epochs) {
     fail<UsageError>("--epochs {}: the checkpoint has {} already; give the number to end with",

@@ -11,6 +11,7 @@
 
 #include "bench/program/program.hpp"
 #include "bench/training/epoch/account.hpp"
+#include "bench/training/epoch/energy.hpp"
 #include "bench/training/epoch/options.hpp"
 #include "models/checkpoint.hpp"
 #include "models/trainer_options.hpp"
@@ -24,6 +25,7 @@ struct EpochMeasurement : EpochTimes {
   double test_accuracy = 0;  // NaN without evaluation
   double test_loss = 0;      // as well
   double evaluate_seconds = 0;
+  EpochEnergy energy = {};
   double checkpoint_seconds = std::numeric_limits<double>::quiet_NaN();  // NaN: none was due
   bool replicas_equal = true;
   /// Share of the training files' pages in memory when it began; NaN if unknown or without files.

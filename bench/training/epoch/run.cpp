@@ -229,6 +229,16 @@ ResultRow row_for(ResultRow row, const EpochOptions& options, const EpochRun& ru
   return row;
 }
 
+/// Of the epochs that were counted.
+void set_energy(ResultRow& row, const EpochRun& run) {
+  std::vector<double> joules;
+  for (const EpochMeasurement& epoch : run.epochs) {
+    if (!std::isnan(epoch.energy.joules)) joules.push_back(epoch.energy.joules);
+  }
+  row.set("energy_counters", run.epochs.back().energy.counters).set("joules", median_of(joules));
+  row.set("joules_per_image", median_of(joules) / number_in(row, "samples"));
+}
+
 /// Collective. One row for each rank, then one for all; on one rank only that one, with its host.
 /// Not collective for a run that failed: one row for all, with status failed, without statistics.
 std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, const EpochRun& run,
@@ -265,6 +275,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
   const auto tail = [](const Summary& of_rank) { return of_rank.n == 0 ? 0 : of_rank.p95; };
   set_step_tail(rows.back(), *std::ranges::max_element(steps, {}, tail));
   set_account(rows.back(), middle);
+  set_energy(rows.back(), run);
   return rows;
 }
 
@@ -280,6 +291,7 @@ std::vector<ResultRow> samples_of_last(const EpochOptions& options, const EpochR
   };
   std::vector<ResultRow> rows{sample(last.seconds, last.samples)};
   rows[0].set("skew_seconds", last.skew_seconds).set("slowest_rank", last.slowest_rank);
+  rows[0].set("joules", last.energy.joules);
   for (std::size_t rank = 0; rank < last.ranks.size(); ++rank) {
     const RankEpoch& one = last.ranks[rank];
     rows.push_back(sample(one.seconds, one.samples).set("rank", rank));

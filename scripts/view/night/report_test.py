@@ -13,8 +13,8 @@ import unittest
 from pathlib import Path
 from xml.etree import ElementTree
 
-from fixtures.files import write_csv
-from fixtures.night import CASES, GATE, HISTORY, NIGHT, RERUN, gate_row, history_rows, labels, write_night, write_table
+from fixtures.files import COLUMNS, write_csv
+from fixtures.night import CASES, NIGHT, RERUN, gate_row, history_rows, labels, write_night, write_table
 from fixtures.page import Page
 from fixtures.run import scaling_rows
 from view.markdown import code
@@ -206,7 +206,7 @@ class Verdicts(Night):
                        "finished_utc": f"2026-01-0{day}T04:00:00Z", **changes}  # fmt: skip
             (other / "nightly.json").write_text(json.dumps(content))
             gate = gate_row(20, "allreduce", "ring", 2, 1.0, "OK")
-            write_table(other / "gate.csv", GATE, [gate], other.name)
+            write_table(other / "gate.csv", COLUMNS["gate.csv"], [gate], other.name)
 
         earlier(2)
         earlier(3)
@@ -250,7 +250,7 @@ class Injection(Night):
                     evil.pop("metric")
                 gate.append({**gate_row(place, *row, verdict), **evil})
         clean = [{key: str(value).encode("utf-8", "replace").decode() for key, value in row.items()} for row in gate]
-        write_table(folder / "gate.csv", GATE, clean, NIGHT)
+        write_table(folder / "gate.csv", COLUMNS["gate.csv"], clean, NIGHT)
         write_csv(self.results / NIGHT, "scaling.csv",
                               scaling_rows([EVIL.replace("\ud800", "")], [1, 2], [EVIL.replace("\ud800", "")], 2))  # fmt: skip
         return folder
@@ -327,9 +327,9 @@ class Size(Night):
             write_csv(self.results / NIGHT, "scaling.csv", [{**row, **changed} for row in rows])
             row = gate_row(0, "allreduce", "ring", 2, 1.0, "REGRESSED")
             numbers = {key: name for key in ("before", "after", "change", "change_low", "change_high", "p_value", "q_value", "mde", "ranks")}
-            write_table(folder / "gate.csv", GATE, [{**row, **numbers}], "x")
+            write_table(folder / "gate.csv", COLUMNS["gate.csv"], [{**row, **numbers}], "x")
             history = [{**cells, "value": name, "ranks": name} for cells in history_rows(0, row, 1.0, 4)]
-            write_table(folder / "history.csv", HISTORY, history, "x")
+            write_table(folder / "history.csv", COLUMNS["history.csv"], history, "x")
             self.assertNotRegex(self.report(folder)["report.html"], r'(?i)[ "](nan|inf)[ "]')
 
     def test_endless_texts_end(self) -> None:

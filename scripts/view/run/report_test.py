@@ -96,6 +96,17 @@ class ReportTest(unittest.TestCase):
         text = self.report().text().replace("\u00a0", " ")
         self.assertIn("90.0 %10 [9, 11]16480.0 %73.4 %", text)
 
+    def test_energy_is_shown_where_it_was_counted(self) -> None:
+        write_run(self.run_folder, models=["mlp"], syncs=["flat"])
+        self.assertNotIn("J an epoch", self.report().text())
+        rows = scaling_rows(["mlp"], [2], ["flat"], cores=2)
+        energy = {"energy_counters": "rapl", "joules": 812.4, "joules_ci_low": 800, "joules_ci_high": 830,
+                  "joules_per_image": 0.0135, "energy_ratio": 0.871}  # fmt: skip
+        write_csv(self.run_folder, "scaling.csv", [{**rows[0], **energy}])
+        text = self.report().text().replace("\u00a0", " ")
+        self.assertIn("rapl812 [800, 830]0.01350.871", text)
+        self.assertIn("of J an epoch the interval over launches", text)
+
     def test_losses_have_intervals_and_those_that_may_be_0_are_set_back(self) -> None:
         write_run(self.run_folder, models=["mnist_cnn"], syncs=["flat"], ranks=[1, 2])
         account = self.report().text().split("Where the time went")[1]

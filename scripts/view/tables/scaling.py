@@ -20,6 +20,8 @@ OTHERS = {
     "accuracy": ("test_accuracy", "over launches"),
     "epochs to the target": ("epochs_to_target", "over launches"),
     "E_stat": ("efficiency_statistical", "over rounds"),
+    "J an epoch": ("joules", "over launches"),
+    "J₁/J_N": ("energy_ratio", "over rounds"),
 }
 
 
@@ -88,9 +90,21 @@ def scaling(run: Path) -> Html:
             " E_stat: epochs to the target accuracy at 1 ÷ at N; E_tta = E · E_stat: what is left of the efficiency in "
             "time to accuracy. Empty: the target was not reached."
         )
+    with_energy = any(row["joules"] for row in rows)
+    if with_energy:
+        head += ["counted", "J an epoch", "J an image", "J₁/J_N"]
+        words += (
+            " J₁/J_N: joules for the same images on one device ÷ on N, within rounds; 1 is as frugal. Counted: which "
+            "of the machine's own counters."
+        )
     parts: list[object] = [element("p", words, of_intervals(rows), css="muted")]
     for title, group in by_workload(rows).items():
-        cells = [scaling_cells(row) + (target_cells(row) if with_target else []) for row in group]
+        cells = [
+            scaling_cells(row)
+            + (target_cells(row) if with_target else [])
+            + (energy_cells(row) if with_energy else [])
+            for row in group
+        ]
         shown = table(
             head, cells, numbers=[1, *range(3, len(head))], weak=not_measured(group), rest="scaling.csv"
         )
@@ -145,4 +159,13 @@ def target_cells(row: Row) -> list[object]:
         three_digits(row.number("seconds_to_target")),
         number(row, "efficiency_statistical", percent),
         percent(row.number("efficiency_to_accuracy")),
+    ]
+
+
+def energy_cells(row: Row) -> list[object]:
+    return [
+        row["energy_counters"],
+        number(row, "joules", three_digits),
+        three_digits(row.number("joules_per_image")),
+        number(row, "energy_ratio", three_digits),
     ]

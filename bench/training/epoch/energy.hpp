@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an epoch used of energy on all hosts and cards together, from begin to end; evaluation is
+// no part of it, as of its time. A host's counter counts all of its cores, whoever works there.
+#pragma once
+
+#include <limits>
+#include <string>
+
+#include "bench/machine/energy.hpp"
+#include "bench/program/program.hpp"
+#include "bench/program/transports.hpp"
+
+namespace scalebench {
+
+/// The same on every rank.
+struct EpochEnergy {
+  double joules = std::numeric_limits<double>::quiet_NaN();
+  /// What was counted: "rapl", "nvml" or "rapl+nvml", on all hosts alike; "none: why" without.
+  std::string counters;
+};
+
+/// Hosts without a readable counter leave those of the cards, and cards without one those of the
+/// hosts; a counter that only some have counts nowhere, since a sum over some is no sum.
+class EnergyAccount {
+ public:
+  /// Collective. `devices`: of these ranks; cards of which several ranks share are asked once.
+  EnergyAccount(const Ranks& ranks, const RankDevices& devices);
+
+  void start() { meter_.start(); }
+  /// Collective; once after each start().
+  EpochEnergy stop();
+
+ private:
+  const Ranks& ranks_;
+  const bool asks_host_;
+  const std::string card_;  // empty: another rank asks for it, or there is none
+  EnergyMeter meter_;
+};
+
+}  // namespace scalebench
