@@ -261,7 +261,13 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
     reader.complain(*table.get("target_accuracy"),
                     "target_accuracy: needs the evaluation that evaluate = false leaves out");
   }
-  if (is_replay(study.model)) require_weak(reader, table, study);
+  if (is_replay(study.model)) {
+    require_weak(reader, table, study);
+  } else if (study.scaling == "weak" && study.samples == 0) {
+    reader.complain(*table.get("scaling"),
+                    "scaling: without samples a data set does not grow with N; valid: samples = "
+                    "the images of each rank, so that the largest N has as many");
+  }
   reader.required(table, "model");
   reader.no_other_keys(table);
 }

@@ -363,6 +363,9 @@ TEST(StudyConfig, RefusesAnImpossibleValue) {
   EXPECT_EQ(
       epoch_refusal("scaling = \"storng\""),
       "bad.toml:3:11: unknown scaling 'storng'; valid: strong, weak (did you mean 'strong'?)");
+  EXPECT_THAT(epoch_refusal("scaling = \"weak\""),
+              AllOf(HasSubstr("bad.toml:3:11: scaling: "), HasSubstr("valid: samples = ")))
+      << "it would be the same images for every N";
   const std::string study = fmt::format("\n{}", kEpoch);
   EXPECT_EQ(refusal(fmt::format("{}{}", "[study]\nlaunches = 0", study)),
             "bad.toml:2:12: launches: expected a whole number from 1 to 1000");

@@ -42,7 +42,13 @@ namespace {
 // What a start of MPI and LibTorch costs; and, very roughly, images a second of one core. Only the
 // estimate before the first launch uses these: afterwards durations are known.
 constexpr double kStartSeconds = 2;
-constexpr double kGuessedImagesPerSecond = 1000;
+double guessed_images_per_second(std::string_view model) {
+  constexpr double kOfOthers = 500;
+  constexpr std::pair<std::string_view, double> kRates[]{
+      {"mlp", 2e5}, {"mnist_cnn", 1500}, {"resnet20", 450}, {"resnet18", 10}, {"resnet50", 4}};
+  const auto found = std::ranges::find(kRates, model, [](const auto& rate) { return rate.first; });
+  return found == std::end(kRates) ? kOfOthers : found->second;
+}
 
 /// Where the ranks of a launch are, and how its name says it.
 struct Place {
@@ -172,8 +178,10 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
         fmt::format("global batch {} cannot be split over {} ranks", study.batch, ranks);
   }
   const double samples = study.samples > 0 ? static_cast<double>(study.samples) : 60000;
-  launch.guess_seconds =
-      kStartSeconds + samples * static_cast<double>(study.epochs) / kGuessedImagesPerSecond / ranks;
+  // Of weak scaling each rank has as many.
+  launch.guess_seconds = kStartSeconds + samples * static_cast<double>(study.epochs) /
+                                             guessed_images_per_second(study.model) /
+                                             (strong ? ranks : 1);
   return launch;
 }
 
