@@ -196,12 +196,15 @@ void set_parts(ResultRow& row, const std::vector<LaunchCase>& cases,
     const bool all = !values.empty() && values.size() == middle.size();
     row.set(column, all ? sum / static_cast<double>(values.size()) : std::nan(""));
   }
-  // Of several hosts, whose clocks may not tell all: the launch says why its parts are missing.
-  const auto says_why = [](const LaunchCase& one) {
+  // Where the clocks of hosts did not tell all in one of the launches, the note is that of a launch
+  // in the middle: what is said to be missing is what is missing.
+  const auto lacks = [](const LaunchCase& one) {
     return one.row->get("wait_seconds").empty() && !one.row->get("note").empty();
   };
-  const auto why = std::ranges::find_if(of_middle, says_why);
-  if (why != of_middle.end()) row.set("note", why->row->get("note"));
+  if (std::ranges::any_of(cases, lacks) && !of_middle.empty()) {
+    const auto why = std::ranges::find_if(of_middle, lacks);
+    row.set("note", (why == of_middle.end() ? of_middle.front() : *why).row->get("note"));
+  }
   for (const std::string_view column : kNamesOfMiddle) {
     row.set(column, of_middle.empty() ? "" : of_middle.front().row->get(column));
   }
@@ -315,7 +318,11 @@ ResultRow join(const std::vector<LaunchCase>& cases, const std::vector<int>& mid
     if (!warm.empty()) row.set("warm", std::ranges::min(warm));
   }
   if (measured.size() < cases.size()) {
-    row.set("note", fmt::format("{} of {} launches measured it", measured.size(), cases.size()));
+    const std::string few =
+        fmt::format("{} of {} launches measured it", measured.size(), cases.size());
+    const bool lacks_parts = row.schema().has("wait_seconds") && row.get("wait_seconds").empty();
+    const std::string why = lacks_parts ? row.get("note") : "";
+    row.set("note", why.empty() ? few : few + "; " + why);
   }
   return row;
 }

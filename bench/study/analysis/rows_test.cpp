@@ -317,6 +317,13 @@ TEST(OverLaunches, SaysWhyPartsOfTheLaunchInTheMiddleAreNotKnown) {
   EXPECT_EQ(all.get("transfer_and_wait_seconds"), "2");
   EXPECT_EQ(all.get("attribution_error_seconds"), "0.03");
   EXPECT_EQ(all.get("note"), "known together only");
+
+  // Missing in a launch that is not in the middle: then nothing is missing.
+  launches[0].cases[2].set("wait_seconds", "").set("note", "known together only");
+  launches[2].cases[2].set("wait_seconds", 1).set("note", "");
+  const ResultRow parted = over_launches(launches, epoch_schema())[2];
+  EXPECT_EQ(parted.get("wait_seconds"), "1");
+  EXPECT_EQ(parted.get("note"), "");
 }
 
 TEST(OverLaunches, TakesTheTailOfStepsOfEachLaunchFirst) {
