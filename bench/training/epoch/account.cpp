@@ -63,7 +63,8 @@ EpochTimes join_traces(Communicator& host, const RankTrace& mine, const ClockBri
   const auto last = [&] {
     return std::ranges::max(spans, {}, [](const auto& s) { return s[1]; })[1];
   };
-  // Each rank's own begin counts as the common one where no clock says better.
+  // Each rank's own begin counts as the common one where no clock says better. A monotonic clock is
+  // not set as a rule but stands still with its machine: the longest duration is then the true one.
   if (jumped || times.clock_residual_seconds > kMostClockError * (last() - first())) {
     trace = on_clock(trace, [begin = trace.begin](double at) { return at - begin; });
     for (auto& span : spans) span = {0, span[1] - span[0]};
@@ -74,15 +75,23 @@ EpochTimes join_traces(Communicator& host, const RankTrace& mine, const ClockBri
   const auto slowest = std::ranges::find(spans, end, [](const auto& span) { return span[1]; });
   times.slowest_rank = static_cast<int>(slowest - spans.begin());
 
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    times.ranks[rank].seconds = spans[rank][1] - spans[rank][0];
+  }
+  if (jumped) {
+    times.account = Account::refused;
+    for (RankEpoch& rank : times.ranks) rank.phase_seconds.fill(std::nan(""));
+    return times;
+  }
+
   const auto arrivals = gather_lists(host, arrivals_of(trace));
   const std::vector<double> together = last_arrivals(arrivals);
   const States states = states_of(trace, together, begin, end);
   times.attribution_error_seconds =
       times.clock_residual_seconds * static_cast<double>(together.size() + 1);
-  times.account = jumped ? Account::refused
-                  : times.attribution_error_seconds > kMostClockError * times.seconds
-                      ? Account::joined
-                      : Account::parted;
+  if (times.attribution_error_seconds > kMostClockError * times.seconds) {
+    times.account = Account::joined;
+  }
   times.laggard = joint_laggard(host, steps_last(trace, arrivals));
   std::vector<std::vector<double>> steps = gather_lists(host, step_seconds(mine));
   const WaitWindows windows =
@@ -97,7 +106,6 @@ EpochTimes join_traces(Communicator& host, const RankTrace& mine, const ClockBri
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const double* const from = &all[rank * sums.size()];
     RankEpoch& one = times.ranks[rank];
-    one.seconds = spans[rank][1] - spans[rank][0];
     std::copy_n(from, phases.size(), one.phase_seconds.begin());
     std::copy_n(from + phases.size(), states.seconds.size(), one.states.seconds.begin());
     one.states.hidden = from[sums.size() - 1];

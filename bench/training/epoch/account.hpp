@@ -19,7 +19,7 @@ namespace scalebench {
 struct RankEpoch {
   double seconds = 0;                           // of its own
   std::int64_t samples = 0;                     // counted here; 0 where others count them
-  std::array<double, kPhases> phase_seconds{};  // by Phase; they sum to `seconds`
+  std::array<double, kPhases> phase_seconds{};  // by Phase; they sum to `seconds`; NaN: refused
   States states;                                // sum to the seconds of all ranks together
   std::vector<double> step_seconds;             // by its own clock, in their order
   double clock_drift = 0;                       // faster than rank 0's host; 1e-6: a millionth
@@ -28,7 +28,7 @@ struct RankEpoch {
 enum class Account : std::uint8_t {
   parted,   // every state is known
   joined,   // of transfer and waiting only the sum is: the clocks' error may move too much
-  refused,  // nothing is: a clock jumped meanwhile
+  refused,  // nothing is, no phase and no step either: a clock jumped meanwhile
 };
 
 /// How long an epoch took and where that went; equal on every rank.

@@ -346,10 +346,12 @@ std::string epoch_line(const EpochRun& run) {
   std::string line =
       fmt::format("{:>6} {:>10.3f} {:>9} {:>11.1f}", run.epochs_done() - 1, last.seconds,
                   last.samples, static_cast<double>(last.samples) / last.seconds);
-  for (const PhaseColumn& column : kColumns) {
-    line += fmt::format(" {:>8.3f}", phase_seconds(phases, column.phase));
-  }
-  line += fmt::format(" {:>8.3f} ", other_seconds(phases, last.seconds));
+  const auto add_phase = [&](double seconds) {
+    line += std::isnan(seconds) ? fmt::format(" {:>8}", "-") : fmt::format(" {:>8.3f}", seconds);
+  };
+  for (const PhaseColumn& column : kColumns) add_phase(phase_seconds(phases, column.phase));
+  add_phase(other_seconds(phases, last.seconds));
+  line += ' ';
   line += std::isnan(loss_shown(run)) ? fmt::format("{:>9} ", "-")
                                       : fmt::format("{:>9.4f} ", last.loss);
   line += std::isnan(last.test_accuracy) ? fmt::format("{:>9}", "-")

@@ -67,9 +67,9 @@ def words_of(found: list[Account]) -> str:
     return (
         "Seconds of an epoch, mean over ranks: the ideal (H/N, with weak scaling ρ·H/N) and the losses sum to what was "
         "measured. A round starts every program once; each loss is taken within every round, and the median over "
-        f"rounds is shown. {certain}Negative: less than an equal part of one device's. Waiting is static as far as one "
-        "rank is always later, jitter as far as now one and now another is. Last rank: who came last most often, and "
-        "in which share of the steps. Unknown: what is left, since medians of parts do not add up."
+        f"rounds is shown. {certain}Negative: less than an equal part of one device's. Waiting is static as far as a "
+        "rank is late again and again for a while, jitter as far as now one and now another is. Last rank: who came "
+        "last most often, and in which share of the steps. Unknown: what is left, since medians of parts do not add up."
     )
 
 
