@@ -39,7 +39,7 @@ void Communicator::copy(ConstSpan from, Span to) { stream_copy(from, to, stream(
 Span Communicator::scratch(std::size_t count, DType dtype) { return scratch_.get(count, dtype); }
 
 Window Communicator::window(std::size_t count, DType dtype) {
-  const auto buffer = std::make_shared<Buffer>(count, dtype, memory_);
+  const auto buffer = std::make_shared<Buffer>(count, dtype, memory_, pages_.value_or(Pages::huge));
   return {buffer->span(), buffer};
 }
 

@@ -26,15 +26,22 @@ class ScratchBuffer {
  public:
   explicit ScratchBuffer(Memory memory) : memory_(memory) {}
 
+  /// Of what it grows next.
+  void set_pages(Pages pages) { pages_ = pages; }
+
   /// `count` elements of `dtype` with undefined content, valid until the next call.
   Span get(std::size_t count, DType dtype) {
     const std::size_t doubles = (count * size_of(dtype) + sizeof(double) - 1) / sizeof(double);
-    if (doubles > buffer_.span().count) buffer_ = Buffer(doubles, DType::float64, memory_);
+    if (doubles > buffer_.span().count) {
+      buffer_ = {};  // before the larger one is there
+      buffer_ = Buffer(doubles, DType::float64, memory_, pages_);
+    }
     return {buffer_.span().data, count, dtype, memory_};
   }
 
  private:
   Memory memory_;
+  Pages pages_ = Pages::huge;
   Buffer buffer_;
 };
 
@@ -94,6 +101,15 @@ class Communicator {
   /// Scratch memory in memory(), valid until the next call; grows only while warming up.
   virtual Span scratch(std::size_t count, DType dtype);
 
+  /// Of what pages windows and scratch are made from now on, where they are on the host; to be
+  /// called before there are any, with the same on all ranks. Without it they are as ever: huge
+  /// where the memory is this process's own, standard where other processes map it.
+  void set_pages(Pages pages) {
+    pages_ = pages;
+    scratch_.set_pages(pages);
+  }
+  std::optional<Pages> pages() const { return pages_; }
+
   /// Collective, with the same arguments on all ranks: zeroed memory for buffers that are reduced
   /// often. Any span works in every call, but only windows can be reached by peer().
   virtual Window window(std::size_t count, DType dtype);
@@ -136,6 +152,7 @@ class Communicator {
 
  private:
   const Memory memory_;
+  std::optional<Pages> pages_;
   ScratchBuffer scratch_;
   Window shared_scratch_[2];
   unsigned next_shared_scratch_ = 0;

@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cinttypes>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -23,11 +26,11 @@ namespace scalebench {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kHugePage = std::size_t{2} << 20U;
 
-std::byte* host_allocate(std::size_t bytes) {
-  const bool large = bytes >= 2 * kHugePage;
-  const std::size_t alignment = large ? kHugePage : kPage;
+std::byte* host_allocate(std::size_t bytes, Pages pages) {
+  const bool large = bytes >= 2 * kHugePageBytes;
+  const bool huge = large && pages == Pages::huge;
+  const std::size_t alignment = huge ? kHugePageBytes : kPage;
   if (large && bytes > host_bytes_available()) {
     fail("out of host memory: {} bytes asked for, {} available", bytes, host_bytes_available());
   }
@@ -37,7 +40,9 @@ std::byte* host_allocate(std::size_t bytes) {
   }
 #ifdef MADV_HUGEPAGE
   // Only a hint: fewer TLB misses, and timings that depend less on which pages came.
-  if (large) static_cast<void>(madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE));
+  if (huge) {
+    static_cast<void>(madvise(memory, bytes / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE));
+  }
 #endif
   std::memset(memory, 0, bytes);  // touches every page, on the NUMA node of this thread
   return static_cast<std::byte*>(memory);
@@ -63,7 +68,7 @@ bool overlap(ConstSpan a, ConstSpan b) {
 
 }  // namespace
 
-Buffer::Buffer(std::size_t count, DType dtype, Memory memory)
+Buffer::Buffer(std::size_t count, DType dtype, Memory memory, Pages pages)
     : span_{nullptr, count, dtype, memory} {
   if (count > std::numeric_limits<std::size_t>::max() / size_of(dtype)) {
     fail("{} elements of {} are more bytes than can be addressed", count, name_of(dtype));
@@ -71,7 +76,7 @@ Buffer::Buffer(std::size_t count, DType dtype, Memory memory)
   if (memory == Memory::device) {
     span_.data = device_allocate_zeroed(std::max<std::size_t>(bytes(), 1));
   } else if (count > 0) {
-    span_.data = host_allocate(bytes());
+    span_.data = host_allocate(bytes(), pages);
   }
 }
 
@@ -99,6 +104,53 @@ std::size_t host_bytes_available() {
     std::getline(meminfo, unit);
   }
   return std::numeric_limits<std::size_t>::max();
+}
+
+std::string_view name_of(Pages pages) { return pages == Pages::huge ? "huge" : "default"; }
+
+std::optional<double> huge_page_share(ConstSpan span) {
+  if (span.memory == Memory::device || span.empty()) return std::nullopt;
+  // A mapping's first line is "55d0-55f0 rw-p 00000000 00:00 0 [heap]"; lines such as
+  // "AnonHugePages:  2048 kB" follow. Neighbours may be one mapping, whose share is taken for each.
+  std::ifstream smaps("/proc/self/smaps");
+  const auto first = reinterpret_cast<std::uintptr_t>(span.data);
+  const std::uintptr_t last = first + span.bytes();
+  double here = 0, resident = 0, huge = 0, known = 0, in_huge = 0;
+  const auto end_of_mapping = [&] {
+    if (resident <= 0) return;
+    known += here;
+    in_huge += here * std::min(1.0, huge / resident);
+  };
+  for (std::string line; std::getline(smaps, line);) {
+    std::uintptr_t begin = 0, end = 0;
+    double kib = 0;
+    std::array<char, 32> key{};
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2) {
+      end_of_mapping();
+      const std::uintptr_t from = std::max(begin, first), to = std::min(end, last);
+      here = from < to ? static_cast<double>(to - from) : 0;
+      resident = huge = 0;
+    } else if (here > 0 && std::sscanf(line.c_str(), "%31[^:]: %lf", key.data(), &kib) == 2) {
+      const std::string_view name = key.data();
+      if (name == "Rss") resident = kib;
+      if (name == "AnonHugePages" || name == "ShmemPmdMapped") huge += kib;
+    }
+  }
+  end_of_mapping();
+  if (known <= 0) return std::nullopt;
+  return in_huge / known;
+}
+
+std::string why_no_huge_pages(bool shared) {
+  const std::string file = shared ? "shmem_enabled" : "enabled";
+  std::ifstream stream("/sys/kernel/mm/transparent_hugepage/" + file);
+  if (!stream) return "this system has no transparent huge pages";
+  for (std::string word; stream >> word;) {
+    if (word == "[never]" || word == "[deny]") {
+      return fmt::format("transparent_hugepage/{} is {}", file, word.substr(1, word.size() - 2));
+    }
+  }
+  return "";
 }
 
 std::size_t host_cache_bytes() {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,14 @@ namespace scalebench {
 // One Span type instead of a template per dtype keeps every algorithm a plain function.
 
 enum class Memory : std::uint8_t { host, device };
+
+/// Of what pages a piece of host memory is made: those that every program gets that asks for
+/// nothing, or huge ones, asked for with madvise. Whoever allocates chooses: one process copies out
+/// of another's huge pages up to twice as fast. Device memory has neither.
+enum class Pages : std::uint8_t { standard, huge };
+/// As in options and result files: `default` or `huge`.
+std::string_view name_of(Pages pages);
+inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20U;
 
 /// Read-only view of `count` elements of `dtype`. Does not own its memory.
 struct ConstSpan {
@@ -69,7 +78,9 @@ class Buffer {
   Buffer() = default;
   /// Zeroed memory for `count` elements (0 is allowed). Throws Error with the bytes that were
   /// asked for when there is not enough, Unavailable for device memory in a build without CUDA.
-  Buffer(std::size_t count, DType dtype, Memory memory = Memory::host);
+  /// Huge pages are for buffers of at least two of them; the system may refuse, without a word:
+  /// huge_page_share() tells.
+  Buffer(std::size_t count, DType dtype, Memory memory = Memory::host, Pages pages = Pages::huge);
   ~Buffer();
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
@@ -86,6 +97,14 @@ class Buffer {
 /// Bytes of host memory that can be given out without swapping; the largest number where the system
 /// does not say.
 std::size_t host_bytes_available();
+
+/// Which part of a span really lies in huge pages, of 1: as /proc/self/smaps says of the mappings
+/// that hold it. Empty for device memory, for no bytes, and where the system does not say.
+std::optional<double> huge_page_share(ConstSpan span);
+
+/// Why this system gives no huge pages to who asks for them, in a few words; `shared`: memory that
+/// several processes map. Empty: it says that it does.
+std::string why_no_huge_pages(bool shared);
 
 /// Size of this host's last-level cache; 64 MiB where the system does not say.
 std::size_t host_cache_bytes();

@@ -40,9 +40,9 @@ class Spinner {
 };
 
 /// Collective. Every rank makes a segment of that size and maps those of its host's other ranks.
-SharedSegments make_shared(Communicator& control, std::size_t bytes) {
+SharedSegments make_shared(Communicator& control, std::size_t bytes, Pages pages) {
   std::string problem;
-  SharedSegments shared = share_segments(control, bytes, problem);
+  SharedSegments shared = share_segments(control, bytes, problem, pages);
   for (const std::string& said : all_gather(control, problem)) {
     if (!said.empty()) fail<Unavailable>("transport shared_memory: {}", said);
   }
@@ -88,7 +88,8 @@ class SharedMemoryCommunicator final : public Communicator {
       if (topology_.node_of_rank[index(other)] == node) local_ranks_.push_back(other);
     }
     crowded_ = local_ranks_.size() > static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
-    board_ = make_shared(control_, sizeof(Board) + local_ranks_.size() * sizeof(Mailbox));
+    board_ = make_shared(control_, sizeof(Board) + local_ranks_.size() * sizeof(Mailbox),
+                         Pages::standard);
     control_.barrier();
   }
 
@@ -132,7 +133,8 @@ class SharedMemoryCommunicator final : public Communicator {
 
   Window window(std::size_t count, DType dtype) override {
     const std::size_t bytes = std::max<std::size_t>(count * size_of(dtype), 1);
-    const auto shared = std::make_shared<SharedSegments>(make_shared(control_, bytes));
+    const auto shared = std::make_shared<SharedSegments>(
+        make_shared(control_, bytes, pages().value_or(Pages::standard)));
     control_.barrier();
     windows_->insert(shared->base_of_rank, rank(), bytes);
     const Span span{shared->own.data(), count, dtype, Memory::host};

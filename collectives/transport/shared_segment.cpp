@@ -18,6 +18,16 @@
 
 namespace scalebench {
 
+namespace {
+
+std::byte* page_aligned(std::byte* end) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::uintptr_t over = reinterpret_cast<std::uintptr_t>(end) % page;
+  return over == 0 ? end : end + (page - over);
+}
+
+}  // namespace
+
 /// From one rank to another, in the sender's segment: at most one piece is on its way, since its
 /// sender waits for it. Each half is written by one side only.
 struct Rendezvous::Slot {
@@ -109,32 +119,47 @@ void Rendezvous::exchange(std::size_t out_bytes, int to, const Offer& offer, std
   }
 }
 
-SharedSegment::SharedSegment(std::size_t bytes) : bytes_(bytes) {
+SharedSegment::SharedSegment(std::size_t bytes, Pages pages) : bytes_(bytes) {
   // Asked first: Linux would take memory until there is none, and then kill the process.
   if (bytes > host_bytes_available()) {
     fail("out of shared memory: {} bytes asked for, {} available", bytes, host_bytes_available());
   }
   descriptor_ = memfd_create("scalebench", MFD_CLOEXEC);
   if (descriptor_ < 0) fail("memfd_create: {}", std::strerror(errno));
-  // Pages that are only promised would end the process with SIGBUS on first use.
-  const int error = posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
-  if (error != 0) {
-    close_descriptor();
-    fail("out of shared memory: {} bytes asked for: {}", bytes, std::strerror(error));
-  }
-  map();
+  give_up_unless([&] {
+    if (ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) {
+      fail("out of shared memory: {} bytes asked for: {}", bytes, std::strerror(errno));
+    }
+    if (pages == Pages::standard) fill();
+    map(pages);
+    if (pages == Pages::huge) fill();
+  });
 }
 
-SharedSegment::SharedSegment(int pid, int descriptor, std::size_t bytes) : bytes_(bytes) {
+SharedSegment::SharedSegment(int pid, int descriptor, std::size_t bytes, Pages pages)
+    : bytes_(bytes) {
   const std::string path = fmt::format("/proc/{}/fd/{}", pid, descriptor);
   descriptor_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor_ < 0) fail("cannot map the memory of process {}: {}", pid, std::strerror(errno));
-  map();
+  give_up_unless([&] { map(pages); });
   close_descriptor();
 }
 
-SharedSegment::~SharedSegment() {
+SharedSegment::~SharedSegment() { let_go(); }
+
+void SharedSegment::give_up_unless(const std::function<void()>& step) {
+  // Of a constructor that throws, no destructor runs.
+  try {
+    step();
+  } catch (...) {
+    let_go();
+    throw;
+  }
+}
+
+void SharedSegment::let_go() {
   if (data_ != nullptr) munmap(data_, bytes_);
+  data_ = nullptr;
   close_descriptor();
 }
 
@@ -143,21 +168,55 @@ void SharedSegment::close_descriptor() {
   descriptor_ = -1;
 }
 
-void SharedSegment::map() {
-  // Populated: the first use of a page is no page fault in somebody's timed region.
-  void* address =
-      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor_, 0);
+void SharedSegment::fill() {
+  // Pages that are only promised would end the process with SIGBUS on first use.
+  const int error = posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes_));
+  if (error != 0) {
+    fail("out of shared memory: {} bytes asked for: {}", bytes_, std::strerror(error));
+  }
+}
+
+void SharedSegment::map(Pages pages) {
+  constexpr int kAccess = PROT_READ | PROT_WRITE;
+  void* address = MAP_FAILED;
+  if (pages == Pages::standard) {
+    // Populated: the first use of a page is no page fault in somebody's timed region.
+    address = mmap(nullptr, bytes_, kAccess, MAP_SHARED | MAP_POPULATE, descriptor_, 0);
+  } else {
+    // A place in which one that begins with a huge page fits; what is left around it is given back.
+    const std::size_t room = bytes_ + kHugePageBytes;
+    void* reserved = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (reserved != MAP_FAILED) {
+      auto* const begin = static_cast<std::byte*>(reserved);
+      const std::size_t misfit = reinterpret_cast<std::uintptr_t>(begin) % kHugePageBytes;
+      std::byte* const place = begin + (misfit == 0 ? 0 : kHugePageBytes - misfit);
+      address = mmap(place, bytes_, kAccess, MAP_SHARED | MAP_FIXED, descriptor_, 0);
+      std::byte* const end = page_aligned(place + bytes_);
+      if (address == MAP_FAILED) {
+        munmap(begin, room);
+      } else {
+        if (place > begin) munmap(begin, static_cast<std::size_t>(place - begin));
+        if (end < begin + room) munmap(end, static_cast<std::size_t>(begin + room - end));
+          // Huge pages come only by way of a mapping that asks for them before any page is there.
+          // Linux before 5.14 cannot bring them ahead of use; they then turn out to be standard
+          // ones.
+#if defined(MADV_HUGEPAGE) && defined(MADV_POPULATE_WRITE)
+        static_cast<void>(madvise(address, bytes_, MADV_HUGEPAGE));
+        static_cast<void>(madvise(address, bytes_, MADV_POPULATE_WRITE));
+#endif
+      }
+    }
+  }
   if (address == MAP_FAILED) {
-    const int error = errno;
-    close_descriptor();
-    fail("cannot map {} bytes of shared memory: {}", bytes_, std::strerror(error));
+    fail("cannot map {} bytes of shared memory: {}", bytes_, std::strerror(errno));
   }
   data_ = static_cast<std::byte*>(address);
 }
 
-SharedSegments share_segments(Communicator& control, std::size_t bytes, std::string& problem) {
+SharedSegments share_segments(Communicator& control, std::size_t bytes, std::string& problem,
+                              Pages pages) {
   SharedSegments shared;
-  problem = problem_of([&] { shared.own = SharedSegment(bytes); });
+  problem = problem_of([&] { shared.own = SharedSegment(bytes, pages); });
   const std::array<double, 2> mine{static_cast<double>(getpid()),
                                    static_cast<double>(shared.own.descriptor())};
   const std::vector<double> all = all_gather(control, mine);
@@ -171,7 +230,8 @@ SharedSegments share_segments(Communicator& control, std::size_t bytes, std::str
       shared.base_of_rank.back() = shared.own.data();
     } else if (node[rank] == node[me] && descriptor >= 0) {  // below: that rank says why
       problem = problem_of([&] {
-        shared.base_of_rank.back() = shared.of_peers.emplace_back(pid, descriptor, bytes).data();
+        shared.base_of_rank.back() =
+            shared.of_peers.emplace_back(pid, descriptor, bytes, pages).data();
       });
     }
   }

@@ -21,11 +21,12 @@ class SharedSegment {
  public:
   SharedSegment() = default;
   /// Zeroed memory of this process, all of it really there. Throws Error with the bytes asked for
-  /// when there is not enough.
-  explicit SharedSegment(std::size_t bytes);
+  /// when there is not enough. Huge pages are asked for, and may be refused without a word:
+  /// huge_page_share() tells.
+  explicit SharedSegment(std::size_t bytes, Pages pages = Pages::standard);
   /// The segment behind the open descriptor `descriptor` of process `pid`. Throws Error when this
   /// process may not open it.
-  SharedSegment(int pid, int descriptor, std::size_t bytes);
+  SharedSegment(int pid, int descriptor, std::size_t bytes, Pages pages = Pages::standard);
   ~SharedSegment();
   SharedSegment(SharedSegment&& other) noexcept { swap(other); }
   SharedSegment& operator=(SharedSegment&& other) noexcept {
@@ -41,7 +42,11 @@ class SharedSegment {
   void close_descriptor();
 
  private:
-  void map();
+  void map(Pages pages);
+  /// Makes sure that all of it is really there.
+  void fill();
+  void let_go();
+  void give_up_unless(const std::function<void()>& step);
   void swap(SharedSegment& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
@@ -63,7 +68,8 @@ struct SharedSegments {
 /// Collective: every rank makes a segment of that size and maps those of its host's other ranks.
 /// `problem`: why this rank could not, else empty. Until all are known to have done it, the own
 /// descriptor stays open.
-SharedSegments share_segments(Communicator& control, std::size_t bytes, std::string& problem);
+SharedSegments share_segments(Communicator& control, std::size_t bytes, std::string& problem,
+                              Pages pages = Pages::standard);
 
 // Where ranks of one host tell each other what lies ready in memory that both can address, and when
 // it has been taken. Nobody waits for more than its own two messages, as in MPI_Sendrecv, so that
