@@ -194,7 +194,7 @@ TEST(Tune, ChoosesAmongThoseThatWork) {
     AllreduceVerifier verifier(ranks, 4096);
     const SharedChoices choices =
         tune({ranks, buffers, timer, verifier, nullptr, nullptr}, ranks,
-             {"threads", Memory::host, DType::float32, ReduceOp::sum}, brief(), 8, 4096);
+             {{"threads", Memory::host, {}}, DType::float32, ReduceOp::sum}, brief(), 8, 4096);
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{4096}}) {
       EXPECT_NE(choices->pick(bytes).name, "native") << "threads have none";
       EXPECT_NE(choices->pick(bytes).name, "auto");

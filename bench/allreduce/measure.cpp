@@ -38,15 +38,19 @@ std::size_t slot_bytes(const AllreduceCase& one) {
 
 }  // namespace
 
-std::size_t AllreduceFootprint::window_bytes(Memory memory) const {
+std::size_t AllreduceFootprint::window_bytes(Memory memory, std::optional<Pages> pages) const {
   const std::size_t slot = page_aligned(largest_bytes) * (out_of_place ? 2 : 1);
   const std::size_t walk = cold_bytes > 0 ? cold_bytes : beyond_cache(memory);
-  return cold ? std::max(slot, page_aligned(walk)) : slot;
+  const std::size_t bytes = cold ? std::max(slot, page_aligned(walk)) : slot;
+  if (pages != Pages::huge) return bytes;
+  constexpr std::size_t kFewest = 2;  // a Buffer with less is too small for them
+  return std::max(kFewest, (bytes + kHugePageBytes - 1) / kHugePageBytes) * kHugePageBytes;
 }
 
 AllreduceBuffers::AllreduceBuffers(Communicator& data, const AllreduceFootprint& footprint)
-    : window_(data.window(footprint.window_bytes(data.memory()) / size_of(DType::float64),
-                          DType::float64)),
+    : window_(
+          data.window(footprint.window_bytes(data.memory(), data.pages()) / size_of(DType::float64),
+                      DType::float64)),
       cold_(footprint.cold) {}
 
 std::size_t AllreduceBuffers::slots(const AllreduceCase& one) const {
@@ -67,7 +71,8 @@ Span AllreduceBuffers::front(std::size_t count, DType dtype) const {
 
 void require_memory(const AllreduceFootprint& footprint, std::size_t host_transports,
                     int ranks_on_host) {
-  // A window and its algorithms' scratch for each transport, the inputs of the check for all.
+  // A window and its algorithms' scratch for each transport and kind of pages, the inputs of the
+  // check for all.
   const auto largest = static_cast<double>(footprint.largest_bytes);
   const double window = static_cast<double>(footprint.window_bytes(Memory::host)) + largest;
   const double needed = (window * static_cast<double>(host_transports) + largest) * ranks_on_host;
@@ -81,16 +86,24 @@ void require_memory(const AllreduceFootprint& footprint, std::size_t host_transp
 }
 
 std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan,
+                                             const std::vector<Pages>& pages,
                                              const RankDevices& devices) {
-  std::vector<LaunchTransport> transports;
+  std::vector<AllreducePlace> places;
   for (const std::string& name : plan.names) {
-    LaunchTransport transport;
-    transport.name = name;
     const bool host = name == "shared_memory" || (name == "mpi" && plan.mpi_memory == Memory::host);
-    transport.memory = host ? Memory::host : Memory::device;
-    transport.shares_devices = !host && devices.shared;
+    if (!host) places.push_back({name, Memory::device, std::nullopt});
+    for (const Pages some : pages) {
+      if (host) places.push_back({name, Memory::host, some});
+    }
+  }
+  std::vector<LaunchTransport> transports;
+  for (const AllreducePlace& place : places) {
+    LaunchTransport transport;
+    transport.place = place;
+    transport.shares_devices = place.memory == Memory::device && devices.shared;
     try {
-      transport.communicator = make_transport(ranks, name, plan.mpi_memory, devices);
+      transport.communicator = make_transport(ranks, place.transport, plan.mpi_memory, devices);
+      if (place.pages) transport.communicator->set_pages(*place.pages);
     } catch (const Unavailable& reason) {
       if (!plan.by_name) continue;
       transport.why_not = reason.what();
@@ -101,13 +114,41 @@ std::vector<LaunchTransport> open_transports(const Ranks& ranks, const Transport
   return transports;
 }
 
+namespace {
+
+/// Collective: the rank with the fewest; empty where some rank cannot tell.
+std::optional<double> least_huge_share(Communicator& data, const AllreduceBuffers& buffers) {
+  constexpr double kUnknown = -1;
+  const double mine = huge_page_share(buffers.all()).value_or(kUnknown);
+  const double least = std::ranges::min(all_gather(data, mine));
+  return least == kUnknown ? std::nullopt : std::optional(least);
+}
+
+/// Throws Unavailable, on all ranks, where huge pages were asked for and there are none.
+void require_pages(const LaunchTransport& transport, Communicator& host) {
+  if (transport.place.pages != Pages::huge || transport.huge_share.value_or(1) > 0) return;
+  const bool shared = transport.place.transport == "shared_memory";
+  std::string why = "this system gave none";
+  for (const std::string& of_rank : all_gather(host, why_no_huge_pages(shared))) {
+    if (!of_rank.empty()) why = of_rank;
+  }
+  fail<Unavailable>("no huge pages for transport {}: {}", transport.place.transport, why);
+}
+
+}  // namespace
+
 void allocate(std::vector<LaunchTransport>& transports, const AllreduceFootprint& footprint) {
   for (LaunchTransport& transport : transports) {
     if (!transport.communicator) continue;
     try {
-      transport.buffers = std::make_unique<AllreduceBuffers>(*transport.communicator, footprint);
+      Communicator& data = *transport.communicator;
+      transport.buffers = std::make_unique<AllreduceBuffers>(data, footprint);
+      if (!transport.place.pages) continue;
+      transport.huge_share = least_huge_share(data, *transport.buffers);
+      require_pages(transport, data);
     } catch (const Unavailable& reason) {
       transport.why_not = reason.what();
+      transport.buffers.reset();
       transport.communicator.reset();
     }
   }

@@ -36,7 +36,8 @@ struct AllreduceFootprint {
   bool cold = false;
   std::size_t cold_bytes = 0;  // to walk through when cold; 0: four times the last-level cache
 
-  std::size_t window_bytes(Memory memory) const;
+  /// In huge pages: whole ones, and as many as are worth asking for.
+  std::size_t window_bytes(Memory memory, std::optional<Pages> pages = std::nullopt) const;
 };
 
 class AllreduceBuffers {
@@ -47,6 +48,8 @@ class AllreduceBuffers {
   /// How many slots a case walks through, one after the other in memory; at least one.
   std::size_t slots(const AllreduceCase& one) const;
   AllreduceSpans slot(const AllreduceCase& one, std::size_t index) const;
+  /// All of this rank's.
+  ConstSpan all() const { return window_.span; }
   /// The first `count` elements as one span.
   Span front(std::size_t count, DType dtype) const;
 
@@ -64,20 +67,22 @@ void require_memory(const AllreduceFootprint& footprint, std::size_t host_transp
 // of them cannot work here.
 
 struct LaunchTransport {
-  std::string name;
-  Memory memory = Memory::host;
-  bool shares_devices = false;  // some device has several ranks: emulated
-  std::string why_not;          // empty: it works
+  AllreducePlace place;
+  std::optional<double> huge_share;  // of its buffers' bytes on the rank with the fewest, of 1
+  bool shares_devices = false;       // some device has several ranks: emulated
+  std::string why_not;               // empty: it works
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<AllreduceBuffers> buffers;  // goes before the communicator
 };
 
-/// Collective, on those `devices`. In the plan's order; those that cannot work are left out unless
-/// they were asked for by name.
+/// Collective, on those `devices`. In the plan's order, on host memory one for each kind of pages;
+/// those that cannot work are left out unless they were asked for by name.
 std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan,
+                                             const std::vector<Pages>& pages,
                                              const RankDevices& devices);
 
-/// Collective: the window of each transport that works.
+/// Collective: the window of each transport that works. One whose huge pages were not given cannot
+/// work: nothing else is measured under their name.
 void allocate(std::vector<LaunchTransport>& transports, const AllreduceFootprint& footprint);
 
 // The exact check of a case: inputs whose reduction is known, a poisoned output, every element of

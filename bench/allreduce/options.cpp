@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 5> kFormats{"table", "nccl", "osu", "csv"
 constexpr std::array<std::string_view, 3> kMemories{"auto", "host", "device"};
 constexpr std::array<std::string_view, 3> kPlacements{"in_place", "out_of_place", "both"};
 constexpr std::array<std::string_view, 3> kModes{"isolated", "pipelined", "both"};
+constexpr std::array<Pages, 2> kPages{Pages::standard, Pages::huge};
 constexpr std::array<std::string_view, 2> kOrders{"ascending", "shuffled"};
 
 /// What other tools run by themselves; all else is as in describe().
@@ -173,6 +174,12 @@ void describe_cases(CLI::App& app, AllreduceOptions& options) {
   add_choice(app, "--memory", options.memory, kMemories,
              "host, device, or auto: device for nccl and cuda_ipc");
   add_device_options(app, options.devices);
+  list(
+      "--pages", options.pages, "default",
+      [](const std::string& word) { return named("--pages", "kind of pages", word, kPages); },
+      with_names({"all"}, kPages),
+      "of buffers in host memory: default, as every program has them, huge (asked for with "
+      "madvise), both separated by a comma, or all");
   list(
       "-d,--datatype", options.dtypes, "float",
       [](const std::string& word) { return named("-d", "datatype", word, kDTypes); },
@@ -341,6 +348,7 @@ void require_one_line_a_size(const AllreduceOptions& options) {
   if (options.transports.size() != 1 || options.transports.front() == "all") {
     refuse("transports", "--transport with one name");
   }
+  if (options.pages.size() != 1) refuse("pages", "--pages default or huge");
   if (options.pipelined.size() != 1) refuse("modes", "--mode isolated or pipelined");
   if (options.shuffle) fail<UsageError>("--format {} has a fixed order: leave out --order", format);
   if (format == "nccl") return;
@@ -391,13 +399,15 @@ AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int 
   return options;
 }
 
-std::string canonical(const AllreduceCase& one, std::string_view transport, Memory memory,
+std::string canonical(const AllreduceCase& one, const AllreducePlace& place,
                       const AllreduceMethod& method) {
+  const std::string pages = place.pages ? fmt::format(" pages={}", name_of(*place.pages)) : "";
   return fmt::format(
-      "allreduce algorithm={} transport={} memory={} dtype={} op={} placement={} mode={} cache={} "
-      "graph={} count={}",
-      one.algorithm->name, transport, name_of(memory), name_of(one.dtype), name_of(one.op),
-      one.placement(), one.mode(), name_of(method.cache), method.graph ? 1 : 0, one.count);
+      "allreduce algorithm={} transport={} memory={}{} dtype={} op={} placement={} mode={} "
+      "cache={} graph={} count={}",
+      one.algorithm->name, place.transport, name_of(place.memory), pages, name_of(one.dtype),
+      name_of(one.op), one.placement(), one.mode(), name_of(method.cache), method.graph ? 1 : 0,
+      one.count);
 }
 
 std::string_view name_of(Memory memory) { return memory == Memory::host ? "host" : "device"; }

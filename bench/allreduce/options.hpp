@@ -37,6 +37,21 @@ struct AllreduceCase {
   std::string_view mode() const { return pipelined ? "pipelined" : "isolated"; }
 };
 
+/// In what a launch moves its buffers: several of one transport differ in the rest.
+struct AllreducePlace {
+  std::string transport;
+  Memory memory = Memory::host;
+  std::optional<Pages> pages;  // as asked for; empty: on a device, which has none to choose
+
+  /// `default`, `huge` or nothing, as in result files.
+  std::string_view pages_text() const { return pages ? name_of(*pages) : std::string_view(); }
+  /// "mpi", or "mpi in huge pages": what every program has is not mentioned.
+  std::string described() const {
+    return transport + (pages == Pages::huge ? " in huge pages" : "");
+  }
+  bool operator==(const AllreducePlace&) const = default;
+};
+
 /// What the caches hold of the buffers when an operation begins.
 enum class Cache : std::uint8_t {
   warm,     // what the operation before left there: one buffer is used again and again
@@ -60,7 +75,7 @@ struct AllreduceMethod {
 };
 
 /// Parameters that name the case, without the number of ranks.
-std::string canonical(const AllreduceCase& one, std::string_view transport, Memory memory,
+std::string canonical(const AllreduceCase& one, const AllreducePlace& place,
                       const AllreduceMethod& method);
 
 /// `host` or `device`.
@@ -75,6 +90,7 @@ struct AllreduceOptions {
   std::vector<const AllreduceAlgorithm*> algorithms;
   std::vector<std::string> transports;  // names, or `auto` or `all` alone
   MemoryChoice memory = MemoryChoice::automatic;
+  std::vector<Pages> pages;  // of host memory
   DeviceOptions devices;
   std::vector<DType> dtypes;
   std::vector<ReduceOp> ops;

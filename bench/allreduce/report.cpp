@@ -62,7 +62,7 @@ constexpr std::array<Column, 18> kColumns{{{"size", "(B)", 11},
                                            {"type", "", 9},
                                            {"redop", "", 6},
                                            {"root", "", 5},
-                                           {"place", "", 9},
+                                           {"place", "", 13},
                                            {"transport", "", 14},
                                            {"algorithm", "", 20},
                                            {"time", "(us)", 10},
@@ -109,15 +109,12 @@ class AllreduceTable final : public AllreduceReport {
     const ResultRow& row = line.row;
     if (row.get("status") == "skipped") return skip(row);
     std::array<std::string, kColumns.size()> cells;
-    const std::string place = row.get("placement") == "in_place" ? "in" : "out";
-    const std::array<std::string, 8> name{row.get("size_bytes"),
-                                          row.get("count"),
-                                          row.get("dtype"),
-                                          row.get("op"),
-                                          "-1",
-                                          place + (row.get("mode") == "pipelined" ? ",pipe" : ""),
-                                          row.get("transport"),
-                                          row.get("algorithm")};
+    std::string place = row.get("placement") == "in_place" ? "in" : "out";
+    if (row.get("mode") == "pipelined") place += ",pipe";
+    if (row.get("pages") == name_of(Pages::huge)) place += ",huge";
+    const std::array<std::string, 8> name{
+        row.get("size_bytes"), row.get("count"),    row.get("dtype"), row.get("op"), "-1", place,
+        row.get("transport"),  row.get("algorithm")};
     std::ranges::copy(name, cells.begin());
     std::size_t at = name.size();
     for (const std::string_view column :
@@ -308,16 +305,18 @@ std::unique_ptr<AllreduceReport> make_allreduce_report(std::string_view format,
 
 std::string rank_table(const std::vector<ResultRow>& rows) {
   std::string text =
-      fmt::format("#\n#{:>11} {:>13} {:>20} {:>12} {:>5} {:>11} {:>7}  {}\n", "size", "transport",
+      fmt::format("#\n#{:>11} {:>13} {:>20} {:>17} {:>5} {:>11} {:>7}  {}\n", "size", "transport",
                   "algorithm", "place", "rank", "own time", "last", "host");
-  text += fmt::format("#{:>11} {:>13} {:>20} {:>12} {:>5} {:>11} {:>7}\n", "(B)", "", "", "", "",
+  text += fmt::format("#{:>11} {:>13} {:>20} {:>17} {:>5} {:>11} {:>7}\n", "(B)", "", "", "", "",
                       "(us)", "(%)");
   for (const ResultRow& row : rows) {
-    text += fmt::format(
-        "#{:>11} {:>13} {:>20} {:>12} {:>5} {:>11} {:>7}  {}{}{}\n", row.get("size_bytes"),
-        row.get("transport"), row.get("algorithm"), row.get("placement"), row.get("rank"),
-        scaled(row.get("seconds_median"), 1e6, 2), scaled(row.get("slowest_share"), 100, 0),
-        row.get("host"), row.get("device").empty() ? "" : ", ", row.get("device"));
+    const bool huge = row.get("pages") == name_of(Pages::huge);
+    text += fmt::format("#{:>11} {:>13} {:>20} {:>17} {:>5} {:>11} {:>7}  {}{}{}\n",
+                        row.get("size_bytes"), row.get("transport"), row.get("algorithm"),
+                        row.get("placement") + (huge ? ",huge" : ""), row.get("rank"),
+                        scaled(row.get("seconds_median"), 1e6, 2),
+                        scaled(row.get("slowest_share"), 100, 0), row.get("host"),
+                        row.get("device").empty() ? "" : ", ", row.get("device"));
   }
   return text;
 }

@@ -56,16 +56,29 @@ void set_measurement(ResultRow& row, const AllreduceCase& one, const Timing& tim
   row.set("slowest_rank", most_often_slowest(timing.repetitions));
 }
 
+/// What the result says of itself, and whether its pages are not all that was asked for.
+std::string note_of(const LaunchTransport& transport, const AllreduceResult& result) {
+  constexpr double kNearlyAll = 0.999;
+  const bool asked = transport.place.pages == Pages::huge && result.status == "ok";
+  if (!asked || transport.huge_share.value_or(0) >= kNearlyAll) return result.note;
+  const std::string had =
+      transport.huge_share
+          ? fmt::format("{:.1f} % of the buffers are in huge pages", 100 * *transport.huge_share)
+          : "the system does not say whether the huge pages were given";
+  return result.note.empty() ? had : fmt::format("{}; {}", result.note, had);
+}
+
 }  // namespace
 
 ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
                  const LaunchTransport& transport, const AllreduceResult& result) {
-  ResultRow row =
-      context.recorder.case_row(canonical(one, transport.name, transport.memory, context.method));
+  ResultRow row = context.recorder.case_row(canonical(one, transport.place, context.method));
   if (transport.shares_devices) row.set("origin", kEmulated);
-  row.set("status", result.status).set("note", result.note);
-  row.set("algorithm", one.algorithm->name).set("transport", transport.name);
-  row.set("memory", name_of(transport.memory)).set("dtype", name_of(one.dtype));
+  row.set("status", result.status).set("note", note_of(transport, result));
+  row.set("algorithm", one.algorithm->name).set("transport", transport.place.transport);
+  row.set("memory", name_of(transport.place.memory)).set("dtype", name_of(one.dtype));
+  row.set("pages", transport.place.pages_text());
+  if (transport.huge_share) row.set("huge_share", *transport.huge_share);
   row.set("op", name_of(one.op)).set("placement", one.placement()).set("mode", one.mode());
   row.set("cache", name_of(context.method.cache));
   row.set("graph", context.method.graph ? 1 : 0);
@@ -81,8 +94,8 @@ ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
 
 ResultRow sample_head(const AllreduceRowContext& context, const AllreduceCase& one,
                       const LaunchTransport& transport) {
-  ResultRow row = context.recorder.sample_row(
-      canonical(one, transport.name, transport.memory, context.method), "allreduce");
+  ResultRow row =
+      context.recorder.sample_row(canonical(one, transport.place, context.method), "allreduce");
   if (transport.shares_devices) row.set("origin", kEmulated);
   return row.set("bytes", one.bytes());
 }
@@ -107,9 +120,10 @@ std::vector<ResultRow> rank_rows_of(const AllreduceRowContext& context, const Re
       last += repetition.slowest_rank == rank ? 1 : 0;
     }
     ResultRow& of_rank = rows.emplace_back(allreduce_ranks_schema());
-    for (const std::string_view column : {"schema_version", "run_id", "case_id", "origin", "status",
-                                          "note", "algorithm", "transport", "memory", "dtype", "op",
-                                          "placement", "mode", "cache", "graph", "size_bytes"}) {
+    for (const std::string_view column :
+         {"schema_version", "run_id", "case_id", "origin", "status", "note", "algorithm",
+          "transport", "memory", "dtype", "op", "placement", "mode", "cache", "graph", "pages",
+          "size_bytes"}) {
       of_rank.set(column, row.get(column));
     }
     of_rank.set("ranks", context.ranks()).set("rank", rank).set("host", context.hosts[index]);
@@ -123,13 +137,15 @@ std::vector<ResultRow> rank_rows_of(const AllreduceRowContext& context, const Re
 
 ResultRow bound_row_of(const AllreduceRowContext& context, const LaunchTransport& transport,
                        std::size_t bytes, const BoundPoint& point) {
-  const std::string_view memory = name_of(transport.memory);
+  const std::string_view memory = name_of(transport.place.memory);
   const auto size = static_cast<double>(bytes);
   const double seconds = 2 * size * context.ranks() / point.best_bytes_per_second;
   ResultRow row = context.recorder.side_row(
       bound_schema(),
-      fmt::format("bound transport={} memory={} size={}", transport.name, memory, bytes));
-  row.set("status", "ok").set("transport", transport.name).set("memory", memory);
+      fmt::format("bound transport={} memory={} pages={} size={}", transport.place.transport,
+                  memory, transport.place.pages_text(), bytes));
+  row.set("status", "ok").set("transport", transport.place.transport).set("memory", memory);
+  row.set("pages", transport.place.pages_text());
   row.set("size_bytes", bytes).set("kernel", point.kernel);
   row.set("stream_gb_per_s", point.best_bytes_per_second / 1e9).set("seconds", seconds);
   row.set("algbw_gb_per_s", algbw_gb_per_s(size, seconds));

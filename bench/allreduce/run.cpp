@@ -33,7 +33,7 @@ AllreduceMethod method_of(const AllreduceOptions& options, const Recorder& recor
 
 bool uses_devices(const std::vector<LaunchTransport>& transports) {
   return std::ranges::any_of(transports, [](const LaunchTransport& transport) {
-    return transport.communicator && transport.memory == Memory::device;
+    return transport.communicator && transport.place.memory == Memory::device;
   });
 }
 
@@ -53,7 +53,9 @@ double slow_seconds(std::size_t bytes, int ranks) {
 
 std::vector<std::string> names_of(const std::vector<LaunchTransport>& transports) {
   std::vector<std::string> names;
-  for (const LaunchTransport& transport : transports) names.push_back(transport.name);
+  for (const LaunchTransport& transport : transports) {
+    names.push_back(transport.place.described());
+  }
   return names;
 }
 
@@ -139,7 +141,7 @@ class AllreduceRun {
   void prepare_bounds() {
     for (const LaunchTransport& transport : transports_) {
       auto& bound = bounds_.emplace_back();
-      if (!options_.bound || !transport.buffers || transport.memory != Memory::host) continue;
+      if (!options_.bound || !transport.buffers || transport.place.memory != Memory::host) continue;
       bound.emplace(ranks_.host, *transport.buffers,
                     kBoundSeconds / static_cast<double>(transports_.size()));
     }
@@ -169,9 +171,9 @@ class AllreduceRun {
   void learn(const AllreduceCase& one) {
     const LaunchTransport& transport = transports_[one.transport];
     Learned& known = learned_.emplace_back();
-    known.setting = {transport.name, transport.memory, one.dtype, one.op};
-    const std::string place =
-        fmt::format("auto on {} ({} {})", transport.name, name_of(one.dtype), name_of(one.op));
+    known.setting = {transport.place, one.dtype, one.op};
+    const std::string place = fmt::format("auto on {} ({} {})", transport.place.described(),
+                                          name_of(one.dtype), name_of(one.op));
     try {
       if (earlier_) {
         known.choices = earlier_->choices(known.setting);
@@ -190,7 +192,7 @@ class AllreduceRun {
   }
 
   void join_device(const LaunchTransport& transport, AllreduceResult& result) {
-    if (transport.memory == Memory::host || result.timing.repetitions.empty()) return;
+    if (transport.place.memory == Memory::host || result.timing.repetitions.empty()) return;
     std::vector<TimeSpan> spans;
     for (const Repetition& repetition : result.timing.repetitions) {
       const GlobalClock& clock = timer_.clock();
@@ -226,8 +228,9 @@ class AllreduceRun {
   }
 
   std::string title(const AllreduceCase& one) const {
-    return fmt::format("{} on {} {} {} {}", one.algorithm->name, transports_[one.transport].name,
-                       name_of(one.dtype), name_of(one.op), show_size(one.bytes()));
+    return fmt::format("{} on {} {} {} {}", one.algorithm->name,
+                       transports_[one.transport].place.described(), name_of(one.dtype),
+                       name_of(one.op), show_size(one.bytes()));
   }
 
   void write(const AllreduceCase& one, const AllreduceResult& result) {
@@ -263,7 +266,7 @@ class AllreduceRun {
   };
   const Learned* learned(const AllreduceCase& one) const {
     const LaunchTransport& transport = transports_[one.transport];
-    const AllreduceSetting setting{transport.name, transport.memory, one.dtype, one.op};
+    const AllreduceSetting setting{transport.place, one.dtype, one.op};
     const auto found = std::ranges::find(learned_, setting, &Learned::setting);
     return found == learned_.end() ? nullptr : &*found;
   }
@@ -301,7 +304,7 @@ ExitCode list(const std::vector<AllreduceCase>& plan,
               const Console& console) {
   for (const AllreduceCase& one : plan) {
     const LaunchTransport& transport = transports[one.transport];
-    console.result(canonical(one, transport.name, transport.memory, options.method) + "\n");
+    console.result(canonical(one, transport.place, options.method) + "\n");
   }
   return ExitCode::ok;
 }
@@ -313,8 +316,9 @@ ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
   const RankDevices devices = place_on_devices(ranks, options.devices);
   const TransportPlan wanted = transport_plan(ranks, options.transports, options.memory,
                                               options.one_transport(), devices, options.devices);
-  require_memory(footprint_of(options), wanted.on_host(), ranks.session.local_size());
-  std::vector<LaunchTransport> transports = open_transports(ranks, wanted, devices);
+  require_memory(footprint_of(options), wanted.on_host() * options.pages.size(),
+                 ranks.session.local_size());
+  std::vector<LaunchTransport> transports = open_transports(ranks, wanted, options.pages, devices);
   const std::vector<AllreduceCase> plan = plan_of(options, transports.size());
   if (options.dry_run) return list(plan, transports, options, console);
   AllreduceRun run(ranks, options, transports, devices, console);

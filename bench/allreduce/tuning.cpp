@@ -18,24 +18,29 @@ namespace scalebench {
 namespace {
 
 constexpr std::string_view kProblem = "problem ";
-constexpr std::array<std::string_view, 7> kWords{"transport", "memory",     "dtype",         "op",
-                                                 "algorithm", "size_bytes", "seconds_median"};
+constexpr std::array<std::string_view, 8> kWords{
+    "transport", "memory", "pages", "dtype", "op", "algorithm", "size_bytes", "seconds_median"};
 constexpr std::array<std::string_view, 3> kFilters{"status", "mode", "ranks"};
 
-/// The rows that count as words, six a row, or kProblem and what is wrong with the file.
+/// The rows that count as words, eight a row, or kProblem and what is wrong with the file.
 std::string read_rows(const std::string& path, int ranks) {
   std::string words;
   try {
     const CsvTable table = CsvTable::read(path);
     for (const std::string_view column : kFilters) table.require(column);
-    for (const std::string_view column : kWords) table.require(column);
+    const bool knows_pages = std::ranges::find(table.columns(), "pages") != table.columns().end();
+    for (const std::string_view column : kWords) {
+      if (column != "pages" || knows_pages) table.require(column);
+    }
     for (std::size_t row = 0; row < table.size(); ++row) {
       const bool counts = table.text(row, "status") == "ok" &&
                           table.text(row, "mode") == "isolated" &&
                           table.text(row, "ranks") == std::to_string(ranks);
       if (!counts) continue;
       for (const std::string_view column : kWords) {
-        words += table.text(row, column) + " ";
+        const std::string word =
+            column != "pages" || knows_pages ? table.text(row, column) : std::string();
+        words += (word.empty() ? "-" : word) + " ";
       }
     }
   } catch (const Error& error) {
@@ -105,27 +110,31 @@ EarlierRows::EarlierRows(Communicator& host, const std::string& path) : path_(pa
   const std::string words = all_gather(host, mine).front();
   if (words.starts_with(kProblem)) throw UsageError(words.substr(kProblem.size()));
   std::istringstream stream(words);
-  std::string transport, memory, dtype, op;
+  std::string transport, memory, pages, dtype, op;
   MeasuredAllreduce measured;
-  while (stream >> transport >> memory >> dtype >> op >> measured.algorithm >> measured.bytes >>
-         measured.seconds) {
+  while (stream >> transport >> memory >> pages >> dtype >> op >> measured.algorithm >>
+         measured.bytes >> measured.seconds) {
     const auto dtype_known = dtype_named(dtype);
     const auto op_known = reduce_op_named(op);
     if (!dtype_known || !op_known) continue;
-    rows_.push_back(
-        {{transport, memory == "host" ? Memory::host : Memory::device, *dtype_known, *op_known},
-         measured});
+    AllreducePlace place{transport, memory == "host" ? Memory::host : Memory::device, {}};
+    for (const Pages known : {Pages::standard, Pages::huge}) {
+      if (pages == name_of(known)) place.pages = known;
+    }
+    rows_.push_back({{std::move(place), *dtype_known, *op_known}, measured});
   }
 }
 
 SharedChoices EarlierRows::choices(const AllreduceSetting& setting) const {
   std::vector<MeasuredAllreduce> measured;
   for (const Row& row : rows_) {
-    if (row.setting == setting) measured.push_back(row.measured);
+    AllreduceSetting same = row.setting;
+    if (!same.place.pages) same.place.pages = setting.place.pages;
+    if (same == setting) measured.push_back(row.measured);
   }
   if (measured.empty()) {
     fail<Unavailable>("algorithm auto: {} has no row of {} {} {} on this many ranks", path_,
-                      setting.transport, name_of(setting.dtype), name_of(setting.op));
+                      setting.place.described(), name_of(setting.dtype), name_of(setting.op));
   }
   return std::make_shared<const AllreduceChoices>(measured);
 }

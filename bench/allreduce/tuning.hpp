@@ -14,8 +14,7 @@ namespace scalebench {
 
 /// For which cases a table holds.
 struct AllreduceSetting {
-  std::string transport;
-  Memory memory = Memory::host;
+  AllreducePlace place;  // of a file that knows no pages, or a training: without any
   DType dtype = DType::float32;
   ReduceOp op = ReduceOp::sum;
   bool operator==(const AllreduceSetting&) const = default;

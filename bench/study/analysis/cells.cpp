@@ -115,14 +115,14 @@ std::vector<Cell> cells_of(const StoredRun& run) {
 
 std::string label_of(const ResultRow& row) {
   std::vector<std::string> words{bench_of(row)};
-  constexpr std::array<std::string_view, 11> kWords{
+  constexpr std::array<std::string_view, 12> kWords{
       "kernel", "algorithm", "model",     "gradient_sync", "allreduce", "transport",
-      "dtype",  "op",        "placement", "scaling",       "cache"};
+      "dtype",  "op",        "placement", "scaling",       "cache",     "pages"};
   for (const std::string_view column : kWords) {
     const std::string text = text_in(row, column);
     // What nearly every row has says nothing.
-    const bool usual =
-        text.empty() || text == "float" || text == "sum" || text == "in_place" || text == "warm";
+    const bool usual = text.empty() || text == "float" || text == "sum" || text == "in_place" ||
+                       text == "warm" || text == "default";
     if (!usual) words.push_back(text);
   }
   const auto add = [&](std::string_view column, std::string_view before) {
@@ -141,13 +141,13 @@ std::string label_of(const ResultRow& row) {
 namespace {
 
 /// A case file lacks most of these. Samples are those of an epoch: other work is another case.
-constexpr std::array<std::string_view, 32> kParameters{
+constexpr std::array<std::string_view, 33> kParameters{
     "kernel",   "algorithm", "model",          "gradient_sync",   "allreduce", "transport",
     "memory",   "device",    "dtype",          "memory_format",   "op",        "placement",
     "mode",     "cache",     "graph",          "size_bytes",      "count",     "threads",
     "dataset",  "scaling",   "global_batch",   "batch",           "optimizer", "learning_rate",
     "samples",  "share_of",  "loader_threads", "target_accuracy", "bytes",     "nodes",
-    "dilation", "step"};
+    "dilation", "step",      "pages"};
 
 bool contains(const std::vector<std::string>& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();

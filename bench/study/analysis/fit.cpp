@@ -94,7 +94,8 @@ constexpr std::pair<std::string_view, std::string FitCase::*> kOfCase[]{
     {"placement", &FitCase::placement},
     {"mode", &FitCase::mode},
     {"cache", &FitCase::cache},
-    {"graph", &FitCase::graph}};
+    {"graph", &FitCase::graph},
+    {"pages", &FitCase::pages}};
 
 /// `more`: of the case's name, behind what tells cases apart.
 ResultRow row_of(const Schema& schema, const FitCase& of, std::string_view run_id,
@@ -104,7 +105,9 @@ ResultRow row_of(const Schema& schema, const FitCase& of, std::string_view run_i
   std::string canonical = "fit";
   for (const auto& [column, member] : kOfCase) {
     row.set(column, of.*member);
-    canonical += fmt::format(" {}={}", column, of.*member);
+    // Device memory has no pages, and runs of earlier versions keep their names.
+    const bool named = column != "pages" || !(of.*member).empty();
+    if (named) canonical += fmt::format(" {}={}", column, of.*member);
   }
   canonical += fmt::format(" one_node={}{}", of.one_node, more);
   return row.set("origin", of.origin).set("case_id", case_id(canonical));

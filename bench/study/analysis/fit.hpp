@@ -56,7 +56,7 @@ double predicted_seconds(const AllreduceFit& fit, const AllreduceWork& work, dou
 
 /// What must be equal for points to share a fit. Inside a node and between nodes are two things.
 struct FitCase {
-  std::string algorithm, transport, memory, dtype, op, placement, mode, cache, graph, origin;
+  std::string algorithm, transport, memory, dtype, op, placement, mode, cache, graph, pages, origin;
   bool one_node = true;
 
   auto operator<=>(const FitCase&) const = default;

@@ -316,6 +316,8 @@ ResultRow join(const std::vector<LaunchCase>& cases, const std::vector<int>& mid
     const std::vector<double> warm = numbers(measured, "warm");
     if (!redone.empty()) row.set("redone", std::accumulate(redone.begin(), redone.end(), 0.0));
     if (!warm.empty()) row.set("warm", std::ranges::min(warm));
+    const std::vector<double> huge = numbers(measured, "huge_share");
+    if (!huge.empty()) row.set("huge_share", std::ranges::min(huge));
   }
   if (measured.size() < cases.size()) {
     const std::string few =
@@ -330,10 +332,10 @@ ResultRow join(const std::vector<LaunchCase>& cases, const std::vector<int>& mid
 }  // namespace
 
 std::vector<std::pair<double, std::string>> order_of(const ResultRow& row) {
-  constexpr std::array<std::string_view, 19> kOrder{
-      "model",        "transport",  "memory",        "dtype",     "op",    "placement", "mode",
-      "cache",        "graph",      "scaling",       "dataset",   "ranks", "nodes",     "batch",
-      "global_batch", "size_bytes", "gradient_sync", "algorithm", "rank"};
+  constexpr std::array<std::string_view, 20> kOrder{
+      "model", "transport",    "memory",     "dtype",         "op",        "placement", "mode",
+      "cache", "graph",        "pages",      "scaling",       "dataset",   "ranks",     "nodes",
+      "batch", "global_batch", "size_bytes", "gradient_sync", "algorithm", "rank"};
   std::vector<std::pair<double, std::string>> order;
   for (const std::string_view column : kOrder) {
     const std::string text = text_in(row, column);

@@ -101,6 +101,7 @@ void keys(auto& io, auto& table, AllreduceStudy& study, const KnownNames& known)
   io.text(table, "max", study.max_bytes);
   io.whole(table, "factor", study.factor, 2, 1024);
   io.choice(table, "cache", study.cache, {"warm", "cold", "written"});
+  io.choices(table, "pages", study.pages, {"default", "huge"});
   io.positive(table, "max_seconds", study.max_seconds);
 }
 

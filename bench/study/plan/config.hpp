@@ -22,6 +22,7 @@ struct AllreduceStudy {
   std::string max_bytes = "64MiB";
   std::int64_t factor = 4;
   std::string cache = "warm";
+  std::vector<std::string> pages{"default"};
   double max_seconds = 5;  // cap on the repetitions of a case
 };
 

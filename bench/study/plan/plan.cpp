@@ -87,7 +87,8 @@ double guess_seconds(const AllreduceStudy& study) {
   const auto names = [](const std::vector<std::string>& list) {
     return list.front() == "all" ? kAllNames : static_cast<double>(list.size());
   };
-  const double cases = kSizes * kTransportsEach * names(study.algorithms) * names(study.dtypes);
+  const double cases =
+      kSizes * kTransportsEach * names(study.algorithms) * names(study.dtypes) * names(study.pages);
   return kStartSeconds + cases * (study.max_seconds + kBesideRepeating);
 }
 
@@ -101,6 +102,7 @@ PlannedLaunch allreduce_launch(const StudyConfig& config, const Place& place) {
   append(launch, "--algorithm", study.algorithms);
   append(launch, "--transport", study.transport);
   append(launch, "--cache", study.cache);
+  append(launch, "--pages", study.pages);
   append(launch, "--order", "shuffled");
   append(launch, "--max-seconds", study.max_seconds);
   append_devices(launch, config);

@@ -100,16 +100,24 @@ void add_shares(PredictionCase& of, const ResultRow& like, const EpochRows& rows
 }
 
 struct CurveSide {
-  std::string placement, cache;
+  std::string placement, cache, pages;
   auto operator<=>(const CurveSide&) const = default;
 };
 
-/// In place and warm, as gradients are that were just made, where that was measured.
+CurveSide side_of(const AllreducePoint& point) {
+  return {point.of.placement, point.of.cache, point.of.pages};
+}
+
+/// In place and warm, as gradients are that were just made, where that was measured; and of the
+/// pages that trainings have: huge where MPI moves them, else default.
 CurveSide side_of(const std::vector<AllreducePoint>& points) {
   std::set<CurveSide> sides;
-  for (const AllreducePoint& point : points) sides.insert({point.of.placement, point.of.cache});
-  const auto usual = [](const CurveSide& side) {
-    return (side.placement == "out_of_place" ? 2 : 0) + (side.cache == "warm" ? 0 : 1);
+  for (const AllreducePoint& point : points) sides.insert(side_of(point));
+  const bool mpi = !points.empty() && points.front().of.transport == "mpi";
+  const auto usual = [&](const CurveSide& side) {
+    const bool other_pages = side.pages == (mpi ? "default" : "huge");
+    return (side.placement == "out_of_place" ? 4 : 0) + (side.cache == "warm" ? 0 : 2) +
+           (other_pages ? 1 : 0);
   };
   return sides.empty() ? CurveSide() : *std::ranges::min_element(sides, {}, usual);
 }
@@ -130,7 +138,7 @@ void add_curves(PredictionCase& of, const StoredRun& run, const ResultRow& like)
   }
   const CurveSide side = side_of(points);
   for (const AllreducePoint& point : points) {
-    if (CurveSide{point.of.placement, point.of.cache} != side) continue;
+    if (side_of(point) != side) continue;
     std::vector<MeasuredCurve>& curve = of.curves[point.of.algorithm];
     const RankLayout at{point.ranks, point.nodes};
     auto found = std::ranges::find_if(curve, [&](const MeasuredCurve& one) {

@@ -256,8 +256,8 @@ void tune_for_training(const Ranks& ranks, Communicator& gradients, const Traine
   AllreduceVerifier verifier(ranks.host, bytes);
   AllreduceMethod method;
   method.start = StartMode::barrier;  // also right where ranks share cores
-  const AllreduceSetting setting{std::string(gradients.transport()), gradients.memory(), wire,
-                                 ReduceOp::sum};
+  const AllreduceSetting setting{
+      {std::string(gradients.transport()), gradients.memory(), std::nullopt}, wire, ReduceOp::sum};
   gradients.set_choices(tune({gradients, buffers, timer, verifier}, ranks.host, setting, method,
                              kSmallestBytes, bytes));
 }
