@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 #include "bench/allreduce/measure.hpp"
 #include "bench/allreduce/tuning.hpp"
@@ -169,6 +173,26 @@ TEST(AllreduceBuffers, KeepPlacementsApartAndOnPages) {
   });
 }
 
+TEST(AllreduceBuffers, AreWholeHugePagesWhereTheseAreAskedFor) {
+  AllreduceFootprint footprint = footprint_of(10'000);
+  EXPECT_EQ(footprint.window_bytes(Memory::host, Pages::standard), 12'288U);
+  EXPECT_EQ(footprint.window_bytes(Memory::host, Pages::huge), 2 * kHugePageBytes);
+  EXPECT_EQ(footprint.window_bytes(Memory::device), 12'288U);
+  footprint.largest_bytes = 3 * kHugePageBytes + 1;
+  EXPECT_EQ(footprint.window_bytes(Memory::host, Pages::huge), 4 * kHugePageBytes);
+  for (const Pages pages : {Pages::standard, Pages::huge}) {
+    run_ranks(2, [&](Communicator& ranks) {
+      ranks.set_pages(pages);
+      const AllreduceBuffers buffers(ranks, footprint);
+      const auto begin = reinterpret_cast<std::uintptr_t>(buffers.all().data);
+      if (pages == Pages::huge) {
+        EXPECT_EQ(begin % kHugePageBytes, 0U);
+      }
+      EXPECT_EQ(buffers.all().bytes(), footprint.window_bytes(Memory::host, pages));
+    });
+  }
+}
+
 TEST(RequireMemory, NamesWhatIsNeeded) {
   EXPECT_THROW(require_memory(footprint_of(std::size_t{1} << 60U), 2, 2), UsageError);
   EXPECT_NO_THROW(require_memory(footprint_of(8), 2, 2));
@@ -185,6 +209,26 @@ TEST(AllreduceBound, GrowsWithTheSize) {
     EXPECT_DOUBLE_EQ(bound.seconds(140'000) / bound.seconds(70'000), 2);
     EXPECT_FALSE(bound.points().begin()->second.kernel.empty());
   });
+}
+
+TEST(EarlierRows, AreOfTheSamePagesUnlessTheFileKnowsNone) {
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "choices.csv";
+  const AllreduceSetting wanted{{"mpi", Memory::host, Pages::huge}, DType::float32, ReduceOp::sum};
+  const auto chosen = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    std::string name;
+    run_ranks(1, [&](Communicator& ranks) {
+      name = EarlierRows(ranks, file.string()).choices(wanted)->pick(1024).name;
+    });
+    return name;
+  };
+  const std::string head = "status,mode,ranks,transport,memory,dtype,op,algorithm,size_bytes";
+  const std::string ring = "\nok,isolated,1,mpi,host,float,sum,ring,1024,1e-6";
+  const std::string naive = "\nok,isolated,1,mpi,host,float,sum,naive,1024,2e-6";
+  EXPECT_EQ(chosen(head + ",seconds_median" + ring + naive + "\n"), "ring");
+  EXPECT_EQ(chosen(head + ",seconds_median,pages" + ring + ",default" + naive + ",huge\n"),
+            "naive");
+  EXPECT_THROW(chosen(head + ",seconds_median,pages" + ring + ",default\n"), Unavailable);
 }
 
 TEST(Tune, ChoosesAmongThoseThatWork) {

@@ -76,7 +76,7 @@ TEST(AllreduceOptions, DevicesAndMemoryMustAgree) {
 }
 
 TEST(AllreduceOptions, RefuseWhatIsNotValid) {
-  const std::array<std::vector<const char*>, 17> wrong{{{"-b", "2M", "-e", "1M"},
+  const std::array<std::vector<const char*>, 18> wrong{{{"-b", "2M", "-e", "1M"},
                                                         {"-f", "1"},
                                                         {"-n", "-3"},
                                                         {"-c", "2"},
@@ -86,6 +86,7 @@ TEST(AllreduceOptions, RefuseWhatIsNotValid) {
                                                         {"--transport", "ucx"},
                                                         {"--transport", "mpi,auto"},
                                                         {"--memory", "gpu"},
+                                                        {"--pages", "large"},
                                                         {"--placement", "inplace"},
                                                         {"--mode", "streaming"},
                                                         {"--max-seconds", "0"},
@@ -97,8 +98,11 @@ TEST(AllreduceOptions, RefuseWhatIsNotValid) {
 }
 
 TEST(AllreduceOptions, TakeLists) {
-  const AllreduceOptions options = parsed({"-o", "all", "-d", "half,double", "--transport",
-                                           "nccl,mpi", "--mode", "both", "--placement", "both"});
+  const AllreduceOptions options =
+      parsed({"-o", "all", "-d", "half,double", "--transport", "nccl,mpi", "--mode", "both",
+              "--placement", "both", "--pages", "huge,default"});
+  EXPECT_THAT(options.pages, ElementsAre(Pages::huge, Pages::standard));
+  EXPECT_THAT(parsed({"--pages", "all"}).pages, ElementsAre(Pages::standard, Pages::huge));
   EXPECT_EQ(options.ops.size(), kReduceOps.size());
   EXPECT_THAT(options.dtypes, ElementsAre(DType::float16, DType::float64));
   EXPECT_THAT(options.transports, ElementsAre("nccl", "mpi"));
@@ -122,6 +126,16 @@ TEST(NcclFormat, HasItsToolsDefaults) {
   EXPECT_THAT(given.pipelined, ElementsAre(false));
 }
 
+TEST(AllreduceCase, IsNamedByItsPages) {
+  AllreduceCase one;
+  one.algorithm = &allreduce_named("ring");
+  const auto name = [&](const AllreducePlace& place) { return canonical(one, place, {}); };
+  EXPECT_THAT(name({"mpi", Memory::host, Pages::standard}), HasSubstr(" pages=default "));
+  EXPECT_THAT(name({"mpi", Memory::host, Pages::huge}), HasSubstr(" pages=huge "));
+  const std::string on_device = name({"nccl", Memory::device, {}});
+  EXPECT_EQ(on_device.find("pages"), std::string::npos) << "a device's memory has none to choose";
+}
+
 TEST(NcclLetters, AreIgnoredOrRefusedWithAReason) {
   EXPECT_NO_THROW(parsed({"-g", "1", "-t", "1", "-m", "1", "-C", "0", "-R", "0", "-r", "-1"}));
   EXPECT_THAT(refusal_of({"-g", "8"}), HasSubstr("mpirun -np 8"));
@@ -135,12 +149,14 @@ TEST(ForeignFormats, AskForOneOfEach) {
   EXPECT_THAT(refusal_of({"--format", "nccl", "--algorithm", "all"}), HasSubstr("--algorithm"));
   EXPECT_THAT(refusal_of({"--format", "osu", "--transport", "all"}), HasSubstr("--transport"));
   EXPECT_THAT(refusal_of({"--format", "osu", "-d", "all"}), HasSubstr("-d"));
+  EXPECT_THAT(refusal_of({"--format", "osu", "--pages", "all"}), HasSubstr("--pages default"));
   EXPECT_THAT(refusal_of({"--format", "osu", "--placement", "both"}), HasSubstr("--placement"));
 }
 
 TEST(OsuFormat, HasItsToolsDefaults) {
   const AllreduceOptions options = parsed({"--format", "osu"});
   EXPECT_EQ(sizes_of(options).size(), 19U) << "4 B to 1 MiB";
+  EXPECT_THAT(options.pages, ElementsAre(Pages::standard)) << "posix_memalign, and no more";
   EXPECT_THAT(options.pipelined, ElementsAre(false));
   EXPECT_THAT(options.in_place, ElementsAre(false));
 }

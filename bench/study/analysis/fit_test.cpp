@@ -80,11 +80,12 @@ TEST(FitRows, NeverMixWhatDiffers) {
                                                         {"graph", "1"},
                                                         {"mode", "pipelined"},
                                                         {"cache", "cold"},
+                                                        {"pages", "huge"},
                                                         {"origin", "emulated"},
                                                         {"nodes", "2"}}) {
     for (ResultRow row : curve("ring", {2})) rows.push_back(row.set(column, value));
   }
-  EXPECT_EQ(fitted(rows).size(), 11U);
+  EXPECT_EQ(fitted(rows).size(), 12U);
 }
 
 TEST(FitRows, TakeOnlyWhatWasMeasuredOnSeveralRanks) {
