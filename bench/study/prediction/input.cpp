@@ -50,9 +50,13 @@ EpochSample sample_of(const ResultRow& row) {
   // Servers compute nothing, and the states are means over all ranks.
   const double workers = number_in(row, "workers") > 0 ? number_in(row, "workers") : 1;
   const double all = scale * number_in(row, "ranks") / workers;
-  return {seconds, all * number_in(row, "compute_seconds"),
-          scale * number_in(row, "transfer_seconds"), scale * number_in(row, "wait_static_seconds"),
-          scale * number_in(row, "wait_jitter_seconds")};
+  return {seconds,
+          all * number_in(row, "compute_seconds"),
+          scale * number_in(row, "transfer_seconds"),
+          scale * number_in(row, "wait_static_seconds"),
+          scale * number_in(row, "wait_jitter_seconds"),
+          scale * (number_in(row, "input_seconds") + number_in(row, "evaluation_seconds") +
+                   number_in(row, "host_seconds"))};
 }
 
 EpochLeg leg_of(const ResultRow& row) {
@@ -191,6 +195,8 @@ CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles&
   of.strategy = like.get("gradient_sync");
   of.strong = like.get("scaling") == "strong";
   of.on_compute_core = like.get("device").starts_with("cpu") && !(number_in(like, "nodes") > 1);
+  // Nodes in a box have this machine's cores together.
+  of.on_one_machine = like.get("origin") == "emulated" && number_in(like, "nodes") > 1;
   of.algorithm = algorithm_of(of.strategy, like);
   of.work_of = [cost_of = model.cost_of](std::string_view algorithm, double bytes,
                                          const RankLayout& at) {

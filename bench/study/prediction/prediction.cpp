@@ -48,7 +48,8 @@ EpochSample EpochLeg::middle() const {
           median_of_launches(launches, &EpochSample::compute_seconds),
           median_of_launches(launches, &EpochSample::transfer_seconds),
           median_of_launches(launches, &EpochSample::wait_static_seconds),
-          median_of_launches(launches, &EpochSample::wait_jitter_seconds)};
+          median_of_launches(launches, &EpochSample::wait_jitter_seconds),
+          median_of_launches(launches, &EpochSample::other_seconds)};
 }
 
 Question question_of(const EpochLeg& leg) {
@@ -57,16 +58,34 @@ Question question_of(const EpochLeg& leg) {
   return question;
 }
 
-double Calibration::contention_at(double per_node) const {
-  if (contention.empty()) return 1;
-  const auto after = contention.lower_bound(per_node);
-  if (after == contention.end()) return contention.rbegin()->second;
-  if (after->first == per_node) return after->second;
-  // One rank a node is undisturbed.
+double Beside::slope() const {
+  // Of (ln N, factor), with (0, 1); a rank by itself that was measured to differ stands instead.
+  std::vector<std::pair<double, double>> points;
+  if (!measured_.contains(1)) points.emplace_back(0, 1);
+  for (const auto& [ranks, factor] : measured_) points.emplace_back(std::log(ranks), factor);
+  const auto n = static_cast<double>(points.size());
+  double x = 0, y = 0, xx = 0, xy = 0;
+  for (const auto& point : points) x += point.first / n, y += point.second / n;
+  for (const auto& point : points) {
+    xx += (point.first - x) * (point.first - x);
+    xy += (point.first - x) * (point.second - y);
+  }
+  return xx > 0 ? xy / xx : 0;
+}
+
+double Beside::at(double ranks) const {
+  if (measured_.empty()) return unmeasured_;
+  const auto after = measured_.lower_bound(ranks);
+  if (after == measured_.end()) {
+    const auto& [most, factor] = *measured_.rbegin();
+    return factor + slope() * std::log(ranks / most);
+  }
+  if (after->first == ranks) return after->second;
+  // One rank is undisturbed.
   std::pair<double, double> below{1, 1};
-  if (after != contention.begin()) below = *std::prev(after);
+  if (after != measured_.begin()) below = *std::prev(after);
   return below.second +
-         (after->second - below.second) * (per_node - below.first) / (after->first - below.first);
+         (after->second - below.second) * (ranks - below.first) / (after->first - below.first);
 }
 
 PredictionCase without(PredictionCase of, int ranks) {
@@ -145,22 +164,34 @@ MessageCost Predictor::message(const RankLayout& at, const AssumedNetwork& netwo
           fit->gamma_seconds_per_byte.value_or(0)};
 }
 
-StepInputs Predictor::inputs(const Question& question, double batch,
-                             const Calibration& with) const {
+double Predictor::beside(const RankLayout& at) const {
+  return case_.on_one_machine ? at.ranks : at.per_node();
+}
+
+/// Where it was not measured, communication is not taken to hold up more than it lasts.
+double Predictor::overlap(const RankLayout& at) const {
+  const Beside& overlap = calibration_.overlap;
+  const double ranks = beside(at), share = overlap.at(ranks);
+  const auto& measured = overlap.measured();
+  if (measured.empty() || ranks <= measured.rbegin()->first) return share;
+  return std::clamp(share, std::min(0.0, measured.rbegin()->second), 1.0);
+}
+
+StepInputs Predictor::inputs(const Question& question, double batch) const {
   StepInputs in;
   in.profile = with_batch(profile_, batch, batches_);
-  const double contention = with.contention_at(question.at.per_node());
   const double host = in.profile.host_seconds;
-  in.profile = stretched(std::move(in.profile), contention);
-  in.profile.host_seconds = host;
+  in.profile = stretched(std::move(in.profile), contention(question.at));
+  in.profile.load_seconds *= calibration_.other;
+  in.profile.host_seconds = calibration_.other * host;
   in.at = question.at;
   in.choices = question.choices;
-  in.overlap = with.overlap;
-  in.allreduce_seconds = [this, question, factor = with.transfer](double bytes) {
+  in.overlap = overlap(question.at);
+  in.allreduce_seconds = [this, question, factor = transfer(question.at)](double bytes) {
     const AllreduceCurve& curve = curve_of(algorithm_of(question));
     return factor * curve.seconds(bytes, question.at, question.network);
   };
-  in.message = [this, question, factor = with.transfer] {
+  in.message = [this, question, factor = transfer(question.at)] {
     const MessageCost cost = message(question.at, question.network);
     return MessageCost{factor * cost.seconds, factor * cost.seconds_per_byte,
                        factor * cost.seconds_per_reduced_byte};
@@ -183,59 +214,82 @@ std::optional<PredictedStep> Predictor::modelled(const EpochLeg& leg, const Step
   }
 }
 
+/// Nothing here is cut off on one side: what the measured N have lost, and no factor could hold,
+/// would be missing on every other N.
 void Predictor::calibrate() {
-  const Calibration plain;
   std::map<double, std::vector<double>> contention;
-  double expected_jitter = 0, measured_jitter = 0, static_wait = 0, legs = 0;
+  double expected_jitter = 0, measured_jitter = 0, jitter = 0, static_wait = 0, legs = 0;
   for (const EpochLeg& leg : case_.legs) {
     const EpochSample epoch = leg.middle();
-    const StepInputs in = inputs(question_of(leg), leg.batch, plain);
+    const StepInputs in = inputs(question_of(leg), leg.batch);
     const std::optional<PredictedStep> alone = modelled(leg, in);
     if (!alone || !is_positive(alone->compute_seconds)) continue;
     if (!is_positive(epoch.compute_seconds)) continue;  // not known where its time went
     calibration_.ranks.push_back(leg.at.ranks);
-    contention[leg.at.per_node()].push_back(epoch.compute_seconds / leg.steps() /
-                                            alone->compute_seconds);
+    contention[beside(leg.at)].push_back(epoch.compute_seconds / leg.steps() /
+                                         alone->compute_seconds);
     if (std::isnan(epoch.wait_jitter_seconds)) continue;  // only together with the transfer
     expected_jitter += longest_over_mean(in.profile, leg.workers);
     measured_jitter += epoch.wait_jitter_seconds / leg.steps();
-    static_wait += std::max(0.0, epoch.wait_static_seconds / epoch.compute_seconds);
+    jitter += epoch.wait_jitter_seconds / epoch.compute_seconds;
+    static_wait += or_nothing(epoch.wait_static_seconds) / epoch.compute_seconds;
     ++legs;
   }
-  for (const auto& [g, factors] : contention) calibration_.contention[g] = geometric_mean(factors);
+  for (const auto& [ranks, factors] : contention) {
+    calibration_.contention.set(ranks, geometric_mean(factors));
+  }
   if (legs > 0) calibration_.static_wait = static_wait / legs;
   if (legs > 0 && expected_jitter > 0) {
-    calibration_.jitter = std::clamp(measured_jitter / expected_jitter, 0.0, 1.0);
+    calibration_.jitter = std::max(0.0, measured_jitter / expected_jitter);
+  } else if (legs > 0) {
+    // The recorded steps all took as long: what jitter grows with is not known.
+    calibration_.static_wait += jitter / legs;
   }
+  calibrate_other();
   calibrate_transfer();
+}
+
+/// What several ranks need for input and host beyond what one does.
+void Predictor::calibrate_other() {
+  std::vector<double> factors;
+  for (const EpochLeg& leg : case_.legs) {
+    const std::optional<PredictedStep> step = modelled(leg, inputs(question_of(leg), leg.batch));
+    const double measured = leg.middle().other_seconds / leg.steps();
+    if (!step || !is_positive(step->other_seconds) || !is_positive(measured)) continue;
+    factors.push_back(measured / step->other_seconds);
+  }
+  if (!factors.empty()) calibration_.other = geometric_mean(factors);
 }
 
 /// Where nothing overlaps, transfer is measured by itself; else what is left of the whole step says
 /// how much was hidden.
 void Predictor::calibrate_transfer() {
-  const bool beside = overlaps(case_.strategy);
-  if (beside && case_.on_compute_core) calibration_.overlap = 0;
-  std::vector<double> transfer;
-  double hideable = 0, hidden = 0;
+  const bool aside = overlaps(case_.strategy);
+  std::map<double, std::vector<double>> transfer;
+  std::map<double, std::pair<double, double>> hidden;  // what was, and what could be
   for (const EpochLeg& leg : case_.legs) {
     const EpochSample epoch = leg.middle();
-    Calibration with = calibration_;
-    with.overlap = 1;
-    const StepInputs in = inputs(question_of(leg), leg.batch, with);
+    StepInputs in = inputs(question_of(leg), leg.batch);
+    in.overlap = 1;
     const std::optional<PredictedStep> best = modelled(leg, in);
     if (!best) continue;
-    if (beside) {
+    if (aside && is_positive(best->hidden_seconds)) {
       const double wait = (epoch.wait_jitter_seconds + epoch.wait_static_seconds) / leg.steps();
       if (std::isnan(wait)) continue;
       const double lost = epoch.seconds / leg.steps() - best->seconds() - wait;
-      hideable += best->hidden_seconds;
-      hidden += std::clamp(best->hidden_seconds - lost, 0.0, best->hidden_seconds);
+      auto& [was, could_be] = hidden[beside(leg.at)];
+      was += best->hidden_seconds - lost;
+      could_be += best->hidden_seconds;
     } else if (is_positive(epoch.transfer_seconds) && is_positive(best->exposed_seconds)) {
-      transfer.push_back(epoch.transfer_seconds / leg.steps() / best->exposed_seconds);
+      transfer[beside(leg.at)].push_back(epoch.transfer_seconds / leg.steps() /
+                                         best->exposed_seconds);
     }
   }
-  if (!transfer.empty()) calibration_.transfer = geometric_mean(transfer);
-  if (hideable > 0) calibration_.overlap = hidden / hideable;
+  for (const auto& [ranks, factors] : transfer) {
+    calibration_.transfer.set(ranks, geometric_mean(factors));
+  }
+  calibration_.overlap = Beside(aside && case_.on_compute_core ? 0 : 1);
+  for (const auto& [ranks, of] : hidden) calibration_.overlap.set(ranks, of.first / of.second);
 }
 
 Forecast Predictor::forecast(const Question& question) const {
@@ -251,7 +305,7 @@ Forecast Predictor::forecast(const Question& question) const {
   const double samples = case_.strong ? case_.one.samples : case_.one.samples * forecast.workers;
   const double steps = std::floor(samples / images);
   if (steps < 1) fail<Unavailable>("{} images are less than one step of {}", samples, images);
-  const StepInputs in = inputs(question, forecast.batch, calibration_);
+  const StepInputs in = inputs(question, forecast.batch);
   forecast.step = step_of(case_.strategy, in);
   forecast.wait_seconds = calibration_.jitter * longest_over_mean(in.profile, forecast.workers) +
                           calibration_.static_wait * forecast.step.compute_seconds;

@@ -21,6 +21,7 @@ struct EpochSample {
   double transfer_seconds = 0;
   double wait_static_seconds = 0;
   double wait_jitter_seconds = 0;
+  double other_seconds = 0;  // input, evaluation, host
 };
 
 /// One strategy on one N.
@@ -53,6 +54,7 @@ struct PredictionCase {
   std::string strategy;
   bool strong = true;
   bool on_compute_core = false;         // communication is work of the core that computes
+  bool on_one_machine = false;          // the nodes are emulated: all ranks share its cores
   EpochLeg one{};                       // one_device on one rank: what H is
   std::vector<EpochLeg> legs{};         // N > 1, ascending
   std::vector<ShareOfBatch> shares{};   // strong scaling
@@ -64,16 +66,33 @@ struct PredictionCase {
       work_of{};
 };
 
+/// What ranks beside each other do to something, by how many they are: a factor that is 1 for a
+/// rank by itself. Between measured numbers straight; beyond the largest along the line in ln(N)
+/// through all of them and (1, 1): a factor that has grown with every measured N is not known to
+/// stop there, and to say so would make every prediction too fast.
+class Beside {
+ public:
+  explicit Beside(double unmeasured = 1) : unmeasured_(unmeasured) {}
+
+  void set(double ranks, double factor) { measured_[ranks] = factor; }
+  const std::map<double, double>& measured() const { return measured_; }
+  double at(double ranks) const;
+
+ private:
+  double slope() const;
+  std::map<double, double> measured_{};
+  double unmeasured_;
+};
+
 /// How the measured N > 1 differ from what one rank and the curve say; 1 where nothing is known.
 struct Calibration {
-  std::vector<int> ranks{};               // that it is from
-  std::map<double, double> contention{};  // by ranks a node: compute beside others over alone
-  double transfer = 1;                    // in a step over alone
-  double overlap = 1;                     // share of what could be hidden that is
-  double jitter = 1;                      // waiting over that of independent ranks
-  double static_wait = 0;                 // waiting for slower ranks, over compute
-
-  double contention_at(double per_node) const;
+  std::vector<int> ranks{};  // that it is from
+  Beside contention{};       // compute beside others over alone
+  Beside transfer{};         // in a step over alone
+  Beside overlap{};          // share of what could be hidden that is; below 0: it costs more
+  double other = 1;          // loading and host on several ranks over on one
+  double jitter = 1;         // waiting over that of independent ranks
+  double static_wait = 0;    // waiting for slower ranks, over compute
 };
 
 /// A question: how many ranks, and what would be different from the run.
@@ -115,17 +134,23 @@ class Predictor {
   /// Throws Unavailable, with the reason, for what cannot be predicted.
   Forecast forecast(const Question& question) const;
   const Calibration& calibration() const { return calibration_; }
+  /// Of those on as many ranks beside each other as that layout has.
+  double contention(const RankLayout& at) const { return calibration_.contention.at(beside(at)); }
+  double transfer(const RankLayout& at) const { return calibration_.transfer.at(beside(at)); }
+  double overlap(const RankLayout& at) const;
   /// What computing a part of the batch is taken from in strong scaling, in words.
   std::string batch_basis() const;
 
  private:
-  StepInputs inputs(const Question& question, double batch, const Calibration& with) const;
+  StepInputs inputs(const Question& question, double batch) const;
   /// Of the step, by `in`; nothing where that leg cannot be modelled or has no states.
   std::optional<PredictedStep> modelled(const EpochLeg& leg, const StepInputs& in) const;
   const std::string& algorithm_of(const Question& question) const;
   const AllreduceCurve& curve_of(std::string_view algorithm) const;
   MessageCost message(const RankLayout& at, const AssumedNetwork& network) const;
+  double beside(const RankLayout& at) const;
   void calibrate();
+  void calibrate_other();
   void calibrate_transfer();
   double longest_over_mean(const StepProfile& profile, int workers) const;
 

@@ -114,20 +114,25 @@ TEST(Predictor, CarriesOverWhatTheMeasuredRanksSay) {
   expect_exact(of, disturbed);
   const Calibration found = Predictor(of).calibration();
   EXPECT_NEAR(found.contention.at(1), 1.25, 1e-9);
-  EXPECT_NEAR(found.transfer, 1.4, 1e-9);
+  EXPECT_NEAR(found.transfer.at(1), 1.4, 1e-9);
   EXPECT_NEAR(found.static_wait, 0.05, 1e-9);
 }
 
 TEST(Predictor, FindsHowMuchOverlapHides) {
   const World half{.overlap = 0.5};
   const PredictionCase of = world_case("bucketed_overlap", false, half);
-  EXPECT_NEAR(Predictor(of).calibration().overlap, 0.5, 1e-9);
+  EXPECT_NEAR(Predictor(of).calibration().overlap.at(1), 0.5, 1e-9);
   expect_exact(of, half);
+  // Communication that holds up the pass for longer than it takes by itself is not left out.
+  const World costly{.overlap = -0.5};
+  EXPECT_NEAR(Predictor(world_case("bucketed_overlap", false, costly)).calibration().overlap.at(1),
+              -0.5, 1e-9);
+  expect_exact(world_case("bucketed_overlap", false, costly), costly);
   PredictionCase unmeasured = of;
   unmeasured.legs.clear();
-  EXPECT_EQ(Predictor(unmeasured).calibration().overlap, 1);
+  EXPECT_EQ(Predictor(unmeasured).overlap({8, 8}), 1);
   unmeasured.on_compute_core = true;
-  EXPECT_EQ(Predictor(unmeasured).calibration().overlap, 0);
+  EXPECT_EQ(Predictor(unmeasured).overlap({8, 8}), 0);
 }
 
 TEST(Predictor, KnowsNothingOfWhatIsHeldOut) {
@@ -158,14 +163,66 @@ TEST(Predictor, SaysWhyItCannot) {
   EXPECT_THROW(Predictor(other).forecast({{2, 2}}), Unavailable);
 }
 
-TEST(Contention, IsInterpolatedAndNeverExtrapolated) {
-  Calibration calibration;
-  EXPECT_EQ(calibration.contention_at(8), 1);
-  calibration.contention = {{2, 1.2}, {4, 1.6}};
-  EXPECT_EQ(calibration.contention_at(1), 1);
-  EXPECT_NEAR(calibration.contention_at(1.5), 1.1, 1e-12);
-  EXPECT_NEAR(calibration.contention_at(3), 1.4, 1e-12);
-  EXPECT_EQ(calibration.contention_at(64), 1.6);
+TEST(Predictor, CarriesOverWhatInputAndHostTake) {
+  PredictionCase of = world_case("mirrored", false, {});
+  for (EpochLeg& leg : of.legs) {
+    for (EpochSample& launch : leg.launches) {  // twice the 4 ms a step
+      launch.other_seconds = leg.steps() * 0.008;
+      launch.seconds += leg.steps() * 0.004;
+    }
+  }
+  const Predictor predictor(without(of, 4));
+  EXPECT_NEAR(predictor.calibration().other, 2, 1e-9);
+  const EpochLeg& held_out = of.legs.back();
+  EXPECT_NEAR(predictor.forecast({held_out.at}).epoch_seconds / held_out.middle().seconds, 1, 1e-9);
+}
+
+TEST(Predictor, WaitsAsLongAsMeasuredAlsoWhereStepsSayLess) {
+  // 6 ms of jitter a step on every N: the recorded steps, all as long, expect none, and those that
+  // vary by 1 ms less.
+  for (const double spread : {0.0, 0.001}) {
+    PredictionCase of = world_case("mirrored", false, {});
+    for (EpochLeg& leg : of.legs) {
+      leg.launches[0].wait_jitter_seconds = leg.steps() * 0.006;
+      leg.launches[0].seconds += leg.steps() * 0.006;
+    }
+    of.profiles = {profile()};
+    of.profiles.front().step_seconds = {0.172 - spread, 0.172 + spread};
+    const Predictor predictor(without(of, 4));
+    const double wait = predictor.forecast({{3, 3}}).wait_seconds;
+    EXPECT_GE(wait, 0.005) << spread;
+    EXPECT_LE(wait, 0.008) << spread;
+  }
+}
+
+TEST(Predictor, TakesEmulatedNodesForOneMachine) {
+  // Four nodes in a box: what 2 and 3 ranks do to each other goes on with the fourth.
+  PredictionCase of = world_case("mirrored", false, {});
+  for (EpochLeg& leg : of.legs) {
+    const double more = 0.1 * std::log(leg.at.ranks) * leg.launches[0].compute_seconds;
+    leg.launches[0].compute_seconds += more;
+    leg.launches[0].seconds += more;
+  }
+  EXPECT_LT(Predictor(without(of, 4)).contention({4, 4}), 1.1);
+  of.on_one_machine = true;
+  const Predictor predictor(without(of, 4));
+  EXPECT_NEAR(predictor.contention({4, 4}), 1 + 0.1 * std::log(4), 1e-9);
+}
+
+TEST(Beside, IsStraightBetweenAndGoesOnBeyond) {
+  Beside factor;
+  EXPECT_EQ(factor.at(8), 1);
+  EXPECT_EQ(Beside(0).at(8), 0);
+  factor.set(2, 1.2);
+  factor.set(4, 1.6);
+  EXPECT_EQ(factor.at(1), 1);
+  EXPECT_NEAR(factor.at(1.5), 1.1, 1e-12);
+  EXPECT_NEAR(factor.at(3), 1.4, 1e-12);
+  // The line through (0, 1), (ln 2, 1.2), (ln 4, 1.6) rises by 0.3 with each doubling.
+  EXPECT_NEAR(factor.at(64), 1.6 + 4 * 0.3, 1e-12);
+  Beside alone;  // one rank a node: nothing that could grow
+  alone.set(1, 1.1);
+  EXPECT_EQ(alone.at(8), 1.1);
 }
 
 TEST(Resampled, DrawsLaunchesAndIsTheSameEachTime) {

@@ -11,6 +11,7 @@
 #include "bench/cli/console.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/study/analysis/rows.hpp"
+#include "bench/study/prediction/band.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -19,20 +20,16 @@ namespace {
 constexpr std::uint64_t kSeed = 1;
 constexpr double kTail = 0.025;
 
-struct Band {
-  double low = std::nan("");
-  double high = std::nan("");
-};
-
 /// One case with all that is needed to ask it, and as other draws would have it.
 struct Ensemble {
-  explicit Ensemble(const PredictionCase& of, int draws) : middle(of) {
+  explicit Ensemble(const PredictionCase& of, int draws) : middle(of), errors(left_out(of)) {
     std::mt19937_64 random(kSeed);
     const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
     for (int i = 0; i < draws; ++i) others.emplace_back(resampled(of, below));
   }
 
-  Band band(const Question& question) const {
+  /// Around what `middle` says of the step.
+  Band band(const Question& question, double step_seconds) const {
     std::vector<double> seconds;
     for (const Predictor& other : others) {
       seconds.push_back(other.forecast(question).step_seconds);
@@ -41,10 +38,12 @@ struct Ensemble {
     const auto at = [&](double share) {
       return seconds[static_cast<std::size_t>(share * static_cast<double>(seconds.size() - 1))];
     };
-    return seconds.empty() ? Band() : Band{at(kTail), at(1 - kTail)};
+    const Band draws = seconds.empty() ? Band() : Band{at(kTail), at(1 - kTail)};
+    return widened(draws, step_seconds, errors);
   }
 
   Predictor middle;
+  LeftOut errors;
   std::vector<Predictor> others;
 };
 
@@ -94,9 +93,11 @@ void set_calibration(ResultRow& row, const Predictor& by) {
   row.set("calibrated_ranks", fmt::format("{}", fmt::join(calibration.ranks, ";")));
   const RankLayout at{static_cast<int>(number_in(row, "ranks")),
                       static_cast<int>(number_in(row, "nodes"))};
-  row.set("contention", calibration.contention_at(at.per_node()));
-  row.set("transfer", calibration.transfer).set("overlap", calibration.overlap);
-  row.set("jitter", calibration.jitter).set("static_wait", calibration.static_wait);
+  row.set("contention", by.contention(at));
+  row.set("transfer", by.transfer(at)).set("overlap", by.overlap(at));
+  row.set("other", calibration.other)
+      .set("jitter", calibration.jitter)
+      .set("static_wait", calibration.static_wait);
 }
 
 void set_forecast(ResultRow& row, const Forecast& forecast, const Band& band, double h) {
@@ -120,6 +121,28 @@ void set_forecast(ResultRow& row, const Forecast& forecast, const Band& band, do
   row.set("curve", forecast.curve_measured ? "measured" : "model");
 }
 
+void set_left_out(ResultRow& row, const LeftOut& errors) {
+  row.set("band", basis_of(errors));
+  row.set("left_out_ranks", fmt::format("{}", fmt::join(errors.ranks, ";")));
+  row.set("left_out_mean_error", std::expm1(errors.mean()));
+  row.set("left_out_reach", std::expm1(errors.reach()));
+}
+
+/// By which part of the step the error is made: predicted less measured, over the measured step.
+/// States are means over all ranks; where some are servers they do not sum to a worker's step.
+void set_parts_of_error(ResultRow& row, const Forecast& forecast, const EpochLeg& leg) {
+  if (leg.workers != leg.at.ranks) return;
+  const EpochSample epoch = leg.middle();
+  const double measured = epoch.seconds / leg.steps();
+  const auto part = [&](const char* column, double predicted, double of_epoch) {
+    row.set(column, (predicted - of_epoch / leg.steps()) / measured);
+  };
+  part("error_compute", forecast.step.compute_seconds, epoch.compute_seconds);
+  part("error_exposed", forecast.step.exposed_seconds, epoch.transfer_seconds);
+  part("error_wait", forecast.wait_seconds, epoch.wait_static_seconds + epoch.wait_jitter_seconds);
+  part("error_other", forecast.step.other_seconds, epoch.other_seconds);
+}
+
 /// What is said of the measured N by all but the largest.
 void add_checks(const CaseOfRun& found, Rows& rows, int draws) {
   const PredictionCase& of = found.of;
@@ -131,7 +154,7 @@ void add_checks(const CaseOfRun& found, Rows& rows, int draws) {
     Band band;
     try {
       forecast = ensemble.middle.forecast(question_of(leg));
-      band = ensemble.band(question_of(leg));
+      band = ensemble.band(question_of(leg), forecast.step_seconds);
     } catch (const Unavailable& reason) {
       rows.skip("check", leg.at, reason.what());
       continue;
@@ -139,10 +162,15 @@ void add_checks(const CaseOfRun& found, Rows& rows, int draws) {
     ResultRow& row = rows.add("check", leg.at);
     set_forecast(row, forecast, band, of.one.middle().seconds);
     set_calibration(row, ensemble.middle);
+    set_left_out(row, ensemble.errors);
     const double measured = leg.middle().seconds / leg.steps();
     row.set("measured_step_seconds", measured).set("measured_seconds", leg.middle().seconds);
     row.set("measured_efficiency", forecast.scaling.efficiency * forecast.step_seconds / measured);
     row.set("error", forecast.step_seconds / measured - 1);
+    set_parts_of_error(row, forecast, leg);
+    if (!std::isnan(band.low + band.high)) {
+      row.set("inside", band.low <= measured && measured <= band.high ? 1 : 0);
+    }
     row.set("held_out", leg.at.ranks == largest ? 1 : 0);
     if (leg.at.ranks == largest && forecast.curve_measured) {
       Rows::remark(row, "its allreduce curve is used: there is no other");
@@ -195,10 +223,11 @@ void add_forecasts(const CaseOfRun& found, const PredictionQuestions& questions,
                           const std::string& what_if, double base) {
     try {
       const Forecast forecast = ensemble.middle.forecast(question);
-      const Band band = ensemble.band(question);
+      const Band band = ensemble.band(question, forecast.step_seconds);
       ResultRow& row = rows.add(kind, question.at, what_if);
       set_forecast(row, forecast, band, h);
       set_calibration(row, ensemble.middle);
+      set_left_out(row, ensemble.errors);
       row.set("link", questions.link_text);
       if (!question.algorithm.empty()) row.set("allreduce", question.algorithm);
       if (base > 0) row.set("change", forecast.step_seconds / base - 1);
@@ -336,8 +365,10 @@ std::string predict_table(const std::vector<ResultRow>& rows) {
       "out\n" +
       head + fmt::format("{:>12} {:>28} {:>9}\n", "measured", "predicted", "error");
   const std::string forecasts =
-      "# predicted: ms a step [95 % of draws of launches and steps], seconds an epoch; of a step: "
-      "compute, exposed\n# and hidden communication, waiting for slower ranks\n" +
+      "# predicted: ms a step [95 %, with the errors on measured N where these are enough], "
+      "seconds "
+      "an epoch; of a\n# step: compute, exposed and hidden communication, waiting for slower "
+      "ranks\n" +
       head +
       fmt::format("{:>28} {:>10} {:>8} {:>24} {:>9} {:>9} {:>9} {:>9}\n", "step", "epoch",
                   "speedup", "efficiency", "compute", "exposed", "hidden", "waiting");

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/prediction/band.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "bench/measure/statistics.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+/// Student's t that 95 % stay below in size.
+double t_of(std::size_t degrees) { return student_t_quantile(0.025, static_cast<double>(degrees)); }
+
+double squares(const std::vector<double>& errors, double around) {
+  double sum = 0;
+  for (const double error : errors) sum += (error - around) * (error - around);
+  return sum;
+}
+
+}  // namespace
+
+double LeftOut::mean() const {
+  if (errors.empty()) return std::nan("");
+  return std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
+}
+
+bool LeftOut::is_enough() const { return errors.size() >= kFewestLeftOut; }
+
+double LeftOut::shift() const {
+  if (errors.size() < kFewestToShift) return 0;
+  const auto k = static_cast<double>(errors.size());
+  const double of_mean = std::sqrt(squares(errors, mean()) / (k - 1) / k);
+  return std::abs(mean()) > t_of(errors.size() - 1) * of_mean ? mean() : 0;
+}
+
+double LeftOut::reach() const {
+  if (!is_enough()) return std::nan("");
+  const auto k = static_cast<double>(errors.size());
+  const double around = shift();
+  // A mean that is taken off is itself uncertain; around 0 nothing was taken off.
+  const double variance =
+      around == 0 ? squares(errors, 0) / k : squares(errors, around) / (k - 1) * (1 + 1 / k);
+  return t_of(errors.size() - 1) * std::sqrt(variance);
+}
+
+LeftOut left_out(const PredictionCase& of) {
+  LeftOut found;
+  if (of.legs.size() < 2) return found;
+  for (const EpochLeg& leg : of.legs) {
+    try {
+      const Predictor others(without(of, leg.at.ranks));
+      // Whatever could not be calibrated says nothing of how good calibrated predictions are.
+      if (others.calibration().ranks.empty()) continue;
+      const double measured = leg.middle().seconds / leg.steps();
+      found.errors.push_back(std::log(others.forecast(question_of(leg)).step_seconds / measured));
+      found.ranks.push_back(leg.at.ranks);
+    } catch (const Unavailable&) {
+      continue;  // the check's row of that N says why
+    }
+  }
+  return found;
+}
+
+Band widened(const Band& draws, double seconds, const LeftOut& errors) {
+  if (!errors.is_enough()) return draws;
+  const double middle = std::log(seconds) - errors.shift(), reach = errors.reach();
+  // fmin, fmax: without draws the errors alone.
+  return {std::fmin(draws.low, std::exp(middle - reach)),
+          std::fmax(draws.high, std::exp(middle + reach))};
+}
+
+std::string basis_of(const LeftOut& errors) {
+  if (!errors.is_enough()) return "measurement";
+  return errors.shift() == 0 ? "left_out" : "left_out_shifted";
+}
+
+}  // namespace scalebench

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a prediction may be off: each measured N is predicted without anything measured on it,
+// and what is wrong then widens the band. The draws of launches and steps hold the noise of the
+// measurement alone; these errors hold it and the model's.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "bench/study/prediction/prediction.hpp"
+
+namespace scalebench {
+
+struct Band {
+  double low = std::nan("");
+  double high = std::nan("");
+};
+
+/// ln(predicted / measured) of the steps of each N, predicted from one rank and the other N.
+struct LeftOut {
+  std::vector<int> ranks{};
+  std::vector<double> errors{};
+
+  double mean() const;  // NaN without any
+  /// 95 % of further errors lie that far from 0 (with `shift()`: from the mean): Student's t with a
+  /// degree of freedom less than errors, since each was predicted from the others. NaN below
+  /// kFewestLeftOut.
+  double reach() const;
+  /// The mean where at least kFewestToShift errors say that it is none of chance; else 0.
+  double shift() const;
+  bool is_enough() const;
+};
+
+inline constexpr std::size_t kFewestLeftOut = 2;
+inline constexpr std::size_t kFewestToShift = 3;
+
+/// Of every N of the case that can be predicted from the others; none where there is one N.
+LeftOut left_out(const PredictionCase& of);
+
+/// `draws`, the noise of the measurement, as wide as the errors say around the prediction of
+/// `seconds`; as it is with too few errors.
+Band widened(const Band& draws, double seconds, const LeftOut& errors);
+
+/// What the band is of, in one word for a cell: "measurement", "left_out" or "left_out_shifted".
+std::string basis_of(const LeftOut& errors);
+
+}  // namespace scalebench

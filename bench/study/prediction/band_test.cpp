@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bands from errors worked out by hand; and in worlds of known noise the published bands must hold
+// as many of the published measurements as they say.
+#include "bench/study/prediction/band.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "bench/measure/statistics.hpp"
+#include "bench/study/prediction/rows.hpp"
+
+namespace scalebench {
+namespace {
+
+TEST(Band, IsTheMeasurementsAloneWithTooFewErrors) {
+  const Band draws{0.9, 1.1};
+  for (const LeftOut& few : {LeftOut{}, LeftOut{{2}, {0.5}}}) {
+    EXPECT_EQ(widened(draws, 1, few).low, 0.9);
+    EXPECT_EQ(widened(draws, 1, few).high, 1.1);
+    EXPECT_EQ(basis_of(few), "measurement");
+    EXPECT_TRUE(std::isnan(few.reach()));
+  }
+}
+
+TEST(Band, IsAsWideAsTheErrorsSay) {
+  const LeftOut errors{{2, 3, 4}, {0.02, -0.04, 0.02}};
+  const double reach = student_t_quantile(0.025, 2) * std::sqrt(0.0024 / 3);
+  EXPECT_NEAR(errors.reach(), reach, 1e-12);
+  EXPECT_EQ(errors.shift(), 0);
+  const Band band = widened({0.99, 1.01}, 1, errors);
+  EXPECT_NEAR(band.low, std::exp(-reach), 1e-12);
+  EXPECT_NEAR(band.high, std::exp(reach), 1e-12);
+  EXPECT_EQ(basis_of(errors), "left_out");
+  // Never narrower than the measurement's own noise.
+  EXPECT_EQ(widened({0.5, 2}, 1, errors).low, 0.5);
+  EXPECT_EQ(widened({0.5, 2}, 1, errors).high, 2);
+}
+
+TEST(Band, MovesOnlyWhenThreeErrorsAgree) {
+  const LeftOut two{{2, 3}, {-0.10, -0.11}};
+  EXPECT_EQ(two.shift(), 0);
+  EXPECT_NEAR(two.mean(), -0.105, 1e-12);
+  const LeftOut three{{2, 3, 4}, {-0.10, -0.11, -0.12}};
+  EXPECT_NEAR(three.shift(), -0.11, 1e-12);
+  const double reach = student_t_quantile(0.025, 2) * 0.01 * std::sqrt(1 + 1.0 / 3);
+  const Band band = widened({0.999, 1.001}, 1, three);
+  EXPECT_NEAR(band.high, std::exp(0.11 + reach), 1e-12);
+  EXPECT_EQ(basis_of(three), "left_out_shifted");
+  EXPECT_EQ((LeftOut{{2, 3, 4}, {-0.10, 0.11, -0.12}}).shift(), 0);
+}
+
+// Worlds in which every launch of an epoch and of an allreduce varies as if by chance.
+
+constexpr double kAlpha = 100e-6, kBeta = 8e-9, kSteps = 100;
+constexpr int kLaunches = 3;
+
+AllreduceWork work_of(std::string_view, double bytes, const RankLayout& at) {
+  const double p = at.ranks;
+  return {2 * (p - 1), 2 * bytes * (p - 1) / p, bytes * (p - 1) / p};
+}
+double allreduce_seconds(double bytes, const RankLayout& at) {
+  const AllreduceWork work = work_of("ring", bytes, at);
+  return kAlpha * work.steps + kBeta * work.sent_bytes;
+}
+
+StepProfile profile() {
+  StepProfile made;
+  made.batch = 12;
+  made.layers = {{0.010, 0.050, {25'000}}, {0.020, 0.030, {1'000'000}}, {0.030, 0.020, {300'000}}};
+  made.load_seconds = 0.003;
+  made.update_seconds = 0.008;
+  made.host_seconds = 0.001;
+  made.step_seconds = {0.172, 0.172};
+  return made;
+}
+
+/// A strategy on 2 to `largest` ranks; `per_node`: all on one node, else each on its own.
+CaseOfRun world(int largest, bool one_node, double noise, std::mt19937_64& random) {
+  std::normal_distribution<double> normal(0, noise);
+  const auto noisy = [&](double seconds) { return seconds * std::exp(normal(random)); };
+  CaseOfRun made{{}, ResultRow(epoch_schema())};
+  made.like.set("origin", "measured").set("model", "known").set("case_id", "0");
+  PredictionCase& of = made.of;
+  of.strategy = "mirrored";
+  of.strong = false;
+  of.profiles = {profile()};
+  of.algorithm = "ring";
+  of.work_of = work_of;
+  of.one = {{1, 1}, 1, 12, 12 * kSteps, {}};
+  for (int i = 0; i < kLaunches; ++i) {
+    const double share = noisy(1);
+    of.one.launches.push_back({kSteps * 0.172 * share, kSteps * 0.168 * share, 0, 0, 0, 0.4});
+  }
+  for (int n = 2; n <= largest; ++n) {
+    const RankLayout at{n, one_node ? 1 : n};
+    for (double bytes = 1024; bytes <= 1 << 26; bytes *= 16) {
+      MeasuredCurve point{at, bytes};
+      for (int i = 0; i < kLaunches; ++i) {
+        point.seconds.push_back(noisy(allreduce_seconds(bytes, at)));
+      }
+      of.curves["ring"].push_back(point);
+    }
+    EpochLeg leg{at, n, 12, 12 * kSteps * n, {}};
+    const double transfer = allreduce_seconds(4 * 1'325'000, at);
+    for (int i = 0; i < kLaunches; ++i) {
+      const double share = kSteps * noisy(1);
+      leg.launches.push_back(
+          {share * (0.172 + transfer), share * 0.168, share * transfer, 0, 0, share * 0.004});
+    }
+    of.legs.push_back(leg);
+  }
+  return made;
+}
+
+/// Of the measured times of the N that was held out, the share within the published bands.
+double coverage(int largest, bool one_node) {
+  constexpr int kWorlds = 600;
+  constexpr double kNoise = 0.01;
+  std::mt19937_64 random(20260101);
+  PredictionQuestions questions;
+  questions.ranks = {};
+  questions.draws = 10;
+  int inside = 0;
+  for (int i = 0; i < kWorlds; ++i) {
+    for (const ResultRow& row :
+         prediction_rows(world(largest, one_node, kNoise, random), questions, "run")) {
+      if (row.get("held_out") == "1") inside += row.get("inside") == "1" ? 1 : 0;
+    }
+  }
+  return static_cast<double>(inside) / kWorlds;
+}
+
+TEST(BandSimulation, HoldsAsManyMeasurementsAsItSays) {
+  for (const int largest : {6, 8}) {
+    const double held = coverage(largest, /*one_node=*/false);
+    EXPECT_GE(held, 0.93) << "N = 2 to " << largest;
+    EXPECT_LE(held, 0.97) << "N = 2 to " << largest;
+  }
+}
+
+TEST(BandSimulation, HoldsNoFewerWithFewN) { EXPECT_GE(coverage(4, /*one_node=*/false), 0.93); }
+
+/// What ranks of one node do to each other is a line through noisy points, not their mean.
+TEST(BandSimulation, HoldsNoFewerOnOneNode) {
+  for (const int largest : {4, 6, 8}) EXPECT_GE(coverage(largest, /*one_node=*/true), 0.93);
+}
+
+}  // namespace
+}  // namespace scalebench
