@@ -26,13 +26,19 @@ double LeftOut::mean() const {
   return std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
 }
 
-bool LeftOut::is_enough() const { return errors.size() >= kFewestLeftOut; }
+void LeftOut::add(const LeftOut& others) {
+  ranks.insert(ranks.end(), others.ranks.begin(), others.ranks.end());
+  std::ranges::sort(ranks);
+  ranks.erase(std::ranges::unique(ranks).begin(), ranks.end());
+  errors.insert(errors.end(), others.errors.begin(), others.errors.end());
+  degrees += others.degrees;
+}
 
 double LeftOut::shift() const {
-  if (errors.size() < kFewestToShift) return 0;
+  if (errors.size() < kFewestToShift || !is_enough()) return 0;
   const auto k = static_cast<double>(errors.size());
   const double of_mean = std::sqrt(squares(errors, mean()) / (k - 1) / k);
-  return std::abs(mean()) > t_of(errors.size() - 1) * of_mean ? mean() : 0;
+  return std::abs(mean()) > t_of(degrees) * of_mean ? mean() : 0;
 }
 
 double LeftOut::reach() const {
@@ -42,7 +48,7 @@ double LeftOut::reach() const {
   // A mean that is taken off is itself uncertain; around 0 nothing was taken off.
   const double variance =
       around == 0 ? squares(errors, 0) / k : squares(errors, around) / (k - 1) * (1 + 1 / k);
-  return t_of(errors.size() - 1) * std::sqrt(variance);
+  return t_of(degrees) * std::sqrt(variance);
 }
 
 LeftOut left_out(const PredictionCase& of) {
@@ -60,6 +66,7 @@ LeftOut left_out(const PredictionCase& of) {
       continue;  // the check's row of that N says why
     }
   }
+  found.degrees = found.errors.empty() ? 0 : found.errors.size() - 1;
   return found;
 }
 

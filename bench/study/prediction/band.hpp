@@ -21,18 +21,20 @@ struct Band {
 struct LeftOut {
   std::vector<int> ranks{};
   std::vector<double> errors{};
+  std::size_t degrees = 0;  // of freedom: one less than errors in each case they are from
 
   double mean() const;  // NaN without any
-  /// 95 % of further errors lie that far from 0 (with `shift()`: from the mean): Student's t with a
-  /// degree of freedom less than errors, since each was predicted from the others. NaN below
-  /// kFewestLeftOut.
+  /// 95 % of further errors lie that far from 0 (with `shift()`: from the mean), by Student's t:
+  /// each was predicted from the others of its case, which costs a degree of freedom. NaN without
+  /// any.
   double reach() const;
   /// The mean where at least kFewestToShift errors say that it is none of chance; else 0.
   double shift() const;
-  bool is_enough() const;
+  bool is_enough() const { return degrees > 0; }
+  /// Those of another case: in one run the model's relative errors are taken to be of one size.
+  void add(const LeftOut& others);
 };
 
-inline constexpr std::size_t kFewestLeftOut = 2;
 inline constexpr std::size_t kFewestToShift = 3;
 
 /// Of every N of the case that can be predicted from the others; none where there is one N.

@@ -81,6 +81,19 @@ TEST(AllreduceCurve, KeepsItsBendsAndNeverFalls) {
   expect_relative(off, off_measured, 0.01);
 }
 
+TEST(AllreduceCurve, GoesOnSlowingDownWhereRanksShareCores) {
+  // Twice as many ranks take 10 % more than links say, on 2, 4 and 8.
+  std::vector<CurvePoint> points = curve(ring, {{2, 2}, {4, 4}, {8, 8}});
+  for (CurvePoint& point : points) point.seconds *= std::pow(point.at.ranks, std::log2(1.1));
+  const AllreduceCurve apart("ring", points, ring), together("ring", points, ring, true);
+  for (const double bytes : {1 << 16, 1 << 24}) {
+    const double wanted = together.seconds(bytes, {8, 8}) * 1.1 * exact(ring(bytes, {16, 16})) /
+                          exact(ring(bytes, {8, 8}));
+    expect_relative(together.seconds(bytes, {16, 16}), wanted, 0.05);
+    EXPECT_LT(apart.seconds(bytes, {16, 16}), together.seconds(bytes, {16, 16}));
+  }
+}
+
 TEST(AllreduceCurve, WithTooFewPointsSaysOnlyWhatLiesBetweenThem) {
   const std::vector<CurvePoint> two{{{2, 1}, 1 << 10, 1e-4}, {{2, 1}, 1 << 20, 1e-2}};
   const AllreduceCurve few("ring", two, ring);

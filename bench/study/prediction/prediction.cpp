@@ -134,7 +134,7 @@ Predictor::Predictor(PredictionCase of) : case_(std::move(of)), profile_(anchore
                                                                   const RankLayout& at) {
       return work_of(algorithm, bytes, at);
     };
-    curves_.emplace(name, AllreduceCurve(name, points, work));
+    curves_.emplace(name, AllreduceCurve(name, points, work, case_.on_one_machine));
   }
   calibrate();
 }

@@ -22,7 +22,8 @@ constexpr double kTail = 0.025;
 
 /// One case with all that is needed to ask it, and as other draws would have it.
 struct Ensemble {
-  explicit Ensemble(const PredictionCase& of, int draws) : middle(of), errors(left_out(of)) {
+  Ensemble(const PredictionCase& of, const LeftOut& left_out, int draws)
+      : middle(of), errors(left_out) {
     std::mt19937_64 random(kSeed);
     const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
     for (int i = 0; i < draws; ++i) others.emplace_back(resampled(of, below));
@@ -144,11 +145,11 @@ void set_parts_of_error(ResultRow& row, const Forecast& forecast, const EpochLeg
 }
 
 /// What is said of the measured N by all but the largest.
-void add_checks(const CaseOfRun& found, Rows& rows, int draws) {
+void add_checks(const CaseOfRun& found, const LeftOut& errors, Rows& rows, int draws) {
   const PredictionCase& of = found.of;
   if (of.legs.empty()) return;
   const int largest = of.legs.back().at.ranks;
-  const Ensemble ensemble(without(of, largest), draws);
+  const Ensemble ensemble(without(of, largest), errors, draws);
   for (const EpochLeg& leg : of.legs) {
     Forecast forecast;
     Band band;
@@ -215,9 +216,10 @@ std::vector<WhatIf> what_ifs(const PredictionCase& of, const Question& base) {
   return all;
 }
 
-void add_forecasts(const CaseOfRun& found, const PredictionQuestions& questions, Rows& rows) {
+void add_forecasts(const CaseOfRun& found, const LeftOut& errors,
+                   const PredictionQuestions& questions, Rows& rows) {
   const PredictionCase& of = found.of;
-  const Ensemble ensemble(of, questions.draws);
+  const Ensemble ensemble(of, errors, questions.draws);
   const double h = of.one.middle().seconds;
   const auto answer = [&](const Question& question, std::string_view kind,
                           const std::string& what_if, double base) {
@@ -263,18 +265,43 @@ RankLayout layout_of(int ranks, const PredictionCase& of, const PredictionQuesti
   return {ranks, static_cast<int>(std::ceil(ranks / per_node))};
 }
 
-std::vector<ResultRow> prediction_rows(const CaseOfRun& of, const PredictionQuestions& questions,
-                                       std::string_view run_id) {
-  Rows rows(of, questions, run_id);
-  if (!of.missing.empty()) {
-    for (const int ranks : questions.ranks) {
-      rows.skip("forecast", layout_of(ranks, of.of, questions), of.missing);
-    }
-    return rows.rows;
+namespace {
+
+/// Of all cases of an origin; `held_out`: as if the largest N of each had not been measured.
+LeftOut errors_of(const std::vector<CaseOfRun>& cases, const std::string& origin, bool held_out) {
+  LeftOut all;
+  for (const CaseOfRun& one : cases) {
+    const bool counts = one.missing.empty() && !one.of.legs.empty();
+    if (!counts || one.like.get("origin") != origin) continue;
+    all.add(left_out(held_out ? without(one.of, one.of.legs.back().at.ranks) : one.of));
   }
-  add_checks(of, rows, questions.draws);
-  add_forecasts(of, questions, rows);
-  return rows.rows;
+  return all;
+}
+
+}  // namespace
+
+std::vector<ResultRow> prediction_rows(const std::vector<CaseOfRun>& cases,
+                                       const PredictionQuestions& questions,
+                                       std::string_view run_id) {
+  std::map<std::string, std::pair<LeftOut, LeftOut>> errors;  // by origin: of checks, of forecasts
+  std::vector<ResultRow> all;
+  for (const CaseOfRun& of : cases) {
+    Rows rows(of, questions, run_id);
+    if (!of.missing.empty()) {
+      for (const int ranks : questions.ranks) {
+        rows.skip("forecast", layout_of(ranks, of.of, questions), of.missing);
+      }
+    } else {
+      const std::string& origin = of.like.get("origin");
+      if (!errors.contains(origin)) {
+        errors[origin] = {errors_of(cases, origin, true), errors_of(cases, origin, false)};
+      }
+      add_checks(of, errors[origin].first, rows, questions.draws);
+      add_forecasts(of, errors[origin].second, questions, rows);
+    }
+    std::ranges::move(rows.rows, std::back_inserter(all));
+  }
+  return all;
 }
 
 int largest_measured(const std::vector<CaseOfRun>& cases) {

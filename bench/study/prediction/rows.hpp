@@ -3,7 +3,7 @@
 // on one and more ranks by launch and the allreduce curves of its transport. Then prediction.csv:
 // for each case first what is said of every measured N, the largest one held out; then of the N
 // that are asked for; then what would change there. Bands: 95 % of draws of launches and steps with
-// replacement, by a fixed seed.
+// replacement, by a fixed seed, as wide as the errors on measured N that were left out say.
 #pragma once
 
 #include <map>
@@ -50,9 +50,11 @@ struct PredictionQuestions {
 /// several; else each on a node of its own behind a link that was asked for; else on one.
 RankLayout layout_of(int ranks, const PredictionCase& of, const PredictionQuestions& questions);
 
-/// Rows of prediction.csv. What cannot be predicted is a row with status `skipped`, empty cells and
-/// the reason.
-std::vector<ResultRow> prediction_rows(const CaseOfRun& of, const PredictionQuestions& questions,
+/// Rows of prediction.csv, of one case after the other. What cannot be predicted is a row with
+/// status `skipped`, empty cells and the reason. The errors of the N left out of any case widen the
+/// bands of all of the same origin: with two N left in one case, Student's t alone is 12.7.
+std::vector<ResultRow> prediction_rows(const std::vector<CaseOfRun>& cases,
+                                       const PredictionQuestions& questions,
                                        std::string_view run_id);
 
 /// The largest number of ranks that any case was measured on; 0: none.

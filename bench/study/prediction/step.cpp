@@ -30,12 +30,31 @@ bool is_known(const AllreduceWork& work) {
 }  // namespace
 
 AllreduceCurve::AllreduceCurve(std::string algorithm, const std::vector<CurvePoint>& points,
-                               WorkOf work_of)
+                               WorkOf work_of, bool on_one_machine)
     : algorithm_(std::move(algorithm)), work_of_(std::move(work_of)) {
   std::vector<CurvePoint> inside, between;
   for (const CurvePoint& point : points) (point.at.nodes > 1 ? between : inside).push_back(point);
   one_node_ = side_of(inside);
   nodes_ = side_of(between);
+  one_node_.slope = slope_of(one_node_.shapes);
+  if (on_one_machine) nodes_.slope = slope_of(nodes_.shapes);
+}
+
+double AllreduceCurve::slope_of(const std::vector<Shape>& shapes) {
+  if (shapes.size() < 2) return 0;
+  std::vector<double> slopes;
+  const Shape& least = shapes.front();
+  for (std::size_t i = 0; i < least.log_size.size(); ++i) {
+    double x = 0, y = 0, xx = 0, xy = 0;  // from the smallest N
+    for (const Shape& shape : shapes) {
+      const double more = std::log(static_cast<double>(shape.at.ranks) / least.at.ranks);
+      const double off = interpolated(shape.log_size, shape.log_off, least.log_size[i]);
+      x += more, y += off, xx += more * more, xy += more * off;
+    }
+    const auto n = static_cast<double>(shapes.size());
+    if (n * xx > x * x) slopes.push_back((n * xy - x * y) / (n * xx - x * x));
+  }
+  return slopes.empty() ? 0 : median_of(slopes);
 }
 
 AllreduceCurve::Side AllreduceCurve::side_of(const std::vector<CurvePoint>& points) const {
@@ -84,10 +103,11 @@ double AllreduceCurve::measured_seconds(const Side& side, const Shape& shape,
   return std::clamp(seconds, shape.seconds[i == 0 ? 0 : i - 1], shape.seconds[i]);
 }
 
-double AllreduceCurve::off(const Side& side, double size_bytes) const {
+double AllreduceCurve::off(const Side& side, double size_bytes, int ranks) const {
   double sum = 0;
   for (const Shape& shape : side.shapes) {
-    sum += interpolated(shape.log_size, shape.log_off, std::log(size_bytes));
+    sum += interpolated(shape.log_size, shape.log_off, std::log(size_bytes)) +
+           side.slope * std::log(static_cast<double>(ranks) / shape.at.ranks);
   }
   return std::exp(sum / static_cast<double>(side.shapes.size()));
 }
@@ -105,7 +125,8 @@ double AllreduceCurve::network_seconds(double size_bytes, const RankLayout& at,
   const double reducing = fit.gamma_seconds_per_byte.value_or(0) * work.reduced_bytes;
   if (!network.bytes_per_second) {
     const double beta = fit.beta_seconds_per_byte / network.faster;
-    return (alpha * work.steps + beta * work.sent_bytes + reducing) * off(from, size_bytes);
+    return (alpha * work.steps + beta * work.sent_bytes + reducing) *
+           off(from, size_bytes, at.ranks);
   }
   const double g = at.per_node(), m = at.nodes;
   if (g == 1 || algorithm_ == "ring" || algorithm_ == "segmented_ring") {
@@ -136,7 +157,7 @@ double AllreduceCurve::seconds(double size_bytes, const RankLayout& at,
   if (!is_known(work_of_(size_bytes, at))) {
     fail<Unavailable>("{}: what the library does on {} ranks is unknown", algorithm_, at.ranks);
   }
-  return modelled(from, size_bytes, at) * off(from, size_bytes);
+  return modelled(from, size_bytes, at) * off(from, size_bytes, at.ranks);
 }
 
 namespace {

@@ -49,8 +49,11 @@ class AllreduceCurve {
   using WorkOf = std::function<AllreduceWork(double size_bytes, const RankLayout& at)>;
 
   /// `points` of one algorithm over one transport. Ranks of one node and of several have a model
-  /// each.
-  AllreduceCurve(std::string algorithm, const std::vector<CurvePoint>& points, WorkOf work_of);
+  /// each. `on_one_machine`: the nodes are emulated. Ranks that share cores and memory slow each
+  /// other down with every further one, which no model of links holds: how far the measured N lie
+  /// off it goes on in ln(N), by the median over sizes.
+  AllreduceCurve(std::string algorithm, const std::vector<CurvePoint>& points, WorkOf work_of,
+                 bool on_one_machine = false);
 
   /// Throws Unavailable, with the reason, where nothing measured says it.
   double seconds(double size_bytes, const RankLayout& at, const AssumedNetwork& network = {}) const;
@@ -71,6 +74,7 @@ class AllreduceCurve {
   struct Side {
     std::optional<AllreduceFit> fit{};
     std::vector<Shape> shapes{};
+    double slope = 0;  // of log_off, with ln(N)
   };
 
   const Side& side(bool one_node) const { return one_node ? one_node_ : nodes_; }
@@ -79,7 +83,8 @@ class AllreduceCurve {
   double measured_seconds(const Side& side, const Shape& shape, double size_bytes) const;
   double network_seconds(double size_bytes, const RankLayout& at,
                          const AssumedNetwork& network) const;
-  double off(const Side& side, double size_bytes) const;
+  static double slope_of(const std::vector<Shape>& shapes);
+  double off(const Side& side, double size_bytes, int ranks) const;
 
   std::string algorithm_;
   WorkOf work_of_;

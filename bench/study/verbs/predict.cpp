@@ -196,11 +196,7 @@ ExitCode predict(const PredictOptions& options) {
   const PredictionQuestions questions = questions_of(options);
   const StoredRun run = read_stored_run(options.run, WithSamples::no);
   const std::vector<CaseOfRun> cases = cases_of(options, run);
-  std::vector<ResultRow> rows;
-  for (const CaseOfRun& one : cases) {
-    std::ranges::move(prediction_rows(one, questions, run.manifest.run_id),
-                      std::back_inserter(rows));
-  }
+  const std::vector<ResultRow> rows = prediction_rows(cases, questions, run.manifest.run_id);
   Console console(/*speaks=*/true, /*quiet=*/false);
   const int largest = largest_measured(cases);
   if (questions.ranks.back() > kTrustedFactor * largest) {
