@@ -31,7 +31,7 @@ const std::vector<const Schema*>& schemas() {
       &fit_points_schema(), &certificate_schema(),     &gate_schema(),
       &history_schema(),    &comparison_schema(),      &cost_schema(),
       &break_even_schema(), &recovery_schema(),        &prediction_schema(),
-      &hosts_schema(),      &placement_schema()};
+      &hosts_schema(),      &placement_schema(),       &laws_schema()};
   return all;
 }
 

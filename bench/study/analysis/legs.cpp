@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/study/analysis/legs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <string_view>
 
 namespace scalebench {
@@ -86,6 +89,38 @@ std::vector<const ResultRow*> legs_of(const std::vector<ResultRow>& epoch_rows) 
     if (row.get("rank") == "all") legs.push_back(&row);
   }
   return legs;
+}
+
+std::vector<MeasuredScaling> scalings_of(const std::vector<ResultRow>& epoch_rows,
+                                         const std::vector<LaunchRows>& launches) {
+  const std::vector<const ResultRow*> legs = legs_of(epoch_rows);
+  const Rounds rounds(launches);
+  std::vector<MeasuredScaling> scalings;
+  std::map<std::string, std::size_t> places;  // by case and origin
+  std::map<std::string, std::string> nodes;   // by those and N
+  for (const ResultRow* leg : legs) {
+    const bool counts = leg->get("status") == "ok" && ranks_of(*leg) > 1 && !is_share(*leg);
+    if (!counts || leg->get("gradient_sync") == "one_device") continue;
+    const Bases bases = bases_of(*leg, legs);
+    if (bases.one == nullptr) continue;
+    const std::string key = leg->get("case_id") + "/" + leg->get("origin");
+    const auto [place, is_new] = places.emplace(key, scalings.size());
+    if (is_new) scalings.push_back({*leg, work_of(*leg) == Work::weak});
+    MeasuredScaling& scaling = scalings[place->second];
+    const auto [at, first] = nodes.emplace(key + "/" + leg->get("ranks"), leg->get("nodes"));
+    if (!first) {
+      scaling.ambiguous = fmt::format("N = {} was measured on {} nodes and on {}: two curves",
+                                      leg->get("ranks"), at->second, leg->get("nodes"));
+    }
+    const double rho = rho_of(*leg, *bases.one);
+    const auto speedups = in_rounds(column_of(rounds.of(*bases.one), "seconds_median"),
+                                    column_of(rounds.of(*leg), "seconds_median"),
+                                    [rho](double one, double n) { return rho * one / n; });
+    for (const auto& [round, speedup] : speedups) {
+      scaling.speedups[round][ranks_of(*leg)] = speedup;
+    }
+  }
+  return scalings;
 }
 
 ResultRow about(const ResultRow& leg, const Schema& schema) {

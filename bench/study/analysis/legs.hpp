@@ -7,6 +7,7 @@
 
 #include "bench/record/result_row.hpp"
 #include "bench/study/analysis/rounds.hpp"
+#include "bench/study/laws/rows.hpp"
 
 namespace scalebench {
 
@@ -37,6 +38,12 @@ Work work_of(const ResultRow& leg);
 int ranks_of(const ResultRow& leg);
 /// How many times the samples of `one` a leg processes.
 double rho_of(const ResultRow& leg, const ResultRow& one);
+
+/// What laws of scaling are fitted to: of each strategy its speedups by round and N, against the
+/// one_device of the same round and origin. Emulated legs and measured ones are scalings of their
+/// own; a leg without such a base is in none.
+std::vector<MeasuredScaling> scalings_of(const std::vector<ResultRow>& epoch_rows,
+                                         const std::vector<LaunchRows>& launches);
 
 /// A row of another file about the same leg.
 ResultRow about(const ResultRow& leg, const Schema& schema);

@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 
+#include "bench/study/analysis/legs.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/scaling.hpp"
 
@@ -202,6 +203,44 @@ TEST(Losses, ShowWhatTheStatesDoNotExplain) {
   const Losses losses = losses_of({102, one}, {53, two}, 1, 2, kUnknown, Work::strong);
   EXPECT_DOUBLE_EQ(losses.unattributed, (53 - 52) - (102 - 100) / 2.0);
   EXPECT_DOUBLE_EQ(51 + sum_of(losses), 53);
+}
+
+/// Launches of one round: 10 s on one device, by Amdahl's law with a tenth serial on 2, 4 and 8.
+std::vector<ResultRow> by_law(double h) {
+  std::vector<ResultRow> rows{epoch("one_device", 1, h)};
+  for (const int n : {2, 4, 8}) rows.push_back(epoch("mirrored", n, h * (0.1 + 0.9 / n)));
+  return rows;
+}
+
+TEST(ScalingsOf, AreSpeedupsWithinRounds) {
+  const std::vector<LaunchRows> launches{{1, by_law(10), {}}, {2, by_law(20), {}}};
+  const auto scalings = scalings_of(by_law(15), launches);
+  ASSERT_EQ(scalings.size(), 1U);
+  ASSERT_EQ(scalings[0].speedups.size(), 2U);
+  for (const auto& [round, speedups] : scalings[0].speedups) {
+    EXPECT_NEAR(speedups.at(8), 1 / (0.1 + 0.9 / 8), 1e-12) << "of T(1) and T(8) of one round";
+  }
+  const auto rows = law_rows(scalings);
+  EXPECT_NEAR(number_in(rows.at(0), "value"), 0.1, 1e-12);
+  EXPECT_EQ(rows.at(0).get("ranks_used"), "1;2;4;8");
+}
+
+TEST(ScalingsOf, NeverMixWhatIsEmulated) {
+  std::vector<ResultRow> rows = by_law(10);
+  rows.back().set("origin", "emulated");
+  const auto scalings = scalings_of(rows, {{1, rows, {}}});
+  ASSERT_EQ(scalings.size(), 1U) << "8 emulated ranks have no emulated H";
+  EXPECT_EQ(scalings[0].like.get("origin"), "measured");
+  EXPECT_FALSE(scalings[0].speedups.at(1).contains(8));
+  EXPECT_EQ(law_rows(scalings).at(0).get("note"), "too few N: 1, 2, 4, and at least 4 are needed");
+}
+
+TEST(ScalingsOf, SayWhenOneNStoodInTwoWays) {
+  std::vector<ResultRow> rows = by_law(10);
+  for (ResultRow& row : rows) row.set("nodes", 1);
+  rows.push_back(epoch("mirrored", 4, 4).set("nodes", 2));
+  EXPECT_EQ(law_rows(scalings_of(rows, {{1, rows, {}}})).at(0).get("note"),
+            "N = 4 was measured on 1 nodes and on 2: two curves");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "bench/study/analysis/legs.hpp"
 #include "bench/study/analysis/losses.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/scaling.hpp"
@@ -116,12 +117,13 @@ Certificate certificate_of(const std::vector<LaunchRows>& launches,
 }
 
 const std::vector<const Schema*>& study_table_schemas() {
-  static const std::vector<const Schema*> schemas{
-      &allreduce_schema(),  &allreduce_ranks_schema(), &bound_schema(),
-      &throughput_schema(), &epoch_schema(),           &summary_schema(),
-      &scaling_schema(),    &losses_schema(),          &ladder_schema(),
-      &fit_schema(),        &fit_points_schema(),      &certificate_schema(),
-      &links_schema()};
+  static const std::vector<const Schema*> schemas{&allreduce_schema(),  &allreduce_ranks_schema(),
+                                                  &bound_schema(),      &throughput_schema(),
+                                                  &epoch_schema(),      &summary_schema(),
+                                                  &scaling_schema(),    &losses_schema(),
+                                                  &ladder_schema(),     &fit_schema(),
+                                                  &fit_points_schema(), &certificate_schema(),
+                                                  &links_schema(),      &laws_schema()};
   return schemas;
 }
 
@@ -171,6 +173,7 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
   std::vector<ResultRow> scaling = scaling_rows(epoch, launches);
   std::vector<ResultRow> losses = loss_rows(epoch, launches, scaling);
   put(tables, ladder_schema(), ladder_rows(epoch, launches));
+  put(tables, laws_schema(), law_rows(scalings_of(epoch, launches)));
   put(tables, epoch_schema(), std::move(epoch));
   std::ranges::move(failed_scaling_rows(run.manifest, lost, scaling), std::back_inserter(scaling));
   add_answers(scaling, losses);

@@ -21,12 +21,12 @@ double squares(const std::vector<double>& errors, double around) {
 
 }  // namespace
 
-double LeftOut::mean() const {
+double ErrorsLeftOut::mean() const {
   if (errors.empty()) return std::nan("");
   return std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
 }
 
-void LeftOut::add(const LeftOut& others) {
+void ErrorsLeftOut::add(const ErrorsLeftOut& others) {
   ranks.insert(ranks.end(), others.ranks.begin(), others.ranks.end());
   std::ranges::sort(ranks);
   ranks.erase(std::ranges::unique(ranks).begin(), ranks.end());
@@ -34,14 +34,14 @@ void LeftOut::add(const LeftOut& others) {
   degrees += others.degrees;
 }
 
-double LeftOut::shift() const {
+double ErrorsLeftOut::shift() const {
   if (errors.size() < kFewestToShift || !is_enough()) return 0;
   const auto k = static_cast<double>(errors.size());
   const double of_mean = std::sqrt(squares(errors, mean()) / (k - 1) / k);
   return std::abs(mean()) > t_of(degrees) * of_mean ? mean() : 0;
 }
 
-double LeftOut::reach() const {
+double ErrorsLeftOut::reach() const {
   if (!is_enough()) return std::nan("");
   const auto k = static_cast<double>(errors.size());
   const double around = shift();
@@ -51,8 +51,8 @@ double LeftOut::reach() const {
   return t_of(degrees) * std::sqrt(variance);
 }
 
-LeftOut left_out(const PredictionCase& of) {
-  LeftOut found;
+ErrorsLeftOut left_out(const PredictionCase& of) {
+  ErrorsLeftOut found;
   if (of.legs.size() < 2) return found;
   for (const EpochLeg& leg : of.legs) {
     try {
@@ -70,7 +70,7 @@ LeftOut left_out(const PredictionCase& of) {
   return found;
 }
 
-Band widened(const Band& draws, double seconds, const LeftOut& errors) {
+Band widened(const Band& draws, double seconds, const ErrorsLeftOut& errors) {
   if (!errors.is_enough()) return draws;
   const double middle = std::log(seconds) - errors.shift(), reach = errors.reach();
   // fmin, fmax: without draws the errors alone.
@@ -78,7 +78,7 @@ Band widened(const Band& draws, double seconds, const LeftOut& errors) {
           std::fmax(draws.high, std::exp(middle + reach))};
 }
 
-std::string basis_of(const LeftOut& errors) {
+std::string basis_of(const ErrorsLeftOut& errors) {
   if (!errors.is_enough()) return "measurement";
   return errors.shift() == 0 ? "left_out" : "left_out_shifted";
 }

@@ -18,7 +18,7 @@ struct Band {
 };
 
 /// ln(predicted / measured) of the steps of each N, predicted from one rank and the other N.
-struct LeftOut {
+struct ErrorsLeftOut {
   std::vector<int> ranks{};
   std::vector<double> errors{};
   std::size_t degrees = 0;  // of freedom: one less than errors in each case they are from
@@ -32,19 +32,19 @@ struct LeftOut {
   double shift() const;
   bool is_enough() const { return degrees > 0; }
   /// Those of another case: in one run the model's relative errors are taken to be of one size.
-  void add(const LeftOut& others);
+  void add(const ErrorsLeftOut& others);
 };
 
 inline constexpr std::size_t kFewestToShift = 3;
 
 /// Of every N of the case that can be predicted from the others; none where there is one N.
-LeftOut left_out(const PredictionCase& of);
+ErrorsLeftOut left_out(const PredictionCase& of);
 
 /// `draws`, the noise of the measurement, as wide as the errors say around the prediction of
 /// `seconds`; as it is with too few errors.
-Band widened(const Band& draws, double seconds, const LeftOut& errors);
+Band widened(const Band& draws, double seconds, const ErrorsLeftOut& errors);
 
 /// What the band is of, in one word for a cell: "measurement", "left_out" or "left_out_shifted".
-std::string basis_of(const LeftOut& errors);
+std::string basis_of(const ErrorsLeftOut& errors);
 
 }  // namespace scalebench

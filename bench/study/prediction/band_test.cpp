@@ -16,7 +16,7 @@ namespace {
 
 TEST(Band, IsTheMeasurementsAloneWithTooFewErrors) {
   const Band draws{0.9, 1.1};
-  for (const LeftOut& few : {LeftOut{}, LeftOut{{2}, {0.5}, 0}}) {
+  for (const ErrorsLeftOut& few : {ErrorsLeftOut{}, ErrorsLeftOut{{2}, {0.5}, 0}}) {
     EXPECT_EQ(widened(draws, 1, few).low, 0.9);
     EXPECT_EQ(widened(draws, 1, few).high, 1.1);
     EXPECT_EQ(basis_of(few), "measurement");
@@ -25,7 +25,7 @@ TEST(Band, IsTheMeasurementsAloneWithTooFewErrors) {
 }
 
 TEST(Band, IsAsWideAsTheErrorsSay) {
-  const LeftOut errors{{2, 3, 4}, {0.02, -0.04, 0.02}, 2};
+  const ErrorsLeftOut errors{{2, 3, 4}, {0.02, -0.04, 0.02}, 2};
   const double reach = student_t_quantile(0.025, 2) * std::sqrt(0.0024 / 3);
   EXPECT_NEAR(errors.reach(), reach, 1e-12);
   EXPECT_EQ(errors.shift(), 0);
@@ -39,16 +39,16 @@ TEST(Band, IsAsWideAsTheErrorsSay) {
 }
 
 TEST(Band, MovesOnlyWhenThreeErrorsAgree) {
-  const LeftOut two{{2, 3}, {-0.10, -0.11}, 1};
+  const ErrorsLeftOut two{{2, 3}, {-0.10, -0.11}, 1};
   EXPECT_EQ(two.shift(), 0);
   EXPECT_NEAR(two.mean(), -0.105, 1e-12);
-  const LeftOut three{{2, 3, 4}, {-0.10, -0.11, -0.12}, 2};
+  const ErrorsLeftOut three{{2, 3, 4}, {-0.10, -0.11, -0.12}, 2};
   EXPECT_NEAR(three.shift(), -0.11, 1e-12);
   const double reach = student_t_quantile(0.025, 2) * 0.01 * std::sqrt(1 + 1.0 / 3);
   const Band band = widened({0.999, 1.001}, 1, three);
   EXPECT_NEAR(band.high, std::exp(0.11 + reach), 1e-12);
   EXPECT_EQ(basis_of(three), "left_out_shifted");
-  EXPECT_EQ((LeftOut{{2, 3, 4}, {-0.10, 0.11, -0.12}, 2}).shift(), 0);
+  EXPECT_EQ((ErrorsLeftOut{{2, 3, 4}, {-0.10, 0.11, -0.12}, 2}).shift(), 0);
 }
 
 // Worlds in which every launch of an epoch and of an allreduce varies as if by chance.

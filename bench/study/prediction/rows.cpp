@@ -22,7 +22,7 @@ constexpr double kTail = 0.025;
 
 /// One case with all that is needed to ask it, and as other draws would have it.
 struct Ensemble {
-  Ensemble(const PredictionCase& of, const LeftOut& left_out, int draws)
+  Ensemble(const PredictionCase& of, const ErrorsLeftOut& left_out, int draws)
       : middle(of), errors(left_out) {
     std::mt19937_64 random(kSeed);
     const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
@@ -44,7 +44,7 @@ struct Ensemble {
   }
 
   Predictor middle;
-  LeftOut errors;
+  ErrorsLeftOut errors;
   std::vector<Predictor> others;
 };
 
@@ -122,7 +122,7 @@ void set_forecast(ResultRow& row, const Forecast& forecast, const Band& band, do
   row.set("curve", forecast.curve_measured ? "measured" : "model");
 }
 
-void set_left_out(ResultRow& row, const LeftOut& errors) {
+void set_left_out(ResultRow& row, const ErrorsLeftOut& errors) {
   row.set("band", basis_of(errors));
   row.set("left_out_ranks", fmt::format("{}", fmt::join(errors.ranks, ";")));
   row.set("left_out_mean_error", std::expm1(errors.mean()));
@@ -145,7 +145,7 @@ void set_parts_of_error(ResultRow& row, const Forecast& forecast, const EpochLeg
 }
 
 /// What is said of the measured N by all but the largest.
-void add_checks(const CaseOfRun& found, const LeftOut& errors, Rows& rows, int draws) {
+void add_checks(const CaseOfRun& found, const ErrorsLeftOut& errors, Rows& rows, int draws) {
   const PredictionCase& of = found.of;
   if (of.legs.empty()) return;
   const int largest = of.legs.back().at.ranks;
@@ -216,7 +216,7 @@ std::vector<WhatIf> what_ifs(const PredictionCase& of, const Question& base) {
   return all;
 }
 
-void add_forecasts(const CaseOfRun& found, const LeftOut& errors,
+void add_forecasts(const CaseOfRun& found, const ErrorsLeftOut& errors,
                    const PredictionQuestions& questions, Rows& rows) {
   const PredictionCase& of = found.of;
   const Ensemble ensemble(of, errors, questions.draws);
@@ -268,8 +268,9 @@ RankLayout layout_of(int ranks, const PredictionCase& of, const PredictionQuesti
 namespace {
 
 /// Of all cases of an origin; `held_out`: as if the largest N of each had not been measured.
-LeftOut errors_of(const std::vector<CaseOfRun>& cases, const std::string& origin, bool held_out) {
-  LeftOut all;
+ErrorsLeftOut errors_of(const std::vector<CaseOfRun>& cases, const std::string& origin,
+                        bool held_out) {
+  ErrorsLeftOut all;
   for (const CaseOfRun& one : cases) {
     const bool counts = one.missing.empty() && !one.of.legs.empty();
     if (!counts || one.like.get("origin") != origin) continue;
@@ -283,7 +284,8 @@ LeftOut errors_of(const std::vector<CaseOfRun>& cases, const std::string& origin
 std::vector<ResultRow> prediction_rows(const std::vector<CaseOfRun>& cases,
                                        const PredictionQuestions& questions,
                                        std::string_view run_id) {
-  std::map<std::string, std::pair<LeftOut, LeftOut>> errors;  // by origin: of checks, of forecasts
+  std::map<std::string, std::pair<ErrorsLeftOut, ErrorsLeftOut>>
+      errors;  // by origin: of checks, of forecasts
   std::vector<ResultRow> all;
   for (const CaseOfRun& of : cases) {
     Rows rows(of, questions, run_id);

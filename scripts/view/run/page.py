@@ -13,6 +13,7 @@ from view.run.inline_svg import inline_svg
 from view.tables.accounts import accounts, ladder
 from view.tables.allreduce import bandwidth, certificate, fit
 from view.tables.kernels import kernels
+from view.tables.laws import laws
 from view.tables.links import links
 from view.tables.published import published
 from view.tables.scaling import scaling
@@ -68,6 +69,7 @@ def write_page(run: Path, manifest: Manifest, names: list[str]) -> str:
             ),
             provenance.verdict(run, manifest),
             scaling(run),
+            laws(run),
             accounts(run),
             figures(run),
             ladder(run),
