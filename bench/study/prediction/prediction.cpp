@@ -232,7 +232,7 @@ void Predictor::calibrate() {
     expected_jitter += longest_over_mean(in.profile, leg.workers);
     measured_jitter += epoch.wait_jitter_seconds / leg.steps();
     jitter += epoch.wait_jitter_seconds / epoch.compute_seconds;
-    static_wait += or_nothing(epoch.wait_static_seconds) / epoch.compute_seconds;
+    static_wait += epoch.wait_static_seconds / epoch.compute_seconds;
     ++legs;
   }
   for (const auto& [ranks, factors] : contention) {
