@@ -186,6 +186,14 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
                                         {&links_schema(), "gb_per_s"}}) {
     put(tables, *schema, middle_rows(run.beside_of(*schema), seconds));
   }
+  if (const auto of = tables.find(scaling_schema().file); of != tables.end()) {
+    const auto rows = [&](const Schema& schema) {
+      const auto found = tables.find(schema.file);
+      return found == tables.end() ? std::vector<ResultRow>() : found->second;
+    };
+    set_link_shares(of->second, rows(epoch_schema()), launches, rows(allreduce_schema()),
+                    rows(bound_schema()), rows(links_schema()), model);
+  }
   if (const std::map<int, bool> is_b = sides_of(plan); !is_b.empty()) {
     put(tables, certificate_schema(),
         certificate_of(run.launches_of(allreduce_schema()), is_b).rows);
