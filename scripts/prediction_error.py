@@ -35,7 +35,7 @@ transport = "mpi"
 min = "16KiB"
 max = "16MiB"
 factor = 4
-max_seconds = 1
+max_seconds = 0.5
 """
 EPOCH = """
 [[epoch]]
@@ -201,7 +201,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--traces", type=Path, nargs="+", help="recorded steps; default: " + ", ".join(MODELS))
     parser.add_argument("--rates", nargs="+", default=["1gbit", "250mbit"])
     parser.add_argument("--dilation", type=float, default=1.0)
-    parser.add_argument("--seconds", type=float, default=4, help="of an epoch on one host, about; default: 4")
+    parser.add_argument("--seconds", type=float, default=3, help="of an epoch on one host, about; default: 3")
     parser.add_argument("--launches", type=int, default=3)
     parser.add_argument("--within", type=float, default=10.0, help="per cent; default: 10")
     parser.add_argument("--programs", type=Path, default=SCRIPTS.parent / "build/release/bin")

@@ -191,8 +191,23 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
       const auto found = tables.find(schema.file);
       return found == tables.end() ? std::vector<ResultRow>() : found->second;
     };
-    set_link_shares(of->second, rows(epoch_schema()), launches, rows(allreduce_schema()),
-                    rows(bound_schema()), rows(links_schema()), model);
+    // Gradients that travel narrower than they are have another number of bytes, which no row says.
+    std::vector<ResultRow> epochs = rows(epoch_schema());
+    std::erase_if(epochs, [&](const ResultRow& row) {
+      return std::ranges::any_of(plan, [&](const PlannedLaunch& launch) {
+        const std::string width = argument_of(launch, "--compression");
+        return case_file_of(launch) == epoch_schema().file && !width.empty() && width != "none" &&
+               belongs(row, launch);
+      });
+    });
+    set_link_shares(of->second, epochs, launches, rows(allreduce_schema()), rows(bound_schema()),
+                    rows(links_schema()), model);
+    for (ResultRow& row : of->second) {
+      const bool known = row.get("status") != "ok" || !row.get("link_basis").empty();
+      const bool sends = number_in(row, "ranks") > 1 && row.get("gradient_sync") != "none" &&
+                         row.get("gradient_sync") != "barrier_only";
+      if (!known && sends) row.set("link_basis", "gradients travelled compressed");
+    }
   }
   if (const std::map<int, bool> is_b = sides_of(plan); !is_b.empty()) {
     put(tables, certificate_schema(),

@@ -54,7 +54,8 @@ double AllreduceCurve::slope_of(const std::vector<Shape>& shapes) {
     const auto n = static_cast<double>(shapes.size());
     if (n * xx > x * x) slopes.push_back((n * xy - x * y) / (n * xx - x * x));
   }
-  return slopes.empty() ? 0 : median_of(slopes);
+  // On the same cores N times as many ranks take at most N times as long.
+  return slopes.empty() ? 0 : std::clamp(median_of(slopes), -1.0, 1.0);
 }
 
 AllreduceCurve::Side AllreduceCurve::side_of(const std::vector<CurvePoint>& points) const {
