@@ -33,7 +33,7 @@ const std::vector<Metric>& metrics() {
       {allreduce_schema(),
        "busbw_gb_per_s",
        "busbw_gb_per_s",
-       {"algorithm", "transport", "memory", "dtype", "size_bytes", "ranks", "origin"}}};
+       {"algorithm", "transport", "memory", "pages", "dtype", "size_bytes", "ranks", "origin"}}};
   return kMetrics;
 }
 
@@ -62,6 +62,8 @@ std::string metric_lines(const std::vector<ResultRow>& rows) {
       if (value.empty()) continue;
       lines += fmt::format("scalebench: metric={}", metric.name);
       for (const std::string_view label : metric.labels) {
+        // What goes without saying keeps the name that a series has had.
+        if (label == "pages" && row.get(label) != "huge") continue;
         lines += fmt::format(" {}={}", label, word_of(row.get(label)));
       }
       lines += fmt::format(" value={}\n", value);
@@ -142,9 +144,10 @@ std::string certificate_table(const Certificate& certificate, std::size_t failed
 }
 
 std::string fit_line(const ResultRow& row) {
-  std::string text =
-      fmt::format("{:<20} {:<14} {:<8} {:<9} {:>7} ", row.get("algorithm"), row.get("transport"),
-                  row.get("dtype"), row.get("op"), row.get("ranks"));
+  const bool huge = row.get("pages") == "huge";  // default pages go without saying
+  const std::string transport = row.get("transport") + (huge ? ",huge" : "");
+  std::string text = fmt::format("{:<20} {:<18} {:<8} {:<9} {:>7} ", row.get("algorithm"),
+                                 transport, row.get("dtype"), row.get("op"), row.get("ranks"));
   if (row.get("status") != "ok") {
     return text + fmt::format("{}: {}\n", row.get("status"), row.get("note"));
   }
@@ -167,7 +170,7 @@ std::string fit_table(const std::vector<ResultRow>& rows) {
       "# t = alpha * steps + beta * bytes sent + gamma * bytes reduced, fitted to all sizes; alpha "
       "in us,\n# beta and gamma in ps a byte; without gamma, beta holds both. off: model against "
       "measured\n";
-  table += fmt::format("{:<20} {:<14} {:<8} {:<9} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
+  table += fmt::format("{:<20} {:<18} {:<8} {:<9} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
                        "algorithm", "transport", "dtype", "op", "N", "alpha", "beta", "gamma",
                        "rms off", "worst off");
   for (const ResultRow& row : rows) table += fit_line(row);

@@ -111,5 +111,13 @@ TEST(ScalingTable, SaysWhyThereIsNoNumber) {
 
 TEST(ScalingTable, IsEmptyWithoutRows) { EXPECT_EQ(scaling_table({}), ""); }
 
+TEST(MetricLines, TellHugePagesApart) {
+  ResultRow row(allreduce_schema());
+  row.set("status", "ok").set("algorithm", "ring").set("busbw_gb_per_s", 2);
+  const std::string unnamed = metric_lines(std::vector{row});
+  EXPECT_EQ(metric_lines(std::vector{row.set("pages", "default")}), unnamed);
+  EXPECT_NE(metric_lines(std::vector{row.set("pages", "huge")}), unnamed);
+}
+
 }  // namespace
 }  // namespace scalebench
