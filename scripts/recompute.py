@@ -15,6 +15,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from math import comb
 from pathlib import Path
 from statistics import mean, median
 
@@ -36,9 +37,21 @@ def case_of(row: Row, rank: str | None = None) -> tuple[str, ...]:
     return row["case_id"], row["ranks"], row.get("nodes") or "1", row.get("rank", "") if rank is None else rank
 
 
-def range_of(values: list[float]) -> tuple[float, float] | None:
-    """Smallest and largest, as an interval of two to five; of more it is not made again here."""
-    return (min(values), max(values)) if 2 <= len(values) <= 5 else None
+def interval_of(values: list[float]) -> tuple[float, float] | None:
+    """Smallest and largest of two to five. From six on between the d-th and the next value from either end, which cover
+    the median with more and with less than 95 %: Hettmansperger and Sheather 1986."""
+    n, ordered = len(values), sorted(values)
+    if n < 6:
+        return (ordered[0], ordered[-1]) if n > 1 else None
+
+    def covered(d: int) -> float:
+        return 1 - 2 * sum(comb(n, k) for k in range(d)) / 2**n
+
+    d = max(d for d in range(1, n // 2 + 1) if covered(d) >= 0.95)
+    part = (covered(d) - 0.95) / (covered(d) - covered(d + 1))
+    inward = (n - d) * part / (d + (n - 2 * d) * part)
+    low, high = ordered[d - 1], ordered[n - d]
+    return low + inward * (ordered[d] - low), high + inward * (ordered[n - d - 1] - high)
 
 
 def percentile(values: list[float], percent: int) -> float | None:
@@ -67,11 +80,12 @@ class Run:
                 self.images[key] = float(row["samples"])
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         counts = {(launch["number"], launch.get("attempt", 1)) for launch in manifest["launches"]}
-        self.rows: dict[str, list[tuple[Launch, dict[str, str]]]] = defaultdict(list)
+        self.rows: dict[str, dict[tuple[str, ...], dict[Launch, dict[str, str]]]] = defaultdict(lambda: defaultdict(dict))
         for path in sorted((folder / "launches").glob("*/*.csv")):
-            number, attempt = int(path.parent.name[:3]), int((path.parent.name.split(".attempt") + ["1"])[1])
-            if (number, attempt) in counts:
-                self.rows[path.name] += [(number, row) for row in read(path) if row.get("status") == "ok"]
+            number, attempt = int(path.parent.name.split("-")[0]), int((path.parent.name.split(".attempt") + ["1"])[1])
+            for row in read(path) if (number, attempt) in counts else ():
+                if row.get("status") == "ok" and "case_id" in row and "ranks" in row:
+                    self.rows[path.name][case_of(row)][number] = row
 
     def expect(self, table: str, row: Row, column: str, value: float | None) -> None:
         if value is None or column not in row:
@@ -82,7 +96,7 @@ class Run:
             self.differences.append(f"{table}: case {'/'.join(case_of(row))}: {column}: published {row[column]}, {value!r}")
 
     def launches_of(self, table: str, case: tuple[str, ...]) -> dict[Launch, dict[str, str]]:
-        return {launch: row for launch, row in self.rows[table] if case_of(row) == case}
+        return self.rows[table][case]
 
     def by_round(self, values: Mapping[Launch, float]) -> dict[int, float]:
         return {self.round_of[launch]: value for launch, value in values.items()}
@@ -96,7 +110,7 @@ def statistics_of(run: Run, table: str, row: Row, by_launch: Mapping[Launch, lis
     run.expect(table, row, "seconds_mean", median(mean(values) for values in by_launch.values()))
     run.expect(table, row, "seconds_min", min(map(min, by_launch.values())))
     run.expect(table, row, "seconds_max", max(map(max, by_launch.values())))
-    if ends := range_of(medians):
+    if ends := interval_of(medians):
         run.expect(table, row, "seconds_ci_low", ends[0])
         run.expect(table, row, "seconds_ci_high", ends[1])
 
@@ -137,7 +151,7 @@ def check_throughput(run: Run) -> None:
                 run.expect(table, row, f"step_seconds_p{percent}", median(tails) if tails else None)
         own = rates[case_of(row)] = {one: rate(one, row) for one in launches}
         run.expect(table, row, "images_per_s", median(own.values()))
-        if ends := range_of(list(own.values())):
+        if ends := interval_of(list(own.values())):
             run.expect(table, row, "images_per_s_ci_low", ends[0])
             run.expect(table, row, "images_per_s_ci_high", ends[1])
     for row in measured(run, table):
@@ -207,7 +221,7 @@ def check_scaling(run: Run, cases: dict[tuple[str, ...], dict[Launch, dict[str, 
             h, t = seconds(base), seconds(row)
             ratios = [rho * h[one] / (ranks * t[one]) for one in h if one in t]
             run.expect(table, row, name, median(ratios))
-            if ends := range_of(ratios):
+            if ends := interval_of(ratios):
                 run.expect(table, row, f"{name}_ci_low", ends[0])
                 run.expect(table, row, f"{name}_ci_high", ends[1])
             if sync == "none":
@@ -242,7 +256,7 @@ def check_losses(run: Run, row: Row, losses: dict[str, Row], rho: float, base: R
         values = [here[one] - part * alone[one] for one in here if one in alone]
         if name in losses:
             run.expect("losses.csv", losses[name], "seconds", median(values))
-            if ends := range_of(values):
+            if ends := interval_of(values):
                 run.expect("losses.csv", losses[name], "seconds_ci_low", ends[0])
                 run.expect("losses.csv", losses[name], "seconds_ci_high", ends[1])
     if share is not None and "batch" in losses:
@@ -272,7 +286,7 @@ def main(words: list[str]) -> int:
         run = recompute(folder)
         for line in run.differences:
             print(line)
-        print(f"{folder}: {run.numbers} numbers made again, {len(run.differences)} differ")
+        print(f"scripts/recompute.py: {run.numbers} numbers made again, {len(run.differences)} differ: {folder}")
         differ = differ or bool(run.differences)
     return 1 if differ else 0
 
