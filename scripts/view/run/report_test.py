@@ -139,6 +139,8 @@ class ReportTest(unittest.TestCase):
                       "kappa is not above 0: the speedup has no peak"):  # fmt: skip
             self.assertIn(words, laws)
         self.assertEqual(laws.count("too few N: 1, 2, and at least 4 are needed"), 1, "one line for all four")
+        write_csv(self.run_folder, "laws.csv", other)
+        self.assertIn("None could be fitted: too few N: 1, 2, and at least 4 are needed.", self.report().text())
 
     def test_the_ladder_says_what_it_could_have_shown(self) -> None:
         write_run(self.run_folder, models=["mnist_cnn"], syncs=["flat"], ranks=[1, 2])

@@ -22,6 +22,10 @@ def laws(run: Path) -> Html:
     rows = read_rows(run, "laws.csv")
     if not rows:
         return Html("")
+    fitted = [row for row in rows if row["status"] == "ok"]
+    if not fitted:
+        reasons = "; ".join(dict.fromkeys(row["note"] for row in rows))
+        return section("Laws of scaling", element("p", f"None could be fitted: {reasons}.", css="muted"))
     words = (
         "Amdahl: T = T₁ (σ + (1−σ)/N), of strong scaling. The universal scalability law: speedup = N / (1 + σ(N−1) + "
         "κN(N−1)); σ is waiting for what is shared, κ what every pair of ranks costs. Fitted in each round; the median "
@@ -29,7 +33,6 @@ def laws(run: Path) -> Html:
         "law is a guess."
     )
     head = ["workload", "strategy", "N", "law", "value", "residual", "rounds", ""]
-    fitted = [row for row in rows if row["status"] == "ok"]
     cells: list[list[object]] = [
         [workload(row), how(row), row["ranks_used"].replace(";", ", "), name_of(row), value(row),
          f"{100 * row.number('rms_residual'):.1f} %", row["rounds"], row["note"]]
