@@ -90,6 +90,7 @@ static void members(auto& visit, Manifest& manifest) {
   visit.maybe("import", manifest.import);
   visit.later("superseded", manifest.superseded);
   visit.later("resumptions", manifest.resumptions);
+  visit.later("pair", manifest.pair);
   visit.later("inputs", manifest.inputs);
   visit.later("job", manifest.job);
   visit("files", manifest.files);

@@ -70,6 +70,7 @@ struct Manifest {
   std::vector<Resumption> resumptions;
   std::optional<ImportRecord> import;  // of imports only
   nlohmann::json job;  // of managed_job.hpp, with its billed and training seconds; else null
+  std::string pair;    // the same word in two runs that were measured in turns; else empty
   std::map<std::string, std::string> inputs;  // config.toml, plan.json: SHA-256; older runs: none
   std::map<std::string, std::string> files;   // path within the run's folder: SHA-256
 };

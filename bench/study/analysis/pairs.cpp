@@ -10,6 +10,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "bench/measure/signed_rank.hpp"
 #include "bench/measure/statistics.hpp"
 
 namespace scalebench {
@@ -21,9 +22,20 @@ const Cell* CellPair::broken() const {
   return nullptr;
 }
 
-CellSamples CellPair::samples() const {
+CellSamples CellPair::samples(bool paired) const {
   CellSamples both;
   if (broken() != nullptr) return both;
+  if (paired && a != nullptr && b != nullptr) {
+    both.paired = true;
+    const std::map<int, double> of_b = b->seconds_by_round();
+    for (const auto& [round, seconds] : a->seconds_by_round()) {
+      const auto found = of_b.find(round);
+      if (found == of_b.end()) continue;
+      both.a.push_back(seconds);
+      both.b.push_back(found->second);
+    }
+    return both;
+  }
   if (a != nullptr) both.a = a->seconds;
   if (b != nullptr) both.b = b->seconds;
   return both;
@@ -50,16 +62,23 @@ CellComparison compared(const CellSamples& cell) {
   CellComparison result;
   result.seconds_a = median_of(cell.a);
   result.seconds_b = median_of(cell.b);
-  const RatioInterval ratio = ratio_of(cell.a, cell.b);
+  const RatioInterval ratio =
+      cell.paired ? paired_ratio_of(cell.a, cell.b) : ratio_of(cell.a, cell.b);
   result.ratio = ratio.ratio;
   result.ratio_low = ratio.low;
   result.ratio_high = ratio.high;
-  result.p_value = rank_sum_p_value(cell.a, cell.b);
+  result.p_value =
+      cell.paired ? signed_rank_p_value(cell.a, cell.b) : rank_sum_p_value(cell.a, cell.b);
   return result;
 }
 
 /// Of a standard normal: exceeded with probability `p`.
 double normal_quantile(double p) { return student_t_quantile(p, 1e6); }
+
+/// What so many launches a side can have.
+double smallest_p_of(std::size_t a, std::size_t b, bool paired) {
+  return paired ? smallest_signed_rank_p_value(a) : smallest_p_value(a, b);
+}
 
 /// An estimate of a log ratio is about normal; its 95 % interval says how wide. A difference is
 /// found when the interval is clear of the floor and the test, after the strictest of Holm's
@@ -67,7 +86,7 @@ double normal_quantile(double p) { return student_t_quantile(p, 1e6); }
 void set_power(CellComparison& result, const CellSamples& cell, std::size_t tested) {
   const auto cells = static_cast<double>(tested);
   result.critical_effect = result.smallest_effect = std::numeric_limits<double>::quiet_NaN();
-  if (smallest_p_value(cell.a.size(), cell.b.size()) * cells >= kSignificance) return;
+  if (smallest_p_of(cell.a.size(), cell.b.size(), cell.paired) * cells >= kSignificance) return;
   const double half_width = (std::log(result.ratio_high) - std::log(result.ratio_low)) / 2;
   const double deviation = half_width / normal_quantile(kSignificance / 2);
   const double critical = std::max(std::log(1 + kFloor) + half_width,
@@ -129,9 +148,9 @@ std::vector<double> holm(std::span<const double> p_values) {
   return adjusted;
 }
 
-std::size_t launches_needed(std::size_t cells) {
+std::size_t launches_needed(std::size_t cells, bool paired) {
   std::size_t launches = 4;
-  while (static_cast<double>(cells) * smallest_p_value(launches, launches) >= kSignificance) {
+  while (static_cast<double>(cells) * smallest_p_of(launches, launches, paired) >= kSignificance) {
     ++launches;
   }
   return launches;

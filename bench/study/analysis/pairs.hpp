@@ -37,12 +37,13 @@ std::string_view name_of(Verdict verdict);
 struct CellSamples {
   std::vector<double> a;
   std::vector<double> b;
+  bool paired = false;  // as many on both sides, and those at one place are of one round
 };
 
 struct CellComparison {
   double seconds_a = 0;  // medians; NaN for a side without launches
   double seconds_b = 0;
-  double ratio = 0;      // b / a: above 1, B took longer
+  double ratio = 0;      // b / a: above 1, B took longer; paired: the median over rounds
   double ratio_low = 0;  // 95 %; NaN below 4 launches a side
   double ratio_high = 0;
   double p_value = 0;
@@ -62,7 +63,7 @@ std::vector<double> holm(std::span<const double> p_values);
 
 /// Whether a difference could be found at all among so many cells: fewer launches a side than this
 /// leave even the clearest one with an adjusted p above 0.05.
-std::size_t launches_needed(std::size_t cells);
+std::size_t launches_needed(std::size_t cells, bool paired = false);
 
 /// One cell as two runs measured it; either may be missing, not both. Points into their cells.
 struct CellPair {
@@ -75,8 +76,9 @@ struct CellPair {
   }
   /// The side whose wrong or failed launch voids the comparison; null when there is none.
   const Cell* broken() const;
-  /// Launch medians of both; none at all when one of them is broken.
-  CellSamples samples() const;
+  /// Launch medians of both; none at all when one of them is broken. `paired`: of the rounds that
+  /// both have.
+  CellSamples samples(bool paired = false) const;
 };
 
 /// Every cell of either side once, those of `a` first, joined by their keys.

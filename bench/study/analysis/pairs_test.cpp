@@ -165,6 +165,43 @@ TEST(CompareCells, NamesTheEffectThatIsFoundFourTimesInFive) {
   }
 }
 
+/// Ten rounds in which the machine is in another state each time, for both sides alike.
+Verdict in_rounds_of_a_changing_machine(double factor, bool paired) {
+  std::mt19937_64 random(3);
+  std::lognormal_distribution<double> round(0, 0.3), launch(0, 0.01);
+  std::vector<CellSamples> cells(4);
+  for (CellSamples& cell : cells) {
+    cell.paired = paired;
+    for (int i = 0; i < 10; ++i) {
+      const double shared = round(random);
+      cell.a.push_back(shared * launch(random));
+      cell.b.push_back(factor * shared * launch(random));
+    }
+  }
+  return compare_cells(cells)[1].verdict;
+}
+
+TEST(CompareCells, WhatARoundDoesToBothSidesCancels) {
+  EXPECT_EQ(in_rounds_of_a_changing_machine(1.05, true), Verdict::slower);
+  EXPECT_EQ(in_rounds_of_a_changing_machine(1.05, false), Verdict::ambiguous);
+  EXPECT_EQ(in_rounds_of_a_changing_machine(1, true), Verdict::same);
+}
+
+TEST(CompareCells, KnowsHowManyPairsItTakes) {
+  EXPECT_EQ(launches_needed(1, true), 6U) << "2 / 64";
+  EXPECT_EQ(launches_needed(4, true), 8U);
+}
+
+TEST(CellPair, PairsTheRoundsThatBothSidesHave) {
+  const ResultRow row(allreduce_schema());
+  const Cell a{"k", CellFamily::latency, row, {1, 2, 3}, {0, 1, 2}, "ok", ""};
+  const Cell b{"k", CellFamily::latency, row, {30, 10}, {2, 0}, "ok", ""};
+  const CellSamples samples = CellPair{&a, &b}.samples(true);
+  EXPECT_THAT(samples.a, ElementsAre(1, 3));
+  EXPECT_THAT(samples.b, ElementsAre(10, 30));
+  EXPECT_FALSE((CellPair{&a, nullptr}.samples(true).paired)) << "nothing to pair with";
+}
+
 TEST(CompareCells, NeedsMoreEvidenceAmongManyCells) {
   const CellSamples five{from_to(5, 1, 0.001), from_to(5, 1.1, 0.001)};
   EXPECT_EQ(compare_cells(std::vector<CellSamples>(6, five))[0].verdict, Verdict::slower);

@@ -165,7 +165,8 @@ void narrow(ResultRow& row) {
 }  // namespace
 
 ComparedRun compared_run(StoredRun run) {
-  ComparedRun compared{run.manifest.run_id, {}, rows_in(run.folder, scaling_schema())};
+  ComparedRun compared{
+      run.manifest.run_id, run.manifest.pair, {}, rows_in(run.folder, scaling_schema())};
   for (const Schema* const schema : case_schemas()) {
     const auto found = run.launches.find(schema->file);
     if (found == run.launches.end()) continue;
@@ -188,6 +189,7 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs,
   for (std::size_t i = 1; i < runs.size(); ++i) {
     const ScalingOf scaling = scaling_of(runs[i]);
     const char letter = static_cast<char>('A' + i);
+    const bool paired = !runs[i].pair.empty() && runs[i].pair == runs.front().pair;
     for (const CellPair& pair : sorted(pairs_of(runs.front().cells, runs[i].cells))) {
       ResultRow row = described(pair, runs.front(), runs[i], letter, across);
       set_side(row, 'a', pair.a, base_scaling);
@@ -204,7 +206,7 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs,
           row.set("status", broken->status);
         }
         row.set("note", why_missing(pair, letter));
-        samples.push_back(pair.samples());
+        samples.push_back(pair.samples(paired));
         row_of.push_back(comparison.rows.size());
       }
       comparison.rows.push_back(std::move(row));
@@ -220,7 +222,8 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs,
   }
   if (comparison.tested() == 0) return comparison;
   comparison.fewest_launches = fewest;
-  comparison.launches_needed = launches_needed(comparison.tested());
+  comparison.paired = std::ranges::all_of(samples, &CellSamples::paired);
+  comparison.launches_needed = launches_needed(comparison.tested(), comparison.paired);
   return comparison;
 }
 

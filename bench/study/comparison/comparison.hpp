@@ -15,6 +15,7 @@ namespace scalebench {
 /// What a comparison needs of a run.
 struct ComparedRun {
   std::string run_id;
+  std::string pair;  // as in the manifest: runs with the same word are compared round by round
   std::vector<Cell> cells;
   std::vector<ResultRow> scaling;  // of its scaling.csv
 };
@@ -27,6 +28,7 @@ struct Comparison {
   std::size_t in_common = 0;        // cells that both sides have, tested or not
   std::size_t fewest_launches = 0;  // of a side, among the tested
   std::size_t launches_needed = 0;  // a side, to find a difference among the tested
+  bool paired = false;              // all that was tested was, round by round
 
   std::size_t tested() const { return same + faster + slower + ambiguous; }
   /// Too few launches for a difference to be found at all.

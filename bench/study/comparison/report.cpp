@@ -230,8 +230,10 @@ std::string compare_table(const CompareReport& report, bool changed_only) {
     if (run.letter == 'A') continue;
     table += fmt::format(
         "\n# {} against A: medians of launches; ratio of times, above 1: {} took longer; 95 % "
-        "interval; p: rank-sum test after Holm\n",
-        run.letter, run.letter);
+        "interval; p: {} test after Holm\n",
+        run.letter, run.letter,
+        report.comparison.paired ? "measured in turns, so round by round: signed-rank"
+                                 : "rank-sum");
     table += cells_table(report, run.letter, changed_only) + efficiency_table(report, run.letter);
   }
   table += cost_table(report.costs);

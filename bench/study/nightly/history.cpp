@@ -319,6 +319,8 @@ bool is_complete(const fs::path& folder, const Manifest& manifest) {
   return manifest.status == "complete" && committed;
 }
 
+std::string accepted_name(const std::string& run_id) { return run_id + "-accepted"; }
+
 std::string rerun_name(const std::string& run_id) { return run_id + "-rerun"; }
 
 RunHistory read_history(const fs::path& results, const Manifest& tonight,

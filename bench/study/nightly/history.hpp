@@ -109,6 +109,9 @@ nlohmann::json fact_changes(const Facts& before, const Facts& after);
 /// The one place that decides whether a run may be compared with: it ended in good order.
 bool is_complete(const std::filesystem::path& folder, const Manifest& manifest);
 
+/// The name of the run of the accepted build that went in turns with a night's run.
+std::string accepted_name(const std::string& run_id);
+
 /// The name of the run that measures a night's suspects again.
 std::string rerun_name(const std::string& run_id);
 

@@ -2,6 +2,7 @@
 #include "bench/study/nightly/measure.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -45,11 +46,53 @@ StudyRun run_to_seal(const NightSetup& setup, ResolvedStudy resolved) {
   return study;
 }
 
+/// What was measured with today's build, and in turns with it with the accepted one.
+struct Measured {
+  StudyRun today;
+  std::optional<StudyRun> accepted;
+};
+
+Measured run_beside(const NightSetup& setup, ResolvedStudy today) {
+  const AcceptedTonight& accepted = setup.accepted;
+  if (!accepted.accepted) return {run_to_seal(setup, std::move(today)), std::nullopt};
+  StartOptions options = setup.options;
+  StudyConfig config = today.config;
+  config.name += "-accepted";
+  ResolvedStudy other =
+      resolve(options, std::move(config), today.limits, today.plan, accepted.build);
+  today.pair = other.pair = new_pair();
+  Measured runs{open_study(today, *setup.console), std::nullopt};
+  other.options.out = accepted_name(runs.today.folder().string());
+  runs.accepted.emplace(open_study(other, *setup.console));
+  measure_in_turns(*runs.accepted, runs.today, *setup.stop);
+  setup.console->clear_progress();
+  for (StudyRun* const run : {&*runs.accepted, &runs.today}) {
+    run->summarise();
+    run->seal(*setup.stop ? "partial" : "complete");
+  }
+  return runs;
+}
+
 /// How it ended otherwise than well; empty when it did not.
 std::string trouble_of(const StudyRun& study, const std::atomic<bool>& stop) {
   if (stop) return "interrupted";
   if (study.failed() == 0) return "";
   return fmt::format("{} launches failed", study.failed());
+}
+
+/// What became of the accepted build tonight.
+NightStep beside_step(const NightSetup& setup, const Measured& runs) {
+  const AcceptedTonight& tonight = setup.accepted;
+  if (!runs.accepted) return {"beside", "skipped", std::nullopt, tonight.why_not};
+  std::string note =
+      fmt::format("accepted build {} of {}", tonight.accepted->commit(), tonight.accepted->run_id);
+  if (!tonight.changed_libraries.empty()) {
+    note += fmt::format("; changed since, for both sides: {}",
+                        fmt::join(tonight.changed_libraries, ", "));
+  }
+  const std::string trouble = trouble_of(*runs.accepted, *setup.stop);
+  if (!trouble.empty()) note += "; " + trouble;
+  return {"beside", trouble.empty() ? "ok" : "warning", std::nullopt, note};
 }
 
 }  // namespace
@@ -79,11 +122,13 @@ void measure_aa(const NightSetup& setup, std::vector<NightStep>& steps) {
 
 std::filesystem::path measure_sweep(const NightSetup& setup, std::vector<NightStep>& steps) {
   const double begin = local_seconds();
-  const StudyRun study =
-      run_to_seal(setup, resolve(setup.options, setup.config, setup.limits, setup.plan));
+  const Measured runs =
+      run_beside(setup, resolve(setup.options, setup.config, setup.limits, setup.plan));
+  const StudyRun& study = runs.today;
   const std::string note = trouble_of(study, *setup.stop);
   const std::string status = study.measured() == 0 ? "failed" : note.empty() ? "ok" : "warning";
   steps.push_back({"sweep", status, local_seconds() - begin, note});
+  steps.push_back(beside_step(setup, runs));
   return study.folder();
 }
 
@@ -102,7 +147,7 @@ void measure_again(const NightSetup& setup, const StoredRun& sweep,
       rerun_plan(plan_of(config, setup.limits), cells, suspects);
   StartOptions options = setup.options;
   options.out = (sweep.folder.parent_path() / rerun_name(sweep.manifest.run_id)).string();
-  const StudyRun study = run_to_seal(setup, resolve(options, config, setup.limits, plan));
+  const StudyRun study = run_beside(setup, resolve(options, config, setup.limits, plan)).today;
   const std::string note = trouble_of(study, *setup.stop);
   steps.push_back({"rerun", note.empty() ? "ok" : "warning", local_seconds() - begin,
                    note.empty()

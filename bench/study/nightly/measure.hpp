@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "bench/study/nightly/accepted.hpp"
 #include "bench/study/nightly/gate.hpp"
 #include "bench/study/nightly/report.hpp"
 #include "bench/study/run/resolved_study.hpp"
@@ -20,6 +21,7 @@ struct NightSetup {
   StudyConfig config;
   PlanLimits limits;
   std::vector<PlannedLaunch> plan;  // of the sweep
+  AcceptedTonight accepted;         // runs in turns with the sweep, where it can
   int aa_launches = 5;              // of each side; 0: none
   Console* console = nullptr;
   const std::atomic<bool>* stop = nullptr;
@@ -28,10 +30,12 @@ struct NightSetup {
 /// Adds the step "aa". Does nothing when none is wanted or there is one rank only.
 void measure_aa(const NightSetup& setup, std::vector<NightStep>& steps);
 
-/// The sweep's folder. Adds the step "sweep".
+/// The sweep's folder; the accepted build's is beside it, called accepted_name of it. Adds the
+/// steps "sweep" and "beside".
 std::filesystem::path measure_sweep(const NightSetup& setup, std::vector<NightStep>& steps);
 
-/// Measures again what holds `suspects` (keys of time cells). Adds the step "rerun".
+/// Measures again what holds `suspects` (keys of time cells), in turns with the accepted build if
+/// the sweep was. Adds the step "rerun".
 void measure_again(const NightSetup& setup, const StoredRun& sweep,
                    const std::set<std::string>& suspects, std::vector<NightStep>& steps);
 

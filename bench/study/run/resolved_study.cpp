@@ -297,7 +297,7 @@ LaunchSettings settings_of(const ResolvedStudy& study) {
   settings.hosts = study.limits.hosts;
   settings.device = config.device;
   settings.threads = static_cast<int>(config.threads);
-  settings.programs = programs_folder();
+  settings.programs = study.build.programs;
   settings.oversubscribe = is_crowded(study);
   // A rank that drives a device needs more than one core for what LibTorch does beside it, and
   // emulated hosts have the same cores.
@@ -322,23 +322,26 @@ LaunchSettings settings_of(const ResolvedStudy& study) {
 }  // namespace
 
 ResolvedStudy resolve(StartOptions options, StudyConfig config, PlanLimits limits,
-                      std::vector<PlannedLaunch> plan) {
+                      std::vector<PlannedLaunch> plan, Build build) {
   ResolvedStudy study{.options = std::move(options),
                       .config = std::move(config),
                       .limits = std::move(limits),
                       .plan = std::move(plan),
+                      .build = std::move(build),
+                      .pair = {},
                       .binaries = {},
                       .settings = {}};
-  if (!study.options.dry_run) study.binaries = hashes_of_programs(study.plan);
+  if (!study.options.dry_run) study.binaries = hashes_of_programs(study.plan, study.build.programs);
   study.settings = settings_of(study);
   return study;
 }
 
-ResolvedStudy resolve(StudyChoice choice) {
+ResolvedStudy resolve(StudyChoice choice, Build build) {
   StudyConfig config = config_of(choice);
   PlanLimits limits = limits_of(choice, config);
   std::vector<PlannedLaunch> plan = plan_of(config, limits);
-  return resolve(std::move(choice), std::move(config), std::move(limits), std::move(plan));
+  return resolve(std::move(choice), std::move(config), std::move(limits), std::move(plan),
+                 std::move(build));
 }
 
 void print_plan(const ResolvedStudy& study, const Console& console) {

@@ -16,6 +16,7 @@
 #include "bench/machine/managed_job.hpp"
 #include "bench/study/plan/config.hpp"
 #include "bench/study/plan/plan.hpp"
+#include "bench/study/run/setup.hpp"
 
 namespace scalebench {
 
@@ -62,6 +63,8 @@ struct ResolvedStudy {
   StudyConfig config;  // effective: with what the command line and the job say
   PlanLimits limits;
   std::vector<PlannedLaunch> plan;
+  Build build;       // whose programs are started
+  std::string pair;  // of two runs that are measured in turns, the same word; else empty
   std::map<std::string, std::string> binaries;  // SHA-256 of each program; none for a dry run
   LaunchSettings settings;                      // of a run that is called kPlannedRun
 };
@@ -69,11 +72,11 @@ struct ResolvedStudy {
 /// The study of a config file. Starts nothing but the launcher, for its version. Throws UsageError
 /// for all that is wrong with the choice, the file or the hosts, when a program is not built
 /// (unless for a dry run), and for the launcher of another MPI.
-ResolvedStudy resolve(StudyChoice choice);
+ResolvedStudy resolve(StudyChoice choice, Build build = own_build());
 
 /// Of parts that say something else than `config_of` and `plan_of` would.
 ResolvedStudy resolve(StartOptions options, StudyConfig config, PlanLimits limits,
-                      std::vector<PlannedLaunch> plan);
+                      std::vector<PlannedLaunch> plan, Build build = own_build());
 
 /// --dry-run: the exact commands and an estimate, to stdout.
 void print_plan(const ResolvedStudy& study, const Console& console);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 #include <utility>
 
 #include "bench/launch/host_survey.hpp"
@@ -104,22 +105,40 @@ void StudyRun::require_room_for_next() const {
 }
 
 void StudyRun::measure(const std::atomic<bool>& stop) {
+  for (std::size_t i = 0; i < plan_.size() && !stop; ++i) measure(i, "", stop);
+  console_.clear_progress();
+}
+
+void StudyRun::measure(std::size_t place, const std::string& label, const std::atomic<bool>& stop) {
+  const PlannedLaunch& launch = plan_[place];
+  if (has_ended(launch)) return;
   try {
-    for (std::size_t i = 0; i < plan_.size() && !stop; ++i) {
-      if (has_ended(plan_[i])) continue;
-      require_room_for_next();
-      console_.progress(i + 1, plan_.size(),
-                        fmt::format("{} · round {}", plan_[i].name, plan_[i].round + 1),
-                        seconds_left(i));
-      measure_one(plan_[i], stop);
-    }
-    console_.clear_progress();
+    require_room_for_next();
+    console_.progress(place + 1, plan_.size(),
+                      fmt::format("{}{} · round {}", label, launch.name, launch.round + 1),
+                      seconds_left(place));
+    measure_one(launch, stop);
   } catch (const DiskFull& error) {
     console_.clear_progress();
     fail<DiskFull>(
         "{}; everything that was measured is kept: free some room, then: scalebench "
         "resume {}",
         error.what(), folder().string());
+  }
+}
+
+std::string new_pair() {
+  constexpr std::size_t kDigits = 12;
+  std::random_device random;
+  return sha256_of(fmt::format("{} {} {}", utc_label(), random(), random())).substr(0, kDigits);
+}
+
+void measure_in_turns(StudyRun& a, StudyRun& b, const std::atomic<bool>& stop) {
+  for (std::size_t i = 0; i < a.plan().size(); ++i) {
+    const bool a_begins = a.plan()[i].round % 2 == 0;
+    for (const bool turn_of_a : {a_begins, !a_begins}) {
+      if (!stop) (turn_of_a ? a : b).measure(i, turn_of_a ? "A " : "B ", stop);
+    }
   }
 }
 
@@ -273,7 +292,8 @@ Manifest manifest_of(const ResolvedStudy& study, const LaunchSettings& settings)
   manifest.command = study.options.command;
   manifest.seed = study.config.seed;
   manifest.config = study.config.text;
-  manifest.tool = build_info();
+  manifest.tool = study.build.tool;
+  manifest.pair = study.pair;
   if (study.options.job) manifest.job = json_of(*study.options.job);
   manifest.binaries = study.binaries;
   manifest.environment = environment_here();
@@ -368,7 +388,8 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
   Manifest manifest = read_manifest(folder.path());
   require_same_inputs(folder.path(), manifest);
   StoredPlan plan = read_plan(folder.path());
-  const std::map<std::string, std::string> binaries = hashes_of_programs(plan.launches);
+  const std::map<std::string, std::string> binaries =
+      hashes_of_programs(plan.launches, programs_folder());
   const std::vector<std::string> changes = changes_since(manifest, binaries);
   if (!changes.empty() && !options.allow_changed) {
     fail<UsageError>(
@@ -379,6 +400,7 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
   manifest.status = "partial";
   manifest.files.clear();
   manifest.resumptions.push_back({utc_label(), options.command, changes});
+  manifest.pair.clear();  // the other run of the pair is not measured beside what comes now
   recover(folder.path(), manifest, console);
   // The manifest says that they are to come before their rows and folders are set aside.
   supersede(manifest, options.failed);

@@ -32,6 +32,8 @@ class StudyRun {
   /// launch the manifest says so and its samples are in samples.csv. Throws DiskFull, with the way
   /// to go on, before or after a launch.
   void measure(const std::atomic<bool>& stop);
+  /// One launch of the plan, by its place in it, unless it has ended. `label` is for the progress.
+  void measure(std::size_t place, const std::string& label, const std::atomic<bool>& stop);
 
   /// Writes the case files, the fits, scaling.csv and the rest from what was measured.
   void summarise();
@@ -72,6 +74,13 @@ class StudyRun {
   StudyTables tables_;
   std::map<std::string, std::vector<LaunchRows>, std::less<>> launches_;  // by case file
 };
+
+/// A word that no other pair of runs has.
+std::string new_pair();
+
+/// Two builds' runs of one plan, launch by launch in turns: what the machine is like in a minute is
+/// in both. Which of the two begins changes from round to round, so that a drift favours neither.
+void measure_in_turns(StudyRun& a, StudyRun& b, const std::atomic<bool>& stop);
 
 /// What a new run says of itself before its first launch. `settings`: the study's, with the run's
 /// name and what looking at the hosts has changed.

@@ -2,6 +2,7 @@
 #include "bench/study/run/setup.hpp"
 
 #include <atomic>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "bench/launch/process.hpp"
@@ -40,15 +41,47 @@ std::filesystem::path configs_folder() {
   return as_typed_here(folder_with("configs", "quick.toml"));
 }
 
-std::map<std::string, std::string> hashes_of_programs(const std::vector<PlannedLaunch>& plan) {
+Build own_build() { return {programs_folder(), build_info()}; }
+
+Build build_in(const std::filesystem::path& folder) {
+  constexpr int kPatienceSeconds = 20;
+  const bool has_bin = std::filesystem::exists(folder / "bin" / "scalebench");
+  Build build{has_bin ? folder / "bin" : folder, {}};
+  const std::filesystem::path program = build.programs / "scalebench";
+  if (!std::filesystem::exists(program)) {
+    fail<UsageError>("{}: no scalebench here or in bin/; valid: a folder of built programs",
+                     folder.string());
+  }
+  const CommandAnswer answer = ask({program.string(), "version", "--json"}, kPatienceSeconds);
+  const nlohmann::json said = nlohmann::json::parse(answer.output, nullptr, false);
+  if (!answer.answered || !said.is_object()) {
+    fail<UsageError>("{} does not start here: {}", program.string(),
+                     printable(answer.output.substr(0, answer.output.find('\n'))));
+  }
+  const auto text = [&](const char* name) {
+    const auto found = said.find(name);
+    return found != said.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  build.tool.version = text("version");
+  if (const std::string commit = text("commit"); !commit.empty()) build.tool.commit = commit;
+  if (said.contains("dirty") && said["dirty"].is_boolean()) build.tool.dirty = said["dirty"];
+  build.tool.compiler = text("compiler");
+  build.tool.flags = text("flags");
+  build.tool.build_type = text("build_type");
+  build.tool.optimized = build.tool.build_type != "Debug";
+  return build;
+}
+
+std::map<std::string, std::string> hashes_of_programs(const std::vector<PlannedLaunch>& plan,
+                                                      const std::filesystem::path& programs) {
   std::map<std::string, std::string> hashes;
   for (const PlannedLaunch& launch : plan) {
-    const std::filesystem::path program = programs_folder() / launch.program;
+    const std::filesystem::path program = programs / launch.program;
     if (!std::filesystem::exists(program)) {
       fail<UsageError>(
           "{} is not built (LibTorch missing?); leave its part out of the config, or see "
           "scalebench doctor",
-          launch.program);
+          program.string());
     }
     if (!hashes.contains(launch.program)) hashes[launch.program] = sha256_of_file(program);
   }

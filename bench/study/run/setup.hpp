@@ -21,8 +21,19 @@ std::filesystem::path programs_folder();
 std::filesystem::path scripts_folder();
 std::filesystem::path configs_folder();
 
+/// A folder of programs, and what they were built from.
+struct Build {
+  std::filesystem::path programs;
+  BuildInfo tool;
+};
+Build own_build();
+/// The programs in `folder`, or in its bin, say themselves what they are. Throws UsageError where
+/// there are none, or none that start here.
+Build build_in(const std::filesystem::path& folder);
+
 /// SHA-256 of each program of the plan. Throws UsageError when one is not built.
-std::map<std::string, std::string> hashes_of_programs(const std::vector<PlannedLaunch>& plan);
+std::map<std::string, std::string> hashes_of_programs(const std::vector<PlannedLaunch>& plan,
+                                                      const std::filesystem::path& programs);
 /// Of this machine, with what this program is linked with.
 Environment environment_here();
 /// What the doctor is to look at here.

@@ -18,6 +18,8 @@
 #include "bench/study/comparison/comparison.hpp"
 #include "bench/study/comparison/cost.hpp"
 #include "bench/study/comparison/report.hpp"
+#include "bench/study/run/builds.hpp"
+#include "bench/study/run/resolved_study.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
@@ -41,7 +43,9 @@ struct CompareOptions {
   std::string format = "table";
   std::string out;
   bool changed_only = false;
-  std::vector<std::string> command;  // argv as typed
+  std::vector<std::filesystem::path> builds;  // folders of programs, instead of runs
+  StudyChoice study;                          // how they are measured
+  std::vector<std::string> command;           // argv as typed
 };
 
 std::string name_of(const std::filesystem::path& run) {
@@ -299,11 +303,51 @@ ExitCode compare(const CompareOptions& options) {
   return report.code;
 }
 
+// compare --build A --build B CONFIG.
+
+void require_builds(const CompareOptions& options) {
+  if (options.builds.size() != 2) fail<UsageError>("--build: valid: twice, of A and of B");
+  if (options.runs.size() != 1 || std::filesystem::is_directory(options.runs.front())) {
+    fail<UsageError>("--build A --build B: valid beside them: one config to measure with both");
+  }
+  if (!options.instances.empty() || !options.across.empty()) {
+    fail<UsageError>("--instance and --across compare runs, not two builds of one study");
+  }
+}
+
+/// Measures both builds in turns, then compares their runs.
+ExitCode compare_builds(CompareOptions options) {
+  require_builds(options);
+  Console console(/*speaks=*/true, /*quiet=*/false);
+  const Interruption interruption;
+  StudyChoice study = options.study;
+  study.config = options.runs.front();
+  study.command = options.command;
+  if (options.out.empty()) {
+    options.out = (study.results / fmt::format("{}-builds", utc_name())).string();
+  }
+  const BuildRuns runs = measure_builds(study, {options.builds[0], options.builds[1]}, options.out,
+                                        interruption, console);
+  if (interruption.stop()) {
+    console.warn("interrupted: everything that was measured is kept", options.out);
+    return interruption.exit_code();
+  }
+  options.builds.clear();
+  options.runs.assign(runs.folders.begin(), runs.folders.end());
+  const ExitCode code = compare(options);
+  return code == ExitCode::ok && !runs.complete ? ExitCode::incomplete : code;
+}
+
+ExitCode compare_runs_or_builds(const CompareOptions& options) {
+  return options.builds.empty() ? compare(options) : compare_builds(options);
+}
+
 }  // namespace
 
 void add_compare(CLI::App& verb, Invocation& invocation) {
-  auto& options = options_of<CompareOptions>(verb, invocation, compare);
-  verb.add_option("runs", options.runs, "folders of runs, A B C ...; A is the baseline")
+  auto& options = options_of<CompareOptions>(verb, invocation, compare_runs_or_builds);
+  verb.add_option("runs", options.runs,
+                  "folders of runs, A B C ...; A is the baseline. With --build: a config")
       ->required();
   verb.add_option("--across", options.across,
                   "columns in which cells that are compared may differ, as device,transport");
@@ -316,6 +360,13 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--predict", options.predictions,
                   "also this instance type, by its fp32 TFLOPS alone, from the run of --from");
   add_shown(verb, "--from", options.from, "the run that --predict starts at");
+  verb.add_option("--build", options.builds,
+                  "twice, two builds: measures the config with both in turns; is B slower?")
+      ->allow_extra_args(false)
+      ->type_name("DIR");
+  verb.add_option("--launches", options.study.launches, "with --build: rounds of each case");
+  add_results_option(verb, options.study);
+  add_launcher_options(verb, options.study);
   verb.add_flag("--changed", options.changed_only, "leave out cells that are the same");
   add_shown(verb, "--format", options.format, "table, csv, json or markdown");
   verb.add_option(

@@ -25,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct NightlyOptions : StudyChoice {
+  bool beside = true;
   std::string analyse;  // this run again, without measuring
   std::string fail_on = "regression,incomplete";
   int nights = 40;
@@ -193,7 +194,7 @@ ExitCode conclude_unmeasured(const NightlyOptions& options, const StudyConfig& c
   nothing.manifest.tool = build_info();
   nothing.manifest.environment = environment_here();
   Analysis analysis = analyse(options.results, nothing, static_cast<std::size_t>(options.nights));
-  for (const char* const step : {"aa", "sweep", "rerun"}) {
+  for (const char* const step : {"aa", "sweep", "beside", "rerun"}) {
     night.steps.push_back({step, "skipped", std::nullopt, "nothing can be measured here"});
   }
   console.result(render(night.doctor));
@@ -216,6 +217,10 @@ ExitCode measure_night(const NightlyOptions& options, NightSetup setup) {
     return interruption.exit_code();
   };
   setup.stop = &interruption.stop();
+  setup.accepted = options.beside ? accepted_tonight(options.results, setup.config.name, setup.plan)
+                                  : AcceptedTonight{{}, {}, {}, "--alone"};
+  if (!setup.accepted.accepted)
+    console.note("without the accepted build: " + setup.accepted.why_not);
   measure_aa(setup, night.steps);
   if (interruption.stop()) return interrupted();
   const fs::path folder = fs::canonical(measure_sweep(setup, night.steps));
@@ -265,6 +270,47 @@ ExitCode nightly(NightlyOptions options) {
                                  : analyse_again(options, console);
 }
 
+// nightly accept.
+
+struct AcceptOptions {
+  std::string run;
+  fs::path results = "results";
+};
+
+/// The last complete night that these programs have measured.
+std::string last_night(const fs::path& results) {
+  const fs::path nights = results / "nightly";
+  std::string last, started;
+  for (const auto& entry :
+       fs::exists(nights) ? fs::directory_iterator(nights) : fs::directory_iterator()) {
+    const std::string name = entry.path().filename().string();
+    if (!fs::exists(results / name / "manifest.json")) continue;
+    const Manifest manifest = read_manifest(results / name);
+    if (!is_complete(results / name, manifest) || manifest.started_utc <= started) continue;
+    last = name;
+    started = manifest.started_utc;
+  }
+  if (last.empty()) {
+    fail<UsageError>("no complete night in {}; valid: nightly accept RUN [--results DIR]",
+                     results.string());
+  }
+  return last;
+}
+
+ExitCode accept_night(const AcceptOptions& options) {
+  const std::string run = options.run.empty() ? last_night(options.results) : options.run;
+  if (!fs::exists(options.results / run / "manifest.json")) {
+    fail<UsageError>("nightly accept {}: no run of that name in {}", run, options.results.string());
+  }
+  const AcceptedBuild accepted =
+      accept_build(options.results, read_manifest(options.results / run));
+  const Console console(/*speaks=*/true, /*quiet=*/false);
+  console.result(fmt::format(
+      "accepted: build {} of {}, {} programs; later nights of {} run in turns with it\n",
+      accepted.commit(), accepted.run_id, accepted.programs.size(), accepted.study));
+  return ExitCode::ok;
+}
+
 }  // namespace
 
 void add_nightly(CLI::App& verb, Invocation& invocation) {
@@ -283,7 +329,15 @@ void add_nightly(CLI::App& verb, Invocation& invocation) {
                   "copy the reports into this folder too, as for Prometheus' textfile collector");
   verb.add_option("--ranks", options.ranks, "numbers of ranks, as 1,2,4, instead of the config's");
   verb.add_option("--launches", options.launches, "fresh launches of each case");
+  verb.add_flag("!--alone", options.beside,
+                "not in turns with the accepted build: half the time, and history alone decides");
   add_start_options(verb, options);
+
+  CLI::App& accept = *verb.add_subcommand(
+      "accept", "keep the programs here: later nights run in turns with this build");
+  auto& accepted = options_of<AcceptOptions>(accept, invocation, accept_night);
+  accept.add_option("run", accepted.run, "the night that they measured; default: the last one");
+  add_shown(accept, "--results", accepted.results, "the folder of runs");
 }
 
 }  // namespace scalebench

@@ -28,7 +28,8 @@ template <class Options, class Act>
 Options& options_of(CLI::App& verb, Invocation& invocation, Act act,
                     bool (*starts_ranks)(const Options&) = nullptr) {
   const auto options = std::make_shared<Options>();
-  verb.callback([=, &invocation] {
+  verb.callback([=, &verb, &invocation] {
+    if (!verb.get_subcommands().empty()) return;  // one of its own was typed
     if constexpr (requires { options->command; }) options->command = invocation.command;
     if constexpr (requires { options->more; }) options->more = invocation.after_dashes;
     invocation.takes_more = requires { options->more; };

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/nightly/accepted.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+#include <sstream>
+
+#include "bench/launch/process.hpp"
+#include "bench/machine/digest.hpp"
+#include "bench/record/file.hpp"
+#include "bench/record/json_members.hpp"
+#include "bench/record/seal.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+
+namespace fs = std::filesystem;
+
+static void members(auto& visit, AcceptedBuild& build) {
+  visit("study", build.study);
+  visit("run_id", build.run_id);
+  visit("accepted_utc", build.accepted_utc);
+  visit("version", build.tool.version);
+  visit.maybe("commit", build.tool.commit);
+  visit.maybe("dirty", build.tool.dirty);
+  visit("key_hash", build.key_hash);
+  visit("programs", build.programs);
+  visit("libraries", build.libraries);
+}
+
+namespace {
+
+constexpr const char* kRecord = "accepted.json";
+constexpr std::uintmax_t kSpare = 20'000'000;
+
+/// One for each study and hardware: several machines may share a results folder.
+fs::path folder_of(const fs::path& results, const std::string& study, const std::string& key) {
+  constexpr std::size_t kDigits = 8;
+  return results / "nightly" / "accepted" / fmt::format("{}-{}", study, key.substr(0, kDigits));
+}
+
+/// What the loader finds for the program, by path.
+std::set<fs::path> libraries_of(const fs::path& program) {
+  constexpr int kPatienceSeconds = 20;
+  const CommandAnswer answer = ask({"ldd", fs::absolute(program).string()}, kPatienceSeconds);
+  std::set<fs::path> libraries;
+  std::istringstream lines(answer.output);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t arrow = line.find(" => /");
+    if (arrow == std::string::npos) continue;
+    const std::size_t begin = arrow + 4;
+    libraries.insert(line.substr(begin, line.find(" (", begin) - begin));
+  }
+  return libraries;
+}
+
+void require_same_programs(const Manifest& run, const fs::path& programs) {
+  std::vector<std::string> others;
+  for (const auto& [name, hash] : run.binaries) {
+    const fs::path program = programs / name;
+    if (!fs::exists(program) || sha256_of_file(program) != hash) others.push_back(name);
+  }
+  if (run.binaries.empty()) fail<UsageError>("{} names no programs", run.run_id);
+  if (others.empty()) return;
+  fail<UsageError>(
+      "{} was measured by another build than the one in {} ({}); valid: a night of these programs, "
+      "or nightly accept of the scalebench that measured it",
+      run.run_id, programs.string(), fmt::join(others, ", "));
+}
+
+/// Names of programs that are no longer what was accepted.
+std::vector<std::string> damaged(const AcceptedBuild& accepted, const fs::path& bin) {
+  std::vector<std::string> names;
+  for (const auto& [name, hash] : accepted.programs) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(bin / name, ignored) || sha256_of_file(bin / name) != hash) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+AcceptedTonight without(std::string why) { return {{}, {}, {}, std::move(why)}; }
+
+}  // namespace
+
+std::string AcceptedBuild::commit() const {
+  constexpr std::size_t kDigits = 12;
+  const std::string name = tool.commit.value_or("unknown commit").substr(0, kDigits);
+  return tool.dirty.value_or(false) ? name + " (modified)" : name;
+}
+
+AcceptedBuild accept_build(const fs::path& results, const Manifest& run) {
+  const fs::path here = programs_folder();
+  const std::string key = key_hash_of(environment_here());
+  if (run.status != "complete") fail<UsageError>("{} is not complete", run.run_id);
+  if (key_hash_of(run.environment) != key) {
+    fail<UsageError>("{} was measured on other hardware than this", run.run_id);
+  }
+  require_same_programs(run, here);
+  AcceptedBuild accepted{.study = run.study,
+                         .run_id = run.run_id,
+                         .accepted_utc = utc_label(),
+                         .tool = run.tool,
+                         .key_hash = key,
+                         .programs = {},
+                         .libraries = {}};
+  const fs::path folder = folder_of(results, run.study, key);
+  const fs::path fresh = folder.string() + ".new", old = folder.string() + ".old";
+  fs::remove_all(fresh);
+  fs::create_directories(fresh / "bin");
+  std::set<std::string> names{"scalebench"};
+  for (const auto& [name, hash] : run.binaries) names.insert(name);
+  std::uintmax_t bytes = kSpare;
+  for (const std::string& name : names) bytes += fs::file_size(here / name);
+  try {
+    require_space(fresh, bytes);
+    for (const std::string& name : names) {
+      fs::copy_file(here / name, fresh / "bin" / name);
+      accepted.programs[name] = sha256_of_file(fresh / "bin" / name);
+      for (const fs::path& library : libraries_of(here / name)) {
+        accepted.libraries.emplace(library.string(), sha256_of_file(library));
+      }
+    }
+    write_file_atomically(fresh / kRecord, document(accepted));
+  } catch (...) {
+    fs::remove_all(fresh);
+    throw;
+  }
+  // A night that looks in between finds none, and says so.
+  fs::remove_all(old);
+  if (fs::exists(folder)) fs::rename(folder, old);
+  fs::rename(fresh, folder);
+  fs::remove_all(old);
+  return accepted;
+}
+
+AcceptedTonight accepted_tonight(const fs::path& results, const std::string& study,
+                                 const std::vector<PlannedLaunch>& plan) {
+  const std::string key = key_hash_of(environment_here());
+  const fs::path folder = folder_of(results, study, key);
+  if (!fs::exists(folder / kRecord)) {
+    return without(
+        "no build is accepted yet for this study on this hardware: scalebench nightly "
+        "accept RUN keeps one");
+  }
+  AcceptedTonight tonight;
+  const fs::path bin = folder / "bin";
+  try {
+    tonight.accepted =
+        read_document(folder / kRecord, "an accepted build",
+                      [](const nlohmann::json& object) { return object.get<AcceptedBuild>(); });
+    const AcceptedBuild& accepted = *tonight.accepted;
+    if (const auto names = damaged(accepted, bin); !names.empty()) {
+      return without(fmt::format("the accepted build is damaged: {} in {} is not what was accepted",
+                                 fmt::join(names, ", "), bin.string()));
+    }
+    for (const PlannedLaunch& launch : plan) {
+      if (accepted.programs.contains(launch.program)) continue;
+      return without(fmt::format("the accepted build has no {}", launch.program));
+    }
+    tonight.build = build_in(bin);
+    for (const auto& [library, hash] : accepted.libraries) {
+      std::error_code ignored;
+      const bool same = fs::exists(library, ignored) && sha256_of_file(library) == hash;
+      if (!same) tonight.changed_libraries.push_back(library);
+    }
+  } catch (const std::exception& error) {
+    return without(fmt::format("the accepted build cannot be used: {}", error.what()));
+  }
+  return tonight;
+}
+
+}  // namespace scalebench
