@@ -23,7 +23,7 @@ try:
 except ImportError:
     yaml = None
 
-FOLDER = Path(__file__).resolve().parent.parent / "configs" / "nightly"
+FOLDER = Path(__file__).resolve().parents[3] / "configs" / "nightly"
 PROGRAM = Path(os.environ.get("SCALEBENCH", "scalebench"))
 
 
