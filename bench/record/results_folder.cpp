@@ -130,6 +130,12 @@ ResultsFolder ResultsFolder::of_run(const fs::path& folder) {
   return ResultsFolder(fs::canonical(folder));
 }
 
+void ResultsFolder::release() const {
+  std::error_code error;
+  const fs::path manifest = path_ / "manifest.json";
+  if (fs::file_size(manifest, error) == 0 && !error) fs::remove(manifest, error);
+}
+
 fs::path ResultsFolder::make_launch(int number, std::string_view name) const {
   require_plain("launch", name);
   fs::path folder = path_ / "launches";

@@ -29,6 +29,10 @@ class ResultsFolder {
   /// A run that is there already, to go on with it. Throws UsageError unless `folder` is one.
   static ResultsFolder of_run(const std::filesystem::path& folder);
 
+  /// Gives the manifest's place back, which `at` has taken: for what is made of runs and is none
+  /// itself (a comparison, a prediction), once its own files keep others out.
+  void release() const;
+
   const std::filesystem::path& path() const { return path_; }
   /// Last component of the path.
   std::string run_id() const { return path_.filename().string(); }

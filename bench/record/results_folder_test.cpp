@@ -81,6 +81,17 @@ TEST(ResultsFolder, TakesTheUsersFolderAndItsName) {
   EXPECT_EQ(ResultsFolder::at(parent / "second", 0).run_id(), "second");
 }
 
+TEST(ResultsFolder, GivesBackOnlyThePlaceOfAManifest) {
+  const TemporaryFolder parent;
+  const ResultsFolder folder = ResultsFolder::at(parent / "mine", 0);
+  folder.release();
+  EXPECT_FALSE(fs::exists(folder.path() / "manifest.json"));
+  EXPECT_NO_THROW(ResultsFolder::at(parent / "mine", 0)) << "nothing was written into it";
+  parent.write("mine/manifest.json", "{}");
+  folder.release();
+  EXPECT_EQ(parent.read("mine/manifest.json"), "{}") << "a run's own";
+}
+
 TEST(ResultsFolder, OfTwoRunsAtOnceOneGetsIt) {
   const TemporaryFolder parent;
   std::atomic<int> got = 0, refused = 0;

@@ -210,6 +210,7 @@ ExitCode predict(const PredictOptions& options) {
     CsvWriter file(folder / prediction_schema().file, prediction_schema().columns);
     for (const ResultRow& row : rows) file.append(row.cells());
   }
+  if (!options.out.empty()) ResultsFolder::of_run(folder).release();
   if (options.as_json) {
     nlohmann::json all = nlohmann::json::array();
     for (const ResultRow& row : rows) all.push_back(json_of(row));
