@@ -115,4 +115,42 @@ std::string show_size(std::size_t bytes) {
   return fmt::format("{} B", bytes);
 }
 
+namespace {
+
+/// `value` and the ends of its interval over `unit`, with the decimals that three digits of the
+/// value need, but at least `fewest` of them.
+std::string in_unit(double value, double low, double high, double unit, int fewest,
+                    std::string_view name) {
+  const double shown = std::abs(value) / unit;
+  const int needed = shown > 0 ? 2 - static_cast<int>(std::floor(std::log10(shown))) : 0;
+  const int digits = std::clamp(needed, fewest, 9);
+  std::string text = fmt::format("{:.{}f}{}", value / unit, digits, name);
+  if (std::isnan(low) || std::isnan(high)) return text;
+  return text + fmt::format(" [{:.{}f}, {:.{}f}]", low / unit, digits, high / unit, digits);
+}
+
+struct TimeUnit {
+  double from = 0;  // times from here on are shown in it
+  double seconds = 1;
+  std::string_view name;
+};
+constexpr std::array kTimeUnits{TimeUnit{7200, 3600, " h"}, TimeUnit{120, 60, " min"},
+                                TimeUnit{1, 1, " s"}, TimeUnit{1e-3, 1e-3, " ms"}};
+
+}  // namespace
+
+std::string show_time(double seconds, double low, double high) {
+  if (std::isnan(seconds)) return "-";
+  for (const TimeUnit& unit : kTimeUnits) {
+    if (seconds >= unit.from) return in_unit(seconds, low, high, unit.seconds, 0, unit.name);
+  }
+  return in_unit(seconds, low, high, 1e-6, 0, " us");
+}
+
+std::string show_usd(double usd, double low, double high) {
+  if (std::isnan(usd)) return "-";
+  const bool cents = usd >= 1 && usd < 100;
+  return in_unit(usd, low, high, 1, cents ? 2 : 0, "");
+}
+
 }  // namespace scalebench

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -36,6 +37,13 @@ std::size_t parse_size(std::string_view option, std::string_view text);
 std::string show_size(std::size_t bytes);
 
 // A number of a result row as a person reads it.
+
+/// "12.3 us", "4.57 ms", "28.2 s", "16.6 min", "8.50 h"; with the ends of an interval, where both
+/// are known, "28.2 s [28.1, 28.3]". "-" for NaN.
+std::string show_time(double seconds, double low = std::nan(""), double high = std::nan(""));
+
+/// US dollars without the unit: "345", "12.24", "0.0975"; as show_time.
+std::string show_usd(double usd, double low = std::nan(""), double high = std::nan(""));
 
 /// The cell times `factor` with `digits` decimals; "-" for an empty cell.
 inline std::string scaled(const std::string& cell, double factor, int digits) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -91,6 +93,26 @@ TEST(ShowSize, IsExact) {
   EXPECT_EQ(show_size(65536), "64 KiB");
   EXPECT_EQ(show_size(65537), "65537 B");
   EXPECT_EQ(show_size(std::size_t{3} << 30U), "3 GiB");
+}
+
+TEST(ShowTime, IsInTheUnitOfItsSize) {
+  EXPECT_EQ(show_time(1.234e-5), "12.3 us");
+  EXPECT_EQ(show_time(4.567e-3), "4.57 ms");
+  EXPECT_EQ(show_time(28.224), "28.2 s");
+  EXPECT_EQ(show_time(998), "16.6 min");
+  EXPECT_EQ(show_time(30585.6), "8.50 h");
+  EXPECT_EQ(show_time(2e6), "556 h");
+  EXPECT_EQ(show_time(28.224, 28.1, 28.3), "28.2 s [28.1, 28.3]");
+  EXPECT_EQ(show_time(std::nan("")), "-");
+}
+
+TEST(ShowUsd, HasTheDigitsThatAPersonReads) {
+  EXPECT_EQ(show_usd(12.15024), "12.15");
+  EXPECT_EQ(show_usd(3.3932), "3.39");
+  EXPECT_EQ(show_usd(0.09752), "0.0975");
+  EXPECT_EQ(show_usd(1234.4), "1234");
+  EXPECT_EQ(show_usd(3.39, 3.38, 3.41), "3.39 [3.38, 3.41]");
+  EXPECT_EQ(show_usd(std::nan("")), "-");
 }
 
 }  // namespace
