@@ -2,12 +2,16 @@
 # report.py RUN writes report.html, one self-contained page from the CSV files, manifest.json and
 # figures of a run, whichever of them are there, and report.md, its essence. It needs no library.
 # With --published NAME[,NAME...] the page has a section of these series of configs/published.csv.
+# In a folder of scalebench compare --out it writes both of the comparison (compare.json).
 # Exit: 0 done, 2 usage.
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
+from view.comparison import markdown as comparison_markdown
+from view.comparison import page as comparison_page
+from view.comparison.found import NoComparison, read_comparison
 from view.files import write_whole
 from view.manifest import Manifest
 from view.published import UnknownSeries, published_option
@@ -21,19 +25,23 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1 or not Path(arguments[0]).is_dir():
         say(
             "usage: scripts/python scripts/report.py results/RUN [--published NAME,...] "
-            "(a folder with the files of one run)"
+            "(a folder with the files of one run, or of scalebench compare --out)"
         )
         return 2
-    run = Path(arguments[0]).resolve()
-    manifest = Manifest(run)
+    folder = Path(arguments[0]).resolve()
     try:
-        html = write_page(run, manifest, names)
-    except UnknownSeries as error:
+        if (folder / "compare.json").is_file():
+            found = read_comparison(folder)
+            html, essence = comparison_page.write_page(found), comparison_markdown.write_markdown(found)
+        else:
+            manifest = Manifest(folder)
+            html, essence = write_page(folder, manifest, names), write_markdown(folder, manifest)
+    except (UnknownSeries, NoComparison) as error:
         say(f"report.py: {error}")
         return 2
-    for name, text in (("report.html", html), ("report.md", write_markdown(run, manifest))):
-        write_whole(run / name, text)
-        print(run / name)
+    for name, text in (("report.html", html), ("report.md", essence)):
+        write_whole(folder / name, text)
+        print(folder / name)
     return 0
 
 

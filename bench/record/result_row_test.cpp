@@ -30,7 +30,7 @@ const std::vector<const Schema*>& schemas() {
       &summary_schema(),    &losses_schema(),          &fit_schema(),
       &fit_points_schema(), &certificate_schema(),     &gate_schema(),
       &history_schema(),    &comparison_schema(),      &cost_schema(),
-      &break_even_schema(), &recovery_schema(),        &prediction_schema(),
+      &decision_schema(),   &recovery_schema(),        &prediction_schema(),
       &hosts_schema(),      &placement_schema(),       &laws_schema()};
   return all;
 }

@@ -33,11 +33,37 @@ def percent(value: float) -> str:
     return "" if math.isnan(value) else f"{100 * value:.1f}\u00a0%"
 
 
-def duration(seconds: float) -> str:
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= scale:
-            return f"{three_digits(seconds / scale)} {unit}"
-    return "" if math.isnan(seconds) else f"{three_digits(seconds * 1e9)} ns"
+# The largest unit that a time reaches.
+TIMES = (("h", 7200.0, 3600.0), ("min", 120.0, 60.0), ("s", 1.0, 1.0), ("ms", 1e-3, 1e-3), ("µs", 1e-6, 1e-6))
+
+
+def unit_of_time(seconds: float) -> tuple[str, float]:
+    """('min', 60.0): the unit in which a person says such a time, and its seconds."""
+    return next(((name, scale) for name, least, scale in TIMES if seconds >= least), ("ns", 1e-9))
+
+
+def duration(seconds: float, *ends: float) -> str:
+    """'16.6 min', and with the ends of an interval that are known '16.6 min [16.5, 16.7]'."""
+    if math.isnan(seconds):
+        return ""
+    unit, scale = unit_of_time(seconds)
+    return f"{three_digits(seconds / scale)} {unit}" + bracket(seconds / scale, *(end / scale for end in ends))
+
+
+def usd(value: float, *ends: float) -> str:
+    """'12.24', '0.0975', '345'; with an interval as duration."""
+    if math.isnan(value):
+        return ""
+    shown = f"{value:.2f}" if 1 <= value < 100 else three_digits(value)
+    return shown + bracket(value, *ends)
+
+
+def bracket(value: float, *ends: float) -> str:
+    """' [16.5, 16.7]' with as many decimals as three digits of the value have."""
+    if not ends or not math.isfinite(sum(ends)) or value <= 0:
+        return ""
+    digits = max(0, 2 - math.floor(math.log10(value)))
+    return f" [{', '.join(f'{end:.{digits}f}' for end in ends)}]"
 
 
 def byte_size(size: float) -> str:

@@ -201,11 +201,30 @@ void join_across(std::vector<Cell>& cells, const std::vector<std::string>& acros
   }
 }
 
+namespace {
+
+const ResultRow& row_of(const Cell& cell) { return cell.row; }
+const ResultRow& row_of(const ResultRow& row) { return row; }
+
+template <typename Thing>
+void keep_things_where(std::vector<Thing>& things, const std::string& column,
+                       const std::vector<std::string>& values) {
+  if (column != "ranks") require_parameter("--where", column);
+  std::erase_if(things, [&](const Thing& thing) {
+    return !contains(values, text_in(row_of(thing), column));
+  });
+}
+
+}  // namespace
+
 void keep_where(std::vector<Cell>& cells, const std::string& column,
                 const std::vector<std::string>& values) {
-  if (column != "ranks") require_parameter("--where", column);
-  std::erase_if(cells,
-                [&](const Cell& cell) { return !contains(values, text_in(cell.row, column)); });
+  keep_things_where(cells, column, values);
+}
+
+void keep_where(std::vector<ResultRow>& rows, const std::string& column,
+                const std::vector<std::string>& values) {
+  keep_things_where(rows, column, values);
 }
 
 JoinHint join_hint(const std::vector<Cell>& a, const std::vector<Cell>& b) {

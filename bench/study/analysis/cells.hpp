@@ -63,6 +63,9 @@ void join_across(std::vector<Cell>& cells, const std::vector<std::string>& acros
 /// UsageError for an unknown column.
 void keep_where(std::vector<Cell>& cells, const std::string& column,
                 const std::vector<std::string>& values);
+/// The same of rows.
+void keep_where(std::vector<ResultRow>& rows, const std::string& column,
+                const std::vector<std::string>& values);
 
 /// For two runs without a cell in common: the fewest columns across which some would be joined, as
 /// "device,transport", and how many; empty when there are none.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/study/comparison/cost.hpp"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <set>
 
+#include "bench/cli/quantity.hpp"
 #include "bench/record/csv.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "kernels/error.hpp"
@@ -17,7 +17,7 @@
 namespace scalebench {
 namespace {
 
-constexpr double kMostGpus = 1e4, kMostCores = 1e5, kMostUsd = 1e6, kMostGbps = 1e6;
+constexpr double kMostGpus = 1e4, kMostCores = 1e5, kMostUsd = 1e6, kMostGbps = 1e6, kMostGib = 1e5;
 
 /// One row of the catalog, with the place for what is wrong in it.
 class CatalogRow {
@@ -79,6 +79,12 @@ Instance instance_in(const CatalogRow& row) {
   instance.fp32_tflops_per_gpu = row.text("fp32_tflops_per_gpu").empty()
                                      ? std::nan("")
                                      : row.positive("fp32_tflops_per_gpu", kMostUsd);
+  if (!row.optional("gpu_mem_gib").empty()) {
+    instance.gpu_memory_gib = row.positive("gpu_mem_gib", kMostGib);
+  }
+  instance.usd_per_hour = std::nan("");
+  // A type without a price still says what is in it.
+  if (row.text("usd_per_hour_on_demand").empty()) return instance;
   instance.usd_per_hour = row.positive("usd_per_hour_on_demand", kMostUsd);
   instance.price_date = date_in(row);
   instance.price_source = row.required("price_source", "where the price was read");
@@ -115,114 +121,6 @@ const Instance& instance_named(const std::vector<Instance>& instances, std::stri
 }
 
 namespace {
-
-// Epochs whose images differ by more are other work.
-constexpr double kSameWork = 0.01;
-
-/// What of a strategy is compared; N = 1 of every strategy is one_device's.
-struct Strategy {
-  std::string model, gradient_sync, dataset, scaling;
-  auto operator<=>(const Strategy&) const = default;
-};
-
-Strategy strategy_of(const ResultRow& row) {
-  return {row.get("model"), row.get("gradient_sync"), row.get("dataset"), row.get("scaling")};
-}
-
-/// The best row of each N by one column.
-using Curve = std::map<int, const ResultRow*>;
-
-std::set<Strategy> strategies_of(const std::vector<ResultRow>& costs) {
-  std::set<Strategy> several, one_device;
-  for (const ResultRow& row : costs) {
-    const std::string& sync = row.get("gradient_sync");
-    if (row.get("status") != "ok" || sync == "none") continue;
-    (sync == "one_device" ? one_device : several).insert(strategy_of(row));
-  }
-  return several.empty() ? one_device : several;
-}
-
-Curve curve_of(const std::vector<ResultRow>& costs, const Strategy& strategy,
-               std::string_view column) {
-  Curve curve;
-  for (const ResultRow& row : costs) {
-    const int ranks = static_cast<int>(number_in(row, "ranks"));
-    Strategy its = strategy_of(row);
-    const bool base = its.gradient_sync == "one_device" && ranks == 1;
-    if (base) its.gradient_sync = strategy.gradient_sync;
-    if (row.get("status") != "ok" || its != strategy) continue;
-    const ResultRow*& best = curve[ranks];
-    if (best == nullptr || number_in(row, column) < number_in(*best, column)) best = &row;
-  }
-  return curve;
-}
-
-bool same_work(const ResultRow& a, const ResultRow& b) {
-  return std::abs(number_in(a, "samples") / number_in(b, "samples") - 1) <= kSameWork;
-}
-
-/// Whether the intervals of that column meet; unknown ones do not.
-bool overlap(const ResultRow& a, const ResultRow& b, const std::string& column) {
-  const std::string stem = column == "seconds_median" ? "seconds" : column;
-  return number_in(b, stem + "_ci_high") >= number_in(a, stem + "_ci_low");
-}
-
-std::string origin_of(const ResultRow& a, const ResultRow& b) {
-  const std::string &of_a = a.get("origin"), &of_b = b.get("origin");
-  if (of_a == of_b) return of_a;
-  return of_a == "predicted" || of_b == "predicted" ? "predicted" : "";
-}
-
-ResultRow break_even(const Strategy& strategy, const Curve& a, const Curve& b,
-                     const std::string& column) {
-  ResultRow row(break_even_schema());
-  const ResultRow &any_a = *a.begin()->second, &any_b = *b.begin()->second;
-  row.set("schema_version", kSchemaVersion).set("run_id", any_b.get("run_id"));
-  row.set("case_id", any_b.get("case_id")).set("origin", any_b.get("origin")).set("status", "ok");
-  row.set("baseline_run", any_a.get("run_id")).set("instance_a", any_a.get("instance"));
-  row.set("instance_b", any_b.get("instance")).set("model", strategy.model);
-  row.set("gradient_sync", strategy.gradient_sync).set("dataset", strategy.dataset);
-  row.set("scaling", strategy.scaling);
-  row.set("criterion", column == "seconds_median" ? "seconds" : column);
-  std::vector<int> compared;
-  for (const auto& [ranks, of_a] : a) {
-    const auto found = b.find(ranks);
-    if (found == b.end() || !same_work(*of_a, *found->second)) continue;
-    const ResultRow& of_b = *found->second;
-    if (origin_of(*of_a, of_b).empty()) continue;
-    row.set("origin", origin_of(*of_a, of_b));
-    compared.push_back(ranks);
-    const bool found_before = !row.get("ranks").empty();
-    if (found_before) continue;
-    row.set("value_a", number_in(*of_a, column)).set("value_b", number_in(of_b, column));
-    if (!(number_in(of_b, column) < number_in(*of_a, column))) continue;
-    row.set("ranks", ranks);
-    if (overlap(*of_a, of_b, column)) row.set("note", "their intervals overlap there");
-  }
-  row.set("ranks_compared", fmt::format("{}", fmt::join(compared, ";")));
-  if (compared.empty())
-    return row.set("status", "skipped").set("note", "no N with the same work and origin in common");
-  if (row.get("ranks").empty()) row.set("note", "never within the measured N");
-  return row;
-}
-
-}  // namespace
-
-std::vector<ResultRow> break_even_rows(const std::vector<ResultRow>& a,
-                                       const std::vector<ResultRow>& b) {
-  std::vector<ResultRow> rows;
-  for (const Strategy& strategy : strategies_of(a)) {
-    for (const char* const column : {"usd_per_epoch", "seconds_median"}) {
-      const Curve of_a = curve_of(a, strategy, column), of_b = curve_of(b, strategy, column);
-      if (!of_a.empty() && !of_b.empty()) rows.push_back(break_even(strategy, of_a, of_b, column));
-    }
-  }
-  return rows;
-}
-
-namespace {
-
-constexpr double kSecondsAnHour = 3600;
 
 /// Whether the row is a training of all ranks together: what one would pay for.
 bool is_training(const ResultRow& row) {
@@ -265,18 +163,28 @@ int ranks_per_node(const Instance& instance, const ResultRow& row) {
                    instance.vcpus, threads);
 }
 
-void note_device(ResultRow& cost, const ResultRow& epoch, const Instance& instance) {
+/// Whether the row was measured on the device of the instance, as far as names can say.
+void say_device(ResultRow& cost, const ResultRow& epoch, const Instance& instance) {
   const std::string& device = epoch.get("device");
   if (device == "cpu") {
-    add_note(cost, fmt::format("CPU ranks: {} vCPU each", epoch.get("threads")));
+    const std::string& threads = epoch.get("threads");
+    add_note(cost, threads.empty() ? "CPU ranks: taken as 1 vCPU each"
+                                   : fmt::format("CPU ranks: {} vCPU each", threads));
     if (instance.gpus > 0) add_note(cost, "the instance's GPUs were not used");
     return;
   }
-  const std::string code = model_code(instance.gpu_model);
-  if (!code.empty() && device.find(code) == std::string::npos) {
-    add_note(cost,
-             fmt::format("measured on '{}', not on the instance's {}", device, instance.gpu_model));
+  if (device.empty()) {
+    add_note(cost, fmt::format("taken to be on the instance's {}: the rows name no device",
+                               instance.gpu_model));
+    return;
   }
+  const std::string code = model_code(instance.gpu_model);
+  if (code.empty()) return;
+  const bool own = device.find(code) != std::string::npos;
+  cost.set("own_device", own ? 1 : 0);
+  if (own) return;
+  add_note(cost,
+           fmt::format("measured on '{}', not on the instance's {}", device, instance.gpu_model));
 }
 
 ResultRow cost_row(const PricedRun& run, const ResultRow& epoch) {
@@ -292,12 +200,12 @@ ResultRow cost_row(const PricedRun& run, const ResultRow& epoch) {
   row.set("ranks_per_node", each);
   double nodes = std::ceil(number_in(epoch, "ranks") / each);
   const bool predicted = epoch.get("origin") == "predicted";
-  if (!predicted) note_device(row, epoch, instance);
+  if (!predicted && epoch.get("status") == "ok") say_device(row, epoch, instance);
   if (const double real = number_in(epoch, "nodes"); !predicted && real > nodes) {
     add_note(row, fmt::format("{} nodes would do, {} were used and are charged", nodes, real));
     nodes = real;
   }
-  row.set("nodes", nodes);
+  row.set("nodes", nodes).set("whole", number_in(epoch, "ranks") == nodes * each ? 1 : 0);
   if (epoch.get("status") != "ok") return row;
   const double usd_per_second = instance.usd_per_hour * nodes / kSecondsAnHour;
   const double seconds = number_in(epoch, "seconds_median");
@@ -321,8 +229,91 @@ std::vector<ResultRow> cost_rows(const PricedRun& run) {
   return rows;
 }
 
-PricedRun predicted(const PricedRun& from, const Instance& to) {
+std::map<int, double> device_memory_by_n(const std::vector<ResultRow>& monitor) {
+  std::map<int, double> most;
+  for (const ResultRow& row : monitor) {
+    const double held = number_in(row, "gpu_memory_used_bytes");
+    if (row.get("bench") != "epoch" || std::isnan(held)) continue;
+    double& found = most[static_cast<int>(number_in(row, "ranks"))];
+    found = std::max(found, held);
+  }
+  return most;
+}
+
+namespace {
+
+constexpr double kGib = 1024.0 * 1024 * 1024;
+
+/// What the memory of one GPU must hold for a training: in bytes, and how that is known.
+struct MemoryNeed {
+  double bytes = std::nan("");
+  std::string_view known_by;
+};
+
+/// Weights, gradients and what the optimizer keeps beside each weight: the least that a rank holds.
+double least_memory(const ResultRow& epoch) {
+  constexpr std::array<std::string_view, 7> kWholeOptimizer{
+      "none", "one_device", "mirrored", "multi_worker", "naive", "bucketed_overlap", "horovod"};
+  const std::string &sync = epoch.get("gradient_sync"), &dtype = epoch.get("dtype");
+  if (sync == "model_split") return std::nan("");  // a rank holds some of the layers
+  const bool whole = std::ranges::find(kWholeOptimizer, sync) != kWholeOptimizer.end();
+  const int kept = epoch.get("optimizer") == "adam" ? 2 : epoch.get("optimizer") == "sgd" ? 1 : 0;
+  const double each = dtype == "double" ? 8 : dtype.empty() || dtype == "float" ? 4 : 2;
+  return number_in(epoch, "parameters") * each * (2 + (whole ? kept : 0));
+}
+
+MemoryNeed memory_need(const PricedRun& run, const ResultRow& epoch) {
+  const auto held = run.device_memory_by_n.find(static_cast<int>(number_in(epoch, "ranks")));
+  // The driver's count says nothing of which model it was.
+  const bool one_model = std::ranges::all_of(run.epochs, [&](const ResultRow& other) {
+    return other.get("ranks") != epoch.get("ranks") || other.get("model") == epoch.get("model");
+  });
+  if (held != run.device_memory_by_n.end() && one_model) {
+    return {held->second, "as the driver counted while it was measured"};
+  }
+  return {least_memory(epoch),
+          "weights, gradients and optimizer alone, by the number of parameters"};
+}
+
+/// A predicted row that says what is known of memory; skipped where the model does not fit.
+void say_memory(ResultRow& row, const MemoryNeed& need, const Instance& to) {
+  if (std::isnan(to.gpu_memory_gib)) {
+    add_note(row, fmt::format("whether it fits is not known: the catalog has no gpu_mem_gib of {}",
+                              to.name));
+  } else if (std::isnan(need.bytes)) {
+    add_note(row, fmt::format("whether it fits {} GiB is not known: the run has no memory of its "
+                              "GPUs (--monitor records it)",
+                              to.gpu_memory_gib));
+  } else if (need.bytes > to.gpu_memory_gib * kGib) {
+    row.set("status", "skipped").set("seconds_median", "").set("seconds_to_target", "");
+    row.set("note",
+            fmt::format("{} needs {:.3g} GiB or more of a GPU ({}), and one of {} has {:g} GiB",
+                        row.get("model"), need.bytes / kGib, need.known_by, to.name,
+                        to.gpu_memory_gib));
+  }
+}
+
+ResultRow predicted_row(const PricedRun& from, const ResultRow& measured, const Instance& to) {
   const double base = from.instance.fp32_tflops_per_gpu, other = to.fp32_tflops_per_gpu;
+  ResultRow row = measured;
+  row.set("origin", "predicted").set("device", to.gpu_model).set("nodes", "");
+  for (const char* const column : {"seconds_median", "seconds_to_target"}) {
+    row.set(column, number_in(measured, column) * base / other);
+  }
+  for (const char* const column : {"seconds_ci_low", "seconds_ci_high", "interval", "launches"}) {
+    row.set(column, "");
+  }
+  row.set("note", fmt::format("{} of {} x {}/{} fp32 TFLOPS a GPU; links and network are not "
+                              "looked at",
+                              show_time(number_in(measured, "seconds_median")), from.instance.name,
+                              base, other));
+  say_memory(row, memory_need(from, measured), to);
+  return row;
+}
+
+}  // namespace
+
+PricedRun predicted(const PricedRun& from, const Instance& to) {
   for (const Instance* const instance : {&from.instance, &to}) {
     if (instance->gpus == 0 || std::isnan(instance->fp32_tflops_per_gpu)) {
       fail<UsageError>("--predict {}: the catalog has no fp32 TFLOPS of {}", to.name,
@@ -336,33 +327,32 @@ PricedRun predicted(const PricedRun& from, const Instance& to) {
       fail<UsageError>("--predict {}: {} was measured on CPUs, of which TFLOPS of GPUs say nothing",
                        to.name, from.run_id);
     }
-    ResultRow row = measured;
-    row.set("origin", "predicted").set("device", to.gpu_model).set("nodes", "");
-    for (const char* const column : {"seconds_median", "seconds_to_target"}) {
-      row.set(column, number_in(measured, column) * base / other);
+    if (measured.get("origin") == "emulated") {
+      fail<UsageError>("--predict {}: in {} ranks shared a device, so its times are no GPU's",
+                       to.name, from.run_id);
     }
-    for (const char* const column : {"seconds_ci_low", "seconds_ci_high", "interval", "launches"}) {
-      row.set(column, "");
-    }
-    row.set("note",
-            fmt::format("{:.4g} s of {} x {}/{} fp32 TFLOPS a GPU; memory, links and network "
-                        "are not looked at",
-                        number_in(measured, "seconds_median"), from.instance.name, base, other));
-    run.epochs.push_back(std::move(row));
+    run.epochs.push_back(predicted_row(from, measured, to));
   }
   return run;
 }
 
 void mark_efficient(std::vector<ResultRow>& costs) {
   const auto group = [](const ResultRow& row) {
-    return std::array{row.get("model"), row.get("dataset"), row.get("scaling"), row.get("origin")};
+    return std::array{row.get("model"), row.get("dataset"), row.get("scaling")};
+  };
+  const auto counts = [](const ResultRow& row) {
+    return row.get("whole") == "1" && !row.get("images_per_usd").empty();
   };
   for (ResultRow& row : costs) {
-    if (row.get("images_per_usd").empty()) continue;
+    if (!counts(row)) continue;
     const double speed = number_in(row, "images_per_s"), value = number_in(row, "images_per_usd");
     const bool beaten = std::ranges::any_of(costs, [&](const ResultRow& other) {
+      if (!counts(other) || group(other) != group(row)) return false;
+      if (other.get("origin") != row.get("origin") && row.get("origin") != "predicted") {
+        return false;
+      }
       const double s = number_in(other, "images_per_s"), v = number_in(other, "images_per_usd");
-      return group(other) == group(row) && s >= speed && v >= value && (s > speed || v > value);
+      return s >= speed && v >= value && (s > speed || v > value);
     });
     row.set("efficient", beaten ? 0 : 1);
   }

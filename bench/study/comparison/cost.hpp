@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an epoch costs on an instance type, and from which N on another type is cheaper or faster:
-// rows of cost.csv and break_even.csv from rows of epoch.csv. And the catalog of types: what one
-// costs an hour, by which source and date, and what is in it (configs/instances.csv, or a file of
-// the user's with the same columns).
+// What an epoch costs on an instance type: rows of cost.csv from rows of epoch.csv. And the catalog
+// of types: what one costs an hour, by which source and date, and what is in it
+// (configs/instances.csv, or a file of the user's with the same columns).
 #pragma once
 
+#include <cmath>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@ namespace scalebench {
 
 /// The source of a price that is no catalog's.
 inline constexpr const char* kUsersPrice = "given by the user";
+inline constexpr double kSecondsAnHour = 3600;
 
 struct Instance {
   std::string name;
@@ -25,9 +27,10 @@ struct Instance {
   double network_gbps = 0;         // of one instance, to others; NaN where unknown
   std::string interconnect;        // between its GPUs, in the catalog's words
   double fp32_tflops_per_gpu = 0;  // NaN where unknown
-  double usd_per_hour = 0;
-  std::string price_date;  // "2026-07-20", or "undated ..." as its source has none
+  double usd_per_hour = 0;         // NaN where the catalog has none
+  std::string price_date;          // "2026-07-20", or "undated ..." as its source has none
   std::string price_source;
+  double gpu_memory_gib = std::nan("");  // of one GPU; NaN where unknown
 };
 
 /// Throws UsageError `file:line:column: what; what is valid` for a catalog that cannot be used.
@@ -40,26 +43,30 @@ const Instance& instance_named(const std::vector<Instance>& instances, std::stri
 struct PricedRun {
   std::string run_id;
   Instance instance;
-  std::vector<ResultRow> epochs;  // of epoch.csv
+  std::vector<ResultRow> epochs;               // of epoch.csv
+  std::map<int, double> device_memory_by_n{};  // bytes: the most that a GPU held, where known
 };
+
+/// The most that a GPU held while epochs were trained on each N, in bytes, from rows of
+/// monitor.csv.
+std::map<int, double> device_memory_by_n(const std::vector<ResultRow>& monitor);
 
 /// usd = price * nodes * seconds / 3600, for each strategy and N. nodes = N over the GPUs of an
 /// instance, rounded up; ranks on a CPU count as `threads` vCPUs each. A run that was really spread
-/// over more nodes is charged for those. Throws UsageError when the instance has no room for a
-/// rank.
+/// over more nodes is charged for those. Ranks that do not fill their instances are a part of one
+/// (`whole` = 0). Without a price there is no usd. Throws UsageError when the instance has no room
+/// for a rank.
 std::vector<ResultRow> cost_rows(const PricedRun& run);
 
 /// The rows that `to` would give if time went with the fp32 TFLOPS of one GPU and with nothing
-/// else: origin `predicted`. Throws UsageError where that says nothing: CPU ranks, unknown TFLOPS.
+/// else: origin `predicted`. Where a GPU of `to` is known not to hold what was trained, the row is
+/// `skipped` and its note says why. Throws UsageError where TFLOPS say nothing: CPU ranks, unknown
+/// TFLOPS, emulated rows.
 PricedRun predicted(const PricedRun& from, const Instance& to);
 
-/// Sets `efficient` within each model, data set, scaling and origin: 1 when no other row gives both
-/// as many images a second and as many a dollar.
+/// Sets `efficient` of whole instances within each model, data set and scaling: 1 when no other row
+/// of the same origin gives both as many images a second and as many a dollar. A prediction is also
+/// beaten by what is none, and beats nothing but predictions.
 void mark_efficient(std::vector<ResultRow>& costs);
-
-/// For each strategy that both have, the smallest N at which B is cheaper, and at which it is
-/// faster, among the N that both have. With a prediction on one side the row is predicted.
-std::vector<ResultRow> break_even_rows(const std::vector<ResultRow>& a,
-                                       const std::vector<ResultRow>& b);
 
 }  // namespace scalebench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What epochs cost, by hand; the catalog's faults; predictions; the N from which another type wins.
+// What epochs cost, by hand: whole instances and parts of one, predictions, and what memory holds.
 #include "bench/study/comparison/cost.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
@@ -41,6 +42,9 @@ TEST(Cost, IsPriceTimesNodesTimesTime) {
   const auto rows = cost_rows({"run", p3(), epochs});
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].get("nodes"), "1");
+  EXPECT_EQ(rows[0].get("whole"), "0") << "1 of 4 GPUs";
+  EXPECT_EQ(rows[1].get("whole"), "1");
+  EXPECT_EQ(rows[0].get("own_device"), "1");
   EXPECT_DOUBLE_EQ(cell(rows[0], "usd_per_epoch"), 12.24 * 100 / 3600);
   EXPECT_DOUBLE_EQ(cell(rows[0], "images_per_usd"), 50000 / (12.24 * 100 / 3600));
   EXPECT_EQ(rows[0].get("usd_to_target"), "") << "without a target";
@@ -56,6 +60,8 @@ TEST(Cost, ChargesTheNodesThatWereUsedAndNamesAnotherDevice) {
   std::vector<ResultRow> epochs{epoch(2, 100, "NVIDIA H200").set("nodes", 2)};
   const auto rows = cost_rows({"run", p3(), epochs});
   EXPECT_EQ(rows[0].get("nodes"), "2");
+  EXPECT_EQ(rows[0].get("whole"), "0");
+  EXPECT_EQ(rows[0].get("own_device"), "0");
   EXPECT_THAT(rows[0].get("note"), AllOf(HasSubstr("not on the instance's NVIDIA V100 SXM2"),
                                          HasSubstr("1 nodes would do, 2 were used")));
 }
@@ -65,6 +71,7 @@ TEST(Cost, CountsARankOnTheCpuByItsThreads) {
   const auto rows = cost_rows({"run", g2(), epochs});
   EXPECT_EQ(rows[0].get("ranks_per_node"), "4") << "8 vCPUs, 2 a rank";
   EXPECT_EQ(rows[0].get("nodes"), "2");
+  EXPECT_EQ(rows[0].get("whole"), "1");
   EXPECT_THAT(rows[0].get("note"),
               HasSubstr("CPU ranks: 2 vCPU each; the instance's GPUs were not"));
   Instance small = g2();
@@ -99,8 +106,9 @@ TEST(Cost, PredictsByTheRatioOfTflopsAndSaysSo) {
   EXPECT_NEAR(cell(rows[0], "seconds_median"), 10 * 15.7 / 2.45, 1e-12);
   EXPECT_EQ(rows[0].get("seconds_ci_low"), "") << "a prediction has no interval";
   EXPECT_EQ(rows[0].get("nodes"), "4") << "one GPU an instance";
-  EXPECT_THAT(rows[0].get("note"), HasSubstr("15.7/2.45 fp32 TFLOPS a GPU; memory, links and "
-                                             "network are not looked at"));
+  EXPECT_THAT(rows[0].get("note"), AllOf(HasSubstr("15.7/2.45 fp32 TFLOPS a GPU; links and network "
+                                                   "are not looked at"),
+                                         HasSubstr("no gpu_mem_gib of g2.2xlarge")));
   EXPECT_THAT(message_of<UsageError>([] {
                 predicted({"run", p3(), {epoch(1, 1, "cpu")}}, g2());
               }),
@@ -110,56 +118,96 @@ TEST(Cost, PredictsByTheRatioOfTflopsAndSaysSo) {
   EXPECT_THROW(predicted({"run", p3(), {}}, unknown), UsageError);
 }
 
-TEST(Cost, MarksWhatNothingBeatsInBothWithinOneOrigin) {
-  auto rows = cost_rows({"run", p3(), {epoch(1, 100), epoch(2, 60), epoch(4, 70)}});
-  const auto more = cost_rows(predicted({"run", p3(), {epoch(4, 1)}}, g2()));
-  rows.insert(rows.end(), more.begin(), more.end());
+TEST(Cost, NamesNoDeviceThatTheRowsDoNotName) {
+  const auto rows = cost_rows({"run", g2(), {epoch(1, 100, "")}});
+  EXPECT_EQ(rows[0].get("own_device"), "");
+  EXPECT_EQ(rows[0].get("note"),
+            "taken to be on the instance's NVIDIA GRID K520: the rows name no device");
+}
+
+TEST(Cost, HasNoUsdWithoutAPrice) {
+  Instance unpriced = g2();
+  unpriced.usd_per_hour = std::nan("");
+  const auto rows = cost_rows({"run", unpriced, {epoch(1, 100, "GRID K520")}});
+  EXPECT_EQ(rows[0].get("usd_per_hour") + rows[0].get("usd_per_epoch"), "");
+  EXPECT_EQ(rows[0].get("images_per_usd"), "");
+  EXPECT_EQ(rows[0].get("images_per_s"), "500");
+}
+
+/// On p3.8xlarge, for g2.2xlarge with this memory.
+ResultRow predicted_for(double memory_gib, ResultRow trained, std::map<int, double> held = {}) {
+  Instance to = g2();
+  to.gpu_memory_gib = memory_gib;
+  return predicted({"run", p3(), {std::move(trained)}, std::move(held)}, to).epochs.at(0);
+}
+
+TEST(Cost, PredictsNothingForAGpuThatDoesNotHoldTheModel) {
+  auto large = epoch(4, 10);
+  large.set("parameters", 300e6).set("optimizer", "adam").set("dtype", "float");
+  const auto refused = predicted_for(4, large);
+  EXPECT_EQ(refused.get("status"), "skipped");
+  EXPECT_EQ(refused.get("seconds_median"), "");
+  EXPECT_EQ(refused.get("note"),
+            "resnet20 needs 4.47 GiB or more of a GPU (weights, gradients and optimizer alone, by "
+            "the number of parameters), and one of g2.2xlarge has 4 GiB");
+  EXPECT_EQ(predicted_for(5, large).get("status"), "ok");
+  large.set("gradient_sync", "zero1");
+  EXPECT_EQ(predicted_for(4, large).get("status"), "ok") << "each rank keeps a part of adam's";
+  large.set("gradient_sync", "model_split");
+  EXPECT_THAT(predicted_for(1, large).get("note"), HasSubstr("is not known"));
+}
+
+TEST(Cost, TakesTheMeasuredMemoryWhereThereIsOne) {
+  std::vector<ResultRow> monitor;
+  for (const double gib : {3.0, 9.5, 6.0}) {
+    ResultRow row(monitor_schema());
+    row.set("bench", "epoch")
+        .set("ranks", 4)
+        .set("gpu_memory_used_bytes", gib * 1024 * 1024 * 1024);
+    monitor.push_back(row);
+  }
+  monitor.push_back(ResultRow(monitor_schema()).set("bench", "epoch").set("ranks", 4));
+  const auto held = device_memory_by_n(monitor);
+  ASSERT_EQ(held.size(), 1U) << "a row of the host says nothing of GPUs";
+  EXPECT_THAT(predicted_for(8, epoch(4, 10), held).get("note"),
+              HasSubstr("needs 9.5 GiB or more of a GPU (as the driver counted"));
+  EXPECT_EQ(predicted_for(10, epoch(4, 10), held).get("status"), "ok");
+  EXPECT_THAT(predicted_for(8, epoch(2, 10), held).get("note"),
+              HasSubstr("whether it fits 8 GiB is not known"));
+}
+
+TEST(Cost, PredictsNothingFromRanksThatShareADevice) {
+  auto shared = epoch(4, 10);
+  shared.set("origin", "emulated");
+  EXPECT_THROW(predicted({"run", p3(), {shared}}, g2()), UsageError);
+}
+
+std::vector<std::string> best_of(std::vector<ResultRow> rows) {
   mark_efficient(rows);
-  EXPECT_EQ(rows[0].get("efficient"), "0") << "4 GPUs are paid, whether used or not";
-  EXPECT_EQ(rows[1].get("efficient"), "1");
-  EXPECT_EQ(rows[2].get("efficient"), "0");
-  EXPECT_EQ(rows[3].get("efficient"), "1") << "a prediction pushes no measured one aside";
-  EXPECT_EQ(rows[1].get("efficient"), "1");
+  std::vector<std::string> marks;
+  for (const ResultRow& row : rows) marks.push_back(row.get("efficient"));
+  return marks;
 }
 
-TEST(BreakEven, IsTheSmallestNAtWhichTheOtherWins) {
-  const auto a = cost_rows({"a", p3(), {epoch(1, 100), epoch(2, 52), epoch(4, 30), epoch(8, 20)}});
-  const auto b = cost_rows(
-      {"b",
-       g2(),
-       {epoch(1, 640, "GRID K520"), epoch(2, 350, "GRID K520"), epoch(4, 200, "GRID K520")}});
-  const auto rows = break_even_rows(b, a);
-  ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[0].get("criterion"), "usd_per_epoch");
-  EXPECT_EQ(rows[0].get("ranks"), "4") << "0.102 usd against 0.144; before, 0.177 against 0.126";
-  EXPECT_EQ(rows[0].get("ranks_compared"), "1;2;4");
-  EXPECT_EQ(rows[0].get("instance_b"), "p3.8xlarge");
-  EXPECT_DOUBLE_EQ(cell(rows[0], "value_b"), 12.24 * 30 / 3600);
-  EXPECT_EQ(rows[1].get("ranks"), "1");
+std::vector<ResultRow> joined(std::vector<ResultRow> rows, const std::vector<ResultRow>& more) {
+  rows.insert(rows.end(), more.begin(), more.end());
+  return rows;
 }
 
-TEST(BreakEven, SaysNeverWithinTheMeasuredN) {
-  const auto a = cost_rows({"a", p3(), {epoch(1, 100), epoch(2, 52), epoch(8, 20)}});
-  const auto b = cost_rows({"b", g2(), {epoch(1, 640, "GRID K520"), epoch(2, 350, "GRID K520")}});
-  const auto rows = break_even_rows(a, b);
-  ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[0].get("ranks"), "1") << "0.34 usd against 0.116";
-  EXPECT_EQ(rows[1].get("criterion"), "seconds");
-  EXPECT_EQ(rows[1].get("ranks"), "");
-  EXPECT_EQ(rows[1].get("ranks_compared"), "1;2");
-  EXPECT_EQ(rows[1].get("note"), "never within the measured N");
-}
-
-TEST(BreakEven, ComparesOnlyTheSameWorkAndIsPredictedWithAPrediction) {
-  const auto a = cost_rows({"a", p3(), {epoch(1, 100)}});
-  auto other = epoch(1, 10);
-  other.set("samples", 60000);
-  EXPECT_EQ(break_even_rows(a, cost_rows({"b", g2(), {other}}))[0].get("status"), "skipped");
-  const auto predictions = cost_rows(predicted({"a", p3(), {epoch(1, 100)}}, g2()));
-  EXPECT_EQ(break_even_rows(a, predictions)[0].get("origin"), "predicted");
-  auto emulated = epoch(1, 10);
-  emulated.set("origin", "emulated");
-  EXPECT_EQ(break_even_rows(a, cost_rows({"b", g2(), {emulated}}))[0].get("status"), "skipped");
+TEST(Cost, MarksWhatNothingBeatsInBoth) {
+  const auto rows =
+      cost_rows({"run", p3(), {epoch(1, 100), epoch(4, 60), epoch(8, 40), epoch(16, 45)}});
+  EXPECT_THAT(best_of(rows), testing::ElementsAre("", "1", "1", "0"))
+      << "a part of an instance is nothing to rent";
+  const auto foretold = cost_rows(predicted({"run", p3(), {epoch(4, 0.1)}}, g2()));
+  EXPECT_THAT(best_of(joined(rows, foretold)), testing::ElementsAre("", "1", "1", "0", "1"))
+      << "a prediction pushes no measured one aside";
+  Instance dear = p3();
+  dear.name = "dear";
+  dear.usd_per_hour *= 2;
+  const auto beaten = cost_rows(predicted({"run", p3(), {epoch(4, 60)}}, dear));
+  EXPECT_THAT(best_of(joined(rows, beaten)), testing::ElementsAre("", "1", "1", "0", "0"))
+      << "as fast as a measured one and twice the price";
 }
 
 }  // namespace

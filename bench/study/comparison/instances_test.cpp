@@ -222,6 +222,7 @@ TEST(Catalog, HasAPriceASourceAndADateForEveryType) {
   EXPECT_GE(catalog.size(), 20U);
   const Instance& p3 = instance_named(catalog, "p3.8xlarge");
   EXPECT_EQ(p3.gpus, 4);
+  EXPECT_EQ(p3.gpu_memory_gib, 16);
   EXPECT_EQ(p3.usd_per_hour, 12.24);
   EXPECT_EQ(p3.price_date, "2026-07-20");
   EXPECT_EQ(instance_named(catalog, "g2.2xlarge").fp32_tflops_per_gpu, 2.45);
@@ -238,12 +239,19 @@ TEST_F(InstancesTest, ReadsOtherProgramsFiles) {
   EXPECT_TRUE(std::isnan(list[0].fp32_tflops_per_gpu));
 }
 
+TEST_F(InstancesTest, KnowsATypeWithoutAPrice) {
+  const auto list = read("mine,X,4,8,1,,,\n");
+  EXPECT_TRUE(std::isnan(list[0].usd_per_hour));
+  EXPECT_EQ(list[0].gpus, 4);
+}
+
 TEST_F(InstancesTest, NamesLineAndColumnOfWhatIsWrong) {
   EXPECT_THAT(refusal("a,X,1,8,1,\"1,5\",s,2026-05-01\n"),
               HasSubstr("i.csv:2:11: usd_per_hour_on_demand: '1,5' is not a number; valid: digits "
                         "with a decimal point"));
   EXPECT_THAT(refusal("a,X,1,8,1,-1,s,2026-05-01\n"), HasSubstr("i.csv:2:11: usd_per_hour"));
-  EXPECT_THAT(refusal("a,X,1,8,1,,s,2026-05-01\n"), HasSubstr("valid: a number above 0"));
+  EXPECT_THAT(refusal("a,X,1,8,1,0,s,2026-05-01\n"), HasSubstr("valid: a number above 0"));
+  EXPECT_THAT(refusal("a,X,1,8,1,1 EUR,s,2026-05-01\n"), HasSubstr("'1 EUR' is not a number"));
   EXPECT_THAT(refusal("a,X,1.5,8,1,1,s,2026-05-01\n"),
               EndsWith("i.csv:2:5: gpus: '1.5'; valid: a whole number from 0 to 10000"));
   EXPECT_THAT(refusal("a,X,1,8,1,1e400,s,2026-05-01\n"), HasSubstr("'1e400' is not a number"));

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string_view>
@@ -27,6 +28,7 @@ std::string summary_of(const CompareReport& report) {
   if (found.skipped > 0) text += fmt::format("; {} skipped by both", found.skipped);
   if (found.not_tested > 0) text += fmt::format("; {} shown, not tested", found.not_tested);
   text += fmt::format("; differences up to {:.0f} % do not count\n", 100 * kFloor);
+  if (found.tested() == 0) text += "nothing was tested between the runs' cells\n";
   if (found.blind()) {
     text += fmt::format(
         "too few launches: {} a side can show no difference among {} cells; it takes {} or more\n",
@@ -37,13 +39,13 @@ std::string summary_of(const CompareReport& report) {
 
 namespace {
 
-/// "12.3 us", "4.56 ms", "7.89 s"; "-" for an empty cell.
+/// "12.34 us", "4.567 ms", "7.890 s", "16.6 min"; "-" for an empty cell.
 std::string time_text(const std::string& seconds) {
   if (seconds.empty()) return "-";
   const double value = std::stod(seconds);
   if (value < 1e-3) return fmt::format("{:.2f} us", value * 1e6);
   if (value < 1) return fmt::format("{:.3f} ms", value * 1e3);
-  return fmt::format("{:.3f} s", value);
+  return value < 100 ? fmt::format("{:.3f} s", value) : show_time(value);
 }
 
 /// Behind a line: where it is from unless it was measured, and its note.
@@ -54,60 +56,66 @@ std::string remarks_on(const ResultRow& row) {
   return text;
 }
 
+/// A time or a cost of a row with its interval, in words.
+std::string time_of(const ResultRow& row) {
+  return show_time(number_in(row, "seconds_median"), number_in(row, "seconds_ci_low"),
+                   number_in(row, "seconds_ci_high"));
+}
+std::string usd_of_epoch(const ResultRow& row) {
+  return show_usd(number_in(row, "usd_per_epoch"), number_in(row, "usd_per_epoch_ci_low"),
+                  number_in(row, "usd_per_epoch_ci_high"));
+}
+
 std::string cost_line(const ResultRow& row) {
-  std::string text = fmt::format("{:<14} {:<12} {:<20} {:<7} {:>4} {:>5} ", row.get("instance"),
+  std::string text = fmt::format("{:<14} {:<12} {:<20} {:<7} {:>4} {:>9} ", row.get("instance"),
                                  printable(row.get("model")), row.get("gradient_sync"),
                                  row.get("scaling"), row.get("ranks"), row.get("nodes"));
   if (row.get("status") != "ok") {
     return text + fmt::format("{}: {}\n", row.get("status"), printable(row.get("note")));
   }
   text += fmt::format(
-      "{:>26} {:>28} {:>12} {:>6} {:>11} {:>11}",
-      with_interval(row.get("seconds_median"), row.get("seconds_ci_low"),
-                    row.get("seconds_ci_high"), 1, 3),
-      with_interval(row.get("usd_per_epoch"), row.get("usd_per_epoch_ci_low"),
-                    row.get("usd_per_epoch_ci_high"), 1, 6),
+      "{:>24} {:>24} {:>10} {:>4} {:>11} {:>11}", time_of(row), usd_of_epoch(row),
       scaled(row.get("images_per_usd"), 1, 0), row.get("efficient") == "1" ? "yes" : "-",
-      scaled(row.get("seconds_to_target"), 1, 1), scaled(row.get("usd_to_target"), 1, 4));
+      show_time(number_in(row, "seconds_to_target")), show_usd(number_in(row, "usd_to_target")));
   return text + remarks_on(row) + "\n";
 }
 
-std::string cost_table(const std::vector<ResultRow>& rows) {
-  if (rows.empty()) return "";
-  std::string table =
-      "\n# cost of an epoch: price x nodes x seconds / 3600; nodes: N over the GPUs of an "
-      "instance, rounded up\n"
-      "# best: nothing else here gives as many images a second and as many a dollar; to accuracy: "
-      "where a target was set and reached\n";
-  table += fmt::format(
-      "{:<14} {:<12} {:<20} {:<7} {:>4} {:>5} {:>26} {:>28} {:>12} {:>6} {:>11} {:>11}\n",
-      "instance", "model", "sync", "scaling", "N", "nodes", "seconds an epoch", "usd an epoch",
-      "images/usd", "best", "s to acc.", "usd to acc.");
-  for (const ResultRow& row : rows) table += cost_line(row);
+std::vector<const ResultRow*> costs_of(const CompareReport& report, bool whole) {
+  std::vector<const ResultRow*> rows;
+  for (const ResultRow& row : report.costs) {
+    if ((row.get("whole") == "1") == whole) rows.push_back(&row);
+  }
+  return rows;
+}
+
+constexpr const char* kOfParts =
+    "parts of an instance, billed as a whole one; they enter no decision";
+
+std::string cost_table(const CompareReport& report) {
+  std::string table;
+  for (const bool whole : {true, false}) {
+    const std::vector<const ResultRow*> rows = costs_of(report, whole);
+    if (rows.empty()) continue;
+    table += whole ? "\n# cost of an epoch: price x instances x seconds / 3600\n"
+                     "# best: nothing else here gives as many images a second and as many a usd; "
+                     "to accuracy: where a target was set and reached\n"
+                   : fmt::format("\n# {}\n", kOfParts);
+    table += fmt::format(
+        "{:<14} {:<12} {:<20} {:<7} {:>4} {:>9} {:>24} {:>24} {:>10} {:>4} "
+        "{:>11} {:>11}\n",
+        "instance", "model", "sync", "scaling", "N", "instances", "an epoch", "usd an epoch",
+        "images/usd", "best", "to accuracy", "usd to acc.");
+    for (const ResultRow* const row : rows) table += cost_line(*row);
+  }
   return table;
 }
 
-std::string break_even_text(const ResultRow& row) {
-  const std::string what = fmt::format("{} {} {} {}", row.get("model"), row.get("gradient_sync"),
-                                       row.get("scaling"), row.get("dataset"));
-  const bool cost = row.get("criterion") == "usd_per_epoch";
-  const char* const word = cost ? "cheaper" : "faster";
-  if (row.get("status") != "ok") {
-    return fmt::format("{}: whether {} is {} is not known: {}", what, row.get("instance_b"), word,
-                       row.get("note"));
+std::string decision_text(const CompareReport& report) {
+  std::string text;
+  for (const std::string& sentence : sentences_of(report.decisions)) {
+    text += printable(sentence) + "\n";
   }
-  const std::string values =
-      fmt::format("{} against {} {} an epoch", scaled(row.get("value_b"), 1, cost ? 6 : 3),
-                  scaled(row.get("value_a"), 1, cost ? 6 : 3), cost ? "usd" : "s");
-  const bool never = row.get("ranks").empty();
-  std::string text = never ? fmt::format("{}: {} is never {} than {} within the measured N ({})",
-                                         what, row.get("instance_b"), word, row.get("instance_a"),
-                                         row.get("ranks_compared"))
-                           : fmt::format("{}: {} is {} than {} first at N = {} ({}; measured: {})",
-                                         what, row.get("instance_b"), word, row.get("instance_a"),
-                                         row.get("ranks"), values, row.get("ranks_compared"));
-  if (!never && !row.get("note").empty()) text += "; " + row.get("note");
-  return row.get("origin") == "measured" ? text : text + "; " + row.get("origin");
+  return text.empty() ? "" : "\n" + text;
 }
 
 /// "12.1 -> 13.5 GB/s": the rate that people know the case by.
@@ -208,9 +216,12 @@ std::string heading(const CompareReport::Run& run) {
                   manifest.started_utc, manifest.origin, run.letter == 'A' ? ", the baseline" : "");
   if (run.instance) {
     const bool users = run.instance->price_source == kUsersPrice;
-    text += fmt::format("#    on {} at {} usd an hour ({}, {})\n", printable(run.instance->name),
-                        run.instance->usd_per_hour, run.instance->price_date,
-                        users ? kUsersPrice : "by the catalog, which names its source");
+    const std::string on = printable(run.instance->name);
+    text += std::isnan(run.instance->usd_per_hour)
+                ? fmt::format("#    on {}, of which the catalog has no price\n", on)
+                : fmt::format("#    on {} at {} usd an hour ({}, {})\n", on,
+                              run.instance->usd_per_hour, run.instance->price_date,
+                              users ? kUsersPrice : "by the catalog, which names its source");
   }
   if (run.letter == 'A') return text;
   if (!differing(run.differences, "key").empty()) {
@@ -222,10 +233,11 @@ std::string heading(const CompareReport::Run& run) {
 
 }  // namespace
 
-/// Machines first, then cells, efficiency, cost, break-even.
+/// Machines first, then the decision, cells, efficiency, cost.
 std::string compare_table(const CompareReport& report, bool changed_only) {
   std::string table;
   for (const CompareReport::Run& run : report.runs) table += heading(run);
+  table += decision_text(report);
   for (const CompareReport::Run& run : report.runs) {
     if (run.letter == 'A') continue;
     table += fmt::format(
@@ -236,9 +248,7 @@ std::string compare_table(const CompareReport& report, bool changed_only) {
                                  : "rank-sum");
     table += cells_table(report, run.letter, changed_only) + efficiency_table(report, run.letter);
   }
-  table += cost_table(report.costs);
-  if (!report.break_even.empty()) table += "\n# break-even\n";
-  for (const ResultRow& row : report.break_even) table += printable(break_even_text(row)) + "\n";
+  table += cost_table(report);
   return table + (report.runs.size() > 1 ? "\n" : "") + summary_of(report);
 }
 
@@ -284,20 +294,22 @@ std::string cells_of_run(const CompareReport& report, const CompareReport::Run& 
   return text;
 }
 
-std::string costs(const std::vector<ResultRow>& rows) {
+std::string costs(const std::vector<const ResultRow*>& rows, std::string_view title) {
   if (rows.empty()) return "";
-  std::string text = "\n## Cost\n\n";
-  text += head_of({"instance", "usd/h (date)", "model", "sync", "scaling", "N", "nodes", "s/epoch",
-                   "usd/epoch", "images/usd", "s to target", "usd to target", "origin", "note"});
-  for (const ResultRow& row : rows) {
-    text +=
-        row_of({literal(row.get("instance")),
-                literal(fmt::format("{} ({})", row.get("usd_per_hour"), row.get("price_date"))),
-                literal(row.get("model")), literal(row.get("gradient_sync")), row.get("scaling"),
-                row.get("ranks"), row.get("nodes"), scaled(row.get("seconds_median"), 1, 3),
-                scaled(row.get("usd_per_epoch"), 1, 6), scaled(row.get("images_per_usd"), 1, 0),
-                scaled(row.get("seconds_to_target"), 1, 1), scaled(row.get("usd_to_target"), 1, 4),
-                row.get("origin"), literal(row.get("note"))});
+  std::string text = fmt::format("\n## {}\n\n", title);
+  text +=
+      head_of({"instance", "usd/h (date)", "model", "sync", "scaling", "N", "instances", "an epoch",
+               "usd an epoch", "images/usd", "to target", "usd to target", "origin", "note"});
+  for (const ResultRow* const row : rows) {
+    const std::string& price = row->get("usd_per_hour");
+    text += row_of(
+        {literal(row->get("instance")),
+         price.empty() ? "-" : literal(fmt::format("{} ({})", price, row->get("price_date"))),
+         literal(row->get("model")), literal(row->get("gradient_sync")), row->get("scaling"),
+         row->get("ranks"), row->get("nodes"), literal(time_of(*row)), literal(usd_of_epoch(*row)),
+         scaled(row->get("images_per_usd"), 1, 0), show_time(number_in(*row, "seconds_to_target")),
+         show_usd(number_in(*row, "usd_to_target")), row->get("origin"),
+         literal(row->get("note"))});
   }
   return text;
 }
@@ -314,15 +326,15 @@ std::string compare_markdown(const CompareReport& report, bool changed_only) {
                           literal(field.a), literal(field.b));
     }
   }
+  for (const std::string& sentence : sentences_of(report.decisions)) {
+    text += fmt::format("\n{}\n", literal(sentence));
+  }
   text += fmt::format("\n{}\n", literal(summary_of(report)));
   for (const CompareReport::Run& run : report.runs) {
     if (run.letter != 'A') text += cells_of_run(report, run, changed_only);
   }
-  text += costs(report.costs);
-  if (!report.break_even.empty()) text += "\n## Break-even\n\n";
-  for (const ResultRow& row : report.break_even) {
-    text += fmt::format("- {}\n", literal(break_even_text(row)));
-  }
+  text += costs(costs_of(report, true), "Cost of an epoch");
+  text += costs(costs_of(report, false), fmt::format("Cost: {}", kOfParts));
   return text;
 }
 
@@ -353,7 +365,8 @@ nlohmann::json json_of(const CompareReport& report) {
           {"floor", kFloor},
           {"warnings", report.warnings},
           {"counts",
-           {{"same", found.same},
+           {{"tested", found.tested()},
+            {"same", found.same},
             {"faster", found.faster},
             {"slower", found.slower},
             {"ambiguous", found.ambiguous},
@@ -383,17 +396,19 @@ void write_json(std::ostream& out, const CompareReport& report) {
   out << head.substr(0, head.find_last_not_of('\n') + 1);
   write_rows(out, "cells", report.comparison.rows);
   write_rows(out, "costs", report.costs);
-  write_rows(out, "break_even", report.break_even);
+  write_rows(out, "decisions", report.decisions);
   out << "}\n";
 }
 
 std::filesystem::path write_comparison(const std::string& folder, const CompareReport& report) {
   const std::uintmax_t bytes = kBytesNeeded + kBytesARow * report.comparison.rows.size();
-  const std::filesystem::path path = ResultsFolder::at(folder, bytes).path();
+  const ResultsFolder claimed = ResultsFolder::at(folder, bytes);
+  const std::filesystem::path& path = claimed.path();
   replace_rows(path, comparison_schema(), report.comparison.rows);
   replace_rows(path, cost_schema(), report.costs);
-  replace_rows(path, break_even_schema(), report.break_even);
+  replace_rows(path, decision_schema(), report.decisions);
   write_file_atomically(path / "compare.json", document(json_of(report)));
+  claimed.release();
   return path;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What scalebench compare has found, and how it is told: as a table for the terminal, as Markdown,
-// as one JSON document, and as files: compare.csv, cost.csv, break_even.csv, compare.json.
+// as one JSON document, and as files: compare.csv, cost.csv, decision.csv, compare.json.
 #pragma once
 
 #include <filesystem>
@@ -12,6 +12,7 @@
 #include "bench/cli/exit.hpp"
 #include "bench/study/comparison/comparison.hpp"
 #include "bench/study/comparison/cost.hpp"
+#include "bench/study/comparison/decision.hpp"
 #include "bench/study/comparison/run_difference.hpp"
 
 namespace scalebench {
@@ -29,7 +30,8 @@ struct CompareReport {
   std::vector<std::string> command;  // argv as typed
   Comparison comparison;
   std::vector<ResultRow> costs;
-  std::vector<ResultRow> break_even;
+  std::vector<ResultRow> decisions;  // of decision.csv
+  bool undecided = false;            // between two of the types that were asked for
   std::vector<std::string> warnings;
   ExitCode code = ExitCode::ok;
 };
@@ -41,7 +43,7 @@ std::string summary_of(const CompareReport& report);
 std::string compare_table(const CompareReport& report, bool changed_only);
 std::string compare_markdown(const CompareReport& report, bool changed_only);
 
-/// All of it as one object, with "cells", "costs" and "break_even" as lists of objects that are
+/// All of it as one object, with "cells", "costs" and "decisions" as lists of objects that are
 /// written as they come.
 void write_json(std::ostream& out, const CompareReport& report);
 

@@ -132,4 +132,9 @@ bool draw_run(const std::filesystem::path& folder, Console& console,
   return draw(folder, "report.py", console, more);
 }
 
+bool draw_comparison(const std::filesystem::path& folder, Console& console) {
+  if (std::filesystem::exists(folder / "cost.csv")) draw(folder, "plot_compare.py", console);
+  return draw(folder, "report.py", console);
+}
+
 }  // namespace scalebench

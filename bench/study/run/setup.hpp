@@ -51,4 +51,8 @@ bool draw(const std::filesystem::path& folder, std::string_view script, Console&
 bool draw_run(const std::filesystem::path& folder, Console& console,
               const std::vector<std::string>& more = {});
 
+/// The figure of a comparison, where it has costs and there is a matplotlib, and its report.html;
+/// whether there is one.
+bool draw_comparison(const std::filesystem::path& folder, Console& console);
+
 }  // namespace scalebench

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// scalebench compare A B ...: cell by cell against the first run; and what an epoch costs on
-// instance types. Exit: regression: a cell is SLOWER; incomplete: a cell is MISSING, or too few
-// launches to show anything; nothing_measured: no cell that both have could be tested.
+// scalebench compare A B ...: cell by cell against the first run; and which instance type to rent.
+// Exit: regression: a cell is SLOWER; incomplete: a cell is MISSING, too few launches to show
+// anything, or no decision between instance types; nothing_measured: no cell that both have could
+// be tested, and no decision was asked for.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -105,6 +106,21 @@ WhereClause where_of(std::string_view text, const std::vector<std::filesystem::p
   return where;
 }
 
+/// Those cells or rows of run number `run` that are wanted.
+template <typename Thing>
+void keep_wanted(std::vector<Thing>& things, const std::vector<WhereClause>& clauses,
+                 std::size_t run) {
+  for (const WhereClause& where : clauses) {
+    if (!where.run || *where.run == run) keep_where(things, where.column, where.values);
+  }
+}
+
+std::vector<WhereClause> clauses_of(const CompareOptions& options) {
+  std::vector<WhereClause> clauses;
+  for (const std::string& text : options.where) clauses.push_back(where_of(text, options.runs));
+  return clauses;
+}
+
 double price_of(const Assignment& given) {
   const double price = read_number<double>(given.value).value_or(0);
   if (price > 0 && price <= kMostUsdAnHour) return price;
@@ -178,16 +194,13 @@ std::vector<CompareReport::Run> runs_of(const CompareOptions& options) {
 
 /// The runs' cells, as far as they are wanted, and joined as they are.
 std::vector<ComparedRun> cells_of(const CompareOptions& options,
+                                  const std::vector<WhereClause>& clauses,
                                   const std::vector<std::string>& across) {
-  std::vector<WhereClause> clauses;
-  for (const std::string& text : options.where) clauses.push_back(where_of(text, options.runs));
   std::vector<ComparedRun> compared;
   for (std::size_t i = 0; i < options.runs.size(); ++i) {
     ComparedRun& run =
         compared.emplace_back(compared_run(read_stored_run(options.runs[i], WithSamples::no)));
-    for (const WhereClause& where : clauses) {
-      if (!where.run || *where.run == i) keep_where(run.cells, where.column, where.values);
-    }
+    keep_wanted(run.cells, clauses, i);
     if (!across.empty()) join_across(run.cells, across);
 #ifdef __GLIBC__
     malloc_trim(0);  // a large run's rows leave holes of half their size around the cells
@@ -196,28 +209,54 @@ std::vector<ComparedRun> cells_of(const CompareOptions& options,
   return compared;
 }
 
-void add_costs(const CompareOptions& options, CompareReport& report) {
-  if (options.instances.empty()) return;
-  const std::vector<Instance> catalog = catalog_of(options, utc_label().substr(0, 10));
+/// The instance types that the command line says the runs were on.
+void set_instances(const CompareOptions& options, const std::vector<Instance>& catalog,
+                   CompareReport& report) {
   for (const std::string& text : options.instances) {
     const Assignment given = split_assignment("--instance", text);
     const std::size_t run = run_named("--instance", given.name, options.runs);
     report.runs[run].instance = instance_named(catalog, given.value);
   }
+  for (const std::string& text : options.prices) {
+    const std::string name = split_assignment("--price", text).name;
+    const bool used = std::ranges::count(options.predictions, name) > 0 ||
+                      std::ranges::any_of(report.runs, [&](const CompareReport::Run& run) {
+                        return run.instance && run.instance->name == name;
+                      });
+    if (!used) fail<UsageError>("--price {}: no --instance and no --predict is of that type", text);
+  }
+}
+
+/// The run's epochs that are wanted, and its type.
+PricedRun priced(const CompareOptions& options, const std::vector<WhereClause>& clauses,
+                 const CompareReport& report, std::size_t i) {
+  const CompareReport::Run& run = report.runs[i];
+  PricedRun of_run{run.manifest.run_id, *run.instance, rows_in(run.folder, epoch_schema())};
+  keep_wanted(of_run.epochs, clauses, i);
+  if (!options.predictions.empty()) {
+    of_run.device_memory_by_n = device_memory_by_n(rows_in(run.folder, monitor_schema()));
+  }
+  return of_run;
+}
+
+void add_costs(const CompareOptions& options, const std::vector<WhereClause>& clauses,
+               CompareReport& report) {
+  if (options.instances.empty()) return;
+  const std::vector<Instance> catalog = catalog_of(options, utc_label().substr(0, 10));
+  set_instances(options, catalog, report);
   std::vector<std::vector<ResultRow>> costs;  // of each priced run, predictions last
-  const auto priced = [&](const CompareReport::Run& run) {
-    return PricedRun{run.manifest.run_id, *run.instance, rows_in(run.folder, epoch_schema())};
-  };
-  for (const CompareReport::Run& run : report.runs) {
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    const CompareReport::Run& run = report.runs[i];
     if (!run.instance) {
       report.warnings.push_back(fmt::format(
           "{} has no instance type, so no cost: --instance {}=TYPE", run.letter, run.letter));
       continue;
     }
-    costs.push_back(cost_rows(priced(run)));
+    costs.push_back(cost_rows(priced(options, clauses, report, i)));
     if (costs.back().empty()) {
       report.warnings.push_back(
-          fmt::format("{} has no epochs, so no cost: they are measured by [[epoch]]", run.letter));
+          fmt::format("{} has no epochs{}, so no cost: they are measured by [[epoch]]", run.letter,
+                      clauses.empty() ? "" : " that --where leaves"));
     }
   }
   const std::size_t from = run_named("--from", options.from, options.runs);
@@ -226,14 +265,13 @@ void add_costs(const CompareOptions& options, CompareReport& report) {
       fail<UsageError>("--predict {}: say what {} ran on: --instance {}=TYPE", name, options.from,
                        options.from);
     }
-    const PricedRun run = predicted(priced(report.runs[from]), instance_named(catalog, name));
-    costs.push_back(cost_rows(run));
+    const PricedRun start = priced(options, clauses, report, from);
+    costs.push_back(cost_rows(predicted(start, instance_named(catalog, name))));
   }
   for (std::size_t i = 1; i < costs.size(); ++i) {
-    // Both ways: what wins at the smallest N may lose at a larger one.
-    for (const auto& [a, b] : {std::pair(&costs.front(), &costs[i]), {&costs[i], &costs.front()}}) {
-      std::ranges::move(break_even_rows(*a, *b), std::back_inserter(report.break_even));
-    }
+    std::vector<ResultRow> decisions = decision_rows(costs.front(), costs[i]);
+    report.undecided |= !all_decided(decisions);
+    std::ranges::move(decisions, std::back_inserter(report.decisions));
   }
   for (std::vector<ResultRow>& rows : costs) {
     std::ranges::move(rows, std::back_inserter(report.costs));
@@ -243,20 +281,22 @@ void add_costs(const CompareOptions& options, CompareReport& report) {
 
 ExitCode exit_code_of(const CompareReport& report) {
   const Comparison& found = report.comparison;
-  if (report.runs.size() == 1) {
-    return report.costs.empty() ? ExitCode::nothing_measured : ExitCode::ok;
-  }
   if (found.slower > 0) return ExitCode::regression;
-  if (found.tested() == 0) return ExitCode::nothing_measured;
-  return found.missing > 0 || found.blind() ? ExitCode::incomplete : ExitCode::ok;
+  if (report.undecided) return ExitCode::incomplete;
+  if (found.tested() > 0) {
+    return found.missing > 0 || found.blind() ? ExitCode::incomplete : ExitCode::ok;
+  }
+  // Without a test what an epoch costs may still be what was asked for.
+  const bool answered = report.runs.size() == 1 ? !report.costs.empty() : !report.decisions.empty();
+  return answered ? ExitCode::ok : ExitCode::nothing_measured;
 }
 
 void warn_of_nothing(CompareReport& report, const std::vector<ComparedRun>& runs,
                      const std::vector<std::string>& across) {
   if (report.runs.size() == 1 || report.comparison.tested() > 0) return;
   std::string text = report.comparison.in_common == 0
-                         ? "the runs have no cell in common: nothing was compared"
-                         : "no cell could be tested: nothing was compared";
+                         ? "the runs have no cell in common: nothing was tested between them"
+                         : "no cell could be tested: nothing was tested between the runs";
   const JoinHint hint = across.empty() ? join_hint(runs[0].cells, runs[1].cells) : JoinHint();
   if (report.comparison.in_common == 0 && hint.cells > 0) {
     text += fmt::format("; --across {} joins {} of them", hint.across, hint.cells);
@@ -285,9 +325,10 @@ ExitCode compare(const CompareOptions& options) {
   report.runs = runs_of(options);
   const std::vector<std::string> across =
       options.across.empty() ? std::vector<std::string>() : split_list("--across", options.across);
-  add_costs(options, report);
+  const std::vector<WhereClause> clauses = clauses_of(options);
+  add_costs(options, clauses, report);
   if (report.runs.size() > 1) {
-    const std::vector<ComparedRun> compared = cells_of(options, across);
+    const std::vector<ComparedRun> compared = cells_of(options, clauses, across);
     report.comparison = compare_runs(compared, across);
     warn_of_nothing(report, compared, across);
   }
@@ -297,7 +338,7 @@ ExitCode compare(const CompareOptions& options) {
   for (const std::string& warning : report.warnings) console.warn(warning);
   if (!options.out.empty()) {
     const std::filesystem::path folder = write_comparison(options.out, report);
-    if (!report.costs.empty()) draw(folder, "plot_compare.py", console);
+    draw_comparison(folder, console);
     console.note(fmt::format("comparison: {}", folder.string()));
   }
   return report.code;
@@ -352,7 +393,7 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--across", options.across,
                   "columns in which cells that are compared may differ, as device,transport");
   verb.add_option("--where", options.where,
-                  "only cells with these parameters, as ranks=2,4 or B:algorithm=ring");
+                  "only cells and epochs with these parameters, as ranks=2,4 or B:algorithm=ring");
   verb.add_option("--instance", options.instances,
                   "the instance type that a run was on, as A=p3.8xlarge: shows what epochs cost");
   verb.add_option("--price", options.prices, "usd an hour instead of the catalog's, as TYPE=12.24");
@@ -369,9 +410,9 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
   add_launcher_options(verb, options.study);
   verb.add_flag("--changed", options.changed_only, "leave out cells that are the same");
   add_shown(verb, "--format", options.format, "table, csv, json or markdown");
-  verb.add_option(
-      "--out", options.out,
-      "a new folder for compare.csv, cost.csv, break_even.csv, compare.json and figures");
+  verb.add_option("--out", options.out,
+                  "a new folder for report.html, compare.csv, cost.csv, decision.csv, compare.json "
+                  "and figures");
 }
 
 }  // namespace scalebench

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Time of an epoch against its cost on instance types, one point for each N, and the line of those
-# that no other beats in both. All numbers are cells of cost.csv, which says which points are
-# efficient; lines join points of one origin only.
+# Time of an epoch against its cost on instance types, one point for each number of instances, and
+# the line of those that no other beats in both. All numbers are cells of cost.csv, which says which
+# points are efficient; lines join points of one origin only. Parts of an instance are small dots.
 from __future__ import annotations
 
 import json
@@ -14,6 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from view import intervals
 from view.figures import theme
+from view.numbers import unit_of_time
 from view.rows import Row, grouped, read_rows, say, usable
 
 PANEL = ("model", "dataset", "scaling")
@@ -44,22 +45,25 @@ def compared_runs(folder: Path) -> str:
 
 
 def draw_panel(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -> None:
-    set_axes(axes, rows)
+    unit, scale = unit_of_time(max(row.number("seconds_median") for row in rows))
+    set_axes(axes, rows, unit, scale)
     for (origin,), points in grouped(rows, ("origin",)).items():
         if origin != "quoted":
-            draw_frontier(axes, points, origin)
+            draw_frontier(axes, points, origin, scale)
     labels: list[tuple[float, float, str, str]] = []
     for (instance, origin), series in grouped(rows, ("instance", "origin")).items():
         color, marker = marks[instance]
         mark = theme.Mark(color, marker, origin).line() | {"linestyle": "none"}
-        draw_points(axes, series, mark)
-        last = min(series, key=lambda row: row.number("seconds_median"))
+        draw_points(axes, series, mark, scale)
+        named = [row for row in series if row["whole"] == "1"] or series
+        last = min(named, key=lambda row: row.number("seconds_median"))
         text = theme.with_origin(instance, origin)
-        labels.append((last.number("usd_per_epoch"), last.number("seconds_median"), text, color))
+        labels.append((last.number("usd_per_epoch"), last.number("seconds_median") / scale, text, color))
     label_series(axes, labels)
     prices = sorted({(row["instance"], row["usd_per_hour"], row["price_date"]) for row in rows})
     lines = [f"{name}: {price} usd/h, {date}" for name, price, date in prices]
     lines.append("line: nothing of that origin is both faster and cheaper")
+    lines += ["small: a part of an instance, billed whole"] if any(row["whole"] == "0" for row in rows) else []
     kind = intervals.told(rows, "seconds_ci_low", "interval")
     lines += [f"upright: {kind}"] if kind else []
     # Slow and dear is the corner that is free.
@@ -67,13 +71,13 @@ def draw_panel(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -
               fontsize=7, color=theme.MUTED, linespacing=1.4)  # fmt: skip
 
 
-def set_axes(axes: Axes, rows: list[Row]) -> None:
+def set_axes(axes: Axes, rows: list[Row], unit: str, scale: float) -> None:
     """Both logarithmic: instance types differ by factors. Limits leave room for labels and prices."""
-    for name, column, label in (
-        ("x", "usd_per_epoch", "usd an epoch"),
-        ("y", "seconds_median", "seconds an epoch"),
+    for name, column, label, one in (
+        ("x", "usd_per_epoch", "usd an epoch", 1.0),
+        ("y", "seconds_median", f"{unit} an epoch", scale),
     ):
-        values = [row.number(column) for row in rows]
+        values = [row.number(column) / one for row in rows]
         low, high = min(values), max(values)
         getattr(axes, f"set_{name}scale")("log")
         room = max(1.0, math.log10(high / low))
@@ -86,22 +90,25 @@ def set_axes(axes: Axes, rows: list[Row]) -> None:
         getattr(axes, f"set_{name}label")(label)
 
 
-def draw_points(axes: Axes, rows: list[Row], mark: dict[str, object]) -> None:
+def draw_points(axes: Axes, rows: list[Row], mark: dict[str, object], scale: float) -> None:
     for row in rows:
-        x, y = row.number("usd_per_epoch"), row.number("seconds_median")
-        axes.plot([x], [y], **mark)
-        low, high = row.number("seconds_ci_low"), row.number("seconds_ci_high")
+        x, y = row.number("usd_per_epoch"), row.number("seconds_median") / scale
+        part = row["whole"] == "0"
+        axes.plot([x], [y], **(mark | {"markersize": 2.5, "alpha": 0.6} if part else mark))
+        low, high = row.number("seconds_ci_low") / scale, row.number("seconds_ci_high") / scale
         if not math.isnan(low + high):
             axes.errorbar(x, y, [[y - low], [high - y]], color=mark["color"], capsize=2,
                           linewidth=1.0, zorder=2)  # fmt: skip
         axes.annotate(f"N={row['ranks']}", (x, y), xytext=(6, 3), textcoords="offset points",
-                      fontsize=7, color=theme.MUTED, zorder=5)  # fmt: skip
+                      fontsize=6 if part else 7, color=theme.MUTED, zorder=5)  # fmt: skip
 
 
-def draw_frontier(axes: Axes, rows: list[Row], origin: str) -> None:
-    """Nothing measured lies left of and below it."""
-    best = sorted((row.number("usd_per_epoch"), row.number("seconds_median"))
+def draw_frontier(axes: Axes, rows: list[Row], origin: str, scale: float) -> None:
+    """Nothing of that origin lies left of and below it."""
+    best = sorted((row.number("usd_per_epoch"), row.number("seconds_median") / scale)
                   for row in rows if row["efficient"] == "1")  # fmt: skip
+    if not best:
+        return
     style = theme.Mark(theme.MUTED, "", origin).line() | {"marker": "", "linewidth": 1.2, "zorder": 1}
     axes.plot(*zip(*best), **style, drawstyle="steps-post")
 

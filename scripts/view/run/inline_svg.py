@@ -3,11 +3,12 @@
 # survive, ids become unique to the figure, and four colours follow the page's light or dark mode.
 from __future__ import annotations
 
+import base64
 import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from view.page import Html
+from view.page import Html, element, markup
 from view.rows import say
 
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
@@ -36,6 +37,21 @@ COLOURS = {
     "#dfe3e8": "var(--line)",
     "#ffffff": "var(--paper)",
 }
+
+
+def figure(folder: Path, name: str, caption: str) -> Html | None:
+    """The figure of that name in a folder's figures/ with its caption; None where there is none."""
+    at = folder / "figures" / name
+    drawing = inline_svg(at.with_suffix(".svg"), caption) or inline_png(at.with_suffix(".png"), caption)
+    return element("figure", drawing, element("figcaption", caption)) if drawing else None
+
+
+def inline_png(path: Path, title: str) -> Html | None:
+    try:
+        data = base64.b64encode(path.read_bytes()).decode("ascii")
+    except OSError:
+        return None
+    return Html(f'<img alt="{markup(title)}" src="data:image/png;base64,{data}">')
 
 
 def inline_svg(path: Path, title: str) -> Html | None:

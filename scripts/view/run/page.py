@@ -3,13 +3,12 @@
 # where the numbers come from.
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 
 from view.manifest import Manifest
-from view.page import Html, element, joined, markup, page, section
+from view.page import Html, element, joined, page, section
 from view.run import provenance
-from view.run.inline_svg import inline_svg
+from view.run.inline_svg import figure
 from view.tables.accounts import accounts, ladder
 from view.tables.allreduce import bandwidth, certificate, fit
 from view.tables.kernels import kernels
@@ -32,27 +31,13 @@ FIGURES = {
 
 
 def figures(run: Path) -> Html:
-    shown: list[object] = []
-    for name, caption in FIGURES.items():
-        drawing = inline_svg(run / "figures" / f"{name}.svg", caption) or inline_png(
-            run / "figures" / f"{name}.png", caption
-        )
-        if drawing:
-            shown.append(element("figure", drawing, element("figcaption", caption)))
+    shown = [drawn for name, caption in FIGURES.items() if (drawn := figure(run, name, caption))]
     none = element(
         "p",
         "None were drawn. With matplotlib: scripts/python scripts/plot.py, then report.py again.",
         css="muted",
     )
     return section("Figures", *(shown or [none]))
-
-
-def inline_png(path: Path, title: str) -> Html | None:
-    try:
-        data = base64.b64encode(path.read_bytes()).decode("ascii")
-    except OSError:
-        return None
-    return Html(f'<img alt="{markup(title)}" src="data:image/png;base64,{data}">')
 
 
 def write_page(run: Path, manifest: Manifest, names: list[str]) -> str:

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a comparison has found, as its page and its Markdown tell it: sentences, and tables of texts.
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from view.cases import how
+from view.manifest import as_text
+from view.numbers import duration, three_digits, usd
+from view.rows import Row, grouped, read_rows
+from view.run.provenance import origin_notes
+
+Table = tuple[list[str], list[list[str]]]  # head, rows
+NOTHING_TESTED = "Nothing was tested between the runs' cells."
+
+
+class NoComparison(Exception):
+    """The folder holds none."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    folder: Path
+    document: dict[str, Any]  # compare.json
+    decisions: list[Row]
+    costs: list[Row]
+    cells: list[Row]
+
+    def runs(self) -> list[dict[str, str]]:
+        runs = self.document.get("runs")
+        listed = runs if isinstance(runs, list) else []
+        return [{key: as_text(value) for key, value in run.items()} for run in listed if isinstance(run, dict)]
+
+    def title(self) -> str:
+        types = dict.fromkeys(row["instance"] for row in self.costs)
+        return " or ".join(types) if types else " against ".join(run.get("run_id", "") for run in self.runs())
+
+    def tested(self) -> int:
+        counts = self.document.get("counts")
+        counts = counts if isinstance(counts, dict) else {}
+        return int(counts.get("tested", 0))
+
+    def undecided(self) -> bool:
+        return any(row["status"] != "ok" for row in self.decisions)
+
+
+def read_comparison(folder: Path) -> Comparison:
+    path = folder / "compare.json"
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise NoComparison(f"{path}: {error}") from error
+    if not isinstance(document, dict):
+        raise NoComparison(f"{path}: not an object")
+    files = ("decision.csv", "cost.csv", "compare.csv")
+    return Comparison(folder, document, *(read_rows(folder, name) for name in files))
+
+
+def workload(row: Row) -> str:
+    return " · ".join(row[name] for name in ("model", "dataset", "scaling") if row[name])
+
+
+def answers(found: Comparison) -> list[tuple[str, str, str]]:
+    """(workload, sentence, what is not known) of each decision; the workload where there are several."""
+    several = len({workload(row) for row in found.decisions}) > 1
+    return [
+        (workload(row) if several else "", sentence_of(row), unknown_of(row))
+        for row in found.decisions
+    ]
+
+
+def sentence_of(row: Row) -> str:
+    note = f" ({row['note']})" if row["note"] and row["status"] == "ok" else ""
+    return f"{row['sentence']}{note}."
+
+
+def unknown_of(row: Row) -> str:
+    if not row["unknown"]:
+        return ""
+    return f"{'Not known' if row['status'] == 'ok' else 'What would help'}: {row['unknown']}."
+
+
+def costs(found: Comparison, whole: bool) -> list[tuple[str, Table, list[str]]]:
+    """(workload, table, origins of its rows): of whole instances, or of parts of one."""
+    rows = [row for row in found.costs if (row["whole"] == "1") == whole]
+    tables = []
+    for key, group in grouped(rows, ("model", "dataset", "scaling")).items():
+        target = any(row["seconds_to_target"] for row in group)
+        head = ["instances", "N", "how", "an epoch", "usd an epoch", "best",
+                *(["to the target", "usd to it"] if target else []), "known by", "note"]  # fmt: skip
+        lines = [cost_line(row, target) for row in group]
+        tables.append((" · ".join(word for word in key if word), (head, lines), [row["origin"] for row in group]))
+    return tables
+
+
+def cost_line(row: Row, target: bool) -> list[str]:
+    nodes = row["instance"] if row["nodes"] in ("", "1") else f"{row['nodes']} × {row['instance']}"
+    time = duration(*(row.number(f"seconds_{name}") for name in ("median", "ci_low", "ci_high")))
+    cost = usd(*(row.number(f"usd_per_epoch{name}") for name in ("", "_ci_low", "_ci_high")))
+    if row["status"] != "ok":
+        time, cost = row["status"], ""
+    to_target = [duration(row.number("seconds_to_target")), usd(row.number("usd_to_target"))] if target else []
+    return [nodes, row["ranks"], how(row), time, cost, "yes" if row["efficient"] == "1" else "", *to_target,
+            known_by(row), row["note"]]  # fmt: skip
+
+
+def known_by(row: Row) -> str:
+    launches = row["launches"]
+    return f"{row['origin']}, {launches} launch{'es' if launches != '1' else ''}" if launches else row["origin"]
+
+
+def prices(found: Comparison) -> Table:
+    rows = dict.fromkeys(
+        (row["instance"], row["usd_per_hour"] or "not known", row["price_date"], row["price_source"])
+        for row in found.costs
+    )
+    return ["type", "usd an hour", "of", "source"], [list(row) for row in rows]
+
+
+def sources(found: Comparison) -> Table:
+    names = ("letter", "run_id", "instance", "origin", "manifest_sha256")
+    rows = [[run.get(name, "") for name in names] for run in found.runs()]
+    return ["", "run", "taken to be on", "origin", "SHA-256 of manifest.json"], rows
+
+
+def meanings(found: Comparison) -> list[str]:
+    """What the origins mean that occur, measured ones included."""
+    origins = list(dict.fromkeys(row["origin"] for row in [*found.costs, *found.cells]))
+    measured = ["measured: by this suite, on the machine that the run names."] if "measured" in origins else []
+    return measured + origin_notes(origins)
+
+
+def cells(found: Comparison) -> Table:
+    head = ["", "cell", "A", "B", "ratio B/A", "interval", "p", "verdict", "note"]
+    return head, [cell_line(row) for row in found.cells]
+
+
+def cell_line(row: Row) -> list[str]:
+    ends = [three_digits(row.number(name)) for name in ("ratio_low", "ratio_high")]
+    times = [duration(row.number(f"seconds_{side}")) for side in "ab"]
+    label = row["label"] + (f" ({row['differs']})" if row["differs"] else "")
+    return [row["letter"], label, *times, three_digits(row.number("ratio")), " to ".join(ends) if all(ends) else "",
+            three_digits(row.number("p_holm")), row["verdict"] or row["status"], row["note"]]  # fmt: skip

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+# A comparison's page: what to rent in a sentence, what is not known, one figure, one table, the prices,
+# and where all of it is from.
+from __future__ import annotations
+
+from view.comparison import found as of
+from view.comparison.found import Comparison, Table
+from view.page import Html, element, joined, page, section, table
+from view.run.inline_svg import figure
+
+CAPTION = (
+    "Time of an epoch against its cost. Down is faster, left is cheaper; what is predicted is hollow, what is "
+    "quoted a cross. N: GPUs (or CPU ranks) in use."
+)
+PARTS = (
+    "An instance is rented whole. On a part of it the whole one is billed, so these rows enter no decision; they say "
+    "what the rest of the instance adds."
+)
+
+
+def write_page(found: Comparison) -> str:
+    body = joined(
+        [
+            element("h1", found.title()),
+            verdict(found),
+            costs(found),
+            parts(found),
+            prices(found),
+            cells(found),
+            sources(found),
+        ]
+    )
+    return page(f"{found.title()} – scalebench", body)
+
+
+def verdict(found: Comparison) -> Html:
+    lines: list[object] = []
+    for workload, sentence, unknown in of.answers(found):
+        before = [f"{workload}: "] if workload else []
+        lines.append(element("p", *before, element("strong", sentence)))
+        lines += [element("p", unknown, css="muted")] if unknown else []
+    if found.tested() == 0:
+        lines.append(element("p", of.NOTHING_TESTED, css="muted"))
+    elif not lines:
+        lines.append(element("p", element("strong", counted(found))))
+    return element("div", *lines, css="verdict warn" if found.undecided() or found.tested() == 0 else "verdict")
+
+
+def counted(found: Comparison) -> str:
+    """'3 SAME, 1 SLOWER' of the cells."""
+    counts: dict[str, int] = {}
+    for row in found.cells:
+        if row["verdict"]:
+            counts[row["verdict"]] = counts.get(row["verdict"], 0) + 1
+    return ", ".join(f"{number} {verdict}" for verdict, number in counts.items()) + "."
+
+
+def shown(content: Table, rest: str, numbers: tuple[int, ...] = (), weak: list[int] | None = None) -> Html:
+    head, rows = content
+    last = len(head) - 1
+    return table(head, rows, numbers=numbers, wrap=[last], weak=weak or [], rest=rest)
+
+
+def costs(found: Comparison) -> Html:
+    parts: list[object] = []
+    drawn = figure(found.folder, "cost", CAPTION)
+    for workload, content, origins in of.costs(found, whole=True):
+        weak = [place for place, origin in enumerate(origins) if origin in ("predicted", "quoted")]
+        parts += [element("h3", workload), shown(content, "cost.csv", numbers=(1, 3, 4), weak=weak)]
+    if not parts:
+        return joined([drawn] if drawn else [])
+    words = "Best: nothing else here gives as many images a second and as many a usd."
+    return section("Time and cost of an epoch", *([drawn] if drawn else []), element("p", words, css="muted"), *parts)
+
+
+def parts(found: Comparison) -> Html:
+    tables: list[object] = []
+    for workload, content, _ in of.costs(found, whole=False):
+        tables += [element("h3", workload), shown(content, "cost.csv", numbers=(1, 3, 4))]
+    return section("Parts of an instance", element("p", PARTS, css="muted"), *tables) if tables else Html("")
+
+
+def prices(found: Comparison) -> Html:
+    content = of.prices(found)
+    return section("Prices", shown(content, "cost.csv", numbers=(1,))) if content[1] else Html("")
+
+
+def cells(found: Comparison) -> Html:
+    if not found.cells:
+        return Html("")
+    return section("The same cell in both runs", shown(of.cells(found), "compare.csv", numbers=(2, 3, 4, 5, 6)))
+
+
+def sources(found: Comparison) -> Html:
+    head, rows = of.sources(found)
+    listed = [[*row[:-1], element("code", row[-1])] for row in rows]
+    notes = [element("p", note, css="muted") for note in of.meanings(found)]
+    command = found.document.get("command")
+    words = " ".join(map(str, command)) if isinstance(command, list) else ""
+    made = [element("p", "Made by ", element("code", words))] if words else []
+    return section("Where the numbers are from", table(head, listed, wrap=[1, 4]), *notes, *made)

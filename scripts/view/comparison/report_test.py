@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+# report.py on made-up comparisons: the sentence first, numbers as people read them, whole
+# instances apart from parts, and that no text of others becomes markup.
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SCRIPTS))
+
+from fixtures.files import write_csv  # noqa: E402
+from fixtures.page import Page  # noqa: E402
+
+SENTENCE = "p3.8xlarge: 31x faster and 39 % cheaper an epoch (imported, 3 launches, prices of 2026-07-20)"
+DECISION = {"origin": "imported", "question": "best", "instance_a": "p3.8xlarge", "instance_b": "g2.2xlarge",
+            "model": "resnet50", "dataset": "imagenet", "scaling": "strong", "sentence": SENTENCE,
+            "unknown": "what an accuracy costs"}  # fmt: skip
+
+
+def cost(instance: str, ranks: int, seconds: float, usd: float, **cells: object) -> dict[str, object]:
+    return {"origin": "imported", "instance": instance, "usd_per_hour": 12.24, "price_date": "2026-07-20",
+            "price_source": "price: a list", "whole": 1, "model": "resnet50", "gradient_sync": "ddp",
+            "dataset": "imagenet", "scaling": "strong", "ranks": ranks, "nodes": 1, "launches": 3,
+            "seconds_median": seconds, "usd_per_epoch": usd, "efficient": 1, **cells}  # fmt: skip
+
+
+COSTS = [
+    cost("p3.8xlarge", 4, 998, 3.3932, seconds_ci_low=990, seconds_ci_high=1003, usd_per_epoch_ci_low=3.366,
+         usd_per_epoch_ci_high=3.41),
+    cost("p3.8xlarge", 1, 3573, 12.15024, whole=0, efficient=""),
+    cost("g2.2xlarge", 1, 30585.6, 5.5224, efficient=0),
+    cost("g2.8xlarge", 4, 30585.6, 22.089, origin="predicted", launches="", note="<b>by TFLOPS|alone"),
+]  # fmt: skip
+
+
+class CompareReportTest(unittest.TestCase):
+    def setUp(self) -> None:
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+        self.document = {
+            "command": ["scalebench", "compare", "A", "B"], "counts": {"tested": 0},
+            "runs": [{"letter": "A", "run_id": "on_p3", "origin": "imported", "instance": "p3.8xlarge",
+                      "manifest_sha256": "ab12"},
+                     {"letter": "B", "run_id": "<script>", "origin": "imported", "instance": "g2.2xlarge"}],
+        }  # fmt: skip
+
+    def made(self) -> subprocess.CompletedProcess[str]:
+        (self.folder / "compare.json").write_text(json.dumps(self.document), encoding="utf-8")
+        return subprocess.run([sys.executable, str(SCRIPTS / "report.py"), str(self.folder)],
+                              capture_output=True, text=True, timeout=240, check=False)  # fmt: skip
+
+    def both(self) -> tuple[Page, str]:
+        done = self.made()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        page = Page((self.folder / "report.html").read_text(encoding="utf-8"))
+        self.assertEqual(page.misplaced, [])
+        return page, (self.folder / "report.md").read_text(encoding="utf-8")
+
+    def test_says_the_answer_first_and_numbers_as_people_read_them(self) -> None:
+        write_csv(self.folder, "decision.csv", [DECISION])
+        write_csv(self.folder, "cost.csv", COSTS)
+        page, markdown = self.both()
+        text = page.text().replace("\u00a0", " ")
+        self.assertLess(text.index(SENTENCE), text.index("Time and cost"))
+        self.assertIn("Not known: what an accuracy costs.", text)
+        for part in ("16.6 min [16.5, 16.7]", "3.39 [3.37, 3.41]", "8.50 h", "5.52", "2026-07-20", "price: a list",
+                     "imported, 3 launches", "Nothing was tested between the runs' cells.", "imported from another"):  # fmt: skip
+            self.assertIn(part, text)
+            self.assertIn(part.replace("[", "\\[").replace("]", "\\]"), markdown)
+        self.assertNotIn("12.150240", text)
+        whole, parts = text.split("Parts of an instance")
+        self.assertIn("12.15", parts)
+        self.assertNotIn("12.15", whole.split("Time and cost")[1])
+        self.assertTrue(markdown.startswith("# p3.8xlarge or g2.2xlarge or g2.8xlarge\n\n**p3.8xlarge: 31x faster"))
+
+    def test_text_of_others_stays_text(self) -> None:
+        write_csv(self.folder, "cost.csv", COSTS)
+        page, markdown = self.both()
+        self.assertNotIn("script", page.tags)
+        self.assertIn("<b>by TFLOPS|alone", page.text())
+        self.assertNotIn("<b>", markdown)
+        self.assertIn("TFLOPS\\|alone", markdown)
+
+    def test_what_cannot_be_decided_says_what_would_help(self) -> None:
+        skipped = {**DECISION, "status": "skipped", "note": "why", "sentence": "cannot be decided: why",
+                   "unknown": "measure p3.8xlarge on N = 4"}  # fmt: skip
+        write_csv(self.folder, "decision.csv", [skipped, {**DECISION, "model": "mlp"}])
+        page, _ = self.both()
+        self.assertIn("resnet50 · imagenet · strong: cannot be decided: why.", page.text())
+        self.assertIn("What would help: measure p3.8xlarge on N = 4.", page.text())
+        self.assertIn(("class", "verdict warn"), page.attributes)
+
+    def test_without_costs_there_are_the_cells(self) -> None:
+        self.document["counts"] = {"tested": 1}
+        cell = {"letter": "B", "label": "allreduce ring", "seconds_a": 2e-5, "seconds_b": 3e-5, "ratio": 1.5,
+                "ratio_low": 1.4, "ratio_high": 1.6, "p_holm": 0.01, "verdict": "SLOWER"}  # fmt: skip
+        write_csv(self.folder, "compare.csv", [cell])
+        page, markdown = self.both()
+        for part in ("1 SLOWER", "allreduce ring", "20.0 µs", "1.50", "1.40 to 1.60"):
+            self.assertIn(part, page.text())
+        self.assertNotIn("Prices", page.text())
+        self.assertIn("| B | allreduce ring |", markdown)
+
+    def test_a_damaged_comparison_is_refused_in_one_line(self) -> None:
+        self.document = []
+        done = self.made()
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertIn("compare.json: not an object", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
