@@ -30,10 +30,11 @@ def how(row: Row, *more: str) -> str:
 
 def workload(row: Row) -> str:
     """'mnist_cnn, strong scaling, global batch 64': what a training row is about."""
-    batch = {
-        "strong": f"global batch {row['global_batch']}",
-        "weak": f"batch {row['batch']} per rank",
-    }.get(row["scaling"], "")
+    batch = ""
+    if row["scaling"] == "strong" and row["global_batch"]:
+        batch = f"global batch {row['global_batch']}"
+    elif row["scaling"] == "weak" and row["batch"]:
+        batch = f"batch {row['batch']} per rank"
     words = [row["model"], f"{row['scaling']} scaling" if row["scaling"] else "", batch]
     return ", ".join(word for word in words if word)
 

@@ -24,10 +24,11 @@ from view.rows import read_rows
 SCRIPTS = Path(__file__).resolve().parents[2]
 HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 if HAVE_MATPLOTLIB:
+    import matplotlib
     from matplotlib.axes import Axes
     from matplotlib.colors import to_hex
 
-    from view.figures import waterfall
+    from view.figures import scaling, theme, waterfall
 FIGURES = {"scaling", "waterfall", "phases", "throughput", "busbw", "monitor"}
 
 
@@ -105,12 +106,33 @@ class FiguresTest(PlotTest):
         done = plot(self.run_folder, "--published", "tf_k80_p2_8xlarge_resnet50,mlperf_h100_resnet50")
         self.assertEqual(done.returncode, 0, done.stderr)
         svg = (self.run_folder / "figures" / "scaling.svg").read_text(encoding="utf-8")
-        self.assertIn("(quoted: tensorflow/tensorflow docs_src/performance/benchmarks.md, 2017-05)", svg)
-        self.assertIn("relative to 8 (quoted: ", svg)
+        for words in ("(quoted: tensorflow/tensorflow", "docs_src/performance/benchmarks.md, 2017-05)",
+                      "relative to 8 (quoted: "):  # fmt: skip
+            self.assertTrue(words in svg, words)
         self.assertIn("<!-- 3584 -->", svg)
+        self.assertNotIn("collapsed", done.stderr, "one of them has no speedup on one device")
+        self.assertIn("tf_k80_p2_8xlarge_resnet50: of ResNet-50, and this run trained mnist_cnn", done.stderr)
+        done = plot(self.run_folder, "--published", "busbw_h200")
+        self.assertIn("busbw_h200: it has no speedup and no efficiency on one device, so no cross", done.stderr)
+        self.assertNotIn("quoted", (self.run_folder / "figures" / "scaling.svg").read_text(encoding="utf-8"))
         done = plot(self.run_folder, "--published", "k80")
         self.assertEqual(done.returncode, 2)
         self.assertIn("no published series 'k80'", done.stderr)
+
+    def test_long_names_of_strategies_leave_room_for_the_lines(self) -> None:
+        syncs = [f"{kind}_with_a_name_as_long_as_imports_have_them" for kind in ("mirrored", "server", "sharded")]
+        write_run(self.run_folder, models=["mnist_cnn"], syncs=syncs)
+        with matplotlib.rc_context({**theme.STYLE, "backend": "agg"}):
+            figure = scaling.draw(self.run_folder)
+            figure.draw_without_rendering()
+        width = figure.bbox.width
+        for axes in figure.axes:
+            self.assertGreater(axes.get_window_extent().width, 0.6 * width)
+        legend = figure.legends[0]
+        self.assertEqual(len(legend.get_texts()), 2 * len(syncs), "measured and emulated")
+        for text in legend.get_texts():
+            self.assertLess(text.get_window_extent().x1, width, text.get_text())
+        self.assertNotIn("collapsed", self.plot())
 
     def test_monitor_has_lanes_for_what_was_seen(self) -> None:
         rows = monitor.rows_of([1, 2], hosts=2, gpus=2)

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+import re
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +19,9 @@ from view.cases import STRATEGY, by_workload, ideal, short_names
 from view.figures import theme
 from view.numbers import three_digits
 from view.published import Series
-from view.rows import Row, grouped, read_rows, usable
+from view.rows import Row, grouped, read_rows, say, usable
+
+LONGEST_LABEL = 36  # characters beside the end of a line; longer names are in a legend
 
 
 def draw(run: Path, published: Sequence[Series] = ()) -> Figure:
@@ -26,15 +30,48 @@ def draw(run: Path, published: Sequence[Series] = ()) -> Figure:
         raise theme.NothingToDraw("scaling.csv has no usable row")
     facets = by_workload(rows)
     names = short_names(list(grouped(rows, STRATEGY)))
+    published = [series for series in published if is_drawn(series, {row["model"] for row in rows})]
     marks = theme.marks([*names.values(), *(series.name for series in published)])
     figure, stacks = theme.panels(len(facets), rows_each=2, width=5.0, height=2.9)
-    if published:
-        legend_of_published(figure, published, marks)
+    entries = entries_of(rows, names, marks)
+    labelled = all(len(label) <= LONGEST_LABEL for label, _ in entries)
+    quoted = [(f"{series.label()}{series.base()} (quoted: {series.source()})",
+               theme.Mark(*marks[series.name], "quoted")) for series in published]  # fmt: skip
+    if quoted or not labelled:
+        legend_below(figure, ([] if labelled else entries) + quoted)
     for (title, facet), (above, below) in zip(facets.items(), stacks):
         above.set_title(title)
         for axes, column in ((above, "speedup"), (below, "efficiency")):
-            draw_column(axes, facet, column, names, marks, published)
+            draw_column(axes, facet, column, names, marks, published, labelled)
     return figure
+
+
+def entries_of(
+    rows: list[Row], names: dict[tuple[str, ...], str], marks: dict[str, tuple[str, str]]
+) -> list[tuple[str, theme.Mark]]:
+    """Each line's name, with its origin, and how it is drawn."""
+    return [
+        (theme.with_origin(names[key], origin), theme.Mark(*marks[names[key]], origin))
+        for *strategy, origin in grouped(rows, (*STRATEGY, "origin"))
+        for key in (tuple(strategy),)
+    ]
+
+
+def is_drawn(series: Series, models: set[str]) -> bool:
+    """Whether it has anything for this figure; says so where not, and where it is of another model."""
+    if not series.points("speedup") and not series.points("efficiency"):
+        say(f"--published {series.name}: it has no speedup and no efficiency on one device, so no cross")
+        return False
+    model = series.rows[0]["model"]
+    own, trained = letters(model), ", ".join(sorted(filter(None, models)))
+    if own and not any(own.startswith(letters(name)) for name in models if letters(name)):
+        say(f"--published {series.name}: of {model}, and this run trained {trained}: read the crosses as such")
+    return True
+
+
+def letters(model: str) -> str:
+    """'resnet50v15' of 'ResNet-50 v1.5': models are spelled in many ways."""
+    return re.sub("[^a-z0-9]", "", model.lower())
 
 
 def draw_column(
@@ -44,8 +81,10 @@ def draw_column(
     names: dict[tuple[str, ...], str],
     marks: dict[str, tuple[str, str]],
     published: Sequence[Series],
+    labelled: bool,
 ) -> None:
-    quoted = {series.name: series.points(column) for series in published}
+    # A line without a point would take the whole figure for its own.
+    quoted = {series.name: points for series in published if (points := series.points(column))}
     ranks = sorted(
         {row.integer("ranks") for row in rows} | {n for points in quoted.values() for n, _ in points}
     )
@@ -67,7 +106,7 @@ def draw_column(
         mark = theme.Mark(color, marker, origin)
         draw_from_base(axes, series[0], rows, column, mark)
         label = draw_series(axes, series, column, mark)
-        if label:
+        if label and labelled:
             labels.append((*label, theme.with_origin(name, origin), color))
     for name, points in quoted.items():
         mark = theme.Mark(*marks[name], "quoted")
@@ -103,16 +142,17 @@ def draw_column(
     theme.label_lines(axes, labels)
 
 
-def legend_of_published(
-    figure: Figure, published: Sequence[Series], marks: dict[str, tuple[str, str]]
-) -> None:
-    """Each cross with its source, below the panels: a number without one is hearsay."""
-    handles = []
-    for series in published:
-        line = theme.Mark(*marks[series.name], "quoted").line()
-        label = f"{series.label()}{series.base()} (quoted: {series.source()})"
-        handles.append(Line2D([], [], **{**line, "clip_on": True}, label=label))
-    foot, high = 0.3, 0.16 * len(handles) + 0.1  # inches: the fine print's, the legend's
+def legend_below(figure: Figure, entries: Sequence[tuple[str, theme.Mark]]) -> None:
+    """The names of marks that stand beside no line's end: of crosses, each with its source (a number
+    without one is hearsay), and of lines whose names would leave no room for the lines."""
+    handles: list[Line2D] = []
+    letter = 7 * 0.56 / 72  # inches of one of font size 7, on average
+    broken = int((figure.get_figwidth() - 0.6) / letter)
+    for name, mark in entries:
+        label = textwrap.fill(name, broken, subsequent_indent="  ")
+        handles.append(Line2D([], [], **{**mark.line(), "clip_on": True}, label=label))
+    lines = sum(str(handle.get_label()).count("\n") + 1 for handle in handles)
+    foot, high = 0.3, 0.125 * lines + 0.05 * len(handles) + 0.1  # inches: the fine print's, the legend's
     total = figure.get_figheight() + high
     figure.set_figheight(total)
     below = (foot + high) / total
