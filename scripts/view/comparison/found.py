@@ -89,22 +89,22 @@ def costs(found: Comparison, whole: bool) -> list[tuple[str, Table, list[str]]]:
     tables = []
     for key, group in grouped(rows, ("model", "dataset", "scaling")).items():
         target = any(row["seconds_to_target"] for row in group)
-        head = ["instances", "N", "how", "an epoch", "usd an epoch", "best",
-                *(["to the target", "usd to it"] if target else []), "known by", "note"]  # fmt: skip
-        lines = [cost_line(row, target) for row in group]
+        head = ["instances", "an epoch", "usd an epoch", "N", *(["best"] if whole else []),
+                *(["to the target", "usd to it"] if target else []), "how", "known by", "note"]  # fmt: skip
+        lines = [cost_line(row, whole, target) for row in group]
         tables.append((" · ".join(word for word in key if word), (head, lines), [row["origin"] for row in group]))
     return tables
 
 
-def cost_line(row: Row, target: bool) -> list[str]:
+def cost_line(row: Row, whole: bool, target: bool) -> list[str]:
     nodes = row["instance"] if row["nodes"] in ("", "1") else f"{row['nodes']} × {row['instance']}"
     time = duration(*(row.number(f"seconds_{name}") for name in ("median", "ci_low", "ci_high")))
     cost = usd(*(row.number(f"usd_per_epoch{name}") for name in ("", "_ci_low", "_ci_high")))
     if row["status"] != "ok":
         time, cost = row["status"], ""
     to_target = [duration(row.number("seconds_to_target")), usd(row.number("usd_to_target"))] if target else []
-    return [nodes, row["ranks"], how(row), time, cost, "yes" if row["efficient"] == "1" else "", *to_target,
-            known_by(row), row["note"]]  # fmt: skip
+    best = [{"1": "yes", "0": "no"}.get(row["efficient"], "")] if whole else []
+    return [nodes, time, cost, row["ranks"], *best, *to_target, how(row), known_by(row), row["note"]]
 
 
 def known_by(row: Row) -> str:

@@ -43,7 +43,8 @@ def verdict(found: Comparison) -> Html:
         lines.append(element("p", of.NOTHING_TESTED, css="muted"))
     elif not lines:
         lines.append(element("p", element("strong", counted(found))))
-    return element("div", *lines, css="verdict warn" if found.undecided() or found.tested() == 0 else "verdict")
+    open_question = found.undecided() or not (found.decisions or found.tested())
+    return element("div", *lines, css="verdict warn" if open_question else "verdict")
 
 
 def counted(found: Comparison) -> str:
@@ -57,8 +58,16 @@ def counted(found: Comparison) -> str:
 
 def shown(content: Table, rest: str, numbers: tuple[int, ...] = (), weak: list[int] | None = None) -> Html:
     head, rows = content
-    last = len(head) - 1
-    return table(head, rows, numbers=numbers, wrap=[last], weak=weak or [], rest=rest)
+    cells = [[small_print(cell) for cell in row] for row in rows]
+    return table(head, cells, numbers=numbers, wrap=[len(head) - 1], weak=weak or [], rest=rest)
+
+
+def small_print(cell: str) -> Html | str:
+    """An interval under its number, so that a narrow page has room for the next one."""
+    number, bracket, interval = cell.partition(" [")
+    if not bracket or not interval.endswith("]"):
+        return cell
+    return joined([number, element("small", f"[{interval}", css="under")])
 
 
 def costs(found: Comparison) -> Html:
@@ -66,7 +75,7 @@ def costs(found: Comparison) -> Html:
     drawn = figure(found.folder, "cost", CAPTION)
     for workload, content, origins in of.costs(found, whole=True):
         weak = [place for place, origin in enumerate(origins) if origin in ("predicted", "quoted")]
-        parts += [element("h3", workload), shown(content, "cost.csv", numbers=(1, 3, 4), weak=weak)]
+        parts += [element("h3", workload), shown(content, "cost.csv", numbers=(1, 2, 3), weak=weak)]
     if not parts:
         return joined([drawn] if drawn else [])
     words = "Best: nothing else here gives as many images a second and as many a usd."
@@ -76,7 +85,7 @@ def costs(found: Comparison) -> Html:
 def parts(found: Comparison) -> Html:
     tables: list[object] = []
     for workload, content, _ in of.costs(found, whole=False):
-        tables += [element("h3", workload), shown(content, "cost.csv", numbers=(1, 3, 4))]
+        tables += [element("h3", workload), shown(content, "cost.csv", numbers=(1, 2, 3))]
     return section("Parts of an instance", element("p", PARTS, css="muted"), *tables) if tables else Html("")
 
 

@@ -18,6 +18,7 @@ from view.numbers import unit_of_time
 from view.rows import Row, grouped, read_rows, say, usable
 
 PANEL = ("model", "dataset", "scaling")
+UNITS = {"h": "hours", "min": "minutes", "s": "seconds"}
 
 
 def draw(folder: Path) -> tuple[Figure, str]:
@@ -26,7 +27,7 @@ def draw(folder: Path) -> tuple[Figure, str]:
     if not rows:
         raise theme.NothingToDraw("cost.csv has no row with a cost")
     panels = grouped(rows, PANEL)
-    figure, stacks = theme.panels(len(panels), rows_each=1, width=5.6, height=3.9, most=2)
+    figure, stacks = theme.panels(len(panels), rows_each=1, width=5.6, height=4.5, most=2)
     marks = theme.marks([row["instance"] for row in rows])
     for (key, points), (axes,) in zip(panels.items(), stacks):
         axes.set_title(" · ".join(word for word in key if word))
@@ -66,22 +67,22 @@ def draw_panel(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -
     lines += ["small: a part of an instance, billed whole"] if any(row["whole"] == "0" for row in rows) else []
     kind = intervals.told(rows, "seconds_ci_low", "interval")
     lines += [f"upright: {kind}"] if kind else []
-    # Slow and dear is the corner that is free.
-    axes.text(0.98, 0.98, "\n".join(lines), transform=axes.transAxes, va="top", ha="right",
-              fontsize=7, color=theme.MUTED, linespacing=1.4)  # fmt: skip
+    # Below the axes: inside, some point lies in every corner.
+    axes.text(0, -0.17, "\n".join(lines), transform=axes.transAxes, va="top", fontsize=7, color=theme.MUTED,
+              linespacing=1.4)  # fmt: skip
 
 
 def set_axes(axes: Axes, rows: list[Row], unit: str, scale: float) -> None:
-    """Both logarithmic: instance types differ by factors. Limits leave room for labels and prices."""
+    """Both logarithmic: instance types differ by factors. Limits leave room for labels."""
     for name, column, label, one in (
         ("x", "usd_per_epoch", "usd an epoch", 1.0),
-        ("y", "seconds_median", f"{unit} an epoch", scale),
+        ("y", "seconds_median", f"{UNITS.get(unit, unit)} an epoch", scale),
     ):
         values = [row.number(column) / one for row in rows]
         low, high = min(values), max(values)
         getattr(axes, f"set_{name}scale")("log")
         room = max(1.0, math.log10(high / low))
-        below, above = 10 ** (0.12 * room), 10 ** (0.3 * room)
+        below, above = 10 ** (0.12 * room), 10 ** ((0.45 if name == "x" else 0.12) * room)
         getattr(axes, f"set_{name}lim")(low / below, high * above)
         axis = getattr(axes, f"{name}axis")
         axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))

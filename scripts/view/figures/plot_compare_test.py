@@ -52,7 +52,7 @@ class PlotCompareTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         svg = (self.folder / "figures" / "cost.svg").read_text(encoding="utf-8")
         for text in ("p3.8xlarge", "g2.2xlarge (predicted)", "p2.xlarge (quoted)", "12.24 usd/h, 2026-07-20",
-                     "upright: range of launches", "min an epoch", "small: a part of an instance"):  # fmt: skip
+                     "upright: range of launches", "minutes an epoch", "small: a part of an instance"):  # fmt: skip
             self.assertIn(text, svg)
         before = (self.folder / "figures" / "cost.png").read_bytes()
         self.plot(ROWS)
