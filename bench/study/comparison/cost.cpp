@@ -269,7 +269,7 @@ MemoryNeed memory_need(const PricedRun& run, const ResultRow& epoch) {
     return other.get("ranks") != epoch.get("ranks") || other.get("model") == epoch.get("model");
   });
   if (held != run.device_memory_by_n.end() && one_model) {
-    return {held->second, "as the driver counted while it was measured"};
+    return {held->second, kMemoryCounted};
   }
   return {least_memory(epoch),
           "weights, gradients and optimizer alone, by the number of parameters"};
@@ -290,6 +290,9 @@ void say_memory(ResultRow& row, const MemoryNeed& need, const Instance& to) {
             fmt::format("{} needs {:.3g} GiB or more of a GPU ({}), and one of {} has {:g} GiB",
                         row.get("model"), need.bytes / kGib, need.known_by, to.name,
                         to.gpu_memory_gib));
+  } else {
+    add_note(row, fmt::format("of {:g} GiB it takes {:.3g} GiB or more ({})", to.gpu_memory_gib,
+                              need.bytes / kGib, need.known_by));
   }
 }
 

@@ -18,6 +18,8 @@ namespace scalebench {
 /// The source of a price that is no catalog's.
 inline constexpr const char* kUsersPrice = "given by the user";
 inline constexpr double kSecondsAnHour = 3600;
+/// In the note of a predicted row: how what a GPU must hold is known, where it was measured.
+inline constexpr const char* kMemoryCounted = "as the driver counted while it was measured";
 
 struct Instance {
   std::string name;

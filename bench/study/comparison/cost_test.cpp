@@ -151,6 +151,8 @@ TEST(Cost, PredictsNothingForAGpuThatDoesNotHoldTheModel) {
             "resnet20 needs 4.47 GiB or more of a GPU (weights, gradients and optimizer alone, by "
             "the number of parameters), and one of g2.2xlarge has 4 GiB");
   EXPECT_EQ(predicted_for(5, large).get("status"), "ok");
+  EXPECT_THAT(predicted_for(5, large).get("note"),
+              HasSubstr("of 5 GiB it takes 4.47 GiB or more (weights, gradients and optimizer"));
   large.set("gradient_sync", "zero1");
   EXPECT_EQ(predicted_for(4, large).get("status"), "ok") << "each rank keeps a part of adam's";
   large.set("gradient_sync", "model_split");

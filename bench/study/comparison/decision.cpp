@@ -109,13 +109,15 @@ ResultRow answered(std::string_view question, const InstancePair& pair) {
   row.set("time_ratio_high", pair.time.high).set("faster", pair.time.verdict());
   row.set("usd_ratio", pair.usd.value).set("usd_ratio_low", pair.usd.low);
   row.set("usd_ratio_high", pair.usd.high).set("cheaper", pair.usd.verdict());
-  const std::string &dtype_a = pair.a.get("dtype"), &dtype_b = pair.b.get("dtype");
-  if (dtype_a != dtype_b) {
-    row.set("note",
-            fmt::format("{} trained in {}, {} in {}", pair.type_a.name,
-                        dtype_a.empty() ? "a dtype that is not known" : dtype_a, pair.type_b.name,
-                        dtype_b.empty() ? "a dtype that is not known" : dtype_b));
+  // The same images may still be trained on in another way.
+  std::vector<std::string> differences;
+  for (const char* const column : {"dtype", "global_batch"}) {
+    const std::string &of_a = pair.a.get(column), &of_b = pair.b.get(column);
+    if (of_a == of_b) continue;
+    differences.push_back(fmt::format("{} {} against {}", column, of_a.empty() ? "unknown" : of_a,
+                                      of_b.empty() ? "unknown" : of_b));
   }
+  row.set("note", fmt::format("{}", fmt::join(differences, ", ")));
   return row;
 }
 

@@ -231,11 +231,17 @@ TEST(Decision, SaysWhichMeasurementIsMissing) {
               StartsWith("which one is better: their intervals meet, or lie within 3 %"));
   EXPECT_THAT(unknown(fast, costs(g2(), {epoch(1, 640, kNone)})),
               HasSubstr("how much the times of g2.2xlarge vary (start it 3 times or more)"));
-  EXPECT_THAT(unknown(fast, foretold(p3(), {epoch(4, 100)}, g2())),
-              HasSubstr("which TFLOPS alone foretell (measure it on N = 4)"));
+  EXPECT_THAT(
+      unknown(fast, foretold(p3(), {epoch(4, 100)}, g2())),
+      HasSubstr("how long g2.2xlarge really takes, which TFLOPS alone foretell, and whether "
+                "its memory holds the training (measure it on N = 4)"));
   Epochs a{epoch(4, 100)}, b{epoch(1, 640)};
-  for (Epochs* const epochs : {&a, &b}) epochs->front().set("seconds_to_target", 1000);
+  for (Epochs* const epochs : {&a, &b}) {
+    epochs->front().set("seconds_to_target", 1000).set("target_accuracy", 0.9);
+  }
   EXPECT_THAT(unknown(costs(p3(), a), costs(g2(), b)), Not(HasSubstr("accuracy")));
+  b.front().set("target_accuracy", 0.8);
+  EXPECT_THAT(unknown(costs(p3(), a), costs(g2(), b)), HasSubstr("one target_accuracy"));
 }
 
 TEST(Decision, AnswersAtAnEqualBudgetAndAnEqualDeadline) {
@@ -281,6 +287,13 @@ TEST(Decision, IsOneForEachWorkloadAndNamesIt) {
                                               StartsWith("mlp imagenet strong: Not known: "),
                                               StartsWith("resnet50 imagenet strong: p3"),
                                               StartsWith("resnet50 imagenet strong: Not known: ")));
+}
+
+TEST(Decision, SaysWhatElseDiffersInTheTraining) {
+  const auto rows = decision_rows(costs(p3(), with({epoch(4, 100)}, "dtype", "bf16")),
+                                  costs(g2(), with({epoch(1, 640)}, "dtype", "float")));
+  EXPECT_EQ(rows[0].get("note"), "dtype bf16 against float");
+  EXPECT_THAT(sentences_of(rows)[0], HasSubstr(" (dtype bf16 against float)."));
 }
 
 TEST(Decision, NeedsEpochsOfBoth) {

@@ -198,10 +198,11 @@ void add_missing(std::vector<std::string>& parts, const InstancePair& pair, cons
   const std::string& name = pair.type(side).name;
   if (row.get("usd_per_hour").empty()) parts.push_back(missing_price(pair, side));
   if (row.get("origin") == "predicted") {
-    parts.push_back(
-        fmt::format("how long {} really takes, which TFLOPS alone foretell (measure it "
-                    "on N = {})",
-                    name, row.get("ranks")));
+    const bool counted = row.get("note").find(kMemoryCounted) != std::string::npos;
+    parts.push_back(fmt::format(
+        "how long {} really takes, which TFLOPS alone foretell{} (measure "
+        "it on N = {})",
+        name, counted ? "" : ", and whether its memory holds the training", row.get("ranks")));
   } else if (row.get("seconds_ci_low").empty()) {
     parts.push_back(fmt::format("how much the times of {} vary (start it 3 times or more)", name));
   }
@@ -242,7 +243,9 @@ std::string unknown_after(const InstancePair& best) {
   if (const std::string more = more_instances(best); !more.empty()) parts.push_back(more);
   add_missing(parts, best, "a");
   add_missing(parts, best, "b");
-  if (best.a.get("seconds_to_target").empty() || best.b.get("seconds_to_target").empty()) {
+  const bool reached =
+      !best.a.get("seconds_to_target").empty() && !best.b.get("seconds_to_target").empty();
+  if (!reached || best.a.get("target_accuracy") != best.b.get("target_accuracy")) {
     parts.emplace_back("what an accuracy costs (train both to one target_accuracy)");
   }
   return fmt::format("{}", fmt::join(parts, "; "));

@@ -139,6 +139,10 @@ std::vector<Instance> catalog_of(const CompareOptions& options, const std::strin
     const double price = price_of(given);
     instance_named(catalog, given.name);
     Instance& instance = *std::ranges::find(catalog, given.name, &Instance::name);
+    if (instance.price_source == kUsersPrice) {
+      fail<UsageError>("--price {}: {} has a price already, {}", text, given.name,
+                       instance.usd_per_hour);
+    }
     instance.usd_per_hour = price;
     instance.price_date = today;
     instance.price_source = kUsersPrice;
@@ -215,6 +219,10 @@ void set_instances(const CompareOptions& options, const std::vector<Instance>& c
   for (const std::string& text : options.instances) {
     const Assignment given = split_assignment("--instance", text);
     const std::size_t run = run_named("--instance", given.name, options.runs);
+    if (report.runs[run].instance) {
+      fail<UsageError>("--instance {}: {} has a type already, {}", text, report.runs[run].letter,
+                       report.runs[run].instance->name);
+    }
     report.runs[run].instance = instance_named(catalog, given.value);
   }
   for (const std::string& text : options.prices) {

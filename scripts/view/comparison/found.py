@@ -40,8 +40,8 @@ class Comparison:
 
     def tested(self) -> int:
         counts = self.document.get("counts")
-        counts = counts if isinstance(counts, dict) else {}
-        return int(counts.get("tested", 0))
+        tested = counts.get("tested") if isinstance(counts, dict) else 0
+        return tested if isinstance(tested, int) else 0
 
     def undecided(self) -> bool:
         return any(row["status"] != "ok" for row in self.decisions)
