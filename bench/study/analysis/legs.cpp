@@ -15,17 +15,19 @@ bool is_share(const ResultRow& row) {
   return !row.get("share_of").empty() && row.get("share_of") != "1";
 }
 
-bool comparable(const ResultRow& leg, const ResultRow& one) {
-  constexpr std::array<std::string_view, 10> kEqual{
+std::vector<std::string_view> differences(const ResultRow& leg, const ResultRow& one) {
+  std::vector<std::string_view> columns{
       "model",   "device",  "dtype",     "memory_format", "threads",
       "dataset", "scaling", "optimizer", "learning_rate", "target_accuracy"};
   // With a target each trains as long as it takes; the time is that of one epoch all the same.
-  const bool same_length =
-      !leg.get("target_accuracy").empty() || leg.get("epochs") == one.get("epochs");
-  const std::string_view batch = leg.get("scaling") == "strong" ? "global_batch" : "batch";
-  return same_length && leg.get(batch) == one.get(batch) &&
-         std::ranges::all_of(kEqual,
-                             [&](auto column) { return leg.get(column) == one.get(column); });
+  if (leg.get("target_accuracy").empty()) columns.push_back("epochs");
+  columns.push_back(leg.get("scaling") == "strong" ? "global_batch" : "batch");
+  std::erase_if(columns, [&](auto column) { return leg.get(column) == one.get(column); });
+  return columns;
+}
+
+bool comparable(const ResultRow& leg, const ResultRow& one) {
+  return differences(leg, one).empty();
 }
 
 namespace {

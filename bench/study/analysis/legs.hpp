@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/record/result_row.hpp"
@@ -20,6 +21,8 @@ bool is_share(const ResultRow& row);
 /// Equal in everything but N, the strategy and how gradients travel. Strong scaling keeps the
 /// global batch, weak scaling each rank's.
 bool comparable(const ResultRow& leg, const ResultRow& one);
+/// The columns because of which they are not comparable.
+std::vector<std::string_view> differences(const ResultRow& leg, const ResultRow& one);
 
 /// The rows of epoch.csv for all ranks together.
 std::vector<const ResultRow*> legs_of(const std::vector<ResultRow>& epoch_rows);

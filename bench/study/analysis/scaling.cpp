@@ -127,6 +127,11 @@ void set_energy(ResultRow& row, const ResultRow& leg, const ResultRow& one, cons
   set_interval(row, "energy_ratio", across_rounds(ratios));
 }
 
+/// Epochs that somebody else timed may not say so.
+bool have_samples(const ResultRow& leg, const ResultRow& one) {
+  return number_in(leg, "samples") > 0 && number_in(one, "samples") > 0;
+}
+
 ResultRow scaling_row(const ResultRow& leg, const std::vector<const ResultRow*>& rows,
                       const Rounds& rounds) {
   ResultRow row(scaling_schema());
@@ -156,8 +161,10 @@ ResultRow scaling_row(const ResultRow& leg, const std::vector<const ResultRow*>&
     row.set(column, leg.get(column));
   }
   const Bases bases = bases_of(leg, rows);
-  if (bases.raw != nullptr) set_raw(row, leg, *bases.raw, rounds);
-  if (bases.one != nullptr) {
+  if (bases.raw != nullptr && have_samples(leg, *bases.raw)) set_raw(row, leg, *bases.raw, rounds);
+  if (bases.one != nullptr && !have_samples(leg, *bases.one)) {
+    row.set("note", "no speedup: how many images an epoch has (samples) is not known");
+  } else if (bases.one != nullptr) {
     set_scaling(row, leg, *bases.one, rounds);
     set_energy(row, leg, *bases.one, rounds);
   } else if (!bases.other_origin.empty()) {

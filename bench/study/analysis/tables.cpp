@@ -148,6 +148,13 @@ std::vector<PlannedLaunch> plan_of_manifest(const StoredRun& run) {
   return plan;
 }
 
+std::vector<ResultRow> scaling_of_import(const std::vector<ResultRow>& epochs) {
+  std::vector<ResultRow> rows = scaling_rows(epochs, {});
+  const bool any = std::ranges::any_of(
+      rows, [](const ResultRow& row) { return !row.get("efficiency").empty(); });
+  return any ? rows : std::vector<ResultRow>();
+}
+
 StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>& plan,
                          const FitModel& model) {
   StudyTables tables;
@@ -158,6 +165,14 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
     note_lost(rows, lost);
     return rows;
   };
+  if (run.manifest.import) {
+    std::vector<ResultRow> epochs = over(epoch_schema());
+    put(tables, scaling_schema(), scaling_of_import(epochs));
+    put(tables, epoch_schema(), std::move(epochs));
+    put(tables, allreduce_schema(), over(allreduce_schema()));
+    put(tables, throughput_schema(), over(throughput_schema()));
+    return tables;
+  }
   std::vector<ResultRow> allreduce = over(allreduce_schema());
   const std::vector<FitRow> fits = fits_of(points_of(allreduce), model);
   put(tables, fit_schema(), fit_rows(fits, run_id));

@@ -286,7 +286,7 @@ Verification verify_rows(const StoredRun& run, const FitModel& model) {
     return verification;
   }
   const bool has_plan = fs::exists(run.folder / kPlanFile);
-  if (!has_plan) {
+  if (!has_plan && !run.manifest.import) {
     verification.notes.emplace_back(
         "plan.json is not there (a run of an earlier version): the plan is read from the manifest");
   }
