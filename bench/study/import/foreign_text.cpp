@@ -35,6 +35,24 @@ std::string_view without_tag(std::string_view line) {
   return line;
 }
 
+/// Throws for compressed files, pictures, programs: a log has few control characters.
+void require_text(std::string_view text, const std::string& file) {
+  constexpr std::size_t kLookedAt = 65536;
+  constexpr std::string_view kUsual = "\t\n\v\f\r\b\x1b";
+  if (text.starts_with("\x1f\x8b")) {
+    fail<UsageError>("{}:1: this is compressed; unpack it first, as with gunzip", file);
+  }
+  const std::string_view head = text.substr(0, kLookedAt);
+  const auto odd = std::ranges::count_if(head, [&](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 || byte == 0x7f) && kUsual.find(c) == std::string_view::npos;
+  });
+  if (odd > 16 && static_cast<std::size_t>(odd) > head.size() / 20) {
+    fail<UsageError>("{}:1: this is no text: {} of its first {} bytes are control characters", file,
+                     odd, head.size());
+  }
+}
+
 std::string_view next_cell(std::string_view& packed) {
   std::size_t length = 0, unit = 1, at = 0;
   for (bool more = true; more; unit *= 128) {
@@ -55,6 +73,7 @@ std::vector<ForeignLine> lines_of(std::string_view text, const std::string& file
     fail<UsageError>("{}:1: this is UTF-16; convert it first, as with iconv -f UTF-16 -t UTF-8",
                      file);
   }
+  require_text(text, file);
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   std::vector<ForeignLine> lines;
   for (std::size_t number = 1; !text.empty(); ++number) {

@@ -39,7 +39,7 @@ inline constexpr std::size_t kLongestLine = 8192;  // characters; a file without
 
 /// The lines of `text` without byte order mark, line ends and the prefix of `mpirun --tag-output`.
 /// A line that is longer than `longest` or holds a NUL byte is left out and becomes a finding.
-/// Throws UsageError, naming `file`, for UTF-16.
+/// Throws UsageError, naming `file`, for UTF-16 and for what is no text.
 std::vector<ForeignLine> lines_of(std::string_view text, const std::string& file,
                                   std::vector<Remark>& findings,
                                   std::size_t longest = kLongestLine);
@@ -171,8 +171,9 @@ struct ImportedLaunch {
 struct ImportedFile {
   std::vector<ImportedLaunch> launches;
   std::vector<Remark> findings;
-  Facts key, treatment;              // of the environment, as far as the file tells
-  std::vector<std::string> remarks;  // what a user should know of rows that are right
+  Facts key, treatment;                  // of the environment, as far as the file tells
+  std::vector<std::string> remarks;      // what a user should know of rows that are right
+  std::string source, date, conditions;  // of what is quoted, where the file says so
 };
 
 // Columns whose values the user gives.

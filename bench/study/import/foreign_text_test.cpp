@@ -51,6 +51,23 @@ TEST(ForeignText, LeavesOutALineWithNulOrTooManyCharactersAndSaysWhich) {
               HasSubstr("UTF-16"));
 }
 
+TEST(ForeignText, RefusesWhatIsNoText) {
+  std::vector<Remark> findings;
+  const auto refusal = [&](const std::string& text) {
+    return message_of<UsageError>([&] { texts(text, findings); });
+  };
+  EXPECT_THAT(refusal("\x1f\x8b\x08 whatever"), HasSubstr("a.log:1: this is compressed"));
+  std::string program =
+      "\x7f"
+      "ELF";
+  for (int i = 0; i < 400; ++i) program += static_cast<char>(i * 37 % 256);
+  EXPECT_THAT(refusal(program), HasSubstr("a.log:1: this is no text"));
+  // Colours, progress bars and other alphabets are.
+  EXPECT_EQ(texts("\x1b[31mloss\x1b[0m\b\b\b\n", findings).size(), 1U);
+  EXPECT_EQ(texts("469/469 \xe2\x94\x81\xe2\x94\x81\n", findings).size(), 1U);
+  EXPECT_TRUE(findings.empty());
+}
+
 TEST(ForeignText, KnowsNumbersFromWhatOnlyLooksLikeOne) {
   EXPECT_EQ(decimal_of("1.5"), 1.5);
   EXPECT_EQ(decimal_of("+2"), 2);

@@ -17,8 +17,10 @@
 #include "bench/record/file.hpp"
 #include "bench/record/seal.hpp"
 #include "bench/study/analysis/cells.hpp"
+#include "bench/study/analysis/legs.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/scaling.hpp"
+#include "bench/study/analysis/tables.hpp"
 #include "kernels/dtype.hpp"
 #include "kernels/error.hpp"
 
@@ -241,13 +243,19 @@ void require_cases(const std::vector<NumberedLaunch>& launches) {
   for (const NumberedLaunch& one : launches) {
     const PackedRows& rows = one.launch.cases.rows();
     for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::string missing, settings;
       for (const std::string_view column : required(rows.schema())) {
         const std::string_view value = rows.text(i, column);
-        if (value.empty()) {
-          fail<UsageError>("{0}: {1} is not in it; add --set {1}=...", one.file, column);
+        if (!value.empty()) {
+          require_value(one.file, column, value);
+          continue;
         }
-        require_value(one.file, column, value);
+        settings += fmt::format(" --set {}=...", column);
+        missing += fmt::format("{}{}", missing.empty() ? "" : " and ", column);
       }
+      if (missing.empty()) continue;
+      fail<UsageError>("{}: {} {} not in it; add{}", one.file, missing,
+                       missing.find(' ') == std::string::npos ? "is" : "are", settings);
     }
   }
 }
@@ -297,15 +305,6 @@ void write(const fs::path& folder, const Schema& schema, const std::string& csv)
   if (csv.find('\n') + 1 < csv.size()) write_file_atomically(folder / schema.file, csv);
 }
 
-/// Rows with a speedup; an import seldom has an epoch on one device beside the others.
-std::vector<ResultRow> with_a_base(const std::vector<ResultRow>& epochs) {
-  // Files that somebody else measured say nothing of rounds.
-  std::vector<ResultRow> rows = scaling_rows(epochs, {});
-  const bool any = std::ranges::any_of(
-      rows, [](const ResultRow& row) { return !row.get("efficiency").empty(); });
-  return any ? rows : std::vector<ResultRow>();
-}
-
 }  // namespace
 
 void write_rows(const fs::path& run, const std::vector<fs::path>& launches,
@@ -323,7 +322,7 @@ void write_rows(const fs::path& run, const std::vector<fs::path>& launches,
   write(run, samples_schema(), csv_of(samples_schema(), samples));
   write(run, schema, cases);
   if (schema.file == epoch_schema().file) {
-    const PackedRows scaling(with_a_base(rows.cases.unpacked()));
+    const PackedRows scaling(scaling_of_import(rows.cases.unpacked()));
     write(run, scaling_schema(), csv_of(scaling_schema(), {&scaling}));
   }
   const PackedRows accuracies(rows.accuracies);
@@ -342,6 +341,40 @@ void write_import(const ResultsFolder& folder, const ImportedRows& rows, const S
     launches.push_back(folder.make_launch(rows.launches[i].launch, name));
   }
   write_rows(folder.path(), launches, rows, schema, manifest, "complete");
+}
+
+std::string why_no_speedup(const PackedRows& cases) {
+  if (cases.empty() || cases.schema().file != epoch_schema().file) return "";
+  const std::vector<ResultRow> rows = cases.unpacked();
+  const std::vector<const ResultRow*> legs = legs_of(rows);
+  const auto several = std::ranges::find_if(
+      legs, [](auto* leg) { return number_in(*leg, "ranks") > 1 && leg->get("status") == "ok"; });
+  const auto of_one = [&](bool base) {
+    return std::ranges::find_if(legs, [&](const ResultRow* leg) {
+      const bool is_base = leg->get("gradient_sync") == "one_device";
+      return leg->get("ranks") == "1" && leg->get("status") == "ok" && (is_base || !base);
+    });
+  };
+  if (several == legs.end() || of_one(false) == legs.end()) return "";
+  const bool any = std::ranges::any_of(scaling_rows(rows, {}), [](const ResultRow& row) {
+    return row.get("ranks") != "1" && !row.get("efficiency").empty();
+  });
+  if (any) return "";
+  if (of_one(true) == legs.end())
+    return "no speedup: name H with --set gradient_sync=one_device,...";
+  const ResultRow &leg = **several, &one = **of_one(true);
+  std::string differs;
+  for (const std::string_view column : differences(leg, one)) {
+    differs += fmt::format("{}{} ({} and {})", differs.empty() ? "" : ", ", column, one.get(column),
+                           leg.get(column));
+  }
+  if (!differs.empty()) {
+    const bool strong = leg.get("scaling").empty() && !leg.get("global_batch").empty() &&
+                        leg.get("global_batch") == one.get("global_batch");
+    return fmt::format("no speedup: 1 and {} ranks differ in {}{}", leg.get("ranks"), differs,
+                       strong ? "; of one global batch: add --set scaling=strong" : "");
+  }
+  return "no speedup: how many images an epoch has is not known; add --set samples=...";
 }
 
 std::string plain_name(const std::string& name) {

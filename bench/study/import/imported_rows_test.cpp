@@ -97,6 +97,40 @@ TEST(ImportedRows, RefusesARowThatIsNoCase) {
   one.row.set("ranks", 3);
   EXPECT_EQ(message_of<UsageError>([&] { require_cases({launch(1, {one})}); }),
             "a.log: model is not in it; add --set model=...");
+  ImportedCase bare{ResultRow(epoch_schema()), {1.0}, {}};
+  EXPECT_EQ(message_of<UsageError>([&] { require_cases({launch(1, {bare})}); }),
+            "a.log: ranks and model are not in it; add --set ranks=... --set model=...");
+}
+
+ImportedCase epoch(const std::string& ranks, const std::string& sync, const Settings& more) {
+  ImportedCase one{ResultRow(epoch_schema()), {12.0 / std::stod(ranks)}, {}};
+  one.row.set("model", "m").set("ranks", ranks).set("gradient_sync", sync).set("rank", "all");
+  for (const auto& [column, value] : more) one.row.set(column, value);
+  return one;
+}
+
+std::string why_not(const ImportedCase& one, const ImportedCase& several) {
+  return why_no_speedup(
+      imported_rows({launch(1, {one, several})}, epoch_schema(), kIdentity).cases);
+}
+
+TEST(ImportedRows, SaysWhyThereIsNoSpeedup) {
+  const Settings known{{"samples", "600"}};
+  EXPECT_EQ(why_not(epoch("1", "one_device", known), epoch("4", "ddp", known)), "");
+  EXPECT_THAT(why_not(epoch("1", "one_device", {}), epoch("4", "ddp", {})),
+              HasSubstr("add --set samples=..."));
+  EXPECT_THAT(why_not(epoch("1", "plain", known), epoch("4", "ddp", known)),
+              HasSubstr("--set gradient_sync=one_device"));
+  const Settings eight{{"samples", "600"}, {"epochs", "8"}},
+      nine{{"samples", "600"}, {"epochs", "9"}};
+  EXPECT_EQ(why_not(epoch("1", "one_device", eight), epoch("4", "ddp", nine)),
+            "no speedup: 1 and 4 ranks differ in epochs (8 and 9)");
+  EXPECT_THAT(
+      why_not(
+          epoch("1", "one_device", {{"samples", "600"}, {"batch", "64"}, {"global_batch", "64"}}),
+          epoch("4", "ddp", {{"samples", "600"}, {"batch", "16"}, {"global_batch", "64"}})),
+      HasSubstr("differ in batch (64 and 16); of one global batch: add --set scaling=strong"));
+  EXPECT_EQ(why_not(epoch("2", "ddp", {}), epoch("4", "ddp", {})), "") << "nothing to expect";
 }
 
 TEST(ImportedRows, GivesEpochsTheirRateAndSamplesTheirImages) {

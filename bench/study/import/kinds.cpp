@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 
+#include "bench/cli/command_line.hpp"
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
 
@@ -67,24 +68,45 @@ namespace {
 /// A text that says by itself what it is.
 template <auto reader, auto schema>
 ImportReading by_text(const ImportGuide&) {
-  return {&schema(), "", [](const std::string& path, const Settings& settings) {
+  return {&schema(), "", "", [](const std::string& path, const Settings& settings) {
             return reader(read_file(path), path, settings);
           }};
 }
 
 ImportReading by_map(const ImportGuide& guide) {
   const auto map = std::make_shared<const CsvMap>(read_csv_map(guide.map));
-  return {map->schema, map->text, [map](const std::string& path, const Settings& settings) {
+  return {map->schema, map->text, "", [map](const std::string& path, const Settings& settings) {
             return read_mapped_csv(path, *map, settings);
           }};
 }
 
-ImportReading by_metrics(const ImportGuide& guide) {
-  const Schema& schema = schema_of_bench(guide.bench);
-  return {&schema, "",
+ImportReading by_preset(const ImportGuide& guide, const Schema& schema) {
+  require_known("preset", guide.preset, log_presets());
+  if (!is_training(schema)) {
+    fail<UsageError>("--preset {}: its values are of epoch or throughput, not of {}", guide.preset,
+                     guide.bench);
+  }
+  return {&schema, "", "",
+          [&schema, preset = guide.preset](const std::string& path, const Settings& settings) {
+            return read_preset(read_file(path), path, schema, preset, settings);
+          }};
+}
+
+ImportReading by_lines(const ImportGuide& guide) {
+  const Schema& schema = schema_of_bench(guide.bench.empty() ? "epoch" : guide.bench);
+  if (!guide.preset.empty()) return by_preset(guide, schema);
+  return {&schema, "", "",
           [&schema, metrics = parse_metrics(guide.metrics, schema)](const std::string& path,
                                                                     const Settings& settings) {
             return read_log(read_file(path), path, schema, metrics, settings);
+          }};
+}
+
+ImportReading by_name(const ImportGuide& guide) {
+  const Schema& schema = published_schema(guide.catalog, guide.names, guide.bench);
+  return {&schema, "", guide.catalog.string(),
+          [&schema, catalog = guide.catalog](const std::string& name, const Settings& settings) {
+            return read_published(catalog, name, schema, settings);
           }};
 }
 
@@ -98,8 +120,9 @@ constexpr ImportKind kKinds[]{
     {"nccl-tests", " (text or JSON)", by_text<read_nccl_tests, allreduce_schema>},
     {"osu", "", by_text<read_osu, allreduce_schema>},
     {"csv", "", by_map},
-    {"log", "", by_metrics},
+    {"log", " (any program's)", by_lines},
     {"google-benchmark", "", by_text<read_google_benchmark, kernels_schema>},
+    {"published", " (names of `list published`)", by_name},
 };
 
 }  // namespace
@@ -123,15 +146,23 @@ ImportReading import_reading(const std::string& kind, const ImportGuide& guide) 
   if (found == std::end(kKinds)) {
     throw UsageError(unknown_name("kind", kind, import_kinds()));
   }
-  const bool csv = found->reading == by_map, log = found->reading == by_metrics;
+  const bool csv = found->reading == by_map, log = found->reading == by_lines;
   if (csv && guide.map.empty()) {
     fail<UsageError>("csv: which column is what? add --map FILE.toml");
   }
-  if (log && guide.metrics.empty()) {
-    fail<UsageError>("log: what is to be found? add --metric column=expression");
+  if (log && guide.metrics.empty() && guide.preset.empty()) {
+    fail<UsageError>("log: what is to be found? add --preset NAME or --metric column=expression");
+  }
+  if (!guide.metrics.empty() && !guide.preset.empty()) {
+    fail<UsageError>("--preset {} says what is to be found: leave --metric out, or --preset",
+                     guide.preset);
   }
   if (!csv && !guide.map.empty()) fail<UsageError>("--map belongs to csv alone");
   if (!log && !guide.metrics.empty()) fail<UsageError>("--metric belongs to log alone");
+  if (!log && !guide.preset.empty()) fail<UsageError>("--preset belongs to log alone");
+  if (!log && found->reading != by_name && !guide.bench.empty()) {
+    fail<UsageError>("--bench belongs to log and published alone");
+  }
   return found->reading(guide);
 }
 

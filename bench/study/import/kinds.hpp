@@ -19,14 +19,18 @@ namespace scalebench {
 /// What a user says of how files are to be read, beside --set.
 struct ImportGuide {
   std::string map;                   // csv
-  std::string bench = "epoch";       // log
+  std::string bench;                 // log, published; empty: epoch, or what the numbers are of
   std::vector<std::string> metrics;  // log
+  std::string preset;                // log, instead of metrics
+  std::filesystem::path catalog;     // published: the file of the published numbers
+  std::vector<std::string> names;    // published: which of them
 };
 
 /// How files of one kind are read, once what belongs to it has been checked.
 struct ImportReading {
   const Schema* schema = nullptr;  // of the case file that their rows become
   std::string config;              // what decided, for the manifest
+  std::string catalog;             // the file that holds what is named; empty: files are named
   std::function<ImportedFile(const std::string& path, const Settings&)> read;
 };
 
@@ -72,19 +76,51 @@ ImportedFile read_google_benchmark(std::string_view text, const std::string& fil
 struct LogMetric {
   std::string column;
   double factor = 1;  // from the log's unit to ours
+  double steps =
+      0;  // the values are steps, and so many make an epoch; 0: they are what rows are of
   std::string expression;
   std::shared_ptr<const LinePattern> pattern;
 };
 
 /// "column=expression" or "column:unit=expression", as "seconds:ms=step took ([0-9.]+)" in the
-/// syntax of LinePattern. Throws UsageError for an unknown column or unit, one named twice, a bad
-/// expression and one without a group.
+/// syntax of LinePattern; behind seconds of epochs " *STEPS". Throws UsageError for an unknown
+/// column or unit, one named twice, a bad expression and one without a group.
 std::vector<LogMetric> parse_metrics(const std::vector<std::string>& texts, const Schema& schema);
 
 /// One launch with one case. A metric that is nowhere in the log, or not a number where it is,
 /// becomes a finding; of the metric that carries the values, also a failed case.
 ImportedFile read_log(std::string_view text, const std::string& file, const Schema& schema,
                       const std::vector<LogMetric>& metrics, const Settings& settings);
+
+// The logs of well-known training programs, without an expression: a row of the table in
+// presets.cpp each, with what its lines say.
+
+std::vector<std::string_view> log_presets();
+
+struct PresetSummary {
+  std::string_view name;
+  std::string_view reads;  // which programs' logs
+  std::string_view needs;  // what these logs do not hold: "ranks, samples"
+};
+std::vector<PresetSummary> preset_summaries();
+
+/// As read_log: one launch with one case, of epoch.csv or throughput.csv. Epochs that the log cuts
+/// short count for nothing and are findings. Throws UsageError for a log that holds nothing of the
+/// preset, or lacks what nobody set.
+ImportedFile read_preset(std::string_view text, const std::string& file, const Schema& schema,
+                         std::string_view preset, const Settings& settings);
+
+// Rows of configs/published.csv: what somebody has measured and printed, with the source in each
+// note. Of one kind: epochs, images a second, or allreduces.
+
+/// The kind of case that these names have numbers of: `bench` if it is not empty and possible, else
+/// what they hold. Throws UsageError for an unknown name, and for names of different kinds.
+const Schema& published_schema(const std::filesystem::path& catalog,
+                               const std::vector<std::string>& names, const std::string& bench);
+
+/// One launch of the rows of that name; a row that holds no time is a finding.
+ImportedFile read_published(const std::filesystem::path& catalog, const std::string& name,
+                            const Schema& schema, const Settings& settings);
 
 // Another suite's CSV file, by a map of its columns: a row is one value of a case. The map is a
 // TOML file that names, for our columns, theirs with their units, what is the same in every row,

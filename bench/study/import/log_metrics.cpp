@@ -2,10 +2,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 
 #include "bench/measure/statistics.hpp"
+#include "bench/study/import/epochs.hpp"
 #include "bench/study/import/kinds.hpp"
 #include "kernels/error.hpp"
 
@@ -24,7 +26,8 @@ bool is_of_each_epoch(std::string_view column) {
 struct Found {
   std::vector<double> numbers;
   std::vector<std::string> texts;
-  bool bad = false;  // it was no number somewhere
+  std::vector<std::string> epochs;  // that the log had named last; empty: none so far
+  bool bad = false;                 // it was no number somewhere
 };
 
 class LogReader {
@@ -38,7 +41,10 @@ class LogReader {
         found_(metrics.size()) {}
 
   ImportedFile read(std::string_view text) && {
-    for (const ForeignLine& line : lines_of(text, file_, result_.findings)) match(line);
+    for (const ForeignLine& line : lines_of(text, file_, result_.findings)) {
+      named_.read(line.text);
+      match(line);
+    }
     for (std::size_t i = 0; i < metrics_.size(); ++i) {
       if (!found_[i].texts.empty() || found_[i].bad) continue;
       find(0, fmt::format("{}: no line matches '{}'", metrics_[i].column, metrics_[i].expression));
@@ -81,7 +87,9 @@ class LogReader {
           percent ? fmt::format("; for percent write --metric '{}:%=...'", metric.column) : "");
     }
     found.texts.push_back(value);
-    if (number) found.numbers.push_back(*number * metric.factor);
+    if (!number) return;
+    found.numbers.push_back(*number * metric.factor);
+    found.epochs.push_back(named_.current().value_or(""));
   }
 
   const Found* of(std::string_view column) const {
@@ -117,18 +125,62 @@ class LogReader {
       }
     }
     apply(settings_, one.row, file_);
-    if (is_training(schema_)) set_where_empty(one.row, "rank", "all");
-    set_values(metrics_[carrier].column, found_[carrier], one);
-    if (is_epoch(schema_)) add_accuracies(one);
+    if (is_training(schema_)) complete_training(one.row);
+    set_values(metrics_[carrier], found_[carrier], one);
+    if (is_epoch(schema_)) {
+      add_epochs(one);
+      require_possible(one, file_);
+    }
     return one;
   }
 
-  void set_values(const std::string& column, const Found& found, ImportedCase& one) {
+  /// Of values that are steps, epochs: the mean of the steps of each epoch that the log names, or
+  /// of all, times the steps of an epoch.
+  std::vector<double> epochs_of_steps(const LogMetric& metric, const Found& found) {
+    std::vector<std::pair<std::string, std::vector<double>>> epochs;
+    for (std::size_t i = 0; i < found.numbers.size(); ++i) {
+      const bool same = !epochs.empty() && epochs.back().first == found.epochs[i];
+      if (!same) epochs.emplace_back(found.epochs[i], std::vector<double>());
+      epochs.back().second.push_back(found.numbers[i]);
+    }
+    std::size_t most = 0;
+    for (const auto& [name, steps] : epochs) most = std::max(most, steps.size());
+    std::vector<double> seconds;
+    for (const auto& [name, steps] : epochs) {
+      if (steps.size() < most) {
+        find(0, fmt::format("epoch {} has {} values and others {}: it does not count", name,
+                            steps.size(), most));
+        continue;
+      }
+      const double sum = std::accumulate(steps.begin(), steps.end(), 0.0);
+      seconds.push_back(sum / static_cast<double>(steps.size()) * metric.steps);
+    }
+    return seconds;
+  }
+
+  /// More epochs than the log names are no epochs.
+  void compare_with_names(std::size_t values) {
+    if (named_.count() == 0 || values <= named_.count()) return;
+    find(0,
+         fmt::format("{} values for {} epoch(s) that the log names; are these steps, or do several "
+                     "processes print? for steps write --metric 'seconds=... *STEPS' or --bench "
+                     "throughput",
+                     values, named_.count()));
+  }
+
+  void set_values(const LogMetric& metric, const Found& found, ImportedCase& one) {
+    const std::string& column = metric.column;
     if (found.bad || found.numbers.empty()) {
       one.row.set("status", "failed");
       one.row.set("note", fmt::format("the log has no {} where it should", column));
       return;
     }
+    if (metric.steps > 0) {
+      one.seconds = epochs_of_steps(metric, found);
+      one.row.set("note", fmt::format("mean step x {:g} steps", metric.steps));
+      return;
+    }
+    if (is_epoch(schema_)) compare_with_names(found.numbers.size());
     for (const double value : found.numbers) {
       const std::optional<double> seconds = seconds_behind(one.row, column, value);
       if (seconds) one.seconds.push_back(*seconds);
@@ -145,34 +197,25 @@ class LogReader {
         needed));
   }
 
-  void add_accuracies(ImportedCase& one) {
+  void add_epochs(ImportedCase& one) const {
     const Found* const accuracy = of("test_accuracy");
     const Found* const train = of("train_loss");
     const Found* const test = of(kTestLoss);
-    std::size_t epochs = 0;
+    std::size_t count = 0;
     for (const Found* column : {accuracy, train, test}) {
-      if (column != nullptr) epochs = std::max(epochs, column->numbers.size());
+      if (column != nullptr) count = std::max(count, column->numbers.size());
     }
     const auto value = [&](const Found* column, std::size_t epoch) {
       // Columns of another length are of other moments than epochs.
-      const bool fits = column != nullptr && column->numbers.size() == epochs;
+      const bool fits = column != nullptr && column->numbers.size() == count;
       return fits ? column->numbers[epoch] : std::nan("");
     };
-    const bool timed = one.seconds.size() == epochs;
-    double so_far = 0;
-    for (std::size_t i = 0; i < epochs; ++i) {
-      ResultRow& row = one.accuracies.emplace_back(accuracy_schema());
-      row.set("epoch", i + 1).set("train_loss", value(train, i)).set("test_loss", value(test, i));
-      row.set("test_accuracy", value(accuracy, i));
-      if (!timed) continue;
-      so_far += one.seconds[i];
-      row.set("seconds", one.seconds[i]).set("seconds_so_far", so_far);
-      const std::optional<double> target = decimal_of(one.row.get("target_accuracy"));
-      if (target && value(accuracy, i) >= *target && one.row.get("epochs_to_target").empty()) {
-        one.row.set("epochs_to_target", i + 1).set("seconds_to_target", so_far);
-      }
+    std::vector<LoggedEpoch> epochs(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double seconds = one.seconds.size() == count ? one.seconds[i] : std::nan("");
+      epochs[i] = {seconds, value(accuracy, i), value(train, i), value(test, i)};
     }
-    if (epochs > 0) set_where_empty(one.row, "epochs", std::to_string(epochs));
+    add_accuracies(one, epochs);
   }
 
   const std::string& file_;
@@ -180,8 +223,20 @@ class LogReader {
   const std::vector<LogMetric>& metrics_;
   const Settings& settings_;
   std::vector<Found> found_;  // by each of metrics_
+  NamedEpochs named_;
   ImportedFile result_;
 };
+
+/// Takes "*STEPS" off the end of an expression: "took ([0-9.]+) *5005" or "...)*5005".
+double steps_behind(std::string& expression) {
+  const std::size_t star = expression.rfind('*');
+  if (star == std::string::npos || star == 0) return 0;
+  const char before = expression[star - 1];
+  const std::string steps = expression.substr(star + 1);
+  if ((before != ' ' && before != ')') || !is_count(steps)) return 0;
+  expression.erase(expression.find_last_not_of(' ', star - 1) + 1);
+  return decimal_of(steps).value_or(0);
+}
 
 }  // namespace
 
@@ -211,6 +266,10 @@ std::vector<LogMetric> parse_metrics(const std::vector<std::string>& texts, cons
       metric.factor = unit_factor(place, metric.column, name.substr(colon + 1));
     }
     metric.expression = text.substr(equals + 1);
+    metric.steps = steps_behind(metric.expression);
+    if (metric.steps > 0 && (metric.column != "seconds" || !is_epoch(schema))) {
+      fail<UsageError>("{}: *STEPS makes epochs of seconds, in epoch.csv alone", place);
+    }
     metric.pattern = std::make_shared<const LinePattern>(place, metric.expression);
     carriers += carries_values(schema, metric.column) ? 1 : 0;
   }

@@ -10,6 +10,7 @@
 namespace scalebench {
 namespace {
 
+using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -17,6 +18,7 @@ using testing::IsEmpty;
 const std::string kImagenet =
     "Epoch: [0][   0/5005]\tTime  4.531 ( 4.531)\tLoss 7.0e+00\tAcc@1   0.39 (  0.39)\n"
     "epoch took 2661.5 s\n * Acc@1 20.340 Acc@5 45.484\n"
+    "Epoch: [1][   0/5005]\tTime  4.498 ( 4.498)\tLoss 4.1e+00\tAcc@1  19.14 ( 19.14)\n"
     "epoch took 2650.5 s\n * Acc@1 46.340 Acc@5 72.484\n";
 
 ImportedFile read(const std::string& text, const std::vector<std::string>& metrics,
@@ -45,6 +47,44 @@ TEST(LogMetrics, ReadsEpochsInTheirOrder) {
   ASSERT_EQ(one.accuracies.size(), 2U);
   EXPECT_EQ(one.accuracies[1].get("epoch"), "2");
   EXPECT_EQ(one.accuracies[1].get("seconds_so_far"), "5312");
+}
+
+TEST(LogMetrics, MakesEpochsOfSteps) {
+  const std::string log =
+      "Epoch: [0]\nstep 0.2 s\nstep 0.4 s\nEpoch: [1]\nstep 0.1 s\nstep 0.1 s\n"
+      "Epoch: [2]\nstep 0.1 s\n";
+  for (const std::string metric :
+       {"seconds=step ([0-9.]+) s *5005", "seconds=step ([0-9.]+)*5005"}) {
+    const ImportedFile file = read(log, {metric}, {{"ranks", "2"}, {"model", "m"}});
+    ASSERT_EQ(only_case(file).seconds.size(), 2U) << metric;
+    EXPECT_NEAR(only_case(file).seconds[0], 0.3 * 5005, 1e-9);
+    EXPECT_NEAR(only_case(file).seconds[1], 0.1 * 5005, 1e-9);
+    EXPECT_EQ(only_case(file).row.get("note"), "mean step x 5005 steps");
+    ASSERT_EQ(file.findings.size(), 1U);
+    EXPECT_EQ(file.findings[0].what, "epoch 2 has 1 values and others 2: it does not count");
+  }
+  const ImportedFile unnamed = read("step 200 ms\nstep 400 ms\n", {"seconds:ms=step (.*) ms *10"});
+  EXPECT_THAT(only_case(unnamed).seconds, ElementsAre(DoubleNear(3, 1e-9)));
+  EXPECT_THAT(unnamed.findings, IsEmpty());
+  EXPECT_THAT(refusal({"images_per_s=rate ([0-9.]+) *10"}), HasSubstr("makes epochs of seconds"));
+  EXPECT_EQ(parse_metrics({"seconds=took ([0-9]*)"}, epoch_schema()).front().steps, 0);
+}
+
+TEST(LogMetrics, SaysThatThereAreMoreValuesThanEpochs) {
+  std::string log = "Epoch: [0][0/5005]\n";
+  for (int step = 0; step < 40; ++step) log += "Time 0.190 s\n";
+  const ImportedFile file = read(log, {"seconds=Time ([0-9.]+)"}, {{"ranks", "3"}});
+  ASSERT_EQ(file.findings.size(), 1U);
+  EXPECT_THAT(file.findings[0].what, HasSubstr("40 values for 1 epoch(s) that the log names"));
+}
+
+TEST(LogMetrics, RefusesStepsThatAreTakenForEpochsOfImagenet) {
+  const std::string message = message_of<UsageError>([&] {
+    read("Time 0.190 s\n", {"seconds=Time ([0-9.]+)"}, {{"ranks", "3"}, {"samples", "1281167"}});
+  });
+  EXPECT_THAT(message, HasSubstr("train.log: epochs of 0.19 s and 1281167 images would be 2247661 "
+                                 "images/s on each rank"));
+  EXPECT_THAT(message, HasSubstr("*STEPS"));
 }
 
 TEST(LogMetrics, MakesTimesOfRatesWhereTheWorkIsKnown) {

@@ -319,6 +319,12 @@ class TextReader {
   }
 
   void end() {
+    if (!run_.empty() && !ended_) {
+      find(last_line_,
+           "the output ends here, without 'Out of bounds values' and 'Avg bus bandwidth': "
+           "it is cut, and more sizes may have followed");
+    }
+    ended_ = false;
     if (!run_.empty()) result_.launches.push_back(run_.take());
     for (const std::string& device : run_.devices()) devices_.insert(device);
     run_ = NcclTestsRun(settings_, file_);
@@ -349,6 +355,7 @@ class TextReader {
       in_table_ = true;
     } else if (words[0] == "Out" || words[0] == "Avg") {
       in_table_ = false;
+      ended_ = true;
     }
   }
 
@@ -375,6 +382,7 @@ class TextReader {
   }
 
   void result(const std::vector<std::string_view>& words, std::size_t number) {
+    last_line_ = number;
     if (singletons_) return;
     const std::string why = run_.unusable();
     if (!why.empty()) {
@@ -419,6 +427,8 @@ class TextReader {
   std::set<std::string> devices_;
   bool named_ = false;  // a start has begun with its name or version, "nThread" is to come
   bool in_table_ = false;
+  bool ended_ = false;  // by the lines that stand below a whole table
+  std::size_t last_line_ = 0;
   bool singletons_ = false;
   bool unusable_said_ = false;
 };

@@ -42,8 +42,10 @@ std::string with(const std::string& text, const std::string& from, const std::st
   return fmt::format("{}{}{}", text.substr(0, at), to, text.substr(at + from.size()));
 }
 
+/// With what stands below a whole table.
 ImportedFile read(const std::string& text, const Settings& settings = {}) {
-  return read_nccl_tests(text, "run.log", settings);
+  const bool whole = text.starts_with('{') || text.ends_with(kFoot);
+  return read_nccl_tests(whole ? text : text + kFoot, "run.log", settings);
 }
 
 std::string refusal(const std::string& text, const Settings& settings = {}) {
@@ -162,6 +164,20 @@ TEST(NcclTests, ListsLinesThatAreNoResults) {
   EXPECT_EQ(file.findings[0].line, 12U);
   EXPECT_THAT(file.findings[1].what, HasSubstr("nothing is moved"));
   EXPECT_EQ(file.launches.at(0).cases.size(), 2U);
+}
+
+TEST(NcclTests, SaysThatAnOutputIsCut) {
+  const std::string cut = kMethod + kDevices + kHead + kMiB;
+  const ImportedFile file = read_nccl_tests(cut, "run.log", {});
+  EXPECT_EQ(only_case(file).seconds.size(), 1U) << "what is there counts";
+  ASSERT_EQ(file.findings.size(), 1U);
+  EXPECT_EQ(file.findings[0].line, 12U);
+  EXPECT_THAT(file.findings[0].what, HasSubstr("it is cut"));
+  EXPECT_THAT(read_nccl_tests(cut + "# Out of bounds values : 0 OK\n", "run.log", {}).findings,
+              IsEmpty());
+  const ImportedFile first = read_nccl_tests(cut + cut + kFoot, "run.log", {});
+  ASSERT_EQ(first.findings.size(), 1U) << "of two starts, the first";
+  EXPECT_EQ(first.findings[0].line, 12U);
 }
 
 TEST(NcclTests, LeavesOutSingletonsAndOtherCollectives) {

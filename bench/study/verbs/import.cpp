@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// scalebench import KIND FILE...: other programs' results as a results folder. What cannot be used
-// is said with its place and counted.
+// scalebench import KIND FILE...: other programs' results, and published ones by name, as a results
+// folder. What cannot be used is said with its place and counted.
 // Exit: ok; incomplete: something of the files could not be used; nothing_measured: no result in
 // any of them.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "bench/cli/command_line.hpp"
@@ -15,6 +16,7 @@
 #include "bench/record/file.hpp"
 #include "bench/study/import/imported_rows.hpp"
 #include "bench/study/import/kinds.hpp"
+#include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
 
@@ -24,6 +26,7 @@ namespace {
 constexpr std::uintmax_t kBytesNeededToImport = 10'000'000;
 constexpr std::size_t kFindingsShown = 20;
 constexpr std::string_view kOrigins[]{"imported", "quoted"};
+constexpr std::string_view kPublished = "published";
 
 struct ImportOptions {
   std::string kind;
@@ -42,6 +45,12 @@ struct ImportOptions {
 void require_valid(const ImportOptions& options) {
   require_known("kind", options.kind, import_kinds());
   require_known("origin", options.origin, kOrigins);
+  if (options.kind == kPublished) {
+    if (!(options.source + options.date + options.conditions).empty()) {
+      fail<UsageError>("published: source, date and conditions stand in published.csv");
+    }
+    return;
+  }
   const bool quoted = options.origin == "quoted";
   const bool all = !options.source.empty() && !options.date.empty() && !options.conditions.empty();
   if (quoted && !all) {
@@ -82,6 +91,21 @@ void warn_of(const std::string& file, const ImportedFile& read, Console& console
   if (read.launches.empty()) console.warn(printable(fmt::format("{}: no result in it", file)));
 }
 
+/// The same file twice would count as two launches that agree perfectly.
+void require_new(const std::string& file, const std::string& sha256,
+                 std::map<std::string, std::string>& seen) {
+  const auto [at, is_new] = seen.emplace(sha256, file);
+  if (is_new) return;
+  fail<UsageError>("{}: the same as {} (SHA-256 {}); a file counts once", file, at->second,
+                   sha256.substr(0, 12));
+}
+
+/// "a; b", each once.
+void append(std::string& all, const std::string& one) {
+  if (one.empty() || all.find(one) != std::string::npos) return;
+  all += all.empty() ? one : "; " + one;
+}
+
 /// The files, read: their launches with numbers, and their part of the manifest.
 struct Contents {
   std::vector<NumberedLaunch> launches;
@@ -97,14 +121,20 @@ Contents read_all(const ImportOptions& options, const ImportReading& reading, Co
       parse_settings(options.settings, *reading.schema, options.files.size());
   const std::vector<int> numbers = launches_of(options);
   int next = 1;
+  std::map<std::string, std::string> seen;  // SHA-256: file
   for (std::size_t i = 0; i < options.files.size(); ++i) {
     const std::string& file = options.files[i];
+    const std::string& path = reading.catalog.empty() ? file : reading.catalog;
     ImportedFile read = reading.read(file, settings[i]);
+    const std::string sha256 = sha256_of_file(path);
+    require_new(file, reading.catalog.empty() ? sha256 : file, seen);
     warn_of(file, read, console);
     contents.incomplete |= !read.findings.empty() || read.launches.empty();
+    append(contents.record.source, read.source);
+    append(contents.record.date, read.date);
+    append(contents.record.conditions, read.conditions);
     ImportRecord::File& record = contents.record.files.emplace_back();
-    record = {
-        file, sha256_of_file(file), std::filesystem::file_size(file), {}, read.findings.size()};
+    record = {path, sha256, std::filesystem::file_size(path), {}, read.findings.size()};
     for (ImportedLaunch& launch : read.launches) {
       const int number = numbers[i] > 0 ? numbers[i] : next++;
       if (!std::ranges::count(record.launches, number)) record.launches.push_back(number);
@@ -141,14 +171,19 @@ std::vector<LaunchRecord> launch_records(const ImportOptions& options,
   return records;
 }
 
-ExitCode import(const ImportOptions& options) {
+ExitCode import(ImportOptions options) {
   require_valid(options);
+  if (options.kind == kPublished) {
+    options.origin = "quoted";
+    options.guide.names = options.files;
+    options.guide.catalog = configs_folder() / "published.csv";
+  }
   const ImportReading reading = import_reading(options.kind, options.guide);
   Console console(/*speaks=*/true, options.quiet);
   Contents contents = read_all(options, reading, console);
   if (contents.launches.empty()) return ExitCode::nothing_measured;
   const std::string remark =
-      options.origin == "quoted"
+      options.origin == "quoted" && options.kind != kPublished
           ? fmt::format("{}, {}: {}", options.source, options.date, options.conditions)
           : "";
   require_cases(contents.launches);
@@ -174,6 +209,8 @@ ExitCode import(const ImportOptions& options) {
   manifest.launches = launch_records(options, origins, rows);
   write_import(folder, rows, *reading.schema, manifest);
   console.result(import_table(rows.cases));
+  const std::string no_speedup = why_no_speedup(rows.cases);
+  if (!no_speedup.empty()) console.warn(printable(no_speedup));
   console.note(fmt::format("results: {}", folder.path().string()));
   return contents.incomplete ? ExitCode::incomplete : ExitCode::ok;
 }
@@ -204,15 +241,22 @@ void add_one_each(CLI::App& verb, const std::string& name, std::vector<std::stri
 void add_import(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<ImportOptions>(verb, invocation, import_printably);
   verb.add_option("kind", options.kind, import_kinds_help())->required();
-  verb.add_option("file", options.files, "what that program wrote; each start is a launch")
+  verb.add_option("file", options.files,
+                  "what that program wrote; each start is a launch. published: names")
       ->required();
   add_shown(verb, "--results", options.results, "where the new folder goes");
   verb.add_option("--out", options.out, "the new folder itself");
   verb.add_option("--map", options.guide.map, "csv: TOML file that says which column is what");
-  add_shown(verb, "--bench", options.guide.bench,
-            "log: what its values are of: epoch, throughput, allreduce, kernels");
+  verb.add_option("--bench", options.guide.bench,
+                  "log: what its values are of: epoch (the default), throughput, allreduce, "
+                  "kernels; published: what to make of them");
+  offer(verb.add_option("--preset", options.guide.preset,
+                        fmt::format("log: whose log it is, instead of --metric: {}",
+                                    fmt::join(log_presets(), ", "))),
+        log_presets());
   add_one_each(verb, "--metric", options.guide.metrics,
-               "log: column=expression or column:unit=expression, its number in (...)");
+               "log: column=expression or column:unit=expression, its number in (...); behind "
+               "seconds of steps *STEPS, for epochs of so many");
   add_one_each(verb, "--set", options.settings,
                "column=value, or as many values, separated by commas, as there are files");
   verb.add_option(

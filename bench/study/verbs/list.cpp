@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
@@ -12,6 +13,7 @@
 #include "bench/record/csv.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/study/analysis/cells.hpp"
+#include "bench/study/import/kinds.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "collectives/allreduce.hpp"
@@ -35,7 +37,8 @@ struct ListOptions {
 struct Listing {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
-  std::vector<std::string> remarks;  // what could not be read, one line each
+  std::vector<std::string> remarks{};        // what could not be read, one line each
+  std::vector<std::string_view> in_brief{};  // columns of the table; empty: all. JSON has all
 };
 
 /// Names of files and what a catalog says end up in a terminal.
@@ -45,9 +48,17 @@ std::string printable(std::string text) {
   return text;
 }
 
+/// What a run was imported from: "a.log", "a.log and 2 more".
+std::string files_of(const ImportRecord& record) {
+  if (record.files.empty()) return "";
+  const std::string first = fs::path(record.files.front().name).filename().string();
+  const std::size_t more = record.files.size() - 1;
+  return more > 0 ? fmt::format("{} and {} more", first, more) : first;
+}
+
 /// As much of a run as can be read.
 std::vector<std::string> run_row(const fs::path& folder, Listing& listing) {
-  std::vector<std::string> row{folder.filename().string(), "", "", "damaged", "", "", "", ""};
+  std::vector<std::string> row{folder.filename().string(), "", "", "damaged", "", "", "", "", ""};
   try {
     const Manifest manifest = read_manifest(folder);
     row = {manifest.run_id,
@@ -57,7 +68,12 @@ std::vector<std::string> run_row(const fs::path& folder, Listing& listing) {
            manifest.origin,
            "",
            "",
-           std::to_string(manifest.launches.size())};
+           std::to_string(manifest.launches.size()),
+           ""};
+    if (manifest.import) {
+      row[1] = fmt::format("import {}", manifest.import->kind);
+      row[8] = files_of(*manifest.import);
+    }
     const std::vector<Cell> cells = cells_of(read_stored_run(folder, WithSamples::no));
     row[5] = std::to_string(cells.size());
     row[6] = std::to_string(std::ranges::count_if(cells, &Cell::measured));
@@ -76,8 +92,7 @@ std::size_t characters_in(std::string_view text) {
 std::string joined(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) {
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::string cell(cut(printable(cells[i]), widths[i]));
-    line += cell + std::string(widths[i] - characters_in(cell) + 2, ' ');
+    line += cells[i] + std::string(widths[i] - characters_in(cells[i]) + 2, ' ');
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
@@ -133,10 +148,19 @@ Listing list_dtypes() {
   return listing;
 }
 
+Listing list_presets() {
+  Listing listing{{"name", "reads", "asks_for"}, {}};
+  for (const PresetSummary& preset : preset_summaries()) {
+    listing.rows.push_back(
+        {std::string(preset.name), std::string(preset.reads), std::string(preset.needs)});
+  }
+  return listing;
+}
+
 /// A catalog as it is in its file.
-Listing list_catalog(const fs::path& file) {
+Listing list_catalog(const fs::path& file, std::vector<std::string_view> in_brief) {
   const CsvTable table = CsvTable::read(file);
-  Listing listing{table.columns(), {}, {}};
+  Listing listing{table.columns(), {}, {}, std::move(in_brief)};
   for (std::size_t row = 0; row < table.size(); ++row) {
     std::vector<std::string>& cells = listing.rows.emplace_back();
     for (const std::string& column : table.columns()) cells.push_back(table.text(row, column));
@@ -149,7 +173,10 @@ Listing list_catalog(const fs::path& file) {
 /// be read (its status is `damaged`) or whose rows cannot, a remark says why; the cells are empty.
 Listing list_runs(const fs::path& results) {
   Listing listing{
-      {"run", "study", "started_utc", "status", "origin", "cells", "measured", "launches"}, {}, {}};
+      {"run", "study", "started_utc", "status", "origin", "cells", "measured", "launches", "files"},
+      {},
+      {},
+      {"run", "study", "status", "origin", "cells", "measured", "launches", "files"}};
   std::error_code error;
   std::vector<fs::path> folders;
   for (const fs::directory_entry& entry : fs::directory_iterator(results, error)) {
@@ -162,23 +189,51 @@ Listing list_runs(const fs::path& results) {
   return listing;
 }
 
-/// For a terminal: aligned columns, cut where a cell is long.
-std::string table_of(const Listing& listing) {
-  constexpr std::size_t kWidest = 100;
-  std::vector<std::size_t> widths;
+/// The columns of its table, by their places.
+std::vector<std::size_t> shown_of(const Listing& listing) {
+  std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < listing.columns.size(); ++i) {
+    const auto& brief = listing.in_brief;
+    const bool wanted = std::ranges::find(brief, listing.columns[i]) != brief.end();
+    if (brief.empty() || wanted) shown.push_back(i);
+  }
+  return shown;
+}
+
+/// For a terminal: aligned columns on lines that fit; what is cut ends with "…". Names, which stand
+/// first and are typed again, are whole.
+std::string table_of(const Listing& listing) {
+  constexpr std::size_t kLine = 120, kBetween = 2;
+  const std::vector<std::size_t> shown = shown_of(listing);
+  std::vector<std::size_t> widths;
+  for (const std::size_t i : shown) {
     std::size_t width = characters_in(listing.columns[i]);
     for (const auto& row : listing.rows) width = std::max(width, characters_in(row[i]));
-    widths.push_back(std::min(width, kWidest));
+    widths.push_back(width);
   }
-  std::string text = joined(listing.columns, widths);
-  for (const auto& row : listing.rows) text += joined(row, widths);
+  const auto line = [&] {
+    return std::accumulate(widths.begin(), widths.end(), kBetween * (widths.size() - 1));
+  };
+  while (line() > kLine && widths.size() > 1) {
+    --*std::max_element(widths.begin() + 1, widths.end());
+  }
+  const auto cells = [&](const std::vector<std::string>& row) {
+    std::vector<std::string> shortened;
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      std::string cell = printable(row[shown[i]]);
+      if (characters_in(cell) > widths[i]) cell = fmt::format("{}…", cut(cell, widths[i] - 1));
+      shortened.push_back(std::move(cell));
+    }
+    return joined(shortened, widths);
+  };
+  std::string text = cells(listing.columns);
+  for (const auto& row : listing.rows) text += cells(row);
   return text;
 }
 
-constexpr std::array<std::string_view, 8> kListKinds{
-    "models", "gradient-syncs", "algorithms", "transports",
-    "dtypes", "instances",      "published",  "runs"};
+constexpr std::array<std::string_view, 9> kListKinds{"models",     "gradient-syncs", "algorithms",
+                                                     "transports", "dtypes",         "presets",
+                                                     "instances",  "published",      "runs"};
 
 Listing listing_of(std::string_view kind, const ListOptions& options) {
   if (kind == "models") return list_models();
@@ -186,8 +241,16 @@ Listing listing_of(std::string_view kind, const ListOptions& options) {
   if (kind == "algorithms") return list_algorithms();
   if (kind == "transports") return list_transports();
   if (kind == "dtypes") return list_dtypes();
+  if (kind == "presets") return list_presets();
   if (kind == "runs") return list_runs(options.results);
-  return list_catalog(configs_folder() / fmt::format("{}.csv", kind));
+  std::vector<std::string_view> in_brief;
+  if (kind == "published") {
+    in_brief = {"name", "model", "device", "gpus", "printed", "kind", "source"};
+  } else {
+    in_brief = {"name",       "gpu_model", "gpus", "network_gbps", "usd_per_hour_on_demand",
+                "price_date", "region"};
+  }
+  return list_catalog(configs_folder() / fmt::format("{}.csv", kind), std::move(in_brief));
 }
 
 /// Numbers as numbers, nothing as null.
@@ -233,10 +296,11 @@ ExitCode list_things(const ListOptions& options) {
 
 void add_list(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<ListOptions>(verb, invocation, list_things);
-  offer(verb.add_option("kind", options.kind,
-                        "models, gradient-syncs, algorithms, transports, dtypes, instances, "
-                        "published or runs; without it, the first five"),
-        kListKinds);
+  offer(
+      verb.add_option("kind", options.kind,
+                      "models, gradient-syncs, algorithms, transports, dtypes, presets (of import "
+                      "log), instances, published or runs; without it, the first five"),
+      kListKinds);
   add_shown(verb, "--results", options.results, "folder of the runs")->type_name("DIR");
   add_json_option(verb, options.as_json);
 }

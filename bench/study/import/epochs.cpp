@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/import/epochs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "bench/measure/statistics.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::pair<std::string_view, double> kSamples[]{{"imagenet", 1281167},
+                                                         {"mnist", 60000},
+                                                         {"fashion-mnist", 60000},
+                                                         {"cifar10", 50000},
+                                                         {"cifar100", 50000}};
+
+// Far above what anybody has published of one device (configs/published.csv), far below what a step
+// makes of an epoch; images of 28 x 28 are some hundred times smaller than those of ImageNet.
+constexpr double kFastestOnImagenet = 50'000;
+constexpr double kFastestOnAnything = 10'000'000;
+
+/// Sets `column` to a quotient or product that is a whole number, where it is empty.
+void set_whole(ResultRow& row, std::string_view column, double value) {
+  const bool whole = value > 0 && std::abs(value - std::round(value)) < 1e-9;
+  if (whole && row.get(column).empty()) row.set(column, std::llround(value));
+}
+
+}  // namespace
+
+void add_accuracies(ImportedCase& one, const std::vector<LoggedEpoch>& epochs) {
+  double so_far = 0;
+  for (std::size_t i = 0; i < epochs.size(); ++i) {
+    const LoggedEpoch& epoch = epochs[i];
+    ResultRow& row = one.accuracies.emplace_back(accuracy_schema());
+    row.set("epoch", i + 1).set("train_loss", epoch.train_loss).set("test_loss", epoch.test_loss);
+    row.set("test_accuracy", epoch.test_accuracy);
+    if (std::isnan(epoch.seconds)) continue;
+    so_far += epoch.seconds;
+    row.set("seconds", epoch.seconds).set("seconds_so_far", so_far);
+    const std::optional<double> target = decimal_of(one.row.get("target_accuracy"));
+    if (target && epoch.test_accuracy >= *target && one.row.get("epochs_to_target").empty()) {
+      one.row.set("epochs_to_target", i + 1).set("seconds_to_target", so_far);
+    }
+  }
+  if (!epochs.empty()) set_where_empty(one.row, "epochs", std::to_string(epochs.size()));
+}
+
+std::optional<double> known_samples(std::string_view dataset) {
+  for (const auto& [name, samples] : kSamples) {
+    if (name == dataset) return samples;
+  }
+  return std::nullopt;
+}
+
+void complete_training(ResultRow& row) {
+  const bool epochs = row.schema().file == epoch_schema().file;
+  const double ranks = number_in(row, "ranks");
+  if (epochs) {
+    if (const auto samples = known_samples(row.get("dataset"))) {
+      set_whole(row, "samples", *samples);
+    }
+    set_whole(row, "global_batch", number_in(row, "batch") * ranks);
+    set_whole(row, "batch", number_in(row, "global_batch") / ranks);
+    if (ranks == 1) set_where_empty(row, "gradient_sync", "one_device");
+  }
+  set_where_empty(row, "rank", "all");
+}
+
+double fastest_images_per_s(const ResultRow& row) {
+  const bool imagenet =
+      row.get("dataset") == "imagenet" || number_in(row, "samples") == known_samples("imagenet");
+  return imagenet ? kFastestOnImagenet : kFastestOnAnything;
+}
+
+void require_possible(const ImportedCase& one, const std::string& file) {
+  if (one.row.schema().file != epoch_schema().file || one.seconds.empty()) return;
+  const double seconds = median_of(one.seconds);
+  const double ranks = std::max(1.0, number_in(one.row, "ranks"));
+  const double rate = number_in(one.row, "samples") / seconds / ranks;
+  if (!(rate > fastest_images_per_s(one.row))) return;
+  fail<UsageError>(
+      "{}: epochs of {:g} s and {} images would be {:.0f} images/s on each rank, and no device "
+      "comes "
+      "near {:.0f}; are these steps? write --metric 'seconds=... *STEPS' for epochs of so many of "
+      "them, or --bench throughput",
+      file, seconds, one.row.get("samples"), rate, fastest_images_per_s(one.row));
+}
+
+NamedEpochs::NamedEpochs()
+    : pattern_("epochs of a log", R"((?i:(?:^|[^a-z])epoch)['"]?(?: *[:=#]? *)\[? *([0-9]+))") {}
+NamedEpochs::~NamedEpochs() = default;
+
+void NamedEpochs::read(std::string_view line) {
+  const auto name = pattern_.first_group(line);
+  if (!name) return;
+  current_ = std::string(*name);
+  seen_.insert(*current_);
+}
+
+}  // namespace scalebench

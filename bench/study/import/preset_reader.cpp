@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the logs of presets.cpp. Where no epoch's time is printed it is the mean step times the
+// epoch's steps, or its images over images a second; what a log does not hold is asked for, never
+// guessed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "bench/study/import/epochs.hpp"
+#include "bench/study/import/kinds.hpp"
+#include "bench/study/import/presets.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::array kOfTime{
+    Says::step_seconds,      Says::mean_step_seconds, Says::epoch_seconds,      Says::images_per_s,
+    Says::images_per_s_each, Says::interval_seconds,  Says::images_per_s_so_far};
+
+/// What one line says, by Says; an expression that stands first in the table goes before.
+using Line = std::array<std::optional<std::string_view>, kSays>;
+
+class PresetLines {
+ public:
+  explicit PresetLines(const Preset& preset) {
+    for (const Pattern& pattern : preset.patterns) {
+      patterns_.emplace_back(
+          &pattern, std::make_unique<LinePattern>(preset.name, std::string(pattern.expression)));
+    }
+  }
+
+  /// False: nothing.
+  bool read(std::string_view text, Line& line, std::array<double, kSays>& factors) const {
+    line.fill(std::nullopt);
+    bool any = false;
+    for (const auto& [pattern, expression] : patterns_) {
+      const auto place = static_cast<std::size_t>(pattern->says);
+      if (line[place]) continue;
+      line[place] = expression->first_group(text);
+      factors[place] = pattern->factor;
+      any |= line[place].has_value();
+    }
+    return any;
+  }
+
+ private:
+  std::vector<std::pair<const Pattern*, std::unique_ptr<const LinePattern>>> patterns_;
+};
+
+bool has_time(const Line& line) {
+  return std::ranges::any_of(
+      kOfTime, [&](Says says) { return line[static_cast<std::size_t>(says)].has_value(); });
+}
+
+/// One epoch while it is read.
+struct EpochSoFar {
+  std::string name;
+  std::size_t last_line = 0;
+  double step = -1, steps = 0;
+  double interval = std::numeric_limits<double>::infinity();  // between two steps that are printed
+  double mean_sum = 0, means = 0;  // of the ranks that printed it, at `step`
+  double unit_seconds = std::nan("");
+  LoggedEpoch says;  // its seconds: as printed
+
+  /// Whether its mean is that of all its steps, but those after the last line that is printed.
+  /// Where these could be many, something has to follow.
+  bool whole(bool is_last) const {
+    if (!std::isnan(says.seconds)) return true;
+    const double left = std::isfinite(interval) ? interval : 0.01 * steps;
+    const bool followed = !is_last || !std::isnan(says.test_accuracy);
+    return means > 0 && steps > 0 && step + left >= steps && (followed || left < 0.05 * steps);
+  }
+  /// A printed second is half a second wrong; the same from its parts, where they agree, is not.
+  double seconds() const {
+    if (std::isnan(says.seconds)) return mean_sum / means * steps;
+    const double of_parts = unit_seconds * steps;
+    return std::abs(of_parts - says.seconds) <= 0.5 + 0.02 * says.seconds ? of_parts : says.seconds;
+  }
+};
+
+class PresetReader {
+ public:
+  PresetReader(const Preset& preset, const std::string& file, const Schema& schema,
+               const Settings& settings)
+      : preset_(preset), file_(file), schema_(schema), settings_(settings), lines_(preset) {}
+
+  ImportedFile read(std::string_view text) && {
+    const std::vector<ForeignLine> lines = lines_of(text, file_, result_.findings);
+    for (const ForeignLine& line : lines) take(line);
+    if (!any_time_ && !lines.empty()) refuse(lines);
+    if (any_time_) add_case();
+    return std::move(result_);
+  }
+
+ private:
+  void find(std::size_t line, const std::string& what) { result_.findings.push_back({line, what}); }
+
+  std::optional<std::string_view> text(Says says) const {
+    return line_[static_cast<std::size_t>(says)];
+  }
+  /// NaN: the line does not say.
+  double number(Says says) const {
+    const auto place = static_cast<std::size_t>(says);
+    const std::optional<double> value = line_[place] ? decimal_of(*line_[place]) : std::nullopt;
+    return value ? *value * factors_[place] : std::nan("");
+  }
+
+  void take(const ForeignLine& line) {
+    if (!lines_.read(line.text, line_, factors_)) return;
+    any_time_ |= has_time(line_);
+    for (const auto& [says, column] : kFacts) note(says, column, line.number);
+    if (text(Says::local_rank)) local_ranks_.emplace(*text(Says::local_rank));
+    if (text(Says::epoch)) enter(std::string(*text(Says::epoch)));
+    if (epoch_ != nullptr) take_epoch(line.number);
+    take_step();
+  }
+
+  void note(Says says, std::string_view column, std::size_t line) {
+    if (!text(says)) return;
+    const auto [at, is_new] = facts_.emplace(column, *text(says));
+    if (is_new || at->second == *text(says) || !conflicts_.emplace(column).second) return;
+    find(line, fmt::format("{}: the log says {} and {}", column, at->second, *text(says)));
+  }
+
+  /// Lines of several processes may be out of order by one epoch.
+  void enter(const std::string& name) {
+    for (std::size_t back = 1; back <= 2 && back <= epochs_.size(); ++back) {
+      epoch_ = &epochs_[epochs_.size() - back];
+      if (epoch_->name == name) return;
+    }
+    epoch_ = &epochs_.emplace_back();
+    epoch_->name = name;
+  }
+
+  void take_epoch(std::size_t line) {
+    EpochSoFar& epoch = *epoch_;
+    const double step = number(Says::step), steps = number(Says::steps);
+    const bool at_end = std::isnan(step) || step == steps;
+    if (text(Says::epoch_seconds)) {
+      // A second bar is that of an evaluation, and one before the end will be overwritten.
+      if (!std::isnan(epoch.says.seconds) || !at_end) return;
+      epoch.says.seconds = number(Says::epoch_seconds);
+      epoch.unit_seconds = number(Says::unit_seconds);
+    }
+    epoch.last_line = line;
+    if (steps > 0) epoch.steps = steps;
+    if (step > epoch.step) {
+      if (epoch.step >= 0) epoch.interval = std::min(epoch.interval, step - epoch.step);
+      epoch.step = step;
+      epoch.mean_sum = epoch.means = 0;
+    }
+    if (const double mean = number(Says::mean_step_seconds); mean > 0 && step == epoch.step) {
+      epoch.mean_sum += mean;
+      epoch.means += 1;
+    }
+    const auto keep = [&](Says says, double& value) {
+      if (!std::isnan(number(says))) value = number(says);
+    };
+    keep(Says::accuracy, epoch.says.test_accuracy);
+    keep(Says::train_loss, epoch.says.train_loss);
+    keep(Says::test_loss, epoch.says.test_loss);
+  }
+
+  /// Times of steps and rates, which need no epoch.
+  void take_step() {
+    const double step = number(Says::step), seconds = number(Says::step_seconds);
+    if (seconds > 0) {
+      const std::string at = fmt::format("{}/{}", epoch_ == nullptr ? "" : epoch_->name, step);
+      // Another process's line of the same step.
+      if (!std::isnan(step) && at == last_step_) return;
+      last_step_ = at;
+      steps_.push_back(seconds);
+      if (const double batch = number(Says::global_batch); batch > 0) {
+        rates_.push_back(batch / seconds);
+      }
+    }
+    if (const double rate = number(Says::images_per_s); rate > 0) {
+      rates_.push_back(rate);
+      const double interval = number(Says::interval_seconds);
+      if (interval > 0 && step > 0) intervals_.push_back({step, interval, rate});
+    }
+    if (const double rate = number(Says::images_per_s_each); rate > 0) rates_each_.push_back(rate);
+    if (const double rate = number(Says::images_per_s_so_far); rate > 0) rate_so_far_ = rate;
+    if (text(Says::train_loss)) train_loss_ = number(Says::train_loss);
+    if (text(Says::accuracy)) accuracy_ = number(Says::accuracy);
+  }
+
+  /// A rate over a time is images; over so many steps, the global batch. The steps before the first
+  /// line are known if they are as many as before the second.
+  void use_intervals() {
+    std::set<double> batches;
+    for (std::size_t i = 0; i < intervals_.size(); ++i) {
+      const auto& [step, seconds, rate] = intervals_[i];
+      const double before = i > 0 ? intervals_[i - 1].step : 0;
+      const bool begins = i > 0 || intervals_.size() == 1 || intervals_[1].step == 2 * step;
+      const double steps = step - before;
+      if (!begins || steps <= 0) continue;
+      steps_.push_back(seconds / steps);
+      const double batch = rate * seconds / steps, whole = std::round(batch);
+      // Times are printed to hundredths at the worst.
+      batches.insert(std::abs(batch - whole) < 0.01 + 0.001 * whole ? whole : 0);
+    }
+    if (batches.size() == 1) batch_of_intervals_ = *batches.begin();
+  }
+
+  [[noreturn]] void refuse(const std::vector<ForeignLine>& lines) const;
+
+  void add_case() {
+    ImportedCase one{ResultRow(schema_), {}, {}};
+    ResultRow& row = one.row;
+    use_intervals();
+    describe(row);
+    const bool epochs = schema_.file == epoch_schema().file;
+    std::vector<LoggedEpoch> whole;
+    if (epochs) whole = whole_epochs();
+    if (epochs && !whole.empty()) {
+      for (const LoggedEpoch& epoch : whole) one.seconds.push_back(epoch.seconds);
+      add_accuracies(one, whole);
+      const EpochSoFar& last = epochs_.back();
+      const bool printed = std::ranges::any_of(
+          epochs_, [](const EpochSoFar& epoch) { return !std::isnan(epoch.says.seconds); });
+      if (!printed) row.set("note", "mean step x steps of an epoch, without evaluation");
+      compare_images(row, last.steps);
+    } else if (epochs && epochs_.empty()) {
+      set_seconds_of_rates(one);
+    } else if (!epochs) {
+      set_steps(one);
+    }
+    if (one.seconds.empty()) return;
+    if (epochs) {
+      row.set("train_loss", whole.empty() ? train_loss_ : whole.back().train_loss);
+      row.set("test_accuracy", whole.empty() ? accuracy_ : whole.back().test_accuracy);
+    }
+    require_possible(one, file_);
+    result_.launches.emplace_back().cases.push_back(one);
+  }
+
+  /// What the log says of the training, what the user adds, and what follows from both.
+  void describe(ResultRow& row) {
+    const bool epochs = schema_.file == epoch_schema().file;
+    for (const auto& [column, value] : facts_) {
+      const bool there = epochs || column == "model" || column == "ranks" || column == "batch";
+      if (there && !conflicts_.contains(column)) row.set(column, value);
+    }
+    const double global = batch_of_intervals_ > 0 ? batch_of_intervals_ : fact("global_batch");
+    if (epochs && global > 0) set_where_empty(row, "global_batch", fmt::format("{}", global));
+    const auto here = static_cast<int>(local_ranks_.size());
+    const double given = decimal_of(setting(settings_, "ranks")).value_or(std::nan(""));
+    if (here > 0 && std::isnan(given)) set_where_empty(row, "ranks", std::to_string(here));
+    if (here > 0 && std::fmod(given, here) > 0) {
+      fail<UsageError>(
+          "--set ranks={:g}: {} is of {} ranks, and of a host of a training of a multiple", given,
+          file_, here);
+    }
+    if (row.get("ranks").empty() && std::isnan(given) && global > 0 && fact("batch") > 0) {
+      row.set("ranks", std::llround(global / fact("batch")));
+    }
+    apply(settings_, row, file_);
+    complete_training(row);
+    const double ranks = number_in(row, "ranks");
+    if (!epochs && ranks > 0 && std::fmod(global, ranks) == 0) {
+      set_where_empty(row, "batch", fmt::format("{}", global / ranks));
+    }
+    if (epochs && ranks > 1 && !preset_.sync.empty()) {
+      set_where_empty(row, "gradient_sync", preset_.sync);
+    }
+  }
+
+  double fact(std::string_view column) const {
+    const auto found = facts_.find(column);
+    const bool known = found != facts_.end() && !conflicts_.contains(column);
+    return known ? decimal_of(found->second).value_or(std::nan("")) : std::nan("");
+  }
+
+  std::vector<LoggedEpoch> whole_epochs() {
+    std::vector<LoggedEpoch> whole;
+    for (const EpochSoFar& epoch : epochs_) {
+      if (!epoch.whole(&epoch == &epochs_.back())) {
+        const std::string end = epoch.step >= 0 && epoch.steps > 0
+                                    ? fmt::format("ends at step {} of {}", epoch.step, epoch.steps)
+                                    : "has no end";
+        find(epoch.last_line, fmt::format("epoch {} {}: it does not count", epoch.name, end));
+        continue;
+      }
+      whole.push_back(epoch.says);
+      whole.back().seconds = epoch.seconds();
+    }
+    if (whole.empty() && !epochs_.empty()) {
+      result_.remarks.push_back(
+          fmt::format("{}: no whole epoch in it; --bench throughput takes its steps", file_));
+    }
+    return whole;
+  }
+
+  /// Steps times images of a step are the images of an epoch, but for the last step.
+  void compare_images(ResultRow& row, double steps) {
+    const double samples = number_in(row, "samples"), batch = number_in(row, "global_batch");
+    if (!(steps > 0) || !(samples > 0) || steps == samples) return;
+    if (!(batch > 0)) {
+      // The only batch that makes so many steps of so many images, if there is one.
+      const double largest = std::floor((samples - 1) / (steps - 1));
+      const double least = std::ceil(samples / steps);
+      if (steps > 1 && least == largest) row.set("global_batch", least);
+      return complete_training(row);
+    }
+    if (std::abs(steps * batch - samples) <= batch + 0.01 * samples) return;
+    find(0, fmt::format("{} steps of {} images are {}, and samples is {}", steps, batch,
+                        steps * batch, samples));
+  }
+
+  /// Of all ranks. Throws where that is not known.
+  std::vector<double> rates_of_all(const ResultRow& row) const {
+    if (!rates_.empty()) return rates_;
+    if (rates_each_.empty()) return {rate_so_far_};
+    const double ranks = number_in(row, "ranks");
+    if (!(ranks > 0)) fail<UsageError>("{}: ranks is not in it; add --set ranks=...", file_);
+    std::vector<double> rates = rates_each_;
+    for (double& rate : rates) rate *= ranks;
+    return rates;
+  }
+
+  bool has_rates() const { return !rates_.empty() || !rates_each_.empty() || rate_so_far_ > 0; }
+
+  void set_seconds_of_rates(ImportedCase& one) const {
+    if (!has_rates()) {
+      fail<UsageError>("{}: no line begins an epoch, so it is not known whose these times are",
+                       file_);
+    }
+    const double samples = number_in(one.row, "samples");
+    if (!(samples > 0)) {
+      fail<UsageError>(
+          "{}: no epochs are in it, only images or samples a second; add --set samples=... (of an "
+          "epoch, 1281167 for ImageNet), or --bench throughput",
+          file_);
+    }
+    for (const double rate : rates_of_all(one.row)) one.seconds.push_back(samples / rate);
+    one.row.set("note", "samples over the images a second that the log prints");
+  }
+
+  void set_steps(ImportedCase& one) const {
+    one.seconds = steps_;
+    if (!steps_.empty()) return;
+    if (!has_rates())
+      fail<UsageError>("{}: {} says no steps; leave --bench out", file_, preset_.name);
+    for (const double rate : rates_of_all(one.row)) {
+      const std::optional<double> seconds = seconds_behind(one.row, "images_per_s", rate);
+      if (!seconds) {
+        fail<UsageError>("{}: images a second give no step without {}; add --set batch=...", file_,
+                         needed_for_seconds(schema_));
+      }
+      one.seconds.push_back(*seconds);
+    }
+  }
+
+  static constexpr std::pair<Says, std::string_view> kFacts[]{{Says::model, "model"},
+                                                              {Says::ranks, "ranks"},
+                                                              {Says::batch, "batch"},
+                                                              {Says::global_batch, "global_batch"},
+                                                              {Says::samples, "samples"}};
+
+  const Preset& preset_;
+  const std::string& file_;
+  const Schema& schema_;
+  const Settings& settings_;
+  PresetLines lines_;
+  ImportedFile result_;
+
+  Line line_;
+  std::array<double, kSays> factors_{};
+  bool any_time_ = false;
+  std::map<std::string, std::string, std::less<>> facts_;  // by column
+  std::set<std::string, std::less<>> conflicts_;           // columns of which it says two things
+  std::set<std::string> local_ranks_;
+  std::deque<EpochSoFar> epochs_;
+  EpochSoFar* epoch_ = nullptr;
+  std::string last_step_;
+  std::vector<double> steps_, rates_, rates_each_;
+  double rate_so_far_ = std::nan("");
+  double train_loss_ = std::nan(""), accuracy_ = std::nan("");
+  struct Interval {
+    double step, seconds, rate;
+  };
+  std::vector<Interval> intervals_;
+  double batch_of_intervals_ = 0;  // of all ranks; 0: not known
+};
+
+void PresetReader::refuse(const std::vector<ForeignLine>& lines) const {
+  for (const Preset& other : presets()) {
+    const PresetLines patterns(other);
+    Line line;
+    std::array<double, kSays> factors{};
+    for (const ForeignLine& one : lines) {
+      if (&other == &preset_ || !patterns.read(one.text, line, factors) || !has_time(line))
+        continue;
+      fail<UsageError>("{}: no time of {} is in it; line {} is of --preset {}", file_, preset_.name,
+                       one.number, other.name);
+    }
+  }
+  fail<UsageError>("{}: no time of {} ({}) is in it; for other logs write --metric", file_,
+                   preset_.name, preset_.reads);
+}
+
+}  // namespace
+
+ImportedFile read_preset(std::string_view text, const std::string& file, const Schema& schema,
+                         std::string_view preset, const Settings& settings) {
+  const Preset& row = row_named(presets(), &Preset::name, "preset", preset);
+  return PresetReader(row, file, schema, settings).read(text);
+}
+
+}  // namespace scalebench

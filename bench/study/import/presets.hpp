@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lines of a training's log can say, and the table of well-known logs: a row of presets.cpp
+// each. kinds.hpp reads them.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace scalebench {
+
+enum class Says {
+  epoch,                // which one this line is of
+  step,                 // how far the epoch, or the training, has come
+  steps,                // that an epoch has
+  step_seconds,         // of the step, or the steps, before this line
+  mean_step_seconds,    // of the epoch's steps so far
+  epoch_seconds,        // of the whole epoch
+  unit_seconds,         // of one of `steps`, whatever that is
+  interval_seconds,     // since the last such line
+  images_per_s,         // of all ranks
+  images_per_s_each,    // of one rank
+  images_per_s_so_far,  // of all ranks and the whole run: the last one counts
+  accuracy,
+  train_loss,
+  test_loss,
+  model,
+  ranks,
+  local_rank,  // ranks of one host introduce themselves
+  batch,       // of one rank
+  global_batch,
+  samples,
+};
+constexpr std::size_t kSays = 20;
+
+struct Pattern {
+  Says says;
+  std::string_view expression;
+  double factor = 1;  // to seconds, or to a share
+};
+
+struct Preset {
+  std::string_view name;
+  std::string_view reads;
+  std::string_view needs;
+  std::string_view sync;  // what exchanges the gradients of several ranks; empty: could be several
+  std::span<const Pattern> patterns;
+};
+
+std::span<const Preset> presets();
+
+}  // namespace scalebench

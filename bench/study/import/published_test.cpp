@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// configs/published.csv as rows: what is printed becomes a time, or a reason why not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/record/csv.hpp"
+#include "bench/study/import/imported_rows.hpp"
+#include "bench/study/import/kinds.hpp"
+#include "kernels/error.hpp"
+#include "kernels/testing.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const std::filesystem::path kCatalog = SCALEBENCH_PUBLISHED;
+
+ImportedFile read(const std::string& name, const Settings& settings = {},
+                  const std::string& bench = "") {
+  return read_published(kCatalog, name, published_schema(kCatalog, {name}, bench), settings);
+}
+
+std::string refusal(const std::vector<std::string>& names, const std::string& bench = "") {
+  return message_of<UsageError>([&] { published_schema(kCatalog, names, bench); });
+}
+
+TEST(Published, EpochsAreHAndT) {
+  const ImportedFile file = read("simple_sagemaker_imagenet", {{"model", "resnet18"}});
+  EXPECT_THAT(file.findings, IsEmpty());
+  ASSERT_EQ(file.launches.size(), 1U);
+  const ImportedRows rows =
+      imported_rows({{1, "published", file.launches[0]}}, epoch_schema(), {"run", "quoted", ""});
+  ASSERT_EQ(rows.cases.size(), 2U);
+  EXPECT_EQ(rows.cases[0].get("seconds_median"), "2661.4");
+  EXPECT_EQ(rows.cases[0].get("gradient_sync"), "one_device");
+  EXPECT_EQ(rows.cases[1].get("seconds_median"), "1160.5");
+  EXPECT_EQ(rows.cases[1].get("ranks"), "3");
+  EXPECT_EQ(rows.cases[1].get("origin"), "quoted");
+  EXPECT_THAT(rows.cases[1].get("note"),
+              AllOf(HasSubstr("derived: "), HasSubstr("simple-sagemaker"), HasSubstr("2020")));
+  EXPECT_EQ(why_no_speedup(rows.cases), "");
+}
+
+TEST(Published, RatesAreStepsOrWithImagesEpochs) {
+  const ImportedFile steps = read("tf_k80_p2_8xlarge_resnet50");
+  EXPECT_EQ(steps.launches.at(0).cases.rows().schema().file, throughput_schema().file);
+  const ImportedCase one = steps.launches[0].cases.at(0);
+  EXPECT_EQ(one.row.get("ranks"), "1");
+  EXPECT_NEAR(one.seconds.at(0), 64 / 52.4, 1e-9);
+  EXPECT_THAT(one.row.get("note"), HasSubstr("quoted: tensorflow/tensorflow"));
+  const ImportedFile epochs = read("nvidia_pytorch_a100_amp_resnet50", {}, "epoch");
+  EXPECT_NEAR(epochs.launches.at(0).cases.at(0).seconds.at(0), 1281167 / 2470.0, 1e-6);
+  const ImportedFile unknown = read("lambda_h100_amp_resnet50");
+  EXPECT_THAT(unknown.findings, IsEmpty());
+  EXPECT_THAT(unknown.remarks.at(0), HasSubstr("--bench epoch --set samples="));
+  const ImportedCase rate = unknown.launches.at(0).cases.at(0);
+  EXPECT_THAT(rate.seconds, IsEmpty());
+  EXPECT_EQ(rate.row.get("images_per_s"), "2791");
+  EXPECT_THAT(rate.row.get("note"), HasSubstr("no time: no batch is published"));
+}
+
+TEST(Published, BandwidthsNeedTheirSize) {
+  const ImportedFile file = read("busbw_p4d");
+  EXPECT_THAT(file.findings, IsEmpty());
+  EXPECT_EQ(file.launches.at(0).cases.size(), 4U);
+  const ImportedCase one = file.launches[0].cases.at(0);
+  EXPECT_NEAR(one.seconds.at(0), 1073741824 / 230.8e9 * 2 * 7 / 8, 1e-9);
+  EXPECT_THAT(read("busbw_hgx").findings.at(0).what, HasSubstr("no time without size_bytes"));
+}
+
+TEST(Published, NamesAreRefusedInOneLine) {
+  EXPECT_THAT(refusal({"tf_k80_p2_8xlarge_resnet5"}),
+              HasSubstr("did you mean 'tf_k80_p2_8xlarge_resnet50'?"));
+  EXPECT_THAT(refusal({"horovod_512_resnet101"}), HasSubstr("nothing is published of it"));
+  EXPECT_THAT(refusal({"busbw_p4d"}, "epoch"), HasSubstr("--bench epoch"));
+  EXPECT_THAT(refusal({"busbw_p4d", "tf_k80_p2_8xlarge_resnet50"}), HasSubstr("import them apart"));
+  EXPECT_THAT(refusal({"tf_k80_one_box_synthetic_resnet50", "tf_k80_p2_8xlarge_resnet50"}),
+              HasSubstr("would be one case"));
+}
+
+TEST(Published, EveryNameIsImportedOrSaysWhyNot) {
+  const CsvTable table = CsvTable::read(kCatalog);
+  std::size_t imported = 0, refused = 0;
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    const std::string& name = table.text(row, "name");
+    if (row > 0 && name == table.text(row - 1, "name")) continue;
+    ImportedFile file;
+    if (!message_of<UsageError>([&] { file = read(name); }).empty()) {
+      ++refused;
+      continue;
+    }
+    EXPECT_FALSE(file.launches.empty() && file.findings.empty()) << name;
+    imported += file.launches.empty() ? 0 : 1;
+  }
+  EXPECT_GT(imported, 20U);
+  EXPECT_GT(imported, refused);
+}
+
+}  // namespace
+}  // namespace scalebench
