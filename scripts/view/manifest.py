@@ -73,7 +73,7 @@ def counted(names: list[str]) -> str:
 
 
 def as_text(value: Any) -> str:
-    if value is None:
+    if value is None or value == {} or value == []:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -223,8 +223,10 @@ CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles&
   if (of.strong) add_shares(of, like, rows);
   add_curves(of, run, like);
   if (of.curves.empty()) {
-    found.missing =
-        fmt::format("no allreduce of floats was measured over {}", like.get("transport"));
+    const std::string& transport = like.get("transport");
+    found.missing = transport.empty()
+                        ? "its rows do not say which transport the gradients took"
+                        : fmt::format("no allreduce of floats was measured over {}", transport);
     return found;
   }
   add_profiles(found, profiles, launches);

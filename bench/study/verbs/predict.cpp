@@ -195,6 +195,13 @@ fs::path folder_for(const PredictOptions& options, const Manifest& manifest) {
 ExitCode predict(const PredictOptions& options) {
   const PredictionQuestions questions = questions_of(options);
   const StoredRun run = read_stored_run(options.run, WithSamples::no);
+  if (run.manifest.import) {
+    fail<UsageError>(
+        "{}: imported ({}), and a prediction begins from epochs, allreduces and a recorded step of "
+        "one "
+        "run: measure one with scalebench run",
+        options.run.string(), run.manifest.import->kind);
+  }
   const std::vector<CaseOfRun> cases = cases_of(options, run);
   const std::vector<ResultRow> rows = prediction_rows(cases, questions, run.manifest.run_id);
   Console console(/*speaks=*/true, /*quiet=*/false);

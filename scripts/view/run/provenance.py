@@ -187,6 +187,9 @@ def environment(manifest: Manifest) -> Html:
                 element("details", element("summary", "the machine and its software"), *parts),
             )
         )
+    elif manifest.text("import", "kind"):
+        text = "The imported file says nothing about the machine that measured this."
+        shown.append(section("Environment", element("p", text, css="muted")))
     return joined(shown)
 
 
