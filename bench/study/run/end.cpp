@@ -248,8 +248,8 @@ void say_how_to_go_on(const StudyRun& study, const Interruption& interruption, C
                  fmt::format("go on with: scalebench resume {}", run));
   } else {
     console.warn(fmt::format("partial: {} launches failed", study.failed()),
-                 fmt::format("start them again: scalebench resume --failed {}; let them be: "
-                             "scalebench resume {}",
+                 fmt::format("start them again: scalebench resume {}; leave them out for good: "
+                             "scalebench resume --accept {}",
                              run, run));
   }
 }

@@ -403,7 +403,7 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
   manifest.pair.clear();  // the other run of the pair is not measured beside what comes now
   recover(folder.path(), manifest, console);
   // The manifest says that they are to come before their rows and folders are set aside.
-  supersede(manifest, options.failed);
+  supersede(manifest, !options.accept);
   write_manifest(folder.path(), manifest);
   recover(folder.path(), manifest, console);
 

@@ -51,8 +51,6 @@ class StudyRun {
   std::vector<LaunchRows> launches(const Schema& schema) const;
   std::size_t failed() const { return count("failed"); }
   std::size_t measured() const { return count("ok"); }
-  /// That have not ended.
-  std::size_t launches_left() const { return plan_.size() - manifest_.launches.size(); }
   const std::vector<PlannedLaunch>& plan() const { return plan_; }
 
  private:
@@ -93,7 +91,7 @@ StudyRun open_study(const ResolvedStudy& study, Console& console);
 
 struct ResumeOptions {
   std::filesystem::path run;
-  bool failed = false;         // start failed launches again too
+  bool accept = false;         // failed launches are not started again; it is sealed without them
   bool allow_changed = false;  // programs, commit or hardware may be others
   bool figures = true;
   bool quiet = false;

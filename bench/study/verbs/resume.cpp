@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// scalebench resume RUN: goes on with a run that was killed, interrupted, or ran out of disk. What
-// has ended stays as it is; a launch that had not is started again as a whole. Where only failed
-// launches are left, --failed starts them again, and without it the run is sealed with them.
-// Exit: as run; ok when the run is complete already.
+// scalebench resume RUN: goes on with a run that was killed, interrupted, or ran out of disk, and
+// starts failed launches again. What has ended well stays as it is; a launch that had not is
+// started again as a whole. --accept leaves failed launches out, and seals the run without them.
+// Exit: as run; ok when the run is complete already; incomplete when that was without some
+// launches.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "bench/cli/console.hpp"
+#include "bench/record/manifest.hpp"
 #include "bench/record/seal.hpp"
 #include "bench/study/run/end.hpp"
 #include "bench/study/run/run.hpp"
@@ -14,18 +18,29 @@
 namespace scalebench {
 namespace {
 
-ExitCode resume(const ResumeOptions& options) {
-  Console console(/*speaks=*/true, options.quiet);
-  if (is_sealed(options.run)) {
-    console.result(fmt::format("{} is complete: nothing to resume\n", options.run.string()));
+/// A seal is for good: launches that it was accepted without stay out.
+ExitCode say_sealed(const ResumeOptions& options, const Console& console) {
+  const std::string run = options.run.string();
+  const Manifest manifest = read_manifest(options.run);
+  const auto failed = std::ranges::count(manifest.launches, "failed", &LaunchRecord::status);
+  if (failed == 0 || manifest.import) {
+    console.result(fmt::format("{} is complete: nothing to resume\n", run));
     return ExitCode::ok;
   }
+  console.result(fmt::format(
+      "{} is sealed without {} launches that failed: they cannot be started again in it; measure "
+      "anew: scalebench reproduce {}\n",
+      run, failed, run));
+  return ExitCode::incomplete;
+}
+
+ExitCode resume(const ResumeOptions& options) {
+  Console console(/*speaks=*/true, options.quiet);
+  if (is_sealed(options.run)) return say_sealed(options, console);
   StudyRun study = reopen_study(options, console);
-  // Where nothing is left to be started, whoever asks takes the failed launches as they are.
-  const bool accepts = study.launches_left() == 0;
   const Interruption interruption;
   study.measure(interruption.stop());
-  const EndOptions end{.figures = options.figures, .accept_failed = accepts};
+  const EndOptions end{.figures = options.figures, .accept_failed = options.accept};
   return end_study(study, interruption, end, console);
 }
 
@@ -35,7 +50,8 @@ void add_resume(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<ResumeOptions>(verb, invocation, resume,
                                             [](const ResumeOptions&) { return true; });
   verb.add_option("run", options.run, "folder of an unfinished run")->required();
-  verb.add_flag("--failed", options.failed, "start failed launches again too");
+  verb.add_flag("--accept", options.accept,
+                "do not start failed launches again: seal the run without them");
   verb.add_flag("--allow-changed", options.allow_changed,
                 "go on although programs, commit or hardware are others; the manifest says so");
   verb.add_flag("!--no-figures", options.figures, "no figures, no report.html");
