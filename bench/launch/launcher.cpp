@@ -181,7 +181,7 @@ std::string origin_of(const LaunchSettings& settings) {
 }
 
 double deadline_seconds(const PlannedLaunch& launch) {
-  return std::max(60.0, 5 * launch.guess_seconds);
+  return std::max(60.0, 5 * std::max(launch.guess_seconds, launch.most_seconds));
 }
 
 int backstop_seconds(const PlannedLaunch& launch) {

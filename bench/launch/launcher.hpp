@@ -29,7 +29,8 @@ struct PlannedLaunch {
   std::size_t study = 0;        // epoch launches: which of the config's epoch studies
   std::string gradient_sync;    // epoch launches
   std::string skipped_because;  // not empty: is not started, for this reason
-  double guess_seconds = 0;     // before anything was measured: the order of magnitude
+  double guess_seconds = 0;     // what it is expected to take, before anything was measured
+  double most_seconds = 0;      // what its caps allow; 0: as expected
 };
 
 struct LaunchSettings {
@@ -52,7 +53,8 @@ struct LaunchSettings {
 /// a machine, as their environment then says; else "measured".
 std::string origin_of(const LaunchSettings& settings);
 
-/// What a launch may take before it counts as stuck, by what it is expected to take; and when the
+/// What a launch may take before it counts as stuck, by what it is expected to take and what its
+/// caps allow; and when the
 /// launcher itself is to end it, should all else fail.
 double deadline_seconds(const PlannedLaunch& launch);
 int backstop_seconds(const PlannedLaunch& launch);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "bench/cli/quantity.hpp"
 #include "bench/record/json_members.hpp"
 #include "kernels/error.hpp"
 
@@ -39,13 +40,21 @@ std::vector<PlannedLaunch> certify_plan(StudyConfig config, const PlanLimits& li
 
 namespace {
 
-// What a start of MPI and LibTorch costs; and, very roughly, images a second of one core. Only the
-// estimate before the first launch uses these: afterwards durations are known.
-constexpr double kStartSeconds = 2;
+// Of one core and two ranks of this kind of machine (results/reference): what a start costs; how
+// long a case warms up and is checked; how many repetitions of it a stop rule takes, if its cap
+// lets it; images a second. Only the estimate before the first launch uses these: afterwards
+// durations are known.
+constexpr double kStartSeconds = 1.2;
+constexpr double kWarmUpSeconds = 0.2;
+constexpr double kCheckSecondsPerByte = 7e-9;
+constexpr double kRepetitions = 500;
+constexpr double kLatencySeconds = 1e-6;
+constexpr double kBytesPerSecond = 3e9;
+
 double guessed_images_per_second(std::string_view model) {
-  constexpr double kOfOthers = 500;
+  constexpr double kOfOthers = 300;
   constexpr std::pair<std::string_view, double> kRates[]{
-      {"mlp", 2e5}, {"mnist_cnn", 1500}, {"resnet20", 450}, {"resnet18", 10}, {"resnet50", 4}};
+      {"mlp", 2e5}, {"mnist_cnn", 900}, {"resnet20", 200}, {"resnet18", 10}, {"resnet50", 4}};
   const auto found = std::ranges::find(kRates, model, [](const auto& rate) { return rate.first; });
   return found == std::end(kRates) ? kOfOthers : found->second;
 }
@@ -81,15 +90,38 @@ void append_devices(PlannedLaunch& launch, const StudyConfig& config) {
   if (config.share_devices) launch.arguments.emplace_back("--share-devices");
 }
 
-/// Cases times what each may take, with its warm-up. Names that stand for several count as many.
-double guess_seconds(const AllreduceStudy& study) {
-  constexpr double kSizes = 9, kAllNames = 12, kTransportsEach = 2, kBesideRepeating = 0.3;
-  const auto names = [](const std::vector<std::string>& list) {
-    return list.front() == "all" ? kAllNames : static_cast<double>(list.size());
-  };
-  const double cases =
-      kSizes * kTransportsEach * names(study.algorithms) * names(study.dtypes) * names(study.pages);
-  return kStartSeconds + cases * (study.max_seconds + kBesideRepeating);
+/// How many algorithms are measured, over all transports of one host. Names that stand for several
+/// count as many; some algorithms need what one transport alone has.
+double algorithms_of(const AllreduceStudy& study) {
+  constexpr double kAllOnBoth = 21, kAllOnOne = 11;
+  const bool both = study.transport == "auto" || study.transport == "all";
+  double count = 0;
+  for (const std::string& name : study.algorithms) {
+    const bool on_one = name == "one_shot" || name == "direct" || name == "native";
+    count += name == "all" ? (both ? kAllOnBoth : kAllOnOne) : both && !on_one ? 2 : 1;
+  }
+  return count;
+}
+
+/// Its cases, each with its warm-up, its check, and repetitions until its interval is narrow or its
+/// time is up. `most`: all of them until their time is up.
+void guess_allreduce(const AllreduceStudy& study, PlannedLaunch& launch) {
+  constexpr double kAllDtypes = 5, kBeside = 0.3;
+  const bool all_dtypes = study.dtypes.front() == "all";
+  const double kinds = algorithms_of(study) * static_cast<double>(study.pages.size()) *
+                       (all_dtypes ? kAllDtypes : static_cast<double>(study.dtypes.size()));
+  const auto last = static_cast<double>(parse_size("max", study.max_bytes));
+  auto bytes = static_cast<double>(parse_size("min", study.min_bytes));
+  const double factor = std::max(2.0, static_cast<double>(study.factor));
+  double each = 0, most = 0;  // of one kind, all sizes
+  for (; bytes <= last; bytes *= factor) {
+    const double once = kLatencySeconds + bytes / kBytesPerSecond;
+    each += kWarmUpSeconds + kCheckSecondsPerByte * bytes +
+            std::min(study.max_seconds, kRepetitions * once);
+    most += kBeside + study.max_seconds + kCheckSecondsPerByte * bytes;
+  }
+  launch.guess_seconds = kStartSeconds + kinds * each;
+  launch.most_seconds = kStartSeconds + kinds * most;
 }
 
 PlannedLaunch allreduce_launch(const StudyConfig& config, const Place& place) {
@@ -106,7 +138,7 @@ PlannedLaunch allreduce_launch(const StudyConfig& config, const Place& place) {
   append(launch, "--order", "shuffled");
   append(launch, "--max-seconds", study.max_seconds);
   append_devices(launch, config);
-  launch.guess_seconds = guess_seconds(study);
+  guess_allreduce(study, launch);
   return launch;
 }
 
@@ -132,7 +164,13 @@ PlannedLaunch throughput_launch(const StudyConfig& config, const std::string& mo
   const std::size_t formats = study.channels_last == "both" ? 2 : 1;
   const std::size_t cases = std::max<std::size_t>(1, study.batches.size()) *
                             study.precisions.size() * formats * study.steps.size();
-  launch.guess_seconds = kStartSeconds + static_cast<double>(cases) * (1 + study.max_seconds);
+  // A case is warmed up and profiled with whole steps, which may be longer than all that repeats.
+  constexpr double kBatch = 128, kStepsBeside = 12;
+  const double step = (study.batch > 0 ? static_cast<double>(study.batch) : kBatch) /
+                      guessed_images_per_second(model);
+  const double roofline = study.roofline ? 0.8 : 0;
+  launch.guess_seconds = kStartSeconds + roofline +
+                         static_cast<double>(cases) * (study.max_seconds + kStepsBeside * step);
   return launch;
 }
 
@@ -181,9 +219,12 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   }
   const double samples = study.samples > 0 ? static_cast<double>(study.samples) : 60000;
   // Of weak scaling each rank has as many.
-  launch.guess_seconds = kStartSeconds + samples * static_cast<double>(study.epochs) /
-                                             guessed_images_per_second(study.model) /
-                                             (strong ? ranks : 1);
+  const double epoch =
+      samples / guessed_images_per_second(study.model) / (strong ? static_cast<double>(ranks) : 1);
+  const auto epochs = static_cast<double>(study.epochs);
+  // Where a target ends the training, `epochs` is a cap.
+  launch.guess_seconds = kStartSeconds + epoch * (has_target ? std::max(1.0, epochs / 2) : epochs);
+  launch.most_seconds = kStartSeconds + epoch * epochs;
   return launch;
 }
 
@@ -357,6 +398,7 @@ static void members(auto& visit, PlannedLaunch& launch) {
   visit("gradient_sync", launch.gradient_sync);
   visit("skipped_because", launch.skipped_because);
   visit("guess_seconds", launch.guess_seconds);
+  visit.later("most_seconds", launch.most_seconds);
 }
 
 static void members(auto& visit, LaunchSettings& settings) {

@@ -16,7 +16,9 @@ namespace {
 
 using testing::AllOf;
 using testing::ElementsAre;
+using testing::Gt;
 using testing::HasSubstr;
+using testing::Lt;
 
 EpochStudy mlp(std::int64_t batch = 64) {
   EpochStudy study;
@@ -86,6 +88,34 @@ TEST(Plan, ThroughputSaysOnlyWhatIsNotUsual) {
   EXPECT_EQ(argument(many, "--step"), "eager,graph");
   EXPECT_EQ(argument(many, "--memory-limit"), "2GiB");
   EXPECT_GT(many.guess_seconds, 4 * plain.guess_seconds);
+}
+
+TEST(Plan, GuessesWhatStopRulesTakeAndNotWhatTheyMay) {
+  // Two studies of results/reference, and what their launches took on that machine.
+  StudyConfig config;
+  config.ranks = {2};
+  AllreduceStudy& study = config.allreduce.emplace();
+  study.algorithms = {"ring", "native", "direct"};
+  study.min_bytes = "1K";
+  study.max_bytes = "16M";
+  study.factor = 16;
+  study.max_seconds = 0.25;
+  const PlannedLaunch small = plan_of(config, {.devices = 2}).front();
+  EXPECT_THAT(small.guess_seconds, AllOf(Gt(4.86 / 1.5), Lt(4.86 * 1.5)));
+  EXPECT_GT(small.most_seconds, small.guess_seconds);
+  study.algorithms = {"all"};
+  study.min_bytes = "8";
+  study.max_bytes = "64MiB";
+  study.factor = 2;
+  study.max_seconds = 0.1;
+  const PlannedLaunch large = plan_of(config, {.devices = 2}).front();
+  EXPECT_THAT(large.guess_seconds, AllOf(Gt(138.8 / 1.5), Lt(138.8 * 1.5)));
+  // A longer cap is no longer time for sizes that are decided before it.
+  study.max_seconds = 100;
+  study.max_bytes = "1KiB";
+  const PlannedLaunch capped = plan_of(config, {.devices = 2}).front();
+  EXPECT_LT(capped.guess_seconds, large.guess_seconds);
+  EXPECT_GT(capped.most_seconds, 100 * capped.guess_seconds);
 }
 
 TEST(Plan, SweepsHostsAndRanksOfEach) {

@@ -355,8 +355,8 @@ void print_plan(const ResolvedStudy& study, const Console& console) {
     seconds += launch.guess_seconds;
     text += shell_line(command_of(launch, study.settings, planned_folder(launch))) + "\n";
   }
-  console.result(text + fmt::format("# {} launches, very roughly {}\n", study.plan.size(),
-                                    show_duration(seconds)));
+  console.result(
+      text + fmt::format("# {} launches, roughly {}\n", study.plan.size(), show_duration(seconds)));
 }
 
 }  // namespace scalebench
