@@ -150,8 +150,9 @@ std::vector<PlannedLaunch> plan_of_manifest(const StoredRun& run) {
 
 std::vector<ResultRow> scaling_of_import(const std::vector<ResultRow>& epochs) {
   std::vector<ResultRow> rows = scaling_rows(epochs, {});
-  const bool any = std::ranges::any_of(
-      rows, [](const ResultRow& row) { return !row.get("efficiency").empty(); });
+  const bool any = std::ranges::any_of(rows, [](const ResultRow& row) {
+    return row.get("ranks") != "1" && !row.get("efficiency").empty();
+  });
   return any ? rows : std::vector<ResultRow>();
 }
 

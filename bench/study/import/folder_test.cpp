@@ -6,6 +6,7 @@
 #include "bench/record/seal.hpp"
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/analysis/tables.hpp"
 #include "bench/study/import/imported_rows.hpp"
 #include "bench/study/import/kinds.hpp"
 #include "kernels/testing.hpp"
@@ -46,6 +47,28 @@ TEST(ImportFolder, IsReadAsAStoredRunWithItsLaunchesAndCells) {
     EXPECT_EQ(cell.seconds.size(), 2U);
   }
   EXPECT_EQ(run.launches_of(allreduce_schema()).at(1).samples.size(), 2U);
+}
+
+ResultRow epoch(int ranks, const char* sync, const char* samples) {
+  ResultRow row(epoch_schema());
+  row.set("model", "m").set("ranks", ranks).set("rank", "all").set("status", "ok");
+  row.set("gradient_sync", sync).set("samples", samples).set("origin", "imported");
+  row.set("case_id", sync).set("seconds_median", 12.0 / ranks);
+  return row;
+}
+
+TEST(ImportFolder, HasAScalingTableWhereSeveralRanksHaveABase) {
+  const std::vector<ResultRow> rows =
+      scaling_of_import({epoch(1, "one_device", "600"), epoch(4, "ddp", "600")});
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[1].get("speedup"), "4");
+  EXPECT_EQ(rows[1].get("h_seconds"), "12");
+  EXPECT_TRUE(scaling_of_import({epoch(1, "one_device", "600")}).empty());
+  EXPECT_TRUE(scaling_of_import({epoch(1, "plain", "600"), epoch(4, "ddp", "600")}).empty());
+  for (const char* samples : {"", "600"}) {
+    // Nobody says how many images the epochs of H have.
+    EXPECT_TRUE(scaling_of_import({epoch(1, "one_device", ""), epoch(4, "ddp", samples)}).empty());
+  }
 }
 
 TEST(ImportFolder, HasNamesThatStayInIt) {

@@ -19,7 +19,6 @@
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/analysis/legs.hpp"
 #include "bench/study/analysis/rows.hpp"
-#include "bench/study/analysis/scaling.hpp"
 #include "bench/study/analysis/tables.hpp"
 #include "kernels/dtype.hpp"
 #include "kernels/error.hpp"
@@ -356,10 +355,7 @@ std::string why_no_speedup(const PackedRows& cases) {
     });
   };
   if (several == legs.end() || of_one(false) == legs.end()) return "";
-  const bool any = std::ranges::any_of(scaling_rows(rows, {}), [](const ResultRow& row) {
-    return row.get("ranks") != "1" && !row.get("efficiency").empty();
-  });
-  if (any) return "";
+  if (!scaling_of_import(rows).empty()) return "";
   if (of_one(true) == legs.end())
     return "no speedup: name H with --set gradient_sync=one_device,...";
   const ResultRow &leg = **several, &one = **of_one(true);

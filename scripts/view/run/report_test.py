@@ -235,6 +235,17 @@ class ReportTest(unittest.TestCase):
             (self.run_folder / "manifest.json").write_text(shape, encoding="utf-8")
             self.assertIn("91.7 % efficiency", self.report().text())
 
+    def test_an_import_says_that_its_file_knows_no_machine(self) -> None:
+        write_run(self.run_folder, models=["mlp"], syncs=["flat"])
+        record = {"kind": "log", "files": []}
+        nothing = {"key": {}, "treatment": {"reasons": {}}, "observation": {}}
+        write_manifest(self.run_folder, **{"import": record}, environment=nothing, warnings=[])
+        text = self.report().text()
+        self.assertIn("Environment The imported file says nothing about the machine", text)
+        self.assertNotIn("{}", text.split("Environment")[1])
+        write_manifest(self.run_folder, **{"import": record}, environment={"key": {"gpus": ["H100"]}})
+        self.assertIn("H100", self.report().text().split("Environment")[1])
+
     def test_everything_is_escaped(self) -> None:
         kernel = {"kernel": EVIL, "status": "failed", "note": EVIL, "device": EVIL}
         write_run(
