@@ -241,8 +241,7 @@ void describe_method(CLI::App& app, int ranks, AllreduceOptions& options) {
                                   "that many cases would take minutes");
   yes_or_no("--bound", options.bound, "--bound: must be 0 or 1",
             "measure how fast memory alone would let each size be: 1 or 0");
-  yes_or_no("--links", options.links, "--links: must be 0 or 1",
-            "of several hosts, measure first how fast each one's link is: 1 or 0");
+  add_host_options(app, options.hosts);
   app.add_option("--choices", options.choices,
                  "allreduce.csv of an earlier run from which `auto` chooses, instead of a short "
                  "trial before the first case")
@@ -366,7 +365,8 @@ void describe(CLI::App& app, int ranks, AllreduceOptions& options) {
   add_choice(app, "--format", options.format, kFormats,
              "on stdout: table, csv, json (one object a line), or with their tools' defaults and "
              "columns nccl (nccl-tests) or osu (osu_allreduce)");
-  app.add_flag("--per-rank", options.per_rank, "print each rank's own part below the table");
+  app.add_flag("--per-rank", options.per_rank,
+               "print each rank's own part below the table, and what its host was found to be");
   add_record_options(app, options.record);
   app.add_flag("--list")->description("list the algorithms and transports, and stop");
   app.add_flag("--dry-run", options.dry_run, "list the cases and stop");

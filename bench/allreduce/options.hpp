@@ -15,6 +15,7 @@
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
+#include "bench/hosts/hosts.hpp"
 #include "bench/measure/repetition.hpp"
 #include "bench/program/fault.hpp"
 #include "bench/program/recorder.hpp"
@@ -103,7 +104,7 @@ struct AllreduceOptions {
 
   std::string choices;  // allreduce.csv of an earlier run, for `auto`; empty: tune in this launch
   bool bound = true;    // measure what memory alone would allow
-  bool links = true;    // measure the links between hosts
+  HostOptions hosts;
   AllreduceFault fault;
   double timeout_seconds = 0;  // of the watchdog; 0: its own, more for large buffers
 

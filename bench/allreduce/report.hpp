@@ -9,6 +9,7 @@
 
 #include "bench/allreduce/rows.hpp"
 #include "bench/cli/console.hpp"
+#include "bench/hosts/hosts.hpp"
 
 namespace scalebench {
 
@@ -16,7 +17,7 @@ struct AllreduceReportContext {
   const Console& console;
   const AllreduceRowContext& rows;
   std::vector<std::string> transports;  // of the launch
-  std::string links;                    // lines of comment about those between hosts
+  std::string host_table;               // lines of comment, of several hosts
   bool both_placements = false;         // each size comes out of place, then in place
 };
 
@@ -52,7 +53,8 @@ class AllreduceReport {
 std::unique_ptr<AllreduceReport> make_allreduce_report(std::string_view format,
                                                        AllreduceReportContext context);
 
-/// Rows of allreduce_ranks.csv as lines of comments to stand below any table.
-std::string rank_table(const std::vector<ResultRow>& rows);
+/// Rows of allreduce_ranks.csv as lines of comments to stand below any table, each with what its
+/// host was found to be: who ends last is not who is slow, but often the one that waited for him.
+std::string rank_table(const std::vector<ResultRow>& rows, const HostReport& hosts);
 
 }  // namespace scalebench

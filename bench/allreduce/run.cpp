@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <limits>
 
-#include "bench/allreduce/links.hpp"
 #include "bench/allreduce/report.hpp"
 #include "bench/allreduce/tuning.hpp"
 #include "bench/cli/quantity.hpp"
+#include "bench/hosts/hosts.hpp"
 #include "bench/program/watchdog/termination.hpp"
 #include "bench/record/columns.hpp"
 #include "collectives/control.hpp"
@@ -22,7 +22,6 @@ namespace scalebench {
 namespace {
 
 constexpr double kBoundSeconds = 2.5;  // of a launch, for all transports
-constexpr double kLinkSeconds = 0.05;  // for each host; the watchdog waits a hundred times as long
 
 AllreduceMethod method_of(const AllreduceOptions& options, const Recorder& recorder) {
   AllreduceMethod method = options.method;
@@ -59,7 +58,7 @@ std::vector<std::string> names_of(const std::vector<LaunchTransport>& transports
   return names;
 }
 
-/// The measuring half: links, bound, trial of the algorithms for `auto`, then each case, whose rows
+/// The measuring half: hosts, bound, trial of the algorithms for `auto`, then each case, whose rows
 /// are written as it ends.
 class AllreduceRun {
  public:
@@ -89,14 +88,20 @@ class AllreduceRun {
   /// Collective. Measures the plan and returns the program's exit code.
   ExitCode measure(const std::vector<AllreduceCase>& plan) {
     method_.stop_seconds = stop_seconds_of(options_, plan);
-    measure_links();
+    hosts_ = look_at_hosts(ranks_,
+                           {.options = options_.hosts,
+                            .record = options_.record,
+                            .recorder = recorder_,
+                            .console = console_,
+                            .timeout_seconds = options_.timeout_seconds},
+                           watchdog_);
     prepare_bounds();
     measure_choices(plan);
     report_ =
         make_allreduce_report(options_.format, {.console = console_,
                                                 .rows = context_,
                                                 .transports = names_of(transports_),
-                                                .links = link_table(links_),
+                                                .host_table = host_table(hosts_),
                                                 .both_placements = options_.in_place.size() > 1});
     report_->head();
     for (std::size_t done = 0; done < plan.size(); ++done) {
@@ -114,30 +119,16 @@ class AllreduceRun {
     console_.clear_progress();
     report_->foot();
     if (options_.per_rank && options_.format != "csv" && options_.format != "json") {
-      console_.result(rank_table(rank_rows_));
+      console_.result(rank_table(rank_rows_, hosts_));
     }
     recorder_.finish();
-    return outcome_.exit_code();
+    return conclude(hosts_, options_.hosts, options_.format, console_, outcome_.exit_code());
   }
 
   /// This rank will end all: as Watchdog::give_up().
   void give_up() { watchdog_.give_up(); }
 
  private:
-  void measure_links() {
-    const int hosts = context_.topology.nodes();
-    if (!options_.links || hosts < 2) return;
-    watchdog_.cell(fmt::format("links between {} hosts", hosts));
-    if (options_.timeout_seconds == 0) watchdog_.expect(kLinkSeconds * hosts);
-    links_ = report_links(ranks_.host, context_.hosts);
-    watchdog_.end_cell();
-    SideFile file(ranks_, options_.record, links_schema());
-    for (const ResultRow& row : link_rows(links_, recorder_)) file.write(row);
-    for (const std::string& line : links_.slow_hosts()) {
-      console_.warn(line, "look at its cable, port, driver and neighbours, or leave it out");
-    }
-  }
-
   void prepare_bounds() {
     for (const LaunchTransport& transport : transports_) {
       auto& bound = bounds_.emplace_back();
@@ -288,7 +279,7 @@ class AllreduceRun {
   std::vector<Learned> learned_;
   std::vector<std::optional<AllreduceBound>> bounds_;  // by transport; host memory only
   std::vector<ResultRow> rank_rows_;                   // kept for --per-rank
-  LinkReport links_;
+  HostReport hosts_;
   Outcome outcome_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 
 #include "bench/cli/option_table.hpp"
 #include "kernels/error.hpp"
@@ -22,6 +23,18 @@ CLI::Option* offer(CLI::Option* option, const std::vector<std::string>& values) 
   const auto accept = [](std::string&) { return std::string(); };
   return option->check(
       CLI::Validator(accept, "", fmt::format("{}{}", kMark, fmt::join(values, ","))));
+}
+
+void add_fail_on_option(CLI::App& app, bool& on_suspect) {
+  constexpr std::array<std::string_view, 2> kWords{"nothing", "suspect"};
+  const auto take = [&on_suspect, kWords](const std::string& word) {
+    require_known("fail-on", word, kWords);
+    on_suspect = word == kWords[1];
+  };
+  CLI::Option* const option = app.add_option_function<std::string>(
+      "--fail-on", take,
+      "suspect: end with 1 when the last line names a host at fault; default: nothing");
+  offer(option, kWords);
 }
 
 void add_json_option(CLI::App& app, bool& as_json) {

@@ -31,6 +31,9 @@ CLI::Option* offer(CLI::Option* option, const Names& names) {
   return offer(option, values);
 }
 
+/// --fail-on nothing|suspect: whether a host that the last line names makes the exit code 1.
+void add_fail_on_option(CLI::App& app, bool& on_suspect);
+
 /// --json.
 void add_json_option(CLI::App& app, bool& as_json);
 

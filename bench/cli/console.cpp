@@ -84,6 +84,13 @@ void Console::result(std::string_view text) const {
   }
 }
 
+void Console::last_word(std::string_view text) {
+  if (!speaks_) return;
+  if (mixed_ && has_result_) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  clear_progress();
+  fmt::print(stderr, "{}\n", text);
+}
+
 void Console::warn(std::string_view text, std::string_view remedy) {
   if (!speaks_) return;
   // What is to be read after a piece of the result, not inside of it.

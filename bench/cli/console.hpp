@@ -49,6 +49,9 @@ class Console {
 
   /// A piece of the result, to stdout, flushed. Throws Error when stdout is closed or full.
   void result(std::string_view text) const;
+  /// A line to stderr that stays also when progress is not wanted: what the result says in one
+  /// line, where stdout is for programs.
+  void last_word(std::string_view text);
   /// "warning: text (remedy)" to stderr.
   void warn(std::string_view text, std::string_view remedy = "");
   /// "[12/48] text · ETA 2 min" to stderr. `seconds_left` < 0: unknown.

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string_view>
 
@@ -208,6 +210,27 @@ HostLoadReader::HostLoadReader(std::vector<int> processes, std::vector<int> core
       disks_.push_back(entry.path().filename().string());
     }
   }
+}
+
+TcpCounters tcp_counters(const std::filesystem::path& root) {
+  // A line of names, and a line of numbers below it.
+  TcpCounters counters;
+  std::ifstream file(root / "proc/net/snmp");
+  std::vector<std::string> names;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("Tcp:")) continue;
+    std::istringstream words(line);
+    std::vector<std::string> cells{std::istream_iterator<std::string>(words), {}};
+    if (names.empty()) {
+      names = std::move(cells);
+      continue;
+    }
+    for (std::size_t i = 1; i < std::min(names.size(), cells.size()); ++i) {
+      if (names[i] == "OutSegs") counters.sent = std::stod(cells[i]);
+      if (names[i] == "RetransSegs") counters.retransmitted = std::stod(cells[i]);
+    }
+  }
+  return counters;
 }
 
 std::string HostLoadReader::text_of(const std::string& file) const {

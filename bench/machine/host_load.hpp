@@ -133,6 +133,15 @@ struct HostLoad {
   double loopback_bytes = std::numeric_limits<double>::quiet_NaN();  // received
 };
 
+/// What TCP has sent in this network namespace since it began, in segments.
+struct TcpCounters {
+  double sent = std::numeric_limits<double>::quiet_NaN();
+  double retransmitted = std::numeric_limits<double>::quiet_NaN();
+};
+
+/// One small file of the kernel. `root` is another folder than / in tests only.
+TcpCounters tcp_counters(const std::filesystem::path& root = "/");
+
 class HostLoadReader {
  public:
   /// Process ids whose memory is counted, and cores that are told apart. `root` is another folder

@@ -68,6 +68,17 @@ TEST(HostLoad, IsUnknownWhereNothingIsShown) {
   EXPECT_TRUE(load.cores.empty());
 }
 
+TEST(TcpCounters, AreThoseOfTheKernelOrUnknown) {
+  const TemporaryFolder root;
+  EXPECT_TRUE(std::isnan(tcp_counters(root.path()).retransmitted));
+  root.write("proc/net/snmp",
+             "Ip: Forwarding OutSegs\nIp: 1 2\nTcp: RtoMin InSegs OutSegs RetransSegs InErrs\n"
+             "Tcp: 200 10 4321 17 0\nUdp: InDatagrams\nUdp: 3\n");
+  EXPECT_EQ(tcp_counters(root.path()).sent, 4321);
+  EXPECT_EQ(tcp_counters(root.path()).retransmitted, 17);
+  EXPECT_GE(tcp_counters().retransmitted, 0) << "of this machine";
+}
+
 TEST(HostLoad, SeesThisProcess) {
   const HostLoad load = HostLoadReader({getpid()}, {}).read();
   EXPECT_GT(load.processes_memory_bytes, 1e6);

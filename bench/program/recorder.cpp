@@ -123,6 +123,10 @@ void Recorder::write(const ResultRow& row) {
   if (file) file->append(row.cells());
 }
 
+void Recorder::name_suspects(const std::vector<ResultRow>& rows) {
+  if (manifest_) manifest_->suspects = suspects_of(rows);
+}
+
 void Recorder::finish() {
   if (!manifest_) return;
   *manifest_ = updated(*manifest_, options_.out, "complete");

@@ -7,6 +7,7 @@
 #include "bench/record/json_members.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/record/seal.hpp"
+#include "bench/record/suspects.hpp"
 
 namespace scalebench {
 
@@ -47,6 +48,12 @@ static void members(auto& visit, LaunchRecord& launch) {
   visit.maybe("seconds", launch.seconds);
   visit.later("name", launch.name);
   visit.later("attempt", launch.attempt);
+}
+
+static void members(auto& visit, Suspect& suspect) {
+  visit("host", suspect.host);
+  visit("verdict", suspect.verdict);
+  visit("why", suspect.why);
 }
 
 static void members(auto& visit, Resumption& resumption) {
@@ -92,8 +99,17 @@ static void members(auto& visit, Manifest& manifest) {
   visit.later("resumptions", manifest.resumptions);
   visit.later("pair", manifest.pair);
   visit.later("inputs", manifest.inputs);
+  visit.later("suspects", manifest.suspects);
   visit.later("job", manifest.job);
   visit("files", manifest.files);
+}
+
+std::vector<Suspect> suspects_of(const std::vector<ResultRow>& rows) {
+  std::vector<Suspect> suspects;
+  for (const ResultRow& row : named_hosts(rows)) {
+    suspects.push_back({row.get("host"), row.get("verdict"), row.get("note")});
+  }
+  return suspects;
 }
 
 json json_of(const Manifest& manifest) {

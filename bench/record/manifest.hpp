@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/machine/environment.hpp"
+#include "bench/record/result_row.hpp"
 
 namespace scalebench {
 
@@ -51,6 +52,16 @@ struct ImportRecord {
   std::string source, date, conditions;  // of what is quoted; else empty
 };
 
+/// A host at fault, as the last line names it.
+struct Suspect {
+  std::string host;
+  std::string verdict;  // as in suspects.csv
+  std::string why;
+};
+
+/// The hosts that rows of suspects.csv name.
+std::vector<Suspect> suspects_of(const std::vector<ResultRow>& rows);
+
 struct Manifest {
   std::string run_id;
   std::string study;
@@ -69,6 +80,7 @@ struct Manifest {
   std::vector<LaunchRecord> superseded;  // earlier attempts of them: in no statistic
   std::vector<Resumption> resumptions;
   std::optional<ImportRecord> import;  // of imports only
+  std::vector<Suspect> suspects;       // none: nobody, or hosts were not looked at
   nlohmann::json job;  // of managed_job.hpp, with its billed and training seconds; else null
   std::string pair;    // the same word in two runs that were measured in turns; else empty
   std::map<std::string, std::string> inputs;  // config.toml, plan.json: SHA-256; older runs: none

@@ -131,6 +131,7 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
   add_choice(app, "--format", options.format, kFormats,
              "table, csv or json (one object a line) on stdout");
   add_record_options(app, options.record);
+  add_host_options(app, options.hosts);
   app.add_flag("--monitor", options.monitor,
                "record how busy cores, memory, disks, network and GPUs are, twice a second, in "
                "monitor.csv of --out");

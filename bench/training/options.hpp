@@ -12,6 +12,7 @@
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
+#include "bench/hosts/hosts.hpp"
 #include "bench/program/recorder.hpp"
 #include "bench/program/transports.hpp"
 #include "collectives/control.hpp"
@@ -50,6 +51,7 @@ struct TrainingOptions {
   bool quiet = false;
   Color color = Color::automatic;
   bool monitor = false;
+  HostOptions hosts;
   RecordOptions record;
   std::vector<std::string> command;  // argv as typed
 };

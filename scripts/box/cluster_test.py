@@ -43,12 +43,18 @@ class Refusals(unittest.TestCase):
             ("up", "--slow", "host5=1gbit"): ("host 'host5'", "host1 to host4"),
             ("up", "--slow", "host3;ls=1gbit"): ("host 'host3;ls'",),
             ("up", "--slow", "host3=1mbit", "--slow", "host3=2mbit"): ("host3", "already"),
+            ("up", "--loss", "host3"): ("HOST=SHARE",),
+            ("up", "--loss", "host3=2"): ("loss '2'", "2%"),
+            ("up", "--loss", "host3=80%"): ("loss '80%'", "50%"),
+            ("up", "--loss", "host5=2%"): ("host 'host5'", "host1 to host4"),
+            ("up", "--loss", "host3=1%", "--loss", "host3=2%"): ("host3", "already"),
             ("up", "--name", "../etc"): ("name '../etc'",),
             ("up", "--name", ""): ("name ''",),
             ("run",): ("no command",),
             ("run", "--"): ("no command",),
             ("cut",): ("HOST",),
             ("slow",): ("HOST=RATE",),
+            ("lose",): ("HOST=SHARE",),
         }.items():
             with self.subTest(given=given):
                 self.refused(cluster(*given), *parts)
@@ -77,7 +83,7 @@ class Refusals(unittest.TestCase):
     def test_help(self) -> None:
         done = cluster("--help")
         self.assertEqual(done.returncode, 0, done.stderr)
-        for verb in ("up", "run", "down", "status", "slow", "cut", "heal"):
+        for verb in ("up", "run", "down", "status", "slow", "lose", "cut", "heal"):
             self.assertIn(f"\n    {verb} ", done.stdout)
 
 
@@ -90,13 +96,19 @@ class Words(unittest.TestCase):
         self.assertAlmostEqual(words.parse_delay("1ms"), 1e-3)
 
     def test_a_bucket_holds_what_a_host_hands_down_at_once(self) -> None:
-        self.assertEqual(network.bucket(10**9), "tbf rate 1000000000bit burst 125000 limit 2625000")
-        self.assertEqual(network.bucket(10**6), "tbf rate 1000000bit burst 65536 limit 327680")
+        self.assertEqual(network.bucket(10**9), "tbf rate 1000000000bit burst 17408 limit 2517408")
+        self.assertEqual(network.bucket(10**6), "tbf rate 1000000bit burst 17408 limit 279552")
 
     def test_the_description(self) -> None:
         self.assertEqual(BOX.text(), "4 hosts in network namespaces, 1gbit, host3 at 100mbit")
         delayed = Cluster("box", 2, 1, 10**9, delay=50e-6)
         self.assertEqual(delayed.text(), "2 hosts in network namespaces, 1gbit, 50us")
+        lossy = Cluster("box", 2, 1, 10**9, loss={"host2": 0.02})
+        self.assertEqual(lossy.text(), "2 hosts in network namespaces, 1gbit, host2 loses 2 %")
+
+    def test_losses(self) -> None:
+        self.assertEqual(words.parse_host_loss("host3=2%", 4), (3, 0.02))
+        self.assertEqual(words.parse_host_loss("host1=0%", 4), (1, 0.0))
 
 
 class Environment(unittest.TestCase):

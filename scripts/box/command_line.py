@@ -20,6 +20,7 @@ from .words import (
     parse_count,
     parse_delay,
     parse_host,
+    parse_host_loss,
     parse_host_rate,
     parse_name,
     parse_rate,
@@ -32,6 +33,7 @@ _EXAMPLES = """
   scripts/cluster run -- build/release/bin/scalebench run configs/quick.toml
   scripts/cluster cut host3                 # while something runs; heal host3 plugs it in again
   scripts/cluster slow host2=10mbit
+  scripts/cluster lose host3=2%             # of the packets to and from it; host3=0%: no more
   scripts/cluster down
 """
 
@@ -60,12 +62,15 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--delay", help="one way, such as 50us; needs the kernel's netem")
     up.add_argument("--slots", default="2", metavar="N", help="ranks a host takes; default: 2")
     up.add_argument("--slow", action="append", default=[], metavar="HOST=RATE", help="a link of its own rate")
+    up.add_argument("--loss", action="append", default=[], metavar="HOST=SHARE",
+                    help="of its packets, each way, such as host3=2%%; needs nft")  # fmt: skip
     run = verb("run", "run a command on a host, as if typed there; ends as the command does")
     run.add_argument("--on", default="host1", metavar="HOST", help="default: host1")
     run.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND...")
     verb("down", "end what runs inside and remove the cluster; does nothing where there is none")
     verb("status", "the hosts, their links and how many processes they have")
     verb("slow", "change the rate of a link while it is used").add_argument("link", metavar="HOST=RATE")
+    verb("lose", "lose packets to and from a host while it is used; 0%% ends it").add_argument("link", metavar="HOST=SHARE")
     verb("cut", "pull the cable of a host").add_argument("host", metavar="HOST")
     verb("heal", "plug it in again").add_argument("host", metavar="HOST")
     return parser
@@ -102,7 +107,17 @@ def _cluster_of(words: argparse.Namespace, name: str) -> Cluster:
         if f"host{number}" in cluster.slow:
             raise UsageError(f"--slow {text}: host{number} has been given a rate already")
         cluster.slow[f"host{number}"] = rate
+    for text in words.loss:
+        number, share = parse_host_loss(text, hosts)
+        if f"host{number}" in cluster.loss:
+            raise UsageError(f"--loss {text}: host{number} has been given one already")
+        cluster.loss[f"host{number}"] = share
     return cluster
+
+
+def _require_loss() -> None:
+    if reason := network.why_no_loss():
+        raise UsageError(f"no packet can be lost here: {reason}")
 
 
 def _up(words: argparse.Namespace, name: str) -> int:
@@ -116,6 +131,8 @@ def _up(words: argparse.Namespace, name: str) -> int:
             raise UsageError(f"a cluster named {name} is up already: scripts/cluster down --name {name}") from None
         try:
             network.require_queueing(cluster)
+            if cluster.loss:
+                _require_loss()
             network.build(cluster)
             inside.write_files(cluster)
             cluster.save()
@@ -161,6 +178,18 @@ def _slow(words: argparse.Namespace, name: str) -> int:
     return 0
 
 
+def _lose(words: argparse.Namespace, name: str) -> int:
+    _require_tools()
+    cluster = description.read_cluster(name)
+    number, share = parse_host_loss(words.link, cluster.hosts)
+    _require_loss()
+    host = f"host{number}"
+    network.lose(cluster, host, share)
+    cluster.loss = {h: s for h, s in {**cluster.loss, host: share}.items() if s > 0}
+    cluster.save()
+    return 0
+
+
 def _plug(words: argparse.Namespace, name: str) -> int:
     _require_tools()
     cluster = description.read_cluster(name)
@@ -183,11 +212,14 @@ def _status(_words: argparse.Namespace, _name: str) -> int:
         for host in cluster.host_names:
             processes = len(network.processes_in([cluster.namespace(host)]))
             link = show_rate(cluster.rate_of(host)) if network.is_connected(cluster, host) else "cut"
-            print(f"  {host:<8} {cluster.address(host):<12} {link:>9}  {processes} processes")
+            lost = f"  loses {100 * cluster.loss[host]:g} %" if host in cluster.loss else ""
+            print(f"  {host:<8} {cluster.address(host):<12} {link:>9}  {processes} processes{lost}")
     return 0
 
 
-_VERBS = {"up": _up, "run": _run, "down": _down, "status": _status, "slow": _slow, "cut": _plug, "heal": _plug}
+_VERBS = {
+    "up": _up, "run": _run, "down": _down, "status": _status, "slow": _slow, "lose": _lose, "cut": _plug, "heal": _plug,
+}  # fmt: skip
 
 
 def main(arguments: list[str]) -> int:

@@ -21,6 +21,7 @@ class Cluster:
     rate: int  # bits per second, each way, of every link that `slow` does not name
     delay: float = 0.0  # seconds, one way
     slow: dict[str, int] = field(default_factory=dict)  # host: bits per second
+    loss: dict[str, float] = field(default_factory=dict)  # host: share of the packets to it, and from it
 
     @property
     def folder(self) -> Path:
@@ -48,7 +49,8 @@ class Cluster:
         text = f"{self.hosts} hosts in network namespaces, {show_rate(self.rate)}"
         if self.delay > 0:
             text += f", {self.delay * 1e6:g}us"
-        return text + "".join(f", {host} at {show_rate(r)}" for host, r in sorted(self.slow.items()))
+        text += "".join(f", {host} at {show_rate(r)}" for host, r in sorted(self.slow.items()))
+        return text + "".join(f", {host} loses {100 * share:g} %" for host, share in sorted(self.loss.items()))
 
     def save(self) -> None:
         path = self.folder / "box.json"

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Namespaces, links and queueing disciplines of a cluster: one namespace a host and one for the switch, a
 # bridge; veth pairs between them, made inside them, so that the machine's own namespace never sees one. A
-# token bucket at each end shapes both directions.
+# token bucket at each end shapes both directions, and a rule of nftables there loses what is to get lost.
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -17,10 +18,15 @@ from .words import UsageError
 
 NAMESPACES = Path("/run/netns")
 _MTU = 1500
-_LARGEST_PACKET = 65536  # what a host hands down at once; a smaller bucket would cut it up
-_BUCKET_SECONDS = 0.001
+# What a bucket holds passes faster than the link: with that of a large packet, messages of 64 KiB did. A host
+# hands down no more than this at once, and a bucket holds little more: a smaller one would cut it up again.
+_LARGEST_PACKET = 16384
+_HEADERS = 1024  # of all segments of such a packet
+_BUCKET_SECONDS = 0.0001  # less, and a timer that is late leaves the link empty
 _PLUG_SECONDS = 5.0
 _QUEUE_SECONDS = 0.02  # at most waiting in front of a link, as in a switch with deep buffers
+_LEAST_QUEUE = 262144
+_LOSS_UNIT = 10**6  # chances are whole millionths
 
 
 def _run(command: list[str], text: str | None = None) -> str:
@@ -41,8 +47,8 @@ def _inside(namespace: str) -> list[str]:
 
 def bucket(rate: int) -> str:
     """Words for tc: a token bucket of that rate."""
-    burst = max(_LARGEST_PACKET, round(rate / 8 * _BUCKET_SECONDS))
-    queue = burst + max(4 * _LARGEST_PACKET, round(rate / 8 * _QUEUE_SECONDS))
+    burst = max(_LARGEST_PACKET + _HEADERS, round(rate / 8 * _BUCKET_SECONDS))
+    queue = burst + max(_LEAST_QUEUE, round(rate / 8 * _QUEUE_SECONDS))
     return f"tbf rate {rate}bit burst {burst} limit {queue}"
 
 
@@ -65,6 +71,33 @@ def reshape(cluster: Cluster, host: str, rate: int) -> None:
         parent = "parent 1:1" if delayed else "root"
         words = f"qdisc change dev {device} {parent} handle 10: {bucket(rate)}"
         _run(["tc", "-netns", namespace, *words.split()])
+
+
+def _loss_rules(device: str, share: float) -> str:
+    """For nft: packets that come in through a device get lost with that chance. What it had before goes."""
+    table = f"table netdev loss-{device}"
+    lost = round(share * _LOSS_UNIT)
+    hook = f'type filter hook ingress device "{device}" priority 0'
+    rules = f"{table} {{\n chain in {{\n  {hook}\n  numgen random mod {_LOSS_UNIT} < {lost} drop\n }}\n}}\n"
+    return f"{table}\ndelete {table}\n" + (rules if lost else "")
+
+
+def lose(cluster: Cluster, host: str, share: float) -> None:
+    """Messages to and from a host get lost from now on; 0: no more. Where they come in: what is refused where it
+    goes out is no loss for its sender, who knows of it."""
+    for namespace, device in ((cluster.namespace(host), "eth0"), (cluster.switch, host)):
+        _run([*_inside(namespace), "nft", "-f", "-"], _loss_rules(device, share))
+
+
+def why_no_loss() -> str:
+    """Why no packet can be lost on purpose here; empty: it can."""
+    if shutil.which("nft") is None:
+        return "nft not found: apt-get install nftables"
+    try:
+        _run(["unshare", "--net", "nft", "-f", "-"], _loss_rules("lo", 0.5))
+    except RuntimeError as error:
+        return f"nft cannot lose packets with this kernel ({error}): boot one with nf_tables, its netdev family and numgen"
+    return ""
 
 
 def connect(cluster: Cluster, host: str, up: bool) -> None:
@@ -138,12 +171,15 @@ def build(cluster: Cluster) -> None:
         _ip(
             namespace,
             f"link add eth0 mtu {_MTU} type veth peer name {host} mtu {_MTU} netns {cluster.switch}",
+            f"link set eth0 gso_max_size {_LARGEST_PACKET}",
             f"address add {cluster.address(host)}/24 dev eth0",
             "link set eth0 up",
         )
         _ip(cluster.switch, f"link set {host} master bridge", f"link set {host} up")
         _shape(namespace, "eth0", cluster.rate_of(host), cluster.delay)
         _shape(cluster.switch, host, cluster.rate_of(host), 0)
+        if host in cluster.loss:
+            lose(cluster, host, cluster.loss[host])
 
 
 def namespaces_of(name: str) -> list[str]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What may stand on the command line of scripts/cluster, and what is said when it does not: rates
-# (1gbit), delays (50us), hosts (host3), names of clusters. Decimal units, as tc has them.
+# (1gbit), delays (50us), losses (2%), hosts (host3), names of clusters. Decimal units, as tc has them.
 from __future__ import annotations
 
 import re
@@ -17,7 +17,7 @@ class UsageError(Exception):
 
 
 def _number_with(unit_table: dict[str, float], text: str) -> float | None:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([a-z]+)", text)
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([a-z]+|%)", text)
     if not found or found[2] not in unit_table:
         return None
     return float(found[1]) * unit_table[found[2]]
@@ -62,6 +62,17 @@ def parse_host_rate(text: str, hosts: int) -> tuple[int, int]:
     if not equals:
         raise UsageError(f"'{text}': want HOST=RATE, such as host3=100mbit")
     return parse_host(host, hosts), parse_rate(rate)
+
+
+def parse_host_loss(text: str, hosts: int) -> tuple[int, float]:
+    """Number of the host and the share of its packets, of host3=2%."""
+    host, equals, share = text.partition("=")
+    if not equals:
+        raise UsageError(f"'{text}': want HOST=SHARE, such as host3=2%")
+    number = _number_with({"%": 0.01}, share) if share.endswith("%") else None
+    if number is None or number > 0.5:
+        raise UsageError(f"loss '{share}': want a number and %, such as 2% (0% to 50%)")
+    return parse_host(host, hosts), number
 
 
 def parse_name(text: str) -> str:

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "bench/record/suspects.hpp"
 #include "bench/study/analysis/legs.hpp"
 #include "bench/study/analysis/losses.hpp"
 #include "bench/study/analysis/rows.hpp"
@@ -117,13 +118,12 @@ Certificate certificate_of(const std::vector<LaunchRows>& launches,
 }
 
 const std::vector<const Schema*>& study_table_schemas() {
-  static const std::vector<const Schema*> schemas{&allreduce_schema(),  &allreduce_ranks_schema(),
-                                                  &bound_schema(),      &throughput_schema(),
-                                                  &epoch_schema(),      &summary_schema(),
-                                                  &scaling_schema(),    &losses_schema(),
-                                                  &ladder_schema(),     &fit_schema(),
-                                                  &fit_points_schema(), &certificate_schema(),
-                                                  &links_schema(),      &laws_schema()};
+  static const std::vector<const Schema*> schemas{
+      &allreduce_schema(),  &allreduce_ranks_schema(), &bound_schema(),
+      &throughput_schema(), &epoch_schema(),           &summary_schema(),
+      &scaling_schema(),    &losses_schema(),          &ladder_schema(),
+      &fit_schema(),        &fit_points_schema(),      &certificate_schema(),
+      &links_schema(),      &suspects_schema(),        &laws_schema()};
   return schemas;
 }
 
@@ -202,6 +202,7 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
                                         {&links_schema(), "gb_per_s"}}) {
     put(tables, *schema, middle_rows(run.beside_of(*schema), seconds));
   }
+  put(tables, suspects_schema(), suspect_rows(run.beside_of(suspects_schema())));
   if (const auto of = tables.find(scaling_schema().file); of != tables.end()) {
     const auto rows = [&](const Schema& schema) {
       const auto found = tables.find(schema.file);

@@ -8,6 +8,7 @@
 
 #include "bench/cli/quantity.hpp"
 #include "bench/launch/hosts.hpp"
+#include "bench/record/suspects.hpp"
 #include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/run/setup.hpp"
@@ -279,10 +280,14 @@ ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndO
   console.note(fmt::format("results: {}", study.folder().string()));
   note_job_account(study, console);
   if (!is_whole) say_how_to_go_on(study, interruption, console);
+  const std::vector<ResultRow> hosts = study.table(suspects_schema());
+  if (!hosts.empty()) console.result(suspect_line(hosts) + "\n");
+  const bool counts = options.fail_on_suspect && !named_hosts(hosts).empty();
+  if (counts && code == ExitCode::ok) code = ExitCode::regression;
   return interruption.stop() ? interruption.exit_code() : code;
 }
 
-ExitCode measure_study(const ResolvedStudy& study, bool metrics) {
+ExitCode measure_study(const ResolvedStudy& study, EndOptions end) {
   const StartOptions& options = study.options;
   Console console(/*speaks=*/true, options.quiet, options.color);
   if (options.dry_run) {
@@ -292,7 +297,8 @@ ExitCode measure_study(const ResolvedStudy& study, bool metrics) {
   const Interruption interruption;
   StudyRun run = open_study(study, console);
   run.measure(interruption.stop());
-  return end_study(run, interruption, {.figures = options.figures, .metrics = metrics}, console);
+  end.figures = options.figures;
+  return end_study(run, interruption, end, console);
 }
 
 }  // namespace scalebench

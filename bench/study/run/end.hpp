@@ -24,19 +24,21 @@ std::string metric_lines(const std::vector<ResultRow>& rows);
 /// scaling.csv as a table for the terminal.
 std::string scaling_table(const std::vector<ResultRow>& rows);
 
-/// `run` and `certify`: what would be started, with --dry-run, or all of a study from its folder to
-/// its end. `metrics` as in EndOptions.
-ExitCode measure_study(const ResolvedStudy& study, bool metrics = false);
-
 struct EndOptions {
   bool figures = true;
-  bool metrics = false;        // also lines for a regular expression
-  bool accept_failed = false;  // a run with failed launches may be complete
+  bool metrics = false;          // also lines for a regular expression
+  bool accept_failed = false;    // a run with failed launches may be complete
+  bool fail_on_suspect = false;  // a host that is named at the end makes the exit code 1
 };
+
+/// `run` and `certify`: what would be started, with --dry-run, or all of a study from its folder to
+/// its end. Whether figures are drawn is the study's to say.
+ExitCode measure_study(const ResolvedStudy& study, EndOptions end = {});
 
 /// The end of `run`, `certify` and `resume`: the tables, into files and to stdout; the seal,
 /// "complete" when every launch has ended well, else "partial", with a line that says how to go on;
-/// and figures and report, unless it was an A/A comparison.
+/// figures and report, unless it was an A/A comparison; and as the last line, of several hosts, the
+/// one at fault.
 ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndOptions& options,
                    Console& console);
 

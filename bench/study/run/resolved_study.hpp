@@ -44,6 +44,7 @@ struct StudyChoice : StartOptions {
   std::string layouts;  // instead of the config's
   int launches = 0;     // instead of the config's; 0: as there
   bool metrics = false;
+  bool fail_on_suspect = false;
 };
 
 void add_study_options(CLI::App& verb, StudyChoice& choice);

@@ -95,6 +95,7 @@ struct ResumeOptions {
   bool allow_changed = false;  // programs, commit or hardware may be others
   bool figures = true;
   bool quiet = false;
+  bool fail_on_suspect = false;
   std::vector<std::string> command;  // argv as typed
 };
 

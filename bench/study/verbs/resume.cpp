@@ -40,7 +40,9 @@ ExitCode resume(const ResumeOptions& options) {
   StudyRun study = reopen_study(options, console);
   const Interruption interruption;
   study.measure(interruption.stop());
-  const EndOptions end{.figures = options.figures, .accept_failed = options.accept};
+  const EndOptions end{.figures = options.figures,
+                       .accept_failed = options.accept,
+                       .fail_on_suspect = options.fail_on_suspect};
   return end_study(study, interruption, end, console);
 }
 
@@ -56,6 +58,7 @@ void add_resume(CLI::App& verb, Invocation& invocation) {
                 "go on although programs, commit or hardware are others; the manifest says so");
   verb.add_flag("!--no-figures", options.figures, "no figures, no report.html");
   verb.add_flag("-q,--quiet", options.quiet, "no progress");
+  add_fail_on_option(verb, options.fail_on_suspect);
 }
 
 }  // namespace scalebench

@@ -8,7 +8,9 @@ namespace {
 
 ExitCode run_study(StudyChoice options) {
   enter_job(options);
-  return measure_study(resolve(options), options.metrics || options.job);
+  const EndOptions end{.metrics = options.metrics || options.job,
+                       .fail_on_suspect = options.fail_on_suspect};
+  return measure_study(resolve(options), end);
 }
 
 }  // namespace
@@ -19,6 +21,7 @@ void add_run(CLI::App& verb, Invocation& invocation) {
   add_start_options(verb, options);
   verb.add_flag("--metrics", options.metrics,
                 "also print lines for a regular expression, as inside managed jobs");
+  add_fail_on_option(verb, options.fail_on_suspect);
 }
 
 }  // namespace scalebench

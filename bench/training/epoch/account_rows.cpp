@@ -104,7 +104,8 @@ std::string account_note(const MiddleEpochs& middle) {
   return "";
 }
 
-std::string where_it_went(const EpochMeasurement& epoch, bool on_cpu) {
+std::string where_it_went(const EpochMeasurement& epoch, bool on_cpu,
+                          const std::vector<std::string>& hosts) {
   std::string text = "       where it went:";
   if (epoch.account == Account::refused) return text + " not known, a host's clock jumped\n";
   const States states = mean_states(epoch, 0, epoch.ranks.size());
@@ -125,7 +126,8 @@ std::string where_it_went(const EpochMeasurement& epoch, bool on_cpu) {
     }
     if (epoch.account == Account::joined && state == State::wait) continue;
     if (add(kStateNames[i], states[state]) && state == State::wait && epoch.laggard.rank >= 0) {
-      text += fmt::format(" (rank {} last in {:.0f} % of steps)", epoch.laggard.rank,
+      text += fmt::format(" (for rank {} on {} in {:.0f} % of steps)", epoch.laggard.rank,
+                          hosts.at(static_cast<std::size_t>(epoch.laggard.rank)),
                           100 * epoch.laggard.share);
     }
   }

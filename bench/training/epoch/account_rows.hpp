@@ -26,7 +26,9 @@ void set_account(ResultRow& row, const MiddleEpochs& middle,
 /// Why columns of the account are empty; empty when none is.
 std::string account_note(const MiddleEpochs& middle);
 
-/// "       where it went: compute 92.1 % · wait 5.0 % (rank 1 last in 80 % of steps) ...\n"
-std::string where_it_went(const EpochMeasurement& epoch, bool on_cpu);
+/// "       where it went: compute 92.1 % · wait 5.0 % (for rank 1 on host2 in 80 % of steps)
+/// ...\n": for whom the others most often waited. `hosts`: by rank.
+std::string where_it_went(const EpochMeasurement& epoch, bool on_cpu,
+                          const std::vector<std::string>& hosts);
 
 }  // namespace scalebench

@@ -151,7 +151,8 @@ TEST(Account, JoinsTransferAndWaitingWhereTheClocksMayMoveTooMuch) {
                 1e-12);
   }
   EXPECT_THAT(note_of(times), HasSubstr("transfer and waiting are known together only"));
-  EXPECT_THAT(where_it_went(EpochMeasurement{times}, true), HasSubstr("transfer and wait"));
+  EXPECT_THAT(where_it_went(EpochMeasurement{times}, true, {"a", "b", "c"}),
+              HasSubstr("transfer and wait"));
 }
 
 TEST(Account, RefusesAnEpochInWhichAClockJumped) {
@@ -175,7 +176,8 @@ TEST(Account, RefusesAnEpochInWhichAClockJumped) {
       EXPECT_TRUE(rank.step_seconds.empty());
     }
     EXPECT_THAT(note_of(times), HasSubstr("the clock of rank 2's host"));
-    EXPECT_THAT(where_it_went(EpochMeasurement{times}, true), HasSubstr("not known"));
+    EXPECT_THAT(where_it_went(EpochMeasurement{times}, true, {"a", "b", "c"}),
+                HasSubstr("not known"));
   }
 }
 

@@ -239,15 +239,14 @@ void set_energy(ResultRow& row, const EpochRun& run) {
   row.set("joules_per_image", median_of(joules) / number_in(row, "samples"));
 }
 
-/// Collective. One row for each rank, then one for all; on one rank only that one, with its host.
-/// Not collective for a run that failed: one row for all, with status failed, without statistics.
+/// One row for each rank, then one for all; on one rank only that one, with its host. For a run
+/// that failed one row for all, with status failed, without statistics. `hosts`: by rank.
 std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, const EpochRun& run,
-                               const Recorder& recorder) {
+                               const Recorder& recorder, const std::vector<std::string>& hosts) {
   ResultRow head = described(ranks, options, run, recorder);
   if (!run.failure.empty()) {
     return {head.set("status", "failed").set("note", run.failure).set("rank", "all")};
   }
-  const std::vector<std::string> hosts = all_gather(ranks.host, ranks.session.host());
   const MiddleEpochs middle = middle_of(run);
   std::vector<ResultRow> rows;
   std::vector<Summary> steps;
@@ -340,7 +339,8 @@ std::string epoch_head(const Ranks& ranks, const EpochOptions& options, const Ep
                      "sync", "update", "other", "loss", "accuracy");
 }
 
-std::string epoch_line(const EpochRun& run) {
+/// `hosts`: by rank.
+std::string epoch_line(const EpochRun& run, const std::vector<std::string>& hosts) {
   const EpochMeasurement& last = run.epochs.back();
   const RankEpoch phases = mean_of({&last}, 0, last.ranks.size());
   std::string line =
@@ -357,7 +357,7 @@ std::string epoch_line(const EpochRun& run) {
   line += std::isnan(last.test_accuracy) ? fmt::format("{:>9}", "-")
                                          : fmt::format("{:>8.2f}%", 100 * last.test_accuracy);
   line += last.replicas_equal ? "\n" : "  WRONG: replicas differ\n";
-  return line + where_it_went(last, device_label(run.trainer).starts_with("cpu"));
+  return line + where_it_went(last, device_label(run.trainer).starts_with("cpu"), hosts);
 }
 
 /// Says why, and ends all ranks where one failed inside a step: it cannot come back to the others.
@@ -384,8 +384,14 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   SideFile accuracy(ranks, options.training.record, accuracy_schema());
   Console console(ranks.first(), options.training.quiet, options.training.color);
   note_job(options.training, options.checkpoints.folder, console);
+  const HostReport hosts = look_at_hosts(ranks, {.options = options.training.hosts,
+                                                 .record = options.training.record,
+                                                 .recorder = recorder,
+                                                 .console = console,
+                                                 .timeout_seconds = options.timeout_seconds});
   Monitor monitor(ranks, options.training.monitor, options.training.record, recorder, "epoch");
   const std::string& format = options.training.format;
+  const std::vector<std::string> host_of_rank = all_gather(ranks.host, ranks.session.host());
   const EpochRun run = measure_epochs(ranks, options, [&](const EpochRun& so_far) {
     for (const ResultRow& row : samples_of_last(options, so_far, recorder)) recorder.write(row);
     accuracy.write(accuracy_of_last(options, so_far, recorder));
@@ -394,11 +400,11 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
     }
     if (format != "table") return;
     if (so_far.epochs.size() == 1) console.result(epoch_head(ranks, options, so_far));
-    console.result(epoch_line(so_far));
+    console.result(epoch_line(so_far, host_of_rank));
   });
   Outcome outcome;
   if (format == "csv") console.result(csv_line(epoch_schema().columns));
-  for (const ResultRow& row : rows_of(ranks, options, run, recorder)) {
+  for (const ResultRow& row : rows_of(ranks, options, run, recorder, host_of_rank)) {
     recorder.write(row);
     if (format == "csv") console.result(csv_line(row.cells()));
     if (format == "json") console.result(json_line(row));
@@ -408,7 +414,7 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   if (run.failure.empty() && !options.record_trace.empty()) record_trace(ranks, options, console);
   recorder.finish();
   end_failed(ranks, run);
-  return outcome.exit_code();
+  return conclude(hosts, options.training.hosts, format, console, outcome.exit_code());
 }
 
 }  // namespace scalebench

@@ -303,11 +303,15 @@ ExitCode measure_steps(const Ranks& ranks, const ThroughputOptions& given) {
                     training_libraries());
   Console console(ranks.first(), options.training.quiet, options.training.color);
   note_job(options.training, "", console);
+  const HostReport hosts = look_at_hosts(ranks, {.options = options.training.hosts,
+                                                 .record = options.training.record,
+                                                 .recorder = recorder,
+                                                 .console = console});
   Monitor monitor(ranks, options.training.monitor, options.training.record, recorder, "throughput");
   const ExitCode code = ThroughputRun(ranks, options, recorder, console).all_cases();
   monitor.finish(console);
   recorder.finish();
-  return code;
+  return conclude(hosts, options.training.hosts, options.training.format, console, code);
 }
 
 }  // namespace scalebench

@@ -11,9 +11,9 @@ from view.run import provenance
 from view.run.inline_svg import figure
 from view.tables.accounts import accounts, ladder
 from view.tables.allreduce import bandwidth, certificate, fit
+from view.tables.hosts import hosts
 from view.tables.kernels import kernels
 from view.tables.laws import laws
-from view.tables.links import links
 from view.tables.published import published
 from view.tables.scaling import scaling
 from view.tables.throughput import throughput
@@ -60,7 +60,7 @@ def write_page(run: Path, manifest: Manifest, names: list[str]) -> str:
             ladder(run),
             published(names),
             certificate(run),
-            links(run),
+            hosts(run),
             bandwidth(run),
             fit(run),
             throughput(run),

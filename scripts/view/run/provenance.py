@@ -11,6 +11,7 @@ from view.manifest import Manifest
 from view.numbers import byte_size
 from view.page import Html, element, joined, section, table
 from view.rows import Row, each_row
+from view.tables.hosts import no_suspect, suspects
 from view.tables.scaling import headlines
 
 FILES = ("scaling.csv", "epoch.csv", "throughput.csv", "allreduce.csv", "kernels.csv")
@@ -46,6 +47,8 @@ def verdict(run: Path, manifest: Manifest) -> Html:
     if partial:
         lines.append(element("p", element("strong", f"This run is {manifest.text('status')}: "),
                              "it did not finish; what it had measured until then is below."))  # fmt: skip
+    named = suspects(run)
+    lines += [element("p", element("strong", sentence)) for sentence in named]
     sentences = headlines(run)
     if sentences:
         lines.append(element("ul", *(element("li", text) for text in sentences)))
@@ -59,11 +62,13 @@ def verdict(run: Path, manifest: Manifest) -> Html:
                 "The reasons are under Failures and skips.",
             )
         )
+    if fine := no_suspect(run):
+        lines.append(element("p", fine))
     if words:
         notes = origin_notes(origin for _, origin in kinds)
         lines.append(element("p", " ".join([f"Rows: {', '.join(words)}.", *notes]), css="muted"))
     css = "verdict" + (
-        " stop" if not counts["ok"] or counts["wrong"] else " warn" if partial or failures else ""
+        " stop" if not counts["ok"] or counts["wrong"] else " warn" if partial or failures or named else ""
     )
     return element("div", *lines, css=css)
 

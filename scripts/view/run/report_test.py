@@ -182,21 +182,42 @@ class ReportTest(unittest.TestCase):
         write_run(self.run_folder, models=["mlp"], syncs=["flat"], ranks=[1, 4])
         self.assertIn("efficiency on 4 emulated ranks", self.report().text())
 
-    def test_the_host_with_a_slow_link_is_named(self) -> None:
+    def write_hosts(self, why: str) -> None:
+        """Four hosts, of which host3 is named, or none."""
+        pairs = [(f"host{a}", f"host{b}") for a in range(1, 5) for b in range(1, 5) if a != b]
+        common = {"status": "ok", "origin": "emulated", "ranks": 8, "nodes": 4}
+        write_csv(self.run_folder, "links.csv",
+                  [{**common, "from_host": a, "to_host": b, "gb_per_s": 1.2, "latency_seconds": 2e-5} for a, b in pairs])  # fmt: skip
+        rows = [{**common, "note": "", "host": f"host{number}", "verdict": "none", "send_gb_per_s": 1.2,
+                 "send_relative": 1, "messages": 240, "lost": 0, "launches": 4, "accused": 0}
+                for number in range(1, 5)]  # fmt: skip
+        if why:
+            rows[2] |= {"verdict": "link", "note": why, "send_gb_per_s": 0.12, "send_relative": 0.1, "accused": 3}
+        write_csv(self.run_folder, "suspects.csv", rows)
+
+    def headline(self) -> str:
+        return self.report().text().replace("\u00a0", " ").split("Scaling S = ")[0]
+
+    def test_the_host_at_fault_stands_in_the_headline(self) -> None:
         write_run(self.run_folder, models=["mlp"], syncs=["flat"])
-        self.assertNotIn("Links between hosts", self.report().text())
-        pairs = [("host1", "host2", 1.2, ""), ("host2", "host1", 1.2, ""), ("host1", "all", 1.2, 0),
-                 ("host3", "all", 0.012, 1), ("all", "host3", 0.6, 1)]  # fmt: skip
-        rows = [{"status": "ok", "origin": "emulated", "ranks": 8, "nodes": 4, "from_host": a, "to_host": b,
-                 "gb_per_s": rate, "latency_seconds": 2e-5, "relative": rate / 1.2, "slow": slow}
-                for a, b, rate, slow in pairs]  # fmt: skip
-        write_csv(self.run_folder, "links.csv", rows)
-        text = self.report().text().replace("\u00a0", " ")
-        self.assertIn("Links between hosts", text)
-        self.assertIn("The link of host3 is slow: it sends 0.0120 GB/s, 1.0 % of what the other hosts do, and "
-                      "receives 0.600 GB/s, 50.0 % of what the other hosts do.", text)  # fmt: skip
-        self.assertNotIn("link of host1", text)
-        self.assertIn("**The link of host3 is slow", (self.run_folder / "report.md").read_text(encoding="utf-8"))
+        self.assertNotIn("GB/s of one message from host to host", self.report().text())
+        why = "its link sends 10 % of the others' median (look at cable, port, driver)"
+        self.write_hosts(why)
+        headline = self.headline()
+        self.assertIn(f"Suspect: host3, {why} in 3 of 4 launches.", headline)
+        self.assertNotIn("Suspect: host1", headline)
+        self.assertIn("GB/s of one message from host to host", self.report().text())
+        markdown = (self.run_folder / "report.md").read_text(encoding="utf-8")
+        self.assertIn("**Suspect: host3, its link sends 10 %", markdown)
+
+    def test_where_no_host_stands_out_the_headline_says_so(self) -> None:
+        write_run(self.run_folder, models=["mlp"], syncs=["flat"])
+        self.assertNotIn("stands out", self.headline())
+        self.write_hosts("")
+        headline = self.headline()
+        self.assertIn("No host stands out.", headline)
+        self.assertNotIn("Suspect", headline)
+        self.assertIn("No host stands out.", (self.run_folder / "report.md").read_text(encoding="utf-8"))
 
     def test_one_rank(self) -> None:
         write_run(self.run_folder, models=["mlp"], syncs=["flat"], ranks=[1])

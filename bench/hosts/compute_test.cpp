@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/hosts/compute.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "collectives/transport/thread.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::Each;
+using testing::Gt;
+using testing::SizeIs;
+using testing::UnorderedElementsAreArray;
+
+TEST(Turns, EveryHostHasOneInEachCycleAndNobodyAlwaysFollowsTheSame) {
+  const std::vector<int> hosts{4, 5, 6, 7};
+  std::map<std::pair<int, int>, int> follows;
+  std::map<int, int> begins;
+  for (int cycle = 0; cycle < 8; ++cycle) {
+    const std::vector<int> turns = turns_of(hosts, cycle);
+    EXPECT_THAT(turns, UnorderedElementsAreArray(hosts));
+    ++begins[turns.front()];
+    for (std::size_t i = 1; i < turns.size(); ++i) ++follows[{turns[i - 1], turns[i]}];
+  }
+  for (const int host : hosts) EXPECT_EQ(begins[host], 2) << host;
+  for (const auto& [pair, times] : follows) EXPECT_LE(times, 4) << pair.first << pair.second;
+}
+
+TEST(Turns, OfOneHostAreItsOwn) { EXPECT_THAT(turns_of({3}, 5), testing::ElementsAre(3)); }
+
+/// What each rank came to know.
+std::vector<std::vector<double>> probed(int ranks, int per_host,
+                                        const std::vector<std::string>& of) {
+  std::vector<std::vector<double>> found;
+  std::mutex mutex;
+  run_ranks(
+      ranks,
+      [&](Communicator& host) {
+        const std::vector<double> mine = probe_compute(host, of, [] {});
+        const std::scoped_lock lock(mutex);
+        found.push_back(mine);
+      },
+      SendMode::buffered, per_host);
+  return found;
+}
+
+TEST(Compute, EveryRankKnowsTheTimeOfEveryHostInTurnsAndAtOnce) {
+  for (const auto& machines : {std::vector<std::string>{"a", "a", "b"}, {"", "", ""}}) {
+    const auto found = probed(6, 2, machines);
+    EXPECT_THAT(found, SizeIs(6));
+    EXPECT_THAT(found, Each(found.front()));
+    EXPECT_THAT(found.front(), SizeIs(3));
+    EXPECT_THAT(found.front(), Each(Gt(0)));
+  }
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every program of ranks looks at its hosts before it measures, and ends with a line that names the
+// one at fault: links, lost messages and processors of all hosts, into links.csv and suspects.csv.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/cli/console.hpp"
+#include "bench/hosts/verdict.hpp"
+#include "bench/program/program.hpp"
+#include "bench/program/recorder.hpp"
+
+namespace scalebench {
+
+struct HostOptions {
+  bool look = true;              // at links and processors, where there are several hosts
+  bool fail_on_suspect = false;  // a host that is named makes the exit code 1
+};
+
+/// --links and --fail-on.
+void add_host_options(CLI::App& app, HostOptions& options);
+
+/// What a launch found out about its hosts; empty on one host.
+struct HostReport {
+  std::vector<std::string> hosts;  // names, by number
+  std::vector<Link> links;
+  std::vector<HostVerdict> verdicts;  // by number
+  std::vector<ResultRow> rows;        // of suspects.csv
+  std::string remark;                 // of pairs of hosts, for the last line
+
+  /// The verdict's sentence for each host that is named, as "host3, its link ...".
+  std::vector<std::string> named() const;
+};
+
+/// How a program looks, and where it says what it saw.
+struct HostLook {
+  const HostOptions& options;
+  const RecordOptions& record;
+  Recorder& recorder;
+  Console& console;
+  double timeout_seconds = 0;  // of the watchdog; 0: its own
+};
+
+/// Collective. Looks at all hosts, and again where one looks bad: a moment's disturbance is not its
+/// fault. Takes about 4 s for four hosts that share a machine, twice that where one looks bad, and
+/// 0.6 s more for each further host. Rows go to links.csv and suspects.csv, who is named to stderr
+/// at once. `watchdog` names a host that dies meanwhile. Empty where that is not wanted, and on one
+/// host.
+HostReport look_at_hosts(const Ranks& ranks, const HostLook& look, Watchdog& watchdog);
+/// With a watchdog of its own, for programs that have none yet.
+HostReport look_at_hosts(const Ranks& ranks, const HostLook& look);
+
+/// Lines of comment to stand above a table; "" on one host.
+std::string host_table(const HostReport& report);
+
+/// The last line, which names the host at fault, to stdout, or where that is for programs (csv,
+/// json) to stderr; behind a # in other tools' formats. Returns `code`, or regression where it was
+/// ok, a host is named and that was to count.
+ExitCode conclude(const HostReport& report, const HostOptions& options, std::string_view format,
+                  Console& console, ExitCode code);
+
+}  // namespace scalebench

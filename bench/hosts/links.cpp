@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/hosts/links.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <thread>
+
+#include "bench/machine/host_load.hpp"
+#include "bench/measure/clock.hpp"
+#include "bench/measure/statistics.hpp"
+#include "collectives/control.hpp"
+
+namespace scalebench {
+namespace {
+
+using Word = std::int32_t;
+
+constexpr std::size_t kPing = 2;  // in words, as all sizes here
+constexpr std::size_t kFirst = (std::size_t{64} << 10U) / sizeof(Word);
+constexpr std::size_t kLargest = (std::size_t{64} << 20U) / sizeof(Word);
+constexpr std::size_t kGrowth = 2;
+constexpr double kMessageSeconds = 0.05;  // past a shaper's bucket and a late turn on a busy core
+constexpr double kPatienceSeconds = 1;    // longer messages are not sent again
+constexpr Word kMore = 2;                 // messages of the length that takes so long
+// Linux waits 0.2 s before it sends again what nobody has acknowledged, if nothing follows it.
+constexpr double kLateSeconds = 0.1;
+
+double resent_by_now() { return tcp_counters().retransmitted; }
+
+/// One side of a pair. The sender decides sizes as it goes and tells the receiver.
+class Side {
+ public:
+  Side(Communicator& host, int peer) : host_(host), peer_(peer) {}
+
+  /// Fills in what was measured.
+  void send(Link& link, int messages) {
+    await(host_, peer_);
+    take(ready_);
+    const double before = resent_by_now();
+    std::vector<double> trips = times(kPing, static_cast<Word>(messages));
+    const double between = resent_by_now();
+    std::ranges::sort(trips);
+    link.latency_seconds = trips.front() / 2;
+    link.tail_seconds = trips.back();
+    link.messages = messages;
+    link.late = static_cast<int>(
+        std::ranges::count_if(trips, [](double seconds) { return seconds > kLateSeconds; }));
+
+    std::size_t words = kFirst;
+    times(words, 1);  // opens the connection's window
+    std::vector<double> sent = times(words, 1);
+    while (sent.front() < kMessageSeconds && words < kLargest) {
+      words *= kGrowth;
+      sent = times(words, 1);
+    }
+    if (sent.front() < kPatienceSeconds) {
+      const std::vector<double> more = times(words, kMore);
+      sent.insert(sent.end(), more.begin(), more.end());
+    }
+    link.seconds = std::ranges::min(sent);
+    link.median_seconds = median_of(sent);
+    link.bytes = words * sizeof(Word);
+    link.long_retransmits = resent_by_now() - between;
+    announce(0, 0);
+    std::array<double, 1> of_peer{};
+    host_.exchange({}, peer_, span_of(std::span<double>(of_peer)), peer_);
+    link.retransmits = between - before + of_peer[0];
+  }
+
+  void receive() {
+    host_.exchange(span_of(std::span<Word>(ready_)), peer_, {}, peer_);
+    await(host_, peer_);
+    const double before = resent_by_now();
+    std::array<double, 1> resent{};
+    for (bool short_ones = true; true;) {
+      std::array<Word, 2> next{};
+      take(next);
+      const bool is_short = next[0] == static_cast<Word>(kPing);
+      // The sender goes on once it has all answers, also those that had to be sent again.
+      if (short_ones && !is_short) resent[0] = resent_by_now() - before;
+      short_ones = is_short;
+      if (next[0] == 0) break;
+      const Span message = buffer(static_cast<std::size_t>(next[0]));
+      for (Word i = 0; i < next[1]; ++i) {
+        host_.exchange({}, peer_, message, peer_);
+        host_.exchange(message.part(0, kPing), peer_, {}, peer_);
+      }
+    }
+    host_.exchange(span_of(std::span<double>(resent)), peer_, {}, peer_);
+  }
+
+ private:
+  /// Of each message, until its answer is back.
+  std::vector<double> times(std::size_t words, Word count) {
+    announce(static_cast<Word>(words), count);
+    const Span message = buffer(words);
+    std::vector<double> seconds;
+    for (Word i = 0; i < count; ++i) {
+      const double begin = local_seconds();
+      host_.exchange(message, peer_, {}, peer_);
+      host_.exchange({}, peer_, message.part(0, kPing), peer_);
+      seconds.push_back(local_seconds() - begin);
+    }
+    return seconds;
+  }
+
+  template <std::size_t N>
+  void take(std::array<Word, N>& words) {
+    host_.exchange({}, peer_, span_of(std::span<Word>(words)), peer_);
+  }
+
+  void announce(Word words, Word times) {
+    std::array<Word, 2> next{words, times};
+    host_.exchange(span_of(std::span<Word>(next)), peer_, {}, peer_);
+  }
+
+  Span buffer(std::size_t words) {
+    if (buffer_.size() < words) buffer_.resize(words);
+    return span_of(std::span(buffer_).first(words));
+  }
+
+  Communicator& host_;
+  const int peer_;
+  std::array<Word, 1> ready_{};
+  std::vector<Word> buffer_;
+};
+
+/// The sender's findings, on all ranks.
+void share(Communicator& host, Link& link, int root) {
+  std::array<double, 9> found{static_cast<double>(link.bytes),
+                              link.seconds,
+                              link.median_seconds,
+                              link.latency_seconds,
+                              link.tail_seconds,
+                              static_cast<double>(link.messages),
+                              static_cast<double>(link.late),
+                              link.retransmits,
+                              link.long_retransmits};
+  if (host.rank() != root) await(host, root);
+  broadcast(host, span_of(std::span<double>(found)), root);
+  link.bytes = static_cast<std::size_t>(found[0]);
+  link.seconds = found[1];
+  link.median_seconds = found[2];
+  link.latency_seconds = found[3];
+  link.tail_seconds = found[4];
+  link.messages = static_cast<int>(found[5]);
+  link.late = static_cast<int>(found[6]);
+  link.retransmits = found[7];
+  link.long_retransmits = found[8];
+}
+
+}  // namespace
+
+int Link::lost() const {
+  return std::isnan(retransmits) ? late : std::min(late, static_cast<int>(retransmits));
+}
+
+std::vector<Round> tournament(int hosts) {
+  // Seats around a table: the last one stays, the others move on by one each round.
+  const int seats = hosts + hosts % 2;
+  std::vector<Round> rounds;
+  for (int moved = 0; moved + 1 < seats; ++moved) {
+    Round& round = rounds.emplace_back();
+    const auto at = [&](int seat) {
+      return seat == seats - 1 ? seat : (seat + moved) % (seats - 1);
+    };
+    for (int seat = 0; seat < seats / 2; ++seat) {
+      const auto [low, high] = std::minmax({at(seat), at(seats - 1 - seat)});
+      if (high < hosts) round.emplace_back(low, high);
+    }
+  }
+  return rounds;
+}
+
+std::vector<int> leaders_of(const Topology& topology) {
+  std::vector<int> leaders(static_cast<std::size_t>(topology.nodes()), -1);
+  for (int rank = 0; const int node : topology.node_of_rank) {
+    int& leader = leaders[static_cast<std::size_t>(node)];
+    if (leader < 0) leader = rank;
+    ++rank;
+  }
+  return leaders;
+}
+
+void await(Communicator& host, int from, const std::function<void()>& look) {
+  do {
+    look();
+    if (host.pending(from)) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  } while (true);
+}
+
+std::vector<Link> probe_links(Communicator& host, int messages, const std::function<void()>& mark) {
+  const std::vector<int> leaders = leaders_of(host.topology());
+  std::vector<Link> links;
+  for (const Round& round : tournament(static_cast<int>(leaders.size()))) {
+    for (const auto& [low, high] : round) {
+      for (const auto& [from, to] : {std::pair(low, high), std::pair(high, low)}) {
+        Link& link = links.emplace_back(Link{.from = from, .to = to});
+        const int sender = leaders[static_cast<std::size_t>(from)];
+        const int receiver = leaders[static_cast<std::size_t>(to)];
+        if (host.rank() == sender) Side(host, receiver).send(link, messages);
+        if (host.rank() == receiver) Side(host, sender).receive();
+        mark();
+      }
+    }
+  }
+  for (Link& link : links) share(host, link, leaders[static_cast<std::size_t>(link.from)]);
+  return links;
+}
+
+std::vector<Link> merged(std::vector<Link> a, const std::vector<Link>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    Link both = b[i].bytes_per_second() > a[i].bytes_per_second() ? b[i] : a[i];
+    const double median = std::max(a[i].median_bytes_per_second(), b[i].median_bytes_per_second());
+    both.median_seconds = static_cast<double>(both.bytes) / median;
+    both.latency_seconds = std::min(a[i].latency_seconds, b[i].latency_seconds);
+    both.tail_seconds = std::max(a[i].tail_seconds, b[i].tail_seconds);
+    both.messages = a[i].messages + b[i].messages;
+    both.late = a[i].late + b[i].late;
+    both.retransmits = a[i].retransmits + b[i].retransmits;
+    both.long_retransmits = a[i].long_retransmits + b[i].long_retransmits;
+    a[i] = both;
+  }
+  return a;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/hosts/links.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <mutex>
+#include <set>
+
+#include "collectives/transport/thread.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::SizeIs;
+
+TEST(Tournament, EveryPairMeetsOnceAndNobodyIsInTwoPairsAtATime) {
+  for (int hosts = 1; hosts <= 17; ++hosts) {
+    std::set<std::pair<int, int>> pairs;
+    const std::vector<Round> rounds = tournament(hosts);
+    EXPECT_LE(static_cast<int>(rounds.size()), hosts);
+    for (const Round& round : rounds) {
+      std::set<int> busy;
+      for (const auto& [low, high] : round) {
+        EXPECT_LT(low, high);
+        EXPECT_LT(high, hosts);
+        EXPECT_TRUE(busy.insert(low).second && busy.insert(high).second) << hosts;
+        EXPECT_TRUE(pairs.emplace(low, high).second) << hosts;
+      }
+    }
+    EXPECT_EQ(static_cast<int>(pairs.size()), hosts * (hosts - 1) / 2);
+  }
+}
+
+TEST(Links, EveryRankKnowsEveryPairOfHosts) {
+  constexpr int kHosts = 3, kRanks = 6, kTrips = 5;
+  std::vector<std::vector<Link>> found;
+  std::mutex mutex;
+  run_ranks(
+      kRanks,
+      [&](Communicator& host) {
+        int marks = 0;
+        const std::vector<Link> links = probe_links(host, kTrips, [&] { ++marks; });
+        const std::scoped_lock lock(mutex);
+        EXPECT_EQ(marks, kHosts * (kHosts - 1));
+        found.push_back(links);
+      },
+      SendMode::buffered, kRanks / kHosts);
+  ASSERT_THAT(found, SizeIs(kRanks));
+  for (const std::vector<Link>& links : found) {
+    ASSERT_THAT(links, SizeIs(kHosts * (kHosts - 1)));
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      EXPECT_EQ(links[i].seconds, found[0][i].seconds);
+      EXPECT_GT(links[i].bytes, 0U);
+      EXPECT_GE(links[i].median_seconds, links[i].seconds);
+      EXPECT_GE(links[i].tail_seconds, links[i].latency_seconds);
+      EXPECT_EQ(links[i].messages, kTrips);
+    }
+  }
+}
+
+Link link_of(double seconds, double median, double latency) {
+  return {.from = 0,
+          .to = 1,
+          .bytes = 1'000'000,
+          .seconds = seconds,
+          .median_seconds = median,
+          .latency_seconds = latency,
+          .tail_seconds = 10 * latency,
+          .messages = 40,
+          .late = 3,
+          .retransmits = 2,
+          .long_retransmits = 1};
+}
+
+TEST(Links, OfTwoProbesTheFasterTimesCountAndAllThatWasLost) {
+  const Link both = merged({link_of(3e-3, 4e-3, 1e-5)}, {link_of(1e-3, 5e-3, 2e-5)}).front();
+  EXPECT_DOUBLE_EQ(both.seconds, 1e-3);
+  EXPECT_DOUBLE_EQ(both.median_seconds, 4e-3);
+  EXPECT_DOUBLE_EQ(both.latency_seconds, 1e-5);
+  EXPECT_DOUBLE_EQ(both.tail_seconds, 2e-4);
+  EXPECT_EQ(both.messages, 80);
+  EXPECT_EQ(both.late, 6);
+  EXPECT_DOUBLE_EQ(both.retransmits, 4);
+  EXPECT_DOUBLE_EQ(both.long_retransmits, 2);
+}
+
+TEST(Links, LostIsWhatWasLateBecauseItWasSentAgain) {
+  Link link = link_of(1, 1, 1);
+  EXPECT_EQ(link.lost(), 2);
+  link.retransmits = 100;  // of other connections of these hosts
+  EXPECT_EQ(link.lost(), 3);
+  link.retransmits = std::nan("");
+  EXPECT_EQ(link.lost(), 3);
+}
+
+}  // namespace
+}  // namespace scalebench

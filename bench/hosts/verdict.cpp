@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/hosts/verdict.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "bench/measure/statistics.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr double kSlow = 0.8;
+constexpr int kFewestLost = 3;
+constexpr double kLostShare = 0.01;
+constexpr double kMoreOften = 3;
+constexpr std::size_t kFewestOfLinks = 3;
+constexpr double kSlowPair = 0.6;
+
+bool is_slow(const std::optional<double>& relative) { return relative && *relative < kSlow; }
+
+double share(int lost, int messages) {
+  return messages == 0 ? 0.0 : static_cast<double>(lost) / messages;
+}
+
+bool touches(const Link& link, int host) { return link.from == host || link.to == host; }
+
+/// The fastest link of a host in one direction.
+Link fastest(const std::vector<Link>& links, int host, bool sends) {
+  Link best;
+  for (const Link& link : links) {
+    if ((sends ? link.from : link.to) != host) continue;
+    if (best.bytes == 0 || link.bytes_per_second() > best.bytes_per_second()) best = link;
+  }
+  return best;
+}
+
+/// `of` without the value at `place`.
+double median_of_others(const std::vector<double>& of, std::size_t place) {
+  std::vector<double> others = of;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(place));
+  return median_of(others);
+}
+
+void judge_links(std::vector<HostVerdict>& hosts, const std::vector<Link>& links) {
+  std::vector<double> sends, receives;
+  for (HostVerdict& one : hosts) {
+    one.sends = fastest(links, one.host, true);
+    one.receives = fastest(links, one.host, false);
+    sends.push_back(one.sends.bytes_per_second());
+    receives.push_back(one.receives.bytes_per_second());
+    for (const Link& link : links) {
+      if (!touches(link, one.host)) continue;
+      one.messages += link.messages;
+      one.lost += link.lost();
+      one.retransmits += link.retransmits;
+      one.tail_seconds = std::max(one.tail_seconds, link.tail_seconds);
+    }
+  }
+  if (hosts.size() < kFewestOfLinks) return;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    hosts[i].send_relative = sends[i] / median_of_others(sends, i);
+    hosts[i].receive_relative = receives[i] / median_of_others(receives, i);
+  }
+}
+
+/// The host with the most lost messages, as long as they are its own: those of named hosts explain
+/// theirs. -1: nobody's.
+int losing_host(const std::vector<Link>& links, std::size_t hosts, const std::set<int>& named) {
+  int worst = -1, most = 0;
+  for (int host = 0; host < static_cast<int>(hosts); ++host) {
+    int lost = 0, messages = 0, lost_elsewhere = 0, messages_elsewhere = 0;
+    std::set<int> partners;
+    for (const Link& link : links) {
+      if (named.contains(link.from) || named.contains(link.to)) continue;
+      const bool own = touches(link, host);
+      (own ? messages : messages_elsewhere) += link.messages;
+      (own ? lost : lost_elsewhere) += link.lost();
+      if (own && link.lost() > 0) partners.insert(link.from == host ? link.to : link.from);
+    }
+    const bool is_bad =
+        lost >= kFewestLost && share(lost, messages) >= kLostShare && partners.size() >= 2 &&
+        share(lost, messages) >= kMoreOften * share(lost_elsewhere, messages_elsewhere);
+    if (is_bad && lost > most) {
+      worst = host;
+      most = lost;
+    }
+  }
+  return worst;
+}
+
+std::string of_link(const HostVerdict& host) {
+  std::vector<std::string> words;
+  if (is_slow(host.send_relative)) {
+    words.push_back(fmt::format("sends {:.0f} %", 100 * *host.send_relative));
+  }
+  if (is_slow(host.receive_relative)) {
+    words.push_back(fmt::format("receives {:.0f} %", 100 * *host.receive_relative));
+  }
+  return fmt::format("its link {} of the others' median (look at cable, port, driver)",
+                     fmt::join(words, " and "));
+}
+
+std::string of_loss(const HostVerdict& host) {
+  const std::string again = std::isnan(host.retransmits)
+                                ? "the system does not count what it sends again"
+                                : fmt::format("{:.0f} segments were sent again", host.retransmits);
+  return fmt::format(
+      "messages to and from it are lost or late: {} of {}, the slowest came after {:.0f} ms, {} "
+      "(look at cable, port, switch)",
+      host.lost, host.messages, 1e3 * host.tail_seconds, again);
+}
+
+}  // namespace
+
+std::string_view name_of(Fault fault) {
+  constexpr std::array<std::string_view, 4> kNames{"none", "processor", "loss", "link"};
+  return kNames.at(static_cast<std::size_t>(fault));
+}
+
+std::string HostVerdict::why() const {
+  switch (fault) {
+    case Fault::none:
+      return "";
+    case Fault::processor:
+      return fmt::format(
+          "its processor runs at {:.0f} % of the others' median (look at its clock, heat and other "
+          "programs)",
+          100 * compute_relative.value());
+    case Fault::loss:
+      return of_loss(*this);
+    case Fault::link:
+      return of_link(*this);
+  }
+  return "";
+}
+
+std::vector<HostVerdict> judge_hosts(const std::vector<Link>& links,
+                                     const std::vector<double>& compute_seconds) {
+  std::vector<HostVerdict> hosts(compute_seconds.size());
+  if (hosts.size() < 2) return {};
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    hosts[i].host = static_cast<int>(i);
+    hosts[i].compute_seconds = compute_seconds[i];
+    hosts[i].compute_relative = median_of_others(compute_seconds, i) / compute_seconds[i];
+    if (is_slow(hosts[i].compute_relative)) hosts[i].fault = Fault::processor;
+  }
+  judge_links(hosts, links);
+  std::set<int> named;
+  for (int one = losing_host(links, hosts.size(), named); one >= 0;
+       one = losing_host(links, hosts.size(), named)) {
+    named.insert(one);
+    Fault& fault = hosts[static_cast<std::size_t>(one)].fault;
+    if (fault == Fault::none) fault = Fault::loss;
+  }
+  for (HostVerdict& host : hosts) {
+    const bool slow = is_slow(host.send_relative) || is_slow(host.receive_relative);
+    if (slow && host.fault == Fault::none) host.fault = Fault::link;
+  }
+  return hosts;
+}
+
+bool processors_in_doubt(std::span<const HostVerdict> hosts) {
+  return std::ranges::find(hosts, Fault::processor, &HostVerdict::fault) != hosts.end();
+}
+
+bool links_in_doubt(std::span<const HostVerdict> hosts) {
+  const auto has = [&](Fault fault) {
+    return std::ranges::find(hosts, fault, &HostVerdict::fault) != hosts.end();
+  };
+  const bool lost = std::ranges::any_of(
+      hosts, [](int count) { return count > 0; }, &HostVerdict::lost);
+  return has(Fault::link) || (lost && !has(Fault::loss));
+}
+
+std::string describe_pairs(const std::vector<Link>& links, std::span<const HostVerdict> hosts,
+                           const std::vector<std::string>& names) {
+  const auto of = [](int host) { return static_cast<std::size_t>(host); };
+  const auto is_free = [&](const Link& link) {
+    return hosts[of(link.from)].fault == Fault::none && hosts[of(link.to)].fault == Fault::none;
+  };
+  std::vector<double> rates;
+  for (const Link& link : links) rates.push_back(link.bytes_per_second());
+  const double median = median_of(rates);
+  std::vector<std::string> lines;
+  for (const Link& link : links) {
+    if (!is_free(link)) continue;
+    const double relative = link.bytes_per_second() / median;
+    if (hosts.size() >= kFewestOfLinks && relative < kSlowPair) {
+      lines.push_back(fmt::format("{} sends to {} at {:.0f} % of the median of all pairs",
+                                  names[of(link.from)], names[of(link.to)], 100 * relative));
+    }
+    if (link.from > link.to) continue;
+    const auto back = std::ranges::find_if(
+        links, [&](const Link& other) { return other.from == link.to && other.to == link.from; });
+    const int lost = link.lost() + (back == links.end() ? 0 : back->lost());
+    const int messages = link.messages + (back == links.end() ? 0 : back->messages);
+    if (lost >= kFewestLost && share(lost, messages) >= kLostShare) {
+      lines.push_back(fmt::format("messages between {} and {} are lost or late: {} of {}",
+                                  names[of(link.from)], names[of(link.to)], lost, messages));
+    }
+  }
+  return fmt::format("{}", fmt::join(lines, "; "));
+}
+
+}  // namespace scalebench

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which host is at fault, and what it is, from what was measured of links and processors: numbers
+// in, a verdict for each host out. What explains the most comes first: a rank that is stopped half
+// of the time sends slowly, too, and a link that loses messages is slow, but not the other way.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/hosts/links.hpp"
+
+namespace scalebench {
+
+enum class Fault { none, processor, loss, link };
+
+/// As in suspects.csv.
+std::string_view name_of(Fault fault);
+
+/// One host. What stands against other hosts is empty where there are too few: two for a processor,
+/// three for a link, since of two hosts either may be to blame for what is between them.
+struct HostVerdict {
+  int host = 0;
+  Fault fault = Fault::none;
+  // A host's link is as fast as the fastest message that was seen on it: a slow partner, or
+  // something that disturbed for a moment, says nothing about it.
+  Link sends, receives;                                   // to or from some other host
+  std::optional<double> send_relative, receive_relative;  // rate over the median of the others'
+  // Of the round trips with all other hosts:
+  int messages = 0;
+  int lost = 0;
+  double tail_seconds = 0;
+  double retransmits = 0;  // NaN: not known
+  double compute_seconds = 0;
+  std::optional<double> compute_relative;  // the others' median over this one's seconds
+
+  /// "its link sends 12 % of the others' median (look at cable, port, driver)"; empty: no fault.
+  std::string why() const;
+};
+
+/// A host is named where its processor or its link lies more than 20 % below the median of the
+/// others, or where at least three messages and one in a hundred were lost, with two other hosts or
+/// more, three times as often as between those that have nothing to do with it.
+/// `links` has each ordered pair of hosts once; `compute_seconds` by host.
+std::vector<HostVerdict> judge_hosts(const std::vector<Link>& links,
+                                     const std::vector<double>& compute_seconds);
+
+// What a second look is worth its time for: a moment's disturbance is nobody's fault. What was lost
+// stays lost; where it was too little to name a host, more may be.
+
+bool processors_in_doubt(std::span<const HostVerdict> hosts);
+bool links_in_doubt(std::span<const HostVerdict> hosts);
+
+/// What lies between two hosts and makes neither a suspect: "messages between host1 and host2 are
+/// lost: 5 of 80", "host4 sends to host3 at 48 % of the median of all pairs". Empty: nothing.
+std::string describe_pairs(const std::vector<Link>& links, std::span<const HostVerdict> hosts,
+                           const std::vector<std::string>& names);
+
+}  // namespace scalebench

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/record/suspects.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace scalebench {
+namespace {
+
+ResultRow row_of(const std::string& host, const std::string& verdict, double send, int nodes = 4) {
+  ResultRow row(suspects_schema());
+  row.set("status", "ok").set("host", host).set("nodes", nodes).set("verdict", verdict);
+  if (verdict != "none") row.set("note", "its " + verdict + " (look at it)");
+  row.set("send_gb_per_s", send).set("launches", 1).set("accused", verdict == "none" ? 0 : 1);
+  return row;
+}
+
+TEST(SuspectLine, NamesTheHostAndSaysWhy) {
+  EXPECT_EQ(suspect_line({row_of("a", "none", 1), row_of("b", "link", 0.1)}),
+            "suspect: b, its link (look at it)");
+  EXPECT_EQ(suspect_line({row_of("a", "loss", 1), row_of("b", "link", 0.1)}),
+            "suspects: a, its loss (look at it); b, its link (look at it)");
+}
+
+TEST(SuspectLine, SaysSoWhereNobodyIsAndNothingWhereNobodyLooked) {
+  EXPECT_EQ(suspect_line({row_of("a", "none", 1)}), "no host stands out");
+  EXPECT_EQ(suspect_line({row_of("a", "none", 1)}, "a sends slowly to b"),
+            "no host stands out; a sends slowly to b");
+  EXPECT_EQ(suspect_line({}), "");
+}
+
+TEST(SuspectRows, HalfOfTheLaunchesNameAHostAndFewerDoNot) {
+  const std::vector<ResultRow> launches{row_of("a", "none", 1), row_of("b", "link", 0.2),
+                                        row_of("a", "loss", 1), row_of("b", "link", 0.1),
+                                        row_of("a", "none", 1), row_of("b", "none", 0.9)};
+  const std::vector<ResultRow> rows = suspect_rows(launches);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].get("verdict"), "none");
+  EXPECT_EQ(rows[0].get("note"), "");
+  EXPECT_EQ(rows[0].get("accused"), "1");
+  EXPECT_EQ(rows[0].get("launches"), "3");
+  EXPECT_EQ(rows[1].get("verdict"), "link");
+  EXPECT_DOUBLE_EQ(number_in(rows[1], "send_gb_per_s"), 0.2);
+  EXPECT_EQ(suspect_line(rows), "suspect: b, its link (look at it) in 2 of 3 launches");
+}
+
+TEST(SuspectRows, AreOfTheLaunchesOnTheMostHosts) {
+  // Between two hosts no link can be blamed.
+  const std::vector<ResultRow> rows =
+      suspect_rows({row_of("a", "none", 1, 2), row_of("a", "none", 1, 2), row_of("a", "link", 1)});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(suspect_line(rows), "suspect: a, its link (look at it)");
+  EXPECT_TRUE(suspect_rows({}).empty());
+}
+
+}  // namespace
+}  // namespace scalebench
