@@ -91,6 +91,7 @@ HostReport look_at_hosts(const Ranks& ranks, const HostLook& look, Watchdog& wat
   if (!look.options.look || topology.nodes() < 2) return report;
   report.hosts = names_of(topology, all_gather(host, ranks.session.host()));
   const std::vector<std::string> machines = names_of(topology, all_gather(host, boot_id()));
+  look.console.note(fmt::format("looking at links and processors of {} hosts", topology.nodes()));
   watchdog.cell(fmt::format("links and processors of {} hosts", topology.nodes()));
   if (look.timeout_seconds == 0) watchdog.expect(kHostSeconds * topology.nodes());
   const auto mark = [&] {
@@ -104,7 +105,7 @@ HostReport look_at_hosts(const Ranks& ranks, const HostLook& look, Watchdog& wat
     compute = shorter_of(compute, probe_compute(host, machines, mark));
     report.verdicts = judge_hosts(report.links, compute);
   }
-  if (links_in_doubt(report.verdicts)) {
+  if (links_in_doubt(report.links, report.verdicts)) {
     report.links = merged(report.links, probe_links(host, 2 * kRoundTrips, mark));
     report.verdicts = judge_hosts(report.links, compute);
   }

@@ -115,6 +115,24 @@ std::string of_loss(const HostVerdict& host) {
       host.lost, host.messages, 1e3 * host.tail_seconds, again);
 }
 
+/// By link: its rate over the median of all, or NaN where one of its hosts is named, or where there
+/// are too few hosts to tell.
+std::vector<double> shares_of_free_pairs(const std::vector<Link>& links,
+                                         std::span<const HostVerdict> hosts) {
+  const auto is_free = [&](int host) {
+    return hosts[static_cast<std::size_t>(host)].fault == Fault::none;
+  };
+  std::vector<double> rates;
+  for (const Link& link : links) rates.push_back(link.bytes_per_second());
+  const double median = median_of(rates);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const bool counts =
+        hosts.size() >= kFewestOfLinks && is_free(links[i].from) && is_free(links[i].to);
+    rates[i] = counts ? rates[i] / median : std::nan("");
+  }
+  return rates;
+}
+
 }  // namespace
 
 std::string_view name_of(Fault fault) {
@@ -168,32 +186,31 @@ bool processors_in_doubt(std::span<const HostVerdict> hosts) {
   return std::ranges::find(hosts, Fault::processor, &HostVerdict::fault) != hosts.end();
 }
 
-bool links_in_doubt(std::span<const HostVerdict> hosts) {
+bool links_in_doubt(const std::vector<Link>& links, std::span<const HostVerdict> hosts) {
   const auto has = [&](Fault fault) {
     return std::ranges::find(hosts, fault, &HostVerdict::fault) != hosts.end();
   };
   const bool lost = std::ranges::any_of(
       hosts, [](int count) { return count > 0; }, &HostVerdict::lost);
-  return has(Fault::link) || (lost && !has(Fault::loss));
+  return has(Fault::link) || (lost && !has(Fault::loss)) ||
+         std::ranges::any_of(shares_of_free_pairs(links, hosts),
+                             [](double share) { return share < kSlowPair; });
 }
 
 std::string describe_pairs(const std::vector<Link>& links, std::span<const HostVerdict> hosts,
                            const std::vector<std::string>& names) {
   const auto of = [](int host) { return static_cast<std::size_t>(host); };
-  const auto is_free = [&](const Link& link) {
-    return hosts[of(link.from)].fault == Fault::none && hosts[of(link.to)].fault == Fault::none;
-  };
-  std::vector<double> rates;
-  for (const Link& link : links) rates.push_back(link.bytes_per_second());
-  const double median = median_of(rates);
+  const std::vector<double> shares = shares_of_free_pairs(links, hosts);
   std::vector<std::string> lines;
-  for (const Link& link : links) {
-    if (!is_free(link)) continue;
-    const double relative = link.bytes_per_second() / median;
-    if (hosts.size() >= kFewestOfLinks && relative < kSlowPair) {
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const Link& link = links[i];
+    if (shares[i] < kSlowPair) {
       lines.push_back(fmt::format("{} sends to {} at {:.0f} % of the median of all pairs",
-                                  names[of(link.from)], names[of(link.to)], 100 * relative));
+                                  names[of(link.from)], names[of(link.to)], 100 * shares[i]));
     }
+    const bool named =
+        hosts[of(link.from)].fault != Fault::none || hosts[of(link.to)].fault != Fault::none;
+    if (named) continue;
     if (link.from > link.to) continue;
     const auto back = std::ranges::find_if(
         links, [&](const Link& other) { return other.from == link.to && other.to == link.from; });

@@ -51,7 +51,7 @@ std::vector<HostVerdict> judge_hosts(const std::vector<Link>& links,
 // stays lost; where it was too little to name a host, more may be.
 
 bool processors_in_doubt(std::span<const HostVerdict> hosts);
-bool links_in_doubt(std::span<const HostVerdict> hosts);
+bool links_in_doubt(const std::vector<Link>& links, std::span<const HostVerdict> hosts);
 
 /// What lies between two hosts and makes neither a suspect: "messages between host1 and host2 are
 /// lost: 5 of 80", "host4 sends to host3 at 48 % of the median of all pairs". Empty: nothing.

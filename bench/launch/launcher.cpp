@@ -181,7 +181,9 @@ std::string origin_of(const LaunchSettings& settings) {
 }
 
 double deadline_seconds(const PlannedLaunch& launch) {
-  return std::max(60.0, 5 * std::max(launch.guess_seconds, launch.most_seconds));
+  constexpr double kLookSeconds = 3;  // at each of several hosts, once more where one looks bad
+  const double look = launch.nodes > 1 ? kLookSeconds * launch.nodes : 0.0;
+  return std::max(60.0, 5 * std::max(launch.guess_seconds, launch.most_seconds)) + look;
 }
 
 int backstop_seconds(const PlannedLaunch& launch) {
