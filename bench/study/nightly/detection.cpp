@@ -3,288 +3,443 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numbers>
-#include <optional>
 
 #include "bench/measure/statistics.hpp"
 
 namespace scalebench {
 namespace {
 
-/// A normal distribution's standard deviation over its median absolute deviation.
-constexpr double kMadScale = 1.4826;
-
-double median_absolute_deviation(const GateSeries& cell, const std::vector<std::size_t>& nights,
-                                 const std::vector<double>& shifts) {
-  std::map<int, std::vector<double>> by_segment;
-  for (const std::size_t k : nights) {
-    by_segment[cell.segment[k]].push_back(cell.y[k] - (cell.moves_with_host ? shifts[k] : 0));
-  }
-  std::vector<double> deviations;
-  for (const auto& [segment, values] : by_segment) {
-    const double middle = median_of(values);
-    for (const double value : values) deviations.push_back(std::abs(value - middle));
-  }
-  // Around their own median so few values seem closer than they are (Croux, Rousseeuw 1992).
-  const auto n = static_cast<double>(nights.size());
-  return median_of(deviations) * n / (n - 0.8);
+std::vector<double> known_of(const std::vector<double>& values) {
+  std::vector<double> known;
+  std::ranges::copy_if(values, std::back_inserter(known), [](double v) { return v == v; });
+  return known;
 }
 
-/// How much wider a new night spreads around a median of n than nights around their true level.
-double prediction_factor(std::size_t n) {
-  return std::sqrt(1 + std::numbers::pi / (2 * static_cast<double>(n)));
+/// Of a location of `n` values: the variance of a median of pairwise means is pi/3 of the mean's.
+double location_width(double spread, std::size_t n) {
+  return spread * std::sqrt(std::numbers::pi / 3 / static_cast<double>(n));
 }
 
-/// How noisy cells of a family are, and how much they differ in that beyond what chance makes of
-/// so few nights. As empirical Bayes does for variances (Smyth, Stat. Appl. Genet. Mol. Biol. 3
-/// (2004) 3), but on the logarithms of robust spreads, and never below the family's median.
-class Family {
- public:
-  explicit Family(const std::vector<double>& spreads) : usual_(median_of(spreads)) {
-    if (spreads.size() < kFewest) return;
-    std::vector<double> distances;
-    for (const double spread : spreads) distances.push_back(std::abs(std::log(spread / usual_)));
-    scatter_ = std::pow(kMadScale * median_of(distances), 2);
+/// A cell's rounds beside the accepted build.
+struct Beside {
+  double value = kNotMeasured;
+  double spread = kNotMeasured;  // of one round
+  double df = 1;
+  std::size_t rounds = 0;
+
+  bool known() const { return rounds > 0; }
+  double width() const { return location_width(spread, rounds); }
+};
+
+/// Of every cell in night `k`; spreads borrow from families.
+std::vector<Beside> beside_in(const GateSeriesSet& set, std::size_t k) {
+  std::vector<Beside> found(set.cells.size());
+  std::vector<Spread> spreads;
+  for (std::size_t c = 0; c < set.cells.size(); ++c) {
+    const std::vector<double> rounds = known_of(set.cells[c].beside[k].sweep);
+    if (rounds.size() < kFewestRounds) continue;
+    found[c].rounds = rounds.size();
+    found[c].value = location_of(rounds);
+    std::vector<double> deviations;
+    const double middle = median_of(rounds);
+    for (const double round : rounds) deviations.push_back(round - middle);
+    spreads.push_back({set.cells[c].family, std::max(robust_spread(deviations), kSpreadFloor),
+                       static_cast<double>(rounds.size() - 1)});
   }
-  void moderate(CellBaseline& cell) const {
-    // Variance of the logarithm of a MAD of n normal values, whose efficiency is 37 %.
-    const double by_chance = 1 / (2 * 0.37 * cell.df);
-    const double real = scatter_ ? std::max(0.0, *scatter_ - by_chance) : kMadScale;
-    const double own = scatter_ ? real / (real + by_chance) : 1.0;
-    if (cell.spread > usual_) {
-      cell.spread = usual_ * std::pow(cell.spread / usual_, own);
-    } else {
-      cell.spread = usual_;
+  borrow_from_families(spreads);
+  auto spread = spreads.begin();
+  for (Beside& cell : found) {
+    if (!cell.known()) continue;
+    cell.spread = spread->value;
+    cell.df = spread->df;
+    ++spread;
+  }
+  return found;
+}
+
+/// What all cells did together beside the accepted build: by the median over cells of each round,
+/// so that what the cells of a round share is in the spread.
+Shift suite_shift(const GateSeriesSet& set, const std::vector<Beside>& beside, std::size_t k) {
+  std::vector<double> widths, values;
+  std::size_t most = 0;
+  for (std::size_t c = 0; c < set.cells.size(); ++c) {
+    // An efficiency is made of two times, and tells nothing that they do not.
+    if (!beside[c].known() || !set.cells[c].moves_with_host) continue;
+    most = std::max(most, set.cells[c].beside[k].sweep.size());
+    widths.push_back(beside[c].width());
+    values.push_back(beside[c].value);
+  }
+  if (values.size() < kFewestForHost) return {};
+  std::vector<double> rounds;
+  for (std::size_t r = 0; r < most; ++r) {
+    std::vector<double> cells;
+    for (std::size_t c = 0; c < set.cells.size(); ++c) {
+      const std::vector<double>& its = set.cells[c].beside[k].sweep;
+      const bool there = beside[c].known() && set.cells[c].moves_with_host && r < its.size();
+      if (there && its[r] == its[r]) cells.push_back(its[r]);
     }
-    // What is left unknown of the spread, as degrees of freedom; never fewer than its nights give.
-    const double unknown = own * by_chance;
-    cell.df = scatter_ ? std::clamp(1 / (2 * unknown + 1e-9), cell.df, kMostFreedom) : cell.df;
+    if (cells.size() >= kFewestForHost) rounds.push_back(median_of(cells));
+  }
+  if (rounds.size() < kFewestRounds) return {};
+  const double middle = median_of(values);
+  double squares = 0;
+  for (const double round : rounds) squares += (round - middle) * (round - middle);
+  const auto n = static_cast<double>(rounds.size());
+  const double of_rounds = std::sqrt(squares / (n - 1) / n);
+  const double of_cells =
+      std::sqrt(std::numbers::pi / 2 / static_cast<double>(values.size())) * median_of(widths);
+  return shift_with(values.size(), middle, std::max(of_rounds, of_cells), n - 1);
+}
+
+/// What of a change beside the accepted build was accepted since that was built: what the nights of
+/// the cell's new level showed beside the same build; its width is in widths of tonight's. Not
+/// known: it cannot be told.
+Estimate accepted_part(const GateSeriesSet& set, std::size_t c, std::size_t night) {
+  const GateSeries& cell = set.cells[c];
+  if (cell.build[night] == cell.segment[night]) return {0, 0, 1};
+  std::vector<double> values;
+  for (std::size_t k = 0; k < night; ++k) {
+    const std::vector<double> rounds = known_of(cell.beside[k].sweep);
+    const bool same = set.build[k] == set.build[night] && cell.segment[k] == cell.segment[night];
+    if (same && rounds.size() >= kFewestRounds) values.push_back(location_of(rounds));
+  }
+  if (values.empty()) return {};
+  return {median_of(values), std::sqrt(std::numbers::pi / 2 / static_cast<double>(values.size())),
+          1};
+}
+
+/// All that judges one night's cells, whichever way each is judged.
+class Judge {
+ public:
+  Judge(const GateSeriesSet& set, const NightBaseline& baseline, const Shift& host,
+        std::size_t night)
+      : set_(set), baseline_(baseline), host_(host), night_(night) {}
+
+  NightTest test() {
+    const std::vector<Beside> beside = beside_in(set_, night_);
+    test_.suite = suite_shift(set_, beside, night_);
+    test_.common = host_;
+    for (std::size_t c = 0; c < set_.cells.size(); ++c) test_.cells.push_back(measured(c, beside));
+    decide();
+    test_.rerun_shift = rerun_shift();
+    for (std::size_t c = 0; c < set_.cells.size(); ++c) {
+      if (test_.cells[c].signal == Signal::worse) test_.cells[c].rerun = agreement(c);
+    }
+    return std::move(test_);
   }
 
  private:
-  static constexpr std::size_t kFewest = 10;  // cells that say how much cells differ
-  static constexpr double kMostFreedom = 200;
-  double usual_;
-  std::optional<double> scatter_;  // variance of the logarithms of spreads
+  CellTest measured(std::size_t c, const std::vector<Beside>& beside) {
+    const GateSeries& cell = set_.cells[c];
+    CellTest test;
+    const Estimate accepted = beside[c].known() ? accepted_part(set_, c, night_) : Estimate{};
+    // A regression older than the accepted build does not show beside it.
+    const bool hidden = cell.kept_out[night_] && set_.build_from[night_] > open_since(c);
+    if (accepted.known() && !hidden) {
+      test.rounds = beside[c].rounds;
+      test.spread = beside[c].spread;
+      test.estimate = {beside[c].value - accepted.value,
+                       beside[c].width() * std::sqrt(1 + accepted.width * accepted.width),
+                       beside[c].df};
+    } else if (baseline_[c].enough && !std::isnan(cell.y[night_])) {
+      test.spread = baseline_[c].spread;
+      test.estimate = against_history(c, cell.y[night_], host_.value);
+    }
+    if (!test.estimate.known()) return test;
+    const auto& [value, width, df] = test.estimate;
+    const double reach = student_t_quantile(0.025, df) * width;
+    test.signal = Signal::none;
+    test.change = std::expm1(value);
+    test.change_low = std::expm1(value - reach);
+    test.change_high = std::expm1(value + reach);
+    test.score = value / width;
+    if (test.rounds == 0 && host_.alarm()) {
+      test.signal = Signal::shifted;
+    } else if (!cell.kept_out[night_]) {
+      test.p_better = student_t_tail(test.score, df);
+      test.p_worse = student_t_tail(-test.score, df);
+    }
+    return test;
+  }
+
+  /// The first of the nights that are kept out up to tonight.
+  std::size_t open_since(std::size_t c) const {
+    std::size_t since = night_;
+    while (since > 0 && set_.cells[c].kept_out[since - 1]) --since;
+    return since;
+  }
+
+  Estimate against_history(std::size_t c, double y, double shift) const {
+    const CellBaseline& its = baseline_[c];
+    return {y - its.level - (set_.cells[c].moves_with_host ? shift : 0), its.width, its.df};
+  }
+
+  void decide() {
+    std::vector<double> worse, better;
+    for (const CellTest& cell : test_.cells) {
+      worse.push_back(cell.p_worse);
+      better.push_back(cell.p_better);
+    }
+    const std::vector<double> q_worse = benjamini_hochberg(worse);
+    const std::vector<double> q_better = benjamini_hochberg(better);
+    for (std::size_t c = 0; c < test_.cells.size(); ++c) {
+      CellTest& cell = test_.cells[c];
+      if (std::isnan(cell.p_worse)) continue;
+      cell.q_worse = q_worse[c];
+      cell.q_better = q_better[c];
+      // What took as long as before, or longer, is no improvement, however slow the rest was.
+      const bool rose = cell.rounds > 0 || set_.cells[c].y[night_] > baseline_[c].level;
+      if (cell.q_worse <= kFalseDiscoveryRate && cell.change <= -set_.cells[c].floor) {
+        cell.signal = Signal::worse;
+      } else if (cell.q_better <= kFalseDiscoveryRate && cell.change >= set_.cells[c].floor &&
+                 rose) {
+        cell.signal = Signal::better;
+      }
+    }
+  }
+
+  /// The shift of the cells during the rerun, from those that were no suspects; kNotMeasured when
+  /// too few tell.
+  double rerun_shift() const {
+    std::vector<double> shifts;
+    for (std::size_t c = 0; c < set_.cells.size(); ++c) {
+      const GateSeries& cell = set_.cells[c];
+      const bool control = cell.moves_with_host && baseline_[c].enough &&
+                           test_.cells[c].signal != Signal::worse && !cell.kept_out[night_] &&
+                           !std::isnan(cell.rerun[night_]);
+      if (control) shifts.push_back(cell.rerun[night_] - baseline_[c].level);
+    }
+    const double shift = median_of(shifts);
+    if (shifts.size() >= kFewestForHost) return shift;
+    // A few controls are too noisy to correct by, but can tell that the machine was another one.
+    const bool clear = shifts.size() >= 2 && std::abs(std::expm1(shift)) > kHostAlarm;
+    return clear ? shift : kNotMeasured;
+  }
+
+  bool shows(std::size_t c, const Estimate& again) const {
+    return student_t_tail(-again.value / again.width, again.df) < kRerunSignificance &&
+           std::expm1(again.value) <= -set_.cells[c].floor;
+  }
+
+  Agreement agreement(std::size_t c) const {
+    const auto said = [](bool yes) { return yes ? Agreement::agrees : Agreement::disagrees; };
+    const CellTest& test = test_.cells[c];
+    if (test.rounds > 0) {
+      const std::vector<double> rounds = known_of(set_.cells[c].beside[night_].rerun);
+      if (rounds.size() < kFewestRounds) return Agreement::unknown;
+      const Estimate accepted = accepted_part(set_, c, night_);
+      const double width = location_width(spread_with(test, rounds), rounds.size());
+      return said(
+          shows(c, {location_of(rounds) - accepted.value,
+                    width * std::sqrt(1 + accepted.width * accepted.width), test.estimate.df}));
+    }
+    const double y = set_.cells[c].rerun[night_];
+    if (std::isnan(y)) return Agreement::unknown;
+    const double moved = test_.rerun_shift;
+    const bool as_is = shows(c, against_history(c, y, host_.value));
+    if (std::isnan(moved)) return said(as_is);
+    const bool corrected = shows(c, against_history(c, y, moved));
+    const bool other_state = std::abs(std::expm1(moved - host_.value)) > kHostAlarm;
+    return other_state && corrected != as_is ? Agreement::discarded : said(corrected);
+  }
+
+  /// Of a round, from sweep and rerun together.
+  static double spread_with(const CellTest& test, const std::vector<double>& rounds) {
+    std::vector<double> deviations;
+    const double middle = median_of(rounds);
+    for (const double round : rounds) deviations.push_back(round - middle);
+    const double own = robust_spread(deviations);
+    const auto n = static_cast<double>(rounds.size() - 1);
+    const double df = test.estimate.df;
+    return std::sqrt((df * test.spread * test.spread + n * own * own) / (df + n));
+  }
+
+  const GateSeriesSet& set_;
+  const NightBaseline& baseline_;
+  const Shift& host_;
+  std::size_t night_;
+  NightTest test_;
 };
 
 }  // namespace
 
-std::vector<std::size_t> nights_of(const GateSeries& cell, std::size_t end, std::size_t most,
-                                   std::optional<int> segment) {
-  std::vector<std::size_t> nights;
-  for (std::size_t k = end; k-- > 0 && nights.size() < most;) {
-    const bool counts =
-        !std::isnan(cell.y[k]) && cell.segment[k] == segment.value_or(cell.segment[k]);
-    if (counts) nights.push_back(k);
+double location_of(std::vector<double> values) {
+  std::vector<double> means;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::size_t j = i; j < values.size(); ++j) means.push_back((values[i] + values[j]) / 2);
   }
-  return nights;
+  return median_of(means);
 }
 
-CommonShift common_shift(const GateSeriesSet& set, const NightBaseline& baseline, std::size_t night,
-                         std::size_t k) {
-  std::vector<double> shifts;
-  for (std::size_t c = 0; c < set.cells.size(); ++c) {
-    const GateSeries& cell = set.cells[c];
-    const bool tells = cell.moves_with_host && baseline[c].enough &&
-                       cell.segment[k] == cell.segment[night] && !std::isnan(cell.y[k]);
-    if (tells) shifts.push_back(cell.y[k] - baseline[c].level);
-  }
-  if (shifts.size() < kFewestForHost) return {};
-  return {shifts.size(), median_of(shifts)};
-}
-
-NightBaseline baseline_of(const GateSeriesSet& set, std::size_t night) {
-  NightBaseline baseline;
-  std::vector<std::vector<std::size_t>> nights;
-  std::size_t oldest = night;
-  for (const GateSeries& cell : set.cells) {
-    nights.push_back(nights_of(cell, night, kBaselineNights));
-    CellBaseline& its = baseline.emplace_back();
-    std::vector<double> values;
-    for (const std::size_t k : nights.back()) {
-      if (cell.segment[k] == cell.segment[night]) values.push_back(cell.y[k]);
-      oldest = std::min(oldest, k);
-    }
-    its.nights = values.size();
-    its.level = median_of(values);
-    its.enough = nights.back().size() >= kFewestNights && its.nights >= kFewestOfSegment;
-  }
-  // Nights are compared with the host's common shift taken out, so spreads are those without it.
-  std::vector<double> shifts(night);
-  for (std::size_t k = oldest; k < night; ++k) {
-    shifts[k] = common_shift(set, baseline, night, k).value;
-  }
-  std::map<std::string, std::vector<double>> spreads_of;
-  for (std::size_t c = 0; c < set.cells.size(); ++c) {
-    CellBaseline& its = baseline[c];
-    if (!its.enough) continue;
-    its.df = static_cast<double>(nights[c].size() - 1);
-    const double deviation = median_absolute_deviation(set.cells[c], nights[c], shifts);
-    its.spread = std::max(kMadScale * deviation, kSpreadFloor);
-    spreads_of[set.cells[c].family].push_back(its.spread);
-  }
-  std::map<std::string, Family> families;
-  for (const auto& [name, spreads] : spreads_of) families.emplace(name, spreads);
-  for (std::size_t c = 0; c < set.cells.size(); ++c) {
-    CellBaseline& its = baseline[c];
-    if (!its.enough) continue;
-    families.at(set.cells[c].family).moderate(its);
-    its.width = its.spread * prediction_factor(its.nights);
-    its.reach = student_t_quantile(0.025, its.df) * its.width;
-  }
-  return baseline;
+NightTest test_night(const GateSeriesSet& set, const NightBaseline& baseline, const Shift& host,
+                     std::size_t night) {
+  return Judge(set, baseline, host, night).test();
 }
 
 namespace {
 
-CellTest tested(const GateSeries& cell, const CellBaseline& baseline, double y, double shift) {
-  CellTest test;
-  test.signal = Signal::none;
-  const double d = y - baseline.level - (cell.moves_with_host ? shift : 0);
-  test.score = d / baseline.width;
-  test.p_better = student_t_tail(test.score, baseline.df);
-  test.p_worse = student_t_tail(-test.score, baseline.df);
-  test.change = std::expm1(d);
-  test.change_low = std::expm1(d - baseline.reach);
-  test.change_high = std::expm1(d + baseline.reach);
-  return test;
+/// What a drop has to pass to be found, and to be found again.
+struct Thresholds {
+  double first = 0;
+  double again = 0;
+};
+
+Thresholds thresholds_of(double limit, double floor, double width, double df) {
+  const double least = -std::log1p(-floor);
+  return {std::max(student_t_quantile(limit, df) * width, least),
+          std::max(student_t_quantile(kRerunSignificance, df) * width, least)};
 }
 
-Agreement agreement_of(const GateSeries& cell, const CellBaseline& baseline, double y,
-                       double shift) {
-  if (std::isnan(y)) return Agreement::unknown;
-  const CellTest again = tested(cell, baseline, y, shift);
-  const bool agrees = again.p_worse < kRerunSignificance && again.change <= -cell.floor;
-  return agrees ? Agreement::agrees : Agreement::disagrees;
+/// How surely a drop, a positive logarithm, passes both. Sweep and rerun are taken to be
+/// independent; where a night's luck is in both, they agree more often.
+double power_at(double drop, const Thresholds& thresholds, double width, double df) {
+  return student_t_tail((thresholds.first - drop) / width, df) *
+         student_t_tail((thresholds.again - drop) / width, df);
 }
 
-std::vector<double> p_worse_of(const NightTest& test) {
+/// The relative drop that is found, and found again, with kNightPower.
+double found_with_power(double limit, double floor, double width, double df) {
+  const Thresholds thresholds = thresholds_of(limit, floor, width, df);
+  double low = 0, high = thresholds.first + 60 * width;
+  for (int i = 0; i < 40; ++i) {
+    const double drop = (low + high) / 2;
+    (power_at(drop, thresholds, width, df) < kNightPower ? low : high) = drop;
+  }
+  return -std::expm1(-high);
+}
+
+/// `width` with `launches` in place of as many as there were; of a cell that is judged by history
+/// only the part of a night's noise that its launches are falls with their number.
+double width_with(const CellTest& test, const GateSeries& cell, std::size_t launches) {
+  const auto n = static_cast<double>(launches);
+  const double width = test.estimate.width;
+  if (test.rounds > 0) return width * std::sqrt(static_cast<double>(test.rounds) / n);
+  if (std::isnan(cell.launch_spread) || cell.launches == 0) return width;
+  const double launch = std::numbers::pi / 2 * cell.launch_spread * cell.launch_spread;
+  const double all = test.spread * test.spread;
+  const double night = std::max(0.0, all - launch / static_cast<double>(cell.launches));
+  return width * std::sqrt(std::min(all, night + launch / n) / all);
+}
+
+std::optional<std::size_t> launches_for(const CellTest& test, const GateSeries& cell,
+                                        double limit) {
+  constexpr std::size_t kMost = 1000;
+  const auto sees = [&](std::size_t launches) {
+    const double width = width_with(test, cell, launches), df = test.estimate.df;
+    return power_at(-std::log1p(-kToBeSeen), thresholds_of(limit, cell.floor, width, df), width,
+                    df) >= kNightPower;
+  };
+  if (!sees(kMost)) return std::nullopt;
+  std::size_t low = 1, high = kMost;
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (sees(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return high;
+}
+
+}  // namespace
+
+std::vector<Sensitivity> sensitivities(const GateSeriesSet& set, const NightTest& test) {
   std::vector<double> p_values;
   for (const CellTest& cell : test.cells) p_values.push_back(cell.p_worse);
-  return p_values;
-}
-
-}  // namespace
-
-bool NightTest::host_alarm() const {
-  return shift_cells > 0 && std::abs(std::expm1(shift)) > kHostAlarm;
-}
-
-NightTest test_night(const GateSeriesSet& set, const NightBaseline& baseline, std::size_t night) {
-  NightTest result;
-  const CommonShift common = common_shift(set, baseline, night, night);
-  result.shift_cells = common.cells;
-  result.shift = common.value;
-  std::vector<double> p_better;
+  const std::vector<double> limits = discovery_limits(p_values);
+  std::vector<Sensitivity> found(set.cells.size());
   for (std::size_t c = 0; c < set.cells.size(); ++c) {
-    const double y = set.cells[c].y[night];
-    const bool possible = baseline[c].enough && !std::isnan(y);
-    result.cells.push_back(possible ? tested(set.cells[c], baseline[c], y, common.value)
-                                    : CellTest());
-    p_better.push_back(result.cells.back().p_better);
-  }
-  const std::vector<double> q_worse = benjamini_hochberg(p_worse_of(result));
-  const std::vector<double> q_better = benjamini_hochberg(p_better);
-  // A rerun has its own share of the host's shift, where enough of its cells can tell.
-  const double moved = set.rerun_shift[night];
-  for (std::size_t c = 0; c < set.cells.size(); ++c) {
-    const GateSeries& cell = set.cells[c];
-    CellTest& test = result.cells[c];
-    if (test.signal == Signal::untested) continue;
-    test.q_worse = q_worse[c];
-    test.q_better = q_better[c];
-    if (test.q_worse <= kFalseDiscoveryRate && test.change <= -cell.floor) {
-      test.signal = Signal::worse;
-      test.rerun = agreement_of(cell, baseline[c], cell.rerun[night],
-                                std::isnan(moved) ? common.value : moved);
-    } else if (test.q_better <= kFalseDiscoveryRate && test.change >= cell.floor) {
-      test.signal = Signal::better;
+    if (std::isnan(limits[c])) continue;
+    const auto& [value, width, df] = test.cells[c].estimate;
+    const double floor = set.cells[c].floor;
+    found[c].critical_drop =
+        std::max(-std::expm1(-student_t_quantile(limits[c], df) * width), floor);
+    found[c].mde = found_with_power(limits[c], floor, width, df);
+    if (!found[c].sees()) {
+      found[c].launches_needed = launches_for(test.cells[c], set.cells[c], limits[c]);
     }
   }
-  return result;
-}
-
-std::vector<double> smallest_drops(const GateSeriesSet& set, const NightBaseline& baseline,
-                                   const NightTest& test) {
-  const std::vector<double> limits = discovery_limits(p_worse_of(test));
-  std::vector<double> drops(set.cells.size(), kNotMeasured);
-  for (std::size_t c = 0; c < set.cells.size(); ++c) {
-    if (test.cells[c].signal == Signal::untested) continue;
-    const CellBaseline& its = baseline[c];
-    const double drop = -std::expm1(-student_t_quantile(limits[c], its.df) * its.width);
-    drops[c] = std::max(drop, set.cells[c].floor);
-  }
-  return drops;
+  return found;
 }
 
 namespace {
 
-constexpr std::size_t kMostCells = 1000;
-// A cell moves the common shift of all cells a little when it drops.
-constexpr double kSlack = 0.005;
+/// Sums over whitened values from which every step's fit follows.
+struct Step {
+  double t = 0;
+  double size = 0;
+  std::size_t place = 0;
+  std::size_t earliest = 0;  // that fits nearly as well
+};
+
+/// The clearest step for the worse in `y`, whose values follow each other with correlation phi.
+Step clearest_step(const std::vector<double>& y, double phi) {
+  const std::size_t n = y.size();
+  const double first = std::sqrt(1 - phi * phi), rest = 1 - phi;
+  std::vector<double> e(n);  // what is new in each
+  e[0] = first * y[0];
+  for (std::size_t i = 1; i < n; ++i) e[i] = y[i] - phi * y[i - 1];
+  double sum_xx = first * first, sum_xe = first * e[0], sum_ee = e[0] * e[0];
+  for (std::size_t i = 1; i < n; ++i) {
+    sum_xx += rest * rest;
+    sum_xe += rest * e[i];
+    sum_ee += e[i] * e[i];
+  }
+  Step clearest;
+  std::vector<double> left(n, std::numeric_limits<double>::infinity());  // by the step's place
+  double later = 0;  // sum of e after the step's first night
+  for (std::size_t k = n - 1; k >= kDriftBefore; --k) {
+    const auto after = static_cast<double>(n - k - 1);
+    const double zz = 1 + after * rest * rest;
+    const double xz = rest + after * rest * rest;
+    const double ze = e[k] + rest * later;
+    later += e[k];
+    if (k + kDriftSide > n) continue;
+    const double alone = zz - xz * xz / sum_xx;
+    const double size = (ze - xz * sum_xe / sum_xx) / alone;
+    const double residual = sum_ee - sum_xe * sum_xe / sum_xx - size * size * alone;
+    left[k] = residual;
+    const double variance = std::max(residual / static_cast<double>(n - 2),
+                                     kSpreadFloor * kSpreadFloor * (1 - phi * phi));
+    const double t = -size / std::sqrt(variance / alone);
+    if (t > clearest.t) clearest = {t, size, k, k};
+  }
+  // Places whose likelihood ratio to the clearest one is within its 95 %.
+  constexpr double kChiSquare = 3.84;
+  const double most = left[clearest.place] * std::exp(kChiSquare / static_cast<double>(n));
+  for (std::size_t k = clearest.place; clearest.t > 0 && k >= kDriftBefore; --k) {
+    if (left[k] <= most) clearest.earliest = k;
+  }
+  return clearest;
+}
 
 }  // namespace
 
-InjectedCheck inject(GateSeriesSet set, const NightBaseline& baseline, const NightTest& test,
-                     const std::vector<double>& drops, std::size_t night) {
-  std::vector<std::size_t> cells;
-  for (std::size_t c = 0; c < test.cells.size(); ++c) {
-    if (test.cells[c].signal != Signal::untested) cells.push_back(c);
-  }
-  const std::size_t stride = 1 + (cells.empty() ? 0 : (cells.size() - 1) / kMostCells);
-  InjectedCheck check;
-  for (std::size_t i = 0; i < cells.size(); i += stride) {
-    const std::size_t c = cells[i];
-    const double tonight = set.cells[c].y[night];
-    set.cells[c].y[night] = tonight + std::log1p(kInjectedChange);
-    const NightTest injected = test_night(set, baseline, night);
-    set.cells[c].y[night] = tonight;
-    ++check.tested;
-    if (injected.cells[c].signal == Signal::worse) {
-      ++check.caught;
-      continue;
-    }
-    check.blind.push_back(c);
-    const double expected = (1 + test.cells[c].change) * (1 + kInjectedChange) - 1;
-    if (expected < -drops[c] - kSlack) check.broken.push_back(c);
-  }
-  return check;
-}
-
-Drift drift_of(const GateSeries& cell, std::size_t night, const std::vector<double>& shift) {
+Drift drift_of(const GateSeries& cell, std::size_t night, const std::vector<double>& shift,
+               std::optional<double> phi) {
   Drift drift;
   if (std::isnan(cell.y[night])) return drift;
   std::vector<std::size_t> nights = nights_of(cell, night + 1, kDriftNights, cell.segment[night]);
   std::ranges::reverse(nights);
-  const std::size_t n = nights.size();
-  if (n < kDriftBefore + kDriftSide) return drift;
-  // Sums from the first night on give both sides of every step at once; relative to the first
-  // value, so that little is lost to rounding.
-  std::vector<double> sum{0}, squares{0};
+  if (nights.size() < kDriftBefore + kDriftSide) return drift;
+  std::vector<double> y;
   for (const std::size_t k : nights) {
-    const double y = cell.y[k] - cell.y[nights[0]] - (cell.moves_with_host ? shift[k] : 0);
-    sum.push_back(sum.back() + y);
-    squares.push_back(squares.back() + y * y);
+    // Relative to the first value, so that little is lost to rounding.
+    y.push_back(cell.y[k] - cell.y[nights[0]] - (cell.moves_with_host ? shift[k] : 0));
   }
-  double clearest = 0;
-  for (std::size_t k = kDriftBefore; k + kDriftSide <= n; ++k) {
-    const auto a = static_cast<double>(k);
-    const auto b = static_cast<double>(n - k);
-    const double before = sum[k] / a;
-    const double after = (sum[n] - sum[k]) / b;
-    const double residual = squares[n] - a * before * before - b * after * after;
-    const double variance =
-        std::max(residual / static_cast<double>(n - 2), kSpreadFloor * kSpreadFloor);
-    const double t = (before - after) / std::sqrt(variance * (1 / a + 1 / b));
-    if (t <= clearest) continue;
-    clearest = t;
-    drift.change = std::expm1(after - before);
-    drift.since = nights[k];
+  Step step = clearest_step(y, phi.value_or(0));
+  if (!phi && step.t > 0) {
+    std::vector<double> flat = y;
+    for (std::size_t i = step.place; i < flat.size(); ++i) flat[i] -= step.size;
+    step = clearest_step(y, correlation_of(flat));
   }
-  if (clearest == 0) return drift;
-  const double p = student_t_tail(clearest, static_cast<double>(n - 2));
+  if (!(step.t > 0)) return drift;
+  drift.change = std::expm1(step.size);
+  drift.since = nights[step.place];
+  drift.earliest = nights[step.earliest];
+  const double p = student_t_tail(step.t, static_cast<double>(y.size() - 2));
   drift.found = p < kDriftSignificance && drift.change <= -kDriftFloor;
   return drift;
 }

@@ -6,133 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <unordered_map>
 
 #include "bench/measure/statistics.hpp"
+#include "bench/study/nightly/table.hpp"
 
 namespace scalebench {
 namespace {
-
-/// When a run began: as its manifest says, else as its name does ("20260301T040506Z-...").
-std::string start_of(const RunHistory& history, const std::string& run) {
-  if (const auto found = history.started.find(run); found != history.started.end()) {
-    return found->second;
-  }
-  if (run.size() < 16 || run[8] != 'T' || run[15] != 'Z') return "";
-  return run.substr(0, 4) + "-" + run.substr(4, 2) + "-" + run.substr(6, 2) + "T" +
-         run.substr(9, 2) + ":" + run.substr(11, 2) + ":" + run.substr(13, 2) + "Z";
-}
-
-void add_values(std::vector<double> GateSeries::*values, const std::vector<NightCell>& cells,
-                std::size_t night, const std::unordered_map<std::string, std::size_t>& place_of,
-                GateSeriesSet& set) {
-  for (const NightCell& cell : cells) {
-    const auto found = place_of.find(cell.key);
-    if (found != place_of.end()) (set.cells[found->second].*values)[night] = cell.y();
-  }
-}
-
-/// How many accepted changes of this cell lie at or before a night.
-int segment_of(const GateInput& input, const NightCell& cell, const Night& night) {
-  int segment = 0;
-  for (const Annotation& accepted : input.annotations.accepted) {
-    if (!matches(accepted.cells, cell.label, cell.key)) continue;
-    const std::string start =
-        accepted.run == night.run_id ? night.started_utc : start_of(input.history, accepted.run);
-    // What nobody can place in time accepts nothing: an alarm too many, not one too few.
-    if (!start.empty() && start <= night.started_utc) ++segment;
-  }
-  return segment;
-}
-
-/// From nights of cells to the series that the gate tests: cells in order of their first appearance
-/// tonight, then those that only earlier nights have. Pointers are into the input.
-struct GateTable {
-  GateSeriesSet set;
-  std::vector<const NightCell*> last;     // of each series: tonight's cell, else the latest before
-  std::vector<const NightCell*> tonight;  // null: not there tonight
-};
-
-GateTable gate_table(const GateInput& input) {
-  GateTable table;
-  std::vector<const Night*> nights;
-  for (const Night& night : input.history.nights) nights.push_back(&night);
-  nights.push_back(&input.tonight);
-
-  std::unordered_map<std::string, std::size_t> place_of;
-  for (auto night = nights.rbegin(); night != nights.rend(); ++night) {
-    for (const NightCell& cell : (*night)->cells) {
-      if (!place_of.emplace(cell.key, table.last.size()).second) continue;
-      table.last.push_back(&cell);
-      table.tonight.push_back(*night == nights.back() ? &cell : nullptr);
-    }
-  }
-  table.set.rerun_shift.assign(nights.size(), kNotMeasured);
-  for (const NightCell* const cell : table.last) {
-    GateSeries& series = table.set.cells.emplace_back();
-    series.family = cell->metric + "/" + cell->family;
-    series.floor = cell->floor;
-    series.moves_with_host = cell->is_time();
-    series.y.assign(nights.size(), kNotMeasured);
-    series.rerun.assign(nights.size(), kNotMeasured);
-    for (const Night* const night : nights)
-      series.segment.push_back(segment_of(input, *cell, *night));
-  }
-  for (std::size_t k = 0; k < nights.size(); ++k) {
-    add_values(&GateSeries::y, nights[k]->cells, k, place_of, table.set);
-    const auto rerun = input.history.reruns.find(nights[k]->run_id);
-    if (rerun == input.history.reruns.end()) continue;
-    add_values(&GateSeries::rerun, rerun->second.cells, k, place_of, table.set);
-  }
-  if (!input.history.pinned) return table;
-  for (const NightCell& cell : input.history.pinned->cells) {
-    const auto found = place_of.find(cell.key);
-    if (found != place_of.end()) table.set.cells[found->second].pinned = cell.y();
-  }
-  return table;
-}
-
-/// The shift of the host during the rerun of `night`, from the cells that were no suspects;
-/// kNotMeasured when too few tell.
-double shift_of_rerun(const GateSeriesSet& set, const NightBaseline& baseline,
-                      const NightTest& test, std::size_t night) {
-  std::vector<double> shifts;
-  for (std::size_t c = 0; c < set.cells.size(); ++c) {
-    const GateSeries& cell = set.cells[c];
-    const bool control = cell.moves_with_host && baseline[c].enough &&
-                         test.cells[c].signal != Signal::worse && !std::isnan(cell.rerun[night]);
-    if (control) shifts.push_back(cell.rerun[night] - baseline[c].level);
-  }
-  const double shift = median_of(shifts);
-  if (shifts.size() >= kFewestForHost) return shift;
-  // A few controls are too noisy to correct by, but can tell that the machine was another one.
-  const bool clear = shifts.size() >= 2 && std::abs(std::expm1(shift)) > kHostAlarm;
-  return clear ? shift : kNotMeasured;
-}
-
-/// The test of one night with its rerun, and the baseline that it used.
-struct Tested {
-  NightBaseline baseline;
-  NightTest test;
-};
-
-Tested tested(GateSeriesSet& set, std::size_t night) {
-  Tested result{baseline_of(set, night), {}};
-  result.test = test_night(set, result.baseline, night);
-  set.rerun_shift[night] = shift_of_rerun(set, result.baseline, result.test, night);
-  if (!std::isnan(set.rerun_shift[night])) result.test = test_night(set, result.baseline, night);
-  return result;
-}
-
-std::set<std::size_t> worse_cells(const NightTest& test) {
-  std::set<std::size_t> worse;
-  for (std::size_t c = 0; c < test.cells.size(); ++c) {
-    const CellTest& cell = test.cells[c];
-    const bool is_worse = cell.signal == Signal::worse && cell.rerun != Agreement::disagrees;
-    if (is_worse) worse.insert(c);
-  }
-  return worse;
-}
 
 std::optional<double> jaccard(const std::set<std::size_t>& a, const std::set<std::size_t>& b) {
   std::set<std::size_t> both;
@@ -145,34 +24,26 @@ std::optional<double> jaccard(const std::set<std::size_t>& a, const std::set<std
 /// The gate's state while it goes over the cells.
 class Gate {
  public:
-  explicit Gate(const GateInput& input)
-      : input_(input), table_(gate_table(input)), night_(table_.set.nights() - 1) {}
+  explicit Gate(const GateInput& input) : input_(input), table_(gate_table(input)) {}
 
   GateReport report() {
+    night_ = table_.set.nights - 1;
     name_nights();
-    // Tonight's verdicts ask whether the two nights before said the same.
-    for (std::size_t back = 2; back > 0; --back) {
-      if (night_ >= back)
-        before_.push_back({night_ - back, worse_cells(tested(set(), night_ - back).test)});
-    }
-    tonight_ = tested(set(), night_);
-    shift_ = host_series(set(), night_);
-    drops_ = smallest_drops(set(), tonight_.baseline, tonight_.test);
-    report_.test = tonight_.test;
-    report_.injected = inject(set(), tonight_.baseline, tonight_.test, drops_, night_);
+    NightMemory memory(table_.set, std::move(table_.controls), std::move(table_.remembered));
+    std::set<std::size_t> worse_before;
+    for (std::size_t k = 0; k < night_; ++k) worse_before = memory.next().worse;
+    tonight_ = memory.next();
+    table_.set = memory.set();
+    sensitivities_ = sensitivities(set(), tonight_.test);
+    report_.common = tonight_.test.common;
+    report_.controlled = tonight_.controlled;
+    report_.host_alarm = tonight_.host_alarm;
+    report_.host_drift = tonight_.host_drift;
+    report_.rerun_shift = tonight_.test.rerun_shift;
+    report_.suite = tonight_.test.suite;
+    if (tonight_.host) report_.open.push_back(shared_by_all(*tonight_.host));
     for (std::size_t c = 0; c < set().cells.size(); ++c) add_cell(c);
-    for (std::vector<std::size_t>* const cells :
-         {&report_.injected.blind, &report_.injected.broken}) {
-      for (std::size_t& cell : *cells) cell = place_of_.at(cell);
-    }
-    GateSeries host;
-    host.moves_with_host = false;
-    host.y = shift_;
-    host.segment.assign(shift_.size(), 0);
-    report_.host_drift = drift_of(host, night_, shift_);
-    if (!before_.empty()) {
-      report_.jaccard = jaccard(worse_cells(tonight_.test), before_.back().second);
-    }
+    if (night_ > 0) report_.jaccard = jaccard(tonight_.worse, worse_before);
     std::set<std::size_t> runs;
     for (const GateCell& cell : report_.cells) {
       runs.insert(cell.in_baseline.begin(), cell.in_baseline.end());
@@ -194,10 +65,15 @@ class Gate {
     if (input_.history.reruns.contains(input_.tonight.run_id)) {
       report_.rerun_run = rerun_name(input_.tonight.run_id);
     }
-    // Measured tonight and in any night before, in whatever segment.
+    if (input_.beside) {
+      report_.accepted_run = input_.beside->run_id;
+      report_.accepted_build = input_.beside->build;
+    }
+    // Measured tonight and in any night before, in whatever segment, or beside tonight.
     bool common = false, earlier = false;
     for (const GateSeries& cell : set().cells) {
       const bool seen =
+          !cell.beside.back().sweep.empty() ||
           std::any_of(cell.y.begin(), cell.y.end() - 1, [](double y) { return !std::isnan(y); });
       earlier = earlier || seen;
       common = common || (seen && !std::isnan(cell.y.back()));
@@ -205,31 +81,100 @@ class Gate {
     report_.overlaps = common || !earlier;
   }
 
+  const Night& night_at(std::size_t k) const {
+    return k == night_ ? input_.tonight : input_.history.nights[k];
+  }
+
+  OpenRegression regression(const OpenAlarm& alarm, const std::string& key) const {
+    OpenRegression open;
+    open.key = key;
+    open.found_change = std::expm1(alarm.change);
+    const Night& since = night_at(alarm.since);
+    open.since_run = since.run_id;
+    open.since_utc = since.started_utc;
+    // Older than the nights that are there: its record knows since when.
+    for (const OpenBefore& before : input_.history.open) {
+      if (before.key != key || before.since_utc >= since.started_utc) continue;
+      open.since_run = before.since_run;
+      open.since_utc = before.since_utc;
+    }
+    open.bad_commit = since.commit;
+    if (!alarm.last_good) return open;
+    open.last_good_run = night_at(*alarm.last_good).run_id;
+    open.good_commit = night_at(*alarm.last_good).commit;
+    return open;
+  }
+
+  OpenRegression shared_by_all(const OpenAlarm& alarm) const {
+    OpenRegression open = regression(alarm, "*");
+    open.label = "all cells together";
+    if (report_.common.cells == 0) return open;
+    open.change = std::expm1(report_.common.value);
+    open.low = std::expm1(report_.common.low);
+    open.high = std::expm1(report_.common.high);
+    return open;
+  }
+
   void add_cell(std::size_t c) {
     const GateSeries& series = set().cells[c];
     // The last of tonight's segment.
     const auto nights = nights_of(series, night_, kBaselineNights, series.segment[night_]);
-    const bool was_measured = !nights.empty();
+    const bool open = tonight_.open[c].has_value();
+    bool was_measured = open;
+    for (std::size_t k = 0; k < night_; ++k) {
+      was_measured =
+          was_measured || (series.segment[k] == series.segment[night_] && !std::isnan(series.y[k]));
+    }
     // A cell that is gone, or void, and that an accepted change took away is nothing to report.
     if (table_.tonight[c] == nullptr && !was_measured) return;
-    place_of_[c] = report_.cells.size();
     GateCell& cell = report_.cells.emplace_back();
     cell.cell = *table_.last[c];
     cell.test = tonight_.test.cells[c];
     cell.baseline = tonight_.baseline[c];
-    cell.smallest_drop = drops_[c];
+    cell.sensitivity = sensitivities_[c];
     cell.segments = series.segment;
     cell.in_baseline = {nights.begin(), nights.end()};
-    for (const double y : series.y) {
-      cell.values.push_back(std::exp(series.moves_with_host ? -y : y));
-    }
+    for (const double y : series.y) cell.values.push_back(value_of(series, y));
+    set_before(cell, series);
     if (!std::isnan(series.pinned)) {
-      cell.pinned_value = std::exp(series.moves_with_host ? -series.pinned : series.pinned);
+      cell.pinned_value = value_of(series, series.pinned);
       cell.pinned_change = std::expm1(series.y[night_] - series.pinned);
     }
-    cell.drift = drift_of(series, night_, shift_);
+    cell.drift = tonight_.drifts[c];
     if (!std::isnan(cell.drift.change)) cell.drift_since_run = report_.nights[cell.drift.since];
+    if (open) add_open(cell, *tonight_.open[c]);
     judge(cell, c, was_measured);
+  }
+
+  static double value_of(const GateSeries& series, double y) {
+    return std::exp(series.moves_with_host ? -y : y);
+  }
+
+  /// What tonight's value is held against: the accepted build's of tonight, or the level.
+  void set_before(GateCell& cell, const GateSeries& series) {
+    double y = cell.baseline.level;
+    if (cell.test.rounds > 0) {
+      y = kNotMeasured;
+      for (const NightCell& accepted : input_.beside->accepted.cells) {
+        if (accepted.key == cell.cell.key) y = accepted.y();
+      }
+    }
+    cell.before = value_of(series, y);
+    cell.as_measured = std::expm1(series.y[night_] - y);
+  }
+
+  void add_open(GateCell& cell, const OpenAlarm& alarm) {
+    OpenRegression open = regression(alarm, cell.cell.key);
+    open.label = cell.cell.label + (cell.cell.is_time() ? "" : " " + cell.cell.metric);
+    if (cell.test.signal != Signal::untested && cell.test.signal != Signal::shifted) {
+      open.change = cell.test.change;
+      open.low = cell.test.change_low;
+      open.high = cell.test.change_high;
+      open.rounds = cell.test.rounds;
+    }
+    cell.open_since_run = open.since_run;
+    cell.last_good_run = open.last_good_run;
+    report_.open.push_back(std::move(open));
   }
 
   void judge(GateCell& cell, std::size_t c, bool was_measured) {
@@ -247,56 +192,75 @@ class Gate {
     } else if (std::isnan(set().cells[c].y[night_])) {
       cell.verdict = GateVerdict::invalid;
       if (cell.note.empty()) cell.note = tonight->status;
+    } else if (tonight_.outcomes[c] != Discovery::none) {
+      judge_found(cell, c);
+    } else if (tonight_.open[c]) {
+      cell.verdict = GateVerdict::open;
+      add_note(cell, "open since " + cell.open_since_run);
+    } else if (cell.test.signal == Signal::shifted) {
+      cell.verdict = GateVerdict::unjudged;
+      add_note(cell, "all cells together have shifted");
     } else if (cell.test.signal == Signal::untested) {
       cell.verdict = GateVerdict::insufficient;
       add_note(cell, fmt::format("{} nights to compare with", cell.baseline.nights));
     } else {
       judge_tested(cell, c);
     }
+    const bool told = cell.test.signal != Signal::untested && cell.verdict != GateVerdict::ok;
+    if (!cell.cell.is_time() && told) explain_efficiency(cell);
+  }
+
+  void judge_found(GateCell& cell, std::size_t c) {
+    switch (tonight_.outcomes[c]) {
+      case Discovery::regressed:
+        cell.verdict = GateVerdict::regressed;
+        add_note(cell, "found again in the rerun");
+        break;
+      case Discovery::confirmed:
+        cell.verdict = GateVerdict::confirmed;
+        add_note(cell, fmt::format("worse in {} of 3 nights", tonight_.worse_nights[c]));
+        break;
+      case Discovery::drift:
+        cell.verdict = GateVerdict::drift;
+        add_note(cell,
+                 fmt::format("{} since {}", change_text(cell.drift.change), cell.drift_since_run));
+        break;
+      default:
+        cell.verdict = GateVerdict::open;
+        add_note(cell, "open since " + cell.open_since_run);
+    }
   }
 
   void judge_tested(GateCell& cell, std::size_t c) {
     if (cell.test.signal == Signal::worse) {
-      const std::size_t others = worse_before(c);
-      if (others > 0 && (others > 1 || cell.test.rerun != Agreement::disagrees)) {
-        cell.verdict = GateVerdict::confirmed;
-        add_note(cell, fmt::format("worse in {} of 3 nights", 1 + others));
-      } else if (cell.test.rerun == Agreement::agrees) {
-        cell.verdict = GateVerdict::regressed;
-        add_note(cell, "found again in the rerun");
-      } else {
-        cell.verdict = GateVerdict::ambiguous;
-        add_note(cell, cell.test.rerun == Agreement::disagrees ? "not found again in the rerun"
-                                                               : "not measured again");
+      cell.verdict = GateVerdict::ambiguous;
+      switch (cell.test.rerun) {
+        case Agreement::disagrees:
+          add_note(cell, "not found again in the rerun");
+          break;
+        case Agreement::discarded:
+          add_note(cell, fmt::format(
+                             "the rerun was discarded: the host had moved by {} until then",
+                             change_text(std::expm1(report_.rerun_shift - report_.common.value))));
+          break;
+        default:
+          add_note(cell, "not measured again");
       }
     } else if (cell.test.signal == Signal::better) {
       cell.verdict = GateVerdict::improved;
-    } else if (cell.drift.found) {
-      cell.verdict = GateVerdict::drift;
-      add_note(cell,
-               fmt::format("{} since {}", change_text(cell.drift.change), cell.drift_since_run));
     } else if (below_pinned(cell, c)) {
       cell.verdict = GateVerdict::drift;
       add_note(cell, fmt::format("{} against the pinned run", change_text(cell.pinned_change)));
     }
-    if (!cell.cell.is_time() && cell.verdict != GateVerdict::ok) explain_efficiency(cell);
-  }
-
-  /// In how many of the two nights before, of the same segment, this cell was worse.
-  std::size_t worse_before(std::size_t c) const {
-    const std::vector<int>& segment = table_.set.cells[c].segment;
-    return static_cast<std::size_t>(std::ranges::count_if(before_, [&](const auto& night) {
-      return night.second.contains(c) && segment[night.first] == segment[night_];
-    }));
   }
 
   /// The level of the baseline and tonight, both clearly below the pinned run: what a rolling
   /// baseline has got used to.
   bool below_pinned(const GateCell& cell, std::size_t c) {
     const GateSeries& series = set().cells[c];
-    if (std::isnan(series.pinned) || !input_.history.pinned) return false;
+    if (std::isnan(series.pinned) || !input_.history.pinned || !cell.baseline.enough) return false;
     // An accepted change between them explains it.
-    const int pinned = segment_of(input_, cell.cell, *input_.history.pinned);
+    const int pinned = segment_of(input_, cell.cell, input_.history.pinned->started_utc);
     if (pinned != series.segment[night_]) return false;
     const double below = series.pinned - cell.baseline.level;
     const double p = student_t_tail(below / cell.baseline.width, cell.baseline.df);
@@ -323,21 +287,18 @@ class Gate {
 
   const GateInput& input_;
   GateTable table_;
-  std::size_t night_;
-  Tested tonight_;
-  std::vector<std::pair<std::size_t, std::set<std::size_t>>> before_;  // oldest first
-  std::vector<double> shift_;
-  std::vector<double> drops_;
-  std::map<std::size_t, std::size_t> place_of_;  // of a series among the report's cells
+  std::size_t night_ = 0;
+  JudgedNight tonight_;
+  std::vector<Sensitivity> sensitivities_;
   GateReport report_;
 };
 
 }  // namespace
 
 std::string_view name_of(GateVerdict verdict) {
-  constexpr std::array<std::string_view, 11> kNames{
-      "OK",      "REGRESSED", "CONFIRMED",    "IMPROVED", "AMBIGUOUS", "DRIFT",
-      "MISSING", "INVALID",   "INSUFFICIENT", "SKIPPED",  "EXCLUDED"};
+  constexpr std::array<std::string_view, 13> kNames{
+      "OK",       "REGRESSED", "CONFIRMED", "OPEN",         "IMPROVED", "AMBIGUOUS", "DRIFT",
+      "UNJUDGED", "MISSING",   "INVALID",   "INSUFFICIENT", "SKIPPED",  "EXCLUDED"};
   return kNames.at(static_cast<std::size_t>(verdict));
 }
 
@@ -346,18 +307,47 @@ std::size_t GateReport::count(GateVerdict verdict) const {
 }
 
 std::size_t GateReport::tested() const {
-  return static_cast<std::size_t>(std::ranges::count_if(cells, [](const GateCell& cell) {
-    return cell.test.signal != Signal::untested && cell.verdict != GateVerdict::excluded;
-  }));
+  std::size_t count_of_all = 0;
+  for (const GateVerdict verdict :
+       {GateVerdict::ok, GateVerdict::regressed, GateVerdict::confirmed, GateVerdict::open,
+        GateVerdict::improved, GateVerdict::ambiguous, GateVerdict::drift}) {
+    count_of_all += count(verdict);
+  }
+  // What is open from an earlier night may be beyond tonight's judgement.
+  for (const GateCell& cell : cells) {
+    const bool judged = cell.test.signal != Signal::untested && cell.test.signal != Signal::shifted;
+    if (cell.verdict == GateVerdict::open && !judged) --count_of_all;
+  }
+  return count_of_all;
+}
+
+std::size_t GateReport::sensed() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      cells, [](const GateCell& cell) { return !std::isnan(cell.sensitivity.mde); }));
+}
+
+std::vector<const GateCell*> GateReport::unseeing() const {
+  std::vector<const GateCell*> found;
+  for (const GateCell& cell : cells) {
+    if (!std::isnan(cell.sensitivity.mde) && !cell.sensitivity.sees()) found.push_back(&cell);
+  }
+  return found;
 }
 
 std::vector<const GateCell*> GateReport::suspects() const {
-  std::vector<const GateCell*> found;
+  std::vector<const GateCell*> found, all;
   for (const GateCell& cell : cells) {
-    const bool open = cell.test.signal == Signal::worse && cell.test.rerun == Agreement::unknown &&
-                      cell.verdict != GateVerdict::excluded;
-    if (open) found.push_back(&cell);
+    if (cell.verdict == GateVerdict::excluded) continue;
+    const bool unasked = cell.test.signal == Signal::worse && cell.test.rerun == Agreement::unknown;
+    if (unasked) found.push_back(&cell);
+    if (cell.verdict == GateVerdict::unjudged && cell.cell.is_time()) all.push_back(&cell);
   }
+  if (all.empty() || !std::isnan(rerun_shift)) return found;
+  // A few more than it takes, in case that one fails.
+  constexpr std::size_t kEnough = kFewestForHost + 2;
+  std::ranges::stable_sort(all, {}, [](const GateCell* cell) { return cell->cell.value; });
+  all.resize(std::min(all.size(), kEnough));
+  found.insert(found.end(), all.begin(), all.end());
   return found;
 }
 

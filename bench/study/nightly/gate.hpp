@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nightly gate: what tonight's cells say against the nights before, one verdict a cell. Values
-// in, values out: what is printed, written and exited with follows from here.
+// The nightly gate: what tonight's cells say against the nights before, and against the accepted
+// build where that ran beside them; one verdict a cell. Values in, values out: what is printed,
+// written and exited with follows from here.
 #pragma once
 
 #include <map>
@@ -11,8 +12,8 @@
 #include <vector>
 
 #include "bench/record/result_row.hpp"
-#include "bench/study/nightly/detection.hpp"
 #include "bench/study/nightly/history.hpp"
+#include "bench/study/nightly/memory.hpp"
 
 namespace scalebench {
 
@@ -20,9 +21,11 @@ enum class GateVerdict {
   ok,
   regressed,  // worse tonight, and again in the rerun
   confirmed,  // worse in 2 of 3 nights
+  open,       // found in an earlier night, and neither accepted nor measured away
   improved,
   ambiguous,     // worse tonight, not (or not yet) found again
   drift,         // worse by little steps, or than the pinned run
+  unjudged,      // all cells together were elsewhere: nothing is said of one
   missing,       // expected and not measured
   invalid,       // wrong, failed, or no positive number
   insufficient,  // too few nights to compare with
@@ -35,6 +38,21 @@ struct GateInput {
   Night tonight;
   RunHistory history;
   Annotations annotations;
+  std::optional<BesideNight> beside{};  // none: no accepted build, or it could not run
+};
+
+/// Where and since when it is slower, for people and for the nights to come.
+struct OpenRegression {
+  std::string key = "*";  // of the cell; "*": all cells together
+  std::string label;
+  std::string since_run, since_utc;
+  std::string last_good_run;            // empty: not known
+  std::string good_commit, bad_commit;  // it came between these; empty: not known
+  double found_change = kNotMeasured;   // relative, as found
+  double change = kNotMeasured;         // tonight's, with its 95 % interval; NaN: not judged
+  double low = kNotMeasured;
+  double high = kNotMeasured;
+  std::size_t rounds = 0;  // beside the accepted build; 0: against the nights before it
 };
 
 struct GateCell {
@@ -43,11 +61,14 @@ struct GateCell {
   std::string note;
   CellTest test;
   CellBaseline baseline;
-  double smallest_drop = kNotMeasured;
+  Sensitivity sensitivity;
+  double before = kNotMeasured;         // seconds or efficiency that tonight's is held against
+  double as_measured = kNotMeasured;    // relative change from `before`, nothing taken out
   double pinned_change = kNotMeasured;  // against the pinned run, host shift and all
   double pinned_value = kNotMeasured;
   Drift drift;
   std::string drift_since_run;
+  std::string open_since_run, last_good_run;  // of an open regression; else empty
   std::vector<double> values;  // of each night of GateReport::nights; NaN: not measured
   std::vector<int> segments;
   std::set<std::size_t> in_baseline;  // places in `values`
@@ -57,19 +78,30 @@ struct GateReport {
   std::vector<std::string> nights;  // run ids, oldest first, tonight last
   std::vector<std::string> started_utc;
   std::vector<GateCell> cells;
+  std::vector<OpenRegression> open;  // all cells together first; then in the order of the cells
   std::vector<std::string> baseline_runs;
-  NightTest test;                 // tonight's, for the common shift
-  Drift host_drift;               // of all cells together
-  InjectedCheck injected;         // cells by their place in `cells`
+  Shift common;             // of all cells against the nights before
+  bool controlled = false;  // `common` is that of the accepted build: the host's alone
+  bool host_alarm = false;
+  Drift host_drift;                          // of all cells together
+  double rerun_shift = kNotMeasured;         // `common` in the rerun
+  Shift suite;                               // of all cells beside the accepted build
+  std::string accepted_run, accepted_build;  // that ran beside tonight's; empty: none
   bool overlaps = true;           // false: nights before, and not one cell in common with them
   std::optional<double> jaccard;  // of tonight's worse cells and last night's; none: both empty
   std::string rerun_run;          // empty: none
 
   std::size_t count(GateVerdict verdict) const;
+  std::size_t expected() const { return cells.size() - count(GateVerdict::skipped); }
   std::size_t tested() const;
-  /// Cells that are worse tonight and have not been measured again.
+  /// Cells whose sensitivity is known, and those of them that would not show a drop of kToBeSeen.
+  std::size_t sensed() const;
+  std::vector<const GateCell*> unseeing() const;
+  /// What is to be measured again: cells that are worse tonight; where all are, the shortest of
+  /// those that tell the shift. None once that was done.
   std::vector<const GateCell*> suspects() const;
-  bool host_alarm() const { return test.host_alarm() || host_drift.found; }
+  /// All cells together are slower beside the accepted build: not the host, but the commits.
+  bool suite_alarm() const { return suite.alarm() && suite.value < 0; }
 };
 
 GateReport gate(const GateInput& input);
@@ -94,6 +126,20 @@ struct FailOn {
   std::set<std::string, std::less<>> states{"regression", "incomplete"};
 };
 
+/// Cells that a launch set slowed on purpose was expected to show, and those that did.
+struct Canary {
+  std::size_t cells = 0;
+  std::size_t caught = 0;
+};
+
+/// What happened in a night beside its numbers.
+struct NightEvents {
+  std::size_t failed_launches = 0;  // starts of programs that ended otherwise than well
+  bool partial = false;             // the sweep was not measured to its end
+  std::string aa{};  // how the same build differed from itself, when beyond its limit
+  std::optional<Canary> canary{};
+};
+
 struct NightVerdict {
   std::string
       word;  // PASS, REGRESSED, HOST SHIFT, INCOMPLETE, NOTHING MEASURED, INSUFFICIENT, BLIND
@@ -102,10 +148,7 @@ struct NightVerdict {
   int exit_code = 0;
 };
 
-/// `failed_launches`: starts of programs tonight that ended otherwise than well. `partial`: the
-/// sweep was not measured to its end.
-NightVerdict verdict_of(const GateReport& report, std::size_t failed_launches, bool partial,
-                        const FailOn& fail_on);
+NightVerdict verdict_of(const GateReport& report, const NightEvents& events, const FailOn& fail_on);
 
 // A night for a terminal: the verdict, then the cells that need a look.
 

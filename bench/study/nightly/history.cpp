@@ -14,6 +14,7 @@
 #include "bench/record/file.hpp"
 #include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/scaling.hpp"
+#include "bench/study/nightly/baseline.hpp"
 #include "bench/study/plan/toml_reader.hpp"
 #include "kernels/error.hpp"
 
@@ -110,7 +111,8 @@ std::vector<NightCell> efficiency_cells(const std::vector<Cell>& cells) {
 }
 
 Night night_of(const StoredRun& run) {
-  Night night{run.manifest.run_id, run.manifest.started_utc, {}};
+  Night night{
+      run.manifest.run_id, run.manifest.started_utc, {}, run.manifest.tool.commit.value_or("")};
   const std::vector<Cell> cells = cells_of(run);
   for (const Cell& cell : cells) {
     NightCell& time = night.cells.emplace_back(described(cell));
@@ -323,6 +325,79 @@ std::string accepted_name(const std::string& run_id) { return run_id + "-accepte
 
 std::string rerun_name(const std::string& run_id) { return run_id + "-rerun"; }
 
+void require_clock(const fs::path& results, const std::string& study, const std::string& now_utc,
+                   const Annotations& annotations) {
+  for (const Candidate& run : runs_in(results, annotations)) {
+    if (run.manifest.study != study || run.manifest.started_utc <= now_utc) continue;
+    fail<UsageError>(
+        "{} began at {}, and the clock says {}: set the clock, or leave that run out: scalebench "
+        "annotate exclude {} --reason TEXT",
+        run.folder.string(), run.manifest.started_utc, now_utc, run.folder.filename().string());
+  }
+}
+
+namespace {
+
+/// What the latest record of these runs, oldest first, says is open. Reads results/nightly/RUN;
+/// what cannot be read is named, and the one before is taken.
+std::vector<OpenBefore> open_before(const fs::path& results,
+                                    const std::vector<const Candidate*>& runs,
+                                    std::vector<LeftOut>& left_out) {
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    const std::string name = (*run)->folder.filename().string();
+    const fs::path file = results / "nightly" / name / kNightRecord;
+    if (!fs::exists(file)) continue;
+    const auto record = nlohmann::json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
+    if (!record.is_object()) {
+      left_out.push_back({name,
+                          "its nightly.json is damaged: what it had found open is looked "
+                          "for in the record before it, and in the runs again"});
+      continue;
+    }
+    if (record.value("schema_version", nlohmann::json()) != kSchemaVersion) {
+      fail<UsageError>(
+          "{}: schema_version {}; valid: {}: judge that night again: scalebench "
+          "nightly --analyse {}",
+          file.string(), record.value("schema_version", nlohmann::json()).dump(), kSchemaVersion,
+          name);
+    }
+    std::vector<OpenBefore> open;
+    // Records of before there was this list have none: their nights are judged again as all are.
+    for (const auto& one : record.value("open", nlohmann::json::array())) {
+      const auto text = [&](const char* field) {
+        const auto found = one.find(field);
+        return found != one.end() && found->is_string() ? found->get<std::string>() : "";
+      };
+      const bool known = one.is_object() && one.contains("found_change") &&
+                         one["found_change"].is_number() && one["found_change"] > -1;
+      if (!known) continue;
+      open.push_back(
+          {text("key"), text("since_run"), text("since_utc"), one["found_change"].get<double>()});
+    }
+    return open;
+  }
+  return {};
+}
+
+/// The last `most` runs, and those from which what is open has its baseline.
+void keep_last(std::vector<const Candidate*>& runs, std::size_t most,
+               const std::vector<OpenBefore>& open) {
+  // Twice as many as make a baseline, since some may be none.
+  constexpr std::size_t kBefore = 2 * kBaselineNights;
+  std::size_t first = runs.size() > most ? runs.size() - most : 0;
+  for (const OpenBefore& one : open) {
+    const auto since = std::ranges::find_if(runs, [&](const Candidate* const run) {
+      return run->folder.filename().string() == one.since_run;
+    });
+    if (since == runs.end()) continue;
+    const auto place = static_cast<std::size_t>(since - runs.begin());
+    first = std::min(first, place > kBefore ? place - kBefore : 0);
+  }
+  runs.erase(runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(first));
+}
+
+}  // namespace
+
 RunHistory read_history(const fs::path& results, const Manifest& tonight,
                         const Annotations& annotations, std::size_t most) {
   RunHistory history;
@@ -344,8 +419,8 @@ RunHistory read_history(const fs::path& results, const Manifest& tonight,
   for (const Annotation& excluded : annotations.excluded) {
     history.left_out.push_back({excluded.run, "excluded: " + excluded.reason});
   }
-  if (usable.size() > most)
-    usable.erase(usable.begin(), usable.end() - static_cast<std::ptrdiff_t>(most));
+  history.open = open_before(results, usable, history.left_out);
+  keep_last(usable, most, history.open);
   std::set<std::string> with_reruns{tonight.run_id};
   for (const Candidate* const run : usable) {
     history.nights.push_back(night_in(run->folder));

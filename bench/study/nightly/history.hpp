@@ -43,6 +43,22 @@ struct Night {
   std::string run_id;
   std::string started_utc;
   std::vector<NightCell> cells;
+  std::string commit{};  // of the build that it measured; empty: not known
+};
+
+/// Tonight beside the accepted build, which ran in turns with today's: what both measured, round by
+/// round.
+struct BesideNight {
+  std::string run_id;  // the run of that build which was accepted
+  std::string build;   // for people: its commit
+  std::string hash;    // of the build: the same one on other nights
+  /// By cell key: seconds of today's build over seconds of the accepted one, one a round; NaN where
+  /// a round lacks one of them, so that rounds of different cells stay together.
+  std::map<std::string, std::vector<double>> ratios;
+  /// The same of the suspects and controls that were measured again.
+  std::map<std::string, std::vector<double>> rerun_ratios;
+  Night accepted;  // its cells tonight: they do not change with the commit, so they are the host's
+                   // controls
 };
 
 Night night_of(const StoredRun& run);
@@ -92,12 +108,25 @@ struct LeftOut {
   std::string why;
 };
 
+/// A regression that an earlier night's record says is open.
+struct OpenBefore {
+  std::string key;  // of the cell; "*": all cells together
+  std::string since_run;
+  std::string since_utc;
+  double change = 0;  // relative, as found; negative: slower
+};
+
+/// In results/nightly/RUN: all that is known of a night.
+inline constexpr const char* kNightRecord = "nightly.json";
+
 struct RunHistory {
   std::vector<Night> nights;  // oldest first; before tonight
   std::vector<LeftOut> left_out;
   std::optional<Manifest> previous;  // of the last of them
   std::optional<Night> pinned;
-  std::map<std::string, Night> reruns;  // by the run whose suspects they measured again
+  std::map<std::string, Night> reruns;        // by the run whose suspects they measured again
+  std::map<std::string, BesideNight> beside;  // by the run of the night beside which they ran
+  std::vector<OpenBefore> open;               // as the last night's record says
   /// When each run began, of all that are in the folder: what orders annotations.
   std::map<std::string, std::string> started;
 };
@@ -112,11 +141,18 @@ bool is_complete(const std::filesystem::path& folder, const Manifest& manifest);
 /// The name of the run of the accepted build that went in turns with a night's run.
 std::string accepted_name(const std::string& run_id);
 
+/// Refuses, with UsageError, to measure a night while runs of its study began after `now_utc`: it
+/// would be compared with nothing, and pass.
+void require_clock(const std::filesystem::path& results, const std::string& study,
+                   const std::string& now_utc, const Annotations& annotations);
+
 /// The name of the run that measures a night's suspects again.
 std::string rerun_name(const std::string& run_id);
 
-/// Runs of the study of `tonight` in `results` that began before it, the last `most` of them.
-/// Throws UsageError that names the file and the remedy when one cannot be read.
+/// Runs of the study of `tonight` in `results` that began before it: the last `most` of them, and
+/// more where the last night's record says that a regression is open for longer, so that its
+/// baseline is among them. Throws UsageError that names the file and the remedy when one cannot be
+/// read.
 RunHistory read_history(const std::filesystem::path& results, const Manifest& tonight,
                         const Annotations& annotations, std::size_t most);
 

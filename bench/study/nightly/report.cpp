@@ -7,6 +7,7 @@
 
 #include "bench/record/file.hpp"
 #include "bench/record/result_row.hpp"
+#include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/comparison/run_difference.hpp"
@@ -18,7 +19,6 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr const char* kNightFile = "nightly.json";
 constexpr std::size_t kTailBytes = 2000;
 
 json nullable(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
@@ -31,8 +31,7 @@ json nullable(const std::optional<T>& value) {
 
 json json_of_counts(const GateReport& report) {
   json counts;
-  std::size_t not_expected = report.count(GateVerdict::skipped);
-  counts["expected"] = report.cells.size() - not_expected;
+  counts["expected"] = report.expected();
   counts["tested"] = report.tested();
   for (int i = 0; i <= static_cast<int>(GateVerdict::excluded); ++i) {
     const auto verdict = static_cast<GateVerdict>(i);
@@ -51,12 +50,56 @@ json list_of(const std::vector<T>& all, Each each) {
   return list;
 }
 
+json json_of(const Shift& shift) {
+  if (shift.cells == 0) return nullptr;
+  return {{"change", std::expm1(shift.value)},
+          {"low", nullable(std::expm1(shift.low))},
+          {"high", nullable(std::expm1(shift.high))},
+          {"cells", shift.cells}};
+}
+
 json host_shift_of(const GateReport& report) {
-  if (report.test.shift_cells == 0) return nullptr;
-  return {{"change", std::expm1(report.test.shift)},
-          {"cells", report.test.shift_cells},
-          {"drift", report.host_drift.found ? json(report.host_drift.change) : json(nullptr)},
-          {"alarm", report.host_alarm()}};
+  if (report.common.cells == 0 && !report.host_alarm) return nullptr;
+  json shift = report.common.cells == 0 ? json::object() : json_of(report.common);
+  shift["of"] = report.controlled ? "the accepted build" : "the cells under test";
+  shift["drift"] = report.host_drift.found ? json(report.host_drift.change) : json(nullptr);
+  shift["rerun_change"] = nullable(std::expm1(report.rerun_shift));
+  shift["alarm"] = report.host_alarm;
+  return shift;
+}
+
+json beside_of(const GateReport& report) {
+  if (report.accepted_run.empty()) return nullptr;
+  json beside{{"run", report.accepted_run},
+              {"commit", nullable(report.accepted_build)},
+              {"all_cells", json_of(report.suite)},
+              {"alarm", report.suite_alarm()}};
+  std::size_t cells = 0, rounds = 0;
+  for (const GateCell& cell : report.cells) {
+    cells += cell.test.rounds > 0 ? 1 : 0;
+    rounds = std::max(rounds, cell.test.rounds);
+  }
+  beside["cells"] = cells;
+  beside["rounds"] = rounds;
+  return beside;
+}
+
+/// What is open, with what a night to come needs to know of it.
+json json_of(const OpenRegression& open) {
+  const std::string from = open.last_good_run.empty() ? open.since_run : open.last_good_run;
+  return {{"key", open.key},
+          {"label", open.label},
+          {"since_run", open.since_run},
+          {"since_utc", open.since_utc},
+          {"last_good_run", nullable(open.last_good_run)},
+          {"good_commit", nullable(open.good_commit)},
+          {"bad_commit", nullable(open.bad_commit)},
+          {"found_change", open.found_change},
+          {"change", nullable(open.change)},
+          {"change_low", nullable(open.low)},
+          {"change_high", nullable(open.high)},
+          {"rounds", open.rounds == 0 ? json(nullptr) : json(open.rounds)},
+          {"command", "scalebench reproduce results/" + from}};
 }
 
 /// Lines of the configuration. Comparing takes room by the product of their numbers: of long texts
@@ -79,6 +122,11 @@ json changes_of(const Manifest& run, const std::optional<Manifest>& previous) {
   if (!previous) return changes;
   const Environment& before = previous->environment;
   changes["treatment"] = fact_changes(before.treatment, run.environment.treatment);
+  // The words that start the programs may be the cause as well as what they start.
+  for (const FieldDifference& words : differing(fields_of(*previous, run), "launchers")) {
+    changes["treatment"].push_back(
+        {{"field", "launcher of " + words.field}, {"before", words.a}, {"after", words.b}});
+  }
   changes["observation"] = fact_changes(before.observation, run.environment.observation);
   changes["config"] = config_changes(previous->config, run.config);
   return changes;
@@ -93,18 +141,26 @@ json self_checks_of(const NightRecord& night, const GateReport& report) {
           {"spread", nullable(night.aa->spread)},
           {"smallest_effect", nullable(night.aa->smallest_effect)}};
   }
-  json blind = list_of(report.injected.blind, [&](std::size_t c) {
-    const NightCell& cell = report.cells.at(c).cell;
-    return cell.is_time() ? cell.label : cell.label + " " + cell.metric;
+  json unseeing = list_of(report.unseeing(), [](const GateCell* const cell) {
+    const auto& needed = cell->sensitivity.launches_needed;
+    return json{{"label", cell->cell.is_time() ? cell->cell.label
+                                               : cell->cell.label + " " + cell->cell.metric},
+                {"mde", nullable(cell->sensitivity.mde)},
+                {"launches", cell->cell.launches.size()},
+                {"rounds", cell->test.rounds > 0 ? json(cell->test.rounds) : json(nullptr)},
+                {"launches_needed", needed ? json(*needed) : json(nullptr)}};
   });
-  const std::size_t worse =
-      report.count(GateVerdict::regressed) + report.count(GateVerdict::confirmed);
+  const std::size_t worse = report.count(GateVerdict::regressed) +
+                            report.count(GateVerdict::confirmed) + report.count(GateVerdict::open);
   return {{"aa", std::move(aa)},
-          {"injected",
-           {{"change", kInjectedChange},
-            {"tested", report.injected.tested},
-            {"caught", report.injected.caught},
-            {"blind", std::move(blind)}}},
+          {"sensitivity",
+           {{"drop", kToBeSeen},
+            {"power", kNightPower},
+            {"known", report.sensed()},
+            {"unseeing", std::move(unseeing)}}},
+          {"canary", night.canary
+                         ? json{{"cells", night.canary->cells}, {"caught", night.canary->caught}}
+                         : json(nullptr)},
           {"flags",
            {{"regressed", worse},
             {"improved", report.count(GateVerdict::improved)},
@@ -189,6 +245,8 @@ json json_of(const NightRecord& night, const GateInput& input, const GateReport&
       {"baseline_runs", report.baseline_runs},
       {"left_out", list_of(history.left_out, each)},
       {"host_shift", host_shift_of(report)},
+      {"beside", beside_of(report)},
+      {"open", list_of(report.open, each)},
       {"changes", changes_of(night.run, history.previous)},
       {"self_checks", self_checks_of(night, report)},
       {"steps", list_of(night.steps, each)},
@@ -236,6 +294,11 @@ Analysis analyse(const fs::path& results, const StoredRun& tonight, std::size_t 
   analysis.input.history = read_history(results, manifest, analysis.input.annotations, nights);
   analysis.report = gate(analysis.input);
   return analysis;
+}
+
+std::string AaCheck::trouble() const {
+  if (static_cast<double>(differing) <= kMayDiffer * static_cast<double>(cells)) return "";
+  return fmt::format("{} of {} cells differ", differing, cells);
 }
 
 std::string aa_study(const std::string& study) { return study + "-aa"; }
@@ -292,20 +355,20 @@ void write_tables(const fs::path& folder, const GateReport& report) {
 }
 
 nlohmann::json measured_before(const fs::path& folder) {
-  const fs::path file = folder / kNightFile;
+  const fs::path file = folder / kNightRecord;
   if (!fs::exists(file)) return nullptr;
   // It can be made again, so that a damaged one is no loss.
   return nlohmann::json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
 }
 
 void write_night(const fs::path& folder, const NightRecord& night, const Analysis& analysis) {
-  write_file_atomically(folder / kNightFile,
+  write_file_atomically(folder / kNightRecord,
                         document(json_of(night, analysis.input, analysis.report)));
 }
 
 std::size_t publish(const fs::path& folder, const fs::path& to) {
   constexpr std::array kFiles{"report.html",     "report.md", "junit.xml",   "github.txt",
-                              "scalebench.prom", "gate.csv",  "history.csv", kNightFile};
+                              "scalebench.prom", "gate.csv",  "history.csv", kNightRecord};
   fs::create_directories(to);
   std::size_t count = 0;
   for (const char* const name : kFiles) {

@@ -29,6 +29,9 @@ struct AaCheck {
   std::size_t differing = 0;
   double spread = kNotMeasured;
   double smallest_effect = kNotMeasured;
+
+  /// How it differs from itself in more cells than chance allows; empty when it does not.
+  std::string trouble() const;
 };
 
 struct FailedLaunch {
@@ -46,6 +49,7 @@ struct NightRecord {
   NightVerdict verdict;
   std::vector<NightStep> steps;
   std::optional<AaCheck> aa;
+  std::optional<Canary> canary{};  // none: nothing was slowed on purpose
   std::vector<FailedLaunch> failed_launches;
   std::vector<Finding> doctor;
   nlohmann::json before;  // an earlier nightly.json of this night, which knows what was done when

@@ -23,6 +23,7 @@ std::string status_of(const GateCell& cell) {
       return cell.cell.status == "ok" ? "wrong" : cell.cell.status;
     case GateVerdict::skipped:
     case GateVerdict::excluded:
+    case GateVerdict::unjudged:
       return "skipped";
     default:
       return "ok";
@@ -32,10 +33,11 @@ std::string status_of(const GateCell& cell) {
 /// From what needs a look to what does not.
 std::size_t order_of(GateVerdict verdict) {
   constexpr std::array kOrder{
-      GateVerdict::confirmed, GateVerdict::regressed, GateVerdict::invalid,
-      GateVerdict::missing,   GateVerdict::drift,     GateVerdict::ambiguous,
-      GateVerdict::improved,  GateVerdict::ok,        GateVerdict::insufficient,
-      GateVerdict::skipped,   GateVerdict::excluded};
+      GateVerdict::confirmed, GateVerdict::regressed,    GateVerdict::open,
+      GateVerdict::drift,     GateVerdict::invalid,      GateVerdict::missing,
+      GateVerdict::ambiguous, GateVerdict::improved,     GateVerdict::unjudged,
+      GateVerdict::ok,        GateVerdict::insufficient, GateVerdict::skipped,
+      GateVerdict::excluded};
   return static_cast<std::size_t>(std::ranges::find(kOrder, verdict) - kOrder.begin());
 }
 
@@ -45,23 +47,35 @@ void set_cell(ResultRow& row, const NightCell& cell, const std::string& run_id) 
   row.set("ranks", cell.ranks).set("metric", cell.metric);
 }
 
+/// What a verdict rests on; empty where nothing was tested.
+std::string_view basis_of(const CellTest& test) {
+  if (test.signal == Signal::untested || test.signal == Signal::shifted) return "";
+  return test.rounds > 0 ? "beside" : "history";
+}
+
 ResultRow row_of(const GateCell& cell, const GateReport& report) {
   ResultRow row(gate_schema());
   set_cell(row, cell.cell, report.nights.back());
   row.set("status", status_of(cell)).set("note", cell.note).set("family", cell.cell.family);
-  row.set("verdict", name_of(cell.verdict)).set("nights", cell.baseline.nights);
+  row.set("verdict", name_of(cell.verdict)).set("basis", basis_of(cell.test));
+  row.set("nights", cell.baseline.nights);
+  if (cell.test.rounds > 0) row.set("rounds", cell.test.rounds);
   const bool there = cell.verdict != GateVerdict::missing;
   row.set("launches", there ? cell.cell.launches.size() : 0);
-  const double level = cell.baseline.level;
-  row.set("before", std::exp(cell.cell.is_time() ? -level : level));
-  row.set("after", cell.values.back()).set("floor", cell.cell.floor);
+  row.set("before", cell.before).set("after", cell.values.back());
+  row.set("as_measured", cell.as_measured).set("floor", cell.cell.floor);
+  row.set("pinned_before", cell.pinned_value).set("pinned_change", cell.pinned_change);
+  row.set("open_since_run", cell.open_since_run).set("last_good_run", cell.last_good_run);
   const CellTest& test = cell.test;
+  // Beside a shift of all cells what is left of one is no finding.
+  if (test.signal == Signal::shifted) return row;
   const bool worse = !(test.score >= 0);
   row.set("change", test.change).set("change_low", test.change_low);
   row.set("change_high", test.change_high).set("score", test.score);
   row.set("p_value", worse ? test.p_worse : test.p_better);
-  row.set("q_value", worse ? test.q_worse : test.q_better).set("mde", cell.smallest_drop);
-  row.set("pinned_before", cell.pinned_value).set("pinned_change", cell.pinned_change);
+  row.set("q_value", worse ? test.q_worse : test.q_better);
+  row.set("critical_drop", cell.sensitivity.critical_drop).set("mde", cell.sensitivity.mde);
+  if (const auto& needed = cell.sensitivity.launches_needed) row.set("launches_needed", *needed);
   row.set("drift_change", cell.drift.found ? cell.drift.change : kNotMeasured);
   if (cell.drift.found) row.set("drift_since_run", cell.drift_since_run);
   if (test.rerun != Agreement::unknown) row.set("rerun_run", report.rerun_run);
@@ -104,10 +118,11 @@ std::size_t measured(const GateReport& report) {
   }));
 }
 
+/// Suspects without an answer: never measured again, or in another state of the host.
 std::size_t unanswered(const GateReport& report) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      report.suspects(),
-      [](const GateCell* const cell) { return cell->verdict == GateVerdict::ambiguous; }));
+  return static_cast<std::size_t>(std::ranges::count_if(report.cells, [](const GateCell& cell) {
+    return cell.verdict == GateVerdict::ambiguous && cell.test.rerun != Agreement::disagrees;
+  }));
 }
 
 /// "3 regressed, 1 missing of 40 cells"; what is not there is not named.
@@ -116,8 +131,10 @@ std::string counts_of(const GateReport& report) {
   constexpr std::pair<GateVerdict, std::string_view> kNamed[] = {
       {GateVerdict::confirmed, "confirmed regressions"},
       {GateVerdict::regressed, "regressed"},
+      {GateVerdict::open, "open"},
       {GateVerdict::drift, "drifting"},
       {GateVerdict::ambiguous, "ambiguous"},
+      {GateVerdict::unjudged, "not judged"},
       {GateVerdict::missing, "missing"},
       {GateVerdict::invalid, "invalid"},
       {GateVerdict::improved, "improved"},
@@ -127,23 +144,63 @@ std::string counts_of(const GateReport& report) {
       parts.push_back(fmt::format("{} {}", count, what));
     }
   }
-  std::string text = fmt::format("{} of {} cells tested", report.tested(), report.cells.size());
+  std::string text =
+      fmt::format("{} of {} expected cells tested", report.tested(), report.expected());
   if (!parts.empty()) text += fmt::format(": {}", fmt::join(parts, ", "));
   return text;
 }
 
+std::string with_interval(const Shift& shift) {
+  return fmt::format("{} [{:+.1f}, {}]", change_text(std::expm1(shift.value)),
+                     100 * std::expm1(shift.low), change_text(std::expm1(shift.high)));
+}
+
+/// Who moved: the accepted build's cells can only show the host.
 std::string host_sentence(const GateReport& report) {
-  if (report.test.host_alarm()) {
-    return fmt::format("all cells together {:+.1f} %: the host, not one case. ",
-                       100 * std::expm1(report.test.shift));
+  const char* const who = report.controlled ? "the accepted build" : "all cells together";
+  const char* const what =
+      report.controlled ? "the host" : "the host or something that all cells share, a commit too";
+  std::string text;
+  if (report.common.alarm()) {
+    text = fmt::format("{} {}: {}", who, with_interval(report.common), what);
+  } else if (report.host_drift.found) {
+    text = fmt::format("{} drifted {}: {}", who, change_text(report.host_drift.change), what);
+  } else {
+    text = fmt::format("{} shifted earlier and not clearly back: {}", who, what);
   }
-  return fmt::format("all cells together have drifted {:+.1f} %: the host. ",
-                     100 * report.host_drift.change);
+  const bool open = !report.open.empty() && report.open.front().key == "*" &&
+                    report.open.front().since_run != report.nights.back();
+  if (open) text += ", since " + report.open.front().since_run;
+  const double again = report.rerun_shift;
+  if (report.common.alarm() && !std::isnan(again)) {
+    const bool same = std::abs(std::expm1(again - report.common.value)) <= kHostAlarm;
+    text += fmt::format("; {} in the rerun{}", change_text(std::expm1(again)),
+                        same ? "" : ": another state, so nothing was confirmed by it");
+  }
+  return text + ". ";
+}
+
+bool fewer_than_half(std::size_t part, std::size_t all) { return 2 * part < all; }
+
+/// Why the night's silence would mean nothing; empty when it does.
+std::string blindness(const GateReport& report, const NightEvents& events) {
+  std::vector<std::string> why;
+  const std::size_t sensed = report.sensed(), unseeing = report.unseeing().size();
+  if (fewer_than_half(sensed - unseeing, sensed)) {
+    why.push_back(fmt::format("{} of {} tested cells would not show a drop of {:.0f} %", unseeing,
+                              sensed, 100 * kToBeSeen));
+  }
+  if (events.canary && fewer_than_half(events.canary->caught, events.canary->cells)) {
+    why.push_back(fmt::format("a slow-down on purpose was found in {} of its {} cells",
+                              events.canary->caught, events.canary->cells));
+  }
+  if (!events.aa.empty()) why.push_back("the same build beside itself: " + events.aa);
+  return fmt::format("{}", fmt::join(why, "; "));
 }
 
 }  // namespace
 
-NightVerdict verdict_of(const GateReport& report, std::size_t failed_launches, bool partial,
+NightVerdict verdict_of(const GateReport& report, const NightEvents& events,
                         const FailOn& fail_on) {
   NightVerdict verdict;
   const auto holds = [&](const std::string& state, bool is) {
@@ -161,20 +218,25 @@ NightVerdict verdict_of(const GateReport& report, std::size_t failed_launches, b
                           : "not one cell in common with the nights before: nothing was compared";
     return verdict;
   }
-  const std::size_t slower = report.count(GateVerdict::regressed) +
-                             report.count(GateVerdict::confirmed) +
-                             report.count(GateVerdict::drift);
+  // A regression that is open is one also on a night that cannot judge its cell.
+  const auto open_cells = static_cast<std::size_t>(std::ranges::count_if(
+      report.open, [](const OpenRegression& open) { return open.key != "*"; }));
+  const bool slower =
+      open_cells > 0 || report.count(GateVerdict::drift) > 0 || report.suite_alarm();
   // A suspect that nobody measured again leaves the night without its answer.
   const std::size_t lacking = report.count(GateVerdict::missing) +
-                              report.count(GateVerdict::invalid) + failed_launches +
+                              report.count(GateVerdict::invalid) + events.failed_launches +
                               unanswered(report);
-  const bool regression = holds("regression", slower > 0 || report.host_alarm());
-  const bool blind = holds("blind", !report.injected.passed());
-  const bool incomplete = holds("incomplete", lacking > 0 || partial);
+  const bool regression = holds("regression", slower || report.host_alarm);
+  holds("open", report.count(GateVerdict::open) > 0);
+  holds("host shift", report.host_alarm);
+  const std::string unseen = blindness(report, events);
+  const bool blind = holds("blind", !unseen.empty());
+  const bool incomplete = holds("incomplete", lacking > 0 || events.partial);
   const bool ambiguous = holds("ambiguous", report.count(GateVerdict::ambiguous) > 0);
   const bool insufficient = holds("insufficient", report.tested() == 0);
 
-  verdict.word = slower > 0                        ? "REGRESSED"
+  verdict.word = slower                            ? "REGRESSED"
                  : regression                      ? "HOST SHIFT"
                  : blind                           ? "BLIND"
                  : incomplete                      ? "INCOMPLETE"
@@ -188,14 +250,20 @@ NightVerdict verdict_of(const GateReport& report, std::size_t failed_launches, b
   } else {
     verdict.exit_code = kPass;
   }
-  if (report.host_alarm()) verdict.summary = host_sentence(report);
-  verdict.summary += counts_of(report);
-  if (failed_launches > 0) verdict.summary += fmt::format("; {} launches failed", failed_launches);
-  if (const std::size_t open = unanswered(report); open > 0) {
-    verdict.summary += fmt::format("; {} suspects were not measured again", open);
+  if (report.host_alarm) verdict.summary = host_sentence(report);
+  if (report.suite_alarm()) {
+    verdict.summary += fmt::format("all cells together {} beside the accepted build: the commits. ",
+                                   with_interval(report.suite));
   }
-  if (partial) verdict.summary += "; interrupted before its end";
-  if (blind) verdict.summary += "; an injected drop of 10 % was not found";
+  verdict.summary += counts_of(report);
+  if (events.failed_launches > 0) {
+    verdict.summary += fmt::format("; {} launches failed", events.failed_launches);
+  }
+  if (const std::size_t open = unanswered(report); open > 0) {
+    verdict.summary += fmt::format("; {} suspects have no answer of a rerun", open);
+  }
+  if (events.partial) verdict.summary += "; interrupted before its end";
+  if (blind) verdict.summary += "; " + unseen;
   return verdict;
 }
 
@@ -205,19 +273,41 @@ constexpr std::size_t kMostLines = 40;
 
 bool needs_a_look(const GateCell& cell) {
   return cell.verdict != GateVerdict::ok && cell.verdict != GateVerdict::insufficient &&
-         cell.verdict != GateVerdict::skipped && cell.verdict != GateVerdict::excluded;
+         cell.verdict != GateVerdict::skipped && cell.verdict != GateVerdict::excluded &&
+         cell.verdict != GateVerdict::unjudged;
 }
 
-/// The median over cells of the smallest drop that tonight would have shown.
+std::string short_name(const std::string& commit) {
+  return commit.empty() ? "unknown" : commit.substr(0, 12);
+}
+
+/// The median over cells of the smallest drop that tonight would have shown, and the cells that
+/// would not have shown one of kToBeSeen.
 std::string sees(const GateReport& report) {
   std::vector<double> drops;
   for (const GateCell& cell : report.cells) {
-    if (!std::isnan(cell.smallest_drop)) drops.push_back(cell.smallest_drop);
+    if (!std::isnan(cell.sensitivity.mde)) drops.push_back(cell.sensitivity.mde);
   }
   if (drops.empty()) return "";
   std::ranges::sort(drops);
-  return fmt::format("would have found a drop of {:.1f} % in half of the cells, {:.1f} % in all\n",
-                     100 * drops[drops.size() / 2], 100 * drops.back());
+  std::string text = fmt::format(
+      "finds and finds again, four times in five, a drop of {:.1f} % in half of the cells, {:.1f} "
+      "% "
+      "in all\n",
+      100 * drops[drops.size() / 2], 100 * drops.back());
+  const std::vector<const GateCell*> unseeing = report.unseeing();
+  if (unseeing.empty()) return text;
+  std::size_t possible = 0, most = 0;
+  for (const GateCell* const cell : unseeing) {
+    const auto& needed = cell->sensitivity.launches_needed;
+    possible += needed ? 1 : 0;
+    most = std::max(most, needed.value_or(0));
+  }
+  text += fmt::format("{} would not show a drop of {:.0f} %", unseeing.size(), 100 * kToBeSeen);
+  if (possible > 0) {
+    text += fmt::format("; {} of them with up to {} launches or rounds would", possible, most);
+  }
+  return text + ": launches_needed in gate.csv\n";
 }
 
 }  // namespace
@@ -239,11 +329,14 @@ std::string nightly_table(const GateReport& report, const NightVerdict& verdict)
                    cell.note.empty() ? "" : "  (" + cell.note + ")");
   }
   if (more > 0) fmt::format_to(out, "... and {} more: gate.csv\n", more);
-  text += sees(report);
-  if (report.injected.tested > 0) {
-    fmt::format_to(out, "an injected drop of 10 % was found in {} of {} cells\n",
-                   report.injected.caught, report.injected.tested);
+  lines = 0;
+  for (const OpenRegression& open : report.open) {
+    if (++lines > kMostLines) break;
+    fmt::format_to(out, "open since {}, commits {}..{}: {} {}\n", open.since_run,
+                   short_name(open.good_commit), short_name(open.bad_commit),
+                   change_text(open.found_change), open.label);
   }
+  text += sees(report);
   fmt::format_to(out, "{}: {}\n", verdict.word, verdict.summary);
   return text;
 }

@@ -91,14 +91,16 @@ std::vector<Finding> examine(const NightlyOptions& options, std::vector<NightSte
   return findings;
 }
 
-/// A history that cannot be read is found before hours are spent on measuring.
+/// A history that cannot be read, or that a clock set back hides, is found before hours are spent
+/// on measuring.
 void require_readable_history(const NightlyOptions& options, const StudyConfig& config) {
+  const Annotations annotations = read_annotations(options.results / "annotations.toml");
+  require_clock(options.results, config.name, utc_label(), annotations);
   Manifest tonight;
   tonight.study = config.name;
   tonight.started_utc = "9999";
   tonight.environment = environment_here();
-  read_history(options.results, tonight, read_annotations(options.results / "annotations.toml"),
-               static_cast<std::size_t>(options.nights));
+  read_history(options.results, tonight, annotations, static_cast<std::size_t>(options.nights));
 }
 
 /// Keys of the time cells to measure again: an efficiency stands for both its times.
@@ -125,8 +127,9 @@ ExitCode conclude(const NightlyOptions& options, const fs::path& results, const 
   night.finished_utc = utc_label();
   night.aa = aa_before(results, night.run, analysis.input.history.previous);
   night.failed_launches = failed_launches(run);
-  night.verdict = verdict_of(analysis.report, night.failed_launches.size(),
-                             !is_complete(run.folder, run.manifest), fail_on);
+  const NightEvents events{night.failed_launches.size(), !is_complete(run.folder, run.manifest),
+                           night.aa ? night.aa->trouble() : "", night.canary};
+  night.verdict = verdict_of(analysis.report, events, fail_on);
   const fs::path folder = night_folder(results, night.run.run_id);
   if (!options.analyse.empty()) night.before = measured_before(folder);
   write_tables(folder, analysis.report);

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nights that never were, for the gate's simulations: noise of night, round, launch and repetition,
+// nights that resemble the one before, an accepted build beside, and what happens to some cells.
+// Seeded: seeds up to 99 are for setting thresholds, the reported table uses those from 1000 on.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "bench/measure/statistics.hpp"
+#include "bench/study/nightly/memory.hpp"
+
+namespace scalebench {
+
+struct Noise {
+  double night = 0.01;
+  double launch = 0.01;
+  double repetition = 0.01;
+  double slow_share = 0.03;  // of launches
+  double slow = 0.10;        // at most
+  double unlike = 0;         // sd of ln noise over cells
+  double phi = 0;            // correlation of a night's noise with that of the night before
+  double host = 0;           // noise of a night that all cells share
+  double round = 0;          // noise of a round that both builds' launches of a cell share
+};
+
+class MadeUpNights {
+ public:
+  /// `rounds`: launches of a cell in a night, and rounds beside the accepted build from night
+  /// `beside_from` on; none without it.
+  MadeUpNights(std::uint64_t seed, std::size_t cells, std::size_t nights, Noise noise = {},
+               std::size_t rounds = 5, std::optional<std::size_t> beside_from = std::nullopt)
+      : random_(seed), noise_(noise), rounds_(rounds), set_(nights), controls_(nights) {
+    std::vector<double> host;
+    for (std::size_t k = 0; k < nights; ++k) host.push_back(gauss(noise_.host));
+    for (std::size_t c = 0; c < cells; ++c) {
+      GateSeries& cell = set_.add_cell();
+      cell.family = "seconds/bandwidth";
+      cell.launches = rounds;
+      times_ = std::exp(gauss(noise_.unlike));
+      double slow_part = gauss(noise_.night);
+      for (std::size_t k = 0; k < nights; ++k) {
+        slow_part =
+            noise_.phi * slow_part + std::sqrt(1 - noise_.phi * noise_.phi) * gauss(noise_.night);
+        const double night = host[k] + slow_part * times_;
+        if (beside_from && k >= *beside_from) {
+          add_beside(cell, k, night);
+        } else {
+          cell.y[k] = -median_of(launches(night, rounds_));
+        }
+        // The same night's luck, fresh launches.
+        cell.rerun[k] = -median_of(launches(night, rounds_));
+      }
+    }
+    if (beside_from) add_controls(*beside_from, host);
+  }
+
+  GateSeriesSet& set() { return set_; }
+
+  /// Speed of one cell from a night on, as a relative change; the accepted build's is not touched.
+  void change(std::size_t cell, std::size_t from, double relative) {
+    GateSeries& its = set_.cells[cell];
+    for (std::size_t k = from; k < its.y.size(); ++k) {
+      its.y[k] += std::log1p(relative);
+      its.rerun[k] += std::log1p(relative);
+      for (double& round : its.beside[k].sweep) round += std::log1p(relative);
+      for (double& round : its.beside[k].rerun) round += std::log1p(relative);
+    }
+  }
+  /// All that ran in one night, the accepted build too.
+  void shift_host(std::size_t night, double relative) {
+    for (GateSeriesSet* const set : {&set_, &controls_}) {
+      for (GateSeries& cell : set->cells) {
+        cell.y[night] += std::log1p(relative);
+        cell.rerun[night] += std::log1p(relative);
+      }
+    }
+  }
+  NightMemory memory() { return NightMemory(set_, controls_); }
+
+ private:
+  double gauss(double sigma) { return sigma > 0 ? sigma * normal_(random_) : 0; }
+  /// ln seconds of a launch of twenty repetitions, whose median is drawn at once.
+  double launch(double night) {
+    const bool slow = uniform_(random_) < noise_.slow_share;
+    const double late = slow ? noise_.slow * uniform_(random_) : 0;
+    const double repetitions = gauss(noise_.repetition * 1.25 / std::sqrt(20.0));
+    return night + (gauss(noise_.launch) + repetitions) * times_ + std::log1p(late);
+  }
+  std::vector<double> launches(double night, std::size_t count) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < count; ++i) {
+      values.push_back(launch(night + gauss(noise_.round) * times_));
+    }
+    return values;
+  }
+  void add_beside(GateSeries& cell, std::size_t k, double night) {
+    set_.build[k] = 1;
+    std::vector<double> today;
+    for (std::vector<double>* const rounds : {&cell.beside[k].sweep, &cell.beside[k].rerun}) {
+      for (std::size_t i = 0; i < rounds_; ++i) {
+        const double round = night + gauss(noise_.round) * times_;
+        const double a = launch(round), b = launch(round);
+        rounds->push_back(a - b);
+        if (rounds == &cell.beside[k].sweep) today.push_back(b);
+      }
+    }
+    cell.y[k] = -median_of(today);
+  }
+  void add_controls(std::size_t from, const std::vector<double>& host) {
+    times_ = 1;
+    for (std::size_t c = 0; c < set_.cells.size(); ++c) {
+      GateSeries& cell = controls_.add_cell();
+      cell.family = "seconds/bandwidth";
+      for (std::size_t k = from; k < set_.nights; ++k) {
+        cell.y[k] = -median_of(launches(host[k] + gauss(noise_.night), rounds_));
+      }
+    }
+  }
+
+  std::mt19937_64 random_;
+  Noise noise_;
+  std::size_t rounds_;
+  double times_ = 1;
+  std::normal_distribution<double> normal_{0, 1};
+  std::uniform_real_distribution<double> uniform_{0, 1};
+  GateSeriesSet set_, controls_;
+};
+
+}  // namespace scalebench
