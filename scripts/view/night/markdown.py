@@ -5,7 +5,7 @@ from __future__ import annotations
 from view.manifest import as_text
 from view.markdown import LIMIT, code, table, text_of
 from view.night import cell_words
-from view.night.record import ABSENT, MEANINGS, WORSE, Night, facts
+from view.night.record import ABSENT, MEANINGS, WORSE, Night, as_number, facts
 from view.rows import Row, grouped
 
 SIGNS = {"PASS": "✅", "INSUFFICIENT": "⚠️", "INCOMPLETE": "⚠️"}
@@ -25,7 +25,7 @@ def written(night: Night, most: int) -> str:
         f"# {SIGNS.get(night.verdict, '❌')} {night.verdict}: {text_of(night.text('study') or night.folder.name, 80)}",
         f"{MEANINGS[night.verdict]}. {text_of(night.text('summary'), 600) if not night.doubts else ''}".strip(),
         *(f"**{text_of(doubt)}**" for doubt in night.doubts),
-        counts(night), changes(night, most), changed(night, most), without_value(night, most), launches(night, most // 5),
+        counts(night), open_regressions(night, most), changed(night, most), changes(night, most), without_value(night, most), launches(night, most // 5),
         f"Run {text_of(night.text('run'))}, {text_of(night.text('started_utc'), 40)}, {text_of(night.text('host'))}. "
         "Everything: report.html and gate.csv of the same folder.",
     ]  # fmt: skip
@@ -46,31 +46,45 @@ def changes(night: Night, most: int) -> str:
     return "## Suspects\n\n" + table(["what", "before", "after"], rows) if rows else ""
 
 
+def open_regressions(night: Night, most: int) -> str:
+    entries = night.records("open")
+    rows = []
+    for entry in entries[:most]:
+        commits = " → ".join(as_text(entry.get(name))[:12] or "unknown" for name in ("good_commit", "bad_commit"))
+        change = [cell_words.signed_percent(as_number(entry.get(name))) for name in ("found_change", "change")]
+        rows.append([text_of(text) for text in (as_text(entry.get("label")), as_text(entry.get("since_run")), *change, commits,
+                                                as_text(entry.get("command")))])  # fmt: skip
+    if not rows:
+        return ""
+    return "## Open regressions\n\n" + table(["what", "open since", "as found", "tonight", "commits", "repeat"], rows) + more(entries, most)
+
+
 def changed(night: Night, most: int) -> str:
     cells = night.with_verdict(*WORSE, "AMBIGUOUS", "IMPROVED")
     if not cells:
         return ""
-    head = ["verdict", "cell", "before → after", "Δ \\[95 %\\]", "p", "q", "finds from", "why"]
+    head = ["verdict", "cell", "before → after", "as measured", "Δ \\[95 %\\]", "p", "q", "finds from", "why"]
     return "## Changed cells\n\n" + table(head, [cell_line(cell) for cell in cells[:most]]) + more(cells, most)
 
 
 def cell_line(cell: Row) -> list[str]:
     evidence = dict(cell_words.evidence(cell))
     change = f"{cell_words.signed_percent(cell.number('change'))} {cell_words.interval(cell)}"
-    cells = [cell["verdict"], cell_words.label(cell), cell_words.before_after(cell), change,
+    cells = [cell["verdict"], cell_words.label(cell), cell_words.before_after(cell),
+             cell_words.signed_percent(cell.number("as_measured")), change,
              *(evidence.get(name, "") for name in ("p", "q", "finds from")), cell["note"]]  # fmt: skip
     return [text_of(text) for text in cells]
 
 
 def without_value(night: Night, most: int) -> str:
-    groups = grouped(night.with_verdict(*ABSENT, "INSUFFICIENT", "EXCLUDED", "SKIPPED"), ("verdict", "note"))
+    groups = grouped(night.with_verdict(*ABSENT, "UNJUDGED", "INSUFFICIENT", "EXCLUDED", "SKIPPED"), ("verdict", "note"))
     if not groups:
         return ""
     rows = [
         [text_of(verdict), str(len(group)), text_of("; ".join(cell_words.label(cell) for cell in group[:4])), text_of(note)]
         for (verdict, note), group in list(groups.items())[:most]
     ]
-    return "## Missing and failed\n\n" + table(["verdict", "cells", "which", "why"], rows) + more(list(groups), most)
+    return "## Not judged, missing and failed\n\n" + table(["verdict", "cells", "which", "why"], rows) + more(list(groups), most)
 
 
 def launches(night: Night, most: int) -> str:

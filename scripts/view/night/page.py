@@ -9,7 +9,7 @@ import math
 from view import intervals
 from view.manifest import Manifest, as_text
 from view.night import cells, efficiency_chart
-from view.night.cell_words import signed_percent
+from view.night.cell_words import between, signed_percent
 from view.night.record import CELL_VERDICTS, MEANINGS, Night, as_number, facts
 from view.numbers import duration, percent
 from view.page import Html, element, joined, link, page, section, table
@@ -49,7 +49,7 @@ def write_page(night: Night) -> str:
             element("h1", f"Night of {plain(night.text('started_utc')[:10] or 'an unknown day', 20)}: "
                           f"{plain(night.text('study') or night.folder.name, 80)}"),
             element("p", plain(night.text("host")), css="muted"),
-            verdict(night), changes(night), efficiency(night), cells.changed(night),
+            verdict(night), cells.open_regressions(night), cells.changed(night), changes(night), efficiency(night),
             cells.without_value(night), self_checks(night), annotations(night), cells.all_cells(night),
             footer(night),
         ]
@@ -122,8 +122,8 @@ def efficiency(night: Night) -> Html:
 
 def self_checks(night: Night) -> Html:
     checks = [(name, sentence) for name, sentence in (
-        ("A against A", same_against_same(night)), ("injected slowdown", injected(night)),
-        ("whole host", host_shift(night)), ("flags", flags(night))) if sentence]  # fmt: skip
+        ("A against A", same_against_same(night)), ("slow-down on purpose", canary(night)), ("what it sees", sensitivity(night)),
+        ("beside the accepted build", beside(night)), ("all cells together", host_shift(night)), ("flags", flags(night))) if sentence]  # fmt: skip
     steps = [
         [plain(as_text(step.get("name")), 40),
          element("span", plain(as_text(step.get("status")), 40), css={"failed": "bad", "warning": "odd"}.get(str(step.get("status")), "")),
@@ -159,29 +159,58 @@ def same_against_same(night: Night) -> str:
                  + (f"; spread {spread}" if spread else "") + (f"; would find {smallest} four times in five" if smallest else ""))  # fmt: skip
 
 
-def injected(night: Night) -> Html | str:
-    check = night.entries("self_checks", "injected")
+def canary(night: Night) -> str:
+    caught, cells = (night.text("self_checks", "canary", name) for name in ("caught", "cells"))
+    return plain(f"found in {caught or '?'} of its {cells or '?'} cells") if caught or cells else ""
+
+
+def sensitivity(night: Night) -> Html | str:
+    check = night.entries("self_checks", "sensitivity")
     if not check:
         return ""
-    change = signed_percent(as_number(check.get("change")), 0)
-    caught, tested = (as_text(check.get(name)) or "?" for name in ("caught", "tested"))
-    text = plain(f"{change} was found in {caught} of {tested} cells")
-    blind = [plain(as_text(name), 160) for name in night.strings("self_checks", "injected", "blind")]
-    if not blind:
-        return text
-    more = f" and {len(blind) - 20} more" if len(blind) > 20 else ""
-    return joined([text + "; not in ", element("bdi", "; ".join(blind[:20]) + more)])
+    drop = percent(as_number(check.get("drop")))
+    unseeing = night.records("self_checks", "sensitivity", "unseeing")
+    if not unseeing:
+        return plain(f"every tested cell would show a drop of {drop}") if as_number(check.get("known")) > 0 else "no cell was tested"
+    rows = [
+        [element("bdi", plain(as_text(cell.get("label")), 160)), percent(as_number(cell.get("mde"))),
+         plain(as_text(cell.get("rounds")) or as_text(cell.get("launches")), 20),
+         plain(as_text(cell.get("launches_needed")), 20) or "no number of them"]
+        for cell in unseeing[:50]
+    ]  # fmt: skip
+    head = ["cell", "finds from", "launches or rounds", "it would take"]
+    shown = table(head, rows, numbers=[1, 2, 3], wrap=[0], rest="gate.csv")
+    more = f" {len(unseeing) - 50} more in gate.csv." if len(unseeing) > 50 else ""
+    return joined([element("div", plain(f"{len(unseeing)} cells would not show a drop of {drop}:{more}")), shown])
+
+
+def beside(night: Night) -> str:
+    run = night.text("beside", "run")
+    if not run:
+        return ""
+    commit, cells, rounds = (night.text("beside", name) for name in ("commit", "cells", "rounds"))
+    text = f"the build of {run}, commit {commit[:12] or 'unknown'}: {cells or '?'} cells, up to {rounds or '?'} rounds"
+    together = signed_percent(night.number("beside", "all_cells", "change"))
+    if together:
+        text += f"; all cells together {together} "
+        text += between(night.number("beside", "all_cells", "low"), night.number("beside", "all_cells", "high"))
+    return plain(text)
 
 
 def host_shift(night: Night) -> Html | str:
+    if not night.entries("host_shift"):
+        return "too few cells to tell what they share"
     change = signed_percent(night.number("host_shift", "change"))
-    if not change:
-        return "too few cells to tell a shift of the whole host"
-    text = plain(f"{change} in the middle of {night.text('host_shift', 'cells') or '?'} cells, removed from each")
+    text = "not known tonight"
+    if change:
+        within = between(night.number("host_shift", "low"), night.number("host_shift", "high"))
+        text = f"{change} {within}, by {night.text('host_shift', 'cells') or '?'} cells of {night.text('host_shift', 'of') or 'tonight'}"
+    again = signed_percent(night.number("host_shift", "rerun_change"))
+    text += f"; {again} in the rerun" if again else ""
     drift = signed_percent(night.number("host_shift", "drift"))
     text += f"; drifted {drift} over the last nights" if drift else ""
     alarm = night.text("host_shift", "alarm") == "true"
-    return element("span", f"{text}: an alarm", css="bad") if alarm else text
+    return element("span", plain(f"{text}: an alarm"), css="bad") if alarm else plain(text)
 
 
 def flags(night: Night) -> str:

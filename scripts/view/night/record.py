@@ -20,20 +20,20 @@ from view.rows import Row, each_row, read_rows, say
 # What a night can end with, in the order of the number that monitoring gets, and what that means.
 MEANINGS = {
     "PASS": "Every expected cell was measured, and none became slower",
-    "REGRESSED": "Slower than the nights before, and slower again when measured again",
-    "HOST SHIFT": "The whole host became slower or faster at once",
+    "REGRESSED": "Cells are slower than they should be, and were so again when measured again",
+    "HOST SHIFT": "All cells together became slower or faster: the host, or something that they share",
     "INCOMPLETE": "Cells have no valid value, or suspects were not measured again: nothing is certain about those",
     "NOTHING MEASURED": "No cell has a value tonight: this is no pass",
     "INSUFFICIENT": "Too few nights to judge by: this is no pass",
-    "BLIND": "The gate did not find a slowdown that was put in on purpose: its silence means nothing",
+    "BLIND": "The gate could not have seen a regression: its silence means nothing",
     "UNKNOWN": "The night's files do not say how it ended: this is no pass",
 }
 VERDICTS = tuple(MEANINGS)
-WORSE = ("CONFIRMED", "REGRESSED", "DRIFT")
+WORSE = ("CONFIRMED", "REGRESSED", "OPEN", "DRIFT")
 ABSENT = ("MISSING", "INVALID")
 TESTED = (*WORSE, "IMPROVED", "AMBIGUOUS", "OK")
 # In the order in which a reader wants them.
-CELL_VERDICTS = (*WORSE, "AMBIGUOUS", "IMPROVED", *ABSENT, "INSUFFICIENT", "EXCLUDED", "SKIPPED", "OK")
+CELL_VERDICTS = (*WORSE, "AMBIGUOUS", "IMPROVED", *ABSENT, "UNJUDGED", "INSUFFICIENT", "EXCLUDED", "SKIPPED", "OK")
 RUN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 
 
@@ -78,7 +78,8 @@ class Night:
         return len(self.cells) - len(self.with_verdict("SKIPPED"))
 
     def tested(self) -> int:
-        return len(self.with_verdict(*TESTED))
+        """What is open from an earlier night may be beyond tonight's judgement."""
+        return sum(cell["verdict"] != "OPEN" or bool(cell["basis"]) for cell in self.with_verdict(*TESTED))
 
     def passed(self) -> bool:
         return self.verdict == "PASS"
@@ -156,6 +157,8 @@ def believed(content: dict[str, Any], cells: list[Row]) -> tuple[str, str]:
         found = sum(counts[verdict] for verdict in verdicts)
         if found:
             return actual, f"nightly.json states PASS, but gate.csv has {found} cells {' or '.join(verdicts)}"
+    if content.get("open"):
+        return "REGRESSED", "nightly.json states PASS, but lists what is open"
     if content.get("exit_code") != 0:
         return "UNKNOWN", f"nightly.json states PASS with the exit code {plain(content.get('exit_code'), 40)}"
     return "PASS", ""

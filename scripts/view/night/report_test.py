@@ -91,15 +91,19 @@ class Verdicts(Night):
     def test_regressed_night_says_so_first_in_every_file(self) -> None:
         written = self.report(write_night(self.results))
         text = self.text(written)
-        order = ["REGRESSED", "31 of 35 expected cells tested", "What changed", "Suspects", "Efficiency against the ideal",
-                 "Changed cells", "Missing and failed", "How far to trust it", "Annotations", "provenance"]  # fmt: skip
+        order = ["REGRESSED", "30 of 35 expected cells tested", "Open regressions", "Changed cells", "What changed", "Suspects",
+                 "Efficiency against the ideal", "Not judged, missing and failed", "How far to trust it", "Annotations", "provenance"]  # fmt: skip
         places = [text.index(words) for words in order]
         self.assertEqual(places, sorted(places))
         for words in (
             "0123456789ab → 89abcdef0123", "Open MPI 4.1.4Open MPI 4.1.6", "-launches = 3 +launches = 5",
-            "20.3 µs → 22.6 µs −10.2 % [−11.5, −9.0 %]", "p < 0.0001", "q 0.004", "finds from 4.2 %", "nights 20",
+            "20.3 µs → 22.6 µs −10.2 % [−11.5, −9.0 %] −10.4 % as measured", "p < 0.0001", "q 0.004", "finds from 4.2 %", "nights 20",
             "expected from the baseline, not measured: its launch failed", "rank 3 was killed by signal 9",
-            "(Killed)", "0 of 4 cells differ from themselves", "−10 % was found in 31 of 31 cells", "0.50 (Jaccard)",
+            "(Killed)", "0 of 4 cells differ from themselves", "2 cells would not show a drop of 10.0 %", "0.50 (Jaccard)",
+            "found in 6 of its 6 cells", "against 24 rounds beside the accepted build", "against the nights before",
+            "open since 20260112T030000Z-nightly-aabbcc", "as found −10.2 %", "commits 0123456789ab → 89abcdef0123",
+            "−10.2 % [−11.5, −9.0 %] 24 rounds beside the accepted build",
+            "repeat: scalebench reproduce results/20260201T030000Z-nightly-3d4e5f",
             "new algorithm for small messages", "partial: it was interrupted", "powersave on 8 cores",
         ):  # fmt: skip
             self.assertIn(words, text)
@@ -107,9 +111,11 @@ class Verdicts(Night):
         self.assertIn(("href", f"../../{NIGHT}/samples.csv"), page.attributes)
         self.assertNotIn(("href", f"../../{RERUN}/samples.csv"), page.attributes)  # it is not there
         self.assertIn("# ❌ REGRESSED", written["report.md"])
-        self.assertEqual(len(self.cases(written, "failure")), 4)  # the night and three cells
+        self.assertEqual(len(self.cases(written, "failure")), 5)  # the night and four cells
         self.assertEqual(len(self.cases(written, "error")), 3)  # MISSING, INVALID and the launch
-        self.assertEqual(len(self.cases(written, "skipped")), 4)
+        self.assertEqual(len(self.cases(written, "skipped")), 5)
+        self.assertEqual(self.number(written, "open_regressions"), 2)
+        self.assertIn("## Open regressions", written["report.md"])
         self.assertEqual(self.number(written, "verdict_code"), 1)
         self.assertIsNone(self.number(written, "last_success_timestamp_seconds"))
         self.assertTrue(written["github.txt"].startswith("::error title=Night%3A REGRESSED::"))
@@ -140,6 +146,15 @@ class Verdicts(Night):
         self.assertNotEqual(self.number(written, "verdict_code"), 0)
         self.assertNotIn("::notice", written["github.txt"])
 
+    def test_a_shift_of_all_cells_is_one_alarm_and_no_verdict_on_cells(self) -> None:
+        text = self.text(self.report(write_night(self.results, "HOST SHIFT")))
+        self.assertIn("0 of 35 expected cells tested", text)
+        self.assertIn("34 unjudged", text)
+        for words in ("REGRESSED", "CONFIRMED", "IMPROVED"):
+            self.assertNotIn(words, text)
+        self.assertIn("−6.1 % [−6.4, −5.8 %], by 35 cells of the cells under test; −5.9 % in the rerun: an alarm", text)
+        self.assertIn("not judged tonight", text)  # open since an earlier night, and still said
+
     def test_a_stated_pass_that_the_cells_do_not_bear_out_is_none(self) -> None:
         cases = {
             "NOTHING MEASURED": {"cells": 0},
@@ -158,6 +173,8 @@ class Verdicts(Night):
         (folder / "gate.csv").unlink()
         self.assert_no_pass(self.report(folder, code=3), "NOTHING MEASURED")
         self.assertIn("No cell was tested", self.text(self.report(folder, code=3)))
+        folder = write_night(self.results / "open", "PASS", open=[{"key": "*"}])
+        self.assert_no_pass(self.report(folder, code=3), "REGRESSED")
         folder = write_night(self.results / "code", "PASS", exit_code=3)
         self.assert_no_pass(self.report(folder, code=3), "UNKNOWN")
 
@@ -166,7 +183,7 @@ class Verdicts(Night):
         for content in ("{", "[]", '{"schema_version": 2, "verdict": "PASS"}', '{"schema_version": 1}', "\0", "[" * 200_000):
             (folder / "nightly.json").write_text(content, encoding="utf-8")
             self.assert_no_pass(self.report(folder, code=3), "UNKNOWN")
-        odd = {name: 3 for name in ("counts", "host_shift", "changes", "self_checks", "steps", "failed_launches", "annotations",
+        odd = {name: 3 for name in ("counts", "host_shift", "beside", "open", "changes", "self_checks", "steps", "failed_launches", "annotations",
                                     "doctor", "baseline_runs", "summary", "run", "study", "host", "states")}  # fmt: skip
         for value in (3, None, [1, None, {}], {"a": [1]}, "x", True, 1e999, 10**400):
             changed = {"schema_version": 1, "verdict": "REGRESSED", **dict.fromkeys(odd, value)}
@@ -202,7 +219,7 @@ class Verdicts(Night):
         def earlier(day: int, **changes: object) -> None:
             other = folder.parent / f"2026010{day}T030000Z-nightly-{day:06}"
             other.mkdir()
-            content = {**json.loads((folder / "nightly.json").read_text()), "verdict": "PASS", "exit_code": 0,
+            content = {**json.loads((folder / "nightly.json").read_text()), "verdict": "PASS", "exit_code": 0, "open": [],
                        "finished_utc": f"2026-01-0{day}T04:00:00Z", **changes}  # fmt: skip
             (other / "nightly.json").write_text(json.dumps(content))
             gate = gate_row(20, "allreduce", "ring", 2, 1.0, "OK")
@@ -270,7 +287,7 @@ class Injection(Night):
         self.assertNotRegex(outside, r"@\w|://|(?<!\\)\]\(")
         for line in outside.splitlines():
             if line.startswith("|"):
-                self.assertIn(len(re.findall(r"(?<!\\)\|", line)), (4, 5, 9), line)
+                self.assertIn(len(re.findall(r"(?<!\\)\|", line)), (4, 5, 7, 10), line)
             self.assertFalse(line.startswith("::"))
         # A log's own fences do not end the block that it stands in.
         self.assertEqual(code("a\n````\nb").count("`````"), 2)
@@ -326,7 +343,7 @@ class Size(Night):
             rows = scaling_rows(["mlp"], [1, 2, 10**9], ["flat"], 2)
             write_csv(self.results / NIGHT, "scaling.csv", [{**row, **changed} for row in rows])
             row = gate_row(0, "allreduce", "ring", 2, 1.0, "REGRESSED")
-            numbers = {key: name for key in ("before", "after", "change", "change_low", "change_high", "p_value", "q_value", "mde", "ranks")}
+            numbers = {key: name for key in ("before", "after", "change", "change_low", "change_high", "p_value", "q_value", "mde", "critical_drop", "as_measured", "rounds", "ranks")}
             write_table(folder / "gate.csv", COLUMNS["gate.csv"], [{**row, **numbers}], "x")
             history = [{**cells, "value": name, "ranks": name} for cells in history_rows(0, row, 1.0, 4)]
             write_table(folder / "history.csv", COLUMNS["history.csv"], history, "x")
