@@ -98,6 +98,7 @@ static void members(auto& visit, Manifest& manifest) {
   visit.later("superseded", manifest.superseded);
   visit.later("resumptions", manifest.resumptions);
   visit.later("pair", manifest.pair);
+  visit.later("accepted_run", manifest.accepted_run);
   visit.later("inputs", manifest.inputs);
   visit.later("suspects", manifest.suspects);
   visit.later("job", manifest.job);

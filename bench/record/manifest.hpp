@@ -83,6 +83,8 @@ struct Manifest {
   std::vector<Suspect> suspects;       // none: nobody, or hosts were not looked at
   nlohmann::json job;  // of managed_job.hpp, with its billed and training seconds; else null
   std::string pair;    // the same word in two runs that were measured in turns; else empty
+  std::string
+      accepted_run;  // of an accepted build beside a night: the run by which it was accepted
   std::map<std::string, std::string> inputs;  // config.toml, plan.json: SHA-256; older runs: none
   std::map<std::string, std::string> files;   // path within the run's folder: SHA-256
 };

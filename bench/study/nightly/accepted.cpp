@@ -12,6 +12,9 @@
 #include "bench/record/file.hpp"
 #include "bench/record/json_members.hpp"
 #include "bench/record/seal.hpp"
+#include "bench/study/analysis/cells.hpp"
+#include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/nightly/baseline.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -82,15 +85,55 @@ std::vector<std::string> damaged(const AcceptedBuild& accepted, const fs::path& 
   return names;
 }
 
-AcceptedTonight without(std::string why) { return {{}, {}, {}, std::move(why)}; }
+/// The run in `results` and the accepted build's of the same pair, where both are there.
+struct Both {
+  StoredRun today, accepted;
+};
+std::optional<Both> both_in(const fs::path& results, const std::string& run_id) {
+  const fs::path today = results / run_id, accepted = results / accepted_name(run_id);
+  if (!fs::exists(today / "manifest.json") || !fs::exists(accepted / "manifest.json")) return {};
+  const Manifest manifest = read_manifest(today);
+  if (manifest.pair.empty() || read_manifest(accepted).pair != manifest.pair) return {};
+  return Both{read_stored_run(today, WithSamples::no), read_stored_run(accepted, WithSamples::no)};
+}
 
-}  // namespace
+/// By cell, one a round; NaN where one of the two lacks it.
+std::map<std::string, std::vector<double>> ratios_of(const Both& runs) {
+  std::map<std::string, Cell> accepted;
+  for (Cell& cell : cells_of(runs.accepted)) accepted.emplace(cell.key, std::move(cell));
+  std::map<std::string, std::vector<double>> ratios;
+  for (const Cell& cell : cells_of(runs.today)) {
+    const auto beside = accepted.find(cell.key);
+    if (beside == accepted.end() || !cell.measured() || !beside->second.measured()) continue;
+    const std::map<int, double> a = beside->second.seconds_by_round();
+    std::vector<double>& rounds = ratios[cell.key + "/seconds"];
+    for (const auto& [round, seconds] : cell.seconds_by_round()) {
+      rounds.resize(std::max(rounds.size(), static_cast<std::size_t>(round) + 1), kNotMeasured);
+      const auto found = a.find(round);
+      if (found != a.end()) rounds[static_cast<std::size_t>(round)] = seconds / found->second;
+    }
+  }
+  return ratios;
+}
 
-std::string AcceptedBuild::commit() const {
+std::string commit_of(const BuildInfo& tool) {
   constexpr std::size_t kDigits = 12;
   const std::string name = tool.commit.value_or("unknown commit").substr(0, kDigits);
   return tool.dirty.value_or(false) ? name + " (modified)" : name;
 }
+
+/// The same for the same programs.
+std::string hash_of(const std::map<std::string, std::string>& binaries) {
+  std::string all;
+  for (const auto& [name, hash] : binaries) all += name + " " + hash + "\n";
+  return sha256_of(all);
+}
+
+AcceptedTonight without(std::string why) { return {{}, {}, {}, std::move(why)}; }
+
+}  // namespace
+
+std::string AcceptedBuild::commit() const { return commit_of(tool); }
 
 AcceptedBuild accept_build(const fs::path& results, const Manifest& run) {
   const fs::path here = programs_folder();
@@ -171,6 +214,21 @@ AcceptedTonight accepted_tonight(const fs::path& results, const std::string& stu
     return without(fmt::format("the accepted build cannot be used: {}", error.what()));
   }
   return tonight;
+}
+
+std::optional<BesideNight> beside_night(const fs::path& results, const std::string& run_id) {
+  const std::optional<Both> runs = both_in(results, run_id);
+  if (!runs) return std::nullopt;
+  const Manifest& manifest = runs->accepted.manifest;
+  BesideNight beside{.run_id = manifest.accepted_run,
+                     .build = commit_of(manifest.tool),
+                     .hash = hash_of(manifest.binaries),
+                     .ratios = ratios_of(*runs),
+                     .rerun_ratios = {},
+                     .accepted = night_of(runs->accepted)};
+  const std::optional<Both> rerun = both_in(results, rerun_name(run_id));
+  if (rerun) beside.rerun_ratios = ratios_of(*rerun);
+  return beside;
 }
 
 }  // namespace scalebench

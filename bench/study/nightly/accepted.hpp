@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bench/record/manifest.hpp"
+#include "bench/study/nightly/history.hpp"
 #include "bench/study/run/setup.hpp"
 
 namespace scalebench {
@@ -47,5 +48,10 @@ struct AcceptedTonight {
 /// `plan` starts. Throws nothing for a build that cannot be used: that is `why_not`.
 AcceptedTonight accepted_tonight(const std::filesystem::path& results, const std::string& study,
                                  const std::vector<PlannedLaunch>& plan);
+
+/// What the accepted build measured in turns with the run `run_id` in `results`, and with its
+/// rerun; none: nothing did.
+std::optional<BesideNight> beside_night(const std::filesystem::path& results,
+                                        const std::string& run_id);
 
 }  // namespace scalebench

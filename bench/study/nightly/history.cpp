@@ -14,6 +14,7 @@
 #include "bench/record/file.hpp"
 #include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/scaling.hpp"
+#include "bench/study/nightly/accepted.hpp"
 #include "bench/study/nightly/baseline.hpp"
 #include "bench/study/plan/toml_reader.hpp"
 #include "kernels/error.hpp"
@@ -426,6 +427,11 @@ RunHistory read_history(const fs::path& results, const Manifest& tonight,
     history.nights.push_back(night_in(run->folder));
     history.nights.back().run_id = run->folder.filename().string();
     with_reruns.insert(history.nights.back().run_id);
+  }
+  for (const Night& night : history.nights) {
+    if (auto beside = beside_night(results, night.run_id)) {
+      history.beside.emplace(night.run_id, std::move(*beside));
+    }
   }
   if (!usable.empty()) history.previous = usable.back()->manifest;
   for (const Candidate& run : runs) {

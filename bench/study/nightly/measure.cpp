@@ -61,6 +61,7 @@ Measured run_beside(const NightSetup& setup, ResolvedStudy today) {
   ResolvedStudy other =
       resolve(options, std::move(config), today.limits, today.plan, accepted.build);
   today.pair = other.pair = new_pair();
+  other.accepted_run = accepted.accepted->run_id;
   Measured runs{open_study(today, *setup.console), std::nullopt};
   other.options.out = accepted_name(runs.today.folder().string());
   runs.accepted.emplace(open_study(other, *setup.console));

@@ -11,6 +11,7 @@
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/comparison/run_difference.hpp"
+#include "bench/study/nightly/accepted.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -292,6 +293,7 @@ Analysis analyse(const fs::path& results, const StoredRun& tonight, std::size_t 
   analysis.input.tonight = night_of(tonight);
   analysis.input.tonight.run_id = manifest.run_id;
   analysis.input.history = read_history(results, manifest, analysis.input.annotations, nights);
+  analysis.input.beside = beside_night(results, manifest.run_id);
   analysis.report = gate(analysis.input);
   return analysis;
 }
