@@ -61,8 +61,10 @@ def draw_panel(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -
         text = theme.with_origin(instance, origin)
         labels.append((last.number("usd_per_epoch"), last.number("seconds_median") / scale, text, color))
     label_series(axes, labels)
-    prices = sorted({(row["instance"], row["usd_per_hour"], row["price_date"]) for row in rows})
-    lines = [f"{name}: {price} usd/h, {date}" for name, price, date in prices]
+    prices = sorted({(row["instance"], row["usd_per_hour"], row["price_date"], row["price_source"]) for row in rows})
+    users = "given by the user"  # not by a catalog
+    lines = [f"{name}: {price} usd/h, {date}" + (f", {users}" if source == users else "")
+             for name, price, date, source in prices]  # fmt: skip
     lines.append("line: nothing of that origin is both faster and cheaper")
     lines += ["small: a part of an instance, billed whole"] if any(row["whole"] == "0" for row in rows) else []
     kind = intervals.told(rows, "seconds_ci_low", "interval")

@@ -17,8 +17,8 @@ HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 
 def row(instance: str, ranks: int, seconds: float, usd: float, **cells: str) -> dict[str, str]:
     return {"schema_version": "1", "origin": "measured", "status": "ok", "instance": instance,
-            "usd_per_hour": "12.24", "price_date": "2026-07-20", "model": "resnet20", "dataset": "cifar",
-            "scaling": "strong", "ranks": str(ranks), "whole": "1", "seconds_median": str(seconds), "usd_per_epoch": str(usd),
+            "usd_per_hour": "12.24", "price_date": "2026-07-20", "price_source": "list", "model": "resnet20",
+            "dataset": "cifar", "scaling": "strong", "ranks": str(ranks), "whole": "1", "seconds_median": str(seconds), "usd_per_epoch": str(usd),
             "seconds_ci_low": "", "seconds_ci_high": "", "interval": "", "efficient": "1", **cells}  # fmt: skip
 
 
@@ -26,7 +26,7 @@ ROWS = [
     row("p3.8xlarge", 1, 100, 0.3, seconds_ci_low="98", seconds_ci_high="103",
         interval="range of launches", efficient="", whole="0"),
     row("p3.8xlarge", 4, 28, 0.1),
-    row("g2.2xlarge", 1, 640, 0.12, origin="predicted"),
+    row("g2.2xlarge", 1, 640, 0.12, origin="predicted", price_source="given by the user"),
     row("p2.xlarge", 1, 300, 0.2, origin="quoted", efficient=""),
     row("p3.8xlarge", 8, 0, 0, status="failed", seconds_median="", usd_per_epoch=""),
 ]
@@ -51,7 +51,8 @@ class PlotCompareTest(unittest.TestCase):
         done = self.plot(ROWS)
         self.assertEqual(done.returncode, 0, done.stderr)
         svg = (self.folder / "figures" / "cost.svg").read_text(encoding="utf-8")
-        for text in ("p3.8xlarge", "g2.2xlarge (predicted)", "p2.xlarge (quoted)", "12.24 usd/h, 2026-07-20",
+        for text in ("p3.8xlarge", "g2.2xlarge (predicted)", "p2.xlarge (quoted)", "p3.8xlarge: 12.24 usd/h, 2026-07-20",
+                     "g2.2xlarge: 12.24 usd/h, 2026-07-20, given by the user",
                      "upright: range of launches", "minutes an epoch", "small: a part of an instance"):  # fmt: skip
             self.assertIn(text, svg)
         before = (self.folder / "figures" / "cost.png").read_bytes()
