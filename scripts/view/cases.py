@@ -24,8 +24,9 @@ def short_names(keys: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
 
 
 def how(row: Row, *more: str) -> str:
-    """'flat · ring · mpi': how a training row was synchronised, and the columns `more`."""
-    return " · ".join(row[name] for name in ("gradient_sync", "allreduce", "transport", *more) if row[name])
+    """'flat · ring · mpi': how a training row was synchronised, and the columns `more`; imports may not say."""
+    words = [row[name] for name in ("gradient_sync", "allreduce", "transport", *more) if row[name]]
+    return " · ".join(words) or "strategy unknown"
 
 
 def workload(row: Row) -> str:

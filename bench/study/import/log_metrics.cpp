@@ -180,7 +180,7 @@ class LogReader {
       one.row.set("note", fmt::format("mean step x {:g} steps", metric.steps));
       return;
     }
-    if (is_epoch(schema_)) compare_with_names(found.numbers.size());
+    if (is_epoch(schema_) && column == "seconds") compare_with_names(found.numbers.size());
     for (const double value : found.numbers) {
       const std::optional<double> seconds = seconds_behind(one.row, column, value);
       if (seconds) one.seconds.push_back(*seconds);

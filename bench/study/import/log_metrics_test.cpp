@@ -76,6 +76,11 @@ TEST(LogMetrics, SaysThatThereAreMoreValuesThanEpochs) {
   const ImportedFile file = read(log, {"seconds=Time ([0-9.]+)"}, {{"ranks", "3"}});
   ASSERT_EQ(file.findings.size(), 1U);
   EXPECT_THAT(file.findings[0].what, HasSubstr("40 values for 1 epoch(s) that the log names"));
+  // Rates may be printed as often as one likes.
+  EXPECT_THAT(read("Epoch 1/2\n300 img/s\n310 img/s\n", {"images_per_s=(.*) img/s"},
+                   {{"ranks", "1"}, {"samples", "600"}})
+                  .findings,
+              IsEmpty());
 }
 
 TEST(LogMetrics, RefusesStepsThatAreTakenForEpochsOfImagenet) {

@@ -180,6 +180,8 @@ ImportedFile read_published(const std::filesystem::path& catalog, const std::str
   ImportedLaunch launch;
   std::set<std::string> sources, dates;
   bool without_batch = false;
+  const bool epochs = schema.file == epoch_schema().file;
+  const std::string_view needed = epochs ? "samples" : "size_bytes";
   for (const std::size_t row : rows_for(table, name, schema)) {
     ImportedCase one = case_of(table, row, schema, settings, name);
     const std::optional<double> seconds = seconds_in(table, row, one.row);
@@ -188,8 +190,8 @@ ImportedFile read_published(const std::filesystem::path& catalog, const std::str
       without_batch = true;
     } else if (!seconds) {
       file.findings.push_back(
-          {table.line(row), fmt::format("N = {}: no time without {}; add --set",
-                                        table.text(row, "gpus"), needed_for_seconds(schema))});
+          {table.line(row), fmt::format("N = {}: no time without {}; add --set {}=...",
+                                        table.text(row, "gpus"), needed, needed)});
       continue;
     }
     if (seconds) one.seconds = {*seconds};

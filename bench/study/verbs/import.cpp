@@ -134,7 +134,8 @@ Contents read_all(const ImportOptions& options, const ImportReading& reading, Co
     append(contents.record.date, read.date);
     append(contents.record.conditions, read.conditions);
     ImportRecord::File& record = contents.record.files.emplace_back();
-    record = {path, sha256, std::filesystem::file_size(path), {}, read.findings.size()};
+    const std::string name = reading.catalog.empty() ? file : fmt::format("{}: {}", path, file);
+    record = {name, sha256, std::filesystem::file_size(path), {}, read.findings.size()};
     for (ImportedLaunch& launch : read.launches) {
       const int number = numbers[i] > 0 ? numbers[i] : next++;
       if (!std::ranges::count(record.launches, number)) record.launches.push_back(number);
