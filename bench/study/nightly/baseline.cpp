@@ -313,12 +313,9 @@ Shift common_shift(const GateSeriesSet& set, const NightBaseline& baseline, std:
   double width = std::sqrt(std::numbers::pi / 2 / static_cast<double>(cells)) * median_of(widths);
   double df = static_cast<double>(cells - 1);
   if (before.size() >= kFewestNights) {
-    const double middle = median_of(before);
     const double phi = correlation_of(before);
-    std::vector<double> deviations;
-    for (const double shift : before) deviations.push_back(shift - middle);
     const double nights =
-        robust_spread(deviations) * std::sqrt(1 + median_variance(before.size(), phi));
+        robust_spread(before) * std::sqrt(1 + median_variance(before.size(), phi));
     if (nights > width) {
       width = nights;
       // At least as well known as this, since the cells' own noise bounds it from below.

@@ -41,10 +41,7 @@ std::vector<Beside> beside_in(const GateSeriesSet& set, std::size_t k) {
     if (rounds.size() < kFewestRounds) continue;
     found[c].rounds = rounds.size();
     found[c].value = location_of(rounds);
-    std::vector<double> deviations;
-    const double middle = median_of(rounds);
-    for (const double round : rounds) deviations.push_back(round - middle);
-    spreads.push_back({set.cells[c].family, std::max(robust_spread(deviations), kSpreadFloor),
+    spreads.push_back({set.cells[c].family, std::max(robust_spread(rounds), kSpreadFloor),
                        static_cast<double>(rounds.size() - 1)});
   }
   borrow_from_families(spreads);
@@ -246,10 +243,7 @@ class Judge {
 
   /// Of a round, from sweep and rerun together.
   static double spread_with(const CellTest& test, const std::vector<double>& rounds) {
-    std::vector<double> deviations;
-    const double middle = median_of(rounds);
-    for (const double round : rounds) deviations.push_back(round - middle);
-    const double own = robust_spread(deviations);
+    const double own = robust_spread(rounds);
     const auto n = static_cast<double>(rounds.size() - 1);
     const double df = test.estimate.df;
     return std::sqrt((df * test.spread * test.spread + n * own * own) / (df + n));

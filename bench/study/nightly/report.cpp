@@ -125,6 +125,8 @@ json changes_of(const Manifest& run, const std::optional<Manifest>& previous) {
   changes["treatment"] = fact_changes(before.treatment, run.environment.treatment);
   // The words that start the programs may be the cause as well as what they start.
   for (const FieldDifference& words : differing(fields_of(*previous, run), "launchers")) {
+    // Other numbers of ranks are another config, and shown as that.
+    if (words.a == "not recorded" || words.b == "not recorded") continue;
     changes["treatment"].push_back(
         {{"field", "launcher of " + words.field}, {"before", words.a}, {"after", words.b}});
   }

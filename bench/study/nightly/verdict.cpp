@@ -274,7 +274,7 @@ constexpr std::size_t kMostLines = 40;
 bool needs_a_look(const GateCell& cell) {
   return cell.verdict != GateVerdict::ok && cell.verdict != GateVerdict::insufficient &&
          cell.verdict != GateVerdict::skipped && cell.verdict != GateVerdict::excluded &&
-         cell.verdict != GateVerdict::unjudged;
+         cell.verdict != GateVerdict::unjudged && cell.verdict != GateVerdict::open;
 }
 
 std::string short_name(const std::string& commit) {
@@ -332,9 +332,13 @@ std::string nightly_table(const GateReport& report, const NightVerdict& verdict)
   lines = 0;
   for (const OpenRegression& open : report.open) {
     if (++lines > kMostLines) break;
-    fmt::format_to(out, "open since {}, commits {}..{}: {} {}\n", open.since_run,
+    fmt::format_to(out, "OPEN       {:>8}  {}  (since {}, commits {}..{}, {} as found)\n",
+                   change_text(open.change), open.label, open.since_run,
                    short_name(open.good_commit), short_name(open.bad_commit),
-                   change_text(open.found_change), open.label);
+                   change_text(open.found_change));
+  }
+  if (report.open.size() > kMostLines) {
+    fmt::format_to(out, "... and {} more: nightly.json\n", report.open.size() - kMostLines);
   }
   text += sees(report);
   fmt::format_to(out, "{}: {}\n", verdict.word, verdict.summary);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench nightly CONFIG: lock, doctor, A/A, sweep, suspects again, analyse, report, publish.
-// Exit: regression when a cell regressed or the whole host shifted; incomplete when cells are
-// missing or invalid, the gate was blind, or another night holds the lock; nothing_measured.
+// Exit: regression when a cell regressed or is open, or all cells shifted; incomplete when cells
+// are missing or invalid, the gate was blind, or another night holds the lock; nothing_measured.
 #include <fmt/format.h>
 #include <re2/re2.h>
 
@@ -323,7 +323,8 @@ void add_nightly(CLI::App& verb, Invocation& invocation) {
                   "do not measure: judge this run again, by name or folder");
   add_shown(verb, "--fail-on", options.fail_on,
             "what the exit code tells, of regression,incomplete,ambiguous");
-  add_shown(verb, "--nights", options.nights, "nights before that are read");
+  add_shown(verb, "--nights", options.nights,
+            "nights before that are read; more where a regression is open for longer");
   add_shown(verb, "--aa-launches", options.aa_launches,
             "launches of each side of the A/A comparison; 0: none");
   verb.add_option("--scheduled", options.scheduled,
