@@ -236,6 +236,9 @@ void add_ladder(const StudyConfig& config, std::size_t index, const Place& one, 
   PlannedLaunch share = epoch_launch(config, index, "none", one);
   share.name += fmt::format("-share-of-{}", place.ranks());
   append(share, "--share-of", place.ranks());
+  for (double* const seconds : {&share.guess_seconds, &share.most_seconds}) {
+    *seconds = kStartSeconds + (*seconds - kStartSeconds) / place.ranks();
+  }
   share.skipped_because = epoch_launch(config, index, "none", place).skipped_because;
   // Wherever N ranks are, the share of one is the same.
   if (std::ranges::find(round, share.name, &PlannedLaunch::name) == round.end()) {

@@ -118,6 +118,26 @@ TEST(Plan, GuessesWhatStopRulesTakeAndNotWhatTheyMay) {
   EXPECT_GT(capped.most_seconds, 100 * capped.guess_seconds);
 }
 
+TEST(Plan, GuessesAShareOfAnEpochAsAShare) {
+  StudyConfig config;
+  config.ranks = {1, 2};
+  EpochStudy& study = config.epochs.emplace_back();
+  study.model = "mnist_cnn";
+  study.batch = 128;
+  study.samples = 60000;
+  study.ladder = true;
+  std::map<std::string, double> guess;
+  for (const PlannedLaunch& launch : plan_of(config, {.devices = 2})) {
+    guess[launch.name] = launch.guess_seconds;
+  }
+  // As results/reference took them.
+  for (const auto& [name, took] : {std::pair("epoch-mnist_cnn-none-strong-n1", 68.0),
+                                   {"epoch-mnist_cnn-none-strong-n1-share-of-2", 35.1},
+                                   {"epoch-mnist_cnn-mirrored-strong-n2", 39.2}}) {
+    EXPECT_THAT(guess.at(name), AllOf(Gt(took / 1.5), Lt(took * 1.5))) << name;
+  }
+}
+
 TEST(Plan, SweepsHostsAndRanksOfEach) {
   StudyConfig config = everything();
   config.ranks.clear();
