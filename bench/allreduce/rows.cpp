@@ -2,11 +2,13 @@
 #include "bench/allreduce/rows.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "bench/machine/environment.hpp"
 #include "bench/measure/statistics.hpp"
 #include "bench/program/card_watch.hpp"
 #include "bench/record/columns.hpp"
@@ -56,16 +58,32 @@ void set_measurement(ResultRow& row, const AllreduceCase& one, const Timing& tim
   row.set("slowest_rank", most_often_slowest(timing.repetitions));
 }
 
-/// What the result says of itself, and whether its pages are not all that was asked for.
-std::string note_of(const LaunchTransport& transport, const AllreduceResult& result) {
+/// Whether so much of what a rank sends passes an emulated link at once that the rate is not the
+/// link's; empty: it does not.
+std::string burst_note(const AllreduceCase& one, int nodes) {
+  constexpr double kMuch = 0.1;
+  const double burst = emulated_burst_bytes();
+  if (nodes < 2 || burst < kMuch * static_cast<double>(one.bytes())) return "";
+  return fmt::format("not the link's rate: the emulated one lets {:.0f} bytes pass at once", burst);
+}
+
+/// What the result says of itself, whether its pages are not all that was asked for, and whether a
+/// link that is emulated was the limit.
+std::string note_of(const AllreduceCase& one, const LaunchTransport& transport,
+                    const AllreduceResult& result, int nodes) {
   constexpr double kNearlyAll = 0.999;
-  const bool asked = transport.place.pages == Pages::huge && result.status == "ok";
-  if (!asked || transport.huge_share.value_or(0) >= kNearlyAll) return result.note;
-  const std::string had =
-      transport.huge_share
-          ? fmt::format("{:.1f} % of the buffers are in huge pages", 100 * *transport.huge_share)
-          : "the system does not say whether the huge pages were given";
-  return result.note.empty() ? had : fmt::format("{}; {}", result.note, had);
+  std::vector<std::string> notes;
+  if (!result.note.empty()) notes.push_back(result.note);
+  if (result.status == "ok" && transport.place.pages == Pages::huge &&
+      transport.huge_share.value_or(0) < kNearlyAll) {
+    notes.push_back(
+        transport.huge_share
+            ? fmt::format("{:.1f} % of the buffers are in huge pages", 100 * *transport.huge_share)
+            : "the system does not say whether the huge pages were given");
+  }
+  const std::string burst = burst_note(one, nodes);
+  if (result.status == "ok" && !burst.empty()) notes.push_back(burst);
+  return fmt::format("{}", fmt::join(notes, "; "));
 }
 
 }  // namespace
@@ -74,7 +92,8 @@ ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
                  const LaunchTransport& transport, const AllreduceResult& result) {
   ResultRow row = context.recorder.case_row(canonical(one, transport.place, context.method));
   if (transport.shares_devices) row.set("origin", kEmulated);
-  row.set("status", result.status).set("note", note_of(transport, result));
+  row.set("status", result.status)
+      .set("note", note_of(one, transport, result, context.topology.nodes()));
   row.set("algorithm", one.algorithm->name).set("transport", transport.place.transport);
   row.set("memory", name_of(transport.place.memory)).set("dtype", name_of(one.dtype));
   row.set("pages", transport.place.pages_text());

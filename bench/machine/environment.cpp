@@ -17,6 +17,7 @@
 #include "commit.inc"
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 
@@ -39,6 +40,12 @@ BuildInfo build_info() {
 std::string declared_emulation() {
   const char* const text = std::getenv(kEmulatedVariable);
   return text == nullptr ? "" : valid_utf8(text);
+}
+
+double emulated_burst_bytes() {
+  const char* const text = std::getenv(kBurstVariable);
+  const double bytes = text == nullptr ? 0.0 : read_number<double>(text).value_or(0.0);
+  return bytes > 0 && !declared_emulation().empty() ? bytes : 0.0;
 }
 
 std::string emulation_line() {

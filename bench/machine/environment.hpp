@@ -37,12 +37,17 @@ BuildInfo build_info();
 
 /// What is emulated, in words; ranks inherit it from whoever starts them.
 inline constexpr const char* kEmulatedVariable = "SCALEBENCH_EMULATED";
+inline constexpr const char* kBurstVariable = "SCALEBENCH_EMULATED_BURST";
 
 /// What SCALEBENCH_EMULATED declares, such as "4 hosts in network namespaces, 1gbit"; empty:
 /// nothing.
 std::string declared_emulation();
 
-/// The same as a line of comment above a table; empty where nothing is declared.
+/// How many bytes at a time pass an emulated link faster than its rate, as
+/// SCALEBENCH_EMULATED_BURST declares; 0: nothing is declared.
+double emulated_burst_bytes();
+
+/// What is emulated as a line of comment above a table; empty where nothing is declared.
 std::string emulation_line();
 
 /// The origin of what is timed here: "emulated" where something is declared, or where ranks are

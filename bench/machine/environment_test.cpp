@@ -21,6 +21,12 @@ TEST(Emulation, IsDeclaredOrFollowsFromCrowding) {
   setenv("SCALEBENCH_EMULATED", "", 1);
   EXPECT_EQ(timed_origin(/*crowded=*/false), "measured") << "an empty declaration is none";
   setenv("SCALEBENCH_EMULATED", "4 hosts in network namespaces, 1gbit", 1);
+  EXPECT_EQ(emulated_burst_bytes(), 0);
+  setenv("SCALEBENCH_EMULATED_BURST", "31250", 1);
+  EXPECT_EQ(emulated_burst_bytes(), 31250);
+  setenv("SCALEBENCH_EMULATED_BURST", "many", 1);
+  EXPECT_EQ(emulated_burst_bytes(), 0);
+  unsetenv("SCALEBENCH_EMULATED_BURST");
   EXPECT_EQ(declared_emulation(), "4 hosts in network namespaces, 1gbit");
   EXPECT_EQ(emulation_line(), "# EMULATED: 4 hosts in network namespaces, 1gbit\n");
   EXPECT_EQ(timed_origin(/*crowded=*/false), "emulated");

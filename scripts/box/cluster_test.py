@@ -96,7 +96,7 @@ class Words(unittest.TestCase):
         self.assertAlmostEqual(words.parse_delay("1ms"), 1e-3)
 
     def test_a_bucket_holds_what_a_host_hands_down_at_once(self) -> None:
-        self.assertEqual(network.bucket(10**9), "tbf rate 1000000000bit burst 17408 limit 2517408")
+        self.assertEqual(network.bucket(10**9), "tbf rate 1000000000bit burst 31250 limit 2531250")
         self.assertEqual(network.bucket(10**6), "tbf rate 1000000bit burst 17408 limit 279552")
 
     def test_the_description(self) -> None:
@@ -116,6 +116,7 @@ class Environment(unittest.TestCase):
         made = inside.environment(BOX, {"PATH": "/bin", "HOME": "/root"})
         self.assertEqual(made["SCALEBENCH_HOSTS"], "host1:2,host2:2,host3:2,host4:2")
         self.assertEqual(made["SCALEBENCH_EMULATED"], BOX.text())
+        self.assertEqual(made["SCALEBENCH_EMULATED_BURST"], "31250")
         self.assertEqual(made["PATH"], "/run/scalebench-box/box/bin:/bin")
         self.assertEqual(made["HOME"], "/root")
         self.assertEqual(made["OMPI_MCA_btl_tcp_if_include"], "10.77.0.0/24")

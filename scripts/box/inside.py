@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from .description import SUBNET, Cluster
-from .network import NAMESPACES
+from .network import NAMESPACES, burst_of
 
 # Each call sees its host's name, /etc/hosts and /dev/shm, as on a machine of its own. A bare Debian may
 # lack /etc/hosts, and there must be one to lay another over it: it gets an empty one.
@@ -70,6 +70,7 @@ def environment(cluster: Cluster, before: dict[str, str]) -> dict[str, str]:
         "PATH": f"{cluster.folder / 'bin'}:{before.get('PATH', os.defpath)}",
         "SCALEBENCH_HOSTS": ",".join(f"{host}:{cluster.slots}" for host in cluster.host_names),
         "SCALEBENCH_EMULATED": cluster.text(),
+        "SCALEBENCH_EMULATED_BURST": str(burst_of(cluster.rate)),
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "HYDRA_LAUNCHER": "ssh",

@@ -18,11 +18,11 @@ from .words import UsageError
 
 NAMESPACES = Path("/run/netns")
 _MTU = 1500
-# What a bucket holds passes faster than the link: with that of a large packet, messages of 64 KiB did. A host
-# hands down no more than this at once, and a bucket holds little more: a smaller one would cut it up again.
+# What a bucket holds passes faster than the link, so that it holds little more than a host hands down at once,
+# which is no more than this: a smaller bucket would cut it up again.
 _LARGEST_PACKET = 16384
 _HEADERS = 1024  # of all segments of such a packet
-_BUCKET_SECONDS = 0.0001  # less, and a timer that is late leaves the link empty
+_BUCKET_SECONDS = 0.00025  # two packets at 1 Gbit/s; with one, a timer that is late leaves the link empty
 _PLUG_SECONDS = 5.0
 _QUEUE_SECONDS = 0.02  # at most waiting in front of a link, as in a switch with deep buffers
 _LEAST_QUEUE = 262144
@@ -45,9 +45,14 @@ def _inside(namespace: str) -> list[str]:
     return ["nsenter", f"--net={NAMESPACES / namespace}"]
 
 
+def burst_of(rate: int) -> int:
+    """How many bytes pass a link of that rate at once."""
+    return max(_LARGEST_PACKET + _HEADERS, round(rate / 8 * _BUCKET_SECONDS))
+
+
 def bucket(rate: int) -> str:
     """Words for tc: a token bucket of that rate."""
-    burst = max(_LARGEST_PACKET + _HEADERS, round(rate / 8 * _BUCKET_SECONDS))
+    burst = burst_of(rate)
     queue = burst + max(_LEAST_QUEUE, round(rate / 8 * _QUEUE_SECONDS))
     return f"tbf rate {rate}bit burst {burst} limit {queue}"
 
