@@ -421,7 +421,8 @@ Drift drift_of(const GateSeries& cell, std::size_t night, const std::vector<doub
   std::vector<double> y;
   for (const std::size_t k : nights) {
     // Relative to the first value, so that little is lost to rounding.
-    y.push_back(cell.y[k] - cell.y[nights[0]] - (cell.moves_with_host ? shift[k] : 0));
+    const bool moved = cell.moves_with_host && !std::isnan(shift[k]);
+    y.push_back(cell.y[k] - cell.y[nights[0]] - (moved ? shift[k] : 0));
   }
   Step step = clearest_step(y, phi.value_or(0));
   if (!phi && step.t > 0) {
@@ -450,7 +451,7 @@ std::vector<double> host_series(const GateSeriesSet& set, std::size_t night) {
   }
   std::vector<double> series;
   for (const std::vector<double>& values : of_night) {
-    series.push_back(values.size() >= kFewestForHost ? median_of(values) : 0);
+    series.push_back(values.size() >= kFewestForHost ? median_of(values) : kNotMeasured);
   }
   return series;
 }

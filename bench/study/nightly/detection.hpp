@@ -107,14 +107,15 @@ struct Drift {
   std::size_t earliest = 0;      // the first at which the step may as well lie
 };
 
-/// The last nights of one cell up to `night`, of its segment; `shift` is removed from each night.
+/// The last nights of one cell up to `night`, of its segment; `shift` is removed from each night
+/// where it is known.
 /// `phi`: how much a night resembles the one before; none: by what this series shows beside its
 /// clearest step.
 Drift drift_of(const GateSeries& cell, std::size_t night, const std::vector<double>& shift,
                std::optional<double> phi);
 
-/// What all cells share in each night, relative to their own medians over the nights; 0 for nights
-/// in which too few tell.
+/// What all cells share in each night, relative to their own medians over the nights; kNotMeasured
+/// for nights in which too few tell.
 std::vector<double> host_series(const GateSeriesSet& set, std::size_t night);
 
 }  // namespace scalebench

@@ -149,10 +149,15 @@ Found of_drop(const std::string& what, const Drop& drop, const Noise& noise = {}
     *value /= drop.seeds;
   }
   sum.mde /= known;
-  print(what,
-        fmt::format("{:.1f} % found; all cells named in {:.0f} % of nights, the host in {:.0f} %{}",
-                    100 * sum.found, 100 * sum.common, 100 * sum.host,
-                    known > 0 ? fmt::format("; mde {:.1f} %", 100 * sum.mde) : ""));
+  std::string text = fmt::format("{:.1f} % of the cells found", 100 * sum.found);
+  if (sum.common > 0) {
+    text += fmt::format("; an alarm of all cells together in {:.0f} % of nights", 100 * sum.common);
+  }
+  if (sum.common > 0 && drop.beside) {
+    text += fmt::format(", of the host in {:.0f} %", 100 * sum.host);
+  }
+  if (known > 0) text += fmt::format("; mde {:.1f} %", 100 * sum.mde);
+  print(what, text);
   return sum;
 }
 
