@@ -365,6 +365,17 @@ nlohmann::json measured_before(const fs::path& folder) {
   return nlohmann::json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
 }
 
+std::optional<Canary> canary_before(const nlohmann::json& before) {
+  const auto number = [&](const char* name) -> std::optional<std::size_t> {
+    const nlohmann::json::json_pointer place(fmt::format("/self_checks/canary/{}", name));
+    if (!before.is_object() || !before.contains(place)) return std::nullopt;
+    const nlohmann::json& value = before.at(place);
+    return value.is_number_unsigned() ? std::optional(value.get<std::size_t>()) : std::nullopt;
+  };
+  const auto cells = number("cells"), caught = number("caught");
+  return cells && caught ? std::optional(Canary{*cells, *caught}) : std::nullopt;
+}
+
 void write_night(const fs::path& folder, const NightRecord& night, const Analysis& analysis) {
   write_file_atomically(folder / kNightRecord,
                         document(json_of(night, analysis.input, analysis.report)));

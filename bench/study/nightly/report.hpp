@@ -87,6 +87,9 @@ void write_tables(const std::filesystem::path& folder, const GateReport& report)
 /// The folder's nightly.json of an analysis before; null or discarded when there is none to read.
 nlohmann::json measured_before(const std::filesystem::path& folder);
 
+/// What that analysis knew of a slow-down on purpose, which no run folder holds; none: nothing.
+std::optional<Canary> canary_before(const nlohmann::json& before);
+
 /// Writes nightly.json, atomically.
 void write_night(const std::filesystem::path& folder, const NightRecord& night,
                  const Analysis& analysis);

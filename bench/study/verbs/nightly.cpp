@@ -127,11 +127,12 @@ ExitCode conclude(const NightlyOptions& options, const fs::path& results, const 
   night.finished_utc = utc_label();
   night.aa = aa_before(results, night.run, analysis.input.history.previous);
   night.failed_launches = failed_launches(run);
+  const fs::path folder = night_folder(results, night.run.run_id);
+  if (!options.analyse.empty()) night.before = measured_before(folder);
+  if (!night.canary) night.canary = canary_before(night.before);
   const NightEvents events{night.failed_launches.size(), !is_complete(run.folder, run.manifest),
                            night.aa ? night.aa->trouble() : "", night.canary};
   night.verdict = verdict_of(analysis.report, events, fail_on);
-  const fs::path folder = night_folder(results, night.run.run_id);
-  if (!options.analyse.empty()) night.before = measured_before(folder);
   write_tables(folder, analysis.report);
   write_night(folder, night, analysis);
   const bool drawn = draw(folder, "nightly_report.py", console);
