@@ -138,6 +138,7 @@ def self_checks(night: Night) -> Html:
     ]  # fmt: skip
     parts: list[object] = [table(["check", "outcome"], checks, wrap=[1])] if checks else [
         element("p", "None was made: nothing says whether this gate could have found a regression.", css="bad")]  # fmt: skip
+    parts += unseeing(night)
     if found:
         parts += [element("h3", "What the doctor says"), table(["level", "what", "finding, and remedy"], found, wrap=[2])]
     if steps:
@@ -164,24 +165,37 @@ def canary(night: Night) -> str:
     return plain(f"found in {caught or '?'} of its {cells or '?'} cells") if caught or cells else ""
 
 
-def sensitivity(night: Night) -> Html | str:
+def sensitivity(night: Night) -> str:
     check = night.entries("self_checks", "sensitivity")
     if not check:
         return ""
-    drop = percent(as_number(check.get("drop")))
-    unseeing = night.records("self_checks", "sensitivity", "unseeing")
-    if not unseeing:
-        return plain(f"every tested cell would show a drop of {drop}") if as_number(check.get("known")) > 0 else "no cell was tested"
+    drop, blind = percent(as_number(check.get("drop"))), len(night.records("self_checks", "sensitivity", "unseeing"))
+    if not as_number(check.get("known")) > 0:
+        return "no cell was tested"
+    return plain(f"{blind} cells would not show a drop of {drop}" if blind else f"every tested cell would show a drop of {drop}")
+
+
+def unseeing(night: Night) -> list[Html]:
+    """Cells that would not show the drop, with what it would take."""
+    found = night.records("self_checks", "sensitivity", "unseeing")
+    if not found:
+        return []
     rows = [
         [element("bdi", plain(as_text(cell.get("label")), 160)), percent(as_number(cell.get("mde"))),
          plain(as_text(cell.get("rounds")) or as_text(cell.get("launches")), 20),
-         plain(as_text(cell.get("launches_needed")), 20) or "no number of them"]
-        for cell in unseeing[:50]
+         plain(as_text(cell.get("launches_needed")), 20) or "more"]
+        for cell in found[:50]
     ]  # fmt: skip
-    head = ["cell", "finds from", "launches or rounds", "it would take"]
-    shown = table(head, rows, numbers=[1, 2, 3], wrap=[0], rest="gate.csv")
-    more = f" {len(unseeing) - 50} more in gate.csv." if len(unseeing) > 50 else ""
-    return joined([element("div", plain(f"{len(unseeing)} cells would not show a drop of {drop}:{more}")), shown])
+    drop = percent(night.number("self_checks", "sensitivity", "drop"))
+    words = (
+        "Needs: so many launches, or rounds beside the accepted build, would do; more: no number up to 1000, because nights "
+        "differ by more than launches do. An accepted build beside takes that out."
+    )
+    parts = [element("h3", f"Cells that would not show a drop of {drop}"), element("p", words, css="muted"),
+             table(["cell", "finds from", "has", "needs"], rows, numbers=[1, 2, 3], wrap=[0], rest="gate.csv")]  # fmt: skip
+    if len(found) > 50:
+        parts.append(element("p", f"{len(found) - 50} more in gate.csv", css="muted"))
+    return parts
 
 
 def beside(night: Night) -> str:
