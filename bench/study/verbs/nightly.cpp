@@ -310,7 +310,8 @@ ExitCode accept_night(const AcceptOptions& options) {
       accept_build(options.results, read_manifest(options.results / run));
   const Console console(/*speaks=*/true, /*quiet=*/false);
   console.result(fmt::format(
-      "accepted: build {} of {}, {} programs; later nights of {} run in turns with it\n",
+      "accepted: build {} of {}, {} programs; later nights of {} run in turns with it; a "
+      "regression that is open stays so until scalebench annotate accept\n",
       accepted.commit(), accepted.run_id, accepted.programs.size(), accepted.study));
   return ExitCode::ok;
 }
