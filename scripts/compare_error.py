@@ -89,7 +89,8 @@ def run_of(words: argparse.Namespace, programs: Path, name: str) -> Path:
 
 def step_seconds(run: Path) -> float:
     """Of the epoch that is going to be slowed down."""
-    times = [row.number("seconds_median") / row.number("steps") for row in read_rows(run, "epoch.csv")
+    times = [row.number("seconds_median") * row.number("global_batch") / row.number("samples")
+             for row in read_rows(run, "epoch.csv")
              if row["gradient_sync"] == "mirrored" and row["rank"] == "all" and row["ranks"] == "2"]  # fmt: skip
     if len(times) != 1:
         raise Failed(f"{run}: no epoch of two ranks")

@@ -2,6 +2,7 @@
 # What compare_error.py makes of verdicts that are known: which cells of a slowed run count, and the worst of a pair.
 from __future__ import annotations
 
+import csv
 import os
 import subprocess
 import sys
@@ -33,6 +34,21 @@ class CompareErrorTest(unittest.TestCase):
 
     def test_a_row_without_a_verdict_is_no_cell(self) -> None:
         self.assertEqual(compare_error.table([[cell("epoch", "")]], []), [])
+
+    def test_a_step_is_that_of_the_epoch_on_two_ranks(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            cells = {"schema_version": 1, "global_batch": 128, "samples": 3840, "rank": "all"}
+            rows = [cells | {"gradient_sync": "none", "ranks": 1, "seconds_median": 9.0},
+                    cells | {"gradient_sync": "mirrored", "ranks": 2, "seconds_median": 1.5},
+                    cells | {"gradient_sync": "mirrored", "ranks": 2, "rank": "0", "seconds_median": 1.4}]  # fmt: skip
+            with open(Path(folder, "epoch.csv"), "w", newline="", encoding="utf-8") as file:
+                writer = csv.DictWriter(file, list(rows[0]))
+                writer.writeheader()
+                writer.writerows(rows)
+            self.assertAlmostEqual(compare_error.step_seconds(Path(folder)), 0.05)
+            Path(folder, "epoch.csv").write_text("schema_version,rank\n", encoding="utf-8")
+            with self.assertRaises(compare_error.Failed):
+                compare_error.step_seconds(Path(folder))
 
     def test_slowed_programs_sleep_in_the_epochs_of_several_ranks_alone(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
