@@ -75,6 +75,15 @@ std::size_t outside(std::size_t n) {
 
 }  // namespace
 
+std::vector<double> pairwise_means(std::span<const double> values) {
+  std::vector<double> means;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::size_t j = i; j < values.size(); ++j) means.push_back((values[i] + values[j]) / 2);
+  }
+  std::ranges::sort(means);
+  return means;
+}
+
 double signed_rank_p_value(std::span<const double> a, std::span<const double> b) {
   if (a.empty()) return kNoPairs;
   const Ranked sums = ranked(log_ratios(a, b));
@@ -98,11 +107,7 @@ RatioInterval paired_ratio_of(std::span<const double> a, std::span<const double>
   const double ratio = std::exp(median_of(logs));
   const std::size_t k = outside(logs.size());
   if (k == 0) return {ratio, kNoPairs, kNoPairs};
-  std::vector<double> means;
-  for (std::size_t i = 0; i < logs.size(); ++i) {
-    for (std::size_t j = i; j < logs.size(); ++j) means.push_back((logs[i] + logs[j]) / 2);
-  }
-  std::ranges::sort(means);
+  const std::vector<double> means = pairwise_means(logs);
   return {ratio, std::min(ratio, std::exp(means[k - 1])),
           std::max(ratio, std::exp(means[means.size() - k]))};
 }

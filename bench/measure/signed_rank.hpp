@@ -8,10 +8,16 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "bench/measure/statistics.hpp"
 
 namespace scalebench {
+
+/// The means of all pairs of values, each value with itself too, in order. Their median is Hodges'
+/// and Lehmann's estimate of a location: nearly as good as the mean, and not moved by a few wild
+/// values.
+std::vector<double> pairwise_means(std::span<const double> values);
 
 /// Two-sided p-value of "the ratios b[i] / a[i] are symmetric about 1"; all values are positive,
 /// and there are as many of b as of a. NaN without any.

@@ -48,6 +48,13 @@ TEST(SignedRank, KnowsItsSmallestValue) {
   EXPECT_EQ(smallest_signed_rank_p_value(10), 2.0 / 1024);
 }
 
+TEST(PairwiseMeans, HaveTheLocationInTheirMiddle) {
+  const std::vector<double> three{1, 2, 6}, wild{1, 1, 1, 1, 1000};
+  EXPECT_EQ(pairwise_means(three), (std::vector<double>{1, 1.5, 2, 3.5, 4, 6}));
+  EXPECT_EQ(median_of(pairwise_means(wild)), 1);
+  EXPECT_TRUE(pairwise_means({}).empty());
+}
+
 TEST(PairedRatio, HasAnIntervalFromSixPairsOn) {
   const std::vector<double> a{1, 2, 4, 8, 16, 32}, b{1.1, 2.2, 4.4, 8.8, 17.6, 35.2};
   const RatioInterval of_six = paired_ratio_of(a, b);

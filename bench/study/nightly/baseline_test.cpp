@@ -78,11 +78,6 @@ TEST(Spreads, BorrowFromTheirFamilyAsFarAsChanceExplainsThem) {
   EXPECT_EQ(spreads[21].df, 8);
 }
 
-TEST(Location, IsTheMedianOfPairwiseMeans) {
-  EXPECT_EQ(location_of({1, 2, 6}), 2.75);  // of 1 1.5 2 3.5 4 6
-  EXPECT_LT(location_of({1, 1, 1, 1, 1000}), 2);
-}
-
 TEST(Drift, WithoutResemblanceIsTheDifferenceOfMeans) {
   GateSeriesSet set(20);
   GateSeries& cell = set.add_cell();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "bench/measure/signed_rank.hpp"
 #include "bench/measure/statistics.hpp"
 
 namespace scalebench {
@@ -40,7 +41,7 @@ std::vector<Beside> beside_in(const GateSeriesSet& set, std::size_t k) {
     const std::vector<double> rounds = known_of(set.cells[c].beside[k].sweep);
     if (rounds.size() < kFewestRounds) continue;
     found[c].rounds = rounds.size();
-    found[c].value = location_of(rounds);
+    found[c].value = median_of(pairwise_means(rounds));
     spreads.push_back({set.cells[c].family, std::max(robust_spread(rounds), kSpreadFloor),
                        static_cast<double>(rounds.size() - 1)});
   }
@@ -99,7 +100,7 @@ Estimate accepted_part(const GateSeriesSet& set, std::size_t c, std::size_t nigh
   for (std::size_t k = 0; k < night; ++k) {
     const std::vector<double> rounds = known_of(cell.beside[k].sweep);
     const bool same = set.build[k] == set.build[night] && cell.segment[k] == cell.segment[night];
-    if (same && rounds.size() >= kFewestRounds) values.push_back(location_of(rounds));
+    if (same && rounds.size() >= kFewestRounds) values.push_back(median_of(pairwise_means(rounds)));
   }
   if (values.empty()) return {};
   return {median_of(values), std::sqrt(std::numbers::pi / 2 / static_cast<double>(values.size())),
@@ -228,7 +229,7 @@ class Judge {
       const Estimate accepted = accepted_part(set_, c, night_);
       const double width = location_width(spread_with(test, rounds), rounds.size());
       return said(
-          shows(c, {location_of(rounds) - accepted.value,
+          shows(c, {median_of(pairwise_means(rounds)) - accepted.value,
                     width * std::sqrt(1 + accepted.width * accepted.width), test.estimate.df}));
     }
     const double y = set_.cells[c].rerun[night_];
@@ -257,14 +258,6 @@ class Judge {
 };
 
 }  // namespace
-
-double location_of(std::vector<double> values) {
-  std::vector<double> means;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    for (std::size_t j = i; j < values.size(); ++j) means.push_back((values[i] + values[j]) / 2);
-  }
-  return median_of(means);
-}
 
 NightTest test_night(const GateSeriesSet& set, const NightBaseline& baseline, const Shift& host,
                      std::size_t night) {

@@ -66,11 +66,6 @@ struct NightTest {
 NightTest test_night(const GateSeriesSet& set, const NightBaseline& baseline, const Shift& host,
                      std::size_t night);
 
-/// Location and spread of values that are symmetric about it, as ratios of A and B in rounds are:
-/// the median of all pairwise means (Hodges, Lehmann 1963), which is nearly as good as the mean and
-/// does not mind a few wild rounds.
-double location_of(std::vector<double> values);
-
 // What a night could have shown.
 
 /// As surely as this a change that is called the smallest one is found and found again.
