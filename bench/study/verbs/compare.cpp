@@ -409,13 +409,18 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--predict", options.predictions,
                   "also this instance type, by its fp32 TFLOPS alone, from the run of --from");
   add_shown(verb, "--from", options.from, "the run that --predict starts at");
-  verb.add_option("--build", options.builds,
-                  "twice, two builds: measures the config with both in turns; is B slower?")
-      ->allow_extra_args(false)
-      ->type_name("DIR");
-  verb.add_option("--launches", options.study.launches, "with --build: rounds of each case");
+  CLI::Option& build =
+      *verb.add_option("--build", options.builds,
+                       "twice, two builds: measures the config with both in turns; is B slower?")
+           ->allow_extra_args(false)
+           ->type_name("DIR");
+  const std::size_t before = verb.get_options().size();
+  verb.add_option("--launches", options.study.launches, "rounds of each case");
   add_results_option(verb, options.study);
   add_launcher_options(verb, options.study);
+  for (std::size_t i = before; i < verb.get_options().size(); ++i) {
+    verb.get_options()[i]->needs(&build);
+  }
   verb.add_flag("--changed", options.changed_only, "leave out cells that are the same");
   add_shown(verb, "--format", options.format, "table, csv, json or markdown");
   verb.add_option("--out", options.out,
