@@ -9,13 +9,14 @@
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/launch/process.hpp"
-#include "bench/record/csv.hpp"
 #include "bench/record/file.hpp"
+#include "bench/record/result_row.hpp"
 #include "bench/record/results_folder.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -100,7 +101,7 @@ class Bisection {
   }
 
  private:
-  static constexpr int kBad = 1;
+  static constexpr int kBad = 1, kNotTold = 125;  // as git bisect run takes them
   static constexpr std::size_t kDigits = 12;
 
   fs::path tree() const { return folder_ / "tree"; }
@@ -155,10 +156,12 @@ class Bisection {
         "commit=${{1:-$(git -C {0}/tree rev-parse --short=12 HEAD)}}\n"
         "{1} --out {0}/measured/$commit >{0}/logs/$commit.log 2>&1\n"
         "cells={0}/measured/$commit/compare.csv\n"
-        "[ -e \"$cells\" ] || exit 125\n"
-        "grep -q ',SLOWER,' \"$cells\" && exit 1\n"
-        "grep -q -e ',AMBIGUOUS,' -e ',MISSING,' \"$cells\" && exit 125\n"
-        "grep -q -e ',SAME,' -e ',FASTER,' \"$cells\" || exit 125\n",
+        "code=0\n"
+        "grep -q -e ',SAME,' -e ',FASTER,' \"$cells\" || code=125\n"
+        "grep -q -e ',AMBIGUOUS,' -e ',MISSING,' \"$cells\" && code=125\n"
+        "grep -q ',SLOWER,' \"$cells\" && code=1\n"
+        "echo $code >{0}/verdict\n"
+        "exit $code\n",
         shell_line({folder_.string()}), shell_line(compare));
     fs::create_directories(folder_ / "measured");
     fs::create_directories(folder_ / "logs");
@@ -166,20 +169,16 @@ class Bisection {
     fs::permissions(folder_ / "step", fs::perms::owner_exec, fs::perm_options::add);
   }
 
+  /// What the step says of the commit that is checked out.
   int step(const std::string& name, const Interruption& interruption) const {
-    const LaunchEnd end = run_launch({(folder_ / "step").string(), name}, {}, logs_of("step"),
-                                     kBisectSeconds, interruption.stop());
-    if (end.ok) return 0;
-    const fs::path cells = folder_ / "measured" / name / comparison_schema().file;
-    if (!fs::exists(cells)) {
+    run_launch({(folder_ / "step").string(), name}, {}, logs_of("step"), kBisectSeconds,
+               interruption.stop());
+    if (!fs::exists(folder_ / "measured" / name / comparison_schema().file)) {
       fail<UsageError>("nothing was measured: see {}",
                        (folder_ / "logs" / (name + ".log")).string());
     }
-    const CsvTable table = CsvTable::read(cells);
-    for (std::size_t i = 0; i < table.size(); ++i) {
-      if (table.text(i, "verdict") == "SLOWER") return kBad;
-    }
-    return 125;
+    const std::string verdict = read_file(folder_ / "verdict");
+    return read_number<int>(verdict.substr(0, verdict.find('\n'))).value_or(kNotTold);
   }
 
   static fs::path programs() { return fs::absolute(programs_folder()); }
