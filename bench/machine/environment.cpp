@@ -21,6 +21,12 @@
 
 namespace scalebench {
 
+std::string BuildInfo::name() const {
+  constexpr std::size_t kDigits = 12;
+  return commit.value_or("an unknown commit").substr(0, commit ? kDigits : std::string::npos) +
+         (dirty.value_or(false) ? " (modified)" : "");
+}
+
 BuildInfo build_info() {
   BuildInfo info;
   info.version = SCALEBENCH_VERSION;

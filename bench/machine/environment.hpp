@@ -28,6 +28,9 @@ struct BuildInfo {
   std::string build_type;             // "Release"
   bool optimized = false;
   bool sanitized = false;
+
+  /// "3f2a90b1c4d5", "3f2a90b1c4d5 (modified)" or "an unknown commit": what people know it by.
+  std::string name() const;
 };
 
 BuildInfo build_info();

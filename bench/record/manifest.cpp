@@ -113,6 +113,17 @@ std::vector<Suspect> suspects_of(const std::vector<ResultRow>& rows) {
   return suspects;
 }
 
+void to_json(json& object, const BuildInfo& build) {
+  BuildInfo copy = build;
+  object = json::object();
+  JsonWriter visit(object);
+  members(visit, copy);
+}
+void from_json(const json& object, BuildInfo& build) {
+  JsonReader visit(object);
+  members(visit, build);
+}
+
 json json_of(const Manifest& manifest) {
   json object = manifest;
   object["schema_version"] = kSchemaVersion;

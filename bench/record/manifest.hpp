@@ -89,6 +89,12 @@ struct Manifest {
   std::map<std::string, std::string> files;   // path within the run's folder: SHA-256
 };
 
+// A build as manifests and `scalebench version --json` write it.
+
+void to_json(nlohmann::json& object, const BuildInfo& build);
+/// Throws nlohmann::json::exception for what is no build.
+void from_json(const nlohmann::json& object, BuildInfo& build);
+
 /// Seconds that launches of the training programs took; starting them is part of it.
 double training_seconds(const std::vector<LaunchRecord>& launches);
 

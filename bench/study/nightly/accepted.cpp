@@ -25,9 +25,7 @@ static void members(auto& visit, AcceptedBuild& build) {
   visit("study", build.study);
   visit("run_id", build.run_id);
   visit("accepted_utc", build.accepted_utc);
-  visit("version", build.tool.version);
-  visit.maybe("commit", build.tool.commit);
-  visit.maybe("dirty", build.tool.dirty);
+  visit("tool", build.tool);
   visit("key_hash", build.key_hash);
   visit("programs", build.programs);
   visit("libraries", build.libraries);
@@ -116,12 +114,6 @@ std::map<std::string, std::vector<double>> ratios_of(const Both& runs) {
   return ratios;
 }
 
-std::string commit_of(const BuildInfo& tool) {
-  constexpr std::size_t kDigits = 12;
-  const std::string name = tool.commit.value_or("unknown commit").substr(0, kDigits);
-  return tool.dirty.value_or(false) ? name + " (modified)" : name;
-}
-
 /// The same for the same programs.
 std::string hash_of(const std::map<std::string, std::string>& binaries) {
   std::string all;
@@ -132,8 +124,6 @@ std::string hash_of(const std::map<std::string, std::string>& binaries) {
 AcceptedTonight without(std::string why) { return {{}, {}, {}, std::move(why)}; }
 
 }  // namespace
-
-std::string AcceptedBuild::commit() const { return commit_of(tool); }
 
 AcceptedBuild accept_build(const fs::path& results, const Manifest& run) {
   const fs::path here = programs_folder();
@@ -221,7 +211,7 @@ std::optional<BesideNight> beside_night(const fs::path& results, const std::stri
   if (!runs) return std::nullopt;
   const Manifest& manifest = runs->accepted.manifest;
   BesideNight beside{.run_id = manifest.accepted_run,
-                     .build = commit_of(manifest.tool),
+                     .build = manifest.tool.name(),
                      .hash = hash_of(manifest.binaries),
                      .ratios = ratios_of(*runs),
                      .rerun_ratios = {},

@@ -25,9 +25,6 @@ struct AcceptedBuild {
   std::string key_hash;                          // of the hardware that it was measured on
   std::map<std::string, std::string> programs;   // name: SHA-256
   std::map<std::string, std::string> libraries;  // path as the loader finds it: SHA-256
-
-  /// "3f2a90b1c4d5", by which people know it.
-  std::string commit() const;
 };
 
 /// Keeps the programs here as the accepted build of the study of `run`, in
@@ -41,7 +38,7 @@ struct AcceptedTonight {
   std::optional<AcceptedBuild> accepted;
   Build build;                                 // to start
   std::vector<std::string> changed_libraries;  // since it was accepted
-  std::string why_not;                         // there is one, or none, and tonight goes without it
+  std::string why_not;                         // not empty: tonight goes without, for this reason
 };
 
 /// Looks for the accepted build of `study` and whether it is what it was, starts here and has what

@@ -85,8 +85,8 @@ std::string trouble_of(const StudyRun& study, const std::atomic<bool>& stop) {
 NightStep beside_step(const NightSetup& setup, const Measured& runs) {
   const AcceptedTonight& tonight = setup.accepted;
   if (!runs.accepted) return {"beside", "skipped", std::nullopt, tonight.why_not};
-  std::string note =
-      fmt::format("accepted build {} of {}", tonight.accepted->commit(), tonight.accepted->run_id);
+  std::string note = fmt::format("accepted build {} of {}", tonight.accepted->tool.name(),
+                                 tonight.accepted->run_id);
   if (!tonight.changed_libraries.empty()) {
     note += fmt::format("; changed since, for both sides: {}",
                         fmt::join(tonight.changed_libraries, ", "));
@@ -148,8 +148,9 @@ void measure_again(const NightSetup& setup, const StoredRun& sweep,
       rerun_plan(plan_of(config, setup.limits), cells, suspects);
   StartOptions options = setup.options;
   options.out = (sweep.folder.parent_path() / rerun_name(sweep.manifest.run_id)).string();
-  const StudyRun study = run_beside(setup, resolve(options, config, setup.limits, plan)).today;
-  const std::string note = trouble_of(study, *setup.stop);
+  const Measured runs = run_beside(setup, resolve(options, config, setup.limits, plan));
+  std::string note = trouble_of(runs.today, *setup.stop);
+  if (note.empty() && runs.accepted) note = trouble_of(*runs.accepted, *setup.stop);
   steps.push_back({"rerun", note.empty() ? "ok" : "warning", local_seconds() - begin,
                    note.empty()
                        ? fmt::format("{} cells again, {} launches", suspects.size(), plan.size())

@@ -342,11 +342,6 @@ void require_same_inputs(const fs::path& folder, const Manifest& manifest) {
   }
 }
 
-std::string text_of(const BuildInfo& tool) {
-  return fmt::format("{}{}", tool.commit.value_or("unknown"),
-                     tool.dirty.value_or(false) ? " (modified)" : "");
-}
-
 /// What is no longer as at the beginning.
 std::vector<std::string> changes_since(const Manifest& manifest,
                                        const std::map<std::string, std::string>& binaries) {
@@ -357,7 +352,7 @@ std::vector<std::string> changes_since(const Manifest& manifest,
       changes.push_back(fmt::format("{} is another binary", name));
     }
   }
-  const std::string was = text_of(manifest.tool), is = text_of(build_info());
+  const std::string was = manifest.tool.name(), is = build_info().name();
   if (was != is) changes.push_back(fmt::format("the commit was {} and is {}", was, is));
   if (key_hash_of(manifest.environment) != key_hash_of(environment_here())) {
     changes.emplace_back("the hardware is another");

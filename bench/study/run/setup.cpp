@@ -7,6 +7,7 @@
 
 #include "bench/launch/process.hpp"
 #include "bench/machine/digest.hpp"
+#include "bench/record/manifest.hpp"
 #include "collectives/mpi_session.hpp"
 #include "collectives/transport/nccl.hpp"
 #include "kernels/error.hpp"
@@ -58,17 +59,7 @@ Build build_in(const std::filesystem::path& folder) {
     fail<UsageError>("{} does not start here: {}", program.string(),
                      printable(answer.output.substr(0, answer.output.find('\n'))));
   }
-  const auto text = [&](const char* name) {
-    const auto found = said.find(name);
-    return found != said.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  build.tool.version = text("version");
-  if (const std::string commit = text("commit"); !commit.empty()) build.tool.commit = commit;
-  if (said.contains("dirty") && said["dirty"].is_boolean()) build.tool.dirty = said["dirty"];
-  build.tool.compiler = text("compiler");
-  build.tool.flags = text("flags");
-  build.tool.build_type = text("build_type");
-  build.tool.optimized = build.tool.build_type != "Debug";
+  build.tool = said.get<BuildInfo>();
   return build;
 }
 

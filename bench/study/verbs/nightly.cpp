@@ -312,7 +312,7 @@ ExitCode accept_night(const AcceptOptions& options) {
   console.result(fmt::format(
       "accepted: build {} of {}, {} programs; later nights of {} run in turns with it; a "
       "regression that is open stays so until scalebench annotate accept\n",
-      accepted.commit(), accepted.run_id, accepted.programs.size(), accepted.study));
+      accepted.tool.name(), accepted.run_id, accepted.programs.size(), accepted.study));
   return ExitCode::ok;
 }
 

@@ -7,6 +7,7 @@
 #include "bench/cli/console.hpp"
 #include "bench/machine/environment.hpp"
 #include "bench/record/json_members.hpp"
+#include "bench/record/manifest.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "collectives/mpi_session.hpp"
 #include "collectives/transport/nccl.hpp"
@@ -17,18 +18,13 @@ namespace {
 using nlohmann::json;
 
 json build_document() {
-  const BuildInfo info = build_info();
   const std::string mpi = MpiSession::library_version();
-  return {{"version", info.version},
-          {"commit", nullable(info.commit)},
-          {"dirty", nullable(info.dirty)},
-          {"compiler", info.compiler},
-          {"flags", info.flags},
-          {"build_type", info.build_type},
-          {"mpi", nullable(mpi.substr(0, mpi.find('\n')))},
-          {"cuda", nullable(SCALEBENCH_CUDA_VERSION)},
-          {"nccl", nullable(nccl_version())},
-          {"libtorch", nullable(SCALEBENCH_TORCH_VERSION)}};
+  json build = build_info();
+  build.update({{"mpi", nullable(mpi.substr(0, mpi.find('\n')))},
+                {"cuda", nullable(SCALEBENCH_CUDA_VERSION)},
+                {"nccl", nullable(nccl_version())},
+                {"libtorch", nullable(SCALEBENCH_TORCH_VERSION)}});
+  return build;
 }
 
 std::string as_text(const json& build) {
