@@ -62,6 +62,7 @@ Child start(const std::vector<std::string>& command, const Variables& environmen
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   Pipe refusal;
+  heed_children();
   const pid_t parent = getpid();
   Child child{fork()};
   if (child.process < 0) fail("fork: {}", std::strerror(errno));
@@ -169,13 +170,18 @@ int open_log(const std::filesystem::path& path) {
 }
 
 /// The line of stderr that says most: ours (`rank 1 host: what`), else mpirun's about a signal,
-/// else the last one.
+/// else the last one of a program, else the last one of mpirun, which puts its own between lines of
+/// dashes, before or behind a program's last words.
 std::string reason_in(const std::filesystem::path& log) {
   const auto tells_signal = [](const std::string& line) {
     return line.find(" exited on signal ") != std::string::npos;
   };
   std::ifstream lines(log);
-  std::string signal, last;
+  const auto is_rule = [](const std::string& line) {
+    return line.size() >= 20 && line.find_first_not_of('-') == std::string::npos;
+  };
+  std::string signal, last, last_of_program;
+  bool in_rules = false;
   for (std::string line; std::getline(lines, line);) {
     std::erase(line, '\0');  // Open MPI 5 writes the end of its messages, too
     if (line.starts_with("rank ")) return line;
@@ -183,10 +189,13 @@ std::string reason_in(const std::filesystem::path& log) {
     const std::string wrapped = last + " " + line;
     if (signal.empty() && tells_signal(line)) signal = line;
     if (signal.empty() && tells_signal(wrapped)) signal = wrapped;
+    if (is_rule(line)) in_rules = !in_rules;
     const bool text = line.find_first_not_of("-= \t") != std::string::npos;
     if (text) last = line;
+    if (text && !in_rules) last_of_program = line;
   }
-  return signal.empty() ? last : signal;
+  if (!signal.empty()) return signal;
+  return last_of_program.empty() ? last : last_of_program;
 }
 
 /// Open MPI 5.0 ends with 0 when a host is lost.
@@ -209,6 +218,13 @@ std::string how_it_ended(int status, const std::filesystem::path& log) {
 }
 
 }  // namespace
+
+void heed_children() {
+  struct sigaction now {};
+  if (sigaction(SIGCHLD, nullptr, &now) != 0) return;
+  const bool ignored = now.sa_handler == SIG_IGN || (now.sa_flags & SA_NOCLDWAIT) != 0;
+  if (ignored) std::signal(SIGCHLD, SIG_DFL);
+}
 
 std::string shell_line(const std::vector<std::string>& command) {
   constexpr std::string_view kPlain =
@@ -241,7 +257,10 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
   LaunchEnd end;
   int status = 0;
   double asked_to_end = -1;  // seconds after begin; -1: not asked
-  while (waitpid(child, &status, WNOHANG) == 0) {
+  bool lost = false;         // somebody else has heard of its end
+  for (pid_t ended = 0; (ended = waitpid(child, &status, WNOHANG)) != child;) {
+    lost = ended < 0 && errno != EINTR;
+    if (lost) break;
     const double now = seconds_since(begin);
     if (asked_to_end < 0 && (stop || now > deadline_seconds)) {
       end.interrupted = stop;
@@ -256,13 +275,15 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
   // themselves when they notice that mpirun is gone.
   kill(-child, SIGKILL);
   end.seconds = seconds_since(begin);
-  end.ok = asked_to_end < 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 &&
+  end.ok = !lost && asked_to_end < 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 &&
            !has_lost_a_host(folder / "stderr.log");
   if (end.interrupted) {
     end.why = "interrupted";
   } else if (asked_to_end >= 0) {
     end.why = fmt::format("did not end within {:.0f} s: {}", deadline_seconds,
                           reason_in(folder / "stderr.log"));
+  } else if (lost) {
+    end.why = "its exit status is lost: how it ended is unknown";
   } else if (!end.ok) {
     end.why = how_it_ended(status, folder / "stderr.log");
   }

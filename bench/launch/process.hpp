@@ -14,6 +14,10 @@
 
 namespace scalebench {
 
+/// From now on the end of a child can be waited for, also where whoever started this process had it
+/// ignore its children's ends: their exit status would be lost, and a failure pass for success.
+void heed_children();
+
 struct CommandAnswer {
   bool answered = false;  // started, ended by itself, and with exit code 0
   std::string output;     // stdout and stderr together, at most 64 KiB; or why it did not start

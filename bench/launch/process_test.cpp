@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <thread>
@@ -95,6 +96,30 @@ TEST_F(LaunchTest, SaysTheExitCodeAndTheLastLine) {
   EXPECT_FALSE(end.ok);
   EXPECT_EQ(end.why, "exit code 7: last");
   EXPECT_EQ(run_script("exit 7").why, "exit code 7");
+}
+
+TEST_F(LaunchTest, KnowsHowItEndedAlsoWhereChildrenWereIgnored) {
+  // As a supervisor that ignores the ends of its own leaves it to what it starts.
+  std::signal(SIGCHLD, SIG_IGN);
+  const LaunchEnd failed = run_script("exit 7");
+  std::signal(SIGCHLD, SIG_IGN);
+  const CommandAnswer answer = ask({"/bin/false"}, 60);
+  std::signal(SIGCHLD, SIG_DFL);
+  EXPECT_FALSE(failed.ok);
+  EXPECT_EQ(failed.why, "exit code 7");
+  EXPECT_FALSE(answer.answered);
+}
+
+TEST_F(LaunchTest, PrefersWhatAProgramSaysToWhatMpirunSaysOfItsEnd) {
+  const std::string rule(76, '-');
+  const std::string mpirun = "echo " + rule + " >&2; echo 'prterun detected that one or more " +
+                             "processes exited:' >&2; echo '   Exit code:    7' >&2; echo " + rule +
+                             " >&2; ";
+  for (const std::string& script :
+       {"echo out of luck >&2; " + mpirun + "exit 7", mpirun + "echo out of luck >&2; exit 7"}) {
+    EXPECT_EQ(run_script(script).why, "exit code 7: out of luck");
+  }
+  EXPECT_EQ(run_script(mpirun + "exit 7").why, "exit code 7:    Exit code:    7");
 }
 
 TEST_F(LaunchTest, PrefersTheReasonThatARankGave) {

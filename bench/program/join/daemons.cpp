@@ -19,6 +19,7 @@
 #include <string_view>
 #include <thread>
 
+#include "bench/launch/process.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -182,6 +183,7 @@ pid_t start_process(const std::vector<std::string>& argv, bool stdout_to_stderr,
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   const OwnHostName name(host);
+  heed_children();
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) fail("fork: {}", std::strerror(errno));

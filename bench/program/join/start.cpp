@@ -244,7 +244,11 @@ int run_ranks(const RankProgram& program, Meeting& meeting, const std::atomic<bo
   int status = 0;
   std::string why;
   Clock::time_point asked;
-  while (waitpid(child, &status, WNOHANG) == 0) {
+  for (pid_t ended = 0; (ended = waitpid(child, &status, WNOHANG)) != child;) {
+    if (ended < 0 && errno != EINTR) {
+      why = "the exit status of mpirun is lost";
+      break;
+    }
     if (why.empty()) {
       why = stop ? "interrupted" : meeting.lost();
       if (!why.empty()) {
