@@ -10,7 +10,6 @@
 #include "bench/record/manifest.hpp"
 #include "bench/record/results_folder.hpp"
 #include "collectives/control.hpp"
-#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -140,7 +139,7 @@ std::string json_line(const ResultRow& row) {
     const std::string& cell = row.cells()[i];
     if (cell.empty()) {
       object[columns[i]] = nullptr;
-    } else if (read_number<double>(cell) && columns[i] != "case_id") {
+    } else if (!columns.is_text(i) && nlohmann::ordered_json::accept(cell)) {
       object[columns[i]] = nlohmann::ordered_json::parse(cell);
     } else {
       object[columns[i]] = cell;

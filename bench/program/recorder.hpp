@@ -64,7 +64,8 @@ class Recorder {
   std::unique_ptr<Manifest> manifest_;
 };
 
-/// One line of JSON with the row's columns; numbers as numbers, empty cells as null.
+/// One line of JSON with the row's columns, in their order: names and texts as texts, also where
+/// they look like numbers, numbers as numbers, empty cells as null.
 std::string json_line(const ResultRow& row);
 
 // A result file that a program writes beside its case file.
