@@ -33,8 +33,8 @@ def run(command: list[str], seconds: float = 600, **environment: str) -> subproc
                           capture_output=True, text=True, timeout=seconds, check=False)  # fmt: skip
 
 
-def on_ranks(ranks: int, program: str, *words: object) -> subprocess.CompletedProcess[str]:
-    return run([*settings.mpirun, "-np", str(ranks), str(settings.programs / program), *map(str, words)])
+def on_ranks(ranks: int, program: str, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return run([*settings.mpirun, "-np", str(ranks), str(settings.programs / program), *map(str, words)], **environment)
 
 
 def is_open_mpi(launcher: str) -> bool:

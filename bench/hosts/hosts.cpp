@@ -84,7 +84,7 @@ std::vector<std::string> HostReport::named() const {
   return lines;
 }
 
-HostReport look_at_hosts(const Ranks& ranks, const HostLook& look, Watchdog& watchdog) {
+HostReport look_at_hosts(const Ranks& ranks, const HostLook& look) {
   HostReport report;
   Communicator& host = ranks.host;
   const Topology topology = host.topology();
@@ -92,8 +92,9 @@ HostReport look_at_hosts(const Ranks& ranks, const HostLook& look, Watchdog& wat
   report.hosts = names_of(topology, all_gather(host, ranks.session.host()));
   const std::vector<std::string> machines = names_of(topology, all_gather(host, boot_id()));
   look.console.note(fmt::format("looking at links and processors of {} hosts", topology.nodes()));
+  Watchdog& watchdog = ranks.watchdog;
   watchdog.cell(fmt::format("links and processors of {} hosts", topology.nodes()));
-  if (look.timeout_seconds == 0) watchdog.expect(kHostSeconds * topology.nodes());
+  watchdog.expect(kHostSeconds * topology.nodes());
   const auto mark = [&] {
     watchdog.enter();
     watchdog.leave();
@@ -121,12 +122,6 @@ HostReport look_at_hosts(const Ranks& ranks, const HostLook& look, Watchdog& wat
   look.recorder.name_suspects(report.rows);
   for (const std::string& line : report.named()) look.console.warn(line);
   return report;
-}
-
-HostReport look_at_hosts(const Ranks& ranks, const HostLook& look) {
-  if (!look.options.look || ranks.host.topology().nodes() < 2) return {};
-  Watchdog watchdog(ranks.host, watchdog_options(ranks, look.timeout_seconds));
-  return look_at_hosts(ranks, look, watchdog);
 }
 
 std::string host_table(const HostReport& report) {

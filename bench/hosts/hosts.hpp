@@ -40,16 +40,12 @@ struct HostLook {
   const RecordOptions& record;
   Recorder& recorder;
   Console& console;
-  double timeout_seconds = 0;  // of the watchdog; 0: its own
 };
 
 /// Collective. Looks at all hosts, and again where one looks bad: a moment's disturbance is not its
 /// fault. Takes about 4 s for four hosts that share a machine, twice that where one looks bad, and
 /// 0.6 s more for each further host. Rows go to links.csv and suspects.csv, who is named to stderr
-/// at once. `watchdog` names a host that dies meanwhile. Empty where that is not wanted, and on one
-/// host.
-HostReport look_at_hosts(const Ranks& ranks, const HostLook& look, Watchdog& watchdog);
-/// With a watchdog of its own, for programs that have none yet.
+/// at once. Empty where that is not wanted, and on one host.
 HostReport look_at_hosts(const Ranks& ranks, const HostLook& look);
 
 /// Lines of comment to stand above a table; "" on one host.

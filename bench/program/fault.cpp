@@ -48,7 +48,9 @@ AllreduceFault AllreduceFault::parse(const std::string& text, int ranks) {
   if (place.find('@') == std::string::npos) place += fmt::format("@{}", fault.case_number);
   const auto numbers = read_pair<int, std::size_t>(place, '@');
   const bool known = kind > 0 && kind < std::ssize(kKinds);
-  if (!known || !numbers || numbers->first < 0 || numbers->second == 0) {
+  const bool opening = numbers && numbers->second == 0;
+  if (!known || !numbers || numbers->first < 0 ||
+      (opening && static_cast<Kind>(kind) == Kind::wrong)) {
     fail<UsageError>("--fault '{}': write {}", text, kFaultForm);
   }
   fault.kind = static_cast<Kind>(kind);

@@ -17,10 +17,10 @@ struct AllreduceFault {
   enum class Kind { none, hang, die, wrong };
   Kind kind = Kind::none;
   int rank = 0;
-  std::size_t case_number = 3;  // from 1
+  std::size_t case_number = 3;  // from 1; 0: while the transports open
 
   /// "hang:RANK", "die:RANK" or "wrong:RANK", with "@CASE" behind. Throws UsageError, also for a
-  /// rank that is not among `ranks`. Empty text: none.
+  /// rank that is not among `ranks`, and for a wrong element where there is none. Empty text: none.
   static AllreduceFault parse(const std::string& text, int ranks);
 
   bool strikes(std::size_t number, int of_rank) const {
@@ -31,7 +31,8 @@ struct AllreduceFault {
 };
 
 inline constexpr std::string_view kFaultForm =
-    "hang:RANK, die:RANK or wrong:RANK, with @CASE for another case than the third";
+    "hang:RANK, die:RANK or wrong:RANK, with @CASE for another case than the third (hang and die "
+    "also @0, while the transports open)";
 
 // A rank that is killed or stopped on purpose at the begin of a step, to see how it is noticed and
 // what going on costs. Steps count from 0 over the whole training. Only a training from its

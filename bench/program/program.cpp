@@ -121,13 +121,12 @@ bool asks_where(int argc, char** argv) {
 }
 
 /// Every rank's identity, by rank.
-ExitCode say_where(const Ranks& ranks) {
+ExitCode say_where(const MpiSession& session, Communicator& host) {
   const LinkedLibraries libraries{
       .mpi = MpiSession::library_version(), .torch = "", .nccl = nccl_version()};
-  const std::string mine =
-      identity_line(identity_here(libraries, ranks.session.host(), device_count()));
-  for (const std::string& line : all_gather(ranks.host, mine)) {
-    if (ranks.first()) fmt::print("{}", line);
+  const std::string mine = identity_line(identity_here(libraries, session.host(), device_count()));
+  for (const std::string& line : all_gather(host, mine)) {
+    if (session.rank() == 0) fmt::print("{}", line);
   }
   return ExitCode::ok;
 }
@@ -154,15 +153,26 @@ std::optional<int> joined_program(int argc, char** argv) {
   }
 }
 
-int run_on_ranks(int argc, char** argv, const std::function<std::string(int ranks)>& parse,
+/// It ends all ranks as incomplete.
+WatchdogOptions watchdog_options(const MpiSession& session, double timeout_seconds) {
+  WatchdogOptions watchdog;
+  if (timeout_seconds > 0) watchdog.limit_seconds = timeout_seconds;
+  watchdog.stretches = timeout_seconds == 0;
+  watchdog.heeds_termination = true;
+  watchdog.end = [&session] { session.abort(code_of(ExitCode::incomplete)); };
+  return watchdog;
+}
+
+int run_on_ranks(int argc, char** argv, const std::function<ProgramWords(int ranks)>& parse,
                  const std::function<ExitCode(const Ranks&)>& body) {
   MpiSession session(argc, argv);
   const bool where = asks_where(argc, argv);
+  ProgramWords words;
   try {
     // Every rank reads the same command line and comes to the same end: one of them says it.
-    const std::string text = where ? "" : parse(session.size());
-    if (!text.empty()) {
-      if (session.rank() == 0) fmt::print("{}", text);
+    if (!where) words = parse(session.size());
+    if (!words.text.empty()) {
+      if (session.rank() == 0) fmt::print("{}", words.text);
       return code_of(ExitCode::ok);
     }
   } catch (const UsageError& error) {
@@ -172,7 +182,9 @@ int run_on_ranks(int argc, char** argv, const std::function<std::string(int rank
   try {
     require_promised_ranks(session);
     const auto host = make_mpi_communicator();
-    return code_of(where ? say_where({session, *host}) : body({session, *host}));
+    if (where) return code_of(say_where(session, *host));
+    Watchdog watchdog(*host, watchdog_options(session, words.timeout_seconds));
+    return code_of(body({session, *host, watchdog}));
   } catch (const JointRefusal& error) {
     if (session.rank() == 0) fmt::print(stderr, "{}\n", error.what());
     return code_of(ExitCode::usage);
@@ -220,15 +232,7 @@ std::vector<std::vector<double>> gather_lists(Communicator& host, std::vector<do
   return lists;
 }
 
-WatchdogOptions watchdog_options(const Ranks& ranks, double timeout_seconds) {
-  WatchdogOptions watchdog;
-  if (timeout_seconds > 0) watchdog.limit_seconds = timeout_seconds;
-  watchdog.heeds_termination = true;
-  watchdog.end = [&ranks] { ranks.session.abort(code_of(ExitCode::incomplete)); };
-  return watchdog;
-}
-
-int run_program(int argc, char** argv, const std::function<std::string(int ranks)>& parse,
+int run_program(int argc, char** argv, const std::function<ProgramWords(int ranks)>& parse,
                 const std::function<ExitCode(const Ranks&)>& body) {
   if (const auto code = joined_program(argc, argv)) return *code;
   try {

@@ -68,26 +68,31 @@ class Outcome {
   std::size_t broken_ = 0;
 };
 
-/// The ranks that a program runs on: `host` carries its own coordination.
+/// The ranks that a program runs on: `host` carries its own coordination, and `watchdog` is told
+/// what they do, from their first message to their last.
 struct Ranks {
   const MpiSession& session;
   Communicator& host;
+  Watchdog& watchdog;
   bool first() const { return session.rank() == 0; }
 };
 
 /// Collective: every rank's list, by rank; their lengths may differ.
 std::vector<std::vector<double>> gather_lists(Communicator& host, std::vector<double> mine);
 
-/// A watchdog that ends all ranks as incomplete. `timeout_seconds` 0: its own limit.
-WatchdogOptions watchdog_options(const Ranks& ranks, double timeout_seconds);
+/// What a program's words say to what runs it.
+struct ProgramWords {
+  std::string text;            // help or a list, printed instead of running; empty: it runs
+  double timeout_seconds = 0;  // of the watchdog; 0: its own
+};
 
-/// Runs a program on every rank: `parse` first, whose text (help, a list) rank 0 prints instead of
-/// running `body` and whose UsageError rank 0 reports; then `body`, any failure of which is
-/// reported by the rank that has it and ends all ranks. Returns the exit code.
-int run_program(int argc, char** argv, const std::function<std::string(int ranks)>& parse,
+/// Runs a program on every rank: `parse` first, whose UsageError rank 0 reports; then `body`,
+/// watched, any failure of which is reported by the rank that has it and ends all ranks. Returns
+/// the exit code.
+int run_program(int argc, char** argv, const std::function<ProgramWords(int ranks)>& parse,
                 const std::function<ExitCode(const Ranks&)>& body);
 
-/// The same for options that hold their own `text`.
+/// The same for options that hold these words.
 template <class Options>
 int run_program(int argc, char** argv, Options (*parse)(int, const char* const*, int ranks),
                 ExitCode (*body)(const Ranks&, const Options&)) {
@@ -96,7 +101,7 @@ int run_program(int argc, char** argv, Options (*parse)(int, const char* const*,
       argc, argv,
       [&](int ranks) {
         options = parse(argc, argv, ranks);
-        return options.text;
+        return ProgramWords{options.text, options.timeout_seconds};
       },
       [&](const Ranks& ranks) { return body(ranks, options); });
 }

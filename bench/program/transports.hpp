@@ -6,12 +6,14 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/program/program.hpp"
+#include "collectives/transport/nccl.hpp"
 
 namespace scalebench {
 
@@ -95,10 +97,11 @@ TransportPlan transport_plan(const Ranks& ranks, const std::vector<std::string>&
                              MemoryChoice memory, bool only_one, const RankDevices& devices,
                              const DeviceOptions& asked);
 
-/// Collective: the transport of that name, on this rank's device where it uses one. Throws
-/// Unavailable, on every rank, where it cannot work.
-std::unique_ptr<Communicator> make_transport(const Ranks& ranks, std::string_view name,
-                                             Memory mpi_memory, const RankDevices& devices);
+/// Collective: the transport of that name, on this rank's device where it uses one, with what NCCL
+/// is told of its windows. Throws Unavailable, on every rank, where it cannot work.
+std::unique_ptr<Communicator> make_transport(
+    const Ranks& ranks, std::string_view name, Memory mpi_memory, const RankDevices& devices,
+    std::optional<Registration> registration = std::nullopt);
 
 /// One transport, for programs that train.
 class AllreduceTransport {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "bench/cli/command_line.hpp"
+#include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
 namespace scalebench {
@@ -49,6 +50,17 @@ CLI::Option* add_choice(CLI::App& app, const std::string& names, Value& value,
     option->default_str(std::string(words[static_cast<std::size_t>(value)]));
   }
   return offer(option, words);
+}
+
+/// -T, which every program of ranks has: its watchdog's limit.
+inline void add_timeout_option(CLI::App& app, double& seconds) {
+  const auto take = [&seconds](const double& typed) {
+    if (!(typed >= 0)) fail<UsageError>("-T: must not be negative");
+    seconds = typed;
+  };
+  add_word<double>(app, "-T,--timeout", seconds, take,
+                   "seconds without progress after which a rank that hangs is named and all end; "
+                   "0: 25, more for what is expected to take long");
 }
 
 /// "A@B", "A:B" as two numbers; nothing for all else.

@@ -132,6 +132,7 @@ void accept_ranks(const FileDescriptor& door, std::uint64_t token,
                   std::vector<WatchdogLink>& links) {
   const double deadline = watchdog_seconds() + kAcceptSeconds;
   std::vector<WatchdogLink> strangers;
+  std::vector<bool> came(links.size());  // once, also where the connection has ended since
   std::size_t missing = links.size() - 1;
   while (missing > 0 && watchdog_seconds() < deadline) {
     std::vector<pollfd> waiting{{door.get(), POLLIN, 0}};
@@ -141,7 +142,8 @@ void accept_ranks(const FileDescriptor& door, std::uint64_t token,
       for (const WatchdogMessage& message : one.receive()) {
         const auto rank = static_cast<std::size_t>(message.rank);
         if (!is_hello(message, token) || rank == 0 || rank >= links.size()) continue;
-        if (links[rank].open()) continue;
+        if (came[rank]) continue;
+        came[rank] = true;
         one.send(hello(token, 0));
         links[rank] = std::move(one);
         --missing;

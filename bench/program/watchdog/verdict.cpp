@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <tuple>
@@ -13,12 +14,15 @@ namespace scalebench {
 namespace {
 
 auto place_of(const RankProgress& progress) {
-  return std::tuple(progress.cells, progress.entered, progress.left, progress.in_cell == 0);
+  const bool ended = progress.stage == Stage::between;
+  return std::tuple(progress.cells, progress.entered, progress.left, ended);
 }
 
 /// ` in "allreduce ring float 1 MiB" (operation 17 of the cell)`
 std::string where(const RankProgress& progress) {
-  if (progress.in_cell == 0) return " between cells";
+  if (progress.cells == 0) return " before its first cell";
+  if (progress.stage == Stage::between) return fmt::format(" after \"{}\"", progress.name);
+  if (progress.stage != Stage::cell) return fmt::format(" in \"{}\"", progress.name);
   const std::uint64_t operation = progress.entered - progress.entered_before;
   std::string operations = "before its first operation";
   if (operation > 0) {
@@ -62,7 +66,7 @@ std::string likely_cause(std::span<const WatchedRank> ranks) {
 }  // namespace
 
 bool RankProgress::same_place(const RankProgress& other) const {
-  return place_of(*this) == place_of(other);
+  return place_of(*this) == place_of(other) && (!shows_life() || signs == other.signs);
 }
 
 std::string describe_death(const WatchedRank& dead) {
@@ -76,6 +80,11 @@ std::string describe_silence(std::span<const WatchedRank> ranks, double seconds)
                      where(silent.front().progress), likely_cause(ranks));
 }
 
+std::string describe_idleness(const WatchedRank& idle) {
+  return fmt::format("rank {} on {} has not computed, read or written anything for {:.3g} s{}",
+                     idle.rank, idle.host, idle.still_seconds, where(idle.progress));
+}
+
 std::string describe_hang(std::span<const WatchedRank> ranks, double seconds) {
   std::vector<WatchedRank> blamed = silent_of(ranks);
   if (!blamed.empty()) {
@@ -84,10 +93,17 @@ std::string describe_hang(std::span<const WatchedRank> ranks, double seconds) {
   }
   const auto by_place = [](const WatchedRank& one) { return place_of(one.progress); };
   const WatchedRank behind = std::ranges::min(ranks, {}, by_place);
-  std::ranges::copy_if(ranks, std::back_inserter(blamed), [&](const WatchedRank& one) {
-    return one.progress.same_place(behind.progress);
-  });
+  std::ranges::copy_if(ranks, std::back_inserter(blamed),
+                       [&](const WatchedRank& one) { return by_place(one) == by_place(behind); });
   if (blamed.size() == ranks.size()) {
+    const auto is_dead = [&](const WatchedRank& one) { return one.dead_seconds > seconds / 2; };
+    std::erase_if(blamed, std::not_fn(is_dead));
+    if (!blamed.empty() && blamed.size() < ranks.size()) {
+      return fmt::format(
+          "{}: no progress for {:.3g} s{}, and no work, where the others wait busily; ending all "
+          "ranks",
+          hang_of(blamed), seconds, where(behind.progress));
+    }
     return fmt::format(
         "all ranks hang: no progress for {:.3g} s{}, where all of them are; "
         "ending all ranks",

@@ -10,25 +10,43 @@
 
 namespace scalebench {
 
+/// What a rank is at.
+enum class Stage : std::uint64_t {
+  between,  // cells: results are written, or the program begins or ends
+  cell,     // operations, which are counted
+  span,     // something else that the ranks do together, with a name
+  work,     // of the rank's own: a model is built, a file is read or written
+};
+
 /// How far a rank has come. Sent between ranks as it lies in memory.
 struct RankProgress {
-  std::uint64_t cells = 0;  // begun so far
+  std::uint64_t cells = 0;  // cells, spans and works begun so far
   std::uint64_t entered = 0;
   std::uint64_t left = 0;            // of the entered operations
   std::uint64_t entered_before = 0;  // when this cell began
   double limit_seconds = 0;          // without progress that are too long now
-  std::uint64_t in_cell = 0;         // 0 or 1
-  char name[96] = {};                // of the cell, cut to fit
+  std::uint64_t signs = 0;           // looks that have found it computing, reading or writing
+  Stage stage = Stage::between;
+  char name[96] = {};  // of what was begun last, cut to fit
 
   /// Nothing has moved between the two.
   bool same_place(const RankProgress& other) const;
+  /// At what it cannot mark progress in: whether it lives is seen from outside.
+  bool shows_life() const { return stage == Stage::between || stage == Stage::work; }
 };
 
 struct WatchedRank {
   int rank = 0;
   std::string host;
-  bool silent = false;  // its watchdog sends nothing
+  bool silent = false;       // its watchdog sends nothing
+  double still_seconds = 0;  // without progress
+  double dead_seconds = 0;   // and without a sign of life
   RankProgress progress;
+
+  /// It has worked on its own for too long without a sign of life.
+  bool idle() const {
+    return progress.stage == Stage::work && still_seconds > progress.limit_seconds;
+  }
 };
 
 /// One line, without a newline.
@@ -38,8 +56,12 @@ std::string describe_death(const WatchedRank& dead);
 /// the ranks of some hosts, it says what that looks like.
 std::string describe_silence(std::span<const WatchedRank> ranks, double seconds);
 
+/// One line: a rank is at work, and uses neither processor nor files.
+std::string describe_idleness(const WatchedRank& idle);
+
 /// `ranks`: all that still take part, at least one. To blame are those that are silent; else those
-/// furthest behind, for whom the others wait; else nobody in particular.
+/// furthest behind, for whom the others wait; else, where a library spins while it waits, those
+/// that do nothing; else nobody in particular.
 std::string describe_hang(std::span<const WatchedRank> ranks, double seconds);
 
 }  // namespace scalebench

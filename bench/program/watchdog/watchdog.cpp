@@ -15,31 +15,39 @@
 #include <utility>
 #include <vector>
 
+#include "bench/program/watchdog/life_signs.hpp"
 #include "bench/program/watchdog/link.hpp"
 #include "bench/program/watchdog/termination.hpp"
 
 namespace scalebench {
 
-ProgressMarks::ProgressMarks(double limit_seconds) : limit_seconds_(limit_seconds) {
+namespace {
+constexpr double kPatience = 10;  // times the limit, for a rank's own work
+}
+
+ProgressMarks::ProgressMarks(double limit_seconds, bool stretches)
+    : limit_seconds_(limit_seconds), stretches_(stretches) {
   cell_.limit_seconds = limit_seconds;
 }
 
-void ProgressMarks::begin_cell(std::string_view name) {
+void ProgressMarks::begin(std::string_view name, Stage stage) {
   const std::lock_guard lock(mutex_);
   ++cell_.cells;
   cell_.entered_before = entered();
-  cell_.limit_seconds = limit_seconds_;
-  cell_.in_cell = 1;
+  cell_.stage = stage;
+  cell_.limit_seconds = (stage == Stage::work ? kPatience : 1) * limit_seconds_;
   const std::size_t length = name.copy(cell_.name, sizeof(cell_.name) - 1);
   cell_.name[length] = '\0';
 }
 
 void ProgressMarks::end_cell() {
   const std::lock_guard lock(mutex_);
-  cell_.in_cell = 0;
+  cell_.stage = Stage::between;
+  cell_.limit_seconds = limit_seconds_;
 }
 
 void ProgressMarks::expect(double operation_seconds) {
+  if (!stretches_) return;
   const std::lock_guard lock(mutex_);
   cell_.limit_seconds = std::max(limit_seconds_, 100 * operation_seconds);
 }
@@ -92,12 +100,19 @@ class WatchdogGuard {
         peers_(links_.size()),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         moved_(watchdog_seconds()),
+        mine_moved_(moved_),
+        mine_alive_(moved_),
         last_look_(moved_),
         next_look_(moved_) {
-    for (Peer& peer : peers_) peer.heard = moved_;
+    for (Peer& peer : peers_) peer.heard = peer.moved = peer.alive = moved_;
     if (rank_ == 0) peers_[0].gone = true;
     if (options_.heeds_termination) termination_.emplace(wake_.get());
     thread_ = start_quiet_thread([this] { run(); });
+  }
+
+  void say_by(std::function<void(const std::string&)> way) {
+    const std::lock_guard lock(say_mutex_);
+    say_ = std::move(way);
   }
 
   /// After a command to part, which it obeys within a second.
@@ -122,9 +137,12 @@ class WatchdogGuard {
   struct Peer {
     RankProgress progress;
     double heard = 0;
-    bool gone = false;     // has said goodbye
-    bool failing = false;  // has said that it fails or is ended: its end is no death
-    bool hushed = false;   // rank 0 has said that nothing comes
+    double moved = 0;           // when it was last seen to make progress
+    double alive = 0;           // or to do something
+    std::uint64_t idle_in = 0;  // of its cells: the last in which it was said to be idle
+    bool gone = false;          // has said goodbye
+    bool failing = false;       // has said that it fails or is ended: its end is no death
+    bool hushed = false;        // rank 0 has said that nothing comes
   };
 
   void run() {
@@ -164,8 +182,13 @@ class WatchdogGuard {
     if (rank_ == 0 && failing_since_ > 0 && !excused_) excuse();
     if (now < next_look_) return false;
     next_look_ = now + interval_;
-    const RankProgress mine = marks_.read();
-    if (!mine.same_place(mine_)) moved_ = now;
+    RankProgress mine = marks_.read();
+    if (life_.any()) {
+      ++signs_;
+      mine_alive_ = now;
+    }
+    mine.signs = signs_;
+    if (!mine.same_place(mine_)) moved_ = mine_moved_ = now;
     mine_ = mine;
     tell();
     return judge(now);
@@ -179,7 +202,8 @@ class WatchdogGuard {
         case Kind::hello:
           break;
         case Kind::progress:
-          if (!message.progress.same_place(peer.progress)) moved_ = now;
+          if (!message.progress.same_place(peer.progress)) moved_ = peer.moved = now;
+          if (message.progress.signs != peer.progress.signs) peer.alive = now;
           peer.progress = message.progress;
           if (rank_ != 0) successor_ = static_cast<int>(message.successor);
           break;
@@ -212,43 +236,64 @@ class WatchdogGuard {
   }
 
   bool judge(double now) {
-    bool in_cell = mine_.in_cell != 0;
-    double limit = mine_.limit_seconds;
-    for (const Peer& peer : peers_) {
-      if (peer.gone) continue;
-      in_cell = in_cell || peer.progress.in_cell != 0;
-      limit = std::max(limit, peer.progress.limit_seconds);
-    }
     // A rank that was stopped itself knows nothing of the others' meantime.
-    const bool was_stopped = now - std::exchange(last_look_, now) > limit / 2;
-    if (was_stopped) {
-      for (Peer& peer : peers_) peer.heard = now;
+    if (now - std::exchange(last_look_, now) > options_.limit_seconds / 2) {
+      for (Peer& peer : peers_) peer.heard = peer.moved = now;
+      moved_ = mine_moved_ = now;
     }
-    if (was_stopped || !in_cell) moved_ = now;
-    if (rank_ == 0) note_silence(now);
-    if (now - moved_ <= limit) return false;
-
-    const auto silent = [&](const Peer& peer) { return now - peer.heard > kSilentShare * limit; };
+    // Wherever a rank is, its watchdog tells of it while its process runs.
+    const auto lost = [&](const Peer& peer) {
+      return !peer.gone && now - peer.heard > options_.limit_seconds;
+    };
     if (rank_ != 0) {
       // While rank 0 lives, it judges.
-      if (peers_[0].gone || !silent(peers_[0])) return false;
+      if (!lost(peers_[0])) return false;
       const WatchedRank first = watched(0, true);
-      return end_of_first_rank(describe_hang(std::span(&first, 1), limit));
+      return end_of_first_rank(describe_hang(std::span(&first, 1), options_.limit_seconds));
     }
-    std::vector<WatchedRank> ranks{{rank_, hosts_[0], false, mine_}};
+    note_silence(now);
+    std::vector<WatchedRank> ranks{
+        {rank_, hosts_[0], false, now - mine_moved_, now - mine_alive_, mine_}};
     for (std::size_t rank = 1; rank < peers_.size(); ++rank) {
-      if (!peers_[rank].gone) ranks.push_back(watched(rank, silent(peers_[rank])));
+      const Peer& peer = peers_[rank];
+      const bool silent = now - peer.heard > kSilentShare * options_.limit_seconds;
+      if (!peer.gone) {
+        ranks.push_back(watched(rank, silent, now - peer.moved, now - peer.alive));
+      }
     }
-    return speak(describe_hang(ranks, limit));
+    note_idleness(ranks);
+    if (std::ranges::any_of(peers_, lost)) {
+      return speak(describe_hang(ranks, options_.limit_seconds));
+    }
+    // The others may spin while they wait for a rank that works on its own.
+    if (const auto idle = std::ranges::find_if(ranks, &WatchedRank::idle); idle != ranks.end()) {
+      return speak(describe_idleness(*idle) + "; ending all ranks");
+    }
+    double limit = 0;
+    for (const WatchedRank& one : ranks) limit = std::max(limit, one.progress.limit_seconds);
+    return now - moved_ > limit && speak(describe_hang(ranks, limit));
+  }
+
+  /// Of a rank that works and seems to do nothing, long before that ends anything.
+  void note_idleness(std::span<const WatchedRank> ranks) {
+    for (const WatchedRank& one : ranks) {
+      std::uint64_t& noted = peers_[static_cast<std::size_t>(one.rank)].idle_in;
+      const bool idle = one.progress.stage == Stage::work && !one.silent &&
+                        one.still_seconds > options_.limit_seconds;
+      if (!idle || noted == one.progress.cells) continue;
+      noted = one.progress.cells;
+      note(describe_idleness(one));
+    }
+  }
+
+  void note(const std::string& text) {
+    if (options_.note) return options_.note(text);
+    fmt::print(stderr, "{}\n", text);
+    std::fflush(stderr);
   }
 
   void note_silence(double now) {
-    const auto note = [&](const std::string& text) {
-      if (options_.note) return options_.note(text);
-      fmt::print(stderr, "{}\n", text);
-      std::fflush(stderr);
-    };
-    std::vector<WatchedRank> ranks{{rank_, hosts_[0], false, mine_}};
+    std::vector<WatchedRank> ranks{{rank_, hosts_[0], false, 0, 0, mine_}};
     bool news = false;
     for (std::size_t rank = 1; rank < peers_.size(); ++rank) {
       Peer& peer = peers_[rank];
@@ -319,14 +364,17 @@ class WatchdogGuard {
   bool speak(const std::string& text) {
     // Also to a rank 0 that is only stopped: it is woken up to be killed, and would report deaths.
     send_to_all(Kind::ending, rank_);
-    if (options_.say) {
-      options_.say(text);
-    } else {
-      say_last(text);
-    }
+    say(text);
     termination_.reset();
     options_.end();
     return true;
+  }
+
+  void say(const std::string& text) {
+    const std::lock_guard lock(say_mutex_);
+    const auto& way = say_ ? say_ : options_.say;
+    if (way) return way(text);
+    say_last(text);
   }
 
   bool obey() {
@@ -368,8 +416,10 @@ class WatchdogGuard {
     for (WatchdogLink& link : links_) link.send(message);
   }
 
-  WatchedRank watched(std::size_t rank, bool silent) const {
-    return {static_cast<int>(rank), hosts_[rank], silent, peers_[rank].progress};
+  WatchedRank watched(std::size_t rank, bool silent, double still_seconds = 0,
+                      double dead_seconds = 0) const {
+    return {static_cast<int>(rank), hosts_[rank], silent,
+            still_seconds,          dead_seconds, peers_[rank].progress};
   }
 
   const int rank_;
@@ -380,9 +430,15 @@ class WatchdogGuard {
   std::vector<WatchdogLink> links_;
   std::vector<Peer> peers_;  // by link
   RankProgress mine_;
+  LifeSigns life_;
+  std::uint64_t signs_ = 0;
+  std::mutex say_mutex_;
+  std::function<void(const std::string&)> say_;
   FileDescriptor wake_;
   std::atomic<Command> command_ = Command::watch;
-  double moved_;  // when any rank was last seen to make progress
+  double moved_;       // when any rank was last seen to make progress
+  double mine_moved_;  // and when this one
+  double mine_alive_;
   double last_look_;
   double next_look_;
   int successor_ = 1;  // who speaks when rank 0 cannot
@@ -397,7 +453,7 @@ class WatchdogGuard {
 };
 
 Watchdog::Watchdog(Communicator& host, WatchdogOptions options)
-    : marks_(options.limit_seconds), exceptions_(std::uncaught_exceptions()) {
+    : marks_(options.limit_seconds, options.stretches), exceptions_(std::uncaught_exceptions()) {
   if (host.size() == 1) return;
   WatchdogLinks links = link_to_first_rank(host);
   if (links.links.empty()) return;
@@ -418,6 +474,10 @@ void Watchdog::give_up() {
   if (guard_ == nullptr) return;
   guard_->command(WatchdogGuard::Command::part_failing);
   guard_.reset();
+}
+
+void Watchdog::say_by(std::function<void(const std::string&)> say) {
+  if (guard_ != nullptr) guard_->say_by(std::move(say));
 }
 
 void Watchdog::simulate(Fault fault) {

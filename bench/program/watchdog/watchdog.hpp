@@ -21,6 +21,7 @@ class WatchdogGuard;
 
 struct WatchdogOptions {
   double limit_seconds = 25;  // without any rank's progress
+  bool stretches = true;      // the limit, for what is expected to take long
   /// Ends all ranks; called at most once on every rank, on the watchdog's own thread, which may be
   /// while the main thread is inside MPI. It need not return.
   std::function<void()> end;
@@ -41,8 +42,8 @@ struct WatchdogOptions {
 /// Progress of this rank, written by its main thread and read by the watchdog's.
 class ProgressMarks {
  public:
-  explicit ProgressMarks(double limit_seconds);
-  void begin_cell(std::string_view name);
+  ProgressMarks(double limit_seconds, bool stretches);
+  void begin(std::string_view name, Stage stage);
   void end_cell();
   void expect(double operation_seconds);
   // One thread writes: no read-modify-write needs to be atomic.
@@ -55,6 +56,7 @@ class ProgressMarks {
   std::uint64_t left() const { return left_.load(std::memory_order_relaxed); }
 
   const double limit_seconds_;
+  const bool stretches_;
   std::atomic<std::uint64_t> entered_{0};
   std::atomic<std::uint64_t> left_{0};
   mutable std::mutex mutex_;
@@ -74,8 +76,10 @@ class ProgressMarks {
 ///                           // not flushed
 ///
 /// Ranks that work through the same cells and operations in the same order are compared by how far
-/// they came: behind is who the others wait for. Hangs are looked for while any rank is in a cell,
-/// deaths always. With one rank it does nothing.
+/// they came: behind is who the others wait for. A rank that dies, or whose process is stopped, is
+/// named wherever it is; one that lives and does not come on, after the limit in a cell or span,
+/// and after ten times as long where a rank works on its own or between cells: there it is alive
+/// as long as it uses its processor or files. With one rank the watchdog does nothing.
 class Watchdog {
  public:
   /// Collective, at most eight seconds. Where some rank cannot reach rank 0 over TCP, rank 0 warns
@@ -88,13 +92,23 @@ class Watchdog {
   /// has died, that one is named first; returns within two seconds, and watches no more.
   void give_up();
 
-  void cell(std::string_view name) { marks_.begin_cell(name); }
+  // Each lasts until the next one, or end_cell().
+
+  void cell(std::string_view name) { marks_.begin(name, Stage::cell); }
+  /// What ranks do together beside cells, as "opening transport nccl".
+  void span(std::string_view name) { marks_.begin(name, Stage::span); }
+  /// What this rank does on its own and may take minutes, as "building the model".
+  void work(std::string_view name) { marks_.begin(name, Stage::work); }
   void end_cell() { marks_.end_cell(); }
   /// An operation of this cell, or what lies between two, may take that long: waits at least a
-  /// hundred times as long for it. Until the next cell().
+  /// hundred times as long for it, where the limit stretches. Until the next cell, span or work.
   void expect(double operation_seconds) { marks_.expect(operation_seconds); }
   void enter() { marks_.enter(); }
   void leave() { marks_.leave(); }
+
+  /// Who says what happened from now on, instead of WatchdogOptions::say; empty: that again. By
+  /// the watchdog's thread.
+  void say_by(std::function<void(const std::string&)> say);
 
   /// False: one rank, or no connection.
   bool watching() const { return guard_ != nullptr; }

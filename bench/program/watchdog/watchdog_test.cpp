@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <functional>
 #include <mutex>
 #include <stdexcept>
@@ -65,7 +66,10 @@ class Witness {
     }
     ADD_FAILURE() << "nothing was said within a minute";
   }
-  int ends() const { return ends_; }
+  int ends() {
+    const std::lock_guard lock(mutex_);
+    return ends_;
+  }
   const std::vector<std::string>& said() const { return said_; }
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -305,8 +309,72 @@ TEST(Watchdog, NamesNobodyWhenTheLauncherEndsAllRanks) {
 
 WatchedRank at(int rank, std::uint64_t cells, std::uint64_t entered, std::uint64_t left) {
   RankProgress progress{.cells = cells, .entered = entered, .left = left};
-  progress.in_cell = 1;
-  return {rank, "node", false, progress};
+  progress.stage = Stage::cell;
+  return {rank, "node", false, 0, 0, progress};
+}
+
+TEST(Watchdog, NamesTheRankThatWasStoppedBetweenCells) {
+  Witness witness;
+  run_ranks(3, [&](Communicator& host) {
+    Watchdog watchdog(host, witness.options(2));
+    watchdog.cell("cell");
+    operate(watchdog, 1);
+    watchdog.end_cell();
+    pause(1000);
+    if (host.rank() == 1) watchdog.simulate(Watchdog::Fault::freeze);
+    witness.wait_for_ends(2);
+  });
+  ASSERT_EQ(witness.said().size(), 1U);
+  EXPECT_THAT(witness.said()[0],
+              AllOf(StartsWith("rank 1 on "), HasSubstr("no sign of life for 2 s after \"cell\"")));
+}
+
+TEST(Watchdog, NamesTheRankThatAnotherIsAheadOfInASpan) {
+  Witness witness;
+  run_ranks(3, [&](Communicator& host) {
+    Watchdog watchdog(host, witness.options(2));
+    watchdog.span("opening transport nccl");
+    if (host.rank() != 2) watchdog.span("first message");
+    witness.wait_for_ends(3);
+  });
+  ASSERT_EQ(witness.said().size(), 1U);
+  EXPECT_THAT(
+      witness.said()[0],
+      AllOf(StartsWith("rank 2 on "),
+            HasSubstr("no progress for 2 s in \"opening transport nccl\", and the others")));
+}
+
+TEST(Watchdog, ARankThatComputesOnItsOwnTakesItsTime) {
+  Witness witness;
+  run_ranks(2, [&](Communicator& host) {
+    Watchdog watchdog(host, witness.options(1));
+    if (host.rank() == 0) {
+      watchdog.cell("cell");
+    } else {
+      watchdog.work("building the model");
+      const std::clock_t end = std::clock() + 3 * CLOCKS_PER_SEC;
+      while (std::clock() < end) {
+      }
+    }
+    host.barrier();
+  });
+  EXPECT_EQ(witness.ends(), 0);
+}
+
+TEST(Watchdog, NamesTheRankWhoseWorkStandsStill) {
+  Witness witness;
+  run_ranks(2, [&](Communicator& host) {
+    Watchdog watchdog(host, witness.options(1));
+    if (host.rank() == 0) watchdog.cell("cell");
+    if (host.rank() == 1) watchdog.work("building the model");
+    witness.wait_for_ends(2);
+  });
+  ASSERT_EQ(witness.said().size(), 1U);
+  EXPECT_THAT(witness.said()[0],
+              AllOf(StartsWith("rank 1 on "), HasSubstr("has not computed, read or written"),
+                    HasSubstr("in \"building the model\"; ending all ranks")));
+  ASSERT_EQ(witness.notes().size(), 1U);
+  EXPECT_THAT(witness.notes()[0], StartsWith("rank 1 on "));
 }
 
 TEST(WatchdogVerdict, BlamesWhoIsFurthestBehind) {
@@ -314,6 +382,14 @@ TEST(WatchdogVerdict, BlamesWhoIsFurthestBehind) {
   EXPECT_THAT(describe_hang(inside, 25), StartsWith("rank 1 on node hangs"));
   const std::vector<WatchedRank> earlier{at(0, 3, 5, 5), at(1, 2, 9, 9), at(2, 2, 9, 9)};
   EXPECT_THAT(describe_hang(earlier, 25), StartsWith("rank 1 on node, rank 2 on node hang:"));
+}
+
+TEST(WatchdogVerdict, BlamesWhoDoesNothingWhereTheOthersWaitBusily) {
+  std::vector<WatchedRank> ranks{at(0, 1, 6, 5), at(1, 1, 6, 5), at(2, 1, 6, 5)};
+  ranks[1].dead_seconds = 24;
+  EXPECT_THAT(describe_hang(ranks, 25), StartsWith("rank 1 on node hangs: no progress for 25 s"));
+  for (WatchedRank& one : ranks) one.dead_seconds = 24;
+  EXPECT_THAT(describe_hang(ranks, 25), StartsWith("all ranks hang"));
 }
 
 TEST(WatchdogVerdict, BlamesTheSilentBeforeTheSlow) {
@@ -342,8 +418,11 @@ TEST(WatchdogVerdict, SaysWhatSilentHostsLookLike) {
 
 TEST(WatchdogVerdict, SaysWhenItWasBetweenCells) {
   WatchedRank idle = at(1, 4, 9, 9);
-  idle.progress.in_cell = 0;
-  EXPECT_EQ(describe_death(idle), "rank 1 on node died between cells; ending all ranks");
+  idle.progress.stage = Stage::between;
+  std::string("ring 1 MiB").copy(idle.progress.name, sizeof(idle.progress.name) - 1);
+  EXPECT_EQ(describe_death(idle), "rank 1 on node died after \"ring 1 MiB\"; ending all ranks");
+  EXPECT_EQ(describe_death({1, "node", false, 0, 0, {}}),
+            "rank 1 on node died before its first cell; ending all ranks");
 }
 
 }  // namespace

@@ -31,19 +31,32 @@ namespace {
 double warm_up(const TrainerOptions& options, Communicator& gradients, const Ranks& ranks,
                int steps, EpochRun& run) {
   if (steps == 0) return 0;
+  Watchdog& watchdog = ranks.watchdog;
   NoTrace trace;
   SteadyPace pace;
   TrainerOptions paced = options;
   paced.pace = &pace;
+  watchdog.work("building the model");
   Trainer trainer(paced, gradients, ranks.host, trace);
   run.parameters = trainer.parameter_count();
   double step_seconds = 0;
-  for (int i = 0; i < steps; ++i) {
+  const auto step = [&] {
     const double begin = local_seconds();
     trainer.train_step();
     step_seconds = local_seconds() - begin;
+  };
+  watchdog.work("first step");  // nobody knows yet how long one takes
+  step();
+  watchdog.cell("warm-up steps");
+  watchdog.expect(step_seconds);
+  for (int i = 1; i < steps; ++i) {
+    watchdog.enter();
+    step();
+    watchdog.leave();
   }
-  return std::ranges::max(all_gather(ranks.host, step_seconds));
+  const std::vector<double> all = all_gather(ranks.host, step_seconds);
+  watchdog.end_cell();
+  return std::ranges::max(all);
 }
 
 /// Of those that are numbers: a rank without images has no loss.
@@ -55,13 +68,12 @@ double mean(std::vector<double> values) {
 /// Begins a step for the watchdog, and with it ends the one before.
 class StepMarks {
  public:
-  /// A limit that the user gave is not stretched by what steps are expected to take.
-  StepMarks(Watchdog& watchdog, StepWatch& watch, bool stretch)
-      : watchdog_(watchdog), watch_(watch), stretch_(stretch) {}
+  StepMarks(Watchdog& watchdog, StepWatch& watch, double step_seconds)
+      : watchdog_(watchdog), watch_(watch), step_seconds_(step_seconds) {}
 
-  void begin_span(const std::string& name, double step_seconds) {
+  void begin(const std::string& name) {
     watchdog_.cell(name);
-    if (stretch_) watchdog_.expect(step_seconds);
+    watchdog_.expect(step_seconds_);
   }
   void step() {
     leave();
@@ -69,7 +81,7 @@ class StepMarks {
     inside_ = true;
     watch_.begin_step();
   }
-  void end_span() {
+  void end() {
     leave();
     watch_.end_step();
     watchdog_.end_cell();
@@ -83,7 +95,7 @@ class StepMarks {
 
   Watchdog& watchdog_;
   StepWatch& watch_;
-  const bool stretch_;
+  const double step_seconds_;
   bool inside_ = false;
 };
 
@@ -132,17 +144,21 @@ class EpochTimer {
         energy_(ranks, devices) {}
 
   EpochMeasurement run(int epoch, bool evaluate, bool check_replicas) {
+    Watchdog& watchdog = ranks_.watchdog;
+    watchdog.work("preparing the input files");
     const std::optional<Residency> files = trainer_.prepare_input();
+    watchdog.span(fmt::format("start of epoch {}", epoch));
     const ClockModel before =
         followed(step_seconds_ * static_cast<double>(trainer_.steps_per_epoch()));
     energy_.start();
     ranks_.host.barrier();
-    marks_.begin_span(fmt::format("epoch {}", epoch), step_seconds_);
+    marks_.begin(fmt::format("epoch {}", epoch));
     log_.restart();
     const EpochResult trained = trainer_.train_epoch(epoch);
     const RankTrace trace = log_.read();
-    marks_.end_span();
+    marks_.end();
 
+    watchdog.span(fmt::format("results of epoch {}", epoch));
     ranks_.host.barrier();  // whoever asks for the time shall not wait for an answer
     const EpochEnergy energy = energy_.stop();
     EpochMeasurement measured{
@@ -167,14 +183,15 @@ class EpochTimer {
       // An image costs less than in training; there are at most as many of them.
       const double most = measured.seconds * static_cast<double>(trainer_.training_images()) /
                           static_cast<double>(std::max<std::int64_t>(1, measured.samples));
-      marks_.begin_span(fmt::format("evaluation after epoch {}", epoch), most / kLimitOverExpected);
+      watchdog.span(fmt::format("evaluation after epoch {}", epoch));
+      watchdog.expect(most / kLimitOverExpected);
       const double begin = local_seconds();
       const Evaluation evaluation = trainer_.evaluate();
       measured.test_accuracy = evaluation.accuracy;
       measured.test_loss = evaluation.loss;
       measured.evaluate_seconds =
           std::ranges::max(all_gather(ranks_.host, local_seconds() - begin));
-      marks_.end_span();
+      watchdog.span(fmt::format("results of epoch {}", epoch));
     }
     report_input(measured);
     return measured;
@@ -251,6 +268,8 @@ void tune_for_training(const Ranks& ranks, Communicator& gradients, const Traine
                                : choice.is_file()      ? kParametersOfAFile
                                                        : model_named(trainer.model).parameters);
   const std::size_t bytes = std::max(parameters * size_of(wire), kSmallestBytes);
+  ranks.watchdog.span("auto: trying the algorithms");
+  ranks.watchdog.expect(slow_seconds(bytes, ranks.session.size()));
   const AllreduceBuffers buffers(gradients, {.largest_bytes = bytes});
   CollectiveTimer timer(ranks.host);
   AllreduceVerifier verifier(ranks.host, bytes);
@@ -271,11 +290,8 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   run.transport = gradients.transport();
   tune_for_training(ranks, gradients, wanted);
   StepWatch watch(ranks, options.fault, options.milestones);
-  WatchdogOptions watchful = watchdog_options(ranks, options.timeout_seconds);
-  watchful.say = [&](const std::string& line) { watch.say(line); };
-  Watchdog watchdog(ranks.host, std::move(watchful));
-  StepMarks marks(watchdog, watch, options.timeout_seconds == 0);
   const double step_seconds = warm_up(wanted, gradients, ranks, options.warm_up_steps, run);
+  StepMarks marks(ranks.watchdog, watch, step_seconds);
 
   std::optional<ChromeTimeline> timeline;
   if (ranks.first() && !options.timeline.empty()) timeline.emplace(options.timeline, local_seconds);
@@ -291,6 +307,7 @@ void measure(const Ranks& ranks, const EpochOptions& options,
     clock.begin_step();
   };
   EventLog log(on_step, clock.clock());
+  ranks.watchdog.work("building the model");
   Trainer trainer(measured, gradients, ranks.host, log);
   run.trainer = trainer.options();
   run.trainer.sync = wanted.sync;  // which outlives the timeline
@@ -302,6 +319,7 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   run.reads_files = trainer.reads_files();
   EpochTimer timer(ranks, options.training.placed, trainer, log, clock.clock(), marks,
                    step_seconds);
+  if (!options.checkpoints.resume.empty()) ranks.watchdog.work("reading the checkpoint");
   run.earlier = checkpoints.resume(trainer);
   if (run.earlier.epochs >= options.epochs) {
     fail<UsageError>("--epochs {}: the checkpoint has {} already; give the number to end with",
@@ -323,10 +341,12 @@ void measure(const Ranks& ranks, const EpochOptions& options,
         !last.replicas_equal || run.epochs_done() == options.epochs || reached_target(options, run);
     // What is wrong is not kept.
     if (last.replicas_equal) {
+      ranks.watchdog.work(fmt::format("checkpoint after epoch {}", run.epochs_done() - 1));
       last.checkpoint_seconds =
           checkpoints.after_epoch(trainer, run.epochs_done(), run.seconds_done(), ends);
       if (!std::isnan(last.checkpoint_seconds)) watch.checkpointed();
     }
+    ranks.watchdog.end_cell();
     after_epoch(run);
   }
 }
@@ -350,6 +370,7 @@ EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
   run.dataset = run.trainer.dataset;
   const std::string lack =
       lack_of_memory(ranks, [&] { measure(ranks, options, after_epoch, run); });
+  ranks.watchdog.end_cell();
   if (!lack.empty()) run.failure = lack;
   run.alone = !lack.empty() && ranks.session.size() > 1;
   return run;

@@ -151,10 +151,7 @@ void describe(CLI::App& app, int ranks, StepFaultWords& step_fault, EpochOptions
                  "hit by a fault, and when that was noticed, by the host's monotonic clock")
       ->type_name("FILE");
   add_replay_options(app, options);
-  app.add_option("-T,--timeout", options.timeout_seconds,
-                 "seconds without progress after which a hanging rank is named and all end; 0: 25, "
-                 "more for long steps")
-      ->capture_default_str();
+  add_timeout_option(app, options.timeout_seconds);
   app.add_flag("--no-evaluation")->description("leave the test accuracy out");
   app.add_flag("--list")->description("list models and gradient syncs and stop");
 }
@@ -230,7 +227,6 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   if (strong && trainer.global_batch == 0) {
     trainer.global_batch = trainer.choice.batch;
   }
-  if (!(options.timeout_seconds >= 0)) fail<UsageError>("-T: must not be negative");
   if (trainer.share_of < 1) {
     fail<UsageError>("--share-of {}: must be at least 1", trainer.share_of);
   }

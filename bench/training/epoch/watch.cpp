@@ -29,7 +29,14 @@ void Milestones::note(std::string_view event, std::int64_t step, std::string_vie
 }
 
 StepWatch::StepWatch(const Ranks& ranks, const StepFault& fault, const std::string& milestones)
-    : ranks_(ranks), fault_(fault), milestones_(ranks, milestones) {}
+    : ranks_(ranks), fault_(fault), milestones_(ranks, milestones) {
+  ranks_.watchdog.say_by([this](const std::string& line) {
+    milestones_.note("noticed", steps_, line);
+    say_last(line);
+  });
+}
+
+StepWatch::~StepWatch() { ranks_.watchdog.say_by({}); }
 
 void StepWatch::begin(std::int64_t first, std::int64_t last) {
   first_ = first;
@@ -60,11 +67,6 @@ void StepWatch::end_step() {
 
 void StepWatch::checkpointed() {
   if (ranks_.first()) milestones_.note("checkpoint", steps_);
-}
-
-void StepWatch::say(const std::string& line) {
-  milestones_.note("noticed", steps_, line);
-  say_last(line);
 }
 
 ChromeTimeline::ChromeTimeline(const std::string& path, double (*clock)(), std::size_t most_events)

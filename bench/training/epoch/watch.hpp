@@ -38,8 +38,9 @@ class Milestones {
 
 class StepWatch {
  public:
-  /// Collective.
+  /// Collective. What the watchdog says is a milestone as long as this lives.
   StepWatch(const Ranks& ranks, const StepFault& fault, const std::string& milestones);
+  ~StepWatch();
 
   /// The training goes from step `first` to `last`, exclusive. Throws UsageError, on all ranks, for
   /// a fault that would never come.
@@ -50,8 +51,6 @@ class StepWatch {
   void end_step();
   /// Rank 0 has written a checkpoint.
   void checkpointed();
-  /// What the watchdog says, on its thread.
-  void say(const std::string& line);
 
  private:
   bool is_hit() const { return ranks_.session.rank() == fault_.rank && first_ == 0; }

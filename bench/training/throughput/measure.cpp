@@ -82,9 +82,10 @@ constexpr double kTarget = 0.01;  // half-width of each rank's interval relative
 /// memory was not enough, or nothing.
 std::string run_round(const Ranks& ranks, Trainer& trainer, StepTimer& timer, std::size_t most,
                       std::vector<double>& seconds) {
+  ranks.watchdog.enter();  // the ranks make unequal numbers of steps, and equally many rounds
   ranks.host.barrier();
   const double end = local_seconds() + kRoundSeconds;
-  return lack_of_memory(ranks, [&] {
+  const std::string lack = lack_of_memory(ranks, [&] {
     timer.begin();
     for (std::size_t i = 0; i < most; ++i) {
       trainer.train_step();
@@ -93,6 +94,8 @@ std::string run_round(const Ranks& ranks, Trainer& trainer, StepTimer& timer, st
     }
     timer.end(seconds);
   });
+  ranks.watchdog.leave();
+  return lack;
 }
 
 }  // namespace
@@ -149,28 +152,43 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
   std::unique_ptr<Trainer> held;
   ThroughputResult result;
   result.trainer = resolved(options.training.trainer, ranks.session.size());
-  const auto failed = [&](const std::string& mine) {
+  // Whether `work` cannot be done on some rank, and why.
+  const auto fails = [&](const auto& work) {
+    std::string mine;
+    bool recorded = true;
+    try {
+      mine = work();
+    } catch (const NotRecorded& error) {
+      mine = error.what();
+      recorded = false;
+    }
     result.failure = joint_failure(ranks.host, mine);
-    result.out_of_memory = !result.failure.empty();
-    return result.out_of_memory;
+    result.out_of_memory = all_agree(ranks.host, recorded) && !result.failure.empty();
+    return !result.failure.empty();
   };
+  const std::string title =
+      fmt::format("{}, batch {}", result.trainer.choice.label, result.trainer.batch);
+  double first_seconds = 0;
   const auto construct = [&] {
+    ranks.watchdog.work(fmt::format("{}: building the model, and its first step", title));
+    const double begin = local_seconds();
     release_kept_memory();
     held = std::make_unique<Trainer>(options.training.trainer, ranks.host, ranks.host, trace);
     result.parameters = held->parameter_count();
     result.forward_flops = held->forward_flops();
     held->train_step();
+    first_seconds = local_seconds() - begin;
   };
-  if (failed(lack_of_memory(ranks, construct))) return result;
+  if (fails([&] { return lack_of_memory(ranks, construct); })) return result;
   Trainer& trainer = *held;
   StepTimer timer(options.training.trainer.device);
+  constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
   std::vector<double> warm_up;
+  ranks.watchdog.cell(title);
+  ranks.watchdog.expect(kRoundSeconds + first_seconds);
   do {
-    if (failed(
-            run_round(ranks, trainer, timer, std::numeric_limits<std::size_t>::max(), warm_up))) {
-      return result;
-    }
-  } while (!all_agree(ranks.host, warm_up.size() >= 10));
+    if (fails([&] { return run_round(ranks, trainer, timer, kUnlimited, warm_up); })) return result;
+  } while (!all_agree(ranks.host, warm_up.size() > kStepsBeforeGraph));
 
   const auto wanted = static_cast<std::size_t>(options.steps);
   std::vector<double> mine;
@@ -178,9 +196,8 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
   std::vector<TimeSpan> spans;
   double begin = local_seconds();
   while (true) {
-    const std::size_t most = wanted > 0 ? wanted - std::min(wanted, mine.size())
-                                        : std::numeric_limits<std::size_t>::max();
-    if (failed(run_round(ranks, trainer, timer, most, mine))) return result;
+    const std::size_t most = wanted > 0 ? wanted - std::min(wanted, mine.size()) : kUnlimited;
+    if (fails([&] { return run_round(ranks, trainer, timer, most, mine); })) return result;
     append_spans(std::span(mine).subspan(spans.size()), local_seconds(), spans);
     const bool narrow = is_narrow(summarise(mine), kTarget);
     const bool all_narrow = all_agree(ranks.host, narrow);
@@ -205,10 +222,12 @@ BatchSearch search_largest_batch(const Ranks& ranks, const ThroughputOptions& op
   TrainerOptions trainer = options.training.trainer;
   trainer.try_convolutions = false;  // takes long, and needs no memory that it does not find
   // Whatever a graph keeps for itself is there after its first replay.
-  const int steps = trainer.step_graph ? kStepsBeforeGraph + 1 : 2;
+  const bool graph = is_recorded(trainer.step, trainer.device == ComputeDevice::cuda);
+  const int steps = graph ? kStepsBeforeGraph + 1 : 2;
   std::int64_t images = 0;
   const auto fits = [&](std::int64_t batch) {
     trainer.batch = batch;
+    ranks.watchdog.work(fmt::format("{}: whether batch {} fits", trainer.choice.label, batch));
     const std::string mine = lack_of_memory(ranks, [&] {
       release_kept_memory();
       Trainer one(trainer, ranks.host, ranks.host, trace);

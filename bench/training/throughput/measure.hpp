@@ -66,9 +66,10 @@ struct ThroughputResult {
   std::string remarks;         // rank 0's
 };
 
-/// Collective; the batch is that of options.training.trainer. Warm-up: at least 10 steps and 0.5 s.
-/// Nothing waits for a GPU inside a round but the clock's own events. Too little memory on any
-/// rank, and a loss that is not a number, end in `failure` on all of them.
+/// Collective; the batch is that of options.training.trainer. Warm-up: 0.5 s and at least until a
+/// step graph has been recorded and replayed, which takes 13 steps. Nothing waits for a GPU inside
+/// a round but the clock's own events. Too little memory on any rank, and a loss that is not a
+/// number, end in `failure` on all of them.
 ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions& options);
 
 /// Collective: the largest batch with which all ranks can train at once, tried on trainers that are
