@@ -79,21 +79,21 @@ class MpiCommunicator final : public Communicator {
     const std::size_t in_piece = piece_between(from), out_piece = piece_between(to);
     const std::size_t pieces =
         std::max(pieces_of(in.bytes(), in_piece), pieces_of(out.bytes(), out_piece));
-    requests_.assign(2 * std::min(pieces, kPiecesUnderWay), MPI_REQUEST_NULL);
+    under_way_.assign(std::min(pieces, kPiecesUnderWay), {});
     for (std::size_t i = 0; i < pieces; ++i) {
-      MPI_Request* const slot = &requests_[2 * (i % kPiecesUnderWay)];
-      if (i >= kPiecesUnderWay) MPI_CHECK(MPI_Waitall(2, slot, MPI_STATUSES_IGNORE));
+      PieceUnderWay& piece = under_way_[i % kPiecesUnderWay];
+      if (i >= kPiecesUnderWay) finish(piece, from);
       if (const std::size_t at = i * in_piece; at < in.bytes()) {
-        const int bytes = static_cast<int>(std::min(in_piece, in.bytes() - at));
-        MPI_CHECK(MPI_Irecv(in.data + at, bytes, MPI_BYTE, from, kTag, world_, &slot[0]));
+        piece.expected = static_cast<int>(std::min(in_piece, in.bytes() - at));
+        MPI_CHECK(MPI_Irecv(in.data + at, piece.expected, MPI_BYTE, from, kTag, world_,
+                            &piece.requests[0]));
       }
       if (const std::size_t at = i * out_piece; at < out.bytes()) {
         const int bytes = static_cast<int>(std::min(out_piece, out.bytes() - at));
-        MPI_CHECK(MPI_Isend(out.data + at, bytes, MPI_BYTE, to, kTag, world_, &slot[1]));
+        MPI_CHECK(MPI_Isend(out.data + at, bytes, MPI_BYTE, to, kTag, world_, &piece.requests[1]));
       }
     }
-    MPI_CHECK(
-        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
+    for (PieceUnderWay& piece : under_way_) finish(piece, from);
   }
 
   bool pending(int from) override {
@@ -129,6 +129,25 @@ class MpiCommunicator final : public Communicator {
 
  private:
   static constexpr int kTag = 0;
+
+  /// Of a message, in each direction.
+  struct PieceUnderWay {
+    std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    int expected = 0;  // bytes that are received
+  };
+
+  /// MPI takes a shorter message for the one that was waited for, and says so only here.
+  static void finish(PieceUnderWay& piece, int from) {
+    const bool receives = piece.requests[0] != MPI_REQUEST_NULL;
+    std::array<MPI_Status, 2> status;
+    MPI_CHECK(MPI_Waitall(2, piece.requests.data(), status.data()));
+    if (!receives) return;
+    int bytes = 0;
+    MPI_CHECK(MPI_Get_count(status.data(), MPI_BYTE, &bytes));
+    if (bytes != piece.expected) {
+      fail("rank {} sent {} bytes where {} were expected", from, bytes, piece.expected);
+    }
+  }
 
   /// MPI has no type for half or bfloat16: MPI_DATATYPE_NULL.
   static MPI_Datatype mpi_type_of(DType dtype) {
@@ -184,7 +203,7 @@ class MpiCommunicator final : public Communicator {
   int size_ = 1;
   Topology topology_;
   std::size_t piece_between_nodes_ = kLargestPiece;
-  std::vector<MPI_Request> requests_;
+  std::vector<PieceUnderWay> under_way_;
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 // that they were promised.
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "collectives/allreduce.hpp"
 #include "collectives/allreduce_check.hpp"
 #include "collectives/control.hpp"
@@ -52,6 +54,23 @@ TEST(MpiCommunicator, SumsExactlyWithEveryAlgorithm) {
 
 TEST(MpiCommunicator, TellsOfMessages) {
   expect_pending_tells_of_messages(*make_mpi_communicator());
+}
+
+TEST(MpiCommunicator, RefusesAMessageThatIsShorterThanWhatWasWaitedFor) {
+  const auto communicator = make_mpi_communicator();
+  if (communicator->size() < 2) GTEST_SKIP() << "needs a second rank";
+  const Buffer buffer(300007, DType::float64);
+  const int rank = communicator->rank();
+  for (const std::size_t count : {3U, 300007U}) {
+    if (rank == 0) communicator->exchange(buffer.span().part(0, count - 1), 1, {}, 1);
+    if (rank != 1) continue;
+    try {
+      communicator->exchange({}, 0, buffer.span().part(0, count), 0);
+      ADD_FAILURE() << "taken for " << count << " numbers";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("rank 0 sent "), std::string::npos) << error.what();
+    }
+  }
 }
 
 TEST(MpiCommunicator, SharesOneNodeAndGathersTexts) {

@@ -24,6 +24,18 @@ TEST(SharedMemoryNodes, EveryAlgorithmIsExactWithinAndAcrossNodes) {
   }
 }
 
+TEST(SharedMemoryNodes, CombineWhatArrivesWithinAndAcross) {
+  for (const int ranks_per_node : {1, 2, 3}) {
+    run_ranks(
+        5,
+        [](Communicator& control) {
+          expect_exchange_reduce_combines(control);
+          expect_exchange_reduce_combines(*make_shared_memory_communicator(control));
+        },
+        SendMode::rendezvous, ranks_per_node);
+  }
+}
+
 TEST(SharedMemoryNodes, TellOfMessagesWithinAndAcross) {
   for (const int ranks_per_node : {1, 2, 3}) {
     for (const SendMode mode : {SendMode::rendezvous, SendMode::buffered}) {

@@ -21,6 +21,12 @@ TEST(SharedMemoryCommunicator, EveryAlgorithmIsExact) {
   expect_every_algorithm_exact(*shared);
 }
 
+TEST(SharedMemoryCommunicator, CombinesWhatArrives) {
+  const auto mpi = make_mpi_communicator();
+  expect_exchange_reduce_combines(*mpi);
+  expect_exchange_reduce_combines(*make_shared_memory_communicator(*mpi));
+}
+
 TEST(SharedMemoryCommunicator, ReadersOfSharedScratchAreNeverOvertaken) {
   const auto mpi = make_mpi_communicator();
   const auto shared = make_shared_memory_communicator(*mpi);

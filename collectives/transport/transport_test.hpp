@@ -69,6 +69,35 @@ inline void expect_pending_tells_of_messages(Communicator& ranks) {
   ranks.barrier();
 }
 
+/// Around a ring of 2 or more ranks, in and outside of windows, into what is combined and into
+/// memory of its own: the thousands are this rank's, the rest is the left one's.
+inline void expect_exchange_reduce_combines(Communicator& ranks) {
+  if (ranks.size() == 1) return;
+  const int p = ranks.size(), left = (ranks.rank() + p - 1) % p, right = (ranks.rank() + 1) % p;
+  for (const bool in_window : {true, false}) {
+    for (const std::size_t count : {1, 2049, 300'007}) {
+      const Window window = ranks.window(3 * count, DType::int32);
+      const Buffer plain(3 * count, DType::int32);
+      const Span all = in_window ? window.span : plain.span();
+      const Span out = all.part(0, count), own = all.part(count, count);
+      for (const Span into : {own, all.part(2 * count, count)}) {
+        for (std::size_t i = 0; i < count; ++i) {
+          out.as<std::int32_t>()[i] = ranks.rank() + static_cast<int>(i % 7);
+          own.as<std::int32_t>()[i] = 1000 * static_cast<int>(i % 11);
+        }
+        ranks.exchange_reduce(out, right, own, into, left, ReduceOp::sum);
+        ranks.wait();
+        for (std::size_t i = 0; i < count; ++i) {
+          ASSERT_EQ(into.as<std::int32_t>()[i],
+                    1000 * static_cast<int>(i % 11) + left + static_cast<int>(i % 7))
+              << "element " << i << " of " << count;
+        }
+      }
+      ranks.barrier();
+    }
+  }
+}
+
 /// Every algorithm of the table but `auto`, which is one of the others, and `native`.
 inline std::vector<AllreduceAlgorithm> own_algorithms() {
   std::vector<AllreduceAlgorithm> own;
