@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/checkpoint.hpp"
 
-#include <openssl/evp.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
@@ -13,41 +12,13 @@
 
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
+#include "models/checkpoint_file.hpp"
 #include "models/network/network.hpp"
 
 namespace scalebench {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::string_view kMagic = "SCBCKPT1";
-constexpr std::size_t kLengthBytes = 8;
-constexpr std::size_t kDigestBytes = 32;
-
-std::string sha256(std::string_view bytes) {
-  std::string digest(kDigestBytes, '\0');
-  auto* out = reinterpret_cast<unsigned char*>(digest.data());
-  if (EVP_Digest(bytes.data(), bytes.size(), out, nullptr, EVP_sha256(), nullptr) != 1) {
-    fail("SHA-256 is not available in this OpenSSL");
-  }
-  return digest;
-}
-
-std::string length_bytes(std::uint64_t length) {
-  std::string bytes;
-  for (unsigned shift = 0; shift < 64; shift += 8) {
-    bytes += static_cast<char>(static_cast<unsigned char>(length >> shift));
-  }
-  return bytes;
-}
-
-std::uint64_t length_in(std::string_view bytes) {
-  std::uint64_t length = 0;
-  for (std::size_t i = kLengthBytes; i-- > 0;) {
-    length = length << 8U | static_cast<unsigned char>(bytes[i]);
-  }
-  return length;
-}
 
 Json header_of(const Checkpoint& checkpoint) {
   Json training = Json::object();
@@ -62,7 +33,10 @@ Json header_of(const Checkpoint& checkpoint) {
   return {{"epochs", checkpoint.progress.epochs},
           {"steps", checkpoint.progress.steps},
           {"seconds", checkpoint.progress.seconds},
-          {"loss_scale", checkpoint.loss_scale},
+          {"loss_scale",
+           {{"scale", checkpoint.loss_scale.scale},
+            {"good_steps", checkpoint.loss_scale.good_steps},
+            {"skipped", checkpoint.loss_scale.skipped}}},
           {"training", training},
           {"tensors", tensors}};
 }
@@ -70,7 +44,8 @@ Json header_of(const Checkpoint& checkpoint) {
 Checkpoint parsed(const Json& header, std::string_view data) {
   Checkpoint checkpoint;
   checkpoint.progress = {header.at("epochs"), header.at("steps"), header.at("seconds")};
-  checkpoint.loss_scale = header.at("loss_scale");
+  const Json& scale = header.at("loss_scale");
+  checkpoint.loss_scale = {scale.at("scale"), scale.at("good_steps"), scale.at("skipped")};
   for (const auto& [name, value] : header.at("training").items()) {
     checkpoint.training.emplace_back(name, value);
   }
@@ -170,28 +145,15 @@ void copy_into(torch::Tensor to, const Checkpoint& checkpoint, const std::string
 }  // namespace
 
 std::string bytes_of(const Checkpoint& checkpoint) {
-  const std::string header = header_of(checkpoint).dump();
-  std::string bytes = std::string(kMagic) + length_bytes(header.size()) + header;
-  for (const StoredTensor& tensor : checkpoint.tensors) bytes += tensor.bytes;
-  return bytes + sha256(bytes);
+  std::string tensors;
+  for (const StoredTensor& tensor : checkpoint.tensors) tensors += tensor.bytes;
+  return checkpoint_file(header_of(checkpoint).dump(), tensors);
 }
 
 Checkpoint checkpoint_from(std::string_view bytes) {
-  const std::size_t fixed = kMagic.size() + kLengthBytes + kDigestBytes;
-  if (!bytes.starts_with(kMagic)) {
-    fail<UsageError>("it does not begin with {}: no checkpoint of this version", kMagic);
-  }
-  if (bytes.size() < fixed) fail<UsageError>("it is truncated to {} bytes", bytes.size());
-  const std::string_view content = bytes.substr(0, bytes.size() - kDigestBytes);
-  if (sha256(content) != bytes.substr(content.size())) {
-    fail<UsageError>("its checksum does not match its {} bytes: truncated or changed",
-                     bytes.size());
-  }
-  const std::string_view rest = content.substr(kMagic.size() + kLengthBytes);
-  const std::uint64_t length = length_in(content.substr(kMagic.size()));
-  if (length > rest.size()) fail<UsageError>("its header is longer than the file");
+  const CheckpointParts parts = checkpoint_parts(bytes);
   try {
-    return parsed(Json::parse(rest.substr(0, length)), rest.substr(length));
+    return parsed(Json::parse(parts.header), parts.tensors);
   } catch (const nlohmann::json::exception& error) {
     fail<UsageError>("its header cannot be read: {}", error.what());
   }

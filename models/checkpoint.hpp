@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A training between two epochs, as the bytes of one file: "SCBCKPT1" · length of the header (8
-// bytes, little endian) · header (JSON: counters, what is trained, name, type and shape of each
-// tensor) · the tensors' bytes, one after the other, as the machine holds them · SHA-256 of all
-// that comes before (32 bytes). A file that was cut short or changed in one bit is told from a good
-// one. Free of LibTorch.
+// A training between two epochs, as a file (models/checkpoint_file.hpp). Free of LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +10,7 @@
 
 #include "collectives/communicator.hpp"
 #include "models/gradients/gradient_sync.hpp"
+#include "models/network/loss.hpp"
 
 namespace scalebench {
 
@@ -38,7 +35,7 @@ struct StoredTensor {
 
 struct Checkpoint {
   TrainingProgress progress;
-  double loss_scale = 1;
+  LossScale::State loss_scale;
   /// What is trained and how: all that must be the same for the training to go on as if it had
   /// never stopped, by name.
   std::vector<std::pair<std::string, std::string>> training;

@@ -2,9 +2,12 @@
 // What is written is what is read, and a file that is not whole is never taken for one that is.
 #include "models/checkpoint.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <mutex>
+#include <random>
 
 #include "collectives/transport/thread.hpp"
 #include "models/testing.hpp"
@@ -16,7 +19,7 @@ namespace {
 Checkpoint example() {
   Checkpoint checkpoint;
   checkpoint.progress = {12, 3456, 78.9};
-  checkpoint.loss_scale = 1024;
+  checkpoint.loss_scale = {1024, 17, 3};
   checkpoint.training = {{"model", "mlp"}, {"seed", "1"}};
   checkpoint.tensors = {{"parameter.a", "uint8", {2, 3}, std::string("\0\1\2\3\4\5", 6)},
                         {"random.0.0", "uint8", {0}, ""}};
@@ -29,7 +32,7 @@ TEST(Checkpoint, ReadsWhatItWrote) {
   EXPECT_EQ(read.progress.epochs, 12);
   EXPECT_EQ(read.progress.steps, 3456);
   EXPECT_EQ(read.progress.seconds, 78.9);
-  EXPECT_EQ(read.loss_scale, 1024);
+  EXPECT_EQ(read.loss_scale, wrote.loss_scale);
   EXPECT_EQ(read.training, wrote.training);
   ASSERT_EQ(read.tensors.size(), 2U);
   EXPECT_EQ(read.tensors[0].name, "parameter.a");
@@ -57,7 +60,7 @@ TEST(Checkpoint, RefusesEveryFlippedBit) {
 
 TEST(Checkpoint, SaysWhyItIsRefused) {
   const std::string whole = bytes_of(example());
-  expect_error([&] { checkpoint_from("SCBCKPT2" + whole.substr(8)); }, {"SCBCKPT1"});
+  expect_error([&] { checkpoint_from("SCBCKPT1" + whole.substr(8)); }, {"SCBCKPT2"});
   expect_error([&] { checkpoint_from(whole.substr(0, 20)); }, {"truncated", "20 bytes"});
   expect_error([&] { checkpoint_from(whole.substr(0, whole.size() - 1)); }, {"checksum"});
 }
@@ -94,12 +97,12 @@ TrainerOptions options_of(const Way& way) {
 
 /// Rank 0's training state after epochs [first, 2), begun from `bytes` unless they are empty; what
 /// each rank holds enters by its random numbers and by replicas_equal.
-std::string trained(const Way& way, const std::string& bytes, int end) {
+std::string trained(const TrainerOptions& options, int size, const std::string& bytes, int end) {
   std::string state;
   std::mutex mutex;
-  run_ranks(way.ranks, [&](Communicator& ranks) {
+  run_ranks(size, [&](Communicator& ranks) {
     NoTrace trace;
-    Trainer trainer(options_of(way), ranks, ranks, trace);
+    Trainer trainer(options, ranks, ranks, trace);
     // Only rank 0 has read the file.
     const int first =
         bytes.empty() ? 0 : trainer.restore(ranks.rank() == 0 ? bytes : std::string()).epochs;
@@ -111,6 +114,10 @@ std::string trained(const Way& way, const std::string& bytes, int end) {
     if (ranks.rank() == 0) state = mine;
   });
   return state;
+}
+
+std::string trained(const Way& way, const std::string& bytes, int end) {
+  return trained(options_of(way), way.ranks, bytes, end);
 }
 
 class TrainingState : public testing::TestWithParam<Way> {};
@@ -133,6 +140,64 @@ INSTANTIATE_TEST_SUITE_P(
     [](const testing::TestParamInfo<Way>& way) {
       return std::string(way.param.model) + "_" + way.param.gradient_sync;
     });
+
+/// Any training of two ranks whose steps do not hang on which rank is faster.
+TrainerOptions any_training(std::mt19937& random) {
+  const auto one_of = [&](const auto& values) { return values[random() % std::size(values)]; };
+  const auto by_chance = [&] { return random() % 2 == 0; };
+  TrainerOptions options = options_of(
+      {one_of(std::array{"mlp", "mnist_cnn"}),
+       one_of(std::array{"mirrored", "multi_worker", "bucketed_overlap", "zero1", "naive"}), 2});
+  options.optimizer = one_of(std::array{"sgd", "adam"});
+  options.precision = one_of(std::array{Precision::float32, Precision::bf16});
+  options.channels_last = by_chance();
+  options.accumulate = by_chance() ? 2 : 1;
+  options.rate = one_of(
+      std::array{RateRule{.base = 1e-3},
+                 RateRule{.base = 1e-3, .scaling = RateScaling::linear, .warmup_epochs = 1.5},
+                 RateRule{.base = 1e-3, .schedule = RateSchedule::resnet}});
+  options.seed = random() % 1000;
+  options.sync.bucket_bytes = by_chance() ? 4096 : 1 << 20;
+  if (options.gradient_sync == "mirrored") {
+    options.sync.wire = one_of(std::array{DType::float32, DType::bfloat16});
+  }
+  options.data.loader_threads = by_chance() ? 1 : 0;
+  return options;
+}
+
+TEST(TrainingState, OfAnySettingsGoesOnWithTheSameBits) {
+  std::mt19937 random(20);
+  for (int i = 0; i < 16; ++i) {
+    const TrainerOptions options = any_training(random);
+    SCOPED_TRACE(fmt::format("{}: {} {} {} {} seed {}", i, options.model, options.gradient_sync,
+                             options.optimizer, dtype_label(options.precision), options.seed));
+    const std::string one = trained(options, 2, "", 1);
+    EXPECT_TRUE(trained(options, 2, one, 2) == trained(options, 2, "", 2));
+  }
+}
+
+TEST(TrainingStateOfAnother, IsRefusedByTheNameOfEachSetting) {
+  const TrainerOptions options = options_of({"mnist_cnn", "none", 1});
+  const std::string bytes = trained(options, 1, "", 1);
+  const auto expect_refused = [&](const std::string& why, const auto& change) {
+    TrainerOptions other = options;
+    change(other);
+    expect_error([&] { trained(other, 1, bytes, 2); }, {"another training", why});
+  };
+  expect_refused("precision is float32 there and bf16 here",
+                 [](TrainerOptions& other) { other.precision = Precision::bf16; });
+  expect_refused("memory format is contiguous there and channels_last here",
+                 [](TrainerOptions& other) { other.channels_last = true; });
+  expect_refused("learning-rate schedule is constant there and resnet here",
+                 [](TrainerOptions& other) { other.rate.schedule = RateSchedule::resnet; });
+  expect_refused("epoch rule is whole there and seed here", [](TrainerOptions& other) {
+    other.samples_per_epoch = 0;
+    other.epoch_rule = EpochRule::seed;
+  });
+  expect_refused("accumulated passes is 1 there and 2 here",
+                 [](TrainerOptions& other) { other.accumulate = 2; });
+  expect_refused("bucket bytes is", [](TrainerOptions& other) { other.sync.bucket_bytes = 4096; });
+}
 
 TEST(TrainingStateOfAnother, IsRefusedAndSaysWhatDiffers) {
   const Way way{"mlp", "mirrored", 2};

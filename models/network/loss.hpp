@@ -23,37 +23,45 @@ torch::Tensor loss_of(Loss loss, const torch::Tensor& outputs, const torch::Tens
 
 class LossScale {
  public:
+  /// What the next steps depend on.
+  struct State {
+    double scale = 1;
+    std::int64_t good_steps = 0;  // in a row
+    std::int64_t skipped = 0;
+    bool operator==(const State&) const = default;
+  };
+
   /// Without fp16 the scale is 1, always.
   explicit LossScale(Precision precision)
-      : active_(precision == Precision::fp16), scale_(active_ ? 65536 : 1) {}
+      : active_(precision == Precision::fp16), state_{.scale = active_ ? 65536.0 : 1.0} {}
 
-  double scale() const { return scale_; }
-  std::int64_t skipped() const { return skipped_; }
+  double scale() const { return state_.scale; }
+  std::int64_t skipped() const { return state_.skipped; }
+  const State& state() const { return state_; }
+  void restore(const State& state) { state_ = state; }
 
   /// False where even a small scale overflows: then it is not the scale.
-  bool sane() const { return scale_ > 1e-4; }
+  bool sane() const { return state_.scale > 1e-4; }
 
   /// After a step: whether it was updated. Equal on all ranks, so the scale is too.
   void after(bool updated) {
     if (!active_) return;
     if (updated) {
-      if (++good_ < kGoodSteps) return;
-      scale_ *= 2;
+      if (++state_.good_steps < kGoodSteps) return;
+      state_.scale *= 2;
     } else {
-      ++skipped_;
-      scale_ /= 2;
+      ++state_.skipped;
+      state_.scale /= 2;
     }
-    good_ = 0;
+    state_.good_steps = 0;
     // A scale of 1 is not looked at for overflow.
-    if (scale_ == 1) scale_ *= updated ? 2 : 0.5;
+    if (state_.scale == 1) state_.scale *= updated ? 2 : 0.5;
   }
 
  private:
   static constexpr int kGoodSteps = 2000;
   bool active_;
-  double scale_;
-  int good_ = 0;
-  std::int64_t skipped_ = 0;
+  State state_;
 };
 
 // The mean of the training losses, and the first that is not a number. On the CPU each loss is

@@ -21,6 +21,7 @@
 #include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/run/run.hpp"
 #include "kernels/error.hpp"
+#include "models/checkpoint_file.hpp"
 
 namespace scalebench {
 namespace {
@@ -47,23 +48,10 @@ const Milestone* last_safe(const TrainingStart& start) {
   return safe;
 }
 
-// "SCBCKPT1", the length of the header in 8 bytes, the header, tensors, SHA-256
-// (models/checkpoint.hpp).
-std::string_view tensors_in(std::string_view bytes, const std::filesystem::path& path) {
-  constexpr std::string_view kMagic = "SCBCKPT1";
-  constexpr std::size_t kPrefix = 16, kHash = 32;
-  std::uint64_t header = 0;
-  if (bytes.starts_with(kMagic) && bytes.size() >= kPrefix + kHash) {
-    for (std::size_t i = kPrefix; i-- > kMagic.size();) {
-      header = header << 8U | static_cast<unsigned char>(bytes[i]);
-    }
-  }
-  if (header == 0 || header > bytes.size() - kPrefix - kHash) {
-    fail<UsageError>("{}: is no whole checkpoint", path.string());
-  }
-  bytes.remove_prefix(kPrefix + header);
-  bytes.remove_suffix(kHash);
-  return bytes;
+std::string_view tensors_in(std::string_view bytes, const std::filesystem::path& path) try {
+  return checkpoint_parts(bytes).tensors;
+} catch (const UsageError& error) {
+  fail<UsageError>("{}: {}", path.string(), error.what());
 }
 
 }  // namespace

@@ -2,10 +2,13 @@
 // From milestones to what a fault cost.
 #include "bench/study/run/recovery.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/record/file.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
+#include "models/checkpoint_file.hpp"
 
 namespace scalebench {
 namespace {
@@ -77,22 +80,16 @@ TEST(Recovery, LeavesEmptyWhatIsNotKnown) {
   EXPECT_THROW(set_recovery(stopped, "stopped", hit(), resumed(), kUndisturbed, 64), Error);
 }
 
-std::string checkpoint(const std::string& header, const std::string& tensors) {
-  std::string bytes = "SCBCKPT1";
-  bytes += static_cast<char>(header.size());
-  bytes += std::string(7, '\0');
-  return bytes + header + tensors + std::string(32, '#');
-}
-
 TEST(SameTensors, LooksAtWhatLiesBetweenHeaderAndHash) {
   const TemporaryFolder folder;
-  const auto one = folder.write("a", checkpoint("seconds 1", "weights"));
-  EXPECT_TRUE(same_tensors(one, folder.write("b", checkpoint("seconds 22", "weights"))));
-  EXPECT_FALSE(same_tensors(one, folder.write("c", checkpoint("seconds 1", "weighty"))));
-  EXPECT_FALSE(same_tensors(one, folder.write("d", checkpoint("seconds 1", "weight"))));
-  EXPECT_THROW(same_tensors(one, folder.write("e", "SCBCKPT1")), UsageError);
-  EXPECT_THROW(same_tensors(one, folder.write("f", std::string("SCBCKPT1") + std::string(60, '~'))),
-               UsageError);
+  const auto one = folder.write("a", checkpoint_file("seconds 1", "weights"));
+  EXPECT_TRUE(same_tensors(one, folder.write("b", checkpoint_file("seconds 22", "weights"))));
+  EXPECT_FALSE(same_tensors(one, folder.write("c", checkpoint_file("seconds 1", "weighty"))));
+  EXPECT_FALSE(same_tensors(one, folder.write("d", checkpoint_file("seconds 1", "weight"))));
+  std::string damaged = read_file(one);
+  damaged[20] = '#';
+  EXPECT_THAT([&] { same_tensors(one, folder.write("e", damaged)); },
+              testing::ThrowsMessage<UsageError>(testing::HasSubstr("e: its checksum does not")));
 }
 
 TEST(Milestones, AreReadInTheirOrder) {
