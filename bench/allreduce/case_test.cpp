@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "bench/allreduce/measure.hpp"
 #include "bench/allreduce/tuning.hpp"
@@ -148,10 +150,33 @@ TEST(MeasureAllreduce, FindsOneElementThatARehearsedFaultChanged) {
   });
 }
 
+TEST(MeasureAllreduce, TakesLongerByTheShareThatIsInjected) {
+  static constexpr std::chrono::milliseconds kAsItIs{2};
+  const AllreduceAlgorithm slow = algorithm_of(
+      [](Communicator&, ConstSpan, Span, ReduceOp) { std::this_thread::sleep_for(kAsItIs); });
+  AllreduceMethod method = brief();
+  method.check = false;
+  run_ranks(2, [&](Communicator& ranks) {
+    const AllreduceCase one = case_of(slow, 100);
+    const AllreduceBuffers buffers(ranks, footprint_of(one.bytes()));
+    CollectiveTimer timer(ranks);
+    AllreduceVerifier verifier(ranks, one.bytes());
+    const AllreduceBench bench{
+        .data = ranks, .buffers = buffers, .timer = timer, .verifier = verifier, .slower = 0.5};
+    const AllreduceResult result = measure_allreduce(bench, one, method);
+    ASSERT_EQ(result.status, "ok");
+    // It slept at least so long, and lingered half of that.
+    for (const Repetition& repetition : result.timing.repetitions) {
+      EXPECT_GE(repetition.seconds, 0.003);
+    }
+  });
+}
+
 TEST(AllreduceFault, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(AllreduceFault::parse("die:0", 2).case_number, 3U);
+  EXPECT_TRUE(AllreduceFault::parse("hang:1@0", 2).strikes(0, 1)) << "while the transports open";
   EXPECT_EQ(AllreduceFault::parse("", 2).kind, AllreduceFault::Kind::none);
-  for (const char* text : {"hang", "hang:", "hang:2", "hang:-1", "stop:1", "die:1@0", "die:1@",
+  for (const char* text : {"hang", "hang:", "hang:2", "hang:-1", "stop:1", "wrong:1@0", "die:1@",
                            "die:1@2x", "wrong:1 "}) {
     EXPECT_THROW(AllreduceFault::parse(text, 2), UsageError) << text;
   }
@@ -229,6 +254,29 @@ TEST(EarlierRows, AreOfTheSamePagesUnlessTheFileKnowsNone) {
   EXPECT_EQ(chosen(head + ",seconds_median,pages" + ring + ",default" + naive + ",huge\n"),
             "naive");
   EXPECT_THROW(chosen(head + ",seconds_median,pages" + ring + ",default\n"), Unavailable);
+}
+
+TEST(EarlierRows, AreOfTheSameRegistrationUnlessTheFileKnowsNone) {
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "choices.csv";
+  const auto chosen = [&](std::optional<Registration> asked, const std::string& text) {
+    std::ofstream(file) << text;
+    const AllreduceSetting wanted{
+        {"nccl", Memory::device, {}, asked}, DType::float32, ReduceOp::sum};
+    std::string name;
+    run_ranks(1, [&](Communicator& ranks) {
+      name = EarlierRows(ranks, file.string()).choices(wanted)->pick(1024).name;
+    });
+    return name;
+  };
+  const std::string head = "status,mode,ranks,transport,memory,dtype,op,algorithm,size_bytes";
+  const std::string ring = "\nok,isolated,1,nccl,device,float,sum,ring,1024,1e-6";
+  const std::string naive = "\nok,isolated,1,nccl,device,float,sum,naive,1024,2e-6";
+  const std::string both = head + ",seconds_median,register" + ring + ",2" + naive + ",1\n";
+  EXPECT_EQ(chosen({}, both), "naive");
+  EXPECT_EQ(chosen(Registration::local, both), "naive");
+  EXPECT_EQ(chosen(Registration::symmetric, both), "ring");
+  EXPECT_THROW(chosen(Registration::none, both), Unavailable);
+  EXPECT_EQ(chosen({}, head + ",seconds_median" + ring + naive + "\n"), "ring");
 }
 
 TEST(Tune, ChoosesAmongThoseThatWork) {

@@ -85,24 +85,44 @@ void require_memory(const AllreduceFootprint& footprint, std::size_t host_transp
       host_transports > 1 ? " or one --transport" : "");
 }
 
-std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan,
-                                             const std::vector<Pages>& pages,
-                                             const RankDevices& devices) {
+namespace {
+
+/// Where the plan moves buffers, in its order.
+std::vector<AllreducePlace> places_of(const TransportPlan& plan, const AllreduceOptions& options) {
   std::vector<AllreducePlace> places;
   for (const std::string& name : plan.names) {
     const bool host = name == "shared_memory" || (name == "mpi" && plan.mpi_memory == Memory::host);
-    if (!host) places.push_back({name, Memory::device, std::nullopt});
-    for (const Pages some : pages) {
-      if (host) places.push_back({name, Memory::host, some});
+    if (host) {
+      for (const Pages pages : options.pages) places.push_back({name, Memory::host, pages});
+    } else if (name != "nccl" || options.registrations.empty()) {
+      places.push_back({name, Memory::device, std::nullopt});
+    } else {
+      for (const Registration one : options.registrations) {
+        places.push_back({name, Memory::device, std::nullopt, one});
+      }
     }
   }
+  return places;
+}
+
+}  // namespace
+
+std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan,
+                                             const AllreduceOptions& options,
+                                             const RankDevices& devices) {
+  try {
+    require_nccl_for_registrations(options, plan.names);
+  } catch (const UsageError& error) {
+    throw JointRefusal(error.what());  // of the plan, which is the same on all ranks
+  }
   std::vector<LaunchTransport> transports;
-  for (const AllreducePlace& place : places) {
+  for (const AllreducePlace& place : places_of(plan, options)) {
     LaunchTransport transport;
     transport.place = place;
     transport.shares_devices = place.memory == Memory::device && devices.shared;
     try {
-      transport.communicator = make_transport(ranks, place.transport, plan.mpi_memory, devices);
+      transport.communicator =
+          make_transport(ranks, place.transport, plan.mpi_memory, devices, place.registration);
       if (place.pages) transport.communicator->set_pages(*place.pages);
     } catch (const Unavailable& reason) {
       if (!plan.by_name) continue;
@@ -111,6 +131,7 @@ std::vector<LaunchTransport> open_transports(const Ranks& ranks, const Transport
     transports.push_back(std::move(transport));
     if (plan.only_one) break;
   }
+  ranks.watchdog.end_cell();  // of an opening that failed, too
   return transports;
 }
 
@@ -143,6 +164,7 @@ void allocate(std::vector<LaunchTransport>& transports, const AllreduceFootprint
     try {
       Communicator& data = *transport.communicator;
       transport.buffers = std::make_unique<AllreduceBuffers>(data, footprint);
+      transport.registered = data.registration();
       if (!transport.place.pages) continue;
       transport.huge_share = least_huge_share(data, *transport.buffers);
       require_pages(transport, data);
@@ -213,7 +235,14 @@ LaunchCost launch_cost(const AllreduceBench& bench, const CollectiveOperation& o
 
 void AllreduceBench::run(const AllreduceCase& one, AllreduceSpans spans) const {
   if (watchdog != nullptr) watchdog->enter();
+  const double begin = slower > 0 ? local_seconds() : 0;
   one.algorithm->run(data, spans.in, spans.out, one.op);
+  if (slower > 0) {
+    data.wait();
+    // Not asleep: no timer is as fine as the operations are.
+    const double end = local_seconds() + slower * (local_seconds() - begin);
+    while (local_seconds() < end) continue;
+  }
   if (fault != nullptr) {
     data.wait();
     fault->strike(spans.out);
@@ -227,6 +256,11 @@ void AllreduceBench::wait() const {
   if (watchdog != nullptr) watchdog->enter();
   data.wait();
   if (watchdog != nullptr) watchdog->leave();
+}
+
+double slow_seconds(std::size_t bytes, int ranks) {
+  constexpr double kSlowBytesPerSecond = 1e9;
+  return 2.0 * static_cast<double>(bytes) * ranks / kSlowBytesPerSecond;
 }
 
 AllreduceResult measure_allreduce(const AllreduceBench& bench, const AllreduceCase& one,

@@ -69,16 +69,18 @@ void require_memory(const AllreduceFootprint& footprint, std::size_t host_transp
 struct LaunchTransport {
   AllreducePlace place;
   std::optional<double> huge_share;  // of its buffers' bytes on the rank with the fewest, of 1
+  std::string registered;            // how NCCL was told of them; empty: no NCCL, or no buffers
   bool shares_devices = false;       // some device has several ranks: emulated
   std::string why_not;               // empty: it works
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<AllreduceBuffers> buffers;  // goes before the communicator
 };
 
-/// Collective, on those `devices`. In the plan's order, on host memory one for each kind of pages;
-/// those that cannot work are left out unless they were asked for by name.
+/// Collective, on those `devices`. In the plan's order, on host memory one for each kind of pages,
+/// with NCCL one for each registration; those that cannot work are left out unless they were asked
+/// for by name. Throws JointRefusal for a registration where there is no NCCL to be told.
 std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan,
-                                             const std::vector<Pages>& pages,
+                                             const AllreduceOptions& options,
                                              const RankDevices& devices);
 
 /// Collective: the window of each transport that works. One whose huge pages were not given cannot
@@ -136,11 +138,15 @@ struct AllreduceBench {
   AllreduceVerifier& verifier;
   Watchdog* watchdog = nullptr;           // is told of every operation
   const AllreduceFault* fault = nullptr;  // strikes this rank's operations
+  double slower = 0;                      // as AllreduceMethod has it
 
   /// Runs the case once.
   void run(const AllreduceCase& one, AllreduceSpans spans) const;
   void wait() const;
 };
+
+/// What the slowest algorithm may take on a slow network, all through one rank.
+double slow_seconds(std::size_t bytes, int ranks);
 
 /// Collective. All ranks return the same result.
 AllreduceResult measure_allreduce(const AllreduceBench& bench, const AllreduceCase& one,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/allreduce/options.hpp"
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <utility>
 
 #include "bench/cli/quantity.hpp"
@@ -16,6 +17,8 @@ namespace {
 
 /// Batches of a pipelined case when their number of operations is given: enough for a median.
 constexpr std::size_t kBatches = 5;
+
+constexpr double kMostSlower = 1000;
 
 constexpr std::array<std::string_view, 5> kFormats{"table", "nccl", "osu", "csv", "json"};
 constexpr std::array<std::string_view, 3> kMemories{"auto", "host", "device"};
@@ -51,13 +54,11 @@ struct Letter {
   const char* what;
   const char* refusal;
 };
-constexpr std::array<Letter, 4> kLetters{
+constexpr std::array<Letter, 3> kLetters{
     {{"-m,--agg_iters", 1, "only 1", "operations are not aggregated; leave it out"},
      {"-a,--average", 3, "only 3: the slowest rank",
       "the time is always the slowest rank's (-a 3); --per-rank shows all"},
-     {"-C,--report_cputime", 0, "only 0", "the time is always that of the whole operation"},
-     {"-R,--local_register", 0, "only 0",
-      "each transport decides how its windows are registered"}}};
+     {"-C,--report_cputime", 0, "only 0", "the time is always that of the whole operation"}}};
 
 std::string list_of_names() {
   std::string text = "algorithms (steps and bytes sent of p ranks on one node, size S)\n";
@@ -180,6 +181,15 @@ void describe_cases(CLI::App& app, AllreduceOptions& options) {
       with_names({"all"}, kPages),
       "of buffers in host memory: default, as every program has them, huge (asked for with "
       "madvise), both separated by a comma, or all");
+  const auto registrations = [&options](const std::string& word) {
+    options.registrations = named("--register", "registration", word, kRegistrations);
+  };
+  offer(app.add_option_function<std::string>(
+            "-R,--register,--local_register", registrations,
+            "what NCCL is told of the buffers: 0: nothing; 1: them, for itself (ncclCommRegister); "
+            "2: them as symmetric windows (NCCL 2.27 or later); several separated by commas, or "
+            "all; default: 1, or 0 where that fails"),
+        with_names({"all"}, kRegistrations));
   list(
       "-d,--datatype", options.dtypes, "float",
       [](const std::string& word) { return named("-d", "datatype", word, kDTypes); },
@@ -246,16 +256,22 @@ void describe_method(CLI::App& app, int ranks, AllreduceOptions& options) {
                  "allreduce.csv of an earlier run from which `auto` chooses, instead of a short "
                  "trial before the first case")
       ->type_name("FILE");
-  app.add_option("-T,--timeout", options.timeout_seconds,
-                 "seconds without progress after which the program ends and names the ranks that "
-                 "are missing; 0: 25, or more for buffers that may take longer")
-      ->capture_default_str();
+  add_timeout_option(app, options.timeout_seconds);
   app.add_option_function<std::string>(
       "--fault",
       [&options, ranks](const std::string& word) {
         options.fault = AllreduceFault::parse(word, ranks);
       },
       "rehearse a failure: " + std::string(kFaultForm));
+  app.add_option_function<double>(
+      "--slower",
+      [&method](double percent) {
+        if (!(percent >= 0 && percent <= kMostSlower)) {
+          fail<UsageError>("--slower {}: must be per cent from 0 to {}", percent, kMostSlower);
+        }
+        method.slower = percent / 100;
+      },
+      "inject a fault: every operation takes so many per cent longer, on all ranks");
 }
 
 void describe_nccl_letters(CLI::App& app) {
@@ -329,10 +345,15 @@ void check_together(const CLI::App& app, const AllreduceOptions& options) {
   if (options.memory == MemoryChoice::host && options.devices.required()) {
     fail<UsageError>("{} asks for devices, and --memory host for none", options.devices.typed());
   }
-  if (!(options.timeout_seconds >= 0)) fail<UsageError>("-T: must not be negative");
+  const bool automatic =
+      options.transports.front() == "auto" || options.transports.front() == "all";
+  if (!automatic) require_nccl_for_registrations(options, options.transports);
   if (options.method.cache == Cache::cold && options.method.graph) {
     fail<UsageError>("-G {}: a graph replays one buffer; leave out --cache cold",
                      typed<int>(app, "--cudagraph"));
+  }
+  if (options.method.slower > 0 && options.method.graph) {
+    fail<UsageError>("--slower: a graph cannot be slowed down; leave out -G");
   }
 }
 
@@ -348,6 +369,7 @@ void require_one_line_a_size(const AllreduceOptions& options) {
     refuse("transports", "--transport with one name");
   }
   if (options.pages.size() != 1) refuse("pages", "--pages default or huge");
+  if (options.registrations.size() > 1) refuse("registrations", "--register 0, 1 or 2");
   if (options.pipelined.size() != 1) refuse("modes", "--mode isolated or pipelined");
   if (options.shuffle) fail<UsageError>("--format {} has a fixed order: leave out --order", format);
   if (format == "nccl") return;
@@ -399,80 +421,16 @@ AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int 
   return options;
 }
 
-std::string canonical(const AllreduceCase& one, const AllreducePlace& place,
-                      const AllreduceMethod& method) {
-  const std::string pages = place.pages ? fmt::format(" pages={}", name_of(*place.pages)) : "";
-  return fmt::format(
-      "allreduce algorithm={} transport={} memory={}{} dtype={} op={} placement={} mode={} "
-      "cache={} graph={} count={}",
-      one.algorithm->name, place.transport, name_of(place.memory), pages, name_of(one.dtype),
-      name_of(one.op), one.placement(), one.mode(), name_of(method.cache), method.graph ? 1 : 0,
-      one.count);
-}
-
-std::string_view name_of(Memory memory) { return memory == Memory::host ? "host" : "device"; }
-
-std::vector<std::size_t> sizes_of(const AllreduceOptions& options) {
-  std::vector<std::size_t> sizes;
-  for (std::size_t bytes = options.min_bytes; bytes <= options.max_bytes;) {
-    sizes.push_back(bytes);
-    const std::size_t next =
-        options.step_bytes > 0 ? bytes + options.step_bytes : bytes * options.step_factor;
-    if (next <= bytes) break;
-    bytes = next;
-  }
-  return sizes;
-}
-
-std::vector<AllreduceCase> plan_of(const AllreduceOptions& options, std::size_t transports) {
-  std::mt19937_64 random(options.seed);
-  const auto shuffle = [&](auto& list) {
-    for (std::size_t i = list.size(); options.shuffle && i > 1; --i) {
-      std::swap(list[i - 1], list[random() % i]);
-    }
-  };
-  AllreduceCase one;
-  std::vector<AllreduceCase> blocks;
-  for (const ReduceOp op : options.ops) {
-    for (const DType dtype : options.dtypes) {
-      for (const std::size_t bytes : sizes_of(options)) {
-        for (const bool pipelined : options.pipelined) {
-          for (const bool in_place : options.in_place) {
-            one.op = op;
-            one.dtype = dtype;
-            one.count = bytes / size_of(dtype);
-            one.pipelined = pipelined;
-            one.in_place = in_place;
-            blocks.push_back(one);
-          }
-        }
-      }
-    }
-  }
-  shuffle(blocks);
-  std::vector<AllreduceCase> plan;
-  for (const AllreduceCase& block : blocks) {
-    std::vector<AllreduceCase> compared;
-    for (const AllreduceAlgorithm* algorithm : options.algorithms) {
-      for (std::size_t transport = 0; transport < transports; ++transport) {
-        compared.push_back(block);
-        compared.back().algorithm = algorithm;
-        compared.back().transport = transport;
-      }
-    }
-    shuffle(compared);
-    plan.insert(plan.end(), compared.begin(), compared.end());
-  }
-  return plan;
-}
-
-double stop_seconds_of(const AllreduceOptions& options, const std::vector<AllreduceCase>& plan) {
-  if (options.max_seconds) return *options.max_seconds;
-  constexpr std::size_t kLong = std::size_t{1} << 20U;  // shorter cases converge before any cap
-  constexpr double kPlanSeconds = 120, kLeast = 0.5, kMost = 5;
-  const auto cases =
-      std::ranges::count_if(plan, [](const AllreduceCase& one) { return one.bytes() >= kLong; });
-  return std::clamp(kPlanSeconds / static_cast<double>(cases), kLeast, kMost);
+void require_nccl_for_registrations(const AllreduceOptions& options,
+                                    const std::vector<std::string>& transports) {
+  const bool there = std::ranges::find(transports, "nccl") != transports.end();
+  if (options.registrations.empty() || there) return;
+  std::vector<std::string_view> typed;
+  for (const Registration one : options.registrations) typed.push_back(name_of(one));
+  fail<UsageError>(
+      "--register {}: says what NCCL is told of its buffers, and transport {} is not NCCL; take "
+      "--transport nccl, or leave it out",
+      fmt::join(typed, ","), fmt::join(transports, ", "));
 }
 
 }  // namespace scalebench

@@ -43,13 +43,16 @@ struct AllreducePlace {
   std::string transport;
   Memory memory = Memory::host;
   std::optional<Pages> pages;  // as asked for; empty: on a device, which has none to choose
+  std::optional<Registration> registration = {};  // with NCCL, as asked for
 
   /// `default`, `huge` or nothing, as in result files.
   std::string_view pages_text() const { return pages ? name_of(*pages) : std::string_view(); }
-  /// "mpi", or "mpi in huge pages": what every program has is not mentioned.
-  std::string described() const {
-    return transport + (pages == Pages::huge ? " in huge pages" : "");
+  /// Who does not choose gets the local one.
+  bool registered_as_ever() const {
+    return registration.value_or(Registration::local) == Registration::local;
   }
+  /// "mpi", "mpi in huge pages" or "nccl --register 2": what goes without saying is not mentioned.
+  std::string described() const;
   bool operator==(const AllreducePlace&) const = default;
 };
 
@@ -73,6 +76,7 @@ struct AllreduceMethod {
   Cache cache = Cache::warm;
   bool graph = false;  // replay a CUDA graph of the operation
   StartMode start = StartMode::clock;
+  double slower = 0;  // on purpose, every operation takes so many times its own time longer
 };
 
 /// Parameters that name the case, without the number of ranks.
@@ -91,7 +95,8 @@ struct AllreduceOptions {
   std::vector<const AllreduceAlgorithm*> algorithms;
   std::vector<std::string> transports;  // names, or `auto` or `all` alone
   MemoryChoice memory = MemoryChoice::automatic;
-  std::vector<Pages> pages;  // of host memory
+  std::vector<Pages> pages;                 // of host memory
+  std::vector<Registration> registrations;  // with NCCL; empty: as it can
   DeviceOptions devices;
   std::vector<DType> dtypes;
   std::vector<ReduceOp> ops;
@@ -127,6 +132,10 @@ AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int 
 
 /// Adds all options to `app`, bound to `options`. `ranks`: of which a fault strikes one.
 void describe(CLI::App& app, int ranks, AllreduceOptions& options);
+
+/// Throws UsageError for registrations where NCCL is none of the `transports`.
+void require_nccl_for_registrations(const AllreduceOptions& options,
+                                    const std::vector<std::string>& transports);
 
 /// Sizes in bytes, ascending.
 std::vector<std::size_t> sizes_of(const AllreduceOptions& options);

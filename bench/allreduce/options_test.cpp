@@ -14,6 +14,7 @@
 namespace scalebench {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -76,7 +77,7 @@ TEST(AllreduceOptions, DevicesAndMemoryMustAgree) {
 }
 
 TEST(AllreduceOptions, RefuseWhatIsNotValid) {
-  const std::array<std::vector<const char*>, 18> wrong{{{"-b", "2M", "-e", "1M"},
+  const std::array<std::vector<const char*>, 22> wrong{{{"-b", "2M", "-e", "1M"},
                                                         {"-f", "1"},
                                                         {"-n", "-3"},
                                                         {"-c", "2"},
@@ -87,12 +88,16 @@ TEST(AllreduceOptions, RefuseWhatIsNotValid) {
                                                         {"--transport", "mpi,auto"},
                                                         {"--memory", "gpu"},
                                                         {"--pages", "large"},
+                                                        {"-R", "3"},
+                                                        {"--register", "2", "--transport", "mpi"},
                                                         {"--placement", "inplace"},
                                                         {"--mode", "streaming"},
                                                         {"--max-seconds", "0"},
                                                         {"-T", "-1"},
                                                         {"-G", "1", "--cache", "cold"},
                                                         {"--fault", "hang:2"},
+                                                        {"--slower", "-1"},
+                                                        {"--slower", "5", "-G", "1"},
                                                         {"--format", "xml"}}};
   for (const auto& words : wrong) EXPECT_THROW(parsed(words), UsageError) << words[0];
 }
@@ -136,8 +141,39 @@ TEST(AllreduceCase, IsNamedByItsPages) {
   EXPECT_EQ(on_device.find("pages"), std::string::npos) << "a device's memory has none to choose";
 }
 
+TEST(AllreduceCase, IsNamedByItsRegistrationUnlessThatIsTheUsualOne) {
+  AllreduceCase one;
+  one.algorithm = &allreduce_named("native");
+  AllreducePlace place{"nccl", Memory::device, {}};
+  const std::string unnamed = canonical(one, place, {});
+  EXPECT_EQ(unnamed.find("register"), std::string::npos) << "as before there was a choice";
+  EXPECT_EQ(place.described(), "nccl");
+  place.registration = Registration::local;
+  EXPECT_EQ(canonical(one, place, {}), unnamed);
+  place.registration = Registration::symmetric;
+  EXPECT_THAT(canonical(one, place, {}), HasSubstr(" memory=device register=2 dtype="));
+  EXPECT_EQ(place.described(), "nccl --register 2");
+  place.registration = Registration::none;
+  EXPECT_THAT(canonical(one, place, {}), HasSubstr(" register=0 "));
+}
+
+TEST(AllreduceOptions, RegisterWithNcclAsNcclTestsDoes) {
+  EXPECT_TRUE(parsed({}).registrations.empty());
+  const std::vector<Registration> two{Registration::symmetric};
+  EXPECT_EQ(parsed({"-R", "2"}).registrations, two);
+  EXPECT_EQ(parsed({"--local_register", "2", "--transport", "nccl"}).registrations, two);
+  EXPECT_THAT(parsed({"--register", "0,2", "--transport", "nccl,cuda_ipc"}).registrations,
+              ElementsAre(Registration::none, Registration::symmetric));
+  EXPECT_EQ(parsed({"--register", "all"}).registrations.size(), 3U);
+  EXPECT_THAT(refusal_of({"--register", "0,2", "--transport", "mpi,cuda_ipc"}),
+              AllOf(HasSubstr("--register 0,2"), HasSubstr("mpi, cuda_ipc"),
+                    HasSubstr("--transport nccl")));
+  EXPECT_THAT(refusal_of({"--format", "nccl", "--transport", "nccl", "-R", "all"}),
+              HasSubstr("--register 0, 1 or 2"));
+}
+
 TEST(NcclLetters, AreIgnoredOrRefusedWithAReason) {
-  EXPECT_NO_THROW(parsed({"-g", "1", "-t", "1", "-m", "1", "-C", "0", "-R", "0", "-r", "-1"}));
+  EXPECT_NO_THROW(parsed({"-g", "1", "-t", "1", "-m", "1", "-C", "0", "-r", "-1"}));
   EXPECT_THAT(refusal_of({"-g", "8"}), HasSubstr("mpirun -np 8"));
   EXPECT_THAT(refusal_of({"-t", "2"}), HasSubstr("ranks come from mpirun"));
   EXPECT_THAT(refusal_of({"-a", "1"}), HasSubstr("slowest rank"));

@@ -52,6 +52,14 @@ namespace {
 // Our own table: nccl-tests' columns with algorithm and transport, and the interval beside the
 // time.
 
+/// ",huge" or, as the option's letter, ",R2": what has no column of its own, where it was chosen.
+std::string how_of_buffers(const ResultRow& row) {
+  if (row.get("pages") == name_of(Pages::huge)) return ",huge";
+  const std::string registration = row.get("register");
+  const bool usual = registration.empty() || registration == name_of(Registration::local);
+  return usual ? "" : ",R" + registration;
+}
+
 struct Column {
   std::string_view name;
   std::string_view unit;
@@ -111,7 +119,7 @@ class AllreduceTable final : public AllreduceReport {
     std::array<std::string, kColumns.size()> cells;
     std::string place = row.get("placement") == "in_place" ? "in" : "out";
     if (row.get("mode") == "pipelined") place += ",pipe";
-    if (row.get("pages") == name_of(Pages::huge)) place += ",huge";
+    place += how_of_buffers(row);
     const std::array<std::string, 8> name{
         row.get("size_bytes"), row.get("count"),    row.get("dtype"), row.get("op"), "-1", place,
         row.get("transport"),  row.get("algorithm")};
@@ -335,11 +343,10 @@ std::string rank_table(const std::vector<ResultRow>& rows, const HostReport& hos
                       "ends last", "sends", "receives", "processor", "host");
   text += fmt::format(kLine, "(B)", "", "", "", "", "(us)", "(%)", "(%)", "(%)", "(%)", "");
   for (const ResultRow& row : rows) {
-    const bool huge = row.get("pages") == name_of(Pages::huge);
     const HostShares of_host = shares_of(hosts, row.get("host"));
     text += fmt::format(
         kLine, row.get("size_bytes"), row.get("transport"), row.get("algorithm"),
-        row.get("placement") + (huge ? ",huge" : ""), row.get("rank"),
+        row.get("placement") + how_of_buffers(row), row.get("rank"),
         scaled(row.get("seconds_median"), 1e6, 2), scaled(row.get("slowest_share"), 100, 0),
         of_host.sends, of_host.receives, of_host.processor,
         row.get("host") + (row.get("device").empty() ? "" : ", " + row.get("device")));

@@ -67,13 +67,16 @@ std::string burst_note(const AllreduceCase& one, int nodes) {
   return fmt::format("not the link's rate: the emulated one lets {:.0f} bytes pass at once", burst);
 }
 
-/// What the result says of itself, whether its pages are not all that was asked for, and whether a
-/// link that is emulated was the limit.
+/// What the result says of itself, what was put into it on purpose, whether its pages are not all
+/// that was asked for, and whether a link that is emulated was the limit.
 std::string note_of(const AllreduceCase& one, const LaunchTransport& transport,
-                    const AllreduceResult& result, int nodes) {
+                    const AllreduceResult& result, const AllreduceRowContext& context) {
   constexpr double kNearlyAll = 0.999;
   std::vector<std::string> notes;
   if (!result.note.empty()) notes.push_back(result.note);
+  if (context.method.slower > 0) {
+    notes.push_back(fmt::format("injected: slower={} %", 100 * context.method.slower));
+  }
   if (result.status == "ok" && transport.place.pages == Pages::huge &&
       transport.huge_share.value_or(0) < kNearlyAll) {
     notes.push_back(
@@ -81,7 +84,7 @@ std::string note_of(const AllreduceCase& one, const LaunchTransport& transport,
             ? fmt::format("{:.1f} % of the buffers are in huge pages", 100 * *transport.huge_share)
             : "the system does not say whether the huge pages were given");
   }
-  const std::string burst = burst_note(one, nodes);
+  const std::string burst = burst_note(one, context.topology.nodes());
   if (result.status == "ok" && !burst.empty()) notes.push_back(burst);
   return fmt::format("{}", fmt::join(notes, "; "));
 }
@@ -92,12 +95,13 @@ ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
                  const LaunchTransport& transport, const AllreduceResult& result) {
   ResultRow row = context.recorder.case_row(canonical(one, transport.place, context.method));
   if (transport.shares_devices) row.set("origin", kEmulated);
-  row.set("status", result.status)
-      .set("note", note_of(one, transport, result, context.topology.nodes()));
+  row.set("status", result.status).set("note", note_of(one, transport, result, context));
   row.set("algorithm", one.algorithm->name).set("transport", transport.place.transport);
   row.set("memory", name_of(transport.place.memory)).set("dtype", name_of(one.dtype));
   row.set("pages", transport.place.pages_text());
   if (transport.huge_share) row.set("huge_share", *transport.huge_share);
+  const std::optional<Registration> asked = transport.place.registration;
+  row.set("register", asked ? name_of(*asked) : transport.registered);
   row.set("op", name_of(one.op)).set("placement", one.placement()).set("mode", one.mode());
   row.set("cache", name_of(context.method.cache));
   row.set("graph", context.method.graph ? 1 : 0);
@@ -142,7 +146,7 @@ std::vector<ResultRow> rank_rows_of(const AllreduceRowContext& context, const Re
     for (const std::string_view column :
          {"schema_version", "run_id", "case_id", "origin", "status", "note", "algorithm",
           "transport", "memory", "dtype", "op", "placement", "mode", "cache", "graph", "pages",
-          "size_bytes"}) {
+          "register", "size_bytes"}) {
       of_rank.set(column, row.get(column));
     }
     of_rank.set("ranks", context.ranks()).set("rank", rank).set("host", context.hosts[index]);

@@ -44,12 +44,6 @@ std::vector<std::string> devices_of(const Ranks& ranks,
   return all_gather(ranks.host, used ? device_name(devices.mine) : std::string());
 }
 
-/// What the slowest algorithm may take on a slow network, all through one rank.
-double slow_seconds(std::size_t bytes, int ranks) {
-  constexpr double kSlowBytesPerSecond = 1e9;
-  return 2.0 * static_cast<double>(bytes) * ranks / kSlowBytesPerSecond;
-}
-
 std::vector<std::string> names_of(const std::vector<LaunchTransport>& transports) {
   std::vector<std::string> names;
   for (const LaunchTransport& transport : transports) {
@@ -79,7 +73,6 @@ class AllreduceRun {
                  devices_of(ranks, transports, devices)},
         timer_(ranks.host),
         verifier_(ranks.host, options.max_bytes),
-        watchdog_(ranks.host, watchdog_options(ranks, options.timeout_seconds)),
         device_watch_(uses_devices(transports) ? devices.uuid_of(ranks.session.rank())
                                                : std::string()) {
     if (!options.choices.empty()) earlier_.emplace(ranks.host, options.choices);
@@ -88,13 +81,10 @@ class AllreduceRun {
   /// Collective. Measures the plan and returns the program's exit code.
   ExitCode measure(const std::vector<AllreduceCase>& plan) {
     method_.stop_seconds = stop_seconds_of(options_, plan);
-    hosts_ = look_at_hosts(ranks_,
-                           {.options = options_.hosts,
-                            .record = options_.record,
-                            .recorder = recorder_,
-                            .console = console_,
-                            .timeout_seconds = options_.timeout_seconds},
-                           watchdog_);
+    hosts_ = look_at_hosts(ranks_, {.options = options_.hosts,
+                                    .record = options_.record,
+                                    .recorder = recorder_,
+                                    .console = console_});
     prepare_bounds();
     measure_choices(plan);
     report_ =
@@ -108,13 +98,11 @@ class AllreduceRun {
       const AllreduceCase& one = plan[done];
       console_.progress(done + 1, plan.size(), title(one),
                         outcome_.seconds_left(plan.size() - done));
-      watchdog_.cell(fmt::format("[{}/{}] {}", done + 1, plan.size(), title(one)));
-      if (options_.timeout_seconds == 0) {
-        watchdog_.expect(slow_seconds(one.bytes(), context_.ranks()) *
-                         static_cast<double>(one.pipelined ? method_.pipeline : 1));
-      }
+      ranks_.watchdog.cell(fmt::format("[{}/{}] {}", done + 1, plan.size(), title(one)));
+      ranks_.watchdog.expect(slow_seconds(one.bytes(), context_.ranks()) *
+                             static_cast<double>(one.pipelined ? method_.pipeline : 1));
       measure_case(one, done + 1);
-      watchdog_.end_cell();
+      ranks_.watchdog.end_cell();
     }
     console_.clear_progress();
     report_->foot();
@@ -124,9 +112,6 @@ class AllreduceRun {
     recorder_.finish();
     return conclude(hosts_, options_.hosts, options_.format, console_, outcome_.exit_code());
   }
-
-  /// This rank will end all: as Watchdog::give_up().
-  void give_up() { watchdog_.give_up(); }
 
  private:
   void prepare_bounds() {
@@ -170,8 +155,8 @@ class AllreduceRun {
         known.choices = earlier_->choices(known.setting);
       } else {
         console_.note(place + ": trying the algorithms ...");
-        watchdog_.cell(place);
-        watchdog_.expect(slow_seconds(options_.max_bytes, context_.ranks()));
+        ranks_.watchdog.cell(place);
+        ranks_.watchdog.expect(slow_seconds(options_.max_bytes, context_.ranks()));
         known.choices = tune(bench(transport), ranks_.host, known.setting, method_,
                              options_.min_bytes, options_.max_bytes);
       }
@@ -179,7 +164,7 @@ class AllreduceRun {
     } catch (const Unavailable& reason) {
       known.why_not = reason.what();
     }
-    watchdog_.end_cell();
+    ranks_.watchdog.end_cell();
   }
 
   void join_device(const LaunchTransport& transport, AllreduceResult& result) {
@@ -246,7 +231,9 @@ class AllreduceRun {
   }
 
   AllreduceBench bench(const LaunchTransport& transport) {
-    return {*transport.communicator, *transport.buffers, timer_, verifier_, &watchdog_, nullptr};
+    return {
+        *transport.communicator, *transport.buffers, timer_, verifier_, &ranks_.watchdog, nullptr,
+        method_.slower};
   }
 
   /// What `auto` goes by in one setting, or why it cannot.
@@ -272,7 +259,6 @@ class AllreduceRun {
   AllreduceRowContext context_;
   CollectiveTimer timer_;
   AllreduceVerifier verifier_;
-  Watchdog watchdog_;
   DeviceWatch device_watch_;  // this rank's card, where a transport uses it
   std::unique_ptr<AllreduceReport> report_;
   std::optional<EarlierRows> earlier_;
@@ -309,16 +295,22 @@ ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
                                               options.one_transport(), devices, options.devices);
   require_memory(footprint_of(options), wanted.on_host() * options.pages.size(),
                  ranks.session.local_size());
-  std::vector<LaunchTransport> transports = open_transports(ranks, wanted, options.pages, devices);
+  if (options.fault.strikes(0, ranks.session.rank())) {
+    ranks.watchdog.span("opening transport " + wanted.names.front());
+    options.fault.strike({});
+  }
+  std::vector<LaunchTransport> transports = open_transports(ranks, wanted, options, devices);
   const std::vector<AllreduceCase> plan = plan_of(options, transports.size());
   if (options.dry_run) return list(plan, transports, options, console);
   AllreduceRun run(ranks, options, transports, devices, console);
   try {
+    ranks.watchdog.work("making buffers");
     allocate(transports, footprint_of(options));
+    ranks.watchdog.end_cell();
     return run.measure(plan);
   } catch (const std::exception& error) {
     // Letting go of windows is collective, and the other ranks are elsewhere: nothing may unwind.
-    run.give_up();
+    ranks.watchdog.give_up();
     say_last(
         fmt::format("rank {} {}: {}", ranks.session.rank(), ranks.session.host(), error.what()));
     ranks.session.abort(static_cast<int>(ExitCode::internal));

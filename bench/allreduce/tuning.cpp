@@ -18,19 +18,25 @@ namespace scalebench {
 namespace {
 
 constexpr std::string_view kProblem = "problem ";
-constexpr std::array<std::string_view, 8> kWords{
-    "transport", "memory", "pages", "dtype", "op", "algorithm", "size_bytes", "seconds_median"};
+constexpr std::array<std::string_view, 9> kWords{"transport", "memory",     "pages",
+                                                 "register",  "dtype",      "op",
+                                                 "algorithm", "size_bytes", "seconds_median"};
+/// Of these, earlier versions wrote none.
+constexpr std::array<std::string_view, 2> kLater{"pages", "register"};
 constexpr std::array<std::string_view, 3> kFilters{"status", "mode", "ranks"};
 
-/// The rows that count as words, eight a row, or kProblem and what is wrong with the file.
+/// The rows that count as words, nine a row, or kProblem and what is wrong with the file.
 std::string read_rows(const std::string& path, int ranks) {
   std::string words;
   try {
     const CsvTable table = CsvTable::read(path);
     for (const std::string_view column : kFilters) table.require(column);
-    const bool knows_pages = std::ranges::find(table.columns(), "pages") != table.columns().end();
+    const auto has = [&](std::string_view column) {
+      return std::ranges::find(table.columns(), column) != table.columns().end();
+    };
     for (const std::string_view column : kWords) {
-      if (column != "pages" || knows_pages) table.require(column);
+      const bool later = std::ranges::find(kLater, column) != kLater.end();
+      if (!later || has(column)) table.require(column);
     }
     for (std::size_t row = 0; row < table.size(); ++row) {
       const bool counts = table.text(row, "status") == "ok" &&
@@ -38,8 +44,7 @@ std::string read_rows(const std::string& path, int ranks) {
                           table.text(row, "ranks") == std::to_string(ranks);
       if (!counts) continue;
       for (const std::string_view column : kWords) {
-        const std::string word =
-            column != "pages" || knows_pages ? table.text(row, column) : std::string();
+        const std::string word = has(column) ? table.text(row, column) : std::string();
         words += (word.empty() ? "-" : word) + " ";
       }
     }
@@ -110,16 +115,19 @@ EarlierRows::EarlierRows(Communicator& host, const std::string& path) : path_(pa
   const std::string words = all_gather(host, mine).front();
   if (words.starts_with(kProblem)) throw UsageError(words.substr(kProblem.size()));
   std::istringstream stream(words);
-  std::string transport, memory, pages, dtype, op;
+  std::string transport, memory, pages, registration, dtype, op;
   MeasuredAllreduce measured;
-  while (stream >> transport >> memory >> pages >> dtype >> op >> measured.algorithm >>
-         measured.bytes >> measured.seconds) {
+  while (stream >> transport >> memory >> pages >> registration >> dtype >> op >>
+         measured.algorithm >> measured.bytes >> measured.seconds) {
     const auto dtype_known = dtype_named(dtype);
     const auto op_known = reduce_op_named(op);
     if (!dtype_known || !op_known) continue;
     AllreducePlace place{transport, memory == "host" ? Memory::host : Memory::device, {}};
     for (const Pages known : {Pages::standard, Pages::huge}) {
       if (pages == name_of(known)) place.pages = known;
+    }
+    for (const Registration known : kRegistrations) {
+      if (registration == name_of(known)) place.registration = known;
     }
     rows_.push_back({{std::move(place), *dtype_known, *op_known}, measured});
   }
@@ -130,6 +138,9 @@ SharedChoices EarlierRows::choices(const AllreduceSetting& setting) const {
   for (const Row& row : rows_) {
     AllreduceSetting same = row.setting;
     if (!same.place.pages) same.place.pages = setting.place.pages;
+    if (same.place.registered_as_ever() && setting.place.registered_as_ever()) {
+      same.place.registration = setting.place.registration;
+    }
     if (same == setting) measured.push_back(row.measured);
   }
   if (measured.empty()) {

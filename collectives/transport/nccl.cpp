@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -60,62 +61,104 @@ struct NcclHandle {
   }
 };
 
-/// Zeroed device memory of a window: where NCCL offers it, in NCCL's own way and registered, so
-/// that its kernels, NVLink SHARP and the network reach it without a copy; else plain.
+/// Zeroed device memory of a window: where NCCL offers it, in NCCL's own way, of which NCCL is
+/// told; else plain.
 class NcclMemory {
  public:
-  /// Collective: all ranks' memory is of one kind.
+  /// Collective: all ranks' memory is of one kind. Throws Unavailable where it cannot be as
+  /// `wanted`; without that wish it is plain then.
   static std::shared_ptr<NcclMemory> make(Communicator& control, std::shared_ptr<NcclHandle> nccl,
-                                          std::size_t bytes) {
+                                          std::size_t bytes, std::optional<Registration> wanted) {
     auto memory = std::make_shared<NcclMemory>(std::move(nccl));
-    if (!all_agree(control, memory->registered(bytes))) {
-      memory->free_registered();
-      throw_together<Error>(control, "transport nccl", problem_of([&] {
-                              memory->plain_ = Buffer((bytes + sizeof(double) - 1) / sizeof(double),
-                                                      DType::float64, Memory::device);
-                            }));
+    std::string problem = common_problem(control, problem_of([&] { memory->allocate(bytes); }));
+    if (problem.empty()) {
+      // Of a window NCCL is told by all ranks or by none, and so all have their memory by now.
+      const Registration kind = wanted.value_or(Registration::local);
+      problem = common_problem(control, problem_of([&] { memory->register_as(kind, bytes); }));
+    }
+    if (problem.empty()) return memory;
+    memory->free_all();
+    static_cast<void>(cudaGetLastError());  // or the next kernel would report what failed in NCCL
+    // Too little memory was refused, too: the plain allocation says how much there is.
+    throw_together<Error>(control, "transport nccl", problem_of([&] {
+                            memory->plain_ = Buffer((bytes + sizeof(double) - 1) / sizeof(double),
+                                                    DType::float64, Memory::device);
+                          }));
+    if (wanted.value_or(Registration::none) != Registration::none) {
+      fail<Unavailable>("transport nccl, --register {}: {}", name_of(*wanted), problem);
     }
     return memory;
   }
 
   explicit NcclMemory(std::shared_ptr<NcclHandle> nccl) : nccl_(std::move(nccl)) {}
-  ~NcclMemory() { free_registered(); }
+  ~NcclMemory() { free_all(); }
   NcclMemory(const NcclMemory&) = delete;
   NcclMemory& operator=(const NcclMemory&) = delete;
 
   std::byte* data() const {
     return memory_ != nullptr ? static_cast<std::byte*>(memory_) : plain_.span().data;
   }
+  Registration registration() const { return registration_; }
 
  private:
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 19, 0)
-  bool registered(std::size_t bytes) {
-    if (ncclMemAlloc(&memory_, bytes) == ncclSuccess && memory_ != nullptr) {
-      device_zero(memory_, bytes);
-      if (ncclCommRegister(nccl_->communicator, memory_, bytes, &registration_) == ncclSuccess) {
-        return true;
-      }
-    }
-    // Too little memory is refused here too: the plain allocation says how much there is.
-    static_cast<void>(cudaGetLastError());
-    return false;
+  void allocate(std::size_t bytes) {
+    void* memory = nullptr;
+    NCCL_CHECK(ncclMemAlloc(&memory, bytes));
+    if (memory == nullptr) fail("ncclMemAlloc gave nothing");
+    memory_ = memory;
+    device_zero(memory_, bytes);
   }
 
-  void free_registered() noexcept {
-    if (registration_ != nullptr && nccl_->communicator != nullptr) {
-      ncclCommDeregister(nccl_->communicator, registration_);
+  void register_as(Registration kind, std::size_t bytes) {
+    if (kind == Registration::local) {
+      NCCL_CHECK(ncclCommRegister(nccl_->communicator, memory_, bytes, &handle_));
+    }
+    if (kind == Registration::symmetric) register_window(bytes);
+    registration_ = kind;
+  }
+
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
+  void register_window(std::size_t bytes) {
+    NCCL_CHECK(ncclCommWindowRegister(nccl_->communicator, memory_, bytes, &window_,
+                                      NCCL_WIN_COLL_SYMMETRIC));
+    // Where ranks cannot map each other's memory, some versions report success and no window.
+    // 2.28 takes it as ncclCommRegister does then, and does not say so.
+    if (window_ == nullptr) fail("NCCL has no symmetric window for these ranks");
+  }
+  void deregister_window() noexcept {
+    if (window_ != nullptr) ncclCommWindowDeregister(nccl_->communicator, window_);
+    window_ = nullptr;
+  }
+  ncclWindow_t window_ = nullptr;
+#else
+  void register_window(std::size_t /*bytes*/) {
+    fail("{}", why_nccl_cannot_register(Registration::symmetric, NCCL_VERSION_CODE));
+  }
+  void deregister_window() noexcept {}
+#endif
+
+  void free_all() noexcept {
+    if (nccl_->communicator != nullptr) {
+      if (handle_ != nullptr) ncclCommDeregister(nccl_->communicator, handle_);
+      deregister_window();
     }
     if (memory_ != nullptr) ncclMemFree(memory_);
-    registration_ = memory_ = nullptr;
+    handle_ = memory_ = nullptr;
+    registration_ = Registration::none;
   }
 #else
-  bool registered(std::size_t /*bytes*/) { return false; }
-  void free_registered() noexcept {}
+  void allocate(std::size_t /*bytes*/) {
+    fail("{}", why_nccl_cannot_register(Registration::local, NCCL_VERSION_CODE));
+  }
+  void register_as(Registration /*kind*/, std::size_t /*bytes*/) {}
+  void free_all() noexcept {}
 #endif
 
   std::shared_ptr<NcclHandle> nccl_;
   void* memory_ = nullptr;
-  void* registration_ = nullptr;
+  void* handle_ = nullptr;  // of ncclCommRegister
+  Registration registration_ = Registration::none;
   Buffer plain_;
 };
 
@@ -155,14 +198,23 @@ std::shared_ptr<NcclHandle> connect(Communicator& control) {
 
 class NcclCommunicator final : public Communicator {
  public:
-  explicit NcclCommunicator(Communicator& control)
+  NcclCommunicator(Communicator& control, std::optional<Registration> registration)
       : Communicator(Memory::device),
         control_(control),
+        wanted_(registration),
         shared_(std::make_shared<Shared>(control)) {}
 
   ~NcclCommunicator() override {
     // Work that waits for a peer would otherwise be waited for at the end.
     if (std::uncaught_exceptions() > 0) shared_->nccl->abort();
+  }
+
+  /// NCCL connects the ranks in their first collective, and not before: where that cannot be, or a
+  /// rank is missing, it shows here and not in the first case or training.
+  void meet() {
+    const Buffer one(1, DType::float32, Memory::device);
+    native_allreduce(one.span(), one.span(), ReduceOp::sum);
+    wait();
   }
 
   int rank() const override { return control_.rank(); }
@@ -172,6 +224,9 @@ class NcclCommunicator final : public Communicator {
   bool takes_any_thread() const override { return control_.takes_any_thread(); }
   DeviceStream stream() const override { return shared_->stream.get(); }
   bool capturable() const override { return true; }
+  std::string_view registration() const override {
+    return registration_ ? name_of(*registration_) : std::string_view();
+  }
 
   void exchange(ConstSpan out, int to, Span in, int from) override {
     const ncclComm_t nccl = this->nccl();
@@ -192,7 +247,8 @@ class NcclCommunicator final : public Communicator {
     shared_->releases.collect();
     if (count == 0) return {Span{nullptr, 0, dtype, Memory::device}, nullptr};
     const std::size_t bytes = count * size_of(dtype);
-    std::shared_ptr<NcclMemory> own = NcclMemory::make(control_, shared_->nccl, bytes);
+    std::shared_ptr<NcclMemory> own = NcclMemory::make(control_, shared_->nccl, bytes, wanted_);
+    registration_ = own->registration();
     std::byte* base = own->data();
     return {Span{base, count, dtype, Memory::device},
             std::shared_ptr<void>(base, [shared = shared_, own](void*) mutable {
@@ -246,16 +302,26 @@ class NcclCommunicator final : public Communicator {
   cudaStream_t raw_stream() const { return static_cast<cudaStream_t>(stream().handle); }
 
   Communicator& control_;
+  const std::optional<Registration> wanted_;
+  std::optional<Registration> registration_;  // of the latest window
   std::shared_ptr<Shared> shared_;
 };
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_nccl_communicator(Communicator& control) {
+std::unique_ptr<Communicator> make_nccl_communicator(Communicator& control,
+                                                     std::optional<Registration> registration) {
   throw_together<Unavailable>(control, "transport nccl",
                               device_count() == 0 ? why_no_device() : std::string());
   throw_together<Unavailable>(control, "transport nccl", why_not_distinct(control));
-  return std::make_unique<NcclCommunicator>(control);
+  if (registration) {
+    const int version = std::min(NCCL_VERSION_CODE, nccl_version_code());
+    throw_together<Unavailable>(control, "transport nccl",
+                                why_nccl_cannot_register(*registration, version));
+  }
+  auto ranks = std::make_unique<NcclCommunicator>(control, registration);
+  ranks->meet();
+  return ranks;
 }
 
 int nccl_version_code() {

@@ -3,20 +3,41 @@
 // the suite's own kernel on the same stream; windows are registered with NCCL where it can.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "collectives/communicator.hpp"
 #include "kernels/device.hpp"
 
 namespace scalebench {
 
+/// What NCCL is told of a window before it is used, as nccl-tests' -R: nothing; by
+/// ncclCommRegister, so that NVLink SHARP and networks reach it without a copy; or by
+/// ncclCommWindowRegister with NCCL_WIN_COLL_SYMMETRIC, which its fastest kernels within a node ask
+/// for. Its memory is ncclMemAlloc's in each case, where NCCL has that (2.19).
+enum class Registration : std::uint8_t { none, local, symmetric };
+inline constexpr std::array<Registration, 3> kRegistrations{Registration::none, Registration::local,
+                                                            Registration::symmetric};
+/// As in options and result files: `0`, `1` or `2`.
+std::string_view name_of(Registration registration);
+
+/// Why an NCCL of this version (as ncclGetVersion says it, 0: none) cannot; empty: it can.
+std::string why_nccl_cannot_register(Registration registration, int version);
+
 /// Collective over the ranks of `control`, a host transport, which carries the NCCL id and the
-/// barriers and must outlive the result. Every rank has selected its device before. wait() throws
-/// Error, after it has aborted the communicator, when NCCL reports that a peer or the network
-/// failed. Throws Unavailable, on every rank, in a build without NCCL, without a device, and when
-/// two ranks chose the same card, unless nccl_shares_devices().
-std::unique_ptr<Communicator> make_nccl_communicator(Communicator& control);
+/// barriers and must outlive the result. Every rank has selected its device before. A first
+/// collective has gone round when it returns. wait() throws Error, after it has aborted the
+/// communicator, when NCCL reports that a peer or the network failed. Throws Unavailable, on every
+/// rank, in a build without NCCL, without a device, when two ranks chose the same card, unless
+/// nccl_shares_devices(), and when this NCCL cannot register as asked; a window() does where NCCL
+/// then refuses. Without a registration windows have the local one, or are plain device memory
+/// where that fails.
+std::unique_ptr<Communicator> make_nccl_communicator(
+    Communicator& control, std::optional<Registration> registration = std::nullopt);
 
 /// "2.28.3": the library at run time; empty in a build without NCCL.
 std::string nccl_version();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which NCCL takes two ranks on one device, by its version; and that nobody is told to by accident.
+// Which NCCL takes two ranks on one device and which registration, by its version; and that nobody
+// is told to by accident.
 #include "collectives/transport/nccl.hpp"
 
 #include <gmock/gmock.h>
@@ -36,6 +37,19 @@ TEST(NcclSharing, IsAllowedOnlyWhenItWasAskedForAndNcclCan) {
     setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
     EXPECT_FALSE(nccl_shares_devices()) << "this NCCL does not know the variable";
     unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  }
+}
+
+TEST(NcclRegistration, NeedsAVersionThatHasIt) {
+  EXPECT_EQ(why_nccl_cannot_register(Registration::none, 21405), "");
+  EXPECT_EQ(why_nccl_cannot_register(Registration::local, 21900), "");
+  EXPECT_THAT(why_nccl_cannot_register(Registration::local, 21805),
+              AllOf(HasSubstr("NCCL 2.18.5"), HasSubstr("ncclCommRegister"), HasSubstr("2.19.0")));
+  EXPECT_EQ(why_nccl_cannot_register(Registration::symmetric, 22703), "");
+  EXPECT_THAT(why_nccl_cannot_register(Registration::symmetric, 22602),
+              AllOf(HasSubstr("NCCL 2.26.2"), HasSubstr("symmetric windows"), HasSubstr("2.27.0")));
+  for (const Registration any : kRegistrations) {
+    EXPECT_THAT(why_nccl_cannot_register(any, 0), HasSubstr("no NCCL"));
   }
 }
 

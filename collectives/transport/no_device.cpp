@@ -11,7 +11,8 @@ std::unique_ptr<Communicator> make_cuda_ipc_communicator(Communicator& /*control
   fail<Unavailable>("transport cuda_ipc: {}", why_no_device());
 }
 
-std::unique_ptr<Communicator> make_nccl_communicator(Communicator& /*control*/) {
+std::unique_ptr<Communicator> make_nccl_communicator(Communicator& /*control*/,
+                                                     std::optional<Registration> /*registration*/) {
   fail<Unavailable>("transport nccl: {}", why_no_device());
 }
 

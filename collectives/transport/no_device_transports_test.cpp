@@ -32,7 +32,9 @@ void expect_refused(Make make, const std::string& name) {
 
 TEST(NoDevice, CudaIpcSaysWhy) { expect_refused(&make_cuda_ipc_communicator, "cuda_ipc"); }
 
-TEST(NoDevice, NcclSaysWhy) { expect_refused(&make_nccl_communicator, "nccl"); }
+TEST(NoDevice, NcclSaysWhy) {
+  expect_refused([](Communicator& control) { return make_nccl_communicator(control); }, "nccl");
+}
 
 TEST(NoDevice, GraphsSayWhatIsMissing) {
   DeviceGraph graph;  // making one costs nothing and needs nothing

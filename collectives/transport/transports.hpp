@@ -29,15 +29,16 @@ std::unique_ptr<Communicator> make_shared_memory_communicator(Communicator& cont
 
 // Device memory of the ranks of one host, addressed directly: every window is mapped into every
 // process by CUDA IPC, so that kernels of one rank read and write the memory of another, on the
-// same card or over NVLink or PCIe. Barriers and messages meet on the host.
+// same card or over NVLink or PCIe. Barriers wait on the host, messages only meet there.
 
 /// Collective over the ranks of `control`, a host transport, which carries handles and barriers and
 /// must outlive the result. Every rank has selected its device before, also in any other thread
 /// that uses the result; several ranks may share one. Ranks may be processes, or threads of one.
-/// An exchange is done when it returns: per piece both sides synchronise their streams and two
-/// cache lines cross between cores. What lies in no window goes in pieces through one, with a copy
-/// more. Throws Unavailable, on every rank, without CUDA or a device, when the ranks are on several
-/// hosts, and when a rank cannot address another's memory.
+/// An exchange is enqueued when it returns: per piece the hosts meet, by two cache lines that cross
+/// between cores, and the streams wait for each other's events. What lies in no window goes in
+/// pieces through one, with a copy more. Throws Unavailable, on every rank, without CUDA or a
+/// device, when the ranks are on several hosts, and, with the likely cause, when a rank cannot
+/// address another's memory or wait for its events, which is tried out.
 std::unique_ptr<Communicator> make_cuda_ipc_communicator(Communicator& control);
 
 }  // namespace scalebench

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from view.rows import Row
 
 # How an allreduce was run, beside its algorithm, size and ranks.
-ALLREDUCE = ("transport", "memory", "dtype", "op", "placement", "mode", "cache", "graph", "pages", "nodes")
+ALLREDUCE = ("transport", "memory", "dtype", "op", "placement", "mode", "cache", "graph", "pages", "register", "nodes")
 # How a workload was trained, beside the number of ranks.
 STRATEGY = ("gradient_sync", "allreduce", "transport", "device", "dataset", "layout")
 

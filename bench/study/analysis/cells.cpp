@@ -129,6 +129,7 @@ std::string label_of(const ResultRow& row) {
     const std::string text = text_in(row, column);
     if (!text.empty()) words.push_back(fmt::format("{}{}", before, text));
   };
+  if (text_in(row, "register") != "1") add("register", "register ");
   add("batch", "batch ");
   const std::string size = text_in(row, "size_bytes") + text_in(row, "bytes");
   if (!size.empty()) words.push_back(size_text(size));
@@ -141,13 +142,13 @@ std::string label_of(const ResultRow& row) {
 namespace {
 
 /// A case file lacks most of these. Samples are those of an epoch: other work is another case.
-constexpr std::array<std::string_view, 33> kParameters{
+constexpr std::array<std::string_view, 34> kParameters{
     "kernel",   "algorithm", "model",          "gradient_sync",   "allreduce", "transport",
     "memory",   "device",    "dtype",          "memory_format",   "op",        "placement",
     "mode",     "cache",     "graph",          "size_bytes",      "count",     "threads",
     "dataset",  "scaling",   "global_batch",   "batch",           "optimizer", "learning_rate",
     "samples",  "share_of",  "loader_threads", "target_accuracy", "bytes",     "nodes",
-    "dilation", "step",      "pages"};
+    "dilation", "step",      "pages",          "register"};
 
 bool contains(const std::vector<std::string>& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
@@ -165,8 +166,8 @@ std::string key_without(const ResultRow& row, const std::vector<std::string>& ac
     if (contains(across, column)) continue;
     const std::string text = text_in(row, column);
     // Rows of earlier versions leave these empty.
-    const bool usual = ((column == "share_of" || column == "nodes") && text == "1") ||
-                       (column == "step" && text == "eager");
+    const bool may_be_one = column == "share_of" || column == "nodes" || column == "register";
+    const bool usual = (may_be_one && text == "1") || (column == "step" && text == "eager");
     key += '\n';
     key += usual ? std::string() : text;
   }

@@ -97,7 +97,8 @@ constexpr std::pair<std::string_view, std::string FitCase::*> kOfCase[]{
     {"mode", &FitCase::mode},
     {"cache", &FitCase::cache},
     {"graph", &FitCase::graph},
-    {"pages", &FitCase::pages}};
+    {"pages", &FitCase::pages},
+    {"register", &FitCase::registered}};
 
 /// `more`: of the case's name, behind what tells cases apart.
 ResultRow row_of(const Schema& schema, const FitCase& of, std::string_view run_id,
@@ -108,7 +109,8 @@ ResultRow row_of(const Schema& schema, const FitCase& of, std::string_view run_i
   for (const auto& [column, member] : kOfCase) {
     row.set(column, of.*member);
     // Device memory has no pages, and runs of earlier versions keep their names.
-    const bool named = column != "pages" || !(of.*member).empty();
+    const bool named = (column != "pages" || !(of.*member).empty()) &&
+                       (column != "register" || !of.is_registered_as_ever());
     if (named) canonical += fmt::format(" {}={}", column, of.*member);
   }
   canonical += fmt::format(" one_node={}{}", of.one_node, more);

@@ -57,9 +57,13 @@ double predicted_seconds(const AllreduceFit& fit, const AllreduceWork& work, dou
 
 /// What must be equal for points to share a fit. Inside a node and between nodes are two things.
 struct FitCase {
-  std::string algorithm, transport, memory, dtype, op, placement, mode, cache, graph, pages, origin;
+  std::string algorithm, transport, memory, dtype, op, placement, mode, cache, graph, pages;
+  std::string registered;  // with NCCL
+  std::string origin;
   bool one_node = true;
 
+  /// What there was before it could be chosen; also where there is no NCCL.
+  bool is_registered_as_ever() const { return registered.empty() || registered == "1"; }
   auto operator<=>(const FitCase&) const = default;
 };
 

@@ -332,10 +332,11 @@ ResultRow join(const std::vector<LaunchCase>& cases, const std::vector<int>& mid
 }  // namespace
 
 std::vector<std::pair<double, std::string>> order_of(const ResultRow& row) {
-  constexpr std::array<std::string_view, 20> kOrder{
-      "model", "transport",    "memory",     "dtype",         "op",        "placement", "mode",
-      "cache", "graph",        "pages",      "scaling",       "dataset",   "ranks",     "nodes",
-      "batch", "global_batch", "size_bytes", "gradient_sync", "algorithm", "rank"};
+  constexpr std::array<std::string_view, 21> kOrder{
+      "model",         "transport", "memory", "dtype", "op",           "placement",
+      "mode",          "cache",     "graph",  "pages", "register",     "scaling",
+      "dataset",       "ranks",     "nodes",  "batch", "global_batch", "size_bytes",
+      "gradient_sync", "algorithm", "rank"};
   std::vector<std::pair<double, std::string>> order;
   for (const std::string_view column : kOrder) {
     const std::string text = text_in(row, column);

@@ -102,6 +102,7 @@ void keys(auto& io, auto& table, AllreduceStudy& study, const KnownNames& known)
   io.whole(table, "factor", study.factor, 2, 1024);
   io.choice(table, "cache", study.cache, {"warm", "cold", "written"});
   io.choices(table, "pages", study.pages, {"default", "huge"});
+  io.wholes(table, "register", study.registrations, 0, 2);
   io.positive(table, "max_seconds", study.max_seconds);
 }
 
@@ -112,7 +113,7 @@ void keys(auto& io, auto& table, ThroughputStudy& study, const KnownNames& known
   io.wholes_or(table, "batches", study.batches, 1, kMany, "largest");
   io.choices(table, "precisions", study.precisions, {"float32", "tf32", "bf16", "fp16"});
   io.choice(table, "channels_last", study.channels_last, {"no", "yes", "both"});
-  io.choices(table, "steps", study.steps, {"eager", "graph"});
+  io.choices(table, "steps", study.steps, {"eager", "graph", "fused"});
   io.text(table, "memory_limit", study.memory_limit);
   io.flag(table, "roofline", study.roofline);
   io.positive(table, "max_seconds", study.max_seconds);
@@ -197,6 +198,10 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
       reader.complain(*table.get(key),
                       fmt::format("{}: \"all\" stands for every name, alone", key));
     }
+  }
+  if (!study.registrations.empty() && study.transport != "nccl" && study.transport != "auto") {
+    reader.complain(*table.get("register"),
+                    "register: what NCCL is told of its buffers; valid: with transport = \"nccl\"");
   }
   reader.no_other_keys(table);
 }

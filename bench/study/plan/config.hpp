@@ -23,7 +23,8 @@ struct AllreduceStudy {
   std::int64_t factor = 4;
   std::string cache = "warm";
   std::vector<std::string> pages{"default"};
-  double max_seconds = 5;  // cap on the repetitions of a case
+  std::vector<int> registrations = {};  // with NCCL, 0 to 2; empty: as it can
+  double max_seconds = 5;               // cap on the repetitions of a case
 };
 
 struct ThroughputStudy {

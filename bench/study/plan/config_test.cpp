@@ -319,7 +319,7 @@ models = ["mlp"]
 batches = [32, 64, "largest"]
 precisions = ["float32", "bf16"]
 channels_last = "both"
-steps = ["eager", "graph"]
+steps = ["eager", "graph", "fused"]
 memory_limit = "2GiB"
 roofline = false
 )")
@@ -327,7 +327,7 @@ roofline = false
   EXPECT_THAT(study.batches, ElementsAre("32", "64", "largest"));
   EXPECT_THAT(study.precisions, ElementsAre("float32", "bf16"));
   EXPECT_EQ(study.channels_last, "both");
-  EXPECT_THAT(study.steps, ElementsAre("eager", "graph"));
+  EXPECT_THAT(study.steps, ElementsAre("eager", "graph", "fused"));
   EXPECT_EQ(study.memory_limit, "2GiB");
   EXPECT_FALSE(study.roofline);
   const std::string models = "[throughput]\nmodels = [\"mlp\"]\n";
@@ -337,6 +337,15 @@ roofline = false
   EXPECT_EQ(refusal(models + "batch = 3\nbatches = [32]\n"),
             "bad.toml:3:9: batch: batches lists them; leave one of the two out");
   EXPECT_THAT(refusal(models + "precisions = [\"fp61\"]\n"), HasSubstr("did you mean 'fp16'?"));
+}
+
+TEST(StudyConfig, RegistersWithNccl) {
+  const StudyConfig config = read("[allreduce]\ntransport = \"nccl\"\nregister = [0, 2]\n");
+  EXPECT_THAT(config.allreduce->registrations, ElementsAre(0, 2));
+  EXPECT_EQ(argument_of(plan_of(config, {.devices = 2}).front(), "--register"), "0,2");
+  EXPECT_THAT(refusal("[allreduce]\ntransport = \"mpi\"\nregister = [2]\n"),
+              StartsWith("bad.toml:3:12: register: "));
+  EXPECT_THAT(refusal("[allreduce]\nregister = [3]\n"), HasSubstr("from 0 to 2"));
 }
 
 TEST(StudyConfig, RefusesAWrongType) {

@@ -108,7 +108,9 @@ double algorithms_of(const AllreduceStudy& study) {
 void guess_allreduce(const AllreduceStudy& study, PlannedLaunch& launch) {
   constexpr double kAllDtypes = 5, kBeside = 0.3;
   const bool all_dtypes = study.dtypes.front() == "all";
-  const double kinds = algorithms_of(study) * static_cast<double>(study.pages.size()) *
+  const auto buffers =
+      static_cast<double>(std::max(study.pages.size(), study.registrations.size()));
+  const double kinds = algorithms_of(study) * buffers *
                        (all_dtypes ? kAllDtypes : static_cast<double>(study.dtypes.size()));
   const auto last = static_cast<double>(parse_size("max", study.max_bytes));
   auto bytes = static_cast<double>(parse_size("min", study.min_bytes));
@@ -135,6 +137,9 @@ PlannedLaunch allreduce_launch(const StudyConfig& config, const Place& place) {
   append(launch, "--transport", study.transport);
   append(launch, "--cache", study.cache);
   append(launch, "--pages", study.pages);
+  if (!study.registrations.empty()) {
+    append(launch, "--register", fmt::format("{}", fmt::join(study.registrations, ",")));
+  }
   append(launch, "--order", "shuffled");
   append(launch, "--max-seconds", study.max_seconds);
   append_devices(launch, config);

@@ -130,7 +130,7 @@ bool belongs(const AllreducePoint& point, const ResultRow& like) {
   const bool on_host = like.get("device").starts_with("cpu");
   return point.of.transport == like.get("transport") && point.of.dtype == "float" &&
          point.of.op == "sum" && point.of.mode == "isolated" && point.of.graph != "1" &&
-         point.of.memory == (on_host ? "host" : "device");
+         point.of.is_registered_as_ever() && point.of.memory == (on_host ? "host" : "device");
 }
 
 void add_curves(PredictionCase& of, const StoredRun& run, const ResultRow& like) {

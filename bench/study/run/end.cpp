@@ -34,7 +34,8 @@ const std::vector<Metric>& metrics() {
       {allreduce_schema(),
        "busbw_gb_per_s",
        "busbw_gb_per_s",
-       {"algorithm", "transport", "memory", "pages", "dtype", "size_bytes", "ranks", "origin"}}};
+       {"algorithm", "transport", "memory", "pages", "register", "dtype", "size_bytes", "ranks",
+        "origin"}}};
   return kMetrics;
 }
 
@@ -65,6 +66,7 @@ std::string metric_lines(const std::vector<ResultRow>& rows) {
       for (const std::string_view label : metric.labels) {
         // What goes without saying keeps the name that a series has had.
         if (label == "pages" && row.get(label) != "huge") continue;
+        if (label == "register" && (row.get(label).empty() || row.get(label) == "1")) continue;
         lines += fmt::format(" {}={}", label, word_of(row.get(label)));
       }
       lines += fmt::format(" value={}\n", value);
@@ -145,8 +147,10 @@ std::string certificate_table(const Certificate& certificate, std::size_t failed
 }
 
 std::string fit_line(const ResultRow& row) {
-  const bool huge = row.get("pages") == "huge";  // default pages go without saying
-  const std::string transport = row.get("transport") + (huge ? ",huge" : "");
+  std::string transport = row.get("transport");
+  if (row.get("pages") == "huge") transport += ",huge";  // default pages go without saying
+  const std::string registered = row.get("register");
+  if (!registered.empty() && registered != "1") transport += ",R" + registered;
   std::string text = fmt::format("{:<20} {:<18} {:<8} {:<9} {:>7} ", row.get("algorithm"),
                                  transport, row.get("dtype"), row.get("op"), row.get("ranks"));
   if (row.get("status") != "ok") {

@@ -111,12 +111,15 @@ TEST(ScalingTable, SaysWhyThereIsNoNumber) {
 
 TEST(ScalingTable, IsEmptyWithoutRows) { EXPECT_EQ(scaling_table({}), ""); }
 
-TEST(MetricLines, TellHugePagesApart) {
+TEST(MetricLines, TellChosenBuffersApart) {
   ResultRow row(allreduce_schema());
   row.set("status", "ok").set("algorithm", "ring").set("busbw_gb_per_s", 2);
   const std::string unnamed = metric_lines(std::vector{row});
   EXPECT_EQ(metric_lines(std::vector{row.set("pages", "default")}), unnamed);
   EXPECT_NE(metric_lines(std::vector{row.set("pages", "huge")}), unnamed);
+  row.set("pages", "");
+  EXPECT_EQ(metric_lines(std::vector{row.set("register", 1)}), unnamed);
+  EXPECT_NE(metric_lines(std::vector{row.set("register", 0)}), unnamed);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether ranks may share a device, which needs no NCCL to be known.
+// What an NCCL of some version can do, which needs no NCCL to be known: whether ranks may share a
+// device, and how it can be told of buffers.
+#include <array>
 #include <cstdlib>
 #include <string_view>
 
@@ -10,6 +12,7 @@ namespace scalebench {
 namespace {
 
 constexpr int kFirstThatShares = 23003;
+constexpr std::array<int, kRegistrations.size()> kFirstThatRegisters{1, 21900, 22700};
 constexpr const char* kVariable = "NCCL_MULTI_RANK_GPU_ENABLE";
 
 }  // namespace
@@ -33,6 +36,20 @@ bool nccl_shares_devices() {
   const char* set = std::getenv(kVariable);
   return why_nccl_cannot_share(nccl_version_code()).empty() && set != nullptr &&
          std::string_view(set) == "1";
+}
+
+std::string_view name_of(Registration registration) {
+  constexpr std::array<std::string_view, kRegistrations.size()> kNames{"0", "1", "2"};
+  return kNames[static_cast<std::size_t>(registration)];
+}
+
+std::string why_nccl_cannot_register(Registration registration, int version) {
+  if (version == 0) return "this build has no NCCL";
+  const int first = kFirstThatRegisters[static_cast<std::size_t>(registration)];
+  if (version >= first) return {};
+  return fmt::format("NCCL {} has no {} (NCCL {} and later have)", nccl_version_text(version),
+                     registration == Registration::local ? "ncclCommRegister" : "symmetric windows",
+                     nccl_version_text(first));
 }
 
 std::string nccl_version_text(int code) {
