@@ -30,13 +30,23 @@ void Communicator::combine(std::span<const ConstSpan> from, std::span<const Span
   scalebench::combine(from, to, op, Stores::cached, stream());
 }
 
+void Communicator::exchange_reduce(ConstSpan out, int to, ConstSpan own, Span into, int from,
+                                   ReduceOp op) {
+  const Span received = scratch(into.count, into.dtype);
+  exchange(out, to, received, from);
+  reduce(own, received, into, op);
+}
+
 void Communicator::scale(Span values, double factor) {
   scalebench::scale(values, factor, stream());
 }
 
 void Communicator::copy(ConstSpan from, Span to) { stream_copy(from, to, stream()); }
 
-Span Communicator::scratch(std::size_t count, DType dtype) { return scratch_.get(count, dtype); }
+Span Communicator::scratch(std::size_t count, DType dtype) {
+  if (!scratch_.holds(count, dtype)) wait();  // for what is enqueued on the smaller one, which goes
+  return scratch_.get(count, dtype);
+}
 
 Window Communicator::window(std::size_t count, DType dtype) {
   const auto buffer = std::make_shared<Buffer>(count, dtype, memory_, pages_.value_or(Pages::huge));

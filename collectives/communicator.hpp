@@ -29,10 +29,13 @@ class ScratchBuffer {
   /// Of what it grows next.
   void set_pages(Pages pages) { pages_ = pages; }
 
+  bool holds(std::size_t count, DType dtype) const {
+    return count * size_of(dtype) <= buffer_.bytes();
+  }
   /// `count` elements of `dtype` with undefined content, valid until the next call.
   Span get(std::size_t count, DType dtype) {
-    const std::size_t doubles = (count * size_of(dtype) + sizeof(double) - 1) / sizeof(double);
-    if (doubles > buffer_.span().count) {
+    if (!holds(count, dtype)) {
+      const std::size_t doubles = (count * size_of(dtype) + sizeof(double) - 1) / sizeof(double);
       buffer_ = {};  // before the larger one is there
       buffer_ = Buffer(doubles, DType::float64, memory_, pages_);
     }
@@ -81,6 +84,12 @@ class Communicator {
   /// ranks. An empty span means that this side does not take place; the peer's matching span must
   /// then be empty too. On a device the work is enqueued; wait() completes it.
   virtual void exchange(ConstSpan out, int to, Span in, int from) = 0;
+
+  /// exchange(), and what arrives is combined: into[i] = own[i] op message[i]. `into` may be `own`,
+  /// and neither shares anything with `out`. A transport may combine out of the peer's memory,
+  /// without writing the message down first: five passes over memory instead of seven.
+  virtual void exchange_reduce(ConstSpan out, int to, ConstSpan own, Span into, int from,
+                               ReduceOp op);
 
   /// Whether a message of rank `from`, another one, waits to be received here; returns at once. A
   /// rank that serves several others asks whose turn it is. Throws Unavailable where the transport
@@ -134,6 +143,10 @@ class Communicator {
   /// Collective: the transport library's own allreduce; `in` and `out` are equal or apart. False:
   /// this transport has none for this dtype and op.
   virtual bool native_allreduce(ConstSpan in, Span out, ReduceOp op);
+
+  /// How the library was told of the latest window, in the words of result files; empty: there is
+  /// no such thing here, or no window yet.
+  virtual std::string_view registration() const { return {}; }
 
   /// Where work is enqueued; the default one on the host, where nothing is.
   virtual DeviceStream stream() const { return {}; }

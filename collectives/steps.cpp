@@ -57,16 +57,14 @@ void ring_reduce_scatter(Communicator& communicator, const Ring& ring, ConstSpan
   if (ring.size == 1) return communicator.copy(in, out);
   const std::size_t longest = longest_chunk(ring, out);
   const std::size_t segment = std::min(ring.segment, longest);
-  const Span scratch = communicator.scratch(segment, out.dtype);
   for (int step = 1; step < ring.size; ++step) {
     const ConstSpan sent = chunk_left(ring, step == 1 ? in : ConstSpan(out), step);
     const ConstSpan own = chunk_left(ring, in, step + 1);
     const Span combined = chunk_left(ring, out, step + 1);
     for (std::size_t first = 0; first < longest; first += segment) {
-      const Span into = clipped(combined, first, segment);
-      const Span received = scratch.part(0, into.count);
-      communicator.exchange(clipped(sent, first, segment), ring.right, received, ring.left);
-      communicator.reduce(clipped(own, first, segment), received, into, op);
+      communicator.exchange_reduce(clipped(sent, first, segment), ring.right,
+                                   clipped(own, first, segment), clipped(combined, first, segment),
+                                   ring.left, op);
     }
   }
 }

@@ -15,10 +15,8 @@ void naive(Communicator& communicator, ConstSpan in, Span out, ReduceOp op) {
     return;
   }
   communicator.copy(in, out);
-  const Span received = communicator.scratch(out.count, out.dtype);
   for (int from = 1; from < ranks; ++from) {
-    communicator.exchange(nothing, from, received, from);
-    communicator.reduce(out, received, out, op);
+    communicator.exchange_reduce(nothing, from, out, out, from, op);
   }
   for (int to = 1; to < ranks; ++to) communicator.exchange(out, to, nothing, to);
 }

@@ -19,15 +19,11 @@ void rabenseifner(Communicator& communicator, ConstSpan in, Span out, ReduceOp o
     const auto partner_at = [&](int distance) { return fold.rank_of(fold.index() ^ distance); };
     const auto mine_at = [&](int distance) { return fold.index() & ~(distance - 1); };
     const auto theirs_at = [&](int distance) { return mine_at(distance) ^ distance; };
-    const Span scratch =
-        communicator.scratch(chunks_of(out, 0, chunks / 2, chunks).count, out.dtype);
-
     for (int distance = chunks / 2; distance > 0; distance /= 2) {
       const Span kept = chunks_of(out, mine_at(distance), distance, chunks);
-      const Span received = scratch.part(0, kept.count);
-      communicator.exchange(chunks_of(mine, theirs_at(distance), distance, chunks),
-                            partner_at(distance), received, partner_at(distance));
-      communicator.reduce(chunks_of(mine, mine_at(distance), distance, chunks), received, kept, op);
+      communicator.exchange_reduce(
+          chunks_of(mine, theirs_at(distance), distance, chunks), partner_at(distance),
+          chunks_of(mine, mine_at(distance), distance, chunks), kept, partner_at(distance), op);
       mine = out;
     }
     for (int distance = 1; distance < chunks; distance *= 2) {

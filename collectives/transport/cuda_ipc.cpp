@@ -2,15 +2,21 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <random>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "collectives/control.hpp"
+#include "collectives/transport/ipc_cause.hpp"
 #include "collectives/transport/shared_segment.hpp"
+#include "collectives/transport/stream_order.hpp"
 #include "collectives/transport/transports.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/cuda/check.hpp"
@@ -43,12 +49,16 @@ struct Exported {
   cudaIpcMemHandle_t handle;
 };
 
-std::vector<Exported> all_gather(Communicator& control, const Exported& mine) {
-  std::string bytes(sizeof mine, '\0');
-  std::memcpy(bytes.data(), &mine, sizeof mine);
-  std::vector<Exported> all;
+/// Collective: `mine` of every rank, one after the other, as their bytes are.
+template <class Value>
+std::vector<Value> all_gather_as_is(Communicator& control, const std::vector<Value>& mine) {
+  static_assert(std::is_trivially_copyable_v<Value>);
+  std::string bytes(mine.size() * sizeof(Value), '\0');
+  std::memcpy(bytes.data(), mine.data(), bytes.size());
+  std::vector<Value> all;
   for (const std::string& theirs : all_gather(control, bytes)) {
-    std::memcpy(&all.emplace_back(), theirs.data(), sizeof mine);
+    all.resize(all.size() + mine.size());
+    std::memcpy(&*(all.end() - std::ssize(mine)), theirs.data(), bytes.size());
   }
   return all;
 }
@@ -112,6 +122,92 @@ class PeerMappings {
   std::vector<void*> opened_;
 };
 
+// The events of stream_order.hpp.
+
+struct DestroyEvent {
+  void operator()(cudaEvent_t event) const { static_cast<void>(cudaEventDestroy(event)); }
+};
+using Event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent>;
+
+constexpr std::size_t kMarks = 2;
+
+/// What a rank tells another of one event.
+struct ExportedEvent {
+  std::uint64_t process;
+  cudaEvent_t event;  // as named in that process
+  cudaIpcEventHandle_t handle;
+};
+
+/// This rank's events, two for each rank.
+class OwnEvents {
+ public:
+  OwnEvents(int ranks, bool several_processes, int rank) {
+    const unsigned flags =
+        cudaEventDisableTiming | (several_processes ? cudaEventInterprocess : 0U);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(ranks) * kMarks; ++i) {
+      cudaEvent_t event = nullptr;
+      require(cudaEventCreateWithFlags(&event, flags), "cannot make an event", rank);
+      events_.emplace_back(event);
+      ExportedEvent& exported = exported_.emplace_back(ExportedEvent{process_token(), event, {}});
+      if (several_processes) {
+        require(cudaIpcGetEventHandle(&exported.handle, event), "cannot export the event", rank);
+      }
+    }
+  }
+
+  cudaEvent_t at(Mark mark, int for_rank) const { return events_[index(mark, for_rank)].get(); }
+  /// By rank and mark.
+  const std::vector<ExportedEvent>& exported() const { return exported_; }
+  static std::size_t index(Mark mark, int for_rank) {
+    return static_cast<std::size_t>(for_rank) * kMarks + static_cast<std::size_t>(mark);
+  }
+
+ private:
+  std::vector<Event> events_;
+  std::vector<ExportedEvent> exported_;
+};
+
+/// What the other ranks record for this one.
+class EventsOfPeers {
+ public:
+  /// `all`: as every rank's exported(), one after the other.
+  EventsOfPeers(const std::vector<ExportedEvent>& all, int ranks, int rank) {
+    const std::size_t of_a_rank = static_cast<std::size_t>(ranks) * kMarks;
+    for (int other = 0; other < ranks; ++other) {
+      for (const Mark mark : {Mark::ready, Mark::taken}) {
+        const ExportedEvent& theirs =
+            all[static_cast<std::size_t>(other) * of_a_rank + OwnEvents::index(mark, rank)];
+        cudaEvent_t event = theirs.event;
+        if (theirs.process != process_token()) {
+          require(cudaIpcOpenEventHandle(&event, theirs.handle), "cannot open the event", other);
+          opened_.emplace_back(event);
+        }
+        events_.push_back(event);
+      }
+    }
+  }
+
+  cudaEvent_t at(Mark mark, int of_rank) const { return events_[OwnEvents::index(mark, of_rank)]; }
+
+ private:
+  std::vector<cudaEvent_t> events_;
+  std::vector<Event> opened_;
+};
+
+/// Both, on the stream that records and waits.
+struct PairEvents {
+  cudaStream_t stream;
+  std::shared_ptr<OwnEvents> own;
+  std::shared_ptr<EventsOfPeers> of_peers;
+
+  void record(Mark mark, int for_rank) const {
+    CUDA_CHECK(cudaEventRecord(own->at(mark, for_rank), stream));
+  }
+  void wait_for(Mark mark, int of_rank) const {
+    CUDA_CHECK(cudaStreamWaitEvent(stream, of_peers->at(mark, of_rank), 0));
+  }
+};
+
 bool are_several_processes(Communicator& control) {
   const std::vector<std::string> all = all_gather(control, std::to_string(process_token()));
   return std::ranges::adjacent_find(all, std::ranges::not_equal_to()) != all.end();
@@ -125,7 +221,10 @@ class CudaIpcCommunicator final : public Communicator {
         several_processes_(are_several_processes(control)),
         rendezvous_(control),
         shared_(std::make_shared<Shared>(control)),
-        staging_(CudaIpcCommunicator::window(kStagingBytes / sizeof(double), DType::float64)) {}
+        staging_(CudaIpcCommunicator::window(kStagingBytes / sizeof(double), DType::float64)) {
+    make_events();
+    check();
+  }
 
   // Before its windows go: who still waits for a message of this rank gets an error.
   ~CudaIpcCommunicator() override { rendezvous_.leave(); }
@@ -137,28 +236,22 @@ class CudaIpcCommunicator final : public Communicator {
   bool takes_any_thread() const override { return control_.takes_any_thread(); }
   DeviceStream stream() const override { return shared_->stream.get(); }
 
-  /// The receiver copies, from the sender's window to its own memory. The sender's stream is
-  /// synchronised before it offers, the receiver's before it says that it is done.
+  /// The receiver copies or combines, from the sender's window.
   void exchange(ConstSpan out, int to, Span in, int from) override {
-    const auto place = out.empty() ? std::nullopt : shared_->windows.place(out);
-    const auto offer = [&](std::size_t at) -> Piece {
-      const std::size_t total = out.bytes();
-      if (place) {
-        wait();
-        return {place->first, place->second, total, total};
-      }
-      const std::size_t bytes = std::min(staging_.span.bytes(), total - at);
-      enqueue_copy(out.data + at, staging_.span.data, bytes);
-      wait();
-      return {shared_->windows.place(staging_.span)->first, 0, bytes, total};
-    };
-    const auto take = [&](const Piece& piece, std::size_t at) {
-      const std::byte* base = shared_->windows.base(piece.window, from);
-      if (base == nullptr) fail("rank {} sent from a window that rank {} let go", from, rank());
-      enqueue_copy(base + piece.offset, in.data + at, piece.bytes);
-      wait();
-    };
-    rendezvous_.exchange(out.bytes(), to, offer, in.bytes(), from, take);
+    meet(out, to, in.bytes(), from,
+         [&](const std::byte* theirs, std::size_t at, std::size_t bytes) {
+           enqueue_copy(theirs, in.data + at, bytes);
+         });
+  }
+
+  void exchange_reduce(ConstSpan out, int to, ConstSpan own, Span into, int from,
+                       ReduceOp op) override {
+    meet(out, to, into.bytes(), from,
+         [&](const std::byte* theirs, std::size_t at, std::size_t bytes) {
+           const std::size_t first = at / size_of(into.dtype), count = bytes / size_of(into.dtype);
+           reduce(own.part(first, count), ConstSpan{theirs, count, into.dtype, into.memory},
+                  into.part(first, count), op);
+         });
   }
 
   Window window(std::size_t count, DType dtype) override {
@@ -201,9 +294,77 @@ class CudaIpcCommunicator final : public Communicator {
     ReleaseTogether releases;
   };
 
+  /// An exchange, of whose incoming message receive(theirs, at, bytes) enqueues what becomes of the
+  /// bytes from `at` on, which the sender has at `theirs`.
+  template <class Receive>
+  void meet(ConstSpan out, int to, std::size_t in_bytes, int from, const Receive& receive) {
+    const auto place = out.empty() ? std::nullopt : shared_->windows.place(out);
+    const auto offer = [&](std::size_t at) -> Piece {
+      Piece piece{.window = 0, .offset = 0, .bytes = out.bytes(), .message_bytes = out.bytes()};
+      if (place) {
+        std::tie(piece.window, piece.offset) = *place;
+      } else {
+        piece.window = staging_number();
+        piece.bytes = std::min(staging_.span.bytes(), out.bytes() - at);
+        enqueue_copy(out.data + at, staging_.span.data, piece.bytes);
+      }
+      return piece;
+    };
+    const auto take = [&](const Piece& piece, std::size_t at) {
+      const std::byte* base = shared_->windows.base(piece.window, from);
+      if (base == nullptr) fail("rank {} sent from a window that rank {} let go", from, rank());
+      receive(base + piece.offset, at, piece.bytes);
+    };
+    exchange_on_streams(rendezvous_, *events_, out.bytes(), to, offer, in_bytes, from, take);
+  }
+
+  cudaStream_t raw_stream() const { return static_cast<cudaStream_t>(stream().handle); }
+  std::uint64_t staging_number() const { return shared_->windows.place(staging_.span)->first; }
+
+  /// Collective.
+  void make_events() {
+    // Nothing may be done to an event once its owner has destroyed it.
+    events_ = std::shared_ptr<PairEvents>(
+        new PairEvents{raw_stream(), nullptr, nullptr}, [shared = shared_](PairEvents* events) {
+          shared->releases.release(std::move(events->of_peers), std::move(events->own));
+          delete events;
+        });
+    const int ranks = size();
+    throw_together<Unavailable>(control_, "transport cuda_ipc", problem_of([&] {
+                                  events_->own = std::make_shared<OwnEvents>(
+                                      ranks, several_processes_, rank());
+                                }));
+    const std::vector<ExportedEvent> all = all_gather_as_is(control_, events_->own->exported());
+    throw_together<Unavailable>(control_, "transport cuda_ipc", problem_of([&] {
+                                  events_->of_peers =
+                                      std::make_shared<EventsOfPeers>(all, ranks, rank());
+                                }));
+  }
+
+  /// Collective: whether each rank reads what every other has written, behind its event.
+  void check() const {
+    const double mine = rank() + 1;
+    CUDA_CHECK(
+        cudaMemcpyAsync(staging_.span.data, &mine, sizeof mine, cudaMemcpyDefault, raw_stream()));
+    for (int other = 0; other < size(); ++other) events_->record(Mark::ready, other);
+    control_.barrier();
+    const auto read = [&](int other) {
+      double theirs = 0;
+      events_->wait_for(Mark::ready, other);
+      CUDA_CHECK(cudaMemcpyAsync(&theirs, shared_->windows.base(staging_number(), other),
+                                 sizeof theirs, cudaMemcpyDefault, raw_stream()));
+      shared_->stream.synchronize();
+      if (theirs != other + 1) {
+        fail("rank {} wrote {} and rank {} reads {}", other, other + 1, rank(), theirs);
+      }
+    };
+    throw_together<Unavailable>(control_, "transport cuda_ipc", problem_of([&] {
+                                  for (int other = 0; other < size(); ++other) read(other);
+                                }));
+  }
+
   void enqueue_copy(const std::byte* from, std::byte* to, std::size_t bytes) const {
-    CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault,
-                               static_cast<cudaStream_t>(stream().handle)));
+    CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, raw_stream()));
   }
 
   /// Collective: zeroed device memory in an allocation of its own.
@@ -228,7 +389,7 @@ class CudaIpcCommunicator final : public Communicator {
                                             "cannot export the device memory", rank());
                                   }
                                 }));
-    const std::vector<Exported> all = all_gather(control_, mine);
+    const std::vector<Exported> all = all_gather_as_is(control_, std::vector{mine});
     std::shared_ptr<PeerMappings> mappings;
     const std::string common = common_problem(
         control_, problem_of([&] { mappings = std::make_shared<PeerMappings>(all, rank()); }));
@@ -245,6 +406,7 @@ class CudaIpcCommunicator final : public Communicator {
   Rendezvous rendezvous_;
   std::shared_ptr<Shared> shared_;
   Window staging_;
+  std::shared_ptr<PairEvents> events_;
 };
 
 std::string why_not(Communicator& control) {
@@ -253,11 +415,30 @@ std::string why_not(Communicator& control) {
   return hosts > 1 ? fmt::format("ranks are on {} hosts", hosts) : "";
 }
 
+/// Collective.
+std::string cause_of_refusal(Communicator& control) {
+  int device = 0;
+  static_cast<void>(cudaGetDevice(&device));
+  const IpcPlace mine = ipc_place_here(device_uuid(device));
+  const std::vector<std::string> namespaces = all_gather(control, mine.namespaces);
+  const std::vector<std::string> devices = all_gather(control, mine.device);
+  const bool slices = any_agrees(control, mine.slice);
+  std::vector<IpcPlace> places;
+  for (std::size_t rank = 0; rank < devices.size(); ++rank) {
+    places.push_back({namespaces[rank], devices[rank], slices});
+  }
+  return likely_cause(places);
+}
+
 }  // namespace
 
 std::unique_ptr<Communicator> make_cuda_ipc_communicator(Communicator& control) {
   throw_together<Unavailable>(control, "transport cuda_ipc", why_not(control));
-  return std::make_unique<CudaIpcCommunicator>(control);
+  try {
+    return std::make_unique<CudaIpcCommunicator>(control);
+  } catch (const Unavailable& refusal) {  // on every rank, or on none
+    fail<Unavailable>("{}; {}", refusal.what(), cause_of_refusal(control));
+  }
 }
 
 }  // namespace scalebench

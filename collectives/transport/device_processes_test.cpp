@@ -36,17 +36,31 @@ TEST_F(DeviceProcesses, CudaIpc) {
     expect_exact_on_device(*ranks_, algorithm);
   }
   expect_long_messages_exact(*ranks_);
+  expect_exact_one_behind_the_other(*ranks_);
   expect_scratch_is_never_overtaken(*ranks_);
   expect_windows_to_survive_a_refusal(*ranks_);
 }
 
-TEST_F(DeviceProcesses, Nccl) {
-  make(&make_nccl_communicator);
+class DeviceProcessesOverNccl : public DeviceProcesses,
+                                public testing::WithParamInterface<Registration> {};
+
+INSTANTIATE_TEST_SUITE_P(Every, DeviceProcessesOverNccl, testing::ValuesIn(kRegistrations),
+                         [](const auto& test) {
+                           return "Register" + std::string(name_of(test.param));
+                         });
+
+TEST_P(DeviceProcessesOverNccl, IsExact) {
+  make([](Communicator& control) {
+    auto ranks = make_nccl_communicator(control, GetParam());
+    ranks->window(1, DType::float32);  // where NCCL refuses what its version could do
+    return ranks;
+  });
   if (!ranks_) GTEST_SKIP() << why_not_;
   for (const std::string_view name : {"native", "ring", "recursive_doubling"}) {
     expect_exact_on_device(*ranks_, allreduce_named(name));
   }
   expect_long_messages_exact(*ranks_);
+  expect_exact_one_behind_the_other(*ranks_);
   expect_windows_to_survive_a_refusal(*ranks_);
 }
 

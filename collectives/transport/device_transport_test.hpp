@@ -81,6 +81,31 @@ inline void expect_long_messages_exact(Communicator& ranks) {
   }
 }
 
+/// Operations that follow each other without a host that waits, in and outside of windows: what
+/// one still reads the next does not overwrite.
+inline void expect_exact_one_behind_the_other(Communicator& ranks) {
+  constexpr std::size_t kCount = 1'500'001, kOperations = 8;
+  const Window window = ranks.window(kOperations * kCount, DType::float32);
+  const Buffer plain(kOperations * kCount, DType::float32, Memory::device);
+  const Buffer host(kCount, DType::float32);
+  for (const Span all : {window.span, plain.span()}) {
+    for (const std::string_view name : {"ring", "recursive_doubling", "naive"}) {
+      fill_inputs(host.span(), ranks.rank(), ranks.size(), ReduceOp::sum);
+      for (std::size_t i = 0; i < kOperations; ++i) copy(host.span(), all.part(i * kCount, kCount));
+      for (std::size_t i = 0; i < kOperations; ++i) {
+        const Span one = all.part(i * kCount, kCount);
+        allreduce_named(name).run(ranks, one, one, ReduceOp::sum);
+      }
+      ranks.wait();
+      for (std::size_t i = 0; i < kOperations; ++i) {
+        copy(all.part(i * kCount, kCount), host.span());
+        EXPECT_EQ(count_wrong(host.span(), ranks.size(), ReduceOp::sum), 0U) << name;
+      }
+      ranks.barrier();
+    }
+  }
+}
+
 /// Each rank reads what every other has put in its part of the same scratch.
 inline void expect_scratch_is_never_overtaken(Communicator& ranks) {
   constexpr std::size_t kCount = 1000;

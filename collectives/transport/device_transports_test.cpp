@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,10 +31,11 @@ void run_over_cuda_ipc(int ranks, const std::function<void(Communicator&)>& body
   });
 }
 
-void run_over_nccl(const std::function<void(Communicator&)>& body) {
+void run_over_nccl(const std::function<void(Communicator&)>& body,
+                   std::optional<Registration> registration = std::nullopt) {
   run_ranks(1, [&](Communicator& control) {
     select_device(0);
-    const auto communicator = make_nccl_communicator(control);
+    const auto communicator = make_nccl_communicator(control, registration);
     body(*communicator);
     communicator->barrier();
   });
@@ -68,6 +70,11 @@ INSTANTIATE_TEST_SUITE_P(Every, DeviceAllreduce, testing::ValuesIn(algorithm_nam
 
 TEST_F(DeviceTransport, CudaIpcTakesLongMessages) {
   run_over_cuda_ipc(2, &expect_long_messages_exact);
+}
+
+TEST_F(DeviceTransport, CudaIpcIsExactOneBehindTheOther) {
+  run_over_cuda_ipc(2, &expect_exact_one_behind_the_other);
+  run_over_cuda_ipc(3, &expect_exact_one_behind_the_other);
 }
 
 TEST_F(DeviceTransport, CudaIpcScratchIsNeverOvertaken) {
@@ -117,6 +124,24 @@ TEST_F(DeviceTransport, AllRanksHearThatThereIsNotEnoughMemory) {
   };
   run_over_cuda_ipc(2, too_much);
   run_over_nccl(too_much);
+}
+
+TEST_F(DeviceTransport, NcclIsToldOfWindowsAsAskedOrSaysWhyNot) {
+  for (const Registration registration : kRegistrations) {
+    try {
+      run_over_nccl(
+          [&](Communicator& communicator) {
+            const Window window = communicator.window(1000, DType::float32);
+            EXPECT_EQ(communicator.registration(), name_of(registration));
+            expect_exact_on_device(communicator, allreduce_named("native"), window.span,
+                                   window.span, ReduceOp::sum);
+            expect_windows_to_survive_a_refusal(communicator);
+          },
+          registration);
+    } catch (const Unavailable& error) {
+      EXPECT_NE(registration, Registration::none) << error.what();
+    }
+  }
 }
 
 TEST_F(DeviceTransport, NcclRefusesTwoRanksOnOneDevice) {

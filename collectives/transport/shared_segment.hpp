@@ -89,7 +89,8 @@ class Rendezvous {
   /// Makes the piece of the outgoing message that begins at byte `at` ready to be read by its
   /// receiver, and leaves it so until it is asked for the next one or the exchange ends.
   using Offer = std::function<Piece(std::size_t at)>;
-  /// Copies a piece to byte `at` of the incoming message; done on return.
+  /// Copies a piece to byte `at` of the incoming message. On return the sender may make the next
+  /// one ready; where only devices have yet to copy, it knows how to wait for them.
   using Take = std::function<void(const Piece& piece, std::size_t at)>;
 
   /// Collective over `control`, all of whose ranks are on one host. Throws Unavailable, on every
