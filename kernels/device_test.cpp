@@ -70,6 +70,28 @@ TEST_P(DeviceKernel, Combine) {
   }
 }
 
+// 64 sources fit a launch.
+TEST_P(DeviceKernel, CombineManySourcesIntoTheLast) {
+  constexpr std::size_t kSources = 200;
+  for (const std::size_t into : {std::size_t{3}, kSources - 1}) {
+    std::vector<TestSpan> sides[2];
+    for (const Memory memory : {Memory::host, Memory::device}) {
+      auto& spans = sides[memory == Memory::host ? 0 : 1];
+      std::vector<ConstSpan> from;
+      for (std::size_t i = 0; i < kSources; ++i) {
+        spans.emplace_back(100, GetParam(), 0, memory).fill([i](std::size_t at) {
+          return small_integer(i + at) / 8;
+        });
+        from.push_back(spans.back());
+      }
+      const std::array<Span, 1> to{spans[into]};
+      combine(from, to, ReduceOp::sum);
+    }
+    device_synchronize();
+    expect_equal(sides[1][into], sides[0][into]);
+  }
+}
+
 TEST_P(DeviceKernel, Scale) {
   compare(GetParam(), GetParam(), [](Span a, Span, Span, DeviceStream s) { scale(a, 0.3, s); });
 }
@@ -86,6 +108,30 @@ TEST_P(DeviceKernel, CastToEveryDtype) {
     SCOPED_TRACE(name_of(to));
     compare(GetParam(), to, [](Span a, Span, Span c, DeviceStream s) { cast(a, c, s); });
   }
+}
+
+// More than every thread of the largest grid takes at once.
+TEST_F(Device, ThreadsThatGoRoundAgain) {
+  constexpr std::size_t kMany = 20'000'003;
+  const OwnedStream stream;
+  std::vector<TestSpan> sides[2];
+  for (const Memory memory : {Memory::host, Memory::device}) {
+    auto& spans = sides[memory == Memory::host ? 0 : 1];
+    for (std::size_t i = 0; i < 2; ++i) {
+      spans.emplace_back(kMany, DType::float32, 0, memory).fill([i](std::size_t at) {
+        return fraction(at + i);
+      });
+    }
+    spans.emplace_back(kMany, DType::float32, 0, memory);
+    spans.emplace_back(kMany, DType::float16, 0, memory);
+    const DeviceStream where = memory == Memory::host ? DeviceStream{} : stream.get();
+    const std::array<ConstSpan, 2> from{spans[0], spans[1]};
+    const std::array<Span, 1> to{spans[2]};
+    combine(from, to, ReduceOp::sum, Stores::cached, where);
+    cast(spans[2], spans[3], where);
+  }
+  stream.synchronize();
+  for (const std::size_t i : {2, 3}) expect_equal(sides[1][i], sides[0][i]);
 }
 
 TEST_P(DeviceKernel, PackAndUnpackMoreThanOneLaunch) {

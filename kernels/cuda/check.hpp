@@ -3,11 +3,16 @@
 // text is put together elsewhere (device.cpp): nvcc 13 rejects the fmt that Debian 12 ships.
 #pragma once
 
+#include <cstddef>
+
 namespace scalebench {
 
 /// Throws Error "file:line: expression: library: message".
 [[noreturn]] void cuda_failed(const char* expression, const char* file, int line,
                               const char* library, const char* message);
+
+/// Throws Error: of the sources and destinations of one combine().
+[[noreturn]] void too_many_arrays(std::size_t given, std::size_t most);
 
 }  // namespace scalebench
 

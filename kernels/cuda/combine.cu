@@ -2,7 +2,6 @@
 // Each thread loads 16 bytes from every source, combines them in registers and stores the result
 // to every destination; sources and destinations may be memory of other devices or processes.
 #include <algorithm>
-#include <vector>
 
 #include "kernels/cuda/map.cuh"
 #include "kernels/device_kernels.hpp"
@@ -11,14 +10,20 @@
 namespace scalebench::device {
 namespace {
 
-constexpr int kMostArrays = 128;  // sources and destinations of one launch
-
-template <class T>
-struct Arrays {  // a kernel argument: at most 4 KiB
-  T* pointer[kMostArrays];
+/// Sources and destinations, a kernel argument. Half types are rounded once, so that they all go
+/// into one launch.
+template <int Most, class T>
+struct Arrays {
+  T* pointer[Most];
   int sources;
   int destinations;
 };
+constexpr int kFew = 128;  // 1 KiB
+#if CUDART_VERSION >= 12010
+constexpr int kMany = 2 * 1024;  // as many as combine() takes: 16 of 32 KiB
+#else
+constexpr int kMany = 500;  // of 4 KiB
+#endif
 
 template <ReduceOp op, class T>
 __device__ inline T combined(T a, T b) {
@@ -33,8 +38,8 @@ __device__ inline T combined(T a, T b) {
 }
 
 /// Elements [i, i + Width), which are aligned together in every array.
-template <ReduceOp op, int Width, class T>
-__device__ inline void combine_pack(const Arrays<T>& arrays, std::size_t i) {
+template <ReduceOp op, int Width, int Most, class T>
+__device__ inline void combine_pack(const Arrays<Most, T>& arrays, std::size_t i) {
   ComputeType<T> result[Width];
   for (int k = 0; k < arrays.sources; ++k) {
     const Pack<T, Width> pack = *reinterpret_cast<const Pack<T, Width>*>(arrays.pointer[k] + i);
@@ -56,13 +61,18 @@ __device__ inline void combine_pack(const Arrays<T>& arrays, std::size_t i) {
     }
   }
   for (int j = 0; j < arrays.destinations; ++j) {
-    *reinterpret_cast<Pack<T, Width>*>(arrays.pointer[arrays.sources + j] + i) = narrowed;
+    T* const to = arrays.pointer[arrays.sources + j] + i;
+    if constexpr (Width == 1) {
+      *to = narrowed.lane[0];
+    } else {
+      store_word(to, narrowed);
+    }
   }
 }
 
 /// Elements [0, head) and the last few one by one, what lies between in packs of Width.
-template <ReduceOp op, int Width, class T>
-__global__ void combine_kernel(const Arrays<T> arrays, std::size_t count, std::size_t head) {
+template <ReduceOp op, int Width, int Most, class T>
+__global__ void combine_kernel(const Arrays<Most, T> arrays, std::size_t count, std::size_t head) {
   const std::size_t thread = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::size_t threads = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   const std::size_t packs = (count - head) / Width;
@@ -75,9 +85,17 @@ __global__ void combine_kernel(const Arrays<T> arrays, std::size_t count, std::s
   }
 }
 
-template <ReduceOp op, class T>
-void launch(const Arrays<T>& arrays, std::size_t count, DeviceStream stream) {
+template <ReduceOp op, int Most, class T>
+void launch(std::span<const ConstSpan> from, std::span<const Span> to, DeviceStream stream) {
   constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
+  const std::size_t count = from.front().count;
+  Arrays<Most, T> arrays{};
+  for (const ConstSpan source : from) {
+    arrays.pointer[arrays.sources++] = const_cast<T*>(source.as<T>().data());
+  }
+  for (const Span destination : to) {
+    arrays.pointer[arrays.sources + arrays.destinations++] = destination.as<T>().data();
+  }
   const std::size_t head = std::min(count, misaligned<kWidth>(arrays.pointer[0]));
   bool together = true;
   for (int i = 1; i < arrays.sources + arrays.destinations; ++i) {
@@ -90,33 +108,14 @@ void launch(const Arrays<T>& arrays, std::size_t count, DeviceStream stream) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-/// More sources than one launch takes are gathered in the first destination.
 template <ReduceOp op, class T>
 void combine_all(std::span<const ConstSpan> from, std::span<const Span> to, DeviceStream stream) {
-  const std::size_t count = from.front().count;
-  Arrays<T> arrays{};
-  const auto push_source = [&](const std::byte* data) {
-    arrays.pointer[arrays.sources++] = reinterpret_cast<T*>(const_cast<std::byte*>(data));
-  };
-  const auto run = [&](std::span<const Span> destinations) {
-    arrays.destinations = 0;
-    for (const Span span : destinations) {
-      arrays.pointer[arrays.sources + arrays.destinations++] = span.as<T>().data();
-    }
-    launch<op>(arrays, count, stream);
-    arrays.sources = 0;
-  };
-  for (const ConstSpan source : from) {
-    if (arrays.sources == kMostArrays / 2) {
-      run(to.first(1));
-      push_source(to.front().data);
-    }
-    push_source(source.data);
-  }
-  run(to.first(std::min<std::size_t>(to.size(), kMostArrays / 2)));
-  for (std::size_t j = kMostArrays / 2; j < to.size(); j += kMostArrays / 2) {
-    push_source(to.front().data);
-    run(to.subspan(j, std::min<std::size_t>(to.size() - j, kMostArrays / 2)));
+  const std::size_t arrays = from.size() + to.size();
+  if (arrays > kMany) too_many_arrays(arrays, kMany);
+  if (arrays <= kFew) {
+    launch<op, kFew, T>(from, to, stream);
+  } else {
+    launch<op, kMany, T>(from, to, stream);
   }
 }
 

@@ -55,6 +55,11 @@ void cuda_failed(const char* expression, const char* file, int line, const char*
   fail("{}:{}: {}: {}: {}", file, line, expression, library, message);
 }
 
+void too_many_arrays(std::size_t given, std::size_t most) {
+  fail("combine: {} sources and destinations, and a device takes {} with CUDA {}", given, most,
+       cuda_build_version());
+}
+
 int device_count() {
   int count = 0;
   if (cudaGetDeviceCount(&count) == cudaSuccess) return count;

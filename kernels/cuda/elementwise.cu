@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "kernels/chunks.hpp"
 #include "kernels/cuda/map.cuh"
 #include "kernels/device_kernels.hpp"
 
@@ -29,11 +30,13 @@ struct Convert {
   }
 };
 
-// One launch moves up to 128 parts: a model has hundreds of small tensors, and a launch each would
-// cost more than the bytes. Blocks in y take the parts, blocks in x share one part. Each part goes
-// in the widest words to which both its ends are aligned.
+// One launch moves up to 128 parts: a launch each would cost more than the bytes. Each part goes in
+// the widest words to which both its ends are aligned, four of them a thread at a time, so that
+// loads are under way while others arrive.
 
 constexpr int kMostParts = 128;
+constexpr std::size_t kChunkBytes = std::size_t{64} << 10U;
+constexpr int kAhead = 4;
 
 struct Move {
   const std::byte* from;
@@ -42,39 +45,53 @@ struct Move {
 };
 struct Moves {  // a kernel argument: at most 4 KiB
   Move move[kMostParts];
+  Chunks<kMostParts> chunks;
 };
+static_assert(sizeof(Moves) <= 4000);
 
 template <class Word>
-__device__ void move_words(const Move& move, std::size_t thread, std::size_t threads) {
+__device__ void move_words(const Move& move) {
   const std::size_t words = move.bytes / sizeof(Word);
   const auto* from = reinterpret_cast<const Word*>(move.from);
   auto* to = reinterpret_cast<Word*>(move.to);
-  for (std::size_t i = thread; i < words; i += threads) to[i] = from[i];
-  const std::size_t done = words * sizeof(Word);
-  for (std::size_t i = done + thread; i < move.bytes; i += threads) move.to[i] = move.from[i];
-}
-
-__global__ void move_kernel(const Moves moves) {
-  const Move& move = moves.move[blockIdx.y];
-  const std::size_t thread = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const std::size_t threads = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  const std::uintptr_t bits =
-      reinterpret_cast<std::uintptr_t>(move.from) | reinterpret_cast<std::uintptr_t>(move.to);
-  if (bits % 16 == 0) {
-    move_words<uint4>(move, thread, threads);
-  } else if (bits % 4 == 0) {
-    move_words<std::uint32_t>(move, thread, threads);
-  } else {
-    move_words<std::uint16_t>(move, thread, threads);
+  const std::size_t threads = blockDim.x;
+  std::size_t i = threadIdx.x;
+  for (; i + (kAhead - 1) * threads < words; i += kAhead * threads) {
+    Word held[kAhead];
+#pragma unroll
+    for (int k = 0; k < kAhead; ++k) held[k] = from[i + k * threads];
+#pragma unroll
+    for (int k = 0; k < kAhead; ++k) to[i + k * threads] = held[k];
+  }
+  for (; i < words; i += threads) to[i] = from[i];
+  for (i = words * sizeof(Word) + threadIdx.x; i < move.bytes; i += threads) {
+    move.to[i] = move.from[i];
   }
 }
 
-void launch(const Moves& moves, int count, DeviceStream stream) {
-  std::size_t largest = 0;
-  for (int i = 0; i < count; ++i) largest = std::max(largest, moves.move[i].bytes);
-  if (largest == 0) return;
-  const dim3 grid(blocks_for(largest / 16), static_cast<unsigned>(count));
-  move_kernel<<<grid, 256, 0, static_cast<cudaStream_t>(stream.handle)>>>(moves);
+__global__ void move_kernel(const Moves moves) {
+  for (unsigned i = blockIdx.x; i < moves.chunks.total(); i += gridDim.x) {
+    const auto place = moves.chunks.place_of(i);
+    const Move& whole = moves.move[place.array];
+    const std::size_t first = place.chunk * kChunkBytes;
+    const std::size_t rest = whole.bytes - first;
+    const Move move{whole.from + first, whole.to + first, rest < kChunkBytes ? rest : kChunkBytes};
+    const std::uintptr_t bits =
+        reinterpret_cast<std::uintptr_t>(move.from) | reinterpret_cast<std::uintptr_t>(move.to);
+    if (bits % 16 == 0) {
+      move_words<uint4>(move);
+    } else if (bits % 4 == 0) {
+      move_words<std::uint32_t>(move);
+    } else {
+      move_words<std::uint16_t>(move);
+    }
+  }
+}
+
+void launch(const Moves& moves, DeviceStream stream) {
+  if (moves.chunks.total() == 0) return;
+  move_kernel<<<blocks_for_chunks(moves.chunks.total()), 256, 0,
+                static_cast<cudaStream_t>(stream.handle)>>>(moves);
   CUDA_CHECK(cudaGetLastError());
 }
 
@@ -85,14 +102,18 @@ void move_all(std::span<const Part> parts, DeviceStream stream, Make make) {
   int count = 0;
   std::size_t offset = 0;
   for (const Part& part : parts) {
-    moves.move[count++] = make(part, offset);
-    offset += part.bytes();
-    if (count == kMostParts) {
-      launch(moves, count, stream);
+    const Move move = make(part, offset);
+    const std::size_t chunks = (move.bytes + kChunkBytes - 1) / kChunkBytes;
+    offset += move.bytes;
+    if (!moves.chunks.push(chunks)) {
+      launch(moves, stream);
+      moves.chunks = {};
       count = 0;
+      moves.chunks.push(chunks);
     }
+    moves.move[count++] = move;
   }
-  launch(moves, count, stream);
+  launch(moves, stream);
 }
 
 template <class Number>

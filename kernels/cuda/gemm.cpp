@@ -70,9 +70,15 @@ void gemm(ConstSpan a, ConstSpan b, Span c, std::size_t m, std::size_t n, std::s
   const int columns = static_cast<int>(n);
   const int inner = static_cast<int>(k);
   // cuBLAS reads a row-major matrix as its transpose, and c' = b' * a'.
-  CUBLAS_CHECK(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, columns, rows, inner, one, b.data,
-                            type, columns, a.data, type, inner, zero, c.data, type, columns,
-                            compute_type_of(c.dtype, math), CUBLAS_GEMM_DEFAULT));
+  const cublasStatus_t status =
+      cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, columns, rows, inner, one, b.data, type,
+                   columns, a.data, type, inner, zero, c.data, type, columns,
+                   compute_type_of(c.dtype, math), CUBLAS_GEMM_DEFAULT);
+  // As of bfloat16 before Ampere.
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH) {
+    fail<Unavailable>("gemm: cuBLAS has no product of {} on this card", name_of(c.dtype));
+  }
+  CUBLAS_CHECK(status);
 }
 
 }  // namespace scalebench::device

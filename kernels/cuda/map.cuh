@@ -10,6 +10,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -49,6 +50,14 @@ template <class T, int Count>
 struct alignas(sizeof(T) * Count) Pack {
   T lane[Count];
 };
+
+/// Stores 16 bytes as one word. An assignment may store the lanes one by one, as they were
+/// computed.
+template <class T, int Count>
+__device__ inline void store_word(T* to, const Pack<T, Count>& pack) {
+  static_assert(sizeof(pack) == sizeof(uint4));
+  __stwb(reinterpret_cast<uint4*>(to), std::bit_cast<uint4>(pack));
+}
 
 template <int Width, class To, class A, class B, class Operation>
 __device__ inline void map_pack(To* to, const A* a, const B* b, Operation operation) {
@@ -98,6 +107,11 @@ inline unsigned blocks_for(std::size_t threads_wanted) {
   CUDA_CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
   const std::size_t most = static_cast<std::size_t>(processors) * 32;
   return static_cast<unsigned>(std::clamp<std::size_t>((threads_wanted + 255) / 256, 1, most));
+}
+
+/// A block a chunk, or fewer that take them in turns.
+inline unsigned blocks_for_chunks(unsigned chunks) {
+  return std::min(chunks, blocks_for(std::size_t{chunks} * 256));
 }
 
 /// As host::map, enqueued on `stream`. `operation` is a functor with a __device__ operator().

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks in y take the parts, blocks in x share one part and go through it four floats at a time
-// where all its arrays are aligned. Compiled without fused multiply-add, with exact roots and
+// Blocks take chunks of the parts, four floats at a time where all arrays of a part are aligned.
+// Compiled without fused multiply-add, with exact roots and
 // quotients (nvcc's default), so that the numbers are the host's.
 #include <algorithm>
 
+#include "kernels/chunks.hpp"
 #include "kernels/cuda/map.cuh"
 #include "kernels/device_kernels.hpp"
 
 namespace scalebench {
 namespace {
 
-constexpr int kMostParts = 96;
-constexpr unsigned kMostBlocks = 1024;  // of a part; most parts are small
+constexpr int kMostParts = 88;
+constexpr std::size_t kChunk = 8192;  // elements
 
 struct Parts {  // a kernel argument: at most 4 KiB
   UpdatePart part[kMostParts];
+  Chunks<kMostParts> chunks;
 };
 static_assert(sizeof(Parts) <= 4000);
 
@@ -77,15 +79,19 @@ __device__ void update_four(const UpdatePart& part, std::size_t at, const Rule& 
 
 template <int Arrays, class Rule>
 __global__ void update_kernel(const Parts parts, Rule rule) {
-  const UpdatePart& part = parts.part[blockIdx.y];
-  const std::size_t thread = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const std::size_t threads = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  const std::size_t fours = aligned<Arrays>(part) ? part.count / 4 : 0;
-  if (thread >= fours && thread >= part.count - 4 * fours) return;
   rule.begin();
-  for (std::size_t i = thread; i < fours; i += threads) update_four<Arrays>(part, i, rule);
-  for (std::size_t i = 4 * fours + thread; i < part.count; i += threads) {
-    update_one<Arrays>(part, i, rule);
+  for (unsigned i = blockIdx.x; i < parts.chunks.total(); i += gridDim.x) {
+    const auto place = parts.chunks.place_of(i);
+    const UpdatePart& part = parts.part[place.array];
+    const std::size_t first = place.chunk * kChunk;
+    const std::size_t end = std::min(first + kChunk, part.count);
+    const std::size_t fours = aligned<Arrays>(part) ? end / 4 : first / 4;
+    for (std::size_t at = first / 4 + threadIdx.x; at < fours; at += blockDim.x) {
+      update_four<Arrays>(part, at, rule);
+    }
+    for (std::size_t at = 4 * fours + threadIdx.x; at < end; at += blockDim.x) {
+      update_one<Arrays>(part, at, rule);
+    }
   }
 }
 
@@ -101,15 +107,13 @@ void launch(std::span<const UpdatePart> parts, const Rule& rule, DeviceStream st
   for (std::size_t first = 0; first < parts.size(); first += kMostParts) {
     const std::size_t count = std::min<std::size_t>(kMostParts, parts.size() - first);
     Parts some{};
-    std::size_t largest = 0;
     for (std::size_t i = 0; i < count; ++i) {
       some.part[i] = parts[first + i];
-      largest = std::max(largest, some.part[i].count);
+      some.chunks.push((some.part[i].count + kChunk - 1) / kChunk);
     }
-    if (largest == 0) continue;
-    const unsigned blocks = std::min(device::blocks_for(largest / 4), kMostBlocks);
-    const dim3 grid(blocks, static_cast<unsigned>(count));
-    update_kernel<Arrays><<<grid, 256, 0, static_cast<cudaStream_t>(stream.handle)>>>(some, rule);
+    if (some.chunks.total() == 0) continue;
+    const unsigned blocks = device::blocks_for_chunks(some.chunks.total());
+    update_kernel<Arrays><<<blocks, 256, 0, static_cast<cudaStream_t>(stream.handle)>>>(some, rule);
     CUDA_CHECK(cudaGetLastError());
   }
 }
