@@ -41,4 +41,5 @@ install(CODE "
     print(\${program} ${CMAKE_INSTALL_DATADIR}/zsh/site-functions/_\${program} --completion zsh)
     print(\${program} ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d/\${program}.fish --completion fish)
     print(\${program} ${CMAKE_INSTALL_MANDIR}/man1/\${program}.1 --man-page)
-  endforeach()")
+  endforeach()"
+  COMPONENT words)

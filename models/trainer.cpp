@@ -129,7 +129,7 @@ struct Trainer::State {
           options.data.page_cache == PageCache::cold ? "cold" : "warm", training->name());
     }
     check_choices();
-    if (options.step_graph) {
+    if (is_recorded(options.step, device.is_cuda())) {
       step_graph =
           make_step_graph({[this](const torch::Tensor& images, const torch::Tensor& labels) {
                              return work(network_pass, {images, labels}, rate_of_graph).loss;
@@ -146,13 +146,16 @@ struct Trainer::State {
     require_precision(given.precision, device);
     allow_tensor_cores(given.precision);
     try_convolutions(given.try_convolutions);
-    if (given.step_graph) begin_step_graphs(device);
+    if (is_recorded(given.step, device.is_cuda())) begin_step_graphs(device);
     return device;
   }
 
   static std::shared_ptr<Network> network_on(torch::Device device, const ModelChoice& choice,
                                              const TrainerOptions& given) {
     auto network = make_network(choice, given.seed, given.pace);
+    if (given.step == StepKind::fused && !network->fuse()) {
+      throw UsageError(why_not_fused(choice));
+    }
     network->to(device);
     if (given.channels_last) make_channels_last(*network);
     return network;
@@ -176,8 +179,10 @@ struct Trainer::State {
 
   static std::unique_ptr<ImageSource> images_of(const TrainerOptions& options, Split split,
                                                 torch::Device where) {
+    const auto type = options.precision == Precision::bf16 ? torch::kBFloat16 : torch::kFloat32;
     return open_image_source(options.dataset, split, options.choice.shape, options.seed,
-                             options.data.bad_images, where);
+                             options.data.bad_images, where,
+                             options.step == StepKind::fused ? std::optional(type) : std::nullopt);
   }
 
   std::unique_ptr<GradientSync> make_sync(const TrainerOptions& given, Communicator& gradients) {
@@ -251,7 +256,7 @@ struct Trainer::State {
   torch::Tensor replay(const Batch& batch, double rate) {
     enter(Phase::forward);
     if (!sync->set_rate(rate)) {
-      fail<UsageError>("--step graph: needs parameters that are float32 without gaps");
+      fail<UsageError>("a step graph needs parameters that are float32 without gaps");
     }
     rate_of_graph = rate;
     return step_graph->run(batch.images, batch.labels);
@@ -331,7 +336,11 @@ std::int64_t Trainer::parameter_count() const {
 double Trainer::forward_flops() {
   const ImageShape& shape = state_->choice.shape;
   return guarded([&] {
-    return scalebench::forward_flops(*state_->network, {shape.channels, shape.height, shape.width});
+    // A device would try every kernel for these shapes first.
+    const auto network = state_->device.is_cuda()
+                             ? make_network(state_->choice, state_->options.seed)
+                             : state_->network;
+    return scalebench::forward_flops(*network, {shape.channels, shape.height, shape.width});
   });
 }
 
@@ -408,6 +417,7 @@ std::string Trainer::checkpoint(int epochs, double seconds) {
   state.sync->publish();
   Checkpoint checkpoint = captured(*state.network, *state.sync, state.control);
   checkpoint.progress = {epochs, epochs * steps_per_epoch(), seconds};
+  checkpoint.loss_scale = state.loss_scale.state();
   checkpoint.training = state.description();
   const std::string bytes = state.rank == 0 ? bytes_of(checkpoint) : std::string();
   state.enter(Phase::other);
@@ -425,6 +435,7 @@ TrainingProgress Trainer::restore(const std::string& bytes) {
   const std::string differs = difference(checkpoint, state.description());
   if (!differs.empty()) fail<UsageError>("the checkpoint is of another training: {}", differs);
   take_over(checkpoint, *state.network, *state.sync, state.rank);
+  state.loss_scale.restore(checkpoint.loss_scale);
   return checkpoint.progress;
 }
 

@@ -88,6 +88,24 @@ void check_micro_batches(const TrainerOptions& options) {
   }
 }
 
+void check_step(const TrainerOptions& options) {
+  const bool graph = is_recorded(options.step, options.device == ComputeDevice::cuda);
+  if (graph && options.gradient_sync != "none" && options.gradient_sync != "one_device") {
+    fail<UsageError>("a step graph needs gradient sync none or one_device, not {}",
+                     options.gradient_sync);
+  }
+  if (graph && options.precision == Precision::fp16) {
+    fail<UsageError>("a step graph keeps its loss scale: precision fp16 cannot have one, bf16 can");
+  }
+  if (options.step != StepKind::fused) return;
+  if (options.precision == Precision::fp16) {
+    fail<UsageError>("step fused: its layers are float32 and bf16, not fp16");
+  }
+  if (!options.channels_last) {
+    fail<UsageError>("step fused: its layers are channels last; leave out the other order");
+  }
+}
+
 }  // namespace
 
 std::int64_t seed_steps_per_epoch(std::string_view model, int workers) {
@@ -131,14 +149,7 @@ TrainerOptions resolved(TrainerOptions options, int workers) {
   row_named(optimizer_names(), std::identity(), "optimizer", options.optimizer);
   check_input(options, workers);
   resolve_rate(options.rate, model.learning_rate, options.global_batch);
-  if (options.step_graph && options.gradient_sync != "none" &&
-      options.gradient_sync != "one_device") {
-    fail<UsageError>("a step graph needs gradient sync none or one_device, not {}",
-                     options.gradient_sync);
-  }
-  if (options.step_graph && options.precision == Precision::fp16) {
-    fail<UsageError>("a step graph keeps its loss scale: precision fp16 cannot have one, bf16 can");
-  }
+  check_step(options);
   if (!std::isfinite(options.rate.base) || options.rate.base < 0) {
     fail<UsageError>("learning rate {}: expected a positive number", options.rate.base);
   }
@@ -151,23 +162,45 @@ TrainerOptions resolved(TrainerOptions options, int workers) {
 Description description_of(const TrainerOptions& options, int ranks, int workers,
                            std::string_view dataset) {
   const bool reduces = options.allreduce != nullptr && ranks > 1;
+  const RateRule& rate = options.rate;
+  const GradientSyncOptions& sync = options.sync;
+  const auto place = [](auto value) { return static_cast<std::size_t>(value); };
   return {
-      {"model", options.model},
+      // Of a file that name has the hash.
+      {"model", options.choice.label},
+      {"loss", std::string(kLossNames.at(place(options.choice.loss)))},
       {"data", std::string(dataset)},
       {"ranks", std::to_string(ranks)},
       {"workers", std::to_string(workers)},
       {"global batch", std::to_string(options.global_batch)},
       {"accumulated passes", std::to_string(options.accumulate)},
       {"samples an epoch", std::to_string(options.samples_per_epoch)},
+      {"epoch rule", options.epoch_rule == EpochRule::whole ? "whole" : "seed"},
+      {"share of", std::to_string(options.share_of)},
+      {"images that cannot be decoded",
+       options.data.bad_images == BadImages::stop ? "stop" : "skip"},
+      {"precision", std::string(kPrecisionNames.at(place(options.precision)))},
+      {"memory format", options.channels_last ? "channels_last" : "contiguous"},
+      {"step", std::string(kStepNames.at(place(options.step)))},
+      {"convolutions", options.try_convolutions ? "the fastest of a trial" : "the first"},
       {"optimizer", options.optimizer},
-      {"learning rate", fmt::format("{}", options.rate.base)},
-      {"learning-rate scaling", options.rate.scaling == RateScaling::linear ? "linear" : "none"},
-      {"warm-up epochs", fmt::format("{}", options.rate.warmup_epochs)},
+      {"learning rate", fmt::format("{}", rate.base)},
+      {"learning-rate scaling", rate.scaling == RateScaling::linear ? "linear" : "none"},
+      {"learning-rate schedule", rate.schedule == RateSchedule::resnet ? "resnet" : "constant"},
+      {"warm-up epochs", fmt::format("{}", rate.warmup_epochs)},
       {"seed", std::to_string(options.seed)},
       {"gradient sync", options.gradient_sync},
       // The order of additions is the algorithm's.
       {"allreduce", reduces ? std::string(options.allreduce->name) : std::string()},
-      {"gradients travel as", std::string(name_of(options.sync.wire))},
+      {"cross-device", sync.cross_device},
+      {"collective", sync.collective},
+      // And what is added together.
+      {"bucket bytes", std::to_string(sync.bucket_bytes)},
+      {"fusion bytes", std::to_string(sync.fusion_bytes)},
+      {"cycle seconds", fmt::format("{}", sync.cycle_seconds)},
+      {"servers", std::to_string(sync.servers)},
+      {"micro batches", std::to_string(sync.micro_batches)},
+      {"gradients travel as", std::string(name_of(sync.wire))},
       {"device", options.device == ComputeDevice::cpu ? "cpu" : "cuda"},
   };
 }

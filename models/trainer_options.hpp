@@ -101,8 +101,9 @@ struct TrainerOptions {
   Precision precision = Precision::float32;
   /// Images and weights with the channel as the fastest index, as tensor cores want them.
   bool channels_last = false;
-  /// On a GPU: forward, backward and update of a step as one CUDA graph, without a launch a kernel.
-  bool step_graph = false;
+  /// graph, and on a GPU fused: forward, backward and update of a step as one CUDA graph, without a
+  /// launch a kernel. fused needs channels_last.
+  StepKind step = StepKind::eager;
   /// `sgd` or `adam`; empty: from models.def.
   std::string optimizer = {};
   /// The base rate 0 stands for the one in models.def.

@@ -127,12 +127,27 @@ TEST(Resolved, KnowsWhichOptionsGoTogether) {
   expect_error([] { resolved({.module = {.loss = "mse"}}, 1); }, {"mlp", "TorchScript"});
   expect_error([] { resolved({.module = {.shape = {3, 8, 8, 0}}}, 1); }, {"mlp", "TorchScript"});
   expect_error([] { resolved({.model = "no/such.pt"}, 1); }, {"no/such.pt", "No such file"});
-  expect_error([] { resolved({.step_graph = true}, 1); }, {"step graph", "mirrored"});
+  expect_error([] { resolved({.step = StepKind::graph}, 1); }, {"step graph", "mirrored"});
   expect_error(
       [] {
-        resolved({.gradient_sync = "none", .precision = Precision::fp16, .step_graph = true}, 1);
+        resolved({.gradient_sync = "none", .precision = Precision::fp16, .step = StepKind::graph},
+                 1);
       },
       {"fp16", "bf16"});
+}
+
+TEST(Resolved, FusedStepsAreChannelsLastAndOnACardAGraph) {
+  TrainerOptions options{.gradient_sync = "mirrored", .step = StepKind::fused};
+  expect_error([&] { resolved(options, 1); }, {"step fused", "channels last"});
+  options.channels_last = true;
+  EXPECT_EQ(resolved(options, 2).step, StepKind::fused) << "without a graph any sync will do";
+  options.device = ComputeDevice::cuda;
+  expect_error([&] { resolved(options, 2); }, {"step graph", "mirrored"});
+  options.gradient_sync = "one_device";
+  EXPECT_EQ(resolved(options, 1).step, StepKind::fused);
+  options.device = ComputeDevice::cpu;
+  options.precision = Precision::fp16;
+  expect_error([&] { resolved(options, 1); }, {"step fused", "fp16"});
 }
 
 TEST(Resolved, LabelsAFileByItsContents) {
@@ -164,6 +179,10 @@ TEST(LossScale, FollowsGradScaler) {
   EXPECT_TRUE(scale.sane());
   for (int step = 0; step < 16; ++step) scale.after(false);
   EXPECT_FALSE(scale.sane());
+  LossScale resumed(Precision::fp16);
+  resumed.restore(scale.state());
+  EXPECT_EQ(resumed.state(), scale.state());
+  EXPECT_EQ(resumed.scale(), scale.scale());
   LossScale none(Precision::bf16);
   none.after(false);
   EXPECT_EQ(none.scale(), 1);

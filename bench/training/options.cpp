@@ -21,7 +21,6 @@ namespace scalebench {
 namespace {
 
 constexpr std::array<std::string_view, 3> kChannelsLast{"no", "yes", "both"};
-constexpr std::array<std::string_view, 2> kSteps{"eager", "graph"};
 constexpr std::array<std::string_view, 3> kFormats{"table", "csv", "json"};
 
 /// Which of `names` are listed, as their places.
@@ -48,13 +47,15 @@ void add_step_options(CLI::App& app, StepWords& words) {
         kChannelsLast);
   offer(app.add_option("--step", words.step,
                        "eager: kernels are launched one by one; graph: on a GPU, a step as one "
-                       "CUDA graph")
+                       "CUDA graph; fused: batch normalisation, addition, bias and ReLU as layers "
+                       "of our own, on a GPU as a graph too, always channels last (not for mlp "
+                       "and files, which have none of them)")
             ->capture_default_str(),
-        kSteps);
+        kStepNames);
 }
 
-/// Every combination of what is listed, precisions outermost. Throws UsageError for a word that is
-/// none.
+/// Every combination of what is listed, precisions outermost, but fused steps with channels last
+/// alone. Throws UsageError for a word that is none.
 std::vector<StepVariant> step_variants(const StepWords& words) {
   require_known("channels-last", words.channels_last, kChannelsLast);
   const bool both = words.channels_last == "both";
@@ -62,8 +63,11 @@ std::vector<StepVariant> step_variants(const StepWords& words) {
   for (const std::size_t precision : places("--precision", words.precision, kPrecisionNames)) {
     for (const bool last : {false, true}) {
       if (!both && last != (words.channels_last == "yes")) continue;
-      for (const std::size_t step : places("--step", words.step, kSteps)) {
-        variants.push_back({static_cast<Precision>(precision), last, step == 1});
+      for (const std::size_t place : places("--step", words.step, kStepNames)) {
+        const auto step = static_cast<StepKind>(place);
+        const bool fused = step == StepKind::fused;
+        if (fused && both && !last) continue;
+        variants.push_back({static_cast<Precision>(precision), last || fused, step});
       }
     }
   }
@@ -75,7 +79,7 @@ std::vector<StepVariant> step_variants(const StepWords& words) {
 void apply(const StepVariant& variant, TrainerOptions& trainer) {
   trainer.precision = variant.precision;
   trainer.channels_last = variant.channels_last;
-  trainer.step_graph = variant.graph;
+  trainer.step = variant.step;
 }
 
 void add_training_options(CLI::App& app, TrainingOptions& options) {
@@ -182,7 +186,8 @@ std::string variant_text(const TrainerOptions& trainer) {
   }
   if (trainer.accumulate > 1) text += fmt::format(" accumulate={}", trainer.accumulate);
   if (trainer.channels_last) text += " channels_last";
-  if (trainer.step_graph) text += " step_graph";
+  if (trainer.step == StepKind::graph) text += " step_graph";
+  if (trainer.step == StepKind::fused) text += " step_fused";
   if (trainer.release_memory) text += " release_memory";
   if (trainer.choice.trace != nullptr) {
     text +=

@@ -31,13 +31,10 @@ struct StepWords {
 struct StepVariant {
   Precision precision = Precision::float32;
   bool channels_last = false;
-  bool graph = false;
+  StepKind step = StepKind::eager;
 };
 
 void apply(const StepVariant& variant, TrainerOptions& trainer);
-
-/// As in result files: `eager` or `graph`.
-constexpr const char* step_label(bool graph) { return graph ? "graph" : "eager"; }
 
 // The options that bench_throughput and bench_epoch share: what is trained, on what, how.
 

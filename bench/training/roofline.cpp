@@ -125,10 +125,14 @@ double flops(Memory memory, Precision precision) {
   if (memory == Memory::host && precision != Precision::float32) return kNone;
   const Buffer a = filled(side * side, dtype, memory), b = filled(side * side, dtype, memory);
   const Buffer c(side * side, dtype, memory);
-  const double seconds = best_seconds(memory, [&](DeviceStream stream) {
-    gemm(a.span(), b.span(), c.span(), side, side, side, stream, math);
-  });
-  return 2 * std::pow(static_cast<double>(side), 3) / seconds;
+  try {
+    const double seconds = best_seconds(memory, [&](DeviceStream stream) {
+      gemm(a.span(), b.span(), c.span(), side, side, side, stream, math);
+    });
+    return 2 * std::pow(static_cast<double>(side), 3) / seconds;
+  } catch (const Unavailable&) {
+    return kNone;
+  }
 }
 
 }  // namespace

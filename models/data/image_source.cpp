@@ -10,16 +10,20 @@
 
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
+#include "kernels/layers/input.hpp"
+#include "models/torch/compute.hpp"
 
 namespace scalebench {
 
 std::unique_ptr<ImageSource> open_image_source(const std::string& dataset, Split split,
                                                const ImageShape& shape, std::uint64_t seed,
-                                               BadImages bad_images, torch::Device device) {
+                                               BadImages bad_images, torch::Device device,
+                                               std::optional<torch::ScalarType> one_pass) {
   if (is_jpeg_folder(dataset)) {
     return std::make_unique<JpegImages>(dataset, split, shape, seed, bad_images);
   }
-  return std::make_unique<ImageStore>(load_dataset(dataset, split, shape, seed), shape, device);
+  return std::make_unique<ImageStore>(load_dataset(dataset, split, shape, seed), shape, device,
+                                      one_pass);
 }
 
 // Bytes in, model input out.
@@ -85,8 +89,9 @@ void for_own_files(const ImageSource& source, const Communicator& control, Funct
 
 }  // namespace
 
-ImageStore::ImageStore(const Dataset& set, const ImageShape& model, torch::Device device)
-    : name_(set.name), model_(model) {
+ImageStore::ImageStore(const Dataset& set, const ImageShape& model, torch::Device device,
+                       std::optional<torch::ScalarType> one_pass)
+    : name_(set.name), model_(model), one_pass_(one_pass) {
   const ImageShape& has = set.shape;
   if (has.height > model.height || has.width > model.width ||
       (has.channels != model.channels && has.channels != 1) || has.classes > model.classes) {
@@ -111,8 +116,32 @@ torch::Tensor ImageStore::convert(torch::Tensor bytes) const {
   return images.expand({-1, model_.channels, -1, -1}).contiguous();
 }
 
+torch::Tensor ImageStore::gathered(const torch::Tensor& indices, torch::ScalarType type) const {
+  const torch::Tensor batch = torch::empty(
+      {indices.size(0), model_.channels, model_.height, model_.width},
+      torch::TensorOptions(type).device(device()).memory_format(torch::MemoryFormat::ChannelsLast));
+  const auto extent = [](auto channels, auto height, auto width) {
+    return ImageExtent{static_cast<std::size_t>(channels), static_cast<std::size_t>(height),
+                       static_cast<std::size_t>(width)};
+  };
+  const ImageGather gather{.images = images_.data_ptr<std::uint8_t>(),
+                           .indices = indices.data_ptr<std::int64_t>(),
+                           .count = static_cast<std::size_t>(indices.size(0)),
+                           .has = extent(images_.size(1), images_.size(2), images_.size(3)),
+                           .wanted = extent(model_.channels, model_.height, model_.width),
+                           .y = batch.data_ptr(),
+                           .dtype = type == torch::kBFloat16 ? DType::bfloat16 : DType::float32};
+  if (device().is_cuda()) {
+    device::gather_images(gather, torch_stream());
+  } else {
+    gather_images(gather, &in_parallel);
+  }
+  return batch;
+}
+
 Batch ImageStore::at(const torch::Tensor& indices, int, const std::stop_token&) const {
-  return {convert(images_.index_select(0, indices)), labels_.index_select(0, indices)};
+  return {one_pass_ ? gathered(indices, *one_pass_) : convert(images_.index_select(0, indices)),
+          labels_.index_select(0, indices)};
 }
 
 JpegImages::JpegImages(const std::filesystem::path& directory, Split split, const ImageShape& model,

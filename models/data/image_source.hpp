@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <stop_token>
@@ -23,7 +24,8 @@
 namespace scalebench {
 
 struct Batch {
-  /// float32 (n, channels, height, width) of the model, in [-1, 1]; int64 (n).
+  /// float32, or the type that was asked for, (n, channels, height, width) of the model, in
+  /// [-1, 1]; int64 (n).
   torch::Tensor images;
   torch::Tensor labels;
   /// Images in it that stand for others, which could not be decoded.
@@ -49,24 +51,28 @@ class ImageSource {
 };
 
 /// What `dataset` names (see load_dataset), for a model that takes `shape`; `seed` is that of
-/// synthetic and shuffled images. Sets in memory are put on `device`. Throws UsageError with what
-/// was expected and what was found.
-std::unique_ptr<ImageSource> open_image_source(const std::string& dataset, Split split,
-                                               const ImageShape& shape, std::uint64_t seed,
-                                               BadImages bad_images, torch::Device device);
+/// synthetic and shuffled images. Sets in memory are put on `device`, and their batches are made in
+/// one pass where a type for them is given, float32 or bfloat16. Throws UsageError with what was
+/// expected and what was found.
+std::unique_ptr<ImageSource> open_image_source(
+    const std::string& dataset, Split split, const ImageShape& shape, std::uint64_t seed,
+    BadImages bad_images, torch::Device device,
+    std::optional<torch::ScalarType> one_pass = std::nullopt);
 
 // A data set on the training device, as bytes, and its conversion to what a model takes. One
 // conversion for every data set, so that none needs constants of its own:
 //   1. zeros around the image, as evenly as possible, up to the model's height and width
 //   2. pixel / 255, then (x - .5) / .5, which spans [-1, 1]
 //   3. the one grey channel repeated, if the model takes several
-// Cost: one gather of bytes and two passes over the batch, on the device, while loading.
+// Cost: one gather of bytes and two passes over the batch, on the device, while loading; or all of
+// it in one pass, with the channel as the fastest index (kernels/layers/input.hpp).
 
 class ImageStore final : public ImageSource {
  public:
   /// Copies `set` to `device`. Throws UsageError when its images are larger than the model's, have
   /// several channels but not the model's number, or more classes.
-  ImageStore(const Dataset& set, const ImageShape& model, torch::Device device);
+  ImageStore(const Dataset& set, const ImageShape& model, torch::Device device,
+             std::optional<torch::ScalarType> one_pass = std::nullopt);
 
   const std::string& name() const override { return name_; }
   std::int64_t count() const override { return labels_.size(0); }
@@ -77,9 +83,11 @@ class ImageStore final : public ImageSource {
 
  private:
   torch::Tensor convert(torch::Tensor bytes) const;
+  torch::Tensor gathered(const torch::Tensor& indices, torch::ScalarType type) const;
 
   std::string name_;
   ImageShape model_;
+  std::optional<torch::ScalarType> one_pass_;
   torch::Tensor images_;
   torch::Tensor labels_;
 };

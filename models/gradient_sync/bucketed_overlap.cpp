@@ -32,8 +32,9 @@ class BucketedOverlap : public ReplicaSync {
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
       for (const std::size_t parameter : buckets_[i].parameters) bucket_of_[parameter] = i;
       if (on_device_) complete_.push_back(std::make_unique<DeviceEvent>());
+      if (carrier_ == Carrier::stream) reduced_.push_back(std::make_unique<DeviceEvent>());
     }
-    if (carrier_ == Carrier::stream) done_ = std::make_unique<DeviceEvent>();
+    if (carrier_ == Carrier::stream) now_ = std::make_unique<DeviceEvent>();
     if (carrier_ == Carrier::thread) {
       const int device = replica().flat_gradients().device().index();  // -1 on the host
       thread_ = std::make_unique<ProgressThread>([device] {
@@ -96,13 +97,14 @@ class BucketedOverlap : public ReplicaSync {
   void hand_over(std::size_t index) {
     if (on_device_) complete_[index]->record();  // on LibTorch's stream
     lanes_.begin(index, "QUEUE");
-    trace().posted(Exchange::collective);
+    if (carrier_ != Carrier::stream) trace().posted(Exchange::collective);
     if (carrier_ == Carrier::thread) {
       thread_->post([this, index] { reduce(index); });
     } else if (carrier_ == Carrier::stream) {
       lanes_.change(index, reducer_.algorithm());
       complete_[index]->hold(communicator().stream());
       reducer_.enqueue(part(index));
+      reduced_[index]->record(communicator().stream());
     } else {
       reduce(index);
     }
@@ -116,13 +118,14 @@ class BucketedOverlap : public ReplicaSync {
     lanes_.end(index);
   }
 
-  /// LibTorch's next work waits for the communicator's stream, the host for neither: it learns of
-  /// the end when the trainer next waits for the device.
+  /// The host waits for the communicator's stream, and so LibTorch's next work does. Only the
+  /// device knows when a bucket was complete and when it was reduced: the host was ahead of both.
   void join_stream() {
-    done_->record(communicator().stream());
-    done_->hold({});
+    now_->record(communicator().stream());
+    now_->synchronize();
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
-      trace().ended();
+      trace().posted_ago(Exchange::collective, now_->seconds_since(*complete_[i]));
+      trace().ended_ago(now_->seconds_since(*reduced_[i]));
       lanes_.end(i);
     }
   }
@@ -140,8 +143,9 @@ class BucketedOverlap : public ReplicaSync {
   std::vector<std::size_t> missing_;                    // gradients, by bucket
   std::size_t next_ = 0;                                // bucket to be handed over
   std::vector<std::unique_ptr<DeviceEvent>> complete_;  // by bucket, on a device
-  std::unique_ptr<DeviceEvent> done_;
-  std::unique_ptr<ProgressThread> thread_;  // last: what it does uses the others
+  std::vector<std::unique_ptr<DeviceEvent>> reduced_;   // by bucket, where a stream carries it
+  std::unique_ptr<DeviceEvent> now_;                    // the same
+  std::unique_ptr<ProgressThread> thread_;              // last: what it does uses the others
 };
 
 }  // namespace

@@ -63,12 +63,12 @@ class CountingTrace final : public StepTrace {
  public:
   void begin_step() override {}
   void enter(Phase) override {}
-  void posted(Exchange kind) override {
+  void posted_ago(Exchange kind, double) override {
     const std::lock_guard lock(mutex_);
     EXPECT_EQ(kind, Exchange::collective);
     ++posted_;
   }
-  void ended() override {
+  void ended_ago(double) override {
     const std::lock_guard lock(mutex_);
     EXPECT_LT(ended_, posted_);
     ++ended_;

@@ -16,6 +16,7 @@
 #include "kernels/device.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/error.hpp"
+#include "models/torch/compute.hpp"
 
 namespace scalebench {
 namespace {
@@ -129,6 +130,8 @@ FlatReplica::~FlatReplica() {
     parameters_[i].mutable_grad().reset();
   }
   flat_parameters_.mutable_grad().reset();
+  // Those copies read windows that their owner may free at once.
+  finish(flat_parameters_.device());
 }
 
 void FlatReplica::begin_step() {

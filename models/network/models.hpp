@@ -89,4 +89,7 @@ struct ModelChoice {
 /// read or is none, an unknown loss, and options that the model cannot have.
 ModelChoice choose_model(const std::string& model, const ModuleOptions& module);
 
+/// Why no layers of that model can be fused, in a line; empty: some can.
+std::string why_not_fused(const ModelChoice& choice);
+
 }  // namespace scalebench

@@ -76,7 +76,11 @@ class Resnet : public LayeredNetwork {
 
   Resnet(Path path, int expansion, const std::array<int, 4>& blocks);
 
+  bool fuse() override;
   void initialise(at::Generator& generator) override;
+
+ private:
+  bool fused_ = false;
 };
 
 /// Without a bias, which the batch normalisation behind it would cancel; padded to keep the size.

@@ -265,6 +265,18 @@ std::shared_ptr<Network> make_network(std::string_view name, std::uint64_t seed)
   return network;
 }
 
+std::string why_not_fused(const ModelChoice& choice) {
+  if (choice.is_file() || choice.trace != nullptr) {
+    return fmt::format("step fused is for models of the suite: the layers of {} are its own",
+                       choice.label);
+  }
+  if (build(model_named(choice.model).name)->fuse()) return {};
+  return fmt::format(
+      "step fused: {} has no batch normalisation and no convolution with a ReLU, so nothing is "
+      "fused; expected eager or graph",
+      choice.label);
+}
+
 void make_channels_last(torch::nn::Module& module) {
   const torch::NoGradGuard no_grad;
   for (torch::Tensor& parameter : module.parameters()) {

@@ -39,6 +39,10 @@ class Network : public torch::nn::Module {
   /// empty for a network that is not such a chain. They refer to this network.
   virtual std::vector<Layer> layers() { return {}; }
 
+  /// Computes its layers by fused.hpp from now on, where they can be: the same numbers but for
+  /// roundings. False, and nothing changes: none of them can.
+  virtual bool fuse() { return false; }
+
   /// Restarts the network's own random numbers, if it uses any (dropout). They never come from
   /// LibTorch's generator, which all ranks of one process share.
   virtual void seed_dropout(std::uint64_t seed);

@@ -126,6 +126,21 @@ TEST(ImageStore, PadsNormalisesAndRepeats) {
   expect_error([&] { ImageStore(set, {3, 3, 1, 10}, torch::kCPU); }, {"two pixels", "1x1x2"});
 }
 
+TEST(ImageStore, MakesTheSameImagesInOnePass) {
+  Dataset set{"noise", {1, 5, 6, 10}, {}, {1, 2, 3}};
+  for (int i = 0; i < 3 * 5 * 6; ++i) set.images.push_back(static_cast<std::uint8_t>(i * 89));
+  const auto indices = torch::tensor({2, 0, 1, 2}, torch::kInt64);
+  const auto batch_of = [&](std::optional<torch::ScalarType> one_pass) {
+    return ImageStore(set, {3, 8, 9, 10}, torch::kCPU, one_pass).at(indices, 0, std::stop_token());
+  };
+  const auto expected = batch_of(std::nullopt);
+  const auto wide = batch_of(torch::kFloat32), narrow = batch_of(torch::kBFloat16);
+  EXPECT_TRUE(torch::equal(wide.images, expected.images));
+  EXPECT_TRUE(torch::equal(narrow.images, expected.images.to(torch::kBFloat16)));
+  EXPECT_TRUE(narrow.images.is_contiguous(torch::MemoryFormat::ChannelsLast));
+  EXPECT_TRUE(torch::equal(narrow.labels, expected.labels));
+}
+
 }  // namespace
 
 }  // namespace scalebench

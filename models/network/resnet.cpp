@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "models/network/fused.hpp"
 #include "models/network/modules.hpp"
 
 namespace scalebench {
@@ -19,11 +20,18 @@ class Block : public torch::nn::Module {
   }
 
   torch::Tensor forward(const torch::Tensor& images) {
+    if (fused_) {
+      return run_fused(*path_, images,
+                       shortcut_->is_empty() ? images : run_fused(*shortcut_, images));
+    }
     const torch::Tensor beside = shortcut_->is_empty() ? images : shortcut_->forward(images);
     return path_->forward(images).add_(beside).relu_();
   }
 
+  void fuse() { fused_ = true; }
+
  private:
+  bool fused_ = false;
   Sequential path_;
   Sequential shortcut_ = register_module("shortcut", Sequential());
 };
@@ -45,7 +53,11 @@ Resnet::Resnet(Path path, int expansion, const std::array<int, 4>& blocks) {
   stem->push_back("pool",
                   torch::nn::MaxPool2d(torch::nn::MaxPool2dOptions(3).stride(2).padding(1)));
   register_module("stem", stem);
-  then([stem](const torch::Tensor& x) mutable { return stem->forward(x); }, {stem.ptr()});
+  then(
+      [this, stem](const torch::Tensor& x) mutable {
+        return fused_ ? run_fused(*stem, x) : stem->forward(x);
+      },
+      {stem.ptr()});
   int in = 64;
   for (std::size_t stage = 0; stage < blocks.size(); ++stage) {
     const int width = 64 << stage;
@@ -66,6 +78,14 @@ Resnet::Resnet(Path path, int expansion, const std::array<int, 4>& blocks) {
   head->push_back("dense", torch::nn::Linear(in, 1000));
   register_module("head", head);
   then([head](const torch::Tensor& x) mutable { return head->forward(x); }, {head.ptr()});
+}
+
+bool Resnet::fuse() {
+  fused_ = true;
+  for (const auto& module : modules()) {
+    if (auto* const block = dynamic_cast<Block*>(module.get())) block->fuse();
+  }
+  return true;
 }
 
 void Resnet::initialise(at::Generator& generator) {

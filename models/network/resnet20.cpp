@@ -3,6 +3,7 @@
 // section 4.2. Three stages of three blocks with 16, 32 and 64 channels; where a stage halves the
 // image, the shortcut takes every second pixel and pads the new channels with zeros (option A),
 // which needs no parameters.
+#include "models/network/fused.hpp"
 #include "models/network/modules.hpp"
 
 namespace scalebench {
@@ -19,9 +20,15 @@ class PaddedBlock : public torch::nn::Module {
         norm2_(register_module("norm2", torch::nn::BatchNorm2d(out))) {}
 
   torch::Tensor forward(const torch::Tensor& images) {
+    if (fused_) {
+      const auto inner = norm_relu(*norm1_, conv1_->forward(images));
+      return norm_relu(*norm2_, conv2_->forward(inner), shortcut(images));
+    }
     const auto inner = torch::relu(norm1_->forward(conv1_->forward(images)));
     return torch::relu(norm2_->forward(conv2_->forward(inner)) + shortcut(images));
   }
+
+  void fuse() { fused_ = true; }
 
  private:
   torch::Tensor shortcut(const torch::Tensor& images) const {
@@ -34,6 +41,7 @@ class PaddedBlock : public torch::nn::Module {
                                   {0, 0, 0, 0, before, new_channels_ - before});
   }
 
+  bool fused_ = false;
   int new_channels_;
   int stride_;
   torch::nn::Conv2d conv1_;
@@ -45,8 +53,12 @@ class PaddedBlock : public torch::nn::Module {
 class Resnet20 : public LayeredNetwork {
  public:
   Resnet20() {
-    then([this](const torch::Tensor& x) { return torch::relu(norm_->forward(conv_->forward(x))); },
-         {conv_.ptr(), norm_.ptr()});
+    then(
+        [this](const torch::Tensor& x) {
+          const auto convolved = conv_->forward(x);
+          return fused_ ? norm_relu(*norm_, convolved) : torch::relu(norm_->forward(convolved));
+        },
+        {conv_.ptr(), norm_.ptr()});
     int in = 16, blocks = 0;
     for (const int out : {16, 32, 64}) {
       for (int block = 0; block < 3; ++block) {
@@ -64,7 +76,16 @@ class Resnet20 : public LayeredNetwork {
         {output_.ptr()});
   }
 
+  bool fuse() override {
+    fused_ = true;
+    for (const auto& module : modules()) {
+      if (auto* const block = dynamic_cast<PaddedBlock*>(module.get())) block->fuse();
+    }
+    return true;
+  }
+
  private:
+  bool fused_ = false;
   torch::nn::Conv2d conv_ = register_module("conv", plain_convolution(3, 16, 3));
   torch::nn::BatchNorm2d norm_ = register_module("norm", torch::nn::BatchNorm2d(16));
   torch::nn::Linear output_ = register_module("output", torch::nn::Linear(64, 10));

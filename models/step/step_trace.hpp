@@ -42,12 +42,15 @@ class StepTrace {
   /// step, epoch and evaluation, so that nothing outside is booked on a phase.
   virtual void enter(Phase phase) = 0;
 
-  /// This rank is ready for its next exchange; one thread at a time calls it.
-  virtual void posted(Exchange kind) = 0;
+  /// This rank was ready for its next exchange so many seconds ago, which a device may know; one
+  /// thread at a time calls it.
+  virtual void posted_ago(Exchange kind, double seconds) = 0;
+  void posted(Exchange kind) { posted_ago(kind, 0); }
 
-  /// The oldest exchange that has not ended has done so; one thread at a time calls it, which may
-  /// be another than the one that posts. Both pair up in order.
-  virtual void ended() = 0;
+  /// The oldest exchange that has not ended has done so, so many seconds ago; one thread at a time
+  /// calls it, which may be another than the one that posts. Both pair up in order.
+  virtual void ended_ago(double seconds) = 0;
+  void ended() { ended_ago(0); }
 };
 
 /// For whoever wants no trace.
@@ -55,8 +58,8 @@ class NoTrace final : public StepTrace {
  public:
   void begin_step() override {}
   void enter(Phase) override {}
-  void posted(Exchange) override {}
-  void ended() override {}
+  void posted_ago(Exchange, double) override {}
+  void ended_ago(double) override {}
 };
 
 // Which layer of a network a pass has done, told to whoever holds a clock.
@@ -96,10 +99,13 @@ class ProfiledTrace final : public StepTrace {
     }
     trace_.enter(phase);
   }
-  void posted(Exchange kind) override { trace_.posted(kind); }
-  void ended() override {
-    if (delay_.count() > 0) std::this_thread::sleep_for(delay_);
-    trace_.ended();
+  void posted_ago(Exchange kind, double seconds) override { trace_.posted_ago(kind, seconds); }
+  void ended_ago(double seconds) override {
+    if (delay_.count() > 0) {
+      std::this_thread::sleep_for(delay_);
+      seconds = 0;
+    }
+    trace_.ended_ago(seconds);
   }
 
  private:

@@ -2,6 +2,7 @@
 #include "models/torch/compute.hpp"
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <ATen/autocast_mode.h>
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
@@ -98,7 +99,7 @@ void allow_tensor_cores(Precision precision) {
 }
 
 void require_precision(Precision precision, torch::Device device) {
-  const std::string why = why_no_step(precision, /*step_graph=*/false, device_of(device));
+  const std::string why = why_no_step(precision, StepKind::eager, device_of(device));
   if (!why.empty()) throw UsageError(why);
   if (!is_autocast(precision)) return;
   const auto options = torch::TensorOptions(device).requires_grad(true);
@@ -163,13 +164,22 @@ void compute_with_one_thread() {
   }
 }
 
-void finish(torch::Device device) {
-  if (device.is_cuda()) torch::cuda::synchronize(device.index());
+void in_parallel(unsigned count, const std::function<void(unsigned)>& piece) {
+  at::parallel_for(0, count, 1, [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t i = first; i < end; ++i) piece(static_cast<unsigned>(i));
+  });
 }
 
-std::string why_no_step(Precision precision, bool step_graph, const StepDevice& device) {
-  if (step_graph && !device.cuda) return "graphs are CUDA's, not for device cpu";
-  if (step_graph && precision == Precision::fp16) {
+void finish(torch::Device device) {
+  if (device.is_cuda()) synchronize_torch_stream();
+}
+
+std::string why_no_step(Precision precision, StepKind step, const StepDevice& device) {
+  if (step == StepKind::graph && !device.cuda) return "graphs are CUDA's, not for device cpu";
+  if (step == StepKind::fused && precision == Precision::fp16) {
+    return "the fused layers are float32 and bf16, not fp16";
+  }
+  if (is_recorded(step, device.cuda) && precision == Precision::fp16) {
     return "a graph keeps its loss scale: fp16 cannot have one, bf16 can";
   }
   if (precision == Precision::tf32 && !device.tf32) {
@@ -179,11 +189,10 @@ std::string why_no_step(Precision precision, bool step_graph, const StepDevice& 
   return {};
 }
 
-std::string why_no_step(Precision precision, bool step_graph, ComputeDevice kind, int index,
+std::string why_no_step(Precision precision, StepKind step, ComputeDevice kind, int index,
                         int threads) {
   const torch::Device device = select_compute_device(kind, index, threads);
-  const std::string why =
-      why_no_step(precision, step_graph, {.cuda = device.is_cuda(), .tf32 = true});
+  const std::string why = why_no_step(precision, step, {.cuda = device.is_cuda(), .tf32 = true});
   if (!why.empty()) return why;
   try {
     require_precision(precision, device);
@@ -218,8 +227,12 @@ void rethrow_memory_error() {
       const std::size_t bytes = tried + kTried.size();
       fail_on_host(text.substr(bytes, text.find_first_not_of("0123456789", bytes) - bytes));
     }
-    if (text.find("CUDA out of memory") != std::string::npos) {
-      const std::size_t first = text.find("CUDA out of memory");
+    // LibTorch's allocator, its calls of the runtime (graphs), cuDNN, cuBLAS, and a Buffer.
+    for (const std::string_view way :
+         {"CUDA out of memory", "CUDA error: out of memory", "CUDNN_STATUS_ALLOC_FAILED",
+          "CUBLAS_STATUS_ALLOC_FAILED", "out of device memory"}) {
+      const std::size_t first = text.find(way);
+      if (first == std::string::npos) continue;
       throw OutOfMemory(text.substr(first, text.find('\n', first) - first));
     }
     if (text.starts_with("out of host memory")) throw OutOfMemory(text);

@@ -47,6 +47,10 @@ torch::Device select_compute_device(ComputeDevice device, int index, int threads
 /// For a thread that helps a rank: LibTorch computes on it alone, without threads of its own.
 void compute_with_one_thread();
 
+/// piece(0) to piece(count - 1), shared among the CPU threads that the calling thread computes
+/// with.
+void in_parallel(unsigned count, const std::function<void(unsigned)>& piece);
+
 /// From now on this process keeps memory that is freed. LibTorch asks for the same tens of
 /// megabytes in every step; glibc would return them to the system each time, and every page would
 /// be faulted in and zeroed anew. Does nothing with another C library.

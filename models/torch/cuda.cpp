@@ -41,6 +41,8 @@ void limit_device_memory(int device, std::size_t bytes) {
 
 void try_convolutions(bool wanted) { at::globalContext().setBenchmarkCuDNN(wanted); }
 
+void synchronize_torch_stream() { c10::cuda::getCurrentCUDAStream().synchronize(); }
+
 namespace {
 
 /// Each replay then goes on with the generator's numbers. A LibTorch before 2.4 knows only its own
@@ -50,6 +52,29 @@ void follow(Graph& graph, const at::Generator& generator) {
   if constexpr (requires { graph.register_generator_state(generator); }) {
     if (generator.defined()) graph.register_generator_state(generator);
   }
+}
+
+/// Other threads may go on pinning memory, which only this mode allows. A LibTorch before 2.1 has
+/// no choice of modes.
+template <class Graph>
+void begin_capture(Graph& graph, c10::cuda::MempoolId_t pool) {
+  if constexpr (requires { graph.capture_begin(pool, cudaStreamCaptureModeThreadLocal); }) {
+    graph.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
+  } else {
+    graph.capture_begin(pool);
+  }
+}
+
+/// What CUDAGraph leaves undone where its capture_end() fails: later allocations would go on to be
+/// its pool's, and what it has of memory would stay taken.
+void abandon(c10::DeviceIndex device, c10::cuda::MempoolId_t pool) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 3)
+  c10::cuda::CUDACachingAllocator::endAllocateToPool(device, pool);
+  c10::cuda::CUDACachingAllocator::releasePool(device, pool);
+#else
+  static_cast<void>(device);
+  static_cast<void>(pool);
+#endif
 }
 
 class CudaStepGraph final : public StepGraph {
@@ -73,30 +98,35 @@ class CudaStepGraph final : public StepGraph {
  private:
   void record() {
     for (const at::Generator& generator : step_.generators()) follow(graph_, generator);
-    graph_.capture_begin();
+    // The graph's pool can take nothing of what the allocator keeps from the steps before.
+    c10::cuda::getCurrentCUDAStream().synchronize();
+    c10::cuda::CUDACachingAllocator::emptyCache();
+    const c10::cuda::MempoolId_t pool = at::cuda::graph_pool_handle();
+    begin_capture(graph_, pool);
     try {
       const torch::Tensor loss = step_.run(images_, labels_);
       graph_.capture_end();
       loss_ = loss;
     } catch (const std::exception& error) {
       const std::string why = last_line(error);
-      give_up();
+      give_up(pool);
       try {
         rethrow_memory_error();
       } catch (const OutOfMemory&) {
         throw;
       } catch (const std::exception&) {
-        fail<UsageError>("--step graph: this model's step cannot be recorded: {}", why);
+        fail<NotRecorded>("--step graph, fused: this model's step cannot be recorded: {}", why);
       }
     }
   }
 
-  /// The stream is not left recording.
-  void give_up() {
+  /// The stream is not left recording, nor the allocator with a pool that nobody empties.
+  void give_up(c10::cuda::MempoolId_t pool) {
     try {
       graph_.capture_end();
     } catch (const std::exception&) {
-      // It says again that the capture went wrong.
+      static_cast<void>(cudaGetLastError());  // or the next kernel would report it
+      abandon(images_.device().index(), pool);
     }
   }
 

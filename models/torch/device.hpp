@@ -35,6 +35,17 @@ constexpr std::string_view dtype_label(Precision precision) {
                                          : kPrecisionNames[static_cast<std::size_t>(precision)];
 }
 
+/// What of a step is launched, and how: LibTorch's kernels one by one; all of it as one CUDA graph;
+/// or with layers of our own (models/network/fused.hpp) where the network has some that they can
+/// take the place of, on a card as a graph, on the CPU one by one.
+enum class StepKind : std::uint8_t { eager, graph, fused };
+inline constexpr std::array<std::string_view, 3> kStepNames{"eager", "graph", "fused"};
+
+/// Whether such a step is recorded as a graph.
+constexpr bool is_recorded(StepKind step, bool cuda) {
+  return step == StepKind::graph || (step == StepKind::fused && cuda);
+}
+
 // Which ways to compute a step a device and this LibTorch have, asked before anything is trained.
 
 /// What matters of a device here.
@@ -44,11 +55,11 @@ struct StepDevice {
 };
 
 /// Why no device of that kind computes steps so, whatever the LibTorch; empty: one can.
-std::string why_no_step(Precision precision, bool step_graph, const StepDevice& device);
+std::string why_no_step(Precision precision, StepKind step, const StepDevice& device);
 
 /// The same for that device and this LibTorch, which tries the precision. Selects the device for
 /// the calling thread, with that many CPU threads.
-std::string why_no_step(Precision precision, bool step_graph, ComputeDevice device, int index,
+std::string why_no_step(Precision precision, StepKind step, ComputeDevice device, int index,
                         int threads);
 
 /// Steps that are launched kernel by kernel before a step graph is recorded, so that libraries have
@@ -60,6 +71,9 @@ inline constexpr int kStepsBeforeGraph = 11;
 
 /// Where LibTorch enqueues what the calling thread asks for; the default stream without CUDA.
 DeviceStream torch_stream();
+
+/// Waits for that stream alone, not for those of communicators.
+void synchronize_torch_stream();
 
 /// Whether the device's tensor cores have TF32 (compute capability 8.0 and later).
 bool has_tf32(int device);
@@ -82,11 +96,18 @@ class OutOfMemory : public Error {
   using Error::Error;
 };
 
+/// A step graph of this model cannot be made; it can be trained without.
+class NotRecorded : public Error {
+ public:
+  using Error::Error;
+};
+
 /// What is wrong: LibTorch's texts are a trace of many lines, and that is the last of them.
 std::string last_line(const std::exception& error);
 
 /// Rethrows the exception that is being handled: as OutOfMemory when it is LibTorch's, the C++
-/// library's or a Buffer's way to say so, else unchanged. To be called in a catch clause.
+/// library's, a CUDA library's or a Buffer's way to say so, else unchanged. To be called in a catch
+/// clause.
 [[noreturn]] void rethrow_memory_error();
 
 // Facts about the LibTorch that is linked, for callers that do not include it.

@@ -116,6 +116,13 @@ TEST(MemoryError, SaysBytesAskedAndAvailable) {
         });
       },
       {"Tried to allocate 2.00 GiB", "1.00 GiB free"});
+  for (const char* const text :
+       {"CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported",
+        "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "out of device memory: 64 bytes asked for, 8 available"}) {
+    EXPECT_THROW(rethrown([&] { throw std::runtime_error(text); }), OutOfMemory) << text;
+  }
   EXPECT_THROW(rethrown([] { throw std::logic_error("another"); }), std::logic_error);
 }
 
@@ -126,21 +133,33 @@ namespace {
 constexpr StepDevice kCpu{}, kVolta{.cuda = true}, kAmpere{.cuda = true, .tf32 = true};
 
 TEST(StepSupport, GraphsAreCudas) {
-  EXPECT_EQ(why_no_step(Precision::float32, true, kCpu), "graphs are CUDA's, not for device cpu");
-  EXPECT_EQ(why_no_step(Precision::float32, true, kVolta), "");
-  EXPECT_EQ(why_no_step(Precision::bf16, true, kAmpere), "");
-  EXPECT_NE(why_no_step(Precision::fp16, true, kAmpere), "") << "its loss scale changes";
+  EXPECT_EQ(why_no_step(Precision::float32, StepKind::graph, kCpu),
+            "graphs are CUDA's, not for device cpu");
+  EXPECT_EQ(why_no_step(Precision::float32, StepKind::graph, kVolta), "");
+  EXPECT_EQ(why_no_step(Precision::bf16, StepKind::graph, kAmpere), "");
+  EXPECT_NE(why_no_step(Precision::fp16, StepKind::graph, kAmpere), "") << "its loss scale changes";
+}
+
+TEST(StepSupport, FusedLayersAreEveryDevicesButNotFp16) {
+  EXPECT_EQ(why_no_step(Precision::float32, StepKind::fused, kCpu), "");
+  EXPECT_EQ(why_no_step(Precision::bf16, StepKind::fused, kAmpere), "");
+  for (const StepDevice& device : {kCpu, kAmpere}) {
+    EXPECT_EQ(why_no_step(Precision::fp16, StepKind::fused, device),
+              "the fused layers are float32 and bf16, not fp16");
+  }
+  EXPECT_FALSE(is_recorded(StepKind::fused, /*cuda=*/false));
+  EXPECT_TRUE(is_recorded(StepKind::fused, /*cuda=*/true));
 }
 
 TEST(StepSupport, Tf32IsOfCardsSinceAmpere) {
-  EXPECT_NE(why_no_step(Precision::tf32, false, kCpu), "");
-  EXPECT_NE(why_no_step(Precision::tf32, false, kVolta), "");
-  EXPECT_EQ(why_no_step(Precision::tf32, true, kAmpere), "");
+  EXPECT_NE(why_no_step(Precision::tf32, StepKind::eager, kCpu), "");
+  EXPECT_NE(why_no_step(Precision::tf32, StepKind::eager, kVolta), "");
+  EXPECT_EQ(why_no_step(Precision::tf32, StepKind::graph, kAmpere), "");
 }
 
 TEST(StepSupport, ThisLibTorchIsAskedOnTheDevice) {
   const auto why = [](Precision precision) {
-    return why_no_step(precision, /*step_graph=*/false, ComputeDevice::cpu, 0, 1);
+    return why_no_step(precision, StepKind::eager, ComputeDevice::cpu, 0, 1);
   };
   EXPECT_EQ(why(Precision::float32), "");
   EXPECT_EQ(why(Precision::bf16), "");

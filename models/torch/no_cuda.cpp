@@ -9,6 +9,8 @@ namespace scalebench {
 
 DeviceStream torch_stream() { return {}; }
 
+void synchronize_torch_stream() {}
+
 bool has_tf32(int) { return false; }
 
 void release_kept_memory() {

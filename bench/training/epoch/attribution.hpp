@@ -57,8 +57,10 @@ class EventLog final : public StepTrace {
     steps_.append(clock_());
   }
   void enter(Phase phase) override { phases_.append({clock_(), phase}); }
-  void posted(Exchange kind) override { posted_.append({clock_(), kind}); }
-  void ended() override { ended_.append(clock_()); }
+  void posted_ago(Exchange kind, double seconds) override {
+    posted_.append({clock_() - seconds, kind});
+  }
+  void ended_ago(double seconds) override { ended_.append(clock_() - seconds); }
 
   /// Begins a span, in phase `other`: what happened before is no part of it. On the rank's own
   /// thread, while nothing is in flight.

@@ -86,7 +86,8 @@ void check_recording(const TrainerOptions& trainer, int ranks) {
   };
   if (ranks != 1) refuse(fmt::format("{} ranks", ranks), "one rank, whose steps nobody holds up");
   if (trainer.choice.trace != nullptr) refuse("a replayed model", "one that computes");
-  if (trainer.step_graph) refuse("a step graph", "layers that are launched one by one");
+  if (is_recorded(trainer.step, trainer.device == ComputeDevice::cuda))
+    refuse("a step graph", "layers that are launched one by one");
   if (trainer.gradient_sync == "model_split") {
     refuse("gradient sync model_split", "one that runs the whole network at once");
   }

@@ -38,8 +38,8 @@ class LayerClock final : public StepTrace, public LayerTrace {
 
   void begin_step() override { add(Mark::Kind::step, 0); }
   void enter(Phase phase) override { add(Mark::Kind::phase, static_cast<std::size_t>(phase)); }
-  void posted(Exchange) override {}
-  void ended() override {}
+  void posted_ago(Exchange, double) override {}
+  void ended_ago(double) override {}
   void forward_done(std::size_t layer) override { add(Mark::Kind::forward, layer); }
   void gradient_done(std::size_t layer) override { add(Mark::Kind::gradient, layer); }
 

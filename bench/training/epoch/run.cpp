@@ -95,7 +95,8 @@ Travel travel_of(const EpochOptions& options, const EpochRun& run) {
           sends == Sends::nothing ? std::string() : run.transport};
 }
 
-/// What was put into training and clocks on purpose; empty: nothing.
+/// What was put into training and clocks on purpose; empty: nothing. A note says it, the case does
+/// not: who injects a fault compares the case with itself.
 std::string faults_of(const EpochOptions& options, const EpochRun& run) {
   const std::string faults = text_of(run.trainer.faults), clocks = options.clock_fault.text();
   return faults + (faults.empty() || clocks.empty() ? "" : " ") + clocks;
@@ -117,20 +118,19 @@ std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
   const std::string sync = text_of(trainer.gradient_sync, trainer.sync);
   const std::string share =
       trainer.share_of > 1 ? fmt::format(" share_of={}", trainer.share_of) : "";
-  const std::string faults = faults_of(options, run);
   const Travel travel = travel_of(options, run);
   return fmt::format(
       "epoch model={} gradient_sync={}{}{}{} allreduce={} transport={} device={} dtype={} "
       "threads={} "
       "dataset={} scaling={} {} samples={} optimizer={} learning_rate={} lr_scaling={} "
       "lr_warmup={} "
-      "seed={}{}{}{}{}",
+      "seed={}{}{}",
       trainer.choice.label, trainer.gradient_sync, sync.empty() ? "" : " ", sync,
       variant_text(trainer), travel.allreduce, travel.transport,
       device_label(options.training.trainer), dtype_label(trainer.precision), trainer.threads,
       run.dataset, options.scaling, batch, samples, trainer.optimizer, trainer.rate.base,
       trainer.rate.scaling == RateScaling::linear ? "linear" : "none", trainer.rate.warmup_epochs,
-      seed, text_of_input(trainer), share, faults.empty() ? "" : " ", faults);
+      seed, text_of_input(trainer), share);
 }
 
 /// What to know of a rank's run beside its numbers; empty when all is usual.
@@ -387,8 +387,7 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   const HostReport hosts = look_at_hosts(ranks, {.options = options.training.hosts,
                                                  .record = options.training.record,
                                                  .recorder = recorder,
-                                                 .console = console,
-                                                 .timeout_seconds = options.timeout_seconds});
+                                                 .console = console});
   Monitor monitor(ranks, options.training.monitor, options.training.record, recorder, "epoch");
   const std::string& format = options.training.format;
   const std::vector<std::string> host_of_rank = all_gather(ranks.host, ranks.session.host());

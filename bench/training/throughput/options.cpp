@@ -54,6 +54,7 @@ ThroughputOptions parse_throughput_options(int argc, const char* const* argv, in
   app.add_option("-n,--steps", options.steps,
                  "timed steps of each rank; 0: until every median's 95 % interval is within 1 %")
       ->capture_default_str();
+  add_timeout_option(app, options.timeout_seconds);
   app.add_option("--max-seconds", options.max_seconds, "cap on the timed steps")
       ->capture_default_str();
   if (!parse_command_line(app, argc, argv, options.text)) return options;

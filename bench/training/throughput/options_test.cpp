@@ -31,7 +31,7 @@ TEST(ThroughputOptions, OneCaseByDefault) {
   ASSERT_EQ(options.training.variants.size(), 1);
   EXPECT_EQ(options.training.variants[0].precision, Precision::float32);
   EXPECT_FALSE(options.training.variants[0].channels_last);
-  EXPECT_FALSE(options.training.variants[0].graph);
+  EXPECT_EQ(options.training.variants[0].step, StepKind::eager);
   EXPECT_TRUE(options.roofline);
   EXPECT_FALSE(options.training.trainer.exact_phases) << "phases wait for the device";
 }
@@ -39,16 +39,27 @@ TEST(ThroughputOptions, OneCaseByDefault) {
 TEST(ThroughputOptions, ListsMultiply) {
   const ThroughputOptions options =
       throughput({"--precision", "float32,tf32,bf16,fp16", "--channels-last", "both", "--step",
-                  "eager,graph", "--batch", "32,64,largest", "--memory-limit", "2GiB"});
+                  "eager,graph,fused", "--batch", "32,64,largest", "--memory-limit", "2GiB"});
   const auto& ways = options.training.variants;
-  ASSERT_EQ(ways.size(), 4 * 2 * 2);
+  ASSERT_EQ(ways.size(), 4 * (2 + 3)) << "fused steps are channels last, once";
   EXPECT_EQ(ways[1].precision, Precision::float32);
-  EXPECT_TRUE(ways[1].graph);
+  EXPECT_EQ(ways[1].step, StepKind::graph);
   EXPECT_FALSE(ways[1].channels_last);
   EXPECT_EQ(ways.back().precision, Precision::fp16);
-  EXPECT_TRUE(ways.back().channels_last && ways.back().graph) << "a row will say that none can";
+  EXPECT_TRUE(ways.back().channels_last);
+  EXPECT_EQ(ways.back().step, StepKind::fused) << "a row will say that none can";
   EXPECT_THAT(options.batches, ElementsAre(32, 64, kLargestBatch));
   EXPECT_EQ(options.memory_limit, std::size_t{2} << 30U);
+}
+
+TEST(ThroughputOptions, FusedStepsAreChannelsLastWhateverTheOthersAre) {
+  const ThroughputOptions options = throughput({"--step", "eager,fused"});
+  const auto& ways = options.training.variants;
+  ASSERT_EQ(ways.size(), 2);
+  EXPECT_FALSE(ways[0].channels_last);
+  EXPECT_TRUE(ways[1].channels_last);
+  EXPECT_EQ(throughput({"--step", "fused"}).training.trainer.step, StepKind::fused);
+  EXPECT_TRUE(throughput({"--step", "fused"}).training.trainer.channels_last);
 }
 
 TEST(ThroughputOptions, RefusesInOneLine) {

@@ -47,7 +47,8 @@ ResultRow described(const ThroughputOptions& options, const ThroughputResult& re
   row.set("device", device_label(options.training.trainer));
   row.set("dtype", dtype_label(result.trainer.precision));
   row.set("memory_format", memory_format(result.trainer));
-  row.set("step", step_label(result.trainer.step_graph)).set("threads", result.trainer.threads);
+  row.set("step", kStepNames[static_cast<std::size_t>(result.trainer.step)]);
+  row.set("threads", result.trainer.threads);
   if (result.search) row.set("largest", 1).set("batches_tried", result.search->tried);
   // What is searched and not found has no number.
   if (result.trainer.batch > 0) row.set("batch", result.trainer.batch);
@@ -133,7 +134,7 @@ ResultRow skipped_row(const Ranks& ranks, const ThroughputOptions& options, cons
   apply(StepVariant{}, possible);
   result.trainer = resolved(possible, ranks.session.size());
   const TrainerOptions& wanted = options.training.trainer;
-  apply({wanted.precision, wanted.channels_last, wanted.step_graph}, result.trainer);
+  apply({wanted.precision, wanted.channels_last, wanted.step}, result.trainer);
   if (search) result.trainer.batch = search->largest;
   result.search = std::move(search);
   ResultRow row = described(options, result, recorder);
@@ -197,6 +198,13 @@ std::string throughput_line(const ResultRow& row, const std::string& format) {
       scaled(row.get("mfu"), 1, 2), row.get("repetitions"), row.get("converged") == "1" ? "" : "*");
 }
 
+/// Why the device or the model cannot do it this way; empty: they can.
+std::string why_not_tried(const TrainerOptions& trainer) {
+  const std::string why = why_no_step(trainer.precision, trainer.step, trainer.device,
+                                      trainer.device_index, trainer.threads);
+  return why.empty() && trainer.step == StepKind::fused ? why_not_fused(trainer.choice) : why;
+}
+
 /// All cases: every way to compute a step with every batch, one after the other.
 class ThroughputRun {
  public:
@@ -211,6 +219,7 @@ class ThroughputRun {
       console_.note("what the device can do at best: stream and gemm, for about a second");
       std::vector<Precision> precisions;
       for (const StepVariant& way : options_.training.variants) precisions.push_back(way.precision);
+      ranks_.watchdog.work("roofline");
       roofline_ = measure_roofline(ranks_, trainer, precisions);
       if (!roofline_.failure.empty()) {
         console_.note(fmt::format("no roofline, and so no mfu: {}", roofline_.failure));
@@ -220,9 +229,7 @@ class ThroughputRun {
     for (const StepVariant& way : options_.training.variants) {
       apply(way, trainer);
       too_big_.reset();
-      lacking_ = joint_failure(ranks_.host,
-                               why_no_step(trainer.precision, trainer.step_graph, trainer.device,
-                                           trainer.device_index, trainer.threads));
+      lacking_ = joint_failure(ranks_.host, why_not_tried(trainer));
       for (const std::int64_t batch : options_.batches) one_batch(batch);
     }
     return outcome_.exit_code();
@@ -251,7 +258,12 @@ class ThroughputRun {
                   BatchSearch{});
     }
     console_.note(fmt::format("{}: searching the largest batch", trainer.choice.label));
-    const BatchSearch search = search_largest_batch(ranks_, options_, limit);
+    BatchSearch search;
+    try {
+      search = search_largest_batch(ranks_, options_, limit);
+    } catch (const NotRecorded& error) {  // on all ranks, as they train the same model
+      return skip(error.what(), BatchSearch{});
+    }
     if (search.largest == 0) return skip("memory does not hold one image a step", search);
     trainer.batch = search.largest;
     measure(search);
@@ -262,6 +274,7 @@ class ThroughputRun {
                               options_.training.trainer.choice.label, ranks_.session.size(),
                               options_.max_seconds));
     ThroughputResult result = measure_throughput(ranks_, options_);
+    ranks_.watchdog.end_cell();
     result.search = std::move(search);
     if (result.search && result.search->all_fit) {
       result.remarks += fmt::format("{}memory holds more than the data set has",
@@ -290,7 +303,7 @@ class ThroughputRun {
   Console& console_;
   Roofline roofline_;
   Outcome outcome_;
-  std::string lacking_;                  // why the device cannot do this way
+  std::string lacking_;                  // why this way is not tried
   std::optional<std::int64_t> too_big_;  // the batch that this way had too little memory for
 };
 

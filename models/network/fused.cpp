@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/network/fused.hpp"
+
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/nn/modules/activation.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/pooling.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/error.hpp"
+#include "kernels/layers/norm.hpp"
+#include "models/torch/compute.hpp"
+#include "models/torch/device.hpp"
+
+namespace scalebench {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// Channels last, at an address that 16-byte words need.
+torch::Tensor in_rows(const torch::Tensor& x) {
+  const auto last = x.dim() == 4 ? x.contiguous(torch::MemoryFormat::ChannelsLast) : x.contiguous();
+  const bool aligned = reinterpret_cast<std::uintptr_t>(last.data_ptr()) % 16 == 0;
+  return aligned ? last : last.clone();
+}
+
+DType type_of(const torch::Tensor& x) {
+  if (x.scalar_type() == torch::kFloat32) return DType::float32;
+  if (x.scalar_type() == torch::kBFloat16) return DType::bfloat16;
+  fail("fused layers are float32 or bf16, not {}", c10::toString(x.scalar_type()));
+}
+
+/// `x`: in rows.
+Activations shape_of(const torch::Tensor& x) {
+  const auto channels = static_cast<std::size_t>(x.size(1));
+  const auto numbers = static_cast<std::size_t>(x.numel());
+  return {channels == 0 ? 0 : numbers / channels, channels, type_of(x)};
+}
+
+torch::Tensor floats(std::size_t count, const torch::Tensor& like) {
+  return torch::empty({static_cast<std::int64_t>(count)},
+                      like.options().dtype(torch::kFloat32).requires_grad(false));
+}
+
+torch::Tensor bits_for(const torch::Tensor& x) {
+  return torch::empty({x.numel() / kWide}, x.options().dtype(torch::kUInt8).requires_grad(false));
+}
+
+torch::Tensor room_like(const torch::Tensor& x) {
+  return torch::empty_like(x, x.options().requires_grad(false));
+}
+
+std::uint8_t* bytes_of(const torch::Tensor& bits) {
+  return bits.defined() ? bits.data_ptr<std::uint8_t>() : nullptr;
+}
+
+Grid grid_of(const torch::Tensor& x, const Activations& shape) {
+  return x.is_cuda() ? device::layer_grid(shape) : host_grid(shape);
+}
+
+/// What a normalisation is besides its tensors.
+struct Way {
+  Tail tail;
+  bool training;
+  bool differentiable;  // a backward pass may follow
+  double momentum;
+  double epsilon;
+};
+
+class Norm : public torch::autograd::Function<Norm> {
+ public:
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given,
+                               const torch::Tensor& weight, const torch::Tensor& bias,
+                               const torch::Tensor& running_mean,
+                               const torch::Tensor& running_variance, const torch::Tensor& batches,
+                               const Way& way, torch::TensorList added) {
+    const torch::Tensor x = in_rows(given);
+    const torch::Tensor beside = added.empty() ? torch::Tensor() : in_rows(added.front());
+    const Activations shape = shape_of(x);
+    require_layer(shape);
+    if (beside.defined() && (beside.sizes() != x.sizes() || type_of(beside) != shape.dtype)) {
+      fail("what is added to a normalised tensor has another shape or type");
+    }
+    const Grid grid = grid_of(x, shape);
+    const torch::Tensor y = room_like(x);
+    const torch::Tensor numbers = floats(kNormNumbers * shape.channels, x);
+    const torch::Tensor scratch = floats(scratch_floats(shape, grid), x);
+    const bool keeps_bits = way.differentiable && way.tail == Tail::add_relu;
+    const torch::Tensor bits = keeps_bits ? bits_for(x) : torch::Tensor();
+    const NormForward layer{.shape = shape,
+                            .tail = way.tail,
+                            .training = way.training,
+                            .x = x.data_ptr(),
+                            .beside = beside.defined() ? beside.data_ptr() : nullptr,
+                            .y = y.data_ptr(),
+                            .positive = bytes_of(bits),
+                            .weight = weight.data_ptr<float>(),
+                            .bias = bias.data_ptr<float>(),
+                            .running_mean = running_mean.data_ptr<float>(),
+                            .running_variance = running_variance.data_ptr<float>(),
+                            .batches = batches.data_ptr<std::int64_t>(),
+                            .momentum = way.momentum,
+                            .epsilon = way.epsilon,
+                            .numbers = numbers.data_ptr<float>(),
+                            .scratch = scratch.data_ptr<float>()};
+    if (x.is_cuda()) {
+      device::norm_forward(layer, grid, torch_stream());
+    } else {
+      norm_forward(layer, grid, &in_parallel);
+    }
+    context->save_for_backward({x, numbers, bits});
+    context->saved_data["tail"] = static_cast<std::int64_t>(way.tail);
+    context->saved_data["training"] = way.training;
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const torch::Tensor &x = saved[0], &numbers = saved[1], &bits = saved[2];
+    const auto tail = static_cast<Tail>(context->saved_data["tail"].toInt());
+    const torch::Tensor gradient = in_rows(gradients[0]);
+    const Activations shape = shape_of(x);
+    const Grid grid = grid_of(x, shape);
+    const torch::Tensor x_gradient = room_like(x);
+    const torch::Tensor beside_gradient = tail == Tail::add_relu ? room_like(x) : torch::Tensor();
+    const torch::Tensor weight_gradient = floats(shape.channels, x);
+    const torch::Tensor bias_gradient = floats(shape.channels, x);
+    const torch::Tensor scratch = floats(scratch_floats(shape, grid), x);
+    const NormBackward layer{
+        .shape = shape,
+        .tail = tail,
+        .training = context->saved_data["training"].toBool(),
+        .y_gradient = gradient.data_ptr(),
+        .x = x.data_ptr(),
+        .positive = bytes_of(bits),
+        .numbers = numbers.data_ptr<float>(),
+        .beside_gradient = beside_gradient.defined() ? beside_gradient.data_ptr() : nullptr,
+        .x_gradient = x_gradient.data_ptr(),
+        .weight_gradient = weight_gradient.data_ptr<float>(),
+        .bias_gradient = bias_gradient.data_ptr<float>(),
+        .scratch = scratch.data_ptr<float>()};
+    if (x.is_cuda()) {
+      device::norm_backward(layer, grid, torch_stream());
+    } else {
+      norm_backward(layer, grid, &in_parallel);
+    }
+    // Of the three buffers and the way there are none.
+    variable_list all{x_gradient, weight_gradient, bias_gradient, {}, {}, {}, {}};
+    if (tail == Tail::add_relu) all.push_back(beside_gradient);
+    return all;
+  }
+};
+
+class BiasRelu : public torch::autograd::Function<BiasRelu> {
+ public:
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given,
+                               const torch::Tensor& bias, bool differentiable) {
+    const torch::Tensor x = in_rows(given);
+    const Activations shape = shape_of(x);
+    require_layer(shape);
+    const torch::Tensor y = room_like(x);
+    const torch::Tensor bits = differentiable ? bits_for(x) : torch::Tensor();
+    const BiasForward layer{shape, x.data_ptr(), bias.data_ptr<float>(), y.data_ptr(),
+                            bytes_of(bits)};
+    const Grid grid = grid_of(x, shape);
+    if (x.is_cuda()) {
+      device::bias_forward(layer, grid, torch_stream());
+    } else {
+      bias_forward(layer, grid, &in_parallel);
+    }
+    context->save_for_backward({bits});
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const torch::Tensor bits = context->get_saved_variables()[0];
+    const torch::Tensor gradient = in_rows(gradients[0]);
+    const Activations shape = shape_of(gradient);
+    const Grid grid = grid_of(gradient, shape);
+    const torch::Tensor x_gradient = room_like(gradient);
+    const torch::Tensor bias_gradient = floats(shape.channels, gradient);
+    const torch::Tensor scratch = floats(scratch_floats(shape, grid), gradient);
+    const BiasBackward layer{shape,
+                             gradient.data_ptr(),
+                             bytes_of(bits),
+                             x_gradient.data_ptr(),
+                             bias_gradient.data_ptr<float>(),
+                             scratch.data_ptr<float>()};
+    if (gradient.is_cuda()) {
+      device::bias_backward(layer, grid, torch_stream());
+    } else {
+      bias_backward(layer, grid, &in_parallel);
+    }
+    return {x_gradient, bias_gradient, {}};
+  }
+};
+
+torch::Tensor normalised(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
+                         const torch::Tensor& beside, Tail tail) {
+  const bool training = norm.is_training();
+  if (training && x.numel() == x.size(1)) {
+    fail("batch normalisation of a single number a channel has no variance to train with");
+  }
+  std::vector<torch::Tensor> added;
+  if (beside.defined()) added.push_back(beside);
+  // LibTorch takes no undefined tensor here, but a list that may be empty.
+  return Norm::apply(x, norm.weight, norm.bias, norm.running_mean, norm.running_var,
+                     norm.num_batches_tracked,
+                     Way{tail, training, torch::GradMode::is_enabled(),
+                         norm.options.momentum().value(), norm.options.eps()},
+                     torch::TensorList(added));
+}
+
+}  // namespace
+
+torch::Tensor norm_relu(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
+                        const torch::Tensor& beside) {
+  return normalised(norm, x, beside, beside.defined() ? Tail::add_relu : Tail::relu);
+}
+
+torch::Tensor norm_only(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x) {
+  return normalised(norm, x, {}, Tail::none);
+}
+
+torch::Tensor bias_relu(const torch::Tensor& x, const torch::Tensor& bias) {
+  return BiasRelu::apply(x, bias, torch::GradMode::is_enabled());
+}
+
+torch::Tensor run_fused(torch::nn::SequentialImpl& chain, torch::Tensor x,
+                        const torch::Tensor& beside) {
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const std::shared_ptr<torch::nn::Module> module = chain.ptr(i);
+    auto* const norm = module->as<torch::nn::BatchNorm2d>();
+    const bool last = i + 1 == chain.size();
+    if (norm != nullptr && last && beside.defined()) {
+      x = norm_relu(*norm, x, beside);
+    } else if (norm != nullptr && !last && chain.ptr(i + 1)->as<torch::nn::ReLU>() != nullptr) {
+      x = norm_relu(*norm, x);
+      ++i;
+    } else if (norm != nullptr) {
+      x = norm_only(*norm, x);
+    } else if (auto* const convolution = module->as<torch::nn::Conv2d>()) {
+      x = convolution->forward(x);
+    } else if (auto* const pool = module->as<torch::nn::MaxPool2d>()) {
+      x = pool->forward(x);
+    } else {
+      fail("a chain of fused layers has a {}", module->name());
+    }
+  }
+  return x;
+}
+
+}  // namespace scalebench
