@@ -38,11 +38,12 @@ PUBLISHED_RESNET50 = 3079.0
 class Case:
     """Ours against each leg of `targets`: the smallest ratio of speeds that reaches it, if any."""
 
+    name: str  # of --models
     model: str  # or gemm
     batch: int  # side of gemm
     precision: str
     targets: dict[str, float | None]
-    graph: bool = False
+    step: str = "eager"  # of ours
     channels_last: bool = False
     images_per_s: float | None = None  # to be exceeded
 
@@ -52,20 +53,24 @@ class Case:
 
 CASES = {
     "cuda": [
-        Case("gemm", 8192, "bfloat16", {"eager": 0.97}),
-        Case("resnet50", 256, "bf16", {"eager": 1.0, "compile": 1.0}, True, True, PUBLISHED_RESNET50),
-        Case("mlp", 16, "float32", {"eager": 3.0}, graph=True),
-        Case("mnist_cnn", 128, "float32", {"eager": 3.0}, graph=True),
+        Case("gemm", "gemm", 8192, "bfloat16", {"eager": 0.97}),
+        Case("resnet50", "resnet50", 256, "bf16", {"eager": 1.0, "compile": 1.0}, "graph", True, PUBLISHED_RESNET50),
+        Case("mlp", "mlp", 16, "float32", {"eager": 3.0}, "graph"),
+        Case("mnist_cnn", "mnist_cnn", 128, "float32", {"eager": 3.0}, "graph"),
+        Case("resnet50_fused", "resnet50", 256, "bf16", {"graph": None, "compile": 1.0}, "fused", True,
+             PUBLISHED_RESNET50),
     ],
     "cpu": [
-        Case("gemm", 512, "float", {"eager": None}),
-        Case("resnet20", 16, "bf16", {"eager": None}, channels_last=True),
-        Case("mlp", 16, "float32", {"eager": None, "compile": None}),
-        Case("mnist_cnn", 128, "float32", {"eager": None}),
+        Case("gemm", "gemm", 512, "float", {"eager": None}),
+        Case("resnet20", "resnet20", 16, "bf16", {"eager": None}, channels_last=True),
+        Case("mlp", "mlp", 16, "float32", {"eager": None, "compile": None}),
+        Case("mnist_cnn", "mnist_cnn", 128, "float32", {"eager": None}),
     ],
-}
+}  # fmt: skip
+# PyTorch's ways, and our own step as a graph without fused layers.
+LEGS = ("eager", "compile", "graph")
 COLUMNS = (
-    "model batch precision device torch starts against ours_seconds against_seconds images_per_s "
+    "model batch precision step device torch starts against ours_seconds against_seconds images_per_s "
     "ratio ratio_low ratio_high target verdict"
 ).split()
 
@@ -79,15 +84,24 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--python", default="python3", help="interpreter that has torch")
     parser.add_argument("--device", choices=CASES, default="cuda")
     parser.add_argument("--models", help="comma-separated; default: all of the device")
+    parser.add_argument("--legs", default=",".join(LEGS), help="comma-separated: PyTorch's eager and compile, our graph")
     parser.add_argument("--starts", type=int, default=3, help="of every leg")
     parser.add_argument("--max-seconds", type=float, default=5, help="of timed steps in a leg")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help="a new folder")
     options = parser.parse_args(argv)
-    known = [case.model for case in CASES[options.device]]
+    known = [case.name for case in CASES[options.device]]
     models = known if options.models is None else options.models.split(",")
     require_models(parser, models, known)
-    options.cases = [case for case in CASES[options.device] if case.model in models]
+    legs = options.legs.split(",")
+    if unknown := [leg for leg in legs if leg not in LEGS]:
+        parser.error(f"unknown leg {unknown[0]!r}; valid: {', '.join(LEGS)}")
+    options.cases = [
+        dataclasses.replace(case, targets={leg: target for leg, target in case.targets.items() if leg in legs})
+        for case in CASES[options.device] if case.name in models and set(legs) & set(case.targets)
+    ]  # fmt: skip
+    if not options.cases:
+        parser.error(f"--legs {options.legs}: no case of {options.models} has it")
     if options.starts < 1:
         parser.error(f"--starts {options.starts}: must be at least 1")
     require_new(parser, options.out)
@@ -99,10 +113,9 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
 def step_words(case: Case, help_text: str) -> list[str]:
     """bench_throughput's options of the step; as lists where it has them, else as flags."""
     if "--step-graph" in help_text:
-        chosen = [("--step-graph", case.graph), ("--channels-last", case.channels_last)]
+        chosen = [("--step-graph", case.step == "graph"), ("--channels-last", case.channels_last)]
         return [word for word, wanted in chosen if wanted]
-    step, layout = "graph" if case.graph else "eager", "yes" if case.channels_last else "no"
-    return ["--step", step, "--channels-last", layout]
+    return ["--step", case.step, "--channels-last", "yes" if case.channels_last else "no"]
 
 
 def our_command(options: argparse.Namespace, case: Case, help_text: str) -> list[str]:
@@ -113,7 +126,7 @@ def our_command(options: argparse.Namespace, case: Case, help_text: str) -> list
         return [*kernels, f"--benchmark_filter=^{name}($|/)"]
     return [
         str(options.programs / "bench_throughput"), "--model", case.model, "--batch", str(case.batch),
-        "--precision", case.precision, *step_words(case, help_text), "--data-dir", "synthetic",
+        "--precision", case.precision, *step_words(case, help_text), "--data-dir", f"synthetic:{4 * case.batch}",
         "--device", options.device, "--max-seconds", str(options.max_seconds), "--quiet", "--format", "json",
     ]  # fmt: skip
 
@@ -160,7 +173,7 @@ def summary_rows(case: Case, starts: list[dict[str, float]], torch: str, device:
     """One for each leg that ours is compared with, and one for what is to be exceeded."""
     ours = statistics.median(start["ours"] for start in starts)
     common = {"model": case.model, "batch": str(case.batch), "precision": case.precision, "device": device}
-    common |= {"torch": torch, "starts": str(len(starts)), "ours_seconds": f"{ours:.6g}"}
+    common |= {"step": "" if case.model == "gemm" else case.step, "torch": torch, "starts": str(len(starts)), "ours_seconds": f"{ours:.6g}"}
     if case.model != "gemm":
         common["images_per_s"] = f"{case.batch / ours:.1f}"
     rows = []
@@ -180,22 +193,22 @@ def summary_rows(case: Case, starts: list[dict[str, float]], torch: str, device:
 
 def print_table(rows: list[dict[str, str]]) -> None:
     print(f"# {rows[0]['device']}, PyTorch {rows[0]['torch']}; ratio: times as fast as PyTorch, medians of starts")
-    line = "{:>10} {:>6} {:>9} {:>14} {:>11} {:>11} {:>9} {:>7} {:>16} {:>7}  {}"
-    print(line.format("model", "batch", "precision", "against", "ours (ms)", "it (ms)", "images/s", "ratio", "range",
+    line = "{:>10} {:>6} {:>9} {:>6} {:>14} {:>11} {:>11} {:>9} {:>7} {:>16} {:>7}  {}"
+    print(line.format("model", "batch", "precision", "step", "against", "ours (ms)", "it (ms)", "images/s", "ratio", "range",
                       "target", "verdict"))  # fmt: skip
     milliseconds = lambda text: f"{1e3 * float(text):.3f}" if text else "-"  # noqa: E731
     for row in rows:
         cell = lambda name: row.get(name, "") or "-"  # noqa: E731, B023
         spread = f"[{row['ratio_low']}, {row['ratio_high']}]" if "ratio_low" in row else "-"
-        print(line.format(row["model"], row["batch"], row["precision"], row["against"],
+        print(line.format(row["model"], row["batch"], row["precision"], cell("step"), row["against"],
                           milliseconds(row["ours_seconds"]), milliseconds(row.get("against_seconds", "")),
                           cell("images_per_s"), row["ratio"], spread, cell("target"), row["verdict"]))  # fmt: skip
 
 
 def run_leg(options: argparse.Namespace, case: Case, leg: str, help_text: str) -> dict[str, object]:
     """seconds, the command, and of a PyTorch leg also its torch and device."""
-    if leg == "ours":
-        command = our_command(options, case, help_text)
+    if leg in ("ours", "graph"):
+        command = our_command(options, case if leg == "ours" else dataclasses.replace(case, step=leg), help_text)
         return {"seconds": our_seconds(case, output_of(command)), "command": shlex.join(command)}
     command = torch_command(options, case, leg)
     said = json.loads(output_of(command).splitlines()[-1])
@@ -212,20 +225,21 @@ def main(argv: list[str]) -> int:
     failed = 0
     with open(options.out / "samples.csv", "w", newline="", encoding="utf-8") as file:
         samples = csv.writer(file, lineterminator="\n")
-        samples.writerow(["start", "model", "batch", "precision", "leg", "seconds", "command"])
+        samples.writerow(["start", "model", "batch", "precision", "step", "leg", "seconds", "command"])
         for number in range(options.starts):
             for case, complete in zip(options.cases, starts):
                 seconds: dict[str, float] = {}
                 for leg in shuffled.sample(case.legs(), len(case.legs())):
-                    print(f"[{number + 1}/{options.starts}] {case.model} {leg}", file=sys.stderr)
+                    print(f"[{number + 1}/{options.starts}] {case.name} {leg}", file=sys.stderr)
                     try:
                         done = run_leg(options, case, leg, help_text)
                     except RuntimeError as error:
                         failed += 1
-                        print(f"compare_torch_steps: {case.model} {leg}: {error}", file=sys.stderr)
+                        print(f"compare_torch_steps: {case.name} {leg}: {error}", file=sys.stderr)
                         continue
                     about, seconds[leg] = about | done, float(done["seconds"])
-                    row = [number, case.model, case.batch, case.precision, leg]
+                    step = "" if case.model == "gemm" else case.step
+                    row = [number, case.model, case.batch, case.precision, step, leg]
                     samples.writerow([*row, f"{seconds[leg]:.9g}", done["command"]])
                     file.flush()
                 if len(seconds) == len(case.legs()):

@@ -14,6 +14,7 @@ import compare_torch_steps as steps
 
 RESNET50 = steps.CASES["cuda"][1]
 MLP = steps.CASES["cuda"][2]
+FUSED = steps.CASES["cuda"][4]
 # What stands for the programs and for PyTorch: the step takes so many seconds.
 PROGRAM = """#!{python}
 import json, sys
@@ -78,6 +79,8 @@ class CompareTorchSteps(unittest.TestCase):
         self.assertIn("--step graph --channels-last yes", " ".join(ours))
         self.assertEqual(theirs[-2:], ["--channels-last", "--compile"])
         self.assertEqual(steps.step_words(MLP, "--step-graph"), ["--step-graph"])
+        fused = steps.our_command(options, FUSED, "--step TEXT")
+        self.assertIn("--model resnet50 --batch 256 --precision bf16 --step fused --channels-last yes", " ".join(fused))
         gemm = steps.our_command(options, steps.CASES["cuda"][0], "")[-1]
         self.assertIn("gemm/bfloat16/8192 x 8192/device", gemm)
 
@@ -90,7 +93,20 @@ class CompareTorchSteps(unittest.TestCase):
         self.assertEqual(verdicts[("mlp", "eager")], "missed")
         self.assertEqual(code, 1)
         self.assertIn("missed", table)
-        self.assertEqual(len(self.rows("samples.csv")), 2 * 9)
+        self.assertEqual(len(self.rows("samples.csv")), 2 * 12)
+
+    def test_fused_steps_stand_beside_our_graph_and_the_compiler(self) -> None:
+        code, _, _ = self.run_all("--models", "resnet50_fused", "--legs", "graph,compile")
+        rows = {row["against"]: row for row in self.rows("compare_torch_steps.csv")}
+        self.assertEqual({row["step"] for row in rows.values()}, {"fused"})
+        # The programs here are as fast with any step.
+        self.assertEqual((rows["graph"]["ratio"], rows["graph"]["verdict"]), ("1.000", "no target"))
+        self.assertEqual((rows["compile"]["target"], rows["compile"]["verdict"]), ("1", "reached"))
+        commands = {row["leg"]: row["command"] for row in self.rows("samples.csv")}
+        self.assertIn("--step fused", commands["ours"])
+        self.assertIn("--step graph", commands["graph"])
+        self.assertIn("--compile", commands["compile"])
+        self.assertEqual(code, 0)
 
     def test_has_no_targets_on_a_cpu(self) -> None:
         code, table, _ = self.run_all("--device", "cpu")

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import tarfile
+import threading
 import time
 from pathlib import Path
+from typing import TextIO
 
 from gpu.card import first_card, folder_name
 from gpu.steps import STEPS, Context, Step, named
@@ -19,6 +24,7 @@ from gpu.verdict import Verdict, exit_code, not_run
 ROOT = Path(__file__).resolve().parent.parent.parent
 MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 NO_CARD = 4
+GRACE = 5.0  # seconds to end in
 
 
 def arguments_of(argv: list[str]) -> argparse.Namespace:
@@ -29,44 +35,97 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--only", default="", metavar="STEP", help="comma-separated names of --list")
     parser.add_argument("--out", type=Path, help="folder for rows, logs and the summary; default: results/reference/CARD")
     parser.add_argument("--build", type=Path, default=Path("build/release"), help="what cmake built")
-    parser.add_argument("--timeout", type=float, default=3600, help="seconds a command may take")
+    parser.add_argument("--bundle", type=Path, help="instead of a build: what scripts/bundle --tests made, unpacked")
+    depth = parser.add_mutually_exclusive_group()
+    depth.add_argument("--quick", action="store_true", help="what fits into ten minutes, most valuable first")
+    depth.add_argument("--deep", action="store_true", help="the rest")
+    parser.add_argument("--budget", type=float, default=math.inf, metavar="SECONDS", help="for all steps together")
+    parser.add_argument("--archive", type=Path, help="packed anew after each step; default with --quick: OUT.tar.gz")
     options = parser.parse_args(argv)
     try:
         options.steps = named([name for name in options.only.split(",") if name])
     except ValueError as error:
         parser.error(str(error))
-    if options.timeout <= 0:
-        parser.error(f"--timeout {options.timeout:g}: must be positive")
+    if options.quick or options.deep:
+        options.steps = [step for step in options.steps if step.deep == options.deep]
+    if not options.steps:
+        parser.error(f"--only {options.only}: none of them is {'deep' if options.deep else 'quick'}")
+    if options.budget <= 0:
+        parser.error(f"--budget {options.budget:g}: must be positive")
+    if options.bundle is not None and not (options.bundle / "bin/scalebench").exists():
+        parser.error(f"--bundle {options.bundle}: no bundle there")
     return options
 
 
-def run(step: Step, here: Context, timeout: float) -> Verdict:
-    """Its commands, whose output goes to a log; the judge sees it all. A command that cannot start is not run."""
-    log = here.out / "logs" / f"{step.name}.txt"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(here.out / step.name, ignore_errors=True)  # of an earlier run
-    output, commands = "", step.commands(here)
-    if not commands:
-        return not_run(f"nothing in {here.build} to run it on: build with CUDA first")
-    for command in commands:
-        print(f"  $ {shlex.join(command)}", flush=True)
-        output += f"$ {shlex.join(command)}\n"
-        if shutil.which(command[0]) is None:
-            return not_run(f"no program {command[0]}")
+def ended(command: list[str], log: TextIO, seconds: float) -> int | None:
+    """Its exit code; None: it was ended after so many seconds. What it prints goes to the log and to stdout at once."""
+    process = subprocess.Popen(
+        command, cwd=ROOT, env={**os.environ, **MPI_AS_ROOT}, text=True, errors="replace", stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+    )  # fmt: skip
+
+    def follow() -> None:
+        for line in process.stdout or ():
+            log.write(line)
+            log.flush()
+            print(f"    {line}", end="", flush=True)
+
+    follower = threading.Thread(target=follow)
+    follower.start()
+    code: int | None = None
+    try:
+        code = process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGTERM)
         try:
-            done = subprocess.run(
-                command, cwd=ROOT, env={**os.environ, **MPI_AS_ROOT}, text=True, check=False, timeout=timeout,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
-            )  # fmt: skip
+            process.wait(GRACE)
         except subprocess.TimeoutExpired:
-            log.write_text(output, encoding="utf-8")
-            return not_run(f"not done after {timeout:.0f} s")
-        output += done.stdout
-        log.write_text(output, encoding="utf-8")
-        if done.returncode in (2, 5) or done.returncode < 0:  # refused, or broken
-            last = (done.stdout.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-            return not_run(f"exit code {done.returncode}: {last}")
-    return step.judge(here, output)
+            pass
+    if code is None:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+    follower.join(GRACE)
+    if process.stdout is not None and not follower.is_alive():
+        process.stdout.close()
+    return code
+
+
+def run(step: Step, here: Context, seconds: float) -> Verdict:
+    """Its commands, whose output goes to a log; the judge sees it all, or what there was of it after so many seconds. A
+    command that cannot start is not run."""
+    path = here.out / "logs" / f"{step.name}.txt"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(here.out / step.name, ignore_errors=True)  # of an earlier run
+    end = time.monotonic() + seconds
+    with path.open("w", encoding="utf-8") as log:
+        for command in step.commands(here):
+            print(f"  $ {shlex.join(command)}", flush=True)
+            log.write(f"$ {shlex.join(command)}\n")
+            if shutil.which(command[0]) is None:
+                return not_run(f"no program {command[0]}")
+            code = ended(command, log, max(0.0, end - time.monotonic()))
+            if code is None:
+                log.write(f"[ended after {seconds:.0f} s]\n")
+                log.flush()
+                so_far = step.judge(here, path.read_text(encoding="utf-8"))
+                return not_run(f"not done after {seconds:.0f} s; so far {so_far.line()}")
+            log.write(f"[exit code {code}]\n")
+            log.flush()
+            if code in (2, 5):  # refused
+                said = path.read_text(encoding="utf-8").strip().splitlines()[-2]
+                return not_run(f"exit code {code}: {said}")
+    return step.judge(here, path.read_text(encoding="utf-8"))
+
+
+def pack(out: Path, archive: Path) -> None:
+    """What there is by now, also when the next step is the last one that this machine allows."""
+    beside = archive.with_name(f".{archive.name}")
+    with tarfile.open(beside, "w:gz") as file:
+        file.add(out, arcname=out.name)
+    beside.replace(archive)
 
 
 def write_summary(out: Path, card: str, results: list[tuple[Step, Verdict, float]], here: Context) -> None:
@@ -93,11 +152,12 @@ def write_summary(out: Path, card: str, results: list[tuple[Step, Verdict, float
 
 def main(argv: list[str]) -> int:
     options = arguments_of(argv)
-    if options.out is not None:
-        options.out = Path(os.path.relpath(options.out, ROOT))
+    for name in ("out", "bundle", "archive"):
+        if getattr(options, name) is not None:
+            setattr(options, name, Path(os.path.relpath(getattr(options, name), ROOT)))
     os.chdir(ROOT)  # commands are as anyone would type them there
     if options.list:
-        here = Context(options.build, options.out or Path("results/reference/CARD"))
+        here = Context(options.build, options.out or Path("results/reference/CARD"), options.bundle)
         for step in options.steps:
             print(f"{step.name}: {step.target}")
             for command in step.commands(here):
@@ -109,14 +169,20 @@ def main(argv: list[str]) -> int:
         return NO_CARD
     out = options.out or Path("results/reference") / folder_name(card)
     out.mkdir(parents=True, exist_ok=True)
-    here = Context(options.build, out)
+    archive = options.archive or (out.with_name(f"{out.name}.tar.gz") if options.quick else None)
+    here = Context(options.build, out, options.bundle)
     results = []
+    end = time.monotonic() + options.budget
     for step in options.steps:
         print(f"{step.name}: {step.target}", flush=True)
         begin = time.monotonic()
-        verdict = run(step, here, options.timeout)
+        left = end - begin
+        used_up = not_run(f"the budget of {options.budget:.0f} s is used up")
+        verdict = run(step, here, min(step.seconds, left)) if left > 0 else used_up
         print(f"  {verdict.line()}", flush=True)
         results.append((step, verdict, time.monotonic() - begin))
         write_summary(out, card, results, here)
-    print(f"summary: {out / 'verify.md'}")
+        if archive is not None:
+            pack(out, archive)
+    print(f"summary: {out / 'verify.md'}{f', all of it: {archive}' if archive else ''}")
     return exit_code([verdict for _, verdict, _ in results])

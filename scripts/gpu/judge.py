@@ -22,24 +22,31 @@ def reasons(rows: Rows) -> str:
     return "; ".join(sorted({row["note"] for row in rows if row["status"] != "ok" and row["note"]}))
 
 
+def facts(output: str) -> Verdict:
+    """The lines that name the card and libraries; a card is enough."""
+    cards = [line for line in output.splitlines() if line.count(",") == 2 and line.endswith("MiB")]
+    torch = [line for line in output.splitlines() if line.startswith("PyTorch ")]
+    if not cards:
+        return not_run("nvidia-smi names no card")
+    return reached("; ".join([cards[0], *(torch or ["no PyTorch in python3"])]))
+
+
 def tests(output: str) -> Verdict:
-    """CTest's summary; a test that skips itself on a machine with a card has not been run."""
-    total = re.search(r"(\d+)% tests passed, (\d+) tests failed out of (\d+)", output)
-    if total is None:
-        return not_run("ctest ended without a summary")
-    failed, all_of_them = int(total[2]), int(total[3])
-    skipped = len(re.findall(r"^\s*\d+/\d+ Test .*\*\*\*Skipped", output, re.MULTILINE))
-    words = f"{all_of_them - failed - skipped} of {all_of_them} tests passed, {skipped} skipped"
-    if failed > 0:
-        return missed(f"{words}, {failed} failed")
-    return not_run(words) if skipped == all_of_them else reached(words)
+    """GoogleTest's summaries and the exit codes of all programs; a test that skips itself has not been run."""
+    failed = sum(int(count) for count in re.findall(r"^\[  FAILED  \] (\d+) test", output, re.MULTILINE))
+    passed = sum(int(count) for count in re.findall(r"^\[  PASSED  \] (\d+) test", output, re.MULTILINE))
+    skipped = sum(int(count) for count in re.findall(r"^\[  SKIPPED \] (\d+) test", output, re.MULTILINE))
+    skipped += len(re.findall(r"^skipped: ", output, re.MULTILINE))
+    codes = [int(code) for code in re.findall(r"^\[exit code (-?\d+)\]$", output, re.MULTILINE)]
+    words = f"{passed} tests passed, {skipped} skipped, {len(codes)} programs"
+    if failed > 0 or any(codes):
+        return missed(f"{words}; {failed} failed, exit codes {' '.join(map(str, codes))}")
+    return reached(words) if passed > 0 else not_run(words)
 
 
 def sanitizer(output: str) -> Verdict:
-    """Findings of every process that compute-sanitizer looked at, memcheck's or racecheck's."""
-    errors = [int(count) for count in re.findall(r"ERROR SUMMARY: (\d+) error", output)]
-    hazards = [int(count) for count in re.findall(r"RACECHECK SUMMARY: (\d+) hazard", output)]
-    found = errors + hazards
+    """Findings of every process that compute-sanitizer's memcheck looked at."""
+    found = [int(count) for count in re.findall(r"ERROR SUMMARY: (\d+) error", output)]
     if not found:
         skipped = re.search(r"^skipped: (.*)", output, re.MULTILINE)
         return not_run(skipped[1] if skipped else "compute-sanitizer ended without a summary")
@@ -77,6 +84,16 @@ def images(rows: Rows, target: float) -> Verdict:
     return Verdict(verdict.status, verdict.detail + mfu)
 
 
+def faster(rows: Rows, than: Rows) -> Verdict:
+    """Images a second of one way over those of another."""
+    ours, theirs = ([row for row in ok(some) if row["rank"] == "all"] for some in (rows, than))
+    if not ours or not theirs:
+        return not_run(reasons([*rows, *than]) or "one of the two was not measured")
+    images = [max(float(row["images_per_s"]) for row in some) for some in (ours, theirs)]
+    verdict = at_least(1.0, {f"{ours[0]['step']} over {theirs[0]['step']}": images[0] / images[1]})
+    return Verdict(verdict.status, f"{verdict.detail}; {images[0]:,.0f} images/s".replace(",", " "))
+
+
 def complete(rows: Rows) -> Verdict:
     """A sweep without a target: every case was measured, or says why the device cannot."""
     if not ok(rows):
@@ -87,18 +104,29 @@ def complete(rows: Rows) -> Verdict:
     return missed(f"{words}; {reasons(failed)}") if failed else reached(words)
 
 
-def ring(rows: Rows, copy_gb_per_s: float | None, at_least_bytes: int = 64 << 20, target: float = 0.8) -> Verdict:
-    """Seconds of a ring over the card's own memory against what its bytes take at the copy's rate: of p ranks with
-    n bytes each, (p-1) n are read twice and written once to be added, and as many read and written to be gathered."""
+def profile(output: str) -> Verdict:
+    """nsys' table of kernels, of which the longest is named."""
+    table = re.search(r"cuda_gpu_kern_sum.*?\n((?:.*\n)+)", output)
+    longest = re.search(r"^\s*(\d+\.\d)\s.*\s(\S.*)$", table[1], re.MULTILINE) if table else None
+    return reached(f"{longest[1]} % in {longest[2][:80]}") if longest else not_run("nsys printed no table of kernels")
+
+
+# Bytes that p ranks on one card move for n bytes each, in n. ring: (p-1) n are read twice and written once to be added,
+# and as many read and written to be gathered. direct: each rank reads its share p times and writes it p times.
+MOVED = {"ring": lambda ranks: 5 * (ranks - 1), "direct": lambda ranks: 2 * ranks}
+
+
+def shared(rows: Rows, copy_gb_per_s: float | None, at_least_bytes: int = 64 << 20, target: float = 0.8) -> Verdict:
+    """Seconds of an allreduce over the card's own memory against what its bytes take at the copy's rate."""
     if copy_gb_per_s is None:
         return not_run("the card's copy was not measured (step kernels)")
     shares = {}
     for row in ok(rows):
         size, ranks = int(row["size_bytes"]), int(row["ranks"])
-        if size < at_least_bytes or row["algorithm"] != "ring" or row["transport"] != "cuda_ipc":
+        if size < at_least_bytes or row["algorithm"] not in MOVED or row["transport"] != "cuda_ipc":
             continue
-        bound = 5 * (ranks - 1) * size / (copy_gb_per_s * 1e9)
-        shares[f"{ranks} ranks, {size >> 20} MiB:"] = bound / float(row["seconds_median"])
+        bound = MOVED[row["algorithm"]](ranks) * size / (copy_gb_per_s * 1e9)
+        shares[f"{row['algorithm']}, {ranks} ranks, {size >> 20} MiB:"] = bound / float(row["seconds_median"])
     if not shares:
         return not_run(reasons(rows) or "no row of 64 MiB or more")
     return at_least(target, shares)
@@ -115,7 +143,11 @@ def copy_rate(rows: Rows) -> float | None:
 
 def comparison(rows: Rows) -> Verdict:
     """compare_torch_steps.py has judged each ratio itself."""
-    said = [f"{row['model']} {row['ratio']} of {row['against']} ({row['verdict']})" for row in rows if row["target"]]
+    name = lambda row: row["model"] + (" fused" if row.get("step") == "fused" else "")  # noqa: E731
+    said = [
+        f"{name(row)} {row['ratio']} of {row['against']} ({row['verdict']})"
+        for row in rows if row["target"] or row["against"] == "graph"
+    ]  # fmt: skip
     if not said:
         return not_run("compare_torch_steps.py judged nothing")
     verdict = missed if any(row["verdict"] == "missed" for row in rows) else reached

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The table of what is run on a card: name, target, command, and who judges it.
+# The table of what is run on a card: name, target, seconds, commands, and who judges it.
 from __future__ import annotations
 
 import csv
@@ -10,20 +10,31 @@ from pathlib import Path
 from gpu import judge
 from gpu.verdict import Verdict
 
-MPIRUN = ["mpirun", "--oversubscribe"]
-WAYS = ["--precision", "float32,tf32,bf16,fp16", "--channels-last", "both", "--step", "eager,graph"]
-RESNET50 = ["--model", "resnet50", "--data-dir", "synthetic:2048", "--device", "cuda"]
+RESNET50 = ["--model", "resnet50", "--data-dir", "synthetic:1024", "--device", "cuda"]
 # The one place that knows the comparison's command line.
 PYTORCH = ["python3", "scripts/compare_torch_steps.py", "--device", "cuda"]
+DEVICE_TESTS = {"kernels_device_test": "kernels", "device_transports_test": "collectives/transport",
+                "device_processes_test": "collectives/transport"}  # fmt: skip
+LIBRARIES = """
+import torch
+print("PyTorch", torch.__version__, "CUDA", torch.version.cuda, "cuDNN", torch.backends.cudnn.version(), "NCCL", torch.cuda.nccl.version())
+"""
 
 
 @dataclass(frozen=True)
 class Context:
     build: Path  # as build/release
     out: Path  # what step NAME measures lies in NAME/
+    bundle: Path | None = None  # instead of the build: what scripts/bundle --tests made
 
     def program(self, name: str) -> str:
-        return str(self.build / "bin" / name)
+        return str((self.bundle or self.build) / "bin" / name)
+
+    def test(self, name: str) -> str:
+        return self.program(name) if self.bundle else str(self.build / DEVICE_TESTS[name] / name)
+
+    def mpirun(self, ranks: int) -> list[str]:
+        return [self.program("mpirun") if self.bundle else "mpirun", "--oversubscribe", "-np", str(ranks)]
 
     def rows(self, step: str, file: str) -> list[Mapping[str, str]]:
         path = self.out / step / file
@@ -37,8 +48,10 @@ class Context:
 class Step:
     name: str
     target: str
+    seconds: float  # that it may take: about twice what it should
     commands: Callable[[Context], list[list[str]]]
     judge: Callable[[Context, str], Verdict]  # of rows, and of what the commands printed
+    deep: bool = False  # not among what ten minutes hold
 
 
 def kernels_filter(kernels: str) -> str:
@@ -49,28 +62,57 @@ def throughput(step: str, *words: str) -> Callable[[Context], list[list[str]]]:
     return lambda here: [[here.program("bench_throughput"), *words, "--out", str(here.out / step)]]
 
 
-def ring_commands(here: Context) -> list[list[str]]:
-    words = ["--transport", "cuda_ipc", "--share-devices", "--algorithm", "ring", "-b", "64MiB", "-e", "256MiB"]
-    return [
-        [*MPIRUN, "-np", str(ranks), here.program("bench_allreduce"), *words, "--out", str(here.out / "ring" / str(ranks))]
-        for ranks in (2, 4)
-    ]
+def compared(step: str, *words: str) -> Callable[[Context], list[list[str]]]:
+    return lambda here: [[*PYTORCH, "--programs", str(Path(here.program("scalebench")).parent), *words,
+                          "--out", str(here.out / step)]]  # fmt: skip
 
 
+def compared_rows(step: str) -> Callable[[Context, str], Verdict]:
+    return lambda here, output: judge.comparison(here.rows(step, "compare_torch_steps.csv"))
+
+
+def shared_ranks(here: Context, step: str, *ranks: int) -> list[list[str]]:
+    words = ["--transport", "cuda_ipc", "--share-devices", "--algorithm", "ring,direct", "-b", "64MiB", "-e", "256MiB", "-f", "4"]
+    return [[*here.mpirun(p), here.program("bench_allreduce"), *words, "--out", str(here.out / step / str(p))] for p in ranks]
+
+
+def judge_shared(here: Context, step: str, *ranks: int) -> Verdict:
+    rows = [row for p in ranks for row in here.rows(f"{step}/{p}", "allreduce.csv")]
+    return judge.shared(rows, judge.copy_rate(here.rows("kernels", "kernels.csv")))
+
+
+# By value: what comes first is what a proof that is cut short has.
 STEPS = (
     Step(
-        "tests", "every test with the label gpu passes",
-        # The sanitizer is a step of its own.
-        lambda here: [["ctest", "--test-dir", str(here.build), "-L", "gpu", "-E", "sanitize", "--output-on-failure"]],
+        "facts", "the card, its driver, and the versions of what is used", 30,
+        lambda here: [["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"],
+                      [here.program("scalebench"), "version"], ["python3", "-c", LIBRARIES]],
+        lambda here, output: judge.facts(output),
+    ),
+    Step(
+        "tests", "the tests of kernels and of transports, between threads and between processes, pass", 120,
+        lambda here: [[here.test("kernels_device_test")], [here.test("device_transports_test")],
+                      [here.test("device_processes_test")], [*here.mpirun(2), here.test("device_processes_test")]],
         lambda here, output: judge.tests(output),
     ),
     Step(
-        "sanitizer", "compute-sanitizer memcheck and racecheck on kernels and transports: 0 findings",
-        lambda here: [["scripts/sanitize_device", str(here.build)]],
-        lambda here, output: judge.sanitizer(output),
+        "resnet50", "resnet50 in bf16 with batch 256 as a graph: more than 3 079 images/s", 120,
+        throughput("resnet50", *RESNET50, "--precision", "bf16", "--channels-last", "yes", "--step", "graph",
+                   "--batch", "256", "--max-seconds", "15"),
+        lambda here, output: judge.images(here.rows("resnet50", "throughput.csv"), 3079),
     ),
     Step(
-        "kernels", "add, cast and pack at 256 MiB: 90 % of the card's copy",
+        "fused", "resnet50 in bf16 with batch 256 and fused layers: faster than as a graph without", 120,
+        throughput("fused", *RESNET50, "--precision", "bf16", "--channels-last", "yes", "--step", "fused",
+                   "--batch", "256", "--max-seconds", "15"),
+        lambda here, output: judge.faster(here.rows("fused", "throughput.csv"), here.rows("resnet50", "throughput.csv")),
+    ),
+    Step(
+        "eager", "beside eager PyTorch: gemm 97 %, resnet50 as fast, mlp and mnist_cnn as graphs 3 times", 200,
+        compared("eager", "--legs", "eager", "--starts", "1"), compared_rows("eager"),
+    ),
+    Step(
+        "kernels", "add, cast and pack at 256 MiB: 90 % of the card's copy", 90,
         lambda here: [
             [here.program("bench_kernels"), "--device", "cuda", "--benchmark_repetitions=5",
              kernels_filter("memcpy|copy|add|cast_to_float|cast_from_float|pack|unpack"),
@@ -79,48 +121,58 @@ STEPS = (
         lambda here, output: judge.kernels(here.rows("kernels", "kernels.csv")),
     ),
     Step(
-        "gemm", "products of 8192 x 8192 in every dtype, measured (step pytorch holds them against PyTorch)",
+        "nccl", "NCCL with one rank, 64 and 256 MiB, measured", 60,
+        lambda here: [[here.program("bench_allreduce"), "--device", "cuda", "--transport", "nccl", "--algorithm", "native",
+                       "-b", "64MiB", "-e", "256MiB", "-f", "4", "--out", str(here.out / "nccl")]],
+        lambda here, output: judge.complete(here.rows("nccl", "allreduce.csv")),
+    ),
+    Step(
+        "shared", "ring and direct over cuda_ipc, 2 ranks on the card, 64 MiB and more: 80 % of the bound from the copy", 90,
+        lambda here: shared_ranks(here, "shared", 2), lambda here, output: judge_shared(here, "shared", 2),
+    ),
+    Step(
+        "compile", "resnet50 with fused layers as fast as torch.compile, beside the graph without", 270,
+        compared("compile", "--legs", "graph,compile", "--models", "resnet50_fused", "--starts", "1"), compared_rows("compile"),
+    ),
+    Step(
+        "sanitizer", "compute-sanitizer's memcheck on kernels and transports: 0 findings", 600,
+        lambda here: [["scripts/sanitize_device", *(["--bundle", str(here.bundle)] if here.bundle else [str(here.build)])]],
+        lambda here, output: judge.sanitizer(output), deep=True,
+    ),
+    Step(
+        "profile", "where the time of a step goes, kernel by kernel", 180,
+        lambda here: [["nsys", "profile", "--trace", "cuda,nvtx", "--stats", "true", "--force-overwrite", "true",
+                       "--output", str(here.out / "profile" / "resnet50"), here.program("bench_throughput"), *RESNET50,
+                       "--precision", "bf16", "--channels-last", "yes", "--batch", "256", "-n", "20"]],
+        lambda here, output: judge.profile(output), deep=True,
+    ),
+    Step(
+        "gemm", "products of 8192 x 8192 in every dtype, measured", 120,
         lambda here: [
             [here.program("bench_kernels"), "--device", "cuda", "--benchmark_repetitions=5",
              "--benchmark_filter=^gemm/.*/8192 x 8192/device$", "--out", str(here.out / "gemm")]
         ],
-        lambda here, output: judge.complete(here.rows("gemm", "kernels.csv")),
+        lambda here, output: judge.complete(here.rows("gemm", "kernels.csv")), deep=True,
     ),
     Step(
-        "resnet50", "resnet50 in bf16 with batch 256: more than 3 079 images/s",
-        throughput("resnet50", *RESNET50, "--precision", "bf16", "--channels-last", "yes", "--step", "eager,graph",
-                   "--batch", "256", "--max-seconds", "20"),
-        lambda here, output: judge.images(here.rows("resnet50", "throughput.csv"), 3079),
-    ),
-    Step(
-        "throughput", "resnet50 in every precision, format and way to launch, up to the largest batch, measured",
-        throughput("throughput", *RESNET50, *WAYS, "--batch", "32,64,128,256,largest"),
-        lambda here, output: judge.complete(here.rows("throughput", "throughput.csv")),
-    ),
-    Step(
-        "graphs", "mlp and mnist_cnn, eager and as graphs, measured (step pytorch: 3 times eager PyTorch)",
+        "throughput", "resnet50 in bf16, both formats and all steps, batch 64, 256 and the largest, measured", 650,
+        # A capture that fails may leave the process unfit: a process each.
         lambda here: [
-            command
-            for model in ("mlp", "mnist_cnn")
-            for command in throughput(f"graphs/{model}", "--model", model, "--device", "cuda",
-                                      "--data-dir", "synthetic:60000", "--step", "eager,graph")(here)
+            command for way in ("eager", "graph", "fused")
+            for command in throughput(f"throughput/{way}", *RESNET50, "--precision", "bf16", "--channels-last", "both", "--step", way, "--batch", "64,256,largest",
+                                      "--max-seconds", "5")(here)
         ],
         lambda here, output: judge.complete(
-            here.rows("graphs/mlp", "throughput.csv") + here.rows("graphs/mnist_cnn", "throughput.csv")
-        ),
+            [row for way in ("eager", "graph", "fused") for row in here.rows(f"throughput/{way}", "throughput.csv")]
+        ), deep=True,
     ),
     Step(
-        "ring", "ring over cuda_ipc, 2 and 4 ranks on the card, 64 MiB and more: 80 % of its bound from the copy",
-        ring_commands,
-        lambda here, output: judge.ring(
-            here.rows("ring/2", "allreduce.csv") + here.rows("ring/4", "allreduce.csv"),
-            judge.copy_rate(here.rows("kernels", "kernels.csv")),
-        ),
+        "ring", "ring and direct over cuda_ipc, 2 and 4 ranks on the card: 80 % of the bound from the copy", 180,
+        lambda here: shared_ranks(here, "ring", 2, 4), lambda here, output: judge_shared(here, "ring", 2, 4), deep=True,
     ),
     Step(
-        "pytorch", "gemm 97 % of PyTorch's, resnet50 as fast as its eager AMP and torch.compile, graphs 3 times eager",
-        lambda here: [[*PYTORCH, "--programs", str(here.build / "bin"), "--out", str(here.out / "pytorch")]],
-        lambda here, output: judge.comparison(here.rows("pytorch", "compare_torch_steps.csv")),
+        "pytorch", "gemm 97 % of PyTorch's, resnet50 as fast as its eager AMP and torch.compile, graphs 3 times eager", 1300,
+        compared("pytorch"), compared_rows("pytorch"), deep=True,
     ),
 )  # fmt: skip
 
