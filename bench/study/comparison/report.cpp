@@ -34,6 +34,11 @@ std::string summary_of(const CompareReport& report) {
         "too few launches: {} a side can show no difference among {} cells; it takes {} or more\n",
         found.fewest_launches, found.tested(), found.launches_needed);
   }
+  // A build may be blamed for what a neighbour did.
+  const CompareReport::Run &a = report.runs[0], &b = report.runs[1];
+  if (!found.paired && found.slower + found.faster > 0 && !a.instance && a.folder != b.folder) {
+    text += "measured apart: what the machine did in between counts, too (--build: in turns)\n";
+  }
   return text;
 }
 

@@ -34,6 +34,7 @@ static void members(auto& visit, AcceptedBuild& build) {
 namespace {
 
 constexpr const char* kRecord = "accepted.json";
+constexpr const char* kPrograms = "bin";
 constexpr std::uintmax_t kSpare = 20'000'000;
 
 /// One for each study and hardware: several machines may share a results folder.
@@ -96,10 +97,10 @@ std::optional<Both> both_in(const fs::path& results, const std::string& run_id) 
 }
 
 /// By cell, one a round; NaN where one of the two lacks it.
-std::map<std::string, std::vector<double>> ratios_of(const Both& runs) {
+CellRatios ratios_of(const Both& runs) {
   std::map<std::string, Cell> accepted;
   for (Cell& cell : cells_of(runs.accepted)) accepted.emplace(cell.key, std::move(cell));
-  std::map<std::string, std::vector<double>> ratios;
+  CellRatios ratios;
   for (const Cell& cell : cells_of(runs.today)) {
     const auto beside = accepted.find(cell.key);
     if (beside == accepted.end() || !cell.measured() || !beside->second.measured()) continue;
@@ -143,7 +144,7 @@ AcceptedBuild accept_build(const fs::path& results, const Manifest& run) {
   const fs::path folder = folder_of(results, run.study, key);
   const fs::path fresh = folder.string() + ".new", old = folder.string() + ".old";
   fs::remove_all(fresh);
-  fs::create_directories(fresh / "bin");
+  fs::create_directories(fresh / kPrograms);
   std::set<std::string> names{"scalebench"};
   for (const auto& [name, hash] : run.binaries) names.insert(name);
   std::uintmax_t bytes = kSpare;
@@ -151,8 +152,8 @@ AcceptedBuild accept_build(const fs::path& results, const Manifest& run) {
   try {
     require_space(fresh, bytes);
     for (const std::string& name : names) {
-      fs::copy_file(here / name, fresh / "bin" / name);
-      accepted.programs[name] = sha256_of_file(fresh / "bin" / name);
+      fs::copy_file(here / name, fresh / kPrograms / name);
+      accepted.programs[name] = sha256_of_file(fresh / kPrograms / name);
       for (const fs::path& library : libraries_of(here / name)) {
         accepted.libraries.emplace(library.string(), sha256_of_file(library));
       }
@@ -170,6 +171,10 @@ AcceptedBuild accept_build(const fs::path& results, const Manifest& run) {
   return accepted;
 }
 
+fs::path accepted_programs(const fs::path& results, const Manifest& run) {
+  return folder_of(results, run.study, key_hash_of(run.environment)) / kPrograms;
+}
+
 AcceptedTonight accepted_tonight(const fs::path& results, const std::string& study,
                                  const std::vector<PlannedLaunch>& plan) {
   const std::string key = key_hash_of(environment_here());
@@ -180,7 +185,7 @@ AcceptedTonight accepted_tonight(const fs::path& results, const std::string& stu
         "accept RUN keeps one");
   }
   AcceptedTonight tonight;
-  const fs::path bin = folder / "bin";
+  const fs::path bin = folder / kPrograms;
   try {
     tonight.accepted =
         read_document(folder / kRecord, "an accepted build",
@@ -206,6 +211,11 @@ AcceptedTonight accepted_tonight(const fs::path& results, const std::string& stu
   return tonight;
 }
 
+CellRatios ratios_beside(const fs::path& results, const std::string& run_id) {
+  const std::optional<Both> runs = both_in(results, run_id);
+  return runs ? ratios_of(*runs) : CellRatios();
+}
+
 std::optional<BesideNight> beside_night(const fs::path& results, const std::string& run_id) {
   const std::optional<Both> runs = both_in(results, run_id);
   if (!runs) return std::nullopt;
@@ -216,8 +226,7 @@ std::optional<BesideNight> beside_night(const fs::path& results, const std::stri
                      .ratios = ratios_of(*runs),
                      .rerun_ratios = {},
                      .accepted = night_of(runs->accepted)};
-  const std::optional<Both> rerun = both_in(results, rerun_name(run_id));
-  if (rerun) beside.rerun_ratios = ratios_of(*rerun);
+  beside.rerun_ratios = ratios_beside(results, rerun_name(run_id));
   return beside;
 }
 

@@ -33,6 +33,9 @@ struct AcceptedBuild {
 /// DiskFull where they find no room.
 AcceptedBuild accept_build(const std::filesystem::path& results, const Manifest& run);
 
+/// The folder of its programs, once there is one, for runs of this study on this hardware.
+std::filesystem::path accepted_programs(const std::filesystem::path& results, const Manifest& run);
+
 /// What of the accepted build can be used tonight.
 struct AcceptedTonight {
   std::optional<AcceptedBuild> accepted;
@@ -45,6 +48,10 @@ struct AcceptedTonight {
 /// `plan` starts. Throws nothing for a build that cannot be used: that is `why_not`.
 AcceptedTonight accepted_tonight(const std::filesystem::path& results, const std::string& study,
                                  const std::vector<PlannedLaunch>& plan);
+
+/// Of the run `run_id` in `results` over what the accepted build measured in turns with it; empty:
+/// nothing did.
+CellRatios ratios_beside(const std::filesystem::path& results, const std::string& run_id);
 
 /// What the accepted build measured in turns with the run `run_id` in `results`, and with its
 /// rerun; none: nothing did.

@@ -126,10 +126,13 @@ struct FailOn {
   std::set<std::string, std::less<>> states{"regression", "incomplete"};
 };
 
-/// Cells that a launch set slowed on purpose was expected to show, and those that did.
+/// Cells that a launch set slowed on purpose was to show, and those that did.
 struct Canary {
   std::size_t cells = 0;
   std::size_t caught = 0;
+  double expected = 0;         // of `caught`, by the cells' own sensitivity
+  double drop = kNotMeasured;  // that was put in, relative
+  std::string run{};           // that measured it
 };
 
 /// What happened in a night beside its numbers.

@@ -46,17 +46,18 @@ struct Night {
   std::string commit{};  // of the build that it measured; empty: not known
 };
 
+/// By cell key: seconds of today's build over seconds of the accepted one, one a round; NaN where a
+/// round lacks one of them, so that rounds of different cells stay together.
+using CellRatios = std::map<std::string, std::vector<double>>;
+
 /// Tonight beside the accepted build, which ran in turns with today's: what both measured, round by
 /// round.
 struct BesideNight {
   std::string run_id;  // the run of that build which was accepted
   std::string build;   // for people: its commit
   std::string hash;    // of the build: the same one on other nights
-  /// By cell key: seconds of today's build over seconds of the accepted one, one a round; NaN where
-  /// a round lacks one of them, so that rounds of different cells stay together.
-  std::map<std::string, std::vector<double>> ratios;
-  /// The same of the suspects and controls that were measured again.
-  std::map<std::string, std::vector<double>> rerun_ratios;
+  CellRatios ratios;
+  CellRatios rerun_ratios;  // of the suspects and controls that were measured again
   Night accepted;  // its cells tonight: they do not change with the commit, so they are the host's
                    // controls
 };

@@ -8,6 +8,7 @@
 
 #include "bench/measure/clock.hpp"
 #include "bench/study/analysis/pairs.hpp"
+#include "bench/study/nightly/canary.hpp"
 #include "bench/study/nightly/report.hpp"
 #include "bench/study/run/rerun.hpp"
 #include "bench/study/run/run.hpp"
@@ -52,14 +53,17 @@ struct Measured {
   std::optional<StudyRun> accepted;
 };
 
-Measured run_beside(const NightSetup& setup, ResolvedStudy today) {
+/// `as_is`: the launches of the accepted build, where they differ from today's.
+Measured run_beside(const NightSetup& setup, ResolvedStudy today,
+                    std::vector<PlannedLaunch> as_is = {}) {
   const AcceptedTonight& accepted = setup.accepted;
   if (!accepted.accepted) return {run_to_seal(setup, std::move(today)), std::nullopt};
   StartOptions options = setup.options;
   StudyConfig config = today.config;
   config.name += "-accepted";
+  if (as_is.empty()) as_is = today.plan;
   ResolvedStudy other =
-      resolve(options, std::move(config), today.limits, today.plan, accepted.build);
+      resolve(options, std::move(config), today.limits, std::move(as_is), accepted.build);
   today.pair = other.pair = new_pair();
   other.accepted_run = accepted.accepted->run_id;
   Measured runs{open_study(today, *setup.console), std::nullopt};
@@ -79,6 +83,11 @@ std::string trouble_of(const StudyRun& study, const std::atomic<bool>& stop) {
   if (stop) return "interrupted";
   if (study.failed() == 0) return "";
   return fmt::format("{} launches failed", study.failed());
+}
+
+std::string trouble_of(const Measured& runs, const std::atomic<bool>& stop) {
+  const std::string today = trouble_of(runs.today, stop);
+  return today.empty() && runs.accepted ? trouble_of(*runs.accepted, stop) : today;
 }
 
 /// What became of the accepted build tonight.
@@ -133,6 +142,33 @@ std::filesystem::path measure_sweep(const NightSetup& setup, std::vector<NightSt
   return study.folder();
 }
 
+void measure_canary(const NightSetup& setup, const StoredRun& sweep, const GateReport& report,
+                    std::vector<NightStep>& steps) {
+  if (!setup.canary) {
+    steps.push_back({"canary", "skipped", std::nullopt, "--no-canary"});
+    return;
+  }
+  CanaryPlan canary = canary_plan(sweep, setup.plan, report);
+  if (!canary.why_not.empty()) {
+    steps.push_back({"canary", "skipped", std::nullopt, canary.why_not});
+    return;
+  }
+  const double begin = local_seconds();
+  StudyConfig config = setup.config;
+  config.name += "-canary";
+  StartOptions options = setup.options;
+  options.out = (sweep.folder.parent_path() / canary_name(sweep.manifest.run_id)).string();
+  std::string note =
+      fmt::format("{} slowed by {:.0f} % on purpose, {} launches", canary.slowed.front().name,
+                  100 * kCanaryDrop, canary.slowed.size());
+  const Measured runs =
+      run_beside(setup, resolve(options, config, setup.limits, std::move(canary.slowed)),
+                 std::move(canary.as_is));
+  const std::string trouble = trouble_of(runs, *setup.stop);
+  if (!trouble.empty()) note += "; " + trouble;
+  steps.push_back({"canary", trouble.empty() ? "ok" : "warning", local_seconds() - begin, note});
+}
+
 void measure_again(const NightSetup& setup, const StoredRun& sweep,
                    const std::set<std::string>& suspects, std::vector<NightStep>& steps) {
   if (suspects.empty()) {
@@ -143,14 +179,12 @@ void measure_again(const NightSetup& setup, const StoredRun& sweep,
   const auto cells = cells_by_launch(sweep, setup.plan);
   StudyConfig config = setup.config;
   config.name += "-rerun";
-  config.seed += 1;  // another order
   const std::vector<PlannedLaunch> plan =
       rerun_plan(plan_of(config, setup.limits), cells, suspects);
   StartOptions options = setup.options;
   options.out = (sweep.folder.parent_path() / rerun_name(sweep.manifest.run_id)).string();
   const Measured runs = run_beside(setup, resolve(options, config, setup.limits, plan));
-  std::string note = trouble_of(runs.today, *setup.stop);
-  if (note.empty() && runs.accepted) note = trouble_of(*runs.accepted, *setup.stop);
+  const std::string note = trouble_of(runs, *setup.stop);
   steps.push_back({"rerun", note.empty() ? "ok" : "warning", local_seconds() - begin,
                    note.empty()
                        ? fmt::format("{} cells again, {} launches", suspects.size(), plan.size())

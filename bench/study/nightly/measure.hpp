@@ -23,6 +23,7 @@ struct NightSetup {
   std::vector<PlannedLaunch> plan;  // of the sweep
   AcceptedTonight accepted;         // runs in turns with the sweep, where it can
   int aa_launches = 5;              // of each side; 0: none
+  bool canary = true;
   Console* console = nullptr;
   const std::atomic<bool>* stop = nullptr;
 };
@@ -33,6 +34,11 @@ void measure_aa(const NightSetup& setup, std::vector<NightStep>& steps);
 /// The sweep's folder; the accepted build's is beside it, called accepted_name of it. Adds the
 /// steps "sweep" and "beside".
 std::filesystem::path measure_sweep(const NightSetup& setup, std::vector<NightStep>& steps);
+
+/// Measures one set of launches again, slowed down on purpose, in turns with the accepted build if
+/// the sweep was: canary.hpp judges it. Adds the step "canary".
+void measure_canary(const NightSetup& setup, const StoredRun& sweep, const GateReport& report,
+                    std::vector<NightStep>& steps);
 
 /// Measures again what holds `suspects` (keys of time cells), in turns with the accepted build if
 /// the sweep was. Adds the step "rerun".

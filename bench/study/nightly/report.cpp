@@ -12,6 +12,7 @@
 #include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/comparison/run_difference.hpp"
 #include "bench/study/nightly/accepted.hpp"
+#include "bench/study/run/setup.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -85,9 +86,22 @@ json beside_of(const GateReport& report) {
   return beside;
 }
 
-/// What is open, with what a night to come needs to know of it.
-json json_of(const OpenRegression& open) {
+/// What shows the regression again: both builds in turns, where tonight had them; else the last
+/// good run, with what is built now.
+std::string command_of(const OpenRegression& open, const Manifest& tonight) {
+  const fs::path results = "results";
+  if (open.rounds > 0) {
+    const fs::path programs = fs::proximate(programs_folder());
+    return fmt::format("scalebench compare --build {} --build {} {}",
+                       accepted_programs(results, tonight).string(), programs.string(),
+                       (results / tonight.run_id / "config.toml").string());
+  }
   const std::string from = open.last_good_run.empty() ? open.since_run : open.last_good_run;
+  return "scalebench reproduce " + (results / from).string();
+}
+
+/// What is open, with what a night to come needs to know of it.
+json json_of(const OpenRegression& open, const Manifest& tonight) {
   return {{"key", open.key},
           {"label", open.label},
           {"since_run", open.since_run},
@@ -100,7 +114,7 @@ json json_of(const OpenRegression& open) {
           {"change_low", nullable(open.low)},
           {"change_high", nullable(open.high)},
           {"rounds", open.rounds == 0 ? json(nullptr) : json(open.rounds)},
-          {"command", "scalebench reproduce results/" + from}};
+          {"command", command_of(open, tonight)}};
 }
 
 /// Lines of the configuration. Comparing takes room by the product of their numbers: of long texts
@@ -135,6 +149,14 @@ json changes_of(const Manifest& run, const std::optional<Manifest>& previous) {
   return changes;
 }
 
+json json_of(const Canary& canary) {
+  return {{"run", canary.run},
+          {"drop", canary.drop},
+          {"cells", canary.cells},
+          {"expected", canary.expected},
+          {"caught", canary.caught}};
+}
+
 json self_checks_of(const NightRecord& night, const GateReport& report) {
   json aa = nullptr;
   if (night.aa) {
@@ -161,9 +183,7 @@ json self_checks_of(const NightRecord& night, const GateReport& report) {
             {"power", kNightPower},
             {"known", report.sensed()},
             {"unseeing", std::move(unseeing)}}},
-          {"canary", night.canary
-                         ? json{{"cells", night.canary->cells}, {"caught", night.canary->caught}}
-                         : json(nullptr)},
+          {"canary", night.canary ? json_of(*night.canary) : json(nullptr)},
           {"flags",
            {{"regressed", worse},
             {"improved", report.count(GateVerdict::improved)},
@@ -249,7 +269,7 @@ json json_of(const NightRecord& night, const GateInput& input, const GateReport&
       {"left_out", list_of(history.left_out, each)},
       {"host_shift", host_shift_of(report)},
       {"beside", beside_of(report)},
-      {"open", list_of(report.open, each)},
+      {"open", list_of(report.open, [&](const auto& open) { return json_of(open, night.run); })},
       {"changes", changes_of(night.run, history.previous)},
       {"self_checks", self_checks_of(night, report)},
       {"steps", list_of(night.steps, each)},
@@ -363,17 +383,6 @@ nlohmann::json measured_before(const fs::path& folder) {
   if (!fs::exists(file)) return nullptr;
   // It can be made again, so that a damaged one is no loss.
   return nlohmann::json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
-}
-
-std::optional<Canary> canary_before(const nlohmann::json& before) {
-  const auto number = [&](const char* name) -> std::optional<std::size_t> {
-    const nlohmann::json::json_pointer place(fmt::format("/self_checks/canary/{}", name));
-    if (!before.is_object() || !before.contains(place)) return std::nullopt;
-    const nlohmann::json& value = before.at(place);
-    return value.is_number_unsigned() ? std::optional(value.get<std::size_t>()) : std::nullopt;
-  };
-  const auto cells = number("cells"), caught = number("caught");
-  return cells && caught ? std::optional(Canary{*cells, *caught}) : std::nullopt;
 }
 
 void write_night(const fs::path& folder, const NightRecord& night, const Analysis& analysis) {

@@ -16,7 +16,7 @@
 namespace scalebench {
 
 struct NightStep {
-  std::string name;               // lock doctor aa sweep rerun analyse report publish
+  std::string name;               // lock doctor aa sweep beside canary rerun analyse report publish
   std::string status;             // ok warning failed skipped
   std::optional<double> seconds;  // none: not measured, as of a step that did not run
   std::string note;
@@ -86,9 +86,6 @@ void write_tables(const std::filesystem::path& folder, const GateReport& report)
 
 /// The folder's nightly.json of an analysis before; null or discarded when there is none to read.
 nlohmann::json measured_before(const std::filesystem::path& folder);
-
-/// What that analysis knew of a slow-down on purpose, which no run folder holds; none: nothing.
-std::optional<Canary> canary_before(const nlohmann::json& before);
 
 /// Writes nightly.json, atomically.
 void write_night(const std::filesystem::path& folder, const NightRecord& night,

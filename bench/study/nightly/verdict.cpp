@@ -191,8 +191,9 @@ std::string blindness(const GateReport& report, const NightEvents& events) {
                               sensed, 100 * kToBeSeen));
   }
   if (events.canary && fewer_than_half(events.canary->caught, events.canary->cells)) {
-    why.push_back(fmt::format("a slow-down on purpose was found in {} of its {} cells",
-                              events.canary->caught, events.canary->cells));
+    why.push_back(fmt::format("a slow-down of {:.0f} % on purpose was found in {} of its {} cells",
+                              100 * events.canary->drop, events.canary->caught,
+                              events.canary->cells));
   }
   if (!events.aa.empty()) why.push_back("the same build beside itself: " + events.aa);
   return fmt::format("{}", fmt::join(why, "; "));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// scalebench nightly CONFIG: lock, doctor, A/A, sweep, suspects again, analyse, report, publish.
-// Exit: regression when a cell regressed or is open, or all cells shifted; incomplete when cells
-// are missing or invalid, the gate was blind, or another night holds the lock; nothing_measured.
+// scalebench nightly CONFIG: lock, doctor, A/A, sweep, a slow-down on purpose, suspects again,
+// analyse, report, publish. Exit: regression when a cell regressed or is open, or all cells
+// shifted; incomplete when cells are missing or invalid, the gate was blind, or another night holds
+// the lock; nothing_measured.
 #include <fmt/format.h>
 #include <re2/re2.h>
 
@@ -12,6 +13,7 @@
 #include "bench/machine/identity.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/results_folder.hpp"
+#include "bench/study/nightly/canary.hpp"
 #include "bench/study/nightly/gate.hpp"
 #include "bench/study/nightly/measure.hpp"
 #include "bench/study/nightly/report.hpp"
@@ -26,6 +28,7 @@ namespace fs = std::filesystem;
 
 struct NightlyOptions : StudyChoice {
   bool beside = true;
+  bool canary = true;
   std::string analyse;  // this run again, without measuring
   std::string fail_on = "regression,incomplete";
   int nights = 40;
@@ -129,7 +132,7 @@ ExitCode conclude(const NightlyOptions& options, const fs::path& results, const 
   night.failed_launches = failed_launches(run);
   const fs::path folder = night_folder(results, night.run.run_id);
   if (!options.analyse.empty()) night.before = measured_before(folder);
-  if (!night.canary) night.canary = canary_before(night.before);
+  night.canary = canary_of(results, analysis.input, analysis.report);
   const NightEvents events{night.failed_launches.size(), !is_complete(run.folder, run.manifest),
                            night.aa ? night.aa->trouble() : "", night.canary};
   night.verdict = verdict_of(analysis.report, events, fail_on);
@@ -198,7 +201,7 @@ ExitCode conclude_unmeasured(const NightlyOptions& options, const StudyConfig& c
   nothing.manifest.tool = build_info();
   nothing.manifest.environment = environment_here();
   Analysis analysis = analyse(options.results, nothing, static_cast<std::size_t>(options.nights));
-  for (const char* const step : {"aa", "sweep", "beside", "rerun"}) {
+  for (const char* const step : {"aa", "sweep", "beside", "canary", "rerun"}) {
     night.steps.push_back({step, "skipped", std::nullopt, "nothing can be measured here"});
   }
   console.result(render(night.doctor));
@@ -235,6 +238,8 @@ ExitCode measure_night(const NightlyOptions& options, NightSetup setup) {
   auto begin = std::chrono::steady_clock::now();
   const StoredRun run = read_stored_run(folder, WithSamples::no);
   Analysis analysis = analyse(results, run, nights);
+  measure_canary(setup, run, analysis.report, night.steps);
+  if (interruption.stop()) return interrupted();
   const std::set<std::string> suspects = time_cells(analysis.report.suspects());
   measure_again(setup, run, suspects, night.steps);
   if (interruption.stop()) return interrupted();
@@ -258,6 +263,7 @@ ExitCode nightly(NightlyOptions options) {
     setup.limits = limits_of(options, setup.config);
     setup.plan = plan_of(setup.config, setup.limits);
     setup.aa_launches = options.aa_launches;
+    setup.canary = options.canary;
     setup.options = options;
     if (options.dry_run) {
       print_plan(resolve(options, setup.config, setup.limits, setup.plan), console);
@@ -329,6 +335,8 @@ void add_nightly(CLI::App& verb, Invocation& invocation) {
             "nights before that are read; more where a regression is open for longer");
   add_shown(verb, "--aa-launches", options.aa_launches,
             "launches of each side of the A/A comparison; 0: none");
+  verb.add_flag("!--no-canary", options.canary,
+                "nothing is slowed down on purpose to see whether the gate would find it");
   verb.add_option("--scheduled", options.scheduled,
                   "when the night was meant to begin, as 2026-03-01T04:05:06Z; recorded");
   verb.add_option("--publish", options.publish,

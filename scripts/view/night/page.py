@@ -162,7 +162,8 @@ def same_against_same(night: Night) -> str:
 
 def canary(night: Night) -> str:
     caught, cells = (night.text("self_checks", "canary", name) for name in ("caught", "cells"))
-    return plain(f"found in {caught or '?'} of its {cells or '?'} cells") if caught or cells else ""
+    drop = percent(night.number("self_checks", "canary", "drop"))
+    return plain(f"{drop + ': ' if drop else ''}found in {caught or '?'} of its {cells or '?'} cells") if caught or cells else ""
 
 
 def sensitivity(night: Night) -> str:

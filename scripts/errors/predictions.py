@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # How well does `scalebench predict` do? Recorded steps are replayed at each rate in a cluster in a box, on 1 to 4 hosts,
 # and the time on 4 is predicted without it. Printed and written: each error, how many measured values lie in their band,
-# and the mean error. prediction_error.py FOLDER [--traces FILE...] [--rates 1gbit 250mbit]; needs root, as scripts/cluster does.
+# and the mean error. scripts/error_rates predictions FOLDER [--traces FILE...] [--rates 1gbit 250mbit]; needs root, as scripts/cluster does.
 # Exit: 0 all within --within, 1 some are not, 2 usage, 3 something could not be measured or predicted.
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from view.rows import Row, read_rows
 
-SCRIPTS = Path(__file__).resolve().parent
+SCRIPTS = Path(__file__).resolve().parents[1]
 HOSTS = 4
 # Recorded when no traces are given: small batches, whose steps are about as long as their allreduces.
 MODELS = {"mnist_cnn": 128, "resnet20": 16, "resnet18": 4}
@@ -213,7 +212,7 @@ def main(arguments: list[str]) -> int:
         traces = [trace.resolve() for trace in words.traces or recorded(words.programs, words.folder)]
         rows = [(rate, row) for rate in words.rates for row in predicted(words, measured(words, traces, rate))]
     except (Failed, OSError, KeyError, ValueError) as error:
-        print(f"prediction_error.py: {error}", file=sys.stderr)
+        print(f"error_rates predictions: {error}", file=sys.stderr)
         return 3
     held_out = [row for _, row in rows if row["held_out"] == "1" and row["status"] == "ok"]
     said = summary(held_out)
@@ -228,7 +227,3 @@ def main(arguments: list[str]) -> int:
     if not held_out or any(row["status"] != "ok" for _, row in rows):
         return 3
     return 0 if len(inside) == len(held_out) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

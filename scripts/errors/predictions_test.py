@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What prediction_error.py says of errors that are known: coverage and means with intervals from tables,
+# What errors/predictions.py says of errors that are known: coverage and means with intervals from tables,
 # and nothing where there is nothing.
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import prediction_error
+from errors import predictions
 from view.rows import read_rows
 
-COLUMNS = ["schema_version", "held_out", "status", "inside", "error", *prediction_error.PARTS]
+COLUMNS = ["schema_version", "held_out", "status", "inside", "error", *predictions.PARTS]
 
 
 class PredictionErrorTest(unittest.TestCase):
@@ -24,12 +24,12 @@ class PredictionErrorTest(unittest.TestCase):
                 writer = csv.DictWriter(file, COLUMNS, restval="")
                 writer.writeheader()
                 writer.writerows({"schema_version": 1, "held_out": 1, "status": "ok", **case} for case in cases)
-            return {row["quantity"]: row for row in prediction_error.summary(read_rows(Path(folder), "prediction.csv"))}
+            return {row["quantity"]: row for row in predictions.summary(read_rows(Path(folder), "prediction.csv"))}
 
     def test_students_t_is_that_of_tables(self) -> None:
         for degrees, t in {1: 12.706, 2: 4.303, 11: 2.201, 30: 2.042}.items():
-            self.assertAlmostEqual(prediction_error.student_t(degrees), t, places=3)
-        self.assertTrue(math.isnan(prediction_error.student_t(0)))
+            self.assertAlmostEqual(predictions.student_t(degrees), t, places=3)
+        self.assertTrue(math.isnan(predictions.student_t(0)))
 
     def test_coverage_and_mean_have_their_intervals(self) -> None:
         said = self.said([{"inside": int(i < 9), "error": 0.01 * (i - 5)} for i in range(10)])

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/nightly/canary.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bench/measure/statistics.hpp"
+#include "bench/study/analysis/rows.hpp"
+#include "bench/study/nightly/accepted.hpp"
+#include "bench/study/run/rerun.hpp"
+
+namespace scalebench {
+namespace {
+
+/// Of its own time, by which a drop of speed makes it longer.
+constexpr double kLonger = kCanaryDrop / (1 - kCanaryDrop);
+
+/// Cells that would show the drop if it were theirs: judged tonight, and with nothing found.
+bool is_expected(const GateCell& cell) {
+  const bool unfound = cell.test.signal == Signal::none || cell.test.signal == Signal::better;
+  return cell.cell.is_time() && unfound && cell.sensitivity.sees() &&
+         cell.verdict != GateVerdict::open && cell.verdict != GateVerdict::excluded;
+}
+
+std::set<std::string> expected_in(const GateReport& report) {
+  std::set<std::string> keys;
+  for (const GateCell& cell : report.cells) {
+    if (is_expected(cell)) keys.insert(cell.cell.key);
+  }
+  return keys;
+}
+
+/// The words that make the launch, which measured `cells`, take kLonger; none: nothing does so by a
+/// known share.
+std::vector<std::string> slowing_words(const PlannedLaunch& launch,
+                                       const std::set<std::string>& cells, const StoredRun& sweep) {
+  if (launch.program == "bench_allreduce") {
+    return {"--slower", fmt::format("{:.6g}", 100 * kLonger)};
+  }
+  if (launch.program != "bench_epoch" || launch.ranks != 1) return {};
+  for (const Cell& cell : cells_of(sweep)) {
+    if (!cells.contains(cell.key + "/seconds") || !cell.measured()) continue;
+    const double steps = number_in(cell.row, "samples") / number_in(cell.row, "global_batch");
+    const double step = median_of(cell.seconds) / steps;
+    if (step > 0) return {"--sleep-rank", fmt::format("0:{:.9f}", kLonger * step)};
+  }
+  return {};
+}
+
+/// Puts a slowed cell in place of tonight's; false: it cannot be judged as that was.
+bool put(const NightCell& cell, const CellRatios& ratios, GateInput& input) {
+  const auto own = std::ranges::find(input.tonight.cells, cell.key, &NightCell::key);
+  if (own == input.tonight.cells.end() || !cell.is_time() || std::isnan(cell.y())) return false;
+  // What tonight's rounds judge takes rounds.
+  if (input.beside && input.beside->ratios.contains(cell.key)) {
+    if (!ratios.contains(cell.key)) return false;
+    input.beside->ratios[cell.key] = ratios.at(cell.key);
+  }
+  *own = cell;
+  return true;
+}
+
+/// Adds what of the slowed cells was to be seen, and what was: `seen` is the night with them.
+void count(const GateReport& report, const std::set<std::string>& slowed, const GateReport& seen,
+           Canary& canary) {
+  for (const GateCell& cell : report.cells) {
+    if (!is_expected(cell) || !slowed.contains(cell.cell.key)) continue;
+    ++canary.cells;
+    const double least = std::log1p(-cell.sensitivity.critical_drop);
+    canary.expected += student_t_tail((std::log1p(-kCanaryDrop) - least) / cell.test.estimate.width,
+                                      cell.test.estimate.df);
+    const bool caught = std::ranges::any_of(seen.cells, [&](const GateCell& its) {
+      return its.cell.key == cell.cell.key && its.test.signal == Signal::worse;
+    });
+    canary.caught += caught ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+std::string canary_name(const std::string& run_id) { return run_id + "-canary"; }
+
+CanaryPlan canary_plan(const StoredRun& sweep, const std::vector<PlannedLaunch>& plan,
+                       const GateReport& report) {
+  const std::set<std::string> expected = expected_in(report);
+  const auto cells = cells_by_launch(sweep, plan);
+  const PlannedLaunch* best = nullptr;
+  std::vector<std::string> words;
+  double most = 0;
+  for (const PlannedLaunch& launch : plan) {
+    const auto own = cells.find(launch.name);
+    if (launch.round != 0 || own == cells.end()) continue;
+    const auto seen = static_cast<double>(std::ranges::count_if(
+        own->second, [&](const std::string& key) { return expected.contains(key); }));
+    const double rate = seen / std::max(launch.guess_seconds, 1.0);
+    if (rate <= most) continue;
+    const std::vector<std::string> its = slowing_words(launch, own->second, sweep);
+    if (its.empty()) continue;
+    most = rate;
+    best = &launch;
+    words = its;
+  }
+  CanaryPlan canary;
+  if (best == nullptr) {
+    canary.why_not = fmt::format(
+        "no allreduce and no epoch on one rank is judged tonight and would show a drop of {:.0f} %",
+        100 * kToBeSeen);
+    return canary;
+  }
+  for (const PlannedLaunch& launch : plan) {
+    if (launch.name != best->name) continue;
+    canary.as_is.push_back(launch);
+    canary.as_is.back().number = static_cast<int>(canary.as_is.size());
+    canary.slowed.push_back(canary.as_is.back());
+    auto& arguments = canary.slowed.back().arguments;
+    arguments.insert(arguments.end(), words.begin(), words.end());
+  }
+  return canary;
+}
+
+std::optional<Canary> canary_in(const GateInput& input, const GateReport& report,
+                                const Night& slowed, const CellRatios& ratios) {
+  // What many cells do at once is a shift of all, and no cell is judged.
+  constexpr std::size_t kParts = 8;
+  Canary canary{.drop = kCanaryDrop};
+  for (std::size_t part = 0; part < kParts; ++part) {
+    GateInput with = input;
+    with.history.reruns.erase(input.tonight.run_id);
+    if (with.beside) with.beside->rerun_ratios.clear();
+    std::set<std::string> keys;
+    for (std::size_t i = part; i < slowed.cells.size(); i += kParts) {
+      if (put(slowed.cells[i], ratios, with)) keys.insert(slowed.cells[i].key);
+    }
+    if (!keys.empty()) count(report, keys, gate(with), canary);
+  }
+  if (canary.cells == 0) return std::nullopt;
+  return canary;
+}
+
+std::optional<Canary> canary_of(const std::filesystem::path& results, const GateInput& input,
+                                const GateReport& report) {
+  const std::string name = canary_name(input.tonight.run_id);
+  if (!std::filesystem::exists(results / name / "manifest.json")) return std::nullopt;
+  const Night slowed = night_of(read_stored_run(results / name, WithSamples::no));
+  std::optional<Canary> canary = canary_in(input, report, slowed, ratios_beside(results, name));
+  if (canary) canary->run = name;
+  return canary;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a slow-down on purpose says of a gate that sees it, and of one that does not.
+#include "bench/study/nightly/canary.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace scalebench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::size_t kCells = 12, kNights = 12;
+
+std::string run_id(std::size_t night) {
+  return fmt::format("202601{:02}T030000Z-nightly-000000", night + 1);
+}
+
+/// `times`: of every cell's usual time.
+Night night_of(std::size_t night, double times = 1) {
+  Night made{run_id(night), fmt::format("2026-01-{:02}T03:00:00Z", night + 1), {}};
+  for (std::size_t c = 0; c < kCells; ++c) {
+    NightCell& cell = made.cells.emplace_back();
+    cell.key = fmt::format("allreduce/{:012x}/2/seconds", c);
+    cell.label = fmt::format("allreduce ring {} KiB N=2", 64 << c);
+    cell.bench = "allreduce";
+    cell.family = "bandwidth";
+    cell.origin = "measured";
+    cell.ranks = "2";
+    const double wobble =
+        0.01 * std::sin(static_cast<double>(7 * c + 1) * static_cast<double>(night + 3));
+    cell.value = static_cast<double>(c + 1) * (1 + wobble) * times;
+    cell.launches = {cell.value, cell.value, cell.value};
+  }
+  return made;
+}
+
+GateInput nights() {
+  GateInput input;
+  for (std::size_t k = 0; k + 1 < kNights; ++k) {
+    input.history.nights.push_back(night_of(k));
+    input.history.started[run_id(k)] = input.history.nights.back().started_utc;
+  }
+  input.tonight = night_of(kNights - 1);
+  return input;
+}
+
+/// Of some cells of tonight, so many times as long.
+Night slowed(std::vector<std::size_t> cells, double times) {
+  const Night all = night_of(kNights - 1, times);
+  Night some{run_id(kNights - 1) + "-canary", all.started_utc, {}};
+  for (const std::size_t c : cells) some.cells.push_back(all.cells[c]);
+  return some;
+}
+
+TEST(Canary, IsCaughtWhereTheSlowDownIsThere) {
+  const GateInput input = nights();
+  const auto canary = canary_in(input, gate(input), slowed({2, 3, 5}, 1 / (1 - kCanaryDrop)), {});
+  ASSERT_TRUE(canary);
+  EXPECT_EQ(canary->cells, 3U);
+  EXPECT_EQ(canary->caught, 3U);
+  EXPECT_GT(canary->expected, 2.9);
+  EXPECT_EQ(canary->drop, kCanaryDrop);
+}
+
+TEST(Canary, IsMissedWhereNothingWasSlowedDown) {
+  const GateInput input = nights();
+  const auto canary = canary_in(input, gate(input), slowed({2, 3, 5}, 1), {});
+  ASSERT_TRUE(canary);
+  EXPECT_EQ(canary->cells, 3U);
+  EXPECT_EQ(canary->caught, 0U);
+}
+
+TEST(Canary, IsJudgedByRoundsWhereTonightIs) {
+  GateInput input = nights();
+  BesideNight& beside = input.beside.emplace();
+  beside.run_id = run_id(0);
+  beside.accepted = night_of(kNights - 1);
+  for (const NightCell& cell : input.tonight.cells) {
+    beside.ratios[cell.key] = {1, 1.01, 0.99, 1.002, 0.998, 1.005};
+  }
+  const std::string key = input.tonight.cells[2].key;
+  const GateReport report = gate(input);
+  const CellRatios slow{{key, {1.17, 1.18, 1.19, 1.175, 1.18, 1.17}}};
+  const auto canary = canary_in(input, report, slowed({2, 3}, 1.18), slow);
+  ASSERT_TRUE(canary);
+  // The other one has no rounds, so that nothing can be said of it.
+  EXPECT_EQ(canary->cells, 1U);
+  EXPECT_EQ(canary->caught, 1U);
+  const auto missed = canary_in(input, report, slowed({2}, 1.18), {{key, beside.ratios.at(key)}});
+  ASSERT_TRUE(missed);
+  EXPECT_EQ(missed->caught, 0U);
+}
+
+TEST(Canary, SaysNothingOfNightsThatJudgeNothing) {
+  GateInput input = nights();
+  input.history.nights.resize(2);
+  EXPECT_FALSE(canary_in(input, gate(input), slowed({2}, 1.18), {}));
+  EXPECT_FALSE(canary_in(nights(), gate(nights()), slowed({}, 1.18), {}));
+}
+
+/// A sweep in which one allreduce launch has measured tonight's first cells.
+StoredRun sweep_of(const PlannedLaunch& launch) {
+  StoredRun sweep;
+  LaunchRows rows{.launch = launch.number, .cases = {}, .samples = {}};
+  for (std::size_t c = 0; c < 2; ++c) {
+    ResultRow& row = rows.cases.emplace_back(allreduce_schema());
+    row.set("case_id", fmt::format("{:012x}", c)).set("origin", "measured").set("status", "ok");
+    row.set("algorithm", "ring").set("transport", "mpi").set("dtype", "float").set("op", "sum");
+    row.set("ranks", 2).set("nodes", 1).set("size_bytes", 1024).set("seconds_median", 1.0);
+  }
+  sweep.launches["allreduce.csv"].push_back(std::move(rows));
+  return sweep;
+}
+
+TEST(CanaryPlan, SlowsAllRoundsOfALaunchAndLeavesTheOthersOut) {
+  PlannedLaunch launch;
+  launch.number = 1;
+  launch.name = "allreduce-n2";
+  launch.program = "bench_allreduce";
+  launch.ranks = 2;
+  launch.arguments = {"-b", "1KiB"};
+  PlannedLaunch other = launch;
+  other.name = "throughput-mlp-n2";
+  other.program = "bench_throughput";
+  other.number = 2;
+  std::vector<PlannedLaunch> plan{launch, other, launch, other};
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    plan[i].number = static_cast<int>(i) + 1;
+    plan[i].round = static_cast<int>(i) / 2;
+  }
+  const GateInput input = nights();
+  const CanaryPlan canary = canary_plan(sweep_of(launch), plan, gate(input));
+  EXPECT_EQ(canary.why_not, "");
+  ASSERT_EQ(canary.slowed.size(), 2U);
+  EXPECT_THAT(canary.as_is[1].arguments, ElementsAre("-b", "1KiB"));
+  EXPECT_THAT(canary.slowed[1].arguments, ElementsAre("-b", "1KiB", "--slower", "17.6471"));
+  EXPECT_EQ(canary.slowed[1].round, 1);
+  EXPECT_EQ(canary.slowed[1].number, 2);
+}
+
+TEST(CanaryPlan, SaysWhyThereIsNone) {
+  GateInput input = nights();
+  input.history.nights.resize(2);
+  EXPECT_THAT(canary_plan({}, {}, gate(input)).why_not, HasSubstr("would show a drop of 10 %"));
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+# What errors/compare.py makes of verdicts that are known: which cells of a slowed run count, and the worst of a pair.
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from errors import compare
+from view.rows import Row
+
+
+def cell(family: str, verdict: str, label: str = "one_device") -> Row:
+    return Row(family=family, verdict=verdict, label=label, smallest_effect="0.04")
+
+
+class CompareErrorTest(unittest.TestCase):
+    def test_cells_are_counted_by_verdict_over_all_pairs(self) -> None:
+        same = [[cell("latency", "SAME"), cell("latency", "SLOWER", "other")], [cell("latency", "AMBIGUOUS")], [cell("epoch", "SAME")]]
+        epoch, latency = compare.table(same, [])
+        self.assertEqual((latency["family"], latency["cells"], latency["pairs"], latency["injected"]), ("latency", 2, 2, 0))
+        self.assertEqual((latency["SLOWER"], latency["AMBIGUOUS"], latency["SAME"]), (1, 1, 1))
+        self.assertEqual(latency["smallest_effect"], 0.04)
+        self.assertEqual((epoch["family"], epoch["pairs"], epoch["SAME"]), ("epoch", 1, 1))
+
+    def test_a_slowed_run_has_rows_of_its_own(self) -> None:
+        (row,) = compare.table([], [[cell("epoch", "SLOWER"), cell("epoch", "AMBIGUOUS", "none")]])
+        self.assertEqual((row["injected"], row["cells"], row["SLOWER"], row["AMBIGUOUS"]), (1, 2, 1, 1))
+
+    def test_a_row_without_a_verdict_is_no_cell(self) -> None:
+        self.assertEqual(compare.table([[cell("epoch", "")]], []), [])
+
+    def test_steps_are_those_of_epochs_on_one_rank(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            cells = {"schema_version": 1, "global_batch": 128, "samples": 3840, "rank": "all"}
+            rows = [cells | {"gradient_sync": "none", "ranks": 1, "seconds_median": 1.5},
+                    cells | {"gradient_sync": "mirrored", "ranks": 2, "seconds_median": 9.0},
+                    cells | {"gradient_sync": "none", "ranks": 1, "rank": "0", "seconds_median": 1.4}]  # fmt: skip
+            with open(Path(folder, "epoch.csv"), "w", newline="", encoding="utf-8") as file:
+                writer = csv.DictWriter(file, list(rows[0]))
+                writer.writeheader()
+                writer.writerows(rows)
+            steps = compare.step_seconds(Path(folder))
+            self.assertEqual(list(steps), ["none"])
+            self.assertAlmostEqual(steps["none"], 0.05)
+            Path(folder, "epoch.csv").write_text("schema_version,rank\n", encoding="utf-8")
+            with self.assertRaises(compare.Failed):
+                compare.step_seconds(Path(folder))
+
+    def test_slowed_programs_take_their_share_longer(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            programs = Path(folder, "bin")
+            programs.mkdir()
+            for name in ("bench_epoch", "bench_allreduce", "bench_kernels"):
+                (programs / name).write_text('#!/bin/sh\necho "$0" "$@"\n', encoding="utf-8")
+                (programs / name).chmod(0o755)
+            slowed = compare.slowed(programs, Path(folder, "slowed"), 0.05, {"none": 0.05, "one_device": 0.04})
+
+            def said(name: str, *words: str) -> str:
+                return subprocess.run([slowed / name, *words], capture_output=True, text=True, check=True).stdout
+
+            self.assertTrue(os.access(slowed / "bench_kernels", os.X_OK))
+            self.assertIn("--sleep-rank 0:0.002500000", said("bench_epoch", "--gradient-sync", "none", "-q"))
+            self.assertIn("--sleep-rank 0:0.002000000", said("bench_epoch", "--gradient-sync", "one_device", "-q"))
+            self.assertNotIn("sleep", said("bench_epoch", "--gradient-sync", "mirrored", "-q"))
+            self.assertIn("bin/bench_allreduce -b 8 --slower 5", said("bench_allreduce", "-b", "8"))
+
+
+if __name__ == "__main__":
+    unittest.main()
