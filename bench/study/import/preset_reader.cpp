@@ -145,8 +145,10 @@ class PresetReader {
     const double step = number(Says::step), steps = number(Says::steps);
     const bool at_end = std::isnan(step) || step == steps;
     if (text(Says::epoch_seconds)) {
-      // A second bar is that of an evaluation, and one before the end will be overwritten.
-      if (!std::isnan(epoch.says.seconds) || !at_end) return;
+      // A second bar is that of an evaluation, one without a loss that of a prediction, which may
+      // stand before the epoch's own; and one before the end will be overwritten.
+      const bool predicts = !std::isnan(step) && !text(Says::train_loss);
+      if (!std::isnan(epoch.says.seconds) || predicts || !at_end) return;
       epoch.says.seconds = number(Says::epoch_seconds);
       epoch.unit_seconds = number(Says::unit_seconds);
     }
@@ -172,23 +174,26 @@ class PresetReader {
   /// Times of steps and rates, which need no epoch.
   void take_step() {
     const double step = number(Says::step), seconds = number(Says::step_seconds);
-    if (seconds > 0) {
+    const double rate = number(Says::images_per_s);
+    if (seconds > 0 || rate > 0) {
       const std::string at = fmt::format("{}/{}", epoch_ == nullptr ? "" : epoch_->name, step);
       // Another process's line of the same step.
       if (!std::isnan(step) && at == last_step_) return;
       last_step_ = at;
+    }
+    if (seconds > 0) {
       steps_.push_back(seconds);
       if (const double batch = number(Says::global_batch); batch > 0) {
         rates_.push_back(batch / seconds);
       }
     }
-    if (const double rate = number(Says::images_per_s); rate > 0) {
+    if (rate > 0) {
       rates_.push_back(rate);
       const double interval = number(Says::interval_seconds);
       if (interval > 0 && step > 0) intervals_.push_back({step, interval, rate});
     }
-    if (const double rate = number(Says::images_per_s_each); rate > 0) rates_each_.push_back(rate);
-    if (const double rate = number(Says::images_per_s_so_far); rate > 0) rate_so_far_ = rate;
+    if (const double each = number(Says::images_per_s_each); each > 0) rates_each_.push_back(each);
+    if (const double mean = number(Says::images_per_s_so_far); mean > 0) rate_so_far_ = mean;
     if (text(Says::train_loss)) train_loss_ = number(Says::train_loss);
     if (text(Says::accuracy)) accuracy_ = number(Says::accuracy);
   }

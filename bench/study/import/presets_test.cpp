@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs of others, as they have shown them in public: short excerpts, each with its source. Lines
-// that nobody has shown (more ranks, an end that is cut off) are made of these and say so.
+// The presets on logs that others have shown (public_logs.hpp). Lines that nobody has shown (a bar
+// while it is drawn, an end that is cut off) are made of these and say so.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
+#include "bench/study/analysis/tables.hpp"
+#include "bench/study/import/imported_rows.hpp"
 #include "bench/study/import/kinds.hpp"
+#include "bench/study/import/public_logs.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 
@@ -19,125 +22,6 @@ using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-// https://github.com/pytorch/pytorch/pull/8371
-const std::string kPytorch =
-    "Epoch: [2][150/196]\tTime 0.791 (2.189)\tData 0.677 (2.070)\tLoss 0.0000 (0.0000)\tPrec@1 "
-    "100.000 (100.000)\tPrec@5 100.000 (100.000)\n"
-    "Epoch: [2][195/196]\tTime 0.104 (2.174)\tData 0.018 (2.057)\tLoss 0.0000 (0.0000)\tPrec@1 "
-    "100.000 (100.000)\tPrec@5 100.000 (100.000)\n"
-    "Epoch: [3][0/196]\tTime 37.476 (37.476)\tData 37.276 (37.276)\tLoss 0.0000 (0.0000)\tPrec@1 "
-    "100.000 (100.000)\tPrec@5 100.000 (100.000)\n"
-    "Epoch: [3][50/196]\tTime 0.810 (2.657)\tData 0.662 (2.542)\tLoss 0.0000 (0.0000)\tPrec@1 "
-    "100.000 (100.000)\tPrec@5 100.000 (100.000)\n"
-    "Epoch: [3][195/196]\tTime 0.126 (2.175)\tData 0.012 (2.061)\tLoss 0.0000 (0.0000)\tPrec@1 "
-    "100.000 (100.000)\tPrec@5 100.000 (100.000)\n"
-    "Epoch: [4][0/196]\tTime 39.077 (39.077)\tData 38.848 (38.848)\tLoss 0.0000 (0.0000)\tPrec@1 "
-    "100.000 (100.000)\tPrec@5 100.000 (100.000)\n"
-    "Epoch: [4][50/196]\tTime 0.110 (2.653)\tData 0.009 (2.537)\tLoss 0.0000 (0.0000)\tPrec@1 "
-    "100.000 (100.000)\tPrec@5 100.000 (100.000)\n"
-    "Epoch: [4][100/196]\tTime 0.152 (2.312)\tData 0.006 (2.197)\tLoss 0.0000 (0.0000)\tPrec@1 "
-    "100.000 (100.000)\tPrec@5 100.000 (100.000)\n";
-
-// https://github.com/pytorch/examples/issues/387
-const std::string kPytorchPart =
-    "Epoch: [0][1760/5005]   Time 1.599 (2.648)      Data 1.296 (2.388)      Loss 5.6502 (6.3792)  "
-    "  Prec@1 6.250 (1.374)    Prec@5 14.844 (4.918)\n"
-    "Epoch: [0][1770/5005]   Time 0.238 (2.654)      Data 0.001 (2.393)      Loss 5.5388 (6.3752)  "
-    "  Prec@1 3.906 (1.388)    Prec@5 13.281 (4.957)\n";
-
-// https://github.com/ROCm/pytorch/issues/1147
-const std::string kPytorchLater =
-    "=> creating model 'mobilenet_v3_small'\n"
-    "Epoch: [0][   1/1424]   Time 60.000 (60.000)    Data 15.133 (15.133)    Loss 6.9078e+00 "
-    "(6.9078e+00)    Acc@1   0.00 (  0.00)   Acc@5   0.33 (  0.33)\n"
-    "Epoch: [0][  21/1424]   Time  1.175 ( 4.022)    Data  0.001 ( 0.722)    Loss 6.8997e+00 "
-    "(6.9054e+00)    Acc@1   0.33 (  0.11)   Acc@5   0.78 (  0.60)\n";
-
-// https://github.com/horovod/horovod/issues/712
-const std::string kHorovod =
-    "Model: resnet50\nBatch size: 32\nNumber of GPUs: 4\nRunning warmup...\nRunning benchmark...\n"
-    "Iter #0: 108.3 img/sec per GPU\nIter #1: 107.3 img/sec per GPU\n"
-    "Iter #2: 109.3 img/sec per GPU\nImg/sec per GPU: 108.2 +-1.2\n"
-    "Total img/sec on 4 GPU(s): 432.8 +-4.9 \n";
-
-// The head: https://github.com/bytedance/byteps/issues/29; the end, of another run:
-// https://github.com/horovod/horovod/issues/466
-const std::string kTfCnnBenchmarks =
-    "TensorFlow:  1.10\nModel:       resnet50\nDataset:     imagenet (synthetic)\n"
-    "Batch size:  64 global\n             32 per device\nNum batches: 100\n"
-    "Devices:     ['horovod/gpu:0', 'horovod/gpu:1']\n"
-    "Step\tImg/sec\ttotal_loss\n1\timages/sec: 205.3 +/- 0.0 (jitter = 0.0)\t9.111\n"
-    "10\timages/sec: 204.8 +/- 0.1 (jitter = 0.6)\t9.228\n"
-    "----------------------------------------------------------------\n"
-    "total images/sec: 204.75\n"
-    "----------------------------------------------------------------\n";
-
-// https://github.com/ML4AU/M3-GPU-jobs (its page on single-GPU jobs)
-const std::string kTfResnet =
-    "I0917 12:01:09.244876 139914427299648 keras_utils.py:88] BenchmarkMetric: {'global step':100, "
-    "'time_taken': 16.552601,'examples_per_second': 773.292362}\n"
-    "I0917 12:01:18.520732 139914427299648 keras_utils.py:88] BenchmarkMetric: {'global step':200, "
-    "'time_taken': 9.275636,'examples_per_second': 1379.959218}\n"
-    "I0917 12:01:27.772545 139914427299648 keras_utils.py:88] BenchmarkMetric: {'global step':300, "
-    "'time_taken': 9.252051,'examples_per_second': 1383.477080}\n"
-    "I0917 12:01:36.087600 139914427299648 keras_utils.py:96] BenchmarkMetric: {'epoch':0, "
-    "'time_taken': 43.452109}\n"
-    "390/390 - 43s - loss: 2.7444 - categorical_accuracy: 0.2385\n"
-    "78/78 - 3s - loss: 3.2528 - categorical_accuracy: 0.1654\n"
-    "{'accuracy_top_1': 0.1653645783662796, 'eval_loss': 3.2527751739208517, 'loss': "
-    "2.744446820479173, 'training_accuracy_top_1': 0.23846153914928436}\n";
-
-// https://github.com/deepspeedai/DeepSpeed/issues/2629
-const std::string kDeepspeed =
-    "stdout: [2022-12-20 08:26:26,101] [INFO] [timer.py:197:stop] 0/17, "
-    "RunningAvgSamplesPerSec=158.31157878546472, CurrSamplesPerSec=159.628891629629, "
-    "MemAllocated=1.75GB, MaxMemAllocated=2.6GB\n"
-    "stdout: [2022-12-20 08:26:26,325] [INFO] [timer.py:197:stop] 0/18, "
-    "RunningAvgSamplesPerSec=157.41495682912333, CurrSamplesPerSec=145.0889530760849, "
-    "MemAllocated=1.75GB, MaxMemAllocated=2.6GB\n";
-
-// https://github.com/deepspeedai/DeepSpeed/issues/1825
-const std::string kDeepspeedEarlier =
-    "[2022-03-11 02:06:58,985] [INFO] [timer.py:189:stop] 0/40, SamplesPerSec=83.48609168106144, "
-    "MemAllocated=0.26GB, MaxMemAllocated=9.02GB\n"
-    "[2022-03-11 02:07:14,130] [INFO] [timer.py:189:stop] 0/50, SamplesPerSec=83.73838805358588, "
-    "MemAllocated=0.26GB, MaxMemAllocated=9.02GB\n";
-
-// https://github.com/epfLLM/Megatron-LLM/issues/11
-const std::string kMegatron =
-    " iteration      122/  250000 | consumed samples:       124928 | elapsed time per iteration "
-    "(ms): 86545.2 | learning rate: 9.150E-06 | global batch size:  1024 | lm loss: 2.504220E+00 | "
-    "loss scale: 1.0 | grad norm: 0.231 | number of skipped iterations:   0 | number of nan "
-    "iterations:   0 |\n"
-    " iteration      123/  250000 | consumed samples:       125952 | elapsed time per iteration "
-    "(ms): 87871.6 | learning rate: 9.225E-06 | global batch size:  1024 | lm loss: 2.493043E+00 | "
-    "loss scale: 1.0 | grad norm: 0.236 | number of skipped iterations:   0 | number of nan "
-    "iterations:   0 |\n";
-
-// https://github.com/keras-team/keras/issues/2937
-const std::string kKerasEarly =
-    "Epoch 1/200\n"
-    "50000/50000 [==============================] - 678s - loss: 1.7646 - acc: 0.3460 - val_loss: "
-    "1.3379 - val_acc: 0.5161\n"
-    "Epoch 2/200\n"
-    "50000/50000 [==============================] - 701s - loss: 1.3731 - acc: 0.5027 - val_loss: "
-    "1.0936 - val_acc: 0.6131\n";
-
-// https://github.com/piaic-official/AI-Q2-learning-resources/pull/16
-const std::string kKeras =
-    "Epoch 1/100\n"
-    "4451/4451 [==============================] - 4s 805us/step - loss: 0.0291 - accuracy: 0.9980 "
-    "- val_loss: 0.0265 - val_accuracy: 0.9983\n"
-    "Epoch 2/100\n"
-    "4451/4451 [==============================] - 3s 764us/step - loss: 0.0266 - accuracy: 0.9983 "
-    "- val_loss: 0.0265 - val_accuracy: 0.9983\n";
-
-// https://github.com/the-deep-learners/deep-learning-illustrated/issues/15
-const std::string kKerasSamples =
-    "Epoch 76/100\n"
-    "1224/1224 [==============================] - 29s 24ms/sample - loss: 0.2306 - acc: 0.9428 - "
-    "val_loss: 3.3835 - val_acc: 0.6691\n";
 
 ImportedFile read(const std::string& preset, const std::string& text, const Settings& settings = {},
                   const Schema& schema = epoch_schema()) {
@@ -166,14 +50,18 @@ TEST(PytorchImagenet, MakesEpochsOfMeanStepsAndLeavesACutOneOut) {
 }
 
 TEST(PytorchImagenet, ReadsTheAccuracyWithEachOfItsSpaces) {
-  // As versions of main.py have printed it: before 2019, since, and since 2022.
-  for (const std::string line : {" * Prec@1 69.758 Prec@5 89.078\n", " * Acc@1 69.758 Acc@5 89.1\n",
-                                 " *   Acc@1 69.758 Acc@5 89.078\n"}) {
+  // Values of https://github.com/pytorch/examples/pull/262 and
+  // https://github.com/Cadene/pretrained-models.pytorch/issues/179, with the spaces of
+  // pytorch/examples imagenet/main.py before 2019, since, and since 2022.
+  const std::map<std::string, std::string> lines{{" * Prec@1 76.172 Prec@5 93.090\n", "0.76172"},
+                                                 {" * Acc@1 69.758 Acc@5 89.078\n", "0.69758"},
+                                                 {" *   Acc@1 69.758 Acc@5 89.078\n", "0.69758"}};
+  for (const auto& [line, accuracy] : lines) {
     const ImportedFile file =
         read("pytorch-imagenet", kPytorch.substr(0, kPytorch.find("Epoch: [4]")) + line);
     EXPECT_THAT(file.findings, IsEmpty()) << line;
-    EXPECT_EQ(only_case(file).row.get("test_accuracy"), "0.69758") << line;
-    EXPECT_EQ(only_case(file).accuracies.at(1).get("test_accuracy"), "0.69758");
+    EXPECT_EQ(only_case(file).row.get("test_accuracy"), accuracy) << line;
+    EXPECT_EQ(only_case(file).accuracies.at(1).get("test_accuracy"), accuracy);
     EXPECT_EQ(only_case(file).accuracies.at(0).get("test_accuracy"), "");
   }
 }
@@ -274,20 +162,36 @@ TEST(TfResnet, AsksForImagesWhereNoEpochEnds) {
   EXPECT_THAT(one.seconds.at(1), DoubleNear(50000 / 1379.959218, 1e-6));
 }
 
+TEST(TfResnet, CountsAStepOnceThatEveryProcessPrints) {
+  const ImportedFile one =
+      read("tf-resnet", kTfResnetLater, {{"dataset", "imagenet"}, {"ranks", "1"}});
+  EXPECT_THAT(only_case(one).seconds,
+              ElementsAre(DoubleNear(1281167 / 72.87, 1e-6), DoubleNear(1281167 / 495.19, 1e-6),
+                          DoubleNear(1281167 / 500.52, 1e-6)));
+  EXPECT_EQ(only_case(one).row.get("global_batch"), "32");
+  const ImportedFile eight =
+      read("tf-resnet", kTfResnetOfEight, {{"dataset", "imagenet"}, {"ranks", "8"}});
+  EXPECT_EQ(only_case(eight).seconds.size(), 3U) << "two processes say the same";
+  EXPECT_EQ(only_case(eight).row.get("global_batch"), "256");
+  EXPECT_EQ(only_case(eight).row.get("batch"), "32");
+  EXPECT_THAT(eight.findings, IsEmpty());
+  const ImportedCase steps = only_case(
+      read("tf-resnet", kTfResnetOfEight, {{"model", "m"}, {"ranks", "8"}}, throughput_schema()));
+  EXPECT_THAT(steps.seconds, ElementsAre(DoubleNear(0.5315, 1e-9), DoubleNear(0.0691, 1e-9),
+                                         DoubleNear(0.0687, 1e-9)));
+}
+
 TEST(Deepspeed, TakesTheRateOfEachStep) {
   EXPECT_THAT(refusal("deepspeed", kDeepspeed), HasSubstr("--set samples="));
   const ImportedCase one = only_case(read("deepspeed", kDeepspeed, {{"samples", "3668"}}));
   EXPECT_THAT(one.seconds, ElementsAre(DoubleNear(3668 / 159.628891629629, 1e-9),
                                        DoubleNear(3668 / 145.0889530760849, 1e-9)));
   EXPECT_EQ(one.row.get("ranks"), "") << "the log does not say";
-  // As DeepSpeed prints its configuration.
-  const std::string config =
-      "[INFO] [config.py:1010:print]   train_batch_size ............. 32\n"
-      "[INFO] [config.py:1010:print]   world_size ................... 4\n";
   const ImportedCase known =
-      only_case(read("deepspeed", config + kDeepspeed, {{"samples", "3668"}}));
-  EXPECT_EQ(known.row.get("ranks"), "4");
-  EXPECT_EQ(known.row.get("batch"), "8");
+      only_case(read("deepspeed", kDeepspeedConfig + kDeepspeed, {{"samples", "3668"}}));
+  EXPECT_EQ(known.row.get("ranks"), "2");
+  EXPECT_EQ(known.row.get("global_batch"), "2");
+  EXPECT_EQ(known.row.get("batch"), "1");
   EXPECT_EQ(known.row.get("gradient_sync"), "deepspeed");
 }
 
@@ -310,6 +214,17 @@ TEST(Megatron, MakesEpochsOfIterations) {
       read("megatron", kMegatron, {{"ranks", "16"}, {"model", "llama"}}, throughput_schema()));
   EXPECT_THAT(steps.seconds, ElementsAre(DoubleNear(86.5452, 1e-9), DoubleNear(87.8716, 1e-9)));
   EXPECT_EQ(steps.row.get("batch"), "64");
+}
+
+TEST(Megatron, TakesTheWorldSizeOfItsHead) {
+  const ImportedCase one = only_case(read("megatron", kMegatronHead, {{"samples", "51200"}}));
+  EXPECT_THAT(one.seconds, ElementsAre(DoubleNear(66.06, 1e-9), DoubleNear(65.7, 1e-9)));
+  EXPECT_EQ(one.row.get("ranks"), "8");
+  EXPECT_EQ(one.row.get("global_batch"), "512");
+  EXPECT_EQ(one.row.get("batch"), "64");
+  EXPECT_EQ(one.row.get("gradient_sync"), "megatron");
+  EXPECT_THAT(refusal("megatron", kMegatronHead, {{"ranks", "4"}, {"samples", "51200"}}),
+              HasSubstr("--set ranks=4: train.log says 8"));
 }
 
 TEST(Keras, TakesTheSecondsOfTheBar) {
@@ -340,19 +255,19 @@ TEST(Keras, TakesTheFinerTimeWhereBothAgree) {
 }
 
 TEST(Keras, ReadsTheBarsOfEveryVersion) {
-  // As Keras 3 draws it, over what it has drawn before; and with verbose=2.
-  const std::string bar = "\xe2\x94\x81\xe2\x94\x81\xe2\x94\x81";
-  for (const std::string& line :
-       {fmt::format("100/469 {0} 9s 26ms/step - loss: 0.9\r469/469 {0} 12s 26ms/step - accuracy: "
-                    "0.94 - loss: 0.2 - val_accuracy: 0.98\n",
-                    bar),
-        std::string("469/469 - 12s - 26ms/step - loss: 0.2 - val_accuracy: 0.98\n")}) {
-    const ImportedCase one =
-        only_case(read("keras", "Epoch 1/12\n" + line, {{"samples", "60000"}}));
-    EXPECT_THAT(one.seconds, ElementsAre(DoubleNear(469 * 0.026, 1e-9))) << line;
-    EXPECT_EQ(one.row.get("test_accuracy"), "0.98") << line;
-    EXPECT_EQ(one.row.get("global_batch"), "128") << line;
-  }
+  const ImportedCase bars = only_case(read("keras", kKeras3, {{"samples", "54000"}}));
+  EXPECT_THAT(bars.seconds, ElementsAre(DoubleNear(422 * 0.016, 1e-9), DoubleNear(6.752, 1e-9)))
+      << "the bar before it is that of a prediction";
+  EXPECT_EQ(bars.row.get("test_accuracy"), "0.9862");
+  EXPECT_EQ(bars.row.get("global_batch"), "128");
+  const ImportedCase lines = only_case(read("keras", kKerasLines, {{"samples", "54000"}}));
+  EXPECT_THAT(lines.seconds, ElementsAre(DoubleNear(4.22, 1e-9), DoubleNear(0.844, 1e-9)));
+  EXPECT_EQ(lines.row.get("test_accuracy"), "0.9852");
+  EXPECT_EQ(lines.row.get("global_batch"), "128");
+  // Made: a bar over what it has drawn before.
+  std::string drawn = kKerasLines;
+  drawn.insert(drawn.find("422/422"), "100/422 ━━━━━━━ 3s 10ms/step - loss: 0.9\r");
+  EXPECT_EQ(only_case(read("keras", drawn, {{"samples", "54000"}})).seconds, lines.seconds);
 }
 
 TEST(Keras, TakesNoEvaluationForAnEpochAndNoHalfOneForAWhole) {
@@ -387,6 +302,66 @@ TEST(Presets, AreRefusedForTheLogsOfOthersWithTheRightName) {
   }
   EXPECT_THAT(refusal("pytorch-imagnet", kPytorch), HasSubstr("did you mean 'pytorch-imagenet'?"));
   EXPECT_THAT(refusal("keras", std::string("\x1f\x8b\x08") + kKeras), HasSubstr("gunzip"));
+}
+
+/// Of one log on one rank and one on several, as `import log ONE SEVERAL --set ranks=1,N` has it;
+/// why there is none, else.
+std::string speedup(const std::string& preset, const std::string& one, const std::string& several,
+                    const std::string& ranks, Settings settings) {
+  if (preset != "horovod") settings.emplace_back("model", "m");  // whose log names it
+  settings.emplace_back("ranks", "1");
+  std::vector<NumberedLaunch> launches{{1, "one.log", read(preset, one, settings).launches.at(0)}};
+  settings.back().second = ranks;
+  launches.push_back({2, "several.log", read(preset, several, settings).launches.at(0)});
+  require_cases(launches);
+  const ImportedRows rows = imported_rows(launches, epoch_schema(), {"run", "imported", ""});
+  const std::vector<ResultRow> scaling = scaling_of_import(rows.cases.unpacked());
+  return scaling.size() == 2 ? scaling[1].get("speedup") : why_no_speedup(rows.cases);
+}
+
+TEST(Presets, MakeSpeedupsOfOneAndSeveralRanks) {
+  EXPECT_NEAR(std::stod(speedup("tf-resnet", kTfResnetLater, kTfResnetOfEight, "8",
+                                {{"samples", "1281167"}, {"scaling", "weak"}})),
+              3703.05 / 495.19, 1e-9);
+  // Made: nobody has shown the same on one of the four GPUs.
+  std::string one_gpu = kHorovod;
+  one_gpu.replace(one_gpu.find("GPUs: 4"), 7, "GPUs: 1");
+  one_gpu.replace(one_gpu.find("4 GPU(s)"), 8, "1 GPU(s)");
+  EXPECT_NEAR(std::stod(speedup("horovod", one_gpu, kHorovod, "4",
+                                {{"samples", "1281167"}, {"scaling", "weak"}})),
+              4, 1e-9);
+  // And of the others there is one log each, which is as fast as itself.
+  for (const auto& [preset, log] : {std::pair("pytorch-imagenet", kPytorch),
+                                    {"deepspeed", kDeepspeed},
+                                    {"megatron", kMegatron},
+                                    {"keras", kKerasEarly}}) {
+    EXPECT_EQ(speedup(preset, log, log, "4", {{"samples", "50000"}, {"scaling", "strong"}}), "1")
+        << preset;
+  }
+}
+
+TEST(Presets, AskForWhatNoRowCanBeWithout) {
+  const std::map<std::string, std::string> logs{
+      {"pytorch-imagenet", kPytorch}, {"horovod", kHorovod},   {"tf-resnet", kTfResnet},
+      {"deepspeed", kDeepspeed},      {"megatron", kMegatron}, {"keras", kKeras}};
+  const std::string both = "ranks and model are not in it; add --set ranks=... --set model=...";
+  const std::map<std::string, std::string> asked{{"pytorch-imagenet", both}, {"horovod", ""},
+                                                 {"tf-resnet", both},        {"deepspeed", both},
+                                                 {"megatron", both},         {"keras", both}};
+  for (const auto& [preset, log] : logs) {
+    const auto launch = read(preset, log, {{"samples", "50000"}}).launches.at(0);
+    const auto check = [&] { require_cases({{1, "train.log", launch}}); };
+    if (asked.at(preset).empty()) {
+      EXPECT_NO_THROW(check()) << "its log has both";
+    } else {
+      EXPECT_THAT(message_of<UsageError>(check), HasSubstr(asked.at(preset))) << preset;
+    }
+  }
+  const auto named = read("megatron", kMegatronHead, {{"samples", "51200"}}).launches.at(0);
+  EXPECT_THAT(message_of<UsageError>([&] {
+                require_cases({{1, "train.log", named}});
+              }),
+              HasSubstr("model is not in it; add --set model=..."));
 }
 
 TEST(Presets, RefuseWhatCannotBe) {
