@@ -404,15 +404,15 @@ std::string line(const ResultRow& row) {
     return fmt::format("{:<64} {}: {}\n", label, row.get("status"), printable(row.get("note")));
   }
   return fmt::format("{:<64} {:>13} {:>22} {:>8} {:>8}\n", label,
-                     scaled(row.get("seconds_median"), 1e3, 4), rate_of(row), row.get("launches"),
+                     show_time(number_in(row, "seconds_median")), rate_of(row), row.get("launches"),
                      row.get("repetitions"));
 }
 
 }  // namespace
 
 std::string import_table(const PackedRows& rows) {
-  std::string table = fmt::format("{:<64} {:>13} {:>22} {:>8} {:>8}\n", "case", "median (ms)",
-                                  "rate", "launches", "values");
+  std::string table = fmt::format("{:<64} {:>13} {:>22} {:>8} {:>8}\n", "case", "median", "rate",
+                                  "launches", "values");
   for (std::size_t i = 0; i < rows.size() && i < kShown; ++i) table += line(rows[i]);
   if (rows.size() > kShown) {
     table += fmt::format("... and {} more in {}\n", rows.size() - kShown, rows[0].schema().file);
