@@ -54,15 +54,29 @@ def usd(value: float, *ends: float) -> str:
     """'12.24', '0.0975', '345'; with an interval as duration."""
     if math.isnan(value):
         return ""
-    shown = f"{value:.2f}" if 1 <= value < 100 else three_digits(value)
+    shown = f"{value:.2f}" if 1 <= value < 100 or value <= 0 else f"{value:.{decimals(value)}f}"
     return shown + bracket(value, *ends)
+
+
+def decimals(value: float) -> int:
+    """How many three digits of a number above 0 have."""
+    return max(0, 2 - math.floor(math.log10(value)))
+
+
+def count(value: float, *ends: float) -> str:
+    """'58 431', '912', '52.4' of things, so many a second; with an interval as duration."""
+    if math.isnan(value):
+        return ""
+    digits = decimals(value) if value > 0 else 0
+    shown, *rest = (f"{number:,.{digits}f}".replace(",", " ") for number in (value, *ends) if math.isfinite(number))
+    return shown + (f" [{', '.join(rest)}]" if len(rest) == 2 else "")
 
 
 def bracket(value: float, *ends: float) -> str:
     """' [16.5, 16.7]' with as many decimals as three digits of the value have."""
     if not ends or not math.isfinite(sum(ends)) or value <= 0:
         return ""
-    digits = max(0, 2 - math.floor(math.log10(value)))
+    digits = decimals(value)
     return f" [{', '.join(f'{end:.{digits}f}' for end in ends)}]"
 
 

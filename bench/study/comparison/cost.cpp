@@ -187,13 +187,14 @@ void say_device(ResultRow& cost, const ResultRow& epoch, const Instance& instanc
            fmt::format("measured on '{}', not on the instance's {}", device, instance.gpu_model));
 }
 
-ResultRow cost_row(const PricedRun& run, const ResultRow& epoch) {
+/// A row with what both say, and the instances that are paid.
+ResultRow priced_row(const PricedRun& run, const ResultRow& epoch) {
   const Instance& instance = run.instance;
   ResultRow row(cost_schema());
   for (const std::string& column : row.schema().columns) {
-    const bool follows = column == "nodes" || column == "images_per_s";
-    if (!follows && epoch.schema().has(column)) row.set(column, epoch.get(column));
+    if (column != "nodes" && epoch.schema().has(column)) row.set(column, epoch.get(column));
   }
+  row.set("bench", epoch.schema().file.substr(0, epoch.schema().file.find('.')));
   const int each = ranks_per_node(instance, epoch);
   row.set("instance", instance.name).set("usd_per_hour", instance.usd_per_hour);
   row.set("price_date", instance.price_date).set("price_source", instance.price_source);
@@ -205,17 +206,41 @@ ResultRow cost_row(const PricedRun& run, const ResultRow& epoch) {
     add_note(row, fmt::format("{} nodes would do, {} were used and are charged", nodes, real));
     nodes = real;
   }
-  row.set("nodes", nodes).set("whole", number_in(epoch, "ranks") == nodes * each ? 1 : 0);
+  return row.set("nodes", nodes).set("whole", number_in(epoch, "ranks") == nodes * each ? 1 : 0);
+}
+
+double usd_per_second(const ResultRow& cost) {
+  return number_in(cost, "usd_per_hour") * number_in(cost, "nodes") / kSecondsAnHour;
+}
+
+void set_images(ResultRow& cost, double images_per_s) {
+  constexpr double kMillion = 1e6;
+  cost.set("images_per_s", images_per_s);
+  cost.set("images_per_usd", images_per_s / usd_per_second(cost));
+  cost.set("usd_per_million_images", kMillion * usd_per_second(cost) / images_per_s);
+}
+
+ResultRow cost_of_epoch(const PricedRun& run, const ResultRow& epoch) {
+  ResultRow row = priced_row(run, epoch);
+  row.set("images_per_s", "");
   if (epoch.get("status") != "ok") return row;
-  const double usd_per_second = instance.usd_per_hour * nodes / kSecondsAnHour;
-  const double seconds = number_in(epoch, "seconds_median");
-  const double samples = number_in(epoch, "samples");
-  row.set("images_per_s", samples / seconds);
-  row.set("usd_per_epoch", usd_per_second * seconds);
-  row.set("usd_per_epoch_ci_low", usd_per_second * number_in(epoch, "seconds_ci_low"));
-  row.set("usd_per_epoch_ci_high", usd_per_second * number_in(epoch, "seconds_ci_high"));
-  row.set("images_per_usd", samples / (usd_per_second * seconds));
-  return row.set("usd_to_target", usd_per_second * number_in(epoch, "seconds_to_target"));
+  const double each = usd_per_second(row), seconds = number_in(epoch, "seconds_median");
+  set_images(row, number_in(epoch, "samples") / seconds);
+  row.set("usd_per_epoch", each * seconds);
+  row.set("usd_per_epoch_ci_low", each * number_in(epoch, "seconds_ci_low"));
+  row.set("usd_per_epoch_ci_high", each * number_in(epoch, "seconds_ci_high"));
+  return row.set("usd_to_target", each * number_in(epoch, "seconds_to_target"));
+}
+
+/// A step's seconds stay out: where others have those of an epoch they would be taken for one.
+ResultRow cost_of_throughput(const PricedRun& run, const ResultRow& throughput) {
+  ResultRow row = priced_row(run, throughput);
+  for (const char* const column : {"seconds_median", "seconds_ci_low", "seconds_ci_high"}) {
+    row.set(column, "");
+  }
+  const bool ok = throughput.get("status") == "ok";
+  set_images(row, ok ? number_in(throughput, "images_per_s") : std::nan(""));
+  return row;
 }
 
 }  // namespace
@@ -223,7 +248,10 @@ ResultRow cost_row(const PricedRun& run, const ResultRow& epoch) {
 std::vector<ResultRow> cost_rows(const PricedRun& run) {
   std::vector<ResultRow> rows;
   for (const ResultRow& epoch : run.epochs) {
-    if (is_training(epoch)) rows.push_back(cost_row(run, epoch));
+    if (is_training(epoch)) rows.push_back(cost_of_epoch(run, epoch));
+  }
+  for (const ResultRow& row : run.throughput) {
+    if (row.get("rank") == "all") rows.push_back(cost_of_throughput(run, row));
   }
   std::ranges::stable_sort(rows, {}, order_of);
   return rows;
@@ -341,7 +369,7 @@ PricedRun predicted(const PricedRun& from, const Instance& to) {
 
 void mark_efficient(std::vector<ResultRow>& costs) {
   const auto group = [](const ResultRow& row) {
-    return std::array{row.get("model"), row.get("dataset"), row.get("scaling")};
+    return std::array{row.get("bench"), row.get("model"), row.get("dataset"), row.get("scaling")};
   };
   const auto counts = [](const ResultRow& row) {
     return row.get("whole") == "1" && !row.get("images_per_usd").empty();

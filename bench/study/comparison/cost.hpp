@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an epoch costs on an instance type: rows of cost.csv from rows of epoch.csv. And the catalog
-// of types: what one costs an hour, by which source and date, and what is in it
-// (configs/instances.csv, or a file of the user's with the same columns).
+// What an epoch, or a million images of training steps alone, costs on an instance type: rows of
+// cost.csv from rows of epoch.csv and throughput.csv. And the catalog of types: what one costs an
+// hour, by which source and date, and what is in it (configs/instances.csv, or a file of the user's
+// with the same columns).
 #pragma once
 
 #include <cmath>
@@ -47,6 +48,7 @@ struct PricedRun {
   Instance instance;
   std::vector<ResultRow> epochs;               // of epoch.csv
   std::map<int, double> device_memory_by_n{};  // bytes: the most that a GPU held, where known
+  std::vector<ResultRow> throughput{};         // of throughput.csv
 };
 
 /// The most that a GPU held while epochs were trained on each N, in bytes, from rows of
@@ -56,9 +58,13 @@ std::map<int, double> device_memory_by_n(const std::vector<ResultRow>& monitor);
 /// usd = price * nodes * seconds / 3600, for each strategy and N. nodes = N over the GPUs of an
 /// instance, rounded up; ranks on a CPU count as `threads` vCPUs each. A run that was really spread
 /// over more nodes is charged for those. Ranks that do not fill their instances are a part of one
-/// (`whole` = 0). Without a price there is no usd. Throws UsageError when the instance has no room
-/// for a rank.
+/// (`whole` = 0). Without a price there is no usd. Throughput, the rows of all ranks together, has
+/// images a second and what they cost; it is no epoch, and has no time and no cost of one. Throws
+/// UsageError when the instance has no room for a rank.
 std::vector<ResultRow> cost_rows(const PricedRun& run);
+
+/// Whether the row is of training steps alone: without synchronisation, input and evaluation.
+inline bool is_throughput(const ResultRow& cost) { return cost.get("bench") == "throughput"; }
 
 /// The rows that `to` would give if time went with the fp32 TFLOPS of one GPU and with nothing
 /// else: origin `predicted`. Where a GPU of `to` is known not to hold what was trained, the row is
@@ -66,9 +72,9 @@ std::vector<ResultRow> cost_rows(const PricedRun& run);
 /// TFLOPS, emulated rows.
 PricedRun predicted(const PricedRun& from, const Instance& to);
 
-/// Sets `efficient` of whole instances within each model, data set and scaling: 1 when no other row
-/// of the same origin gives both as many images a second and as many a dollar. A prediction is also
-/// beaten by what is none, and beats nothing but predictions.
+/// Sets `efficient` of whole instances within each benchmark, model, data set and scaling: 1 when
+/// no other row of the same origin gives both as many images a second and as many a dollar. A
+/// prediction is also beaten by what is none, and beats nothing but predictions.
 void mark_efficient(std::vector<ResultRow>& costs);
 
 }  // namespace scalebench

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -132,6 +133,47 @@ TEST(Cost, HasNoUsdWithoutAPrice) {
   EXPECT_EQ(rows[0].get("usd_per_hour") + rows[0].get("usd_per_epoch"), "");
   EXPECT_EQ(rows[0].get("images_per_usd"), "");
   EXPECT_EQ(rows[0].get("images_per_s"), "500");
+}
+
+ResultRow throughput(int ranks, const std::string& rank, double images_per_s) {
+  ResultRow row(throughput_schema());
+  row.set("run_id", "run").set("origin", "measured").set("status", "ok").set("rank", rank);
+  row.set("model", "resnet20").set("device", "Tesla V100-SXM2-16GB").set("dtype", "bf16");
+  row.set("ranks", ranks).set("nodes", 1).set("batch", 64).set("step", "graph").set("launches", 3);
+  row.set("seconds_median", 0.1).set("seconds_ci_low", 0.09).set("seconds_ci_high", 0.11);
+  row.set("images_per_s_ci_low", 0.9 * images_per_s).set("images_per_s", images_per_s);
+  return row.set("images_per_s_ci_high", 1.1 * images_per_s);
+}
+
+TEST(Cost, OfThroughputIsThatOfImagesAndOfNoEpoch) {
+  PricedRun run{"run", p3(), {epoch(4, 100)}};
+  run.throughput = {throughput(4, "all", 5000), throughput(4, "0", 1250),
+                    throughput(1, "all", 1300)};
+  run.throughput.push_back(throughput(2, "all", 1).set("status", "failed").set("note", "killed"));
+  auto rows = cost_rows(run);
+  ASSERT_EQ(rows.size(), 4U) << "a row of one of several ranks is no run";
+  mark_efficient(rows);
+  const auto at = [&](const std::string& ranks, const char* bench) -> const ResultRow& {
+    return *std::ranges::find_if(rows, [&](const ResultRow& row) {
+      return row.get("ranks") == ranks && row.get("bench") == bench;
+    });
+  };
+  const ResultRow &all = at("4", "throughput"), &part = at("1", "throughput");
+  EXPECT_EQ(all.get("images_per_s"), "5000");
+  EXPECT_EQ(all.get("images_per_s_ci_high"), "5500");
+  EXPECT_DOUBLE_EQ(cell(all, "images_per_usd"), 5000 * 3600 / 12.24);
+  EXPECT_DOUBLE_EQ(cell(all, "usd_per_million_images"), 1e6 * 12.24 / 3600 / 5000);
+  EXPECT_EQ(all.get("step") + all.get("dtype"), "graphbf16");
+  for (const char* const column : {"usd_per_epoch", "usd_to_target", "seconds_median",
+                                   "seconds_ci_low", "samples", "gradient_sync"}) {
+    EXPECT_EQ(all.get(column), "") << column;
+  }
+  EXPECT_EQ(all.get("efficient"), "1");
+  EXPECT_EQ(at("4", "epoch").get("efficient"), "1") << "500 images a second, but of an epoch";
+  EXPECT_DOUBLE_EQ(cell(at("4", "epoch"), "usd_per_million_images"), 12.24 * 100 / 3600 / 0.05);
+  EXPECT_EQ(part.get("whole") + part.get("efficient"), "0");
+  EXPECT_EQ(at("2", "throughput").get("images_per_s"), "") << "failed";
+  EXPECT_EQ(at("2", "throughput").get("note"), "killed");
 }
 
 /// On p3.8xlarge, for g2.2xlarge with this memory.

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "bench/study/analysis/pairs.hpp"
+#include "bench/study/comparison/cost.hpp"
 #include "bench/study/comparison/instance_pair.hpp"
 
 namespace scalebench {
@@ -282,11 +283,28 @@ InstanceType type_of(const std::vector<ResultRow>& costs, const std::vector<Resu
                : first.get("instance")};
 }
 
+/// Where one side has training steps alone: that these say nothing of an epoch.
+std::vector<ResultRow> without_epochs(const std::vector<ResultRow>& a,
+                                      const std::vector<ResultRow>& b) {
+  std::vector<std::string> names;
+  if (std::ranges::all_of(a, is_throughput)) names.push_back(type_of(a, b).name);
+  if (std::ranges::all_of(b, is_throughput)) names.push_back(type_of(b, a).name);
+  if (names.empty()) return {};
+  InstanceType type_a = type_of(a, b), type_b = type_of(b, a);
+  type_a.rows = {&a.front()};
+  type_b.rows = {&b.front()};
+  const std::string of = fmt::format("{}", fmt::join(names, " and "));
+  return {undecided(type_a, type_b,
+                    {fmt::format("no epoch of {} was timed, only training steps alone", of),
+                     fmt::format("measure epochs of {} ([[epoch]])", of)})};
+}
+
 }  // namespace
 
-std::vector<ResultRow> decision_rows(const std::vector<ResultRow>& a,
-                                     const std::vector<ResultRow>& b) {
+std::vector<ResultRow> decision_rows(std::vector<ResultRow> a, std::vector<ResultRow> b) {
   if (a.empty() || b.empty()) return {};
+  if (auto rows = without_epochs(a, b); !rows.empty()) return rows;
+  for (std::vector<ResultRow>* const costs : {&a, &b}) std::erase_if(*costs, is_throughput);
   std::vector<ResultRow> rows;
   const std::vector<Workload> of_b = workloads_of(b);
   for (const Workload& workload : workloads_of(a)) {

@@ -16,9 +16,9 @@ namespace scalebench {
 /// best; then, where other numbers of instances answer them, the fastest of each at an equal
 /// `budget` and the cheapest of each at an equal `deadline`. A row that cannot be decided is
 /// `skipped` and says why. `a` and `b` are the rows of one run or prediction each; without any of
-/// one there is no row. Rows of different origin meet only where one is predicted.
-std::vector<ResultRow> decision_rows(const std::vector<ResultRow>& a,
-                                     const std::vector<ResultRow>& b);
+/// one there is no row. Rows of different origin meet only where one is predicted. Throughput is no
+/// epoch: it decides nothing, and where one has nothing else the row says so.
+std::vector<ResultRow> decision_rows(std::vector<ResultRow> a, std::vector<ResultRow> b);
 
 /// Whether the rows answer what was asked: there are some, and each says which type is better in
 /// what, or that they are equal.

@@ -296,6 +296,34 @@ TEST(Decision, SaysWhatElseDiffersInTheTraining) {
   EXPECT_THAT(sentences_of(rows)[0], HasSubstr(" (dtype bf16 against float)."));
 }
 
+TEST(Decision, SaysOfAPriceThatItsDateIsNotKnown) {
+  Instance undated = g2();
+  undated.price_date = "undated (snapshot 5940ede)";
+  EXPECT_THAT(
+      sentences_of(
+          decision_rows(costs(p3(), {epoch(4, 998)}), costs(undated, {epoch(1, 30586)})))[0],
+      HasSubstr("price: p3.8xlarge's of 2026-07-20, g2.2xlarge's undated (snapshot 5940ede))"));
+}
+
+TEST(Decision, IsNotAboutTrainingStepsAlone) {
+  ResultRow steps(throughput_schema());
+  steps.set("run_id", "run").set("origin", "measured").set("status", "ok").set("rank", "all");
+  steps.set("model", "resnet50").set("ranks", 4).set("images_per_s", 1e6);
+  PricedRun a{"run", p3(), {epoch(4, 998)}}, b{"run", g2(), {epoch(1, 30586)}};
+  const auto without = decision_rows(cost_rows(a), cost_rows(b));
+  a.throughput = b.throughput = {steps};
+  const auto with_steps = decision_rows(cost_rows(a), cost_rows(b));
+  ASSERT_EQ(with_steps.size(), 1U);
+  EXPECT_EQ(sentences_of(with_steps), sentences_of(without));
+  a.epochs.clear();
+  const auto none = decision_rows(cost_rows(a), cost_rows(b));
+  EXPECT_THAT(sentences_of(none),
+              ElementsAre("p3.8xlarge or g2.2xlarge cannot be decided: no epoch of p3.8xlarge was "
+                          "timed, only training steps alone.",
+                          "What would help: measure epochs of p3.8xlarge ([[epoch]])."));
+  EXPECT_FALSE(all_decided(none));
+}
+
 TEST(Decision, NeedsEpochsOfBoth) {
   EXPECT_TRUE(decision_rows({}, costs(g2(), {epoch(1, 640)})).empty());
   EXPECT_FALSE(all_decided({}));

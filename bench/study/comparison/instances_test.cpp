@@ -245,6 +245,16 @@ TEST_F(InstancesTest, KnowsATypeWithoutAPrice) {
   EXPECT_EQ(list[0].gpus, 4);
 }
 
+TEST_F(InstancesTest, TakesAPriceWithoutADateThatSaysSo) {
+  const auto list = read("mine,X,4,8,1,1.5,s,undated (snapshot 5940ede)\n");
+  EXPECT_EQ(list[0].usd_per_hour, 1.5);
+  EXPECT_EQ(list[0].price_date, "undated (snapshot 5940ede)");
+  EXPECT_THAT(refusal("mine,X,4,8,1,1.5,s,undated\n"),
+              HasSubstr("price_date: 'undated'; valid: a date as 2026-07-20, or 'undated' and what "
+                        "is known"));
+  EXPECT_THAT(refusal("mine,X,4,8,1,1.5,s,\n"), HasSubstr("price_date: ''"));
+}
+
 TEST_F(InstancesTest, NamesLineAndColumnOfWhatIsWrong) {
   EXPECT_THAT(refusal("a,X,1,8,1,\"1,5\",s,2026-05-01\n"),
               HasSubstr("i.csv:2:11: usd_per_hour_on_demand: '1,5' is not a number; valid: digits "

@@ -61,6 +61,15 @@ std::string remarks_on(const ResultRow& row) {
   return text;
 }
 
+/// Behind a cost: its run, where another one was on that type too.
+std::string run_of(const CompareReport& report, const ResultRow& cost) {
+  const bool several = std::ranges::any_of(report.costs, [&](const ResultRow& other) {
+    return other.get("instance") == cost.get("instance") &&
+           other.get("run_id") != cost.get("run_id");
+  });
+  return several ? "  run " + printable(cost.get("run_id")) : "";
+}
+
 /// A time or a cost of a row with its interval, in words.
 std::string time_of(const ResultRow& row) {
   return show_time(number_in(row, "seconds_median"), number_in(row, "seconds_ci_low"),
@@ -71,7 +80,7 @@ std::string usd_of_epoch(const ResultRow& row) {
                   number_in(row, "usd_per_epoch_ci_high"));
 }
 
-std::string cost_line(const ResultRow& row) {
+std::string cost_line(const CompareReport& report, const ResultRow& row) {
   std::string text = fmt::format("{:<14} {:<12} {:<20} {:<7} {:>4} {:>9} ", row.get("instance"),
                                  printable(row.get("model")), row.get("gradient_sync"),
                                  row.get("scaling"), row.get("ranks"), row.get("nodes"));
@@ -82,19 +91,66 @@ std::string cost_line(const ResultRow& row) {
       "{:>24} {:>24} {:>10} {:>4} {:>11} {:>11}", time_of(row), usd_of_epoch(row),
       scaled(row.get("images_per_usd"), 1, 0), row.get("efficient") == "1" ? "yes" : "-",
       show_time(number_in(row, "seconds_to_target")), show_usd(number_in(row, "usd_to_target")));
-  return text + remarks_on(row) + "\n";
+  return text + run_of(report, row) + remarks_on(row) + "\n";
 }
 
+/// Of epochs.
 std::vector<const ResultRow*> costs_of(const CompareReport& report, bool whole) {
   std::vector<const ResultRow*> rows;
   for (const ResultRow& row : report.costs) {
-    if ((row.get("whole") == "1") == whole) rows.push_back(&row);
+    if (!is_throughput(row) && (row.get("whole") == "1") == whole) rows.push_back(&row);
   }
   return rows;
 }
 
+std::vector<const ResultRow*> throughput_of(const CompareReport& report) {
+  std::vector<const ResultRow*> rows;
+  for (const ResultRow& row : report.costs) {
+    if (is_throughput(row)) rows.push_back(&row);
+  }
+  return rows;
+}
+
+std::string images_per_s_of(const ResultRow& row) {
+  const int digits = number_in(row, "images_per_s") < 1000 ? 1 : 0;
+  return with_interval(row.get("images_per_s"), row.get("images_per_s_ci_low"),
+                       row.get("images_per_s_ci_high"), 1, digits);
+}
+
+/// Whether it is to be preferred: a part of an instance cannot be rented.
+std::string_view best_of(const ResultRow& row) {
+  if (row.get("whole") != "1") return "part";
+  return row.get("efficient") == "1" ? "yes" : "-";
+}
+
 constexpr const char* kOfParts =
     "parts of an instance, billed as a whole one; they enter no decision";
+constexpr const char* kOfSteps =
+    "images of training steps alone: no synchronisation, no input, no evaluation; they enter no "
+    "decision";
+
+std::string throughput_table(const CompareReport& report) {
+  const std::vector<const ResultRow*> rows = throughput_of(report);
+  if (rows.empty()) return "";
+  std::string table = fmt::format(
+      "\n# {}\n# best: nothing else here gives as many images a second and as many a usd; part: of "
+      "an "
+      "instance that is billed as a whole one\n"
+      "{:<14} {:<12} {:<8} {:<6} {:>6} {:>4} {:>9} {:>28} {:>22} {:>4}\n",
+      kOfSteps, "instance", "model", "dtype", "step", "batch", "N", "instances", "images/s",
+      "usd a million images", "best");
+  for (const ResultRow* const row : rows) {
+    table += fmt::format("{:<14} {:<12} {:<8} {:<6} {:>6} {:>4} {:>9} ", row->get("instance"),
+                         printable(row->get("model")), row->get("dtype"), row->get("step"),
+                         row->get("batch"), row->get("ranks"), row->get("nodes"));
+    table += row->get("status") != "ok"
+                 ? fmt::format("{}: {}\n", row->get("status"), printable(row->get("note")))
+                 : fmt::format("{:>28} {:>22} {:>4}{}\n", images_per_s_of(*row),
+                               show_usd(number_in(*row, "usd_per_million_images")), best_of(*row),
+                               run_of(report, *row) + remarks_on(*row));
+  }
+  return table;
+}
 
 std::string cost_table(const CompareReport& report) {
   std::string table;
@@ -110,7 +166,7 @@ std::string cost_table(const CompareReport& report) {
         "{:>11} {:>11}\n",
         "instance", "model", "sync", "scaling", "N", "instances", "an epoch", "usd an epoch",
         "images/usd", "best", "to accuracy", "usd to acc.");
-    for (const ResultRow* const row : rows) table += cost_line(*row);
+    for (const ResultRow* const row : rows) table += cost_line(report, *row);
   }
   return table;
 }
@@ -253,7 +309,7 @@ std::string compare_table(const CompareReport& report, bool changed_only) {
                                  : "rank-sum");
     table += cells_table(report, run.letter, changed_only) + efficiency_table(report, run.letter);
   }
-  table += cost_table(report);
+  table += cost_table(report) + throughput_table(report);
   return table + (report.runs.size() > 1 ? "\n" : "") + summary_of(report);
 }
 
@@ -319,6 +375,22 @@ std::string costs(const std::vector<const ResultRow*>& rows, std::string_view ti
   return text;
 }
 
+std::string costs_of_steps(const CompareReport& report) {
+  const std::vector<const ResultRow*> rows = throughput_of(report);
+  if (rows.empty()) return "";
+  std::string text = fmt::format("\n## Cost: {}\n\n", kOfSteps);
+  text += head_of({"instance", "model", "dtype", "step", "batch", "N", "instances", "images/s",
+                   "usd a million images", "best", "origin", "note"});
+  for (const ResultRow* const row : rows) {
+    text +=
+        row_of({literal(row->get("instance")), literal(row->get("model")), row->get("dtype"),
+                row->get("step"), row->get("batch"), row->get("ranks"), row->get("nodes"),
+                literal(images_per_s_of(*row)), show_usd(number_in(*row, "usd_per_million_images")),
+                std::string(best_of(*row)), row->get("origin"), literal(row->get("note"))});
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string compare_markdown(const CompareReport& report, bool changed_only) {
@@ -340,7 +412,7 @@ std::string compare_markdown(const CompareReport& report, bool changed_only) {
   }
   text += costs(costs_of(report, true), "Cost of an epoch");
   text += costs(costs_of(report, false), fmt::format("Cost: {}", kOfParts));
-  return text;
+  return text + costs_of_steps(report);
 }
 
 // As files and as one JSON document.

@@ -235,12 +235,14 @@ void set_instances(const CompareOptions& options, const std::vector<Instance>& c
   }
 }
 
-/// The run's epochs that are wanted, and its type.
+/// The run's epochs and training steps that are wanted, and its type.
 PricedRun priced(const CompareOptions& options, const std::vector<WhereClause>& clauses,
                  const CompareReport& report, std::size_t i) {
   const CompareReport::Run& run = report.runs[i];
   PricedRun of_run{run.manifest.run_id, *run.instance, rows_in(run.folder, epoch_schema())};
+  of_run.throughput = rows_in(run.folder, throughput_schema());
   keep_wanted(of_run.epochs, clauses, i);
+  keep_wanted(of_run.throughput, clauses, i);
   if (!options.predictions.empty()) {
     of_run.device_memory_by_n = device_memory_by_n(rows_in(run.folder, monitor_schema()));
   }
@@ -261,10 +263,13 @@ void add_costs(const CompareOptions& options, const std::vector<WhereClause>& cl
       continue;
     }
     costs.push_back(cost_rows(priced(options, clauses, report, i)));
-    if (costs.back().empty()) {
+    const bool steps_alone = std::ranges::all_of(costs.back(), is_throughput);
+    // Without a prediction the decision says so, or steps are all that was asked for.
+    if (costs.back().empty() || (steps_alone && !options.predictions.empty())) {
       report.warnings.push_back(
-          fmt::format("{} has no epochs{}, so no cost: they are measured by [[epoch]]", run.letter,
-                      clauses.empty() ? "" : " that --where leaves"));
+          fmt::format("{} has no epochs{}, so no cost{}: [[epoch]] measures them", run.letter,
+                      clauses.empty() ? "" : " that --where leaves",
+                      costs.back().empty() ? "" : " of one and no prediction"));
     }
   }
   const std::size_t from = run_named("--from", options.from, options.runs);
@@ -403,7 +408,8 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--where", options.where,
                   "only cells and epochs with these parameters, as ranks=2,4 or B:algorithm=ring");
   verb.add_option("--instance", options.instances,
-                  "the instance type that a run was on, as A=p3.8xlarge: shows what epochs cost");
+                  "the instance type that a run was on, as A=p3.8xlarge: shows what epochs and "
+                  "images cost");
   verb.add_option("--price", options.prices, "usd an hour instead of the catalog's, as TYPE=12.24");
   verb.add_option("--instances", options.catalog, "a catalog instead of configs/instances.csv");
   verb.add_option("--predict", options.predictions,

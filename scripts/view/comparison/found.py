@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from view.cases import how
 from view.manifest import as_text
-from view.numbers import duration, three_digits, usd
+from view.numbers import count, duration, three_digits, usd
 from view.rows import Row, grouped, read_rows
 from view.run.provenance import origin_notes
 
 Table = tuple[list[str], list[list[str]]]  # head, rows
 NOTHING_TESTED = "Nothing was tested between the runs' cells."
+STEPS_ALONE = (
+    "Training steps alone, on all ranks at once: no synchronisation, no input, no evaluation. They are no epoch and "
+    "enter no decision. Part: of an instance that is billed as a whole one."
+)
+# Of a source as catalogs have it, the part about the price: 'price: WHERE; network: ...'.
+PRICE_SOURCE = re.compile(r"price[^:=]*[:=]\s*((?:\([^)]*\)|[^;(])+)")
 
 
 class NoComparison(Exception):
@@ -42,6 +49,10 @@ class Comparison:
         counts = self.document.get("counts")
         tested = counts.get("tested") if isinstance(counts, dict) else 0
         return tested if isinstance(tested, int) else 0
+
+    def untested(self) -> bool:
+        """Whether there was something to test, and nothing could be."""
+        return len(self.runs()) > 1 and self.tested() == 0
 
     def undecided(self) -> bool:
         return any(row["status"] != "ok" for row in self.decisions)
@@ -85,26 +96,49 @@ def unknown_of(row: Row) -> str:
 
 def costs(found: Comparison, whole: bool) -> list[tuple[str, Table, list[str]]]:
     """(workload, table, origins of its rows): of whole instances, or of parts of one."""
-    rows = [row for row in found.costs if (row["whole"] == "1") == whole]
+    rows = [row for row in found.costs if row["bench"] != "throughput" and (row["whole"] == "1") == whole]
     tables = []
     for key, group in grouped(rows, ("model", "dataset", "scaling")).items():
         target = any(row["seconds_to_target"] for row in group)
         head = ["instances", "an epoch", "usd an epoch", "N", *(["best"] if whole else []),
                 *(["to the target", "usd to it"] if target else []), "how", "known by", "note"]  # fmt: skip
-        lines = [cost_line(row, whole, target) for row in group]
+        lines = [[instances_of(found, row), *cost_line(row, whole, target)] for row in group]
         tables.append((" · ".join(word for word in key if word), (head, lines), [row["origin"] for row in group]))
     return tables
 
 
+def instances_of(found: Comparison, row: Row) -> str:
+    """'2 × p3.8xlarge', with the run where two were on the type."""
+    several = any(other["instance"] == row["instance"] and other["run_id"] != row["run_id"] for other in found.costs)
+    name = row["instance"] + (f" ({row['run_id']})" if several else "")
+    return name if row["nodes"] in ("", "1") else f"{row['nodes']} × {name}"
+
+
+def throughput(found: Comparison) -> tuple[Table, list[str]] | None:
+    """What images of training steps alone cost, and the origins of its rows."""
+    rows = [row for row in found.costs if row["bench"] == "throughput"]
+    head = ["instances", "images/s", "usd a million images", "N", "best", "model", "how", "known by", "note"]
+    return ((head, [[instances_of(found, row), *throughput_line(row)] for row in rows]), [row["origin"] for row in rows]) if rows else None
+
+
+def throughput_line(row: Row) -> list[str]:
+    rate = count(*(row.number(f"images_per_s{name}") for name in ("", "_ci_low", "_ci_high")))
+    if row["status"] != "ok":
+        rate = row["status"]
+    best = {"1": "yes", "0": "no"}.get(row["efficient"], "") if row["whole"] == "1" else "part"
+    words = [row["dtype"], row["step"], f"batch {row['batch']}" if row["batch"] else ""]
+    return [rate, usd(row.number("usd_per_million_images")), row["ranks"], best, row["model"],
+            " · ".join(word for word in words if word), known_by(row), row["note"]]  # fmt: skip
+
+
 def cost_line(row: Row, whole: bool, target: bool) -> list[str]:
-    nodes = row["instance"] if row["nodes"] in ("", "1") else f"{row['nodes']} × {row['instance']}"
     time = duration(*(row.number(f"seconds_{name}") for name in ("median", "ci_low", "ci_high")))
     cost = usd(*(row.number(f"usd_per_epoch{name}") for name in ("", "_ci_low", "_ci_high")))
     if row["status"] != "ok":
         time, cost = row["status"], ""
     to_target = [duration(row.number("seconds_to_target")), usd(row.number("usd_to_target"))] if target else []
     best = [{"1": "yes", "0": "no"}.get(row["efficient"], "")] if whole else []
-    return [nodes, time, cost, row["ranks"], *best, *to_target, how(row), known_by(row), row["note"]]
+    return [time, cost, row["ranks"], *best, *to_target, how(row), known_by(row), row["note"]]
 
 
 def known_by(row: Row) -> str:
@@ -112,12 +146,25 @@ def known_by(row: Row) -> str:
     return f"{row['origin']}, {launches} launch{'es' if launches != '1' else ''}" if launches else row["origin"]
 
 
-def prices(found: Comparison) -> Table:
+def prices(found: Comparison) -> tuple[Table, list[str]]:
+    """Prices, each with the number of its source, and the sources."""
     rows = dict.fromkeys(
-        (row["instance"], row["usd_per_hour"] or "not known", row["price_date"], row["price_source"])
+        (row["instance"], row["usd_per_hour"] or "not known", row["price_date"], price_source(row))
         for row in found.costs
     )
-    return ["type", "usd an hour", "of", "source"], [list(row) for row in rows]
+    numbers: dict[str, int] = {}
+    lines = []
+    for *cells, source in rows:
+        number = f"[{numbers.setdefault(source, len(numbers) + 1)}]" if source else ""
+        lines.append([*cells, number])
+    notes = [f"[{number}] {source}" for source, number in numbers.items()]
+    return (["type", "usd an hour", "of", "source"], lines), notes
+
+
+def price_source(row: Row) -> str:
+    """Where the price was read, without where all else about the type was."""
+    match = PRICE_SOURCE.match(row["price_source"])
+    return match[1].strip() if match else row["price_source"]
 
 
 def sources(found: Comparison) -> Table:
@@ -143,4 +190,4 @@ def cell_line(row: Row) -> list[str]:
     times = [duration(row.number(f"seconds_{side}")) for side in "ab"]
     label = row["label"] + (f" ({row['differs']})" if row["differs"] else "")
     return [row["letter"], label, *times, three_digits(row.number("ratio")), " to ".join(ends) if all(ends) else "",
-            three_digits(row.number("p_holm")), row["verdict"] or row["status"], row["note"]]  # fmt: skip
+            three_digits(row.number("p_holm")), row["verdict"] or {"ok": "not tested"}.get(row["status"], row["status"]), row["note"]]  # fmt: skip

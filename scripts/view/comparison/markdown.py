@@ -16,12 +16,18 @@ def write_markdown(found: Comparison) -> str:
         before = f"{text_of(workload)}: " if workload else ""
         parts.append(f"{before}**{text_of(sentence, LONGEST)}**")
         parts += [text_of(unknown, LONGEST)] if unknown else []
-    if found.tested() == 0:
+    if found.untested():
         parts.append(of.NOTHING_TESTED)
     for whole, title in ((True, "Time and cost of an epoch"), (False, "Parts of an instance, billed as a whole one")):
         for workload, content, _ in of.costs(found, whole):
             parts += [f"## {title}: {text_of(workload)}", escaped(content)]
-    for title, content in (("Prices", of.prices(found)), ("The same cell in both runs", of.cells(found)),
+    steps = of.throughput(found)
+    if steps:
+        parts += ["## Cost of images, training steps alone", escaped(steps[0]), text_of(of.STEPS_ALONE, LONGEST)]
+    prices, notes = of.prices(found)
+    if prices[1]:
+        parts += ["## Prices", escaped(prices), *(text_of(note, LONGEST) for note in notes)]
+    for title, content in (("The same cell in both runs", of.cells(found)),
                            ("Where the numbers are from", of.sources(found))):  # fmt: skip
         if content[1]:
             parts += [f"## {title}", escaped(content)]

@@ -25,6 +25,7 @@ def write_page(found: Comparison) -> str:
             verdict(found),
             costs(found),
             parts(found),
+            throughput(found),
             prices(found),
             cells(found),
             sources(found),
@@ -39,10 +40,12 @@ def verdict(found: Comparison) -> Html:
         before = [f"{workload}: "] if workload else []
         lines.append(element("p", *before, element("strong", sentence)))
         lines += [element("p", unknown, css="muted")] if unknown else []
-    if found.tested() == 0:
+    if found.untested():
         lines.append(element("p", of.NOTHING_TESTED, css="muted"))
-    elif not lines:
+    elif found.tested() > 0 and not lines:
         lines.append(element("p", element("strong", counted(found))))
+    if not lines:
+        return Html("")
     open_question = found.undecided() or not (found.decisions or found.tested())
     return element("div", *lines, css="verdict warn" if open_question else "verdict")
 
@@ -89,9 +92,22 @@ def parts(found: Comparison) -> Html:
     return section("Parts of an instance", element("p", PARTS, css="muted"), *tables) if tables else Html("")
 
 
+def throughput(found: Comparison) -> Html:
+    steps = of.throughput(found)
+    if not steps:
+        return Html("")
+    content, origins = steps
+    weak = [place for place, origin in enumerate(origins) if origin == "quoted"]
+    return section("Cost of images, training steps alone", element("p", of.STEPS_ALONE, css="muted"),
+                   shown(content, "cost.csv", numbers=(1, 2, 3), weak=weak))  # fmt: skip
+
+
 def prices(found: Comparison) -> Html:
-    content = of.prices(found)
-    return section("Prices", shown(content, "cost.csv", numbers=(1,))) if content[1] else Html("")
+    content, notes = of.prices(found)
+    if not content[1]:
+        return Html("")
+    small = [element("p", element("small", note), css="muted") for note in notes]
+    return section("Prices", shown(content, "cost.csv", numbers=(1,)), *small)
 
 
 def cells(found: Comparison) -> Html:

@@ -69,7 +69,7 @@ class CompareReportTest(unittest.TestCase):
         text = page.text().replace("\u00a0", " ")
         self.assertLess(text.index(SENTENCE), text.index("Time and cost"))
         self.assertIn("Not known: what an accuracy costs.", text)
-        for part in ("16.6 min [16.5, 16.7]", "3.39 [3.37, 3.41]", "8.50 h", "5.52", "2026-07-20", "price: a list",
+        for part in ("16.6 min [16.5, 16.7]", "3.39 [3.37, 3.41]", "8.50 h", "5.52", "2026-07-20", "a list",
                      "imported, 3 launches", "Nothing was tested between the runs' cells.", "imported from another"):  # fmt: skip
             self.assertIn(part, text)
             self.assertIn(part.replace("[", "\\[").replace("]", "\\]"), markdown)
@@ -78,6 +78,52 @@ class CompareReportTest(unittest.TestCase):
         self.assertIn("12.15", parts)
         self.assertNotIn("12.15", whole.split("Time and cost")[1])
         self.assertTrue(markdown.startswith("# p3.8xlarge or g2.2xlarge or g2.8xlarge\n\n**p3.8xlarge: 31x faster"))
+
+    def test_a_price_has_its_own_source_and_names_it_once(self) -> None:
+        long = "price: o/list@1d92 a/zz.go (its header: made, by: x; 2026) (still priced); network: w.go; 15.7 TF: sheet"
+        odd = [{"price_source": long}, {"price_source": long}, {"price_source": "given by the user", "usd_per_hour": 4},
+               {"price_source": "price = one 1.52 + 4*2.48: file.go (n1 1.52) and more; 120 GB", "usd_per_hour": ""}]  # fmt: skip
+        write_csv(self.folder, "cost.csv", [{**row, **cells} for row, cells in zip(COSTS, odd)])
+        page, markdown = self.both()
+        for text in (page.text(), markdown.replace("\\", "")):
+            prices = text[text.index("Prices") : text.index("Where the numbers")].replace("<!-- -->", "")
+            self.assertEqual(prices.count("[1] o/list@1d92 a/zz.go (its header: made, by: x; 2026) (still priced)"), 1)
+            self.assertIn("[2] given by the user", prices)
+            self.assertIn("[3] one 1.52 + 4*2.48: file.go (n1 1.52) and more", prices)
+            for unwanted in ("w.go", "sheet", "120 GB"):
+                self.assertNotIn(unwanted, prices)
+
+    def test_small_costs_are_no_powers_of_ten(self) -> None:
+        write_csv(self.folder, "cost.csv", [cost("p3.8xlarge", 4, 0.2, 7.161e-4, usd_per_epoch_ci_low=7.0e-4,
+                                                 usd_per_epoch_ci_high=7.44e-4)])  # fmt: skip
+        self.assertIn("0.000716 \\[0.000700, 0.000744\\]", self.both()[1])
+
+    def test_two_runs_on_one_type_are_told_apart(self) -> None:
+        write_csv(self.folder, "cost.csv", [{**COSTS[0], "run_id": "first"}, {**COSTS[0], "run_id": "second", "nodes": 2},
+                                            {**COSTS[2], "run_id": "third"}])  # fmt: skip
+        page, markdown = self.both()
+        for text in (page.text(), markdown):
+            self.assertIn("p3.8xlarge (first)", text)
+            self.assertIn("2 × p3.8xlarge (second)", text)
+            self.assertNotIn("(third)", text)
+
+    def test_images_of_steps_alone_are_no_epoch(self) -> None:
+        steps = {"bench": "throughput", "origin": "measured", "instance": "p3.8xlarge", "usd_per_hour": 12.24,
+                 "price_date": "2026-07-20", "price_source": "list", "whole": 1, "model": "resnet50", "dtype": "bf16",
+                 "step": "graph", "batch": 64, "ranks": 4, "nodes": 1, "launches": 3, "images_per_s": 12345.6,
+                 "images_per_s_ci_low": 12001, "images_per_s_ci_high": 12999, "usd_per_million_images": 0.2754,
+                 "efficient": 1}  # fmt: skip
+        part = {**steps, "ranks": 1, "whole": 0, "images_per_s": 52.44, "images_per_s_ci_low": "", "efficient": "",
+                "images_per_s_ci_high": ""}  # fmt: skip
+        self.document["runs"] = self.document["runs"][:1]
+        write_csv(self.folder, "cost.csv", [steps, part, {**steps, "status": "failed", "images_per_s": ""}])
+        page, markdown = self.both()
+        for text in (page.text(), markdown.replace("\\", "")):
+            for words in ("12 346 [12 001, 12 999]", "0.275", "52.4", "part", "bf16 · graph · batch 64", "failed",
+                          "They are no epoch and enter no decision"):  # fmt: skip
+                self.assertIn(words, text.replace("12 346[", "12 346 ["))
+            self.assertNotIn("Time and cost of an epoch", text)
+            self.assertNotIn("Nothing was tested", text, "there is one run")
 
     def test_text_of_others_stays_text(self) -> None:
         write_csv(self.folder, "cost.csv", COSTS)
@@ -106,6 +152,8 @@ class CompareReportTest(unittest.TestCase):
             self.assertIn(part, page.text())
         self.assertNotIn("Prices", page.text())
         self.assertIn("| B | allreduce ring |", markdown)
+        write_csv(self.folder, "compare.csv", [{**cell, "verdict": "", "note": "A is imported: shown, not tested"}])
+        self.assertIn("| not tested | A is imported", self.both()[1])
 
     def test_a_damaged_comparison_is_refused_in_one_line(self) -> None:
         self.document = []

@@ -25,7 +25,7 @@ def draw(folder: Path) -> tuple[Figure, str]:
     """The figure and its fine print."""
     rows = [row for row in usable(read_rows(folder, "cost.csv")) if row.number("usd_per_epoch") > 0]
     if not rows:
-        raise theme.NothingToDraw("cost.csv has no row with a cost")
+        raise theme.NothingToDraw("cost.csv has no epoch with a cost")
     panels = grouped(rows, PANEL)
     figure, stacks = theme.panels(len(panels), rows_each=1, width=5.6, height=4.5, most=2)
     marks = theme.marks([row["instance"] for row in rows])

@@ -64,7 +64,7 @@ class PlotCompareTest(unittest.TestCase):
         self.assertTrue((self.folder / "figures" / "cost.png").exists())
         done = self.plot(ROWS[-1:])
         self.assertEqual(done.returncode, 0)
-        self.assertIn("no row with a cost", done.stderr)
+        self.assertIn("no epoch with a cost", done.stderr)
         self.assertFalse((self.folder / "figures" / "cost.png").exists(), "an old figure would show other rows")
 
     def test_a_panel_for_each_workload(self) -> None:
