@@ -78,10 +78,11 @@ EpochRun run_of(const EpochTimes& times) {
   return run;
 }
 
-ResultRow row_of(const EpochTimes& times, std::optional<std::size_t> rank = std::nullopt) {
+ResultRow row_of(const EpochTimes& times, std::optional<std::size_t> rank = std::nullopt,
+                 const std::string& device = "cpu") {
   const EpochRun run = run_of(times);
   ResultRow row(epoch_schema());
-  row.set("device", "cpu");
+  row.set("device", device);
   set_account(row, middle_of(run), rank);
   return row;
 }
@@ -179,6 +180,18 @@ TEST(Account, RefusesAnEpochInWhichAClockJumped) {
     EXPECT_THAT(where_it_went(EpochMeasurement{times}, true, {"a", "b", "c"}),
                 HasSubstr("not known"));
   }
+}
+
+TEST(Account, CallsWhatMovesBesideComputingHiddenOnDevicesAlone) {
+  EpochTimes times = account(2, true_clock, 1e-9)[0];
+  times.ranks[0].states.hidden = 0.5;
+  times.ranks[1].states.hidden = 1;
+  const ResultRow cpu = row_of(times, std::nullopt, "cpu");
+  EXPECT_EQ(cpu.get("concurrent_seconds"), "0.75");
+  EXPECT_EQ(cpu.get("hidden_seconds"), "") << "on the same cores it costs computing its time";
+  const ResultRow cuda = row_of(times, 1, "cuda");
+  EXPECT_EQ(cuda.get("hidden_seconds"), "1");
+  EXPECT_EQ(cuda.get("concurrent_seconds"), "");
 }
 
 TEST(Account, IsExactOnOneHost) {
