@@ -122,8 +122,8 @@ void describe(CLI::App& app, int ranks, StepFaultWords& step_fault, EpochOptions
   app.add_option("--epochs", options.epochs, "how many")->capture_default_str();
   app.add_option(
          "--samples", trainer.samples_per_epoch,
-         "images of an epoch, of all ranks together, with weak scaling of each; 0: the whole "
-         "data set")
+         "images of an epoch, of all ranks together, with weak scaling of each, which needs it; 0: "
+         "the whole data set")
       ->capture_default_str();
   add_choice(app, "--lr-scaling", trainer.rate.scaling, kRateScalings,
              "none, or linear: learning rate times ranks");
@@ -193,7 +193,11 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   gradient_sync_named(trainer.gradient_sync);
   const int workers =
       worker_count(trainer.gradient_sync, trainer.sync, ranks) * std::max(1, trainer.share_of);
-  if (options.scaling == "weak") trainer.samples_per_epoch *= workers;
+  if (options.scaling == "weak") {
+    const bool is_replay = trainer.choice.trace != nullptr;
+    if (is_replay && trainer.samples_per_epoch == 0) trainer.samples_per_epoch = kImages;
+    trainer.samples_per_epoch *= workers;
+  }
   // Accuracy over rounds is one sample a round.
   trainer.seed += static_cast<std::uint64_t>(options.training.record.round);
   apply_replay_options(app, options);
@@ -218,6 +222,12 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   if (!strong && trainer.global_batch > 0) {
     fail<UsageError>(
         "--global-batch stays fixed: weak scaling takes --batch (or give --scaling strong)");
+  }
+  // The textbook's rule says itself how many.
+  if (!strong && trainer.samples_per_epoch == 0 && trainer.epoch_rule != EpochRule::seed) {
+    fail<UsageError>(
+        "--scaling weak: a data set does not grow with N; give --samples, the images of each rank, "
+        "so that the largest N has as many");
   }
   if (strong && trainer.epoch_rule == EpochRule::seed) {
     fail<UsageError>(

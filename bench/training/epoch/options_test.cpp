@@ -144,7 +144,16 @@ TEST(EpochOptions, RefuseABatchThatTheScalingChanges) {
               AllOf(HasSubstr("--global-batch"), HasSubstr("--scaling weak")));
   EXPECT_THAT(epoch_refusal({"--scaling", "weak", "--global-batch", "32"}),
               AllOf(HasSubstr("--batch"), HasSubstr("--scaling strong")));
-  EXPECT_EQ(epoch_refusal({"--scaling", "weak", "--batch", "32"}), "accepted");
+  EXPECT_EQ(epoch_refusal({"--scaling", "weak", "--batch", "32", "--samples", "64"}), "accepted");
+}
+
+TEST(EpochOptions, RefuseWeakScalingOfADataSetThatDoesNotGrow) {
+  for (const int ranks : {1, 2}) {
+    EXPECT_THAT(epoch_refusal({"--scaling", "weak", "--batch", "32"}, ranks),
+                AllOf(HasSubstr("--scaling weak"), HasSubstr("--samples")));
+  }
+  EXPECT_THAT(epoch_refusal({"--scaling", "weak", "--samples", "0"}), HasSubstr("--samples"));
+  EXPECT_EQ(epoch_refusal({"--scaling", "weak", "--epoch-rule", "seed"}), "accepted");
 }
 
 TEST(EpochOptions, RefuseAGlobalBatchThatDoesNotDivide) {
@@ -318,6 +327,7 @@ StudyConfig study(const std::string& scaling, const std::string& optimizer) {
   EpochStudy& one = config.epochs.emplace_back();
   one.model = "mlp";
   one.scaling = scaling;
+  if (scaling == "weak") one.samples = 1000;
   one.optimizer = optimizer;
   one.evaluate = scaling == "strong";
   one.target_accuracy = one.evaluate ? 0.9 : 0;
@@ -399,6 +409,9 @@ TEST_F(ReplayOptions, AreThoseOfTheTrace) {
   EXPECT_EQ(options.training.trainer.choice.dilation, 2.5);
   EXPECT_EQ(options.training.trainer.dataset, "synthetic:160000")
       << "weak scaling: 80000 of each rank";
+  const EpochOptions usual =
+      parsed(&parse_epoch_options, {"--model", model_, "--scaling", "weak"}, 2);
+  EXPECT_EQ(usual.training.trainer.samples_per_epoch, 120000) << "60000 of each rank";
   EXPECT_TRUE(options.training.record.emulated);
   EXPECT_FALSE(options.evaluate);
   EXPECT_EQ(options.warm_up_steps, 2);
