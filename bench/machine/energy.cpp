@@ -78,6 +78,9 @@ void EnergyMeter::find_zones(const std::filesystem::path& root) {
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     entries.push_back(entry.path());
   }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    no_host_ = fmt::format("{}: {}", folder.string(), error.message());
+  }
   std::ranges::sort(entries);
   for (const auto& entry : entries) {
     // intel-rapl:0, and intel-rapl:0:1 within it; AMD's processors have the same names.

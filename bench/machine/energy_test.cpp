@@ -4,9 +4,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 
+#include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 
 namespace scalebench {
@@ -75,6 +78,43 @@ TEST(EnergyMeter, OneCounterThatCannotBeReadLeavesNoSum) {
   EXPECT_THAT(energy.no_host, HasSubstr("intel-rapl:1/energy_uj"));
 }
 
+/// Files are forbidden to nobody who is root: until it ends, he is somebody else.
+class NotRoot {
+ public:
+  NotRoot() {
+    if (was_root_ && ::seteuid(kNobody) != 0) fail("cannot become another user");
+  }
+  ~NotRoot() {
+    if (was_root_ && ::seteuid(0) != 0) std::abort();
+  }
+  NotRoot(const NotRoot&) = delete;
+  NotRoot& operator=(const NotRoot&) = delete;
+
+ private:
+  static constexpr uid_t kNobody = 65534;
+  const bool was_root_ = ::geteuid() == 0;
+};
+
+TEST(EnergyMeter, WhatIsForbiddenHasThatReason) {
+  const std::string folder = "sys/class/powercap", counter = folder + "/intel-rapl:0/energy_uj";
+  for (const std::string& forbidden : {counter, folder}) {
+    const Counters counters;
+    counters.zone("intel-rapl:0", "package-0", "1000000");
+    std::filesystem::permissions(counters.root(), std::filesystem::perms(0755));
+    std::filesystem::permissions(counters.root() / forbidden, std::filesystem::perms::none);
+    Energy energy;
+    {
+      const NotRoot user;
+      EnergyMeter meter(true, "", counters.root());
+      meter.start();
+      energy = meter.stop();
+    }
+    std::filesystem::permissions(counters.root() / forbidden, std::filesystem::perms(0755));
+    EXPECT_FALSE(energy.host_joules);
+    EXPECT_EQ(energy.no_host, (counters.root() / forbidden).string() + ": Permission denied");
+  }
+}
+
 TEST(EnergyMeter, ACounterThatGoesAwayMeanwhileLeavesNoSum) {
   const Counters counters;
   counters.zone("intel-rapl:0", "package-0", "1");
@@ -102,6 +142,15 @@ TEST(EnergyMeter, ACardCountsItself) {
   EXPECT_EQ(energy.card_joules, 2.5) << energy.no_card;
   EXPECT_FALSE(energy.host_joules);
   EXPECT_EQ(energy.no_host, "") << "nobody asked for it";
+}
+
+TEST(EnergyMeter, ACardsCounterThatGoesBackLeavesNoJoules) {
+  const Counters counters;
+  EnergyMeter meter(false, "GPU-b0000000", counters.root(), SCALEBENCH_FAKE_NVML);
+  meter.start();
+  const Energy energy = meter.stop();
+  EXPECT_FALSE(energy.card_joules);
+  EXPECT_THAT(energy.no_card, HasSubstr("began again"));
 }
 
 TEST(EnergyMeter, ACardThatNobodyKnowsHasAReason) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests where there is no card: a library with the names and types of nvml.h, one card of which
-// a slice is cut. Loaded as the real one is.
+// a slice is cut, and one whose counter of energy goes back. Loaded as the real one is.
 #include <cstring>
 
 extern "C" {
 
 namespace {
-int g_card = 0, g_slice = 1;
+int g_card = 0, g_slice = 1, g_reset = 2;
 constexpr int kSuccess = 0, kInvalidArgument = 2, kNotFound = 6;
 }  // namespace
 
@@ -26,8 +26,9 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
 int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
   const bool slice = std::strncmp(uuid, "MIG-5", 5) == 0;
   const bool card = std::strncmp(uuid, "GPU-c", 5) == 0;
-  *device = slice ? &g_slice : &g_card;
-  return slice || card ? kSuccess : kNotFound;
+  const bool reset = std::strncmp(uuid, "GPU-b", 5) == 0;
+  *device = slice ? &g_slice : reset ? &g_reset : &g_card;
+  return slice || card || reset ? kSuccess : kNotFound;
 }
 
 int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(void* slice, void** card) {
@@ -41,7 +42,11 @@ int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
 }
 
 int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millijoules) {
-  static unsigned long long used = 7'000'000;
+  static unsigned long long used = 7'000'000, falling = 7'000'000;
+  if (device == &g_reset) {
+    *millijoules = falling -= 2'500;
+    return kSuccess;
+  }
   *millijoules = used += 2'500;
   return device == &g_card ? kSuccess : kInvalidArgument;
 }

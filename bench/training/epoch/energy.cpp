@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bench/measure/statistics.hpp"
 #include "collectives/control.hpp"
 
 namespace scalebench {
@@ -26,24 +27,54 @@ std::string card_asked_for(const RankDevices& devices, int rank) {
   return uuid;
 }
 
-/// Of those who were asked; NaN where one of them does not know, or nobody was.
-double sum_of(const std::vector<double>& asked, const std::vector<double>& joules) {
+/// What some of the ranks were asked for: the sum, or why there is none. `asked` of nobody:
+/// neither.
+struct Part {
+  double joules = std::nan("");
+  std::string why;
+};
+Part part_of(const std::vector<RankEnergy>& ranks, bool RankEnergy::*asked,
+             std::optional<double> Energy::*joules, std::string Energy::*why) {
+  Part part;
   double sum = 0;
   bool any = false;
-  for (std::size_t rank = 0; rank < asked.size(); ++rank) {
-    if (asked[rank] == 0) continue;
+  for (const RankEnergy& rank : ranks) {
+    if (!(rank.*asked)) continue;
     any = true;
-    sum += joules[rank];
+    sum += (rank.energy.*joules).value_or(std::nan(""));
+    if (part.why.empty()) part.why = rank.energy.*why;
   }
-  return any ? sum : std::nan("");
-}
-
-std::string first_of(const std::vector<std::string>& texts) {
-  const auto found = std::ranges::find_if(texts, [](const auto& text) { return !text.empty(); });
-  return found == texts.end() ? "" : *found;
+  if (any) part.joules = sum;
+  return part;
 }
 
 }  // namespace
+
+EpochEnergy sum_of(const std::vector<RankEnergy>& ranks) {
+  const Part hosts = part_of(ranks, &RankEnergy::host, &Energy::host_joules, &Energy::no_host);
+  const Part cards = part_of(ranks, &RankEnergy::card, &Energy::card_joules, &Energy::no_card);
+  if (!std::isnan(hosts.joules) && !std::isnan(cards.joules)) {
+    return {hosts.joules + cards.joules, "rapl+nvml"};
+  }
+  if (!std::isnan(hosts.joules)) {
+    return {hosts.joules, "rapl", cards.why.empty() ? "" : "joules without cards: " + cards.why};
+  }
+  if (!std::isnan(cards.joules))
+    return {cards.joules, "nvml", "joules without hosts: " + hosts.why};
+  return {std::nan(""),
+          fmt::format("none: {}{}{}", cards.why, cards.why.empty() ? "" : "; ", hosts.why)};
+}
+
+EpochEnergy typical_energy(const std::vector<EpochEnergy>& epochs) {
+  const auto known = std::ranges::find_if(
+      epochs, [](const EpochEnergy& epoch) { return !std::isnan(epoch.joules); });
+  if (known == epochs.end()) return epochs.back();
+  std::vector<double> joules;
+  for (const EpochEnergy& epoch : epochs) {
+    if (epoch.counters == known->counters) joules.push_back(epoch.joules);
+  }
+  return {median_of(joules), known->counters, known->lacks};
+}
 
 EnergyAccount::EnergyAccount(const Ranks& ranks, const RankDevices& devices)
     : ranks_(ranks),
@@ -53,20 +84,20 @@ EnergyAccount::EnergyAccount(const Ranks& ranks, const RankDevices& devices)
 
 EpochEnergy EnergyAccount::stop() {
   const Energy mine = meter_.stop();
-  const auto of = [&](bool asked, const std::optional<double>& joules) {
-    return sum_of(all_gather(ranks_.host, asked ? 1.0 : 0.0),
-                  all_gather(ranks_.host, joules.value_or(std::nan(""))));
-  };
-  const double hosts = of(asks_host_, mine.host_joules);
-  const double cards = of(!card_.empty(), mine.card_joules);
-  const std::string no_host = first_of(all_gather(ranks_.host, mine.no_host));
-  const std::string no_card = first_of(all_gather(ranks_.host, mine.no_card));
-  if (std::isnan(hosts) && std::isnan(cards)) {
-    return {std::nan(""), fmt::format("none: {}", no_card.empty() ? no_host : no_card)};
+  const auto number = [](bool asked) { return asked ? 1.0 : 0.0; };
+  const auto asks_host = all_gather(ranks_.host, number(asks_host_));
+  const auto asks_card = all_gather(ranks_.host, number(!card_.empty()));
+  const auto host_joules = all_gather(ranks_.host, mine.host_joules.value_or(std::nan("")));
+  const auto card_joules = all_gather(ranks_.host, mine.card_joules.value_or(std::nan("")));
+  const auto no_host = all_gather(ranks_.host, mine.no_host);
+  const auto no_card = all_gather(ranks_.host, mine.no_card);
+  std::vector<RankEnergy> ranks;
+  for (std::size_t rank = 0; rank < no_host.size(); ++rank) {
+    ranks.push_back({asks_host[rank] != 0,
+                     asks_card[rank] != 0,
+                     {host_joules[rank], no_host[rank], card_joules[rank], no_card[rank]}});
   }
-  if (std::isnan(cards)) return {hosts, "rapl"};
-  if (std::isnan(hosts)) return {cards, "nvml"};
-  return {hosts + cards, "rapl+nvml"};
+  return sum_of(ranks);
 }
 
 }  // namespace scalebench

@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "bench/machine/energy.hpp"
 #include "bench/program/program.hpp"
@@ -17,10 +18,26 @@ struct EpochEnergy {
   double joules = std::numeric_limits<double>::quiet_NaN();
   /// What was counted: "rapl", "nvml" or "rapl+nvml", on all hosts alike; "none: why" without.
   std::string counters;
+  /// What the joules are without, though it was asked for, and why; else empty.
+  std::string lacks = {};
 };
 
-/// Hosts without a readable counter leave those of the cards, and cards without one those of the
-/// hosts; a counter that only some have counts nowhere, since a sum over some is no sum.
+/// What a rank was asked for, and knows.
+struct RankEnergy {
+  bool host = false;
+  bool card = false;
+  Energy energy;
+};
+
+/// Of all ranks together. Hosts without a readable counter leave those of the cards, and cards
+/// without one those of the hosts; a counter that only some have counts nowhere, since a sum over
+/// some is no sum.
+EpochEnergy sum_of(const std::vector<RankEnergy>& ranks);
+
+/// Median of the epochs in which the same was counted as in the first that knows; without any,
+/// what the last one says. At least one epoch.
+EpochEnergy typical_energy(const std::vector<EpochEnergy>& epochs);
+
 class EnergyAccount {
  public:
   /// Collective. `devices`: of these ranks; cards of which several ranks share are asked once.

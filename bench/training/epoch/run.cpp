@@ -229,14 +229,18 @@ ResultRow row_for(ResultRow row, const EpochOptions& options, const EpochRun& ru
   return row;
 }
 
-/// Of the epochs that were counted.
-void set_energy(ResultRow& row, const EpochRun& run) {
-  std::vector<double> joules;
-  for (const EpochMeasurement& epoch : run.epochs) {
-    if (!std::isnan(epoch.energy.joules)) joules.push_back(epoch.energy.joules);
-  }
-  row.set("energy_counters", run.epochs.back().energy.counters).set("joules", median_of(joules));
-  row.set("joules_per_image", median_of(joules) / number_in(row, "samples"));
+EpochEnergy energy_of(const EpochRun& run) {
+  std::vector<EpochEnergy> epochs;
+  for (const EpochMeasurement& epoch : run.epochs) epochs.push_back(epoch.energy);
+  return typical_energy(epochs);
+}
+
+void set_energy(ResultRow& row, const EpochEnergy& energy) {
+  row.set("energy_counters", energy.counters).set("joules", energy.joules);
+  row.set("joules_per_image", energy.joules / number_in(row, "samples"));
+  if (energy.lacks.empty()) return;
+  const std::string& note = row.get("note");
+  row.set("note", note.empty() ? energy.lacks : note + "; " + energy.lacks);
 }
 
 /// One row for each rank, then one for all; on one rank only that one, with its host. For a run
@@ -274,7 +278,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
   const auto tail = [](const Summary& of_rank) { return of_rank.n == 0 ? 0 : of_rank.p95; };
   set_step_tail(rows.back(), *std::ranges::max_element(steps, {}, tail));
   set_account(rows.back(), middle);
-  set_energy(rows.back(), run);
+  set_energy(rows.back(), energy_of(run));
   return rows;
 }
 
@@ -290,7 +294,9 @@ std::vector<ResultRow> samples_of_last(const EpochOptions& options, const EpochR
   };
   std::vector<ResultRow> rows{sample(last.seconds, last.samples)};
   rows[0].set("skew_seconds", last.skew_seconds).set("slowest_rank", last.slowest_rank);
-  rows[0].set("joules", last.energy.joules);
+  // Of something else than what was counted before, it is none of this sum.
+  const bool counts = last.energy.counters == energy_of(run).counters;
+  rows[0].set("joules", counts ? last.energy.joules : std::nan(""));
   for (std::size_t rank = 0; rank < last.ranks.size(); ++rank) {
     const RankEpoch& one = last.ranks[rank];
     rows.push_back(sample(one.seconds, one.samples).set("rank", rank));
