@@ -282,7 +282,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
   return rows;
 }
 
-/// The last epoch of `run` as rows of samples.csv: all ranks together, then each.
+/// The last epoch of `run` as rows of samples.csv: all ranks together, then each of several.
 std::vector<ResultRow> samples_of_last(const EpochOptions& options, const EpochRun& run,
                                        const Recorder& recorder) {
   const EpochMeasurement& last = run.epochs.back();
@@ -297,6 +297,7 @@ std::vector<ResultRow> samples_of_last(const EpochOptions& options, const EpochR
   // Of something else than what was counted before, it is none of this sum.
   const bool counts = last.energy.counters == energy_of(run).counters;
   rows[0].set("joules", counts ? last.energy.joules : std::nan(""));
+  if (last.ranks.size() == 1) return rows;  // all ranks together are that one
   for (std::size_t rank = 0; rank < last.ranks.size(); ++rank) {
     const RankEpoch& one = last.ranks[rank];
     rows.push_back(sample(one.seconds, one.samples).set("rank", rank));
