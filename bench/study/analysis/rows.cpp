@@ -186,9 +186,14 @@ std::vector<int> middle_of(const std::vector<LaunchCase>& cases) {
 void set_parts(ResultRow& row, const std::vector<LaunchCase>& cases,
                const std::vector<int>& middle) {
   std::vector<LaunchCase> of_middle;
+  std::vector<int> missing;
   for (const int launch : middle) {
     const auto found = std::ranges::find(cases, launch, &LaunchCase::launch);
-    if (found != cases.end()) of_middle.push_back(*found);
+    if (found == cases.end()) {
+      missing.push_back(launch);
+    } else {
+      of_middle.push_back(*found);
+    }
   }
   for (const std::string_view column : kParts) {
     const std::vector<double> values = numbers(of_middle, column);
@@ -208,6 +213,12 @@ void set_parts(ResultRow& row, const std::vector<LaunchCase>& cases,
   for (const std::string_view column : kNamesOfMiddle) {
     row.set(column, of_middle.empty() ? "" : of_middle.front().row->get(column));
   }
+  if (missing.empty()) return;
+  const std::string lost = fmt::format(
+      "launch {}, in the middle by the time of all ranks, did not measure this rank: "
+      "no parts",
+      fmt::join(missing, " and launch "));
+  row.set("note", row.get("note").empty() ? lost : lost + "; " + row.get("note"));
 }
 
 /// Rates follow from the time, last; those of several ranks together from their own times, which no

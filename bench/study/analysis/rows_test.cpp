@@ -326,6 +326,20 @@ TEST(OverLaunches, SaysWhyPartsOfTheLaunchInTheMiddleAreNotKnown) {
   EXPECT_EQ(parted.get("note"), "");
 }
 
+TEST(OverLaunches, SaysThatTheLaunchInTheMiddleLacksARank) {
+  std::vector<LaunchRows> launches{epoch_launch(1, 9, 0.1), epoch_launch(2, 4, 0.3),
+                                   epoch_launch(3, 5, 0.2)};
+  std::erase_if(launches[2].cases, [](const ResultRow& row) { return row.get("rank") == "1"; });
+  const auto rows = over_launches(launches, epoch_schema());
+  EXPECT_EQ(rows.at(1).get("rank"), "1");
+  for (const char* const part : {"load_seconds", "other_seconds", "wait_seconds"}) {
+    EXPECT_EQ(rows[1].get(part), "") << part;
+    EXPECT_NE(rows[0].get(part), "") << part;
+  }
+  EXPECT_THAT(rows[1].get("note"), HasSubstr("launch 3, in the middle by the time of all ranks"));
+  EXPECT_EQ(rows[0].get("note") + rows[2].get("note"), "");
+}
+
 TEST(OverLaunches, TakesTheTailOfStepsOfEachLaunchFirst) {
   std::vector<LaunchRows> launches{epoch_launch(1, 9, 0), epoch_launch(2, 4, 0),
                                    epoch_launch(3, 5, 0)};
