@@ -205,6 +205,25 @@ TEST(Losses, ShowWhatTheStatesDoNotExplain) {
   EXPECT_DOUBLE_EQ(51 + sum_of(losses), 53);
 }
 
+/// A row of losses.csv of mirrored on two ranks.
+ResultRow loss(const std::string& name, double seconds, double low, double high) {
+  ResultRow row = about(epoch("mirrored", 2, 6.1), losses_schema());
+  row.set("loss", name).set("seconds", seconds);
+  return row.set("seconds_ci_low", low).set("seconds_ci_high", high);
+}
+
+TEST(AddAnswers, CallAGainNoLoss) {
+  const auto largest = [](const std::vector<ResultRow>& losses) {
+    std::vector<ResultRow> scaling{about(epoch("mirrored", 2, 6.1), scaling_schema())};
+    add_answers(scaling, losses);
+    return scaling[0].get("largest_loss");
+  };
+  const ResultRow gain = loss("compute", -5, -6, -4), small = loss("wait", 0.1, 0.05, 0.2);
+  const ResultRow open = loss("transfer", 3, -1, 4), rest = loss("unattributed", 9, 9, 9);
+  EXPECT_EQ(largest({gain, small, open, rest}), "wait") << "the others are open, or no loss";
+  EXPECT_EQ(largest({gain}), "") << "as certain and as large as it may be";
+}
+
 /// Launches of one round: 10 s on one device, by Amdahl's law with a tenth serial on 2, 4 and 8.
 std::vector<ResultRow> by_law(double h) {
   std::vector<ResultRow> rows{epoch("one_device", 1, h)};

@@ -132,8 +132,8 @@ std::string conclusion(const Certificate& certificate, std::size_t failed_launch
   return text + fmt::format("CERTIFIED for differences of that size and more: {}\n", effects);
 }
 
-/// A certificate: a line for each cell, the two numbers that count, the verdict. `failed_launches`:
-/// those that ended without a result; with any, nothing is certified.
+}  // namespace
+
 std::string certificate_table(const Certificate& certificate, std::size_t failed_launches) {
   std::string table =
       "# A/A: the same binary against itself; medians of launches, A in us; ratio B/A with its 95 "
@@ -145,6 +145,8 @@ std::string certificate_table(const Certificate& certificate, std::size_t failed
   for (const ResultRow& row : certificate.rows) table += certificate_line(row);
   return table + conclusion(certificate, failed_launches);
 }
+
+namespace {
 
 std::string fit_line(const ResultRow& row) {
   std::string transport = row.get("transport");

@@ -9,6 +9,7 @@
 #include "bench/cli/console.hpp"
 #include "bench/cli/exit.hpp"
 #include "bench/record/result_row.hpp"
+#include "bench/study/analysis/pairs.hpp"
 #include "bench/study/run/run.hpp"
 
 namespace scalebench {
@@ -23,6 +24,10 @@ std::string metric_lines(const std::vector<ResultRow>& rows);
 
 /// scaling.csv as a table for the terminal.
 std::string scaling_table(const std::vector<ResultRow>& rows);
+
+/// A certificate: a line for each cell, the two numbers that count, the verdict. `failed_launches`:
+/// those that ended without a result; with any, nothing is certified.
+std::string certificate_table(const Certificate& certificate, std::size_t failed_launches);
 
 struct EndOptions {
   bool figures = true;
