@@ -93,6 +93,14 @@ def ended(command: list[str], log: TextIO, seconds: float) -> int | None:
     return code
 
 
+def judged(step: Step, here: Context, log: Path) -> Verdict:
+    """What a step that was cut off left may end within a row: that ends the step and not the proof."""
+    try:
+        return step.judge(here, log.read_text(encoding="utf-8"))
+    except Exception as error:  # noqa: BLE001
+        return not_run(f"rows unreadable: {type(error).__name__}: {error}")
+
+
 def run(step: Step, here: Context, seconds: float) -> Verdict:
     """Its commands, whose output goes to a log; the judge sees it all, or what there was of it after so many seconds. A
     command that cannot start is not run."""
@@ -110,14 +118,13 @@ def run(step: Step, here: Context, seconds: float) -> Verdict:
             if code is None:
                 log.write(f"[ended after {seconds:.0f} s]\n")
                 log.flush()
-                so_far = step.judge(here, path.read_text(encoding="utf-8"))
-                return not_run(f"not done after {seconds:.0f} s; so far {so_far.line()}")
+                return not_run(f"not done after {seconds:.0f} s; so far {judged(step, here, path).line()}")
             log.write(f"[exit code {code}]\n")
             log.flush()
             if code in (2, 5):  # refused
                 said = path.read_text(encoding="utf-8").strip().splitlines()[-2]
                 return not_run(f"exit code {code}: {said}")
-    return step.judge(here, path.read_text(encoding="utf-8"))
+    return judged(step, here, path)
 
 
 def pack(out: Path, archive: Path) -> None:

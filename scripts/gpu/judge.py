@@ -45,8 +45,8 @@ def tests(output: str) -> Verdict:
 
 
 def sanitizer(output: str) -> Verdict:
-    """Findings of every process that compute-sanitizer's memcheck looked at."""
-    found = [int(count) for count in re.findall(r"ERROR SUMMARY: (\d+) error", output)]
+    """Findings of every process that one of compute-sanitizer's tools looked at."""
+    found = [int(count) for count in re.findall(r"(?:ERROR SUMMARY: |RACECHECK SUMMARY: )(\d+) (?:error|hazard)", output)]
     if not found:
         skipped = re.search(r"^skipped: (.*)", output, re.MULTILINE)
         return not_run(skipped[1] if skipped else "compute-sanitizer ended without a summary")

@@ -36,6 +36,12 @@ def ring(ranks: int, mib: int, seconds: float, **more: str) -> dict[str, str]:
             "size_bytes": str(mib * MIB), "seconds_median": str(seconds), **more}  # fmt: skip
 
 
+def place_program(path: Path, line: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
 class Judging(unittest.TestCase):
     def test_the_smallest_decides(self) -> None:
         self.assertEqual(at_least(0.9, {"a": 0.95, "b": 0.9}).status, REACHED)
@@ -66,6 +72,10 @@ class Judging(unittest.TestCase):
         self.assertEqual(judge.sanitizer(clean).line(), "reached: 0 findings in 2 processes")
         self.assertEqual(judge.sanitizer(clean + "========= ERROR SUMMARY: 3 errors").status, MISSED)
         self.assertEqual(judge.sanitizer("skipped: no card").line(), "not run: no card")
+        raced = clean + "========= RACECHECK SUMMARY: {} displayed ({} errors, 0 warnings)\n"
+        self.assertEqual(judge.sanitizer(raced.format("0 hazards", 0)).line(), "reached: 0 findings in 3 processes")
+        self.assertEqual(judge.sanitizer(raced.format("1 hazard", 0)).line(), "missed: 1 findings in 3 processes")
+        self.assertEqual(judge.sanitizer(raced.format("12 hazards", 12)).status, MISSED)
 
     def test_kernels_are_held_against_the_faster_copy(self) -> None:
         rows = [kernel("copy", 3000), kernel("memcpy", 4000), kernel("add", 3700, 768), kernel("pack", 3650)]
@@ -154,6 +164,36 @@ class Steps(unittest.TestCase):
         log = (self.here.out / "logs/one.txt").read_text(encoding="utf-8")
         self.assertIn("7 tests.\n[ended after 1 s]", log)
 
+    def test_rows_that_are_torn_end_the_step_alone(self) -> None:
+        """A program that was cut off within a row, and one whose rows lack a column."""
+        path = self.here.out / "one" / "kernels.csv"
+        for text, why in (("status,note,kernel,memory,dtype,bytes,gb_per_s\nok,,copy,device,flo", "TypeError"),
+                          ("kernel\ncopy\n", "KeyError: 'status'")):  # fmt: skip
+            for end, front in (("", ""), ("; sleep 60 & wait", "not done after 1 s; so far not run: ")):
+                made = f"mkdir -p {path.parent}; printf '{text}' >{path}{end}"
+                step = Step("one", "rows", 9, lambda here, made=made: [["sh", "-c", made]],
+                            lambda here, output: judge.kernels(here.rows("one", "kernels.csv")))  # fmt: skip
+                self.assertIn(f"not run: {front}rows unreadable: {why}", run(step, self.here, 1).line())
+
+    def test_each_tool_of_the_sanitizer_looks_at_what_it_can(self) -> None:
+        """Racecheck and synccheck at the kernels that share memory in a block, memcheck at all; one that finds something fails."""
+        bundle = self.here.out / "bundle"
+        said = """echo "$2 on $*"
+        [ "$2" = racecheck ] || exec echo "ERROR SUMMARY: 0 errors"
+        echo "RACECHECK SUMMARY: ${HAZARDS:-0} hazards displayed"
+        [ -z "$HAZARDS" ] || exit 86"""
+        for name, line in (("compute-sanitizer", said), ("mpirun", 'shift 3; exec "$@"'), ("kernels_device_test", "exit 0"),
+                           ("device_transports_test", "exit 0"), ("device_processes_test", "echo tested")):  # fmt: skip
+            place_program(bundle / "bin" / name, line)
+        words = [str(ROOT / "scripts/sanitize_device"), "--bundle", str(bundle)]
+        for hazards, code in (("", 0), ("2", 1)):
+            environment = {**os.environ, "PATH": f"{bundle}/bin:/usr/bin:/bin", "HAZARDS": hazards}
+            done = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(f"{hazards or 0} findings in 5 processes", judge.sanitizer(done.stdout).line())
+            tools = [line for line in done.stdout.splitlines() if line.endswith("--gtest_filter=*DeviceLayer*") and " on " in line]
+            self.assertEqual([line.split()[0] for line in tools], ["racecheck", "synccheck"])
+
     def test_the_summary_keeps_the_steps_of_earlier_runs(self) -> None:
         write_summary(self.here.out, "A card", [(named(["tests"])[0], reached("3 of 3"), 1.0)], self.here)
         write_summary(self.here.out, "A card", [(named(["kernels"])[0], missed("0.8"), 2.0)], self.here)
@@ -194,7 +234,9 @@ class Steps(unittest.TestCase):
         fused = self.verify("--list", "--only", "fused,compile").stdout
         self.assertIn("--channels-last yes --step fused --batch 256", fused)
         self.assertIn("--legs graph,compile --models resnet50_fused", fused)
-        self.assertNotIn("sanitizer", self.verify("--list", "--quick").stdout)
+        quick = self.verify("--list", "--quick").stdout
+        self.assertNotIn("sanitizer", quick)
+        self.assertIn("'--benchmark_filter=^gemm/.*/8192 x 8192/device$'", quick)
         self.assertNotIn("resnet50 as fast as torch.compile", self.verify("--list", "--deep", "--only", "ring").stdout)
         for words in (["--only", "rign"], ["--budget", "0"], ["--quick", "--deep"], ["--deep", "--only", "tests"],
                       ["--bundle", "/nowhere"]):  # fmt: skip
@@ -205,10 +247,7 @@ class Steps(unittest.TestCase):
         bundle, out = self.here.out / "bundle", self.here.out / "card"
         for name, line in (("nvidia-smi", "echo Some card, 580.1, 1000 MiB"), ("scalebench", "echo 1"), ("mpirun", "true"),
                            ("kernels_device_test", "echo '[  PASSED  ] 3 tests.'; sleep 60"), ("python3", "exit 1")):  # fmt: skip
-            program = bundle / "bin" / name
-            program.parent.mkdir(parents=True, exist_ok=True)
-            program.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
-            program.chmod(0o755)
+            place_program(bundle / "bin" / name, line)
         words = ["/usr/bin/python3", ROOT / "scripts/verify_gpu", "--quick", "--bundle", bundle, "--budget", "3", "--out", out]
         done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False,
                               env={**os.environ, "PATH": f"{bundle}/bin:/usr/bin:/bin"})  # fmt: skip
