@@ -70,7 +70,7 @@ TEST_P(DeviceKernel, Combine) {
   }
 }
 
-// 64 sources fit a launch.
+// More than the smaller of two kernels' arguments holds.
 TEST_P(DeviceKernel, CombineManySourcesIntoTheLast) {
   constexpr std::size_t kSources = 200;
   for (const std::size_t into : {std::size_t{3}, kSources - 1}) {
@@ -134,33 +134,42 @@ TEST_F(Device, ThreadsThatGoRoundAgain) {
   for (const std::size_t i : {2, 3}) expect_equal(sides[1][i], sides[0][i]);
 }
 
+// One block takes all chunks, and three take several each, as on a device with far more numbers.
+constexpr unsigned kMostBlocks[] = {0, 1, 3};
+
 TEST_P(DeviceKernel, PackAndUnpackMoreThanOneLaunch) {
   std::vector<TestSpan> parts;
   std::vector<ConstSpan> sources;
   std::vector<Span> targets;
   std::size_t total = 0;
   for (std::size_t i = 0; i < 300; ++i) {
-    const std::size_t count = i == 7 ? 100003 : i % 40;
-    parts.emplace_back(count, GetParam(), i % 9, Memory::device).fill([total](std::size_t at) {
-      return small_integer(total + at);
-    });
+    const std::size_t count = i == 7 ? 300003 : i % 40;
+    parts.emplace_back(count, GetParam(), i % 9, Memory::device);
     sources.push_back(parts.back());
     targets.push_back(parts.back());
     total += count;
   }
-  const TestSpan flat(total, GetParam(), 3, Memory::device);
   TestSpan expected(total, GetParam());
   expected.fill(small_integer);
-  pack(sources, flat);
-  device_synchronize();
-  expect_equal(flat, expected);
-  for (TestSpan& part : parts) part.fill([](std::size_t) { return 0.0; });
-  unpack(flat, targets);
-  device_synchronize();
-  std::size_t first = 0;
-  for (const TestSpan& part : parts) {
-    for (const double value : part.values()) ASSERT_EQ(value, small_integer(first++));
-    EXPECT_TRUE(part.margins_are_zero());
+  for (const unsigned most_blocks : kMostBlocks) {
+    SCOPED_TRACE(most_blocks);
+    std::size_t first = 0;
+    for (TestSpan& part : parts) {
+      part.fill([first](std::size_t at) { return small_integer(first + at); });
+      first += part.get().count;
+    }
+    const TestSpan flat(total, GetParam(), 3, Memory::device);
+    device::pack(sources, flat, {}, most_blocks);
+    device_synchronize();
+    expect_equal(flat, expected);
+    for (TestSpan& part : parts) part.fill([](std::size_t) { return 0.0; });
+    device::unpack(flat, targets, {}, most_blocks);
+    device_synchronize();
+    first = 0;
+    for (const TestSpan& part : parts) {
+      for (const double value : part.values()) ASSERT_EQ(value, small_integer(first++));
+      EXPECT_TRUE(part.margins_are_zero());
+    }
   }
 }
 
@@ -341,9 +350,11 @@ TEST_F(DeviceUpdate, SgdHasTheHostsBits) {
     std::vector<UpdatePart> parts;
     for (TwinPart& twin : twins) parts.push_back(twin.part(shift));
     const Buffer rate(1, DType::float64, Memory::device);
-    for (const double wanted : {0.1, 0.05, 0.05}) {
+    const double rates[] = {0.1, 0.05, 0.05};
+    for (std::size_t t = 0; t < std::size(rates); ++t) {
+      const double wanted = rates[t];
       device_copy(&wanted, rate.span().data, sizeof(wanted));
-      sgd_update(parts, 0.9F, rate.span().as<double>().data(), {});
+      sgd_update(parts, 0.9F, rate.span().as<double>().data(), {}, kMostBlocks[t]);
       for (TwinPart& twin : twins) {
         sgd_update(twin.parameters.host(), twin.gradients.host(), twin.first.host(), 0.9F,
                    static_cast<float>(wanted));
@@ -367,8 +378,9 @@ TEST_F(DeviceUpdate, AdamHasTheHostsBitsAndCountsItsSteps) {
   const Buffer progress(sizeof(AdamProgress) / sizeof(double), DType::float64, Memory::device);
   auto* const there = reinterpret_cast<AdamProgress*>(progress.span().data);
   AdamStep step{0.9, 0.999, 1e-8, 0, 0};
-  for (int t = 1; t <= 5; ++t) {
-    adam_update(parts, step, rate_there.span().as<double>().data(), there, {});
+  for (unsigned t = 1; t <= 5; ++t) {
+    adam_update(parts, step, rate_there.span().as<double>().data(), there, {},
+                kMostBlocks[t % std::size(kMostBlocks)]);
     AdamProgress got;
     device_copy(there, &got, sizeof(got));
     EXPECT_EQ(got.steps, t);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bodies of kernels/layers as kernels. Blocks of 256 threads, three of them resident on a
 // processor, each thread with 64 bytes of loads under way: 48 KiB a processor, where 4.8 TB/s times
-// a latency of 0.7 us are 25 KiB of each of 132.
+// a latency of 0.7 us are 25 KiB of each of 132. None may need a stack, and so spill, which says
+//   nvcc -std=c++20 -arch=sm_90 --fmad=false --expt-relaxed-constexpr -I. -Xptxas -v
+//     -c kernels/cuda/layers.cu -o /dev/null
 #include <algorithm>
 
 #include "kernels/cuda/map.cuh"
@@ -51,8 +53,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks) grid_kernel(const Body body
 }
 
 auto launcher(unsigned threads, DeviceStream stream) {
-  return [threads, stream](const auto& body, unsigned tiles, unsigned slices) {
-    const std::size_t shared = threads * body::kSharedFloats * sizeof(float);
+  return [threads, stream]<class Body>(const Body& body, unsigned tiles, unsigned slices) {
+    const std::size_t shared = threads * shared_floats<Body>() * sizeof(float);
     grid_kernel<<<dim3(tiles, slices), threads, shared, static_cast<cudaStream_t>(stream.handle)>>>(
         body);
     CUDA_CHECK(cudaGetLastError());

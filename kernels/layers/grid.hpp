@@ -12,8 +12,10 @@
 // host.
 #ifdef __CUDACC__
 #define SCALEBENCH_KERNEL __device__ inline
+#define SCALEBENCH_UNROLL _Pragma("unroll")  // or arrays that a loop indexes would not be registers
 #else
 #define SCALEBENCH_KERNEL inline
+#define SCALEBENCH_UNROLL
 #endif
 
 namespace scalebench {
@@ -67,9 +69,15 @@ struct alignas(16) Eight {
 // What a body is given as `block`, here that of a host where one thread is a whole block:
 //   thread() of threads(), tile() and slice(): who it is
 //   barrier(): waits for the other threads of the block
-//   shared(): floats that these threads share
+//   shared(): floats that these threads share, kSharedFloats of the body for each; none without it
 //   put(to, values): writes them at once
 //   narrowed<T>(values): values rounded to nearest even
+
+template <class Body>
+constexpr unsigned shared_floats() {
+  if constexpr (requires { Body::kSharedFloats; }) return Body::kSharedFloats;
+  return 0;
+}
 
 class LoneBlock {
  public:
@@ -133,7 +141,9 @@ SCALEBENCH_KERNEL void each_row(const Share& share, Read read, Use use) {
   std::size_t row = share.row;
   for (; row + (Ahead - 1) * share.step < share.end; row += Ahead * share.step) {
     decltype(read(row)) held[Ahead];
+    SCALEBENCH_UNROLL
     for (unsigned k = 0; k < Ahead; ++k) held[k] = read(row + k * share.step);
+    SCALEBENCH_UNROLL
     for (unsigned k = 0; k < Ahead; ++k) use(row + k * share.step, held[k]);
   }
   for (; row < share.end; row += share.step) use(row, read(row));

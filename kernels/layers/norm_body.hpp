@@ -12,7 +12,8 @@ namespace scalebench::body {
 // Stage one of the sums: every thread adds up its rows, then the lines of a block are added in
 // pairs. Stage two adds up what the slices have, kWide channels a block.
 
-/// Afterwards the first line of the block's threads has the sums over all lines.
+/// Afterwards the first line of the block's threads has the sums over all lines. Takes 2 * kWide
+/// shared floats a thread.
 template <class Block>
 SCALEBENCH_KERNEL void add_lines(Block& block, const Grid& grid, float (&first)[kWide],
                                  float (&second)[kWide]) {
@@ -53,6 +54,7 @@ SCALEBENCH_KERNEL void put_partial(Block& block, const Activations& shape, const
   }
 }
 
+/// Takes 2 shared floats a thread.
 struct Totals {
   bool any;  // false: not this thread
   std::size_t channel;
@@ -93,6 +95,8 @@ SCALEBENCH_KERNEL Totals totals_of(Block& block, const float* partial, std::size
 /// a channel far from zero keeps its digits.
 template <class T>
 struct StatisticsSums {
+  static constexpr unsigned kSharedFloats = 2 * kWide;
+
   Activations shape;
   Grid grid;
   const T* x;
@@ -145,6 +149,8 @@ struct ChannelNumbers {
 
 template <class T>
 struct StatisticsOfBatch {
+  static constexpr unsigned kSharedFloats = 2;
+
   ChannelNumbers numbers;
   const float* partial;
   unsigned slices;
@@ -245,6 +251,8 @@ enum class Mask : std::uint8_t {
 /// Sums of the gradient that the ReLU lets through, and of it times x - mean where there is an x.
 template <class T, Mask kMask>
 struct GradientSums {
+  static constexpr unsigned kSharedFloats = 2 * kWide;
+
   Activations shape;
   Grid grid;
   const T* gradient;
@@ -271,8 +279,10 @@ struct GradientSums {
   template <class Block>
   SCALEBENCH_KERNEL void add_rows(Block& block, const Share& share, float (&sum)[kWide],
                                   float (&product)[kWide]) const {
+    // Known when compiled but for bits, or the one kernel that has the most to hold would spill.
+    const bool has_x = kMask != Mask::bits || x != nullptr;
     float mean[kWide] = {}, scale[kWide] = {}, shift[kWide] = {};
-    for (unsigned i = 0; i < kWide && x != nullptr; ++i) {
+    for (unsigned i = 0; i < kWide && has_x; ++i) {
       mean[i] = numbers[share.channel + i];
       scale[i] = numbers[2 * shape.channels + share.channel + i];
       shift[i] = numbers[3 * shape.channels + share.channel + i];
@@ -283,7 +293,7 @@ struct GradientSums {
           const std::size_t at = row * shape.channels + share.channel;
           Held held;
           held.gradient = eight_at(gradient + at);
-          held.x = x == nullptr ? Eight<T>{} : eight_at(x + at);
+          held.x = has_x ? eight_at(x + at) : Eight<T>{};
           if constexpr (kMask == Mask::bits) held.bits = positive[at / kWide];
           return held;
         },
@@ -309,6 +319,8 @@ struct GradientSums {
 /// Gradients of weight and bias, and behind the partial sums two numbers a channel for
 /// InputGradient: what it takes off the gradient, and off it for each unit of x - mean.
 struct GradientTotals {
+  static constexpr unsigned kSharedFloats = 2;
+
   std::size_t rows;
   std::size_t channels;
   unsigned slices;
@@ -385,9 +397,7 @@ struct InputGradient {
 };
 
 // The order. `launch(body, tiles, slices)` runs body(block) of every thread of every block, of
-// grid.threads threads each, after what was launched before. shared() has kSharedFloats a thread.
-
-inline constexpr unsigned kSharedFloats = 2 * kWide;
+// grid.threads threads each, after what was launched before.
 
 template <class Function>
 void with_activations(const Activations& shape, Function function) {

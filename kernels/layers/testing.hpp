@@ -52,8 +52,8 @@ class ThreadBlock {
 
 /// Launches for norm_body.hpp with blocks of `threads` threads.
 inline auto thread_launcher(unsigned threads) {
-  return [threads](const auto& body, unsigned tiles, unsigned slices) {
-    std::vector<float> shared(std::size_t{threads} * body::kSharedFloats);
+  return [threads]<class Body>(const Body& body, unsigned tiles, unsigned slices) {
+    std::vector<float> shared(std::size_t{threads} * shared_floats<Body>());
     std::barrier<> barrier(threads);
     const auto work = [&](unsigned thread) {
       ThreadBlock block(thread, threads, barrier, shared.data());
