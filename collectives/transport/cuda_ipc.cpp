@@ -344,16 +344,25 @@ class CudaIpcCommunicator final : public Communicator {
   /// Collective: whether each rank reads what every other has written, behind its event.
   void check() const {
     const double mine = rank() + 1;
-    CUDA_CHECK(
-        cudaMemcpyAsync(staging_.span.data, &mine, sizeof mine, cudaMemcpyDefault, raw_stream()));
-    for (int other = 0; other < size(); ++other) events_->record(Mark::ready, other);
-    control_.barrier();
+    const auto write = [&] {
+      require(
+          cudaMemcpyAsync(staging_.span.data, &mine, sizeof mine, cudaMemcpyDefault, raw_stream()),
+          "cannot write to the device memory", rank());
+      for (int other = 0; other < size(); ++other) {
+        require(cudaEventRecord(events_->own->at(Mark::ready, other), raw_stream()),
+                "cannot record the event", rank());
+      }
+    };
+    // Those who read wait here for those who write.
+    throw_together<Unavailable>(control_, "transport cuda_ipc", problem_of(write));
     const auto read = [&](int other) {
       double theirs = 0;
-      events_->wait_for(Mark::ready, other);
-      CUDA_CHECK(cudaMemcpyAsync(&theirs, shared_->windows.base(staging_number(), other),
-                                 sizeof theirs, cudaMemcpyDefault, raw_stream()));
-      shared_->stream.synchronize();
+      require(cudaStreamWaitEvent(raw_stream(), events_->of_peers->at(Mark::ready, other), 0),
+              "cannot wait for the event", other);
+      require(cudaMemcpyAsync(&theirs, shared_->windows.base(staging_number(), other),
+                              sizeof theirs, cudaMemcpyDefault, raw_stream()),
+              "cannot read the device memory", other);
+      require(cudaStreamSynchronize(raw_stream()), "cannot read the device memory", other);
       if (theirs != other + 1) {
         fail("rank {} wrote {} and rank {} reads {}", other, other + 1, rank(), theirs);
       }

@@ -22,7 +22,8 @@ namespace scalebench {
 //   see that, wait for taken
 //
 // A wait is for the state that an event has when the wait is enqueued; later records do not change
-// it (so CUDA promises, between processes, too). It finds the record of its own piece. Not an older
+// it. CUDA says so of events of one process; that it also holds between processes is assumed here,
+// and device_processes_test tries it. It finds the record of its own piece. Not an older
 // one: the flag came after the record. Not a newer one: the next `ready` is recorded after the flag
 // `taken`, which came after the wait for this one; and the next `taken` after the next post, which
 // comes after the sender's wait for this one, since it waits before its next piece or, after the
