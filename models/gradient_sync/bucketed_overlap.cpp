@@ -123,8 +123,11 @@ class BucketedOverlap : public ReplicaSync {
   void join_stream() {
     now_->record(communicator().stream());
     now_->synchronize();
+    // Whoever is told of an end may sleep before it notes it: all is posted by then.
+    for (const auto& complete : complete_) {
+      trace().posted_ago(Exchange::collective, now_->seconds_since(*complete));
+    }
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
-      trace().posted_ago(Exchange::collective, now_->seconds_since(*complete_[i]));
       trace().ended_ago(now_->seconds_since(*reduced_[i]));
       lanes_.end(i);
     }

@@ -124,14 +124,30 @@ FlatReplica::FlatReplica(const std::vector<torch::Tensor>& parameters, Communica
 
 FlatReplica::~FlatReplica() {
   const torch::NoGradGuard no_grad;
+  // A device that is lost, or full: this may be the way of an exception that says more.
+  std::size_t lost = 0;
+  std::string why;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     accumulators_[i]->del_post_hook(hooks_[i]);
-    parameters_[i].set_data(parameters_[i].detach().clone());
     parameters_[i].mutable_grad().reset();
+    try {
+      parameters_[i].set_data(parameters_[i].detach().clone());
+    } catch (const std::exception& error) {
+      ++lost;
+      why = last_line(error);
+    }
   }
   flat_parameters_.mutable_grad().reset();
-  // Those copies read windows that their owner may free at once.
-  finish(flat_parameters_.device());
+  try {
+    // Those copies read windows that their owner may free at once.
+    finish(flat_parameters_.device());
+  } catch (const std::exception& error) {
+    lost = parameters_.size();
+    why = last_line(error);
+  }
+  if (lost > 0) {
+    TORCH_WARN(lost, " of ", parameters_.size(), " parameters are lost with their replica: ", why);
+  }
 }
 
 void FlatReplica::begin_step() {

@@ -79,7 +79,7 @@ class StepGraph {
  public:
   virtual ~StepGraph() = default;
   /// One step, launched as it is for kStepsBeforeGraph steps, then recorded, then replayed. All
-  /// calls need the same number of images. Returns the loss. Throws UsageError when the step does
+  /// calls need the same number of images. Returns the loss. Throws NotRecorded when the step does
   /// what cannot be recorded, OutOfMemory when there is too little to record it.
   virtual torch::Tensor run(const torch::Tensor& images, const torch::Tensor& labels) = 0;
 };

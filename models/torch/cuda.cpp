@@ -3,17 +3,24 @@
 // every intermediate in place.
 #include <ATen/Context.h>
 #include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <ATen/ops/empty.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 #include <malloc.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "models/torch/capture.hpp"
 #include "models/torch/compute.hpp"
 #include "models/torch/device.hpp"
+
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 11)
+#include <ATen/core/CachingHostAllocator.h>
+#endif
 
 namespace scalebench {
 
@@ -54,28 +61,71 @@ void follow(Graph& graph, const at::Generator& generator) {
   }
 }
 
-/// Other threads may go on pinning memory, which only this mode allows. A LibTorch before 2.1 has
-/// no choice of modes.
-template <class Graph>
-void begin_capture(Graph& graph, c10::cuda::MempoolId_t pool) {
-  if constexpr (requires { graph.capture_begin(pool, cudaStreamCaptureModeThreadLocal); }) {
-    graph.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
-  } else {
-    graph.capture_begin(pool);
+/// A generator of a recording that failed goes on with numbers of its own, as from its state now:
+/// capture_end() failed before it told the generator so, which a fresh state has not to be told.
+/// LibTorch's own generator outlives the trainer. Not tried on a card so far.
+template <class Generator>
+void forget_recording(Generator generator) {
+  if constexpr (requires { generator.graphsafe_set_state(generator.clone()); }) {
+    if (generator.defined()) generator.graphsafe_set_state(generator.clone());
   }
 }
 
-/// What CUDAGraph leaves undone where its capture_end() fails: later allocations would go on to be
-/// its pool's, and what it has of memory would stay taken.
-void abandon(c10::DeviceIndex device, c10::cuda::MempoolId_t pool) {
+/// capture.hpp's graph on LibTorch's.
+class Recording {
+ public:
+  Recording(at::cuda::CUDAGraph& graph, c10::cuda::MempoolId_t pool) : graph_(graph), pool_(pool) {}
+
+  void begin() { begin(graph_); }
+  void end() { graph_.capture_end(); }
+  static void forget_failure() {
+    static_cast<void>(cudaGetLastError());
+  }  // or the next kernel says it
+
+ private:
+  /// Other threads may go on pinning memory, which only this mode allows. A LibTorch before 2.1 has
+  /// no choice of modes.
+  template <class Graph>
+  void begin(Graph& graph) {
+    if constexpr (requires { graph.capture_begin(pool_, cudaStreamCaptureModeThreadLocal); }) {
+      graph.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
+    } else {
+      graph.capture_begin(pool_);
+    }
+  }
+
+  at::cuda::CUDAGraph& graph_;
+  c10::cuda::MempoolId_t pool_;
+};
+
+// capture.hpp's pools: what LibTorch leaves undone where its capture_end() fails, in its allocators
+// of the device's memory and of pinned memory. Before 2.3 it has no such functions.
+
+struct DevicePool {
+  c10::DeviceIndex device;
+  c10::cuda::MempoolId_t pool;
+
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 3)
-  c10::cuda::CUDACachingAllocator::endAllocateToPool(device, pool);
-  c10::cuda::CUDACachingAllocator::releasePool(device, pool);
+  void stop() const { c10::cuda::CUDACachingAllocator::endAllocateToPool(device, pool); }
+  void release() const { c10::cuda::CUDACachingAllocator::releasePool(device, pool); }
 #else
-  static_cast<void>(device);
-  static_cast<void>(pool);
+  void stop() const {}
+  void release() const {}
 #endif
-}
+};
+
+/// 2.11 has these; else its filter would go on asking a graph that is gone.
+struct PinnedPool {
+  c10::cuda::MempoolId_t pool;
+
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 11)
+  void stop() const { at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(pool); }
+  void release() const { at::getHostAllocator(at::kCUDA)->release_pool(pool); }
+#else
+  void stop() const {}
+  void release() const {}
+#endif
+};
 
 class CudaStepGraph final : public StepGraph {
  public:
@@ -101,15 +151,18 @@ class CudaStepGraph final : public StepGraph {
     // The graph's pool can take nothing of what the allocator keeps from the steps before.
     c10::cuda::getCurrentCUDAStream().synchronize();
     c10::cuda::CUDACachingAllocator::emptyCache();
-    const c10::cuda::MempoolId_t pool = at::cuda::graph_pool_handle();
-    begin_capture(graph_, pool);
+    const c10::cuda::MempoolId_t id = at::cuda::graph_pool_handle();
+    Recording graph(graph_, id);
+    const DevicePool on_device{images_.device().index(), id};
+    const PinnedPool pinned{id};
     try {
-      const torch::Tensor loss = step_.run(images_, labels_);
-      graph_.capture_end();
+      torch::Tensor loss;
+      capture(
+          graph, [&] { loss = step_.run(images_, labels_); }, on_device, pinned);
       loss_ = loss;
     } catch (const std::exception& error) {
       const std::string why = last_line(error);
-      give_up(pool);
+      forget_recordings();
       try {
         rethrow_memory_error();
       } catch (const OutOfMemory&) {
@@ -120,13 +173,12 @@ class CudaStepGraph final : public StepGraph {
     }
   }
 
-  /// The stream is not left recording, nor the allocator with a pool that nobody empties.
-  void give_up(c10::cuda::MempoolId_t pool) {
+  void forget_recordings() {
     try {
-      graph_.capture_end();
+      forget_recording(at::cuda::detail::getDefaultCUDAGenerator(images_.device().index()));
+      for (const at::Generator& generator : step_.generators()) forget_recording(generator);
     } catch (const std::exception&) {
-      static_cast<void>(cudaGetLastError());  // or the next kernel would report it
-      abandon(images_.device().index(), pool);
+      Recording::forget_failure();  // the stream records all the same: then nothing is to be saved
     }
   }
 

@@ -48,6 +48,25 @@ TEST(EventLog, KeepsWhatHappenedSinceItsRestart) {
               trace.end - trace.begin, 1e-9);
 }
 
+// As a device knows it of two buckets, all posted before any is said to have ended.
+TEST(EventLog, ReckonsBackWhatIsToldLater) {
+  EventLog log;
+  const double before = log.read().end;
+  for (const double ago : {0.3, 0.2}) log.posted_ago(Exchange::collective, ago);
+  for (const double ago : {0.1, 0.05}) log.ended_ago(ago);
+  const RankTrace trace = log.read();
+  ASSERT_EQ(trace.exchanges.size(), 2U);
+  const double after = trace.end;
+  const auto expect_ago = [&](double at, double seconds) {
+    EXPECT_GE(at, before - seconds);
+    EXPECT_LE(at, after - seconds);
+  };
+  expect_ago(trace.exchanges[0].posted, 0.3);
+  expect_ago(trace.exchanges[0].ended, 0.1);
+  expect_ago(trace.exchanges[1].posted, 0.2);
+  expect_ago(trace.exchanges[1].ended, 0.05);
+}
+
 TEST(EventLog, PairsWhatAnotherThreadEnds) {
   constexpr std::size_t kExchanges = 50'000;  // more than one allocation
   EventLog log;
