@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/program/watchdog/life_signs.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <utility>
 
 #include "bench/program/watchdog/link.hpp"
 
@@ -12,20 +19,63 @@ double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
+/// A short file of /proc; its size is what reading it adds to what this thread has read.
+class ProcText {
+ public:
+  explicit ProcText(const char* path) {
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return;
+    size_ = read(file, text_.data(), text_.size() - 1);
+    close(file);
+  }
+  const char* text() const { return text_.data(); }
+  std::int64_t size() const { return size_ > 0 ? size_ : 0; }
+
+  /// Of an `io` file: what has gone through read, write and their like, on every file system, and
+  /// not through send and recv.
+  std::int64_t bytes() const {
+    std::int64_t in = 0;
+    std::int64_t out = 0;
+    const int found = std::sscanf(text(), "rchar: %" SCNd64 " wchar: %" SCNd64, &in, &out);
+    return found == 2 ? in + out : 0;
+  }
+
+ private:
+  std::array<char, 512> text_{};
+  ssize_t size_ = 0;
+};
+
+/// By all other threads so far; 0 where the system does not tell.
+std::int64_t bytes_of_others() {
+  const ProcText mine("/proc/thread-self/io");
+  return ProcText("/proc/self/io").bytes() - mine.bytes() - mine.size();
+}
+
+/// Of the main thread: on a processor, or waiting for one.
+double runnable_seconds() {
+  std::int64_t ran = 0;
+  std::int64_t waited = 0;
+  std::sscanf(ProcText("/proc/self/schedstat").text(), "%" SCNd64 " %" SCNd64, &ran, &waited);
+  return 1e-9 * static_cast<double>(ran + waited);
+}
+
 }  // namespace
 
 bool LifeSigns::any() {
   constexpr double kShare = 0.05;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const double computed = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-  const long blocks = usage.ru_inblock + usage.ru_oublock;
   const double now = watchdog_seconds();
-  const bool any = computed - computed_ > kShare * (now - looked_) || blocks != blocks_;
-  computed_ = computed;
-  looked_ = now;
-  blocks_ = blocks;
-  return any;
+  const double least = kShare * (now - std::exchange(looked_, now));
+  const double computed = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  const double runnable = runnable_seconds();
+  const std::int64_t bytes = bytes_of_others();
+  const long blocks = usage.ru_inblock + usage.ru_oublock;
+  const bool computes = computed - std::exchange(computed_, computed) > least;
+  const bool wants = runnable - std::exchange(runnable_, runnable) > least;
+  const bool moves = bytes != std::exchange(bytes_, bytes);
+  const bool writes = blocks != std::exchange(blocks_, blocks);
+  return computes || wants || moves || writes;
 }
 
 }  // namespace scalebench

@@ -3,17 +3,24 @@
 // for minutes cannot mark its progress, and is to be told from one whose library never returns.
 #pragma once
 
+#include <cstdint>
+
 namespace scalebench {
 
 class LifeSigns {
  public:
-  /// Since the last call: a twentieth of the time on a processor, which is more than a watchdog
-  /// needs itself, or blocks of a file that came from a disk or go there.
+  /// Since the last call, not counting the calling thread's reads and writes: bytes were read or
+  /// written by system calls, or blocks of a file came from a disk or go there (also by memory that
+  /// is mapped); or, for a twentieth of the time, which is more than a watchdog needs itself,
+  /// threads were on a processor or the main thread was, or waited for its turn: where many ranks
+  /// share a core, each has less than a twentieth of it.
   bool any();
 
  private:
-  double computed_ = 0;  // seconds, of all threads
   double looked_ = 0;
+  double computed_ = 0;  // seconds, of all threads
+  double runnable_ = 0;  // seconds, of the main thread
+  std::int64_t bytes_ = 0;
   long blocks_ = 0;
 };
 

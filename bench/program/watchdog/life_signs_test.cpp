@@ -3,14 +3,20 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
+#include <csignal>
 #include <ctime>
+#include <functional>
 #include <string>
 #include <thread>
-#include <vector>
+
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {
@@ -18,14 +24,18 @@ namespace {
 void sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(300)); }
 
 TEST(LifeSigns, AProcessThatSleepsShowsNone) {
-  LifeSigns signs;
-  signs.any();
-  // Threads of a library spin for a moment after they have begun.
   bool any = true;
-  for (int look = 0; look < 100 && any; ++look) {
-    sleep();
-    any = signs.any();
-  }
+  // As a watchdog does: who looks is not looked at.
+  std::thread looks([&] {
+    LifeSigns signs;
+    signs.any();
+    // Threads of a library spin for a moment after they have begun.
+    for (int look = 0; look < 100 && any; ++look) {
+      sleep();
+      any = signs.any();
+    }
+  });
+  looks.join();
   EXPECT_FALSE(any);
 }
 
@@ -39,18 +49,66 @@ TEST(LifeSigns, AProcessThatComputesShowsThem) {
   EXPECT_TRUE(signs.any());
 }
 
-TEST(LifeSigns, AProcessThatWritesAFileShowsThem) {
-  std::string path = "life_signs.XXXXXX";
-  const int file = mkstemp(path.data());
-  ASSERT_GE(file, 0);
+/// Whether another thread's write is a sign, which takes next to no time.
+bool shows_a_write_to(int file) {
   LifeSigns signs;
-  signs.any();
-  const std::vector<char> bytes(std::size_t{1} << 20U);
-  ASSERT_EQ(write(file, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
   sleep();
-  EXPECT_TRUE(signs.any());
+  signs.any();
+  const std::string bytes(4096, 'x');
+  std::thread([&] { EXPECT_EQ(write(file, bytes.data(), bytes.size()), 4096); }).join();
+  sleep();
+  return signs.any();
+}
+
+TEST(LifeSigns, AProcessThatWritesAFileShowsThem) {
+  const TemporaryFolder folder;
+  const int file = open((folder / "file").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  ASSERT_GE(file, 0);
+  EXPECT_TRUE(shows_a_write_to(file));
   close(file);
-  unlink(path.c_str());
+}
+
+TEST(LifeSigns, AlsoWhereNoDiskIsBehindTheFile) {
+  const int file = memfd_create("life_signs_test", MFD_CLOEXEC);
+  ASSERT_GE(file, 0);
+  EXPECT_TRUE(shows_a_write_to(file));
+  close(file);
+}
+
+/// On one processor with another process that has a hundred times its share.
+TEST(LifeSigns, AProcessThatGetsNextToNoTimeShowsThem) {
+  cpu_set_t allowed{};
+  ASSERT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+  int processor = 0;
+  while (!CPU_ISSET(processor, &allowed)) ++processor;
+  const auto start = [&](int niceness, const std::function<bool()>& body) {
+    const pid_t child = fork();
+    if (child != 0) return child;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    cpu_set_t one{};
+    CPU_SET(processor, &one);
+    const bool is_pinned = sched_setaffinity(0, sizeof(one), &one) == 0;
+    [[maybe_unused]] const int nicer = nice(niceness);
+    _exit(is_pinned && body() ? 0 : 1);
+  };
+  const pid_t greedy = start(0, [] {
+    while (getppid() != 0) {
+    }
+    return true;
+  });
+  const pid_t starved = start(19, [] {
+    LifeSigns signs;
+    signs.any();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    return signs.any();
+  });
+  int status = -1;
+  EXPECT_EQ(waitpid(starved, &status, 0), starved);
+  EXPECT_EQ(status, 0);
+  kill(greedy, SIGKILL);
+  waitpid(greedy, nullptr, 0);
 }
 
 }  // namespace
