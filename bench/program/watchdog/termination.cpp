@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/program/watchdog/termination.hpp"
 
-#include <fmt/format.h>
+#include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -29,14 +30,29 @@ int unread() {
 
 }  // namespace
 
-void say_last(std::string_view line) {
-  fmt::print(stderr, "{}\n", line);
+void print_line(std::string_view line) {
+  const std::string text = std::string(line) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
+}
+
+void say_last(std::string_view line) {
+  print_line(line);
   const auto until = std::chrono::steady_clock::now() + kTaken;
   while (unread() > 0 && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   std::this_thread::sleep_for(kForward);
+}
+
+std::jthread start_quiet_thread(std::function<void()> body) {
+  sigset_t all{};
+  sigset_t before{};
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::jthread thread(std::move(body));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
 }
 
 Termination::Termination(int wake) {

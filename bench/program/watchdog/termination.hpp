@@ -5,16 +5,25 @@
 
 #include <atomic>
 #include <csignal>
+#include <functional>
 #include <string_view>
+#include <thread>
 
 namespace scalebench {
 
 // A line that must not be lost although the job ends with it: launchers drop what they have not
 // read when they are told to abort.
 
-/// Writes the line to stderr in one piece, and returns when the launcher has taken it and had a
+/// Writes the line to stderr in one piece, if that takes it: a stderr that is full or gone raises
+/// nothing.
+void print_line(std::string_view line);
+
+/// As print_line(), and returns when the launcher has taken it and had a
 /// moment to forward it; at most a second later.
 void say_last(std::string_view line);
+
+/// A thread that takes no signals: they belong to the program's main thread.
+std::jthread start_quiet_thread(std::function<void()> body);
 
 /// At most one at a time in a process.
 class Termination {

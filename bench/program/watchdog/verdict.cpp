@@ -66,7 +66,11 @@ std::string likely_cause(std::span<const WatchedRank> ranks) {
 }  // namespace
 
 bool RankProgress::same_place(const RankProgress& other) const {
-  return place_of(*this) == place_of(other) && (!shows_life() || signs == other.signs);
+  return place_of(*this) == place_of(other);
+}
+
+bool RankProgress::stands_still_since(const RankProgress& before) const {
+  return same_place(before) && (!shows_life() || signs == before.signs);
 }
 
 std::string describe_death(const WatchedRank& dead) {

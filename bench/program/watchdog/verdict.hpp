@@ -29,8 +29,9 @@ struct RankProgress {
   Stage stage = Stage::between;
   char name[96] = {};  // of what was begun last, cut to fit
 
-  /// Nothing has moved between the two.
   bool same_place(const RankProgress& other) const;
+  /// Nothing has moved since then.
+  bool stands_still_since(const RankProgress& before) const;
   /// At what it cannot mark progress in: whether it lives is seen from outside.
   bool shows_life() const { return stage == Stage::between || stage == Stage::work; }
 };
@@ -42,11 +43,10 @@ struct WatchedRank {
   double still_seconds = 0;  // without progress
   double dead_seconds = 0;   // and without a sign of life
   RankProgress progress;
+  double there_seconds = 0;  // at the same place
 
-  /// It has worked on its own for too long without a sign of life.
-  bool idle() const {
-    return progress.stage == Stage::work && still_seconds > progress.limit_seconds;
-  }
+  /// It was without a sign of life for too long, where that is how its progress is seen.
+  bool idle() const { return progress.shows_life() && still_seconds > progress.limit_seconds; }
 };
 
 /// One line, without a newline.
@@ -56,7 +56,7 @@ std::string describe_death(const WatchedRank& dead);
 /// the ranks of some hosts, it says what that looks like.
 std::string describe_silence(std::span<const WatchedRank> ranks, double seconds);
 
-/// One line: a rank is at work, and uses neither processor nor files.
+/// One line: a rank is at work or between cells, and uses neither processor nor files.
 std::string describe_idleness(const WatchedRank& idle);
 
 /// `ranks`: all that still take part, at least one. To blame are those that are silent; else those

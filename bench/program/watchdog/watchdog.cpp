@@ -2,13 +2,10 @@
 #include "bench/program/watchdog/watchdog.hpp"
 
 #include <fmt/format.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstdio>
 #include <exception>
 #include <optional>
 #include <thread>
@@ -22,46 +19,6 @@
 namespace scalebench {
 
 namespace {
-constexpr double kPatience = 10;  // times the limit, for a rank's own work
-}
-
-ProgressMarks::ProgressMarks(double limit_seconds, bool stretches)
-    : limit_seconds_(limit_seconds), stretches_(stretches) {
-  cell_.limit_seconds = limit_seconds;
-}
-
-void ProgressMarks::begin(std::string_view name, Stage stage) {
-  const std::lock_guard lock(mutex_);
-  ++cell_.cells;
-  cell_.entered_before = entered();
-  cell_.stage = stage;
-  cell_.limit_seconds = (stage == Stage::work ? kPatience : 1) * limit_seconds_;
-  const std::size_t length = name.copy(cell_.name, sizeof(cell_.name) - 1);
-  cell_.name[length] = '\0';
-}
-
-void ProgressMarks::end_cell() {
-  const std::lock_guard lock(mutex_);
-  cell_.stage = Stage::between;
-  cell_.limit_seconds = limit_seconds_;
-}
-
-void ProgressMarks::expect(double operation_seconds) {
-  if (!stretches_) return;
-  const std::lock_guard lock(mutex_);
-  cell_.limit_seconds = std::max(limit_seconds_, 100 * operation_seconds);
-}
-
-RankProgress ProgressMarks::read() const {
-  const std::lock_guard lock(mutex_);
-  RankProgress progress = cell_;
-  // In this order: an operation that begins and ends in between is then at most entered.
-  progress.left = left();
-  progress.entered = entered();
-  return progress;
-}
-
-namespace {
 
 using Kind = WatchdogMessage::Kind;
 
@@ -72,17 +29,6 @@ constexpr double kGatherShare = 0.5;
 constexpr double kAlertLook = 0.02;
 constexpr double kSilentShare = 0.5;  // of the limit: four messages and more are missing
 constexpr double kHushSeconds = 2.5;  // before a launcher gives up on a host that is cut off
-
-/// A thread that takes no signals: they belong to the program's main thread.
-std::jthread start_quiet_thread(std::function<void()> body) {
-  sigset_t all{};
-  sigset_t before{};
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::jthread thread(std::move(body));
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
-}
 
 }  // namespace
 
@@ -100,11 +46,17 @@ class WatchdogGuard {
         peers_(links_.size()),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         moved_(watchdog_seconds()),
-        mine_moved_(moved_),
-        mine_alive_(moved_),
+        mine_seen_{moved_, moved_, moved_},
         last_look_(moved_),
         next_look_(moved_) {
-    for (Peer& peer : peers_) peer.heard = peer.moved = peer.alive = moved_;
+    mine_ = marks_.read();
+    for (Peer& peer : peers_) {
+      peer.hear_all_at(moved_);
+      peer.progress = mine_;  // nobody has begun anything
+    }
+    if (!options_.lives) {
+      options_.lives = [signs = LifeSigns()]() mutable { return signs.any(); };
+    }
     if (rank_ == 0) peers_[0].gone = true;
     if (options_.heeds_termination) termination_.emplace(wake_.get());
     thread_ = start_quiet_thread([this] { run(); });
@@ -128,24 +80,48 @@ class WatchdogGuard {
   };
   void command(Command command) {
     command_.store(command);
+    wake();
+  }
+
+  void wake() {
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof(one));
   }
 
  private:
+  /// When a rank was last seen ...
+  struct Seen {
+    double moved = 0;  // to make progress, which a sign of life is where those count
+    double begun = 0;  // at another place
+    double alive = 0;  // to do something
+  };
+
   /// The other end of a link.
   struct Peer {
     RankProgress progress;
     double heard = 0;
-    double moved = 0;           // when it was last seen to make progress
-    double alive = 0;           // or to do something
-    std::uint64_t idle_in = 0;  // of its cells: the last in which it was said to be idle
-    bool gone = false;          // has said goodbye
-    bool failing = false;       // has said that it fails or is ended: its end is no death
-    bool hushed = false;        // rank 0 has said that nothing comes
+    Seen seen;
+    bool gone = false;     // has said goodbye
+    bool failing = false;  // has said that it fails or is ended: its end is no death
+    bool hushed = false;   // rank 0 has said that nothing comes
+    bool idle = false;     // rank 0 has said that it does nothing
+
+    void hear_all_at(double now) {
+      heard = now;
+      seen = {now, now, now};
+    }
   };
 
   void run() {
+    try {
+      watch();
+    } catch (const std::exception& error) {
+      say_last(fmt::format("rank {} on {}: its watchdog has failed: {}", rank_,
+                           hosts_[static_cast<std::size_t>(rank_)], error.what()));
+    }
+  }
+
+  void watch() {
     bool over = false;  // nothing more to find out; the links stay until this rank parts
     while (true) {
       const std::span<const WatchdogLink> links(links_);
@@ -154,8 +130,9 @@ class WatchdogGuard {
                over    ? interval_
                : alert ? kAlertLook
                        : next_look_ - watchdog_seconds());
-      std::uint64_t woken = 0;
-      [[maybe_unused]] const ssize_t got = read(wake_.get(), &woken, sizeof(woken));
+      forget_wake();
+      // What has begun is told at once: it may be the last that this rank tells.
+      if (!over && command_.load() != Command::freeze && has_begun()) tell_progress();
       const Command command = command_.load();
       if (command == Command::part) return part(Kind::goodbye);
       if (command == Command::part_failing) {
@@ -172,6 +149,27 @@ class WatchdogGuard {
     }
   }
 
+  void forget_wake() {
+    std::uint64_t woken = 0;
+    [[maybe_unused]] const ssize_t got = read(wake_.get(), &woken, sizeof(woken));
+  }
+
+  bool has_begun() const { return marks_.read().cells != mine_.cells; }
+
+  void tell_progress() {
+    RankProgress mine = marks_.read();
+    mine.signs = signs_;
+    see(mine_, mine, mine_seen_, watchdog_seconds());
+    mine_ = mine;
+    tell();
+  }
+
+  void see(const RankProgress& before, const RankProgress& after, Seen& seen, double now) {
+    if (!after.same_place(before)) seen.begun = now;
+    if (!after.stands_still_since(before)) moved_ = seen.moved = now;
+    if (after.signs != before.signs) seen.alive = now;
+  }
+
   /// True: all ranks are to end, and this one has done its part.
   bool look() {
     const double now = watchdog_seconds();
@@ -182,15 +180,8 @@ class WatchdogGuard {
     if (rank_ == 0 && failing_since_ > 0 && !excused_) excuse();
     if (now < next_look_) return false;
     next_look_ = now + interval_;
-    RankProgress mine = marks_.read();
-    if (life_.any()) {
-      ++signs_;
-      mine_alive_ = now;
-    }
-    mine.signs = signs_;
-    if (!mine.same_place(mine_)) moved_ = mine_moved_ = now;
-    mine_ = mine;
-    tell();
+    if (options_.lives()) ++signs_;
+    tell_progress();
     return judge(now);
   }
 
@@ -202,8 +193,7 @@ class WatchdogGuard {
         case Kind::hello:
           break;
         case Kind::progress:
-          if (!message.progress.same_place(peer.progress)) moved_ = peer.moved = now;
-          if (message.progress.signs != peer.progress.signs) peer.alive = now;
+          see(peer.progress, message.progress, peer.seen, now);
           peer.progress = message.progress;
           if (rank_ != 0) successor_ = static_cast<int>(message.successor);
           break;
@@ -238,8 +228,9 @@ class WatchdogGuard {
   bool judge(double now) {
     // A rank that was stopped itself knows nothing of the others' meantime.
     if (now - std::exchange(last_look_, now) > options_.limit_seconds / 2) {
-      for (Peer& peer : peers_) peer.heard = peer.moved = now;
-      moved_ = mine_moved_ = now;
+      for (Peer& peer : peers_) peer.hear_all_at(now);
+      mine_seen_ = {now, now, now};
+      moved_ = now;
     }
     // Wherever a rank is, its watchdog tells of it while its process runs.
     const auto lost = [&](const Peer& peer) {
@@ -253,13 +244,11 @@ class WatchdogGuard {
     }
     note_silence(now);
     std::vector<WatchedRank> ranks{
-        {rank_, hosts_[0], false, now - mine_moved_, now - mine_alive_, mine_}};
+        seen_at(now, {rank_, hosts_[0], false, 0, 0, mine_}, mine_seen_)};
     for (std::size_t rank = 1; rank < peers_.size(); ++rank) {
       const Peer& peer = peers_[rank];
       const bool silent = now - peer.heard > kSilentShare * options_.limit_seconds;
-      if (!peer.gone) {
-        ranks.push_back(watched(rank, silent, now - peer.moved, now - peer.alive));
-      }
+      if (!peer.gone) ranks.push_back(seen_at(now, watched(rank, silent), peer.seen));
     }
     note_idleness(ranks);
     if (std::ranges::any_of(peers_, lost)) {
@@ -271,25 +260,31 @@ class WatchdogGuard {
     }
     double limit = 0;
     for (const WatchedRank& one : ranks) limit = std::max(limit, one.progress.limit_seconds);
-    return now - moved_ > limit && speak(describe_hang(ranks, limit));
+    if (now - moved_ > limit) return speak(describe_hang(ranks, limit));
+    // A library that spins shows life for ever.
+    for (const WatchedRank& one : ranks) {
+      const double ceiling = one.progress.limit_seconds * (options_.ceiling / options_.patience);
+      if (one.progress.shows_life() && one.there_seconds > ceiling) {
+        return speak(describe_hang(ranks, ceiling));
+      }
+    }
+    return false;
   }
 
   /// Of a rank that works and seems to do nothing, long before that ends anything.
   void note_idleness(std::span<const WatchedRank> ranks) {
     for (const WatchedRank& one : ranks) {
-      std::uint64_t& noted = peers_[static_cast<std::size_t>(one.rank)].idle_in;
-      const bool idle = one.progress.stage == Stage::work && !one.silent &&
-                        one.still_seconds > options_.limit_seconds;
-      if (!idle || noted == one.progress.cells) continue;
-      noted = one.progress.cells;
-      note(describe_idleness(one));
+      const bool idle =
+          one.progress.shows_life() && !one.silent && one.still_seconds > options_.limit_seconds;
+      bool& noted = peers_[static_cast<std::size_t>(one.rank)].idle;
+      if (idle && !noted) note(describe_idleness(one));
+      noted = idle;
     }
   }
 
   void note(const std::string& text) {
     if (options_.note) return options_.note(text);
-    fmt::print(stderr, "{}\n", text);
-    std::fflush(stderr);
+    print_line(text);
   }
 
   void note_silence(double now) {
@@ -373,8 +368,13 @@ class WatchdogGuard {
   void say(const std::string& text) {
     const std::lock_guard lock(say_mutex_);
     const auto& way = say_ ? say_ : options_.say;
-    if (way) return way(text);
-    say_last(text);
+    if (!way) return say_last(text);
+    try {
+      way(text);
+    } catch (const std::exception& error) {
+      // The ranks are ended all the same.
+      say_last(fmt::format("{}\n(to be said elsewhere, too: {})", text, error.what()));
+    }
   }
 
   bool obey() {
@@ -384,6 +384,7 @@ class WatchdogGuard {
     };
     while (waits() && watchdog_seconds() < until) {
       sleep_on(wake_.get(), {}, until - watchdog_seconds());
+      forget_wake();
     }
     if (waits()) {
       termination_.reset();
@@ -416,29 +417,31 @@ class WatchdogGuard {
     for (WatchdogLink& link : links_) link.send(message);
   }
 
-  WatchedRank watched(std::size_t rank, bool silent, double still_seconds = 0,
-                      double dead_seconds = 0) const {
-    return {static_cast<int>(rank), hosts_[rank], silent,
-            still_seconds,          dead_seconds, peers_[rank].progress};
+  WatchedRank watched(std::size_t rank, bool silent) const {
+    return {static_cast<int>(rank), hosts_[rank], silent, 0, 0, peers_[rank].progress};
+  }
+  static WatchedRank seen_at(double now, WatchedRank one, const Seen& seen) {
+    one.still_seconds = now - seen.moved;
+    one.dead_seconds = now - seen.alive;
+    one.there_seconds = now - seen.begun;
+    return one;
   }
 
   const int rank_;
   const ProgressMarks& marks_;
-  const WatchdogOptions options_;
+  WatchdogOptions options_;
   const double interval_;
   const std::vector<std::string> hosts_;
   std::vector<WatchdogLink> links_;
   std::vector<Peer> peers_;  // by link
   RankProgress mine_;
-  LifeSigns life_;
   std::uint64_t signs_ = 0;
   std::mutex say_mutex_;
   std::function<void(const std::string&)> say_;
   FileDescriptor wake_;
   std::atomic<Command> command_ = Command::watch;
-  double moved_;       // when any rank was last seen to make progress
-  double mine_moved_;  // and when this one
-  double mine_alive_;
+  double moved_;  // when any rank was last seen to make progress
+  Seen mine_seen_;
   double last_look_;
   double next_look_;
   int successor_ = 1;  // who speaks when rank 0 cannot
@@ -453,7 +456,8 @@ class WatchdogGuard {
 };
 
 Watchdog::Watchdog(Communicator& host, WatchdogOptions options)
-    : marks_(options.limit_seconds, options.stretches), exceptions_(std::uncaught_exceptions()) {
+    : marks_(options.limit_seconds, options.stretches, options.patience),
+      exceptions_(std::uncaught_exceptions()) {
   if (host.size() == 1) return;
   WatchdogLinks links = link_to_first_rank(host);
   if (links.links.empty()) return;
@@ -474,6 +478,11 @@ void Watchdog::give_up() {
   if (guard_ == nullptr) return;
   guard_->command(WatchdogGuard::Command::part_failing);
   guard_.reset();
+}
+
+void Watchdog::begin(std::string_view name, Stage stage) {
+  marks_.begin(name, stage);
+  if (guard_ != nullptr) guard_->wake();
 }
 
 void Watchdog::say_by(std::function<void(const std::string&)> say) {

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Notices a rank that dies or hangs, names it, and ends all ranks. Each rank marks its progress; a
 // thread per rank tells rank 0 twice a second over TCP, because MPI may be where a rank hangs.
-// Rank 0 judges; when rank 0 itself is gone, the others do. Cost: two relaxed stores an operation.
+// Rank 0 judges; when rank 0 itself is gone, the others do. Cost: two stores an operation.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
-#include "bench/program/watchdog/verdict.hpp"
+#include "bench/program/watchdog/progress.hpp"
 #include "collectives/communicator.hpp"
 
 namespace scalebench {
@@ -22,6 +19,10 @@ class WatchdogGuard;
 struct WatchdogOptions {
   double limit_seconds = 25;  // without any rank's progress
   bool stretches = true;      // the limit, for what is expected to take long
+  double patience = 10;       // times the limit, without a sign of life where those count
+  double ceiling = 100;       // times the limit there, whatever a rank does; stretches, too
+  /// Whether this process has done something since the last call; default: LifeSigns.
+  std::function<bool()> lives = {};
   /// Ends all ranks; called at most once on every rank, on the watchdog's own thread, which may be
   /// while the main thread is inside MPI. It need not return.
   std::function<void()> end;
@@ -39,30 +40,6 @@ struct WatchdogOptions {
   double culprit_seconds = 0.7;
 };
 
-/// Progress of this rank, written by its main thread and read by the watchdog's.
-class ProgressMarks {
- public:
-  ProgressMarks(double limit_seconds, bool stretches);
-  void begin(std::string_view name, Stage stage);
-  void end_cell();
-  void expect(double operation_seconds);
-  // One thread writes: no read-modify-write needs to be atomic.
-  void enter() { entered_.store(entered() + 1, std::memory_order_relaxed); }
-  void leave() { left_.store(left() + 1, std::memory_order_relaxed); }
-  RankProgress read() const;
-
- private:
-  std::uint64_t entered() const { return entered_.load(std::memory_order_relaxed); }
-  std::uint64_t left() const { return left_.load(std::memory_order_relaxed); }
-
-  const double limit_seconds_;
-  const bool stretches_;
-  std::atomic<std::uint64_t> entered_{0};
-  std::atomic<std::uint64_t> left_{0};
-  mutable std::mutex mutex_;
-  RankProgress cell_;  // but for entered and left
-};
-
 /// One per rank, for the length of a program:
 ///
 ///   Watchdog watchdog(host, {.limit_seconds = options.timeout,
@@ -77,9 +54,13 @@ class ProgressMarks {
 ///
 /// Ranks that work through the same cells and operations in the same order are compared by how far
 /// they came: behind is who the others wait for. A rank that dies, or whose process is stopped, is
-/// named wherever it is; one that lives and does not come on, after the limit in a cell or span,
-/// and after ten times as long where a rank works on its own or between cells: there it is alive
-/// as long as it uses its processor or files. With one rank the watchdog does nothing.
+/// named wherever it is; one that lives and does not come on, after the limit in a cell or span.
+/// Where a rank works on its own, and between cells, it comes on as long as it uses its processor
+/// or files: one that does not is named in a note after the limit, and ends all after ten times as
+/// long; and one that does, after a hundred times as long. With one rank the watchdog does nothing.
+///
+/// It watches from its construction to its end. MPI_Init, the answer to --where, its own linking up
+/// (which has a time limit) and MPI_Finalize are outside: there only the launcher's limit helps.
 class Watchdog {
  public:
   /// Collective, at most eight seconds. Where some rank cannot reach rank 0 over TCP, rank 0 warns
@@ -94,11 +75,11 @@ class Watchdog {
 
   // Each lasts until the next one, or end_cell().
 
-  void cell(std::string_view name) { marks_.begin(name, Stage::cell); }
+  void cell(std::string_view name) { begin(name, Stage::cell); }
   /// What ranks do together beside cells, as "opening transport nccl".
-  void span(std::string_view name) { marks_.begin(name, Stage::span); }
+  void span(std::string_view name) { begin(name, Stage::span); }
   /// What this rank does on its own and may take minutes, as "building the model".
-  void work(std::string_view name) { marks_.begin(name, Stage::work); }
+  void work(std::string_view name) { begin(name, Stage::work); }
   void end_cell() { marks_.end_cell(); }
   /// An operation of this cell, or what lies between two, may take that long: waits at least a
   /// hundred times as long for it, where the limit stretches. Until the next cell, span or work.
@@ -122,6 +103,8 @@ class Watchdog {
   void simulate(Fault fault);
 
  private:
+  void begin(std::string_view name, Stage stage);
+
   ProgressMarks marks_;
   const int exceptions_;  // on their way when this was made: more of them at its end are a failure
   std::unique_ptr<WatchdogGuard> guard_;

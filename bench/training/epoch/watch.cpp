@@ -31,8 +31,9 @@ void Milestones::note(std::string_view event, std::int64_t step, std::string_vie
 StepWatch::StepWatch(const Ranks& ranks, const StepFault& fault, const std::string& milestones)
     : ranks_(ranks), fault_(fault), milestones_(ranks, milestones) {
   ranks_.watchdog.say_by([this](const std::string& line) {
-    milestones_.note("noticed", steps_, line);
+    // First the line: a milestone may find the disk full.
     say_last(line);
+    milestones_.note("noticed", steps_, line);
   });
 }
 
