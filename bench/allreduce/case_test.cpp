@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 
@@ -14,6 +13,7 @@
 #include "bench/allreduce/tuning.hpp"
 #include "collectives/transport/thread.hpp"
 #include "kernels/error.hpp"
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {
@@ -237,10 +237,10 @@ TEST(AllreduceBound, GrowsWithTheSize) {
 }
 
 TEST(EarlierRows, AreOfTheSamePagesUnlessTheFileKnowsNone) {
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "choices.csv";
+  const TemporaryFolder folder;
   const AllreduceSetting wanted{{"mpi", Memory::host, Pages::huge}, DType::float32, ReduceOp::sum};
   const auto chosen = [&](const std::string& text) {
-    std::ofstream(file) << text;
+    const std::filesystem::path file = folder.write("choices.csv", text);
     std::string name;
     run_ranks(1, [&](Communicator& ranks) {
       name = EarlierRows(ranks, file.string()).choices(wanted)->pick(1024).name;
@@ -257,9 +257,9 @@ TEST(EarlierRows, AreOfTheSamePagesUnlessTheFileKnowsNone) {
 }
 
 TEST(EarlierRows, AreOfTheSameRegistrationUnlessTheFileKnowsNone) {
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "choices.csv";
+  const TemporaryFolder folder;
   const auto chosen = [&](std::optional<Registration> asked, const std::string& text) {
-    std::ofstream(file) << text;
+    const std::filesystem::path file = folder.write("choices.csv", text);
     const AllreduceSetting wanted{
         {"nccl", Memory::device, {}, asked}, DType::float32, ReduceOp::sum};
     std::string name;
