@@ -106,15 +106,30 @@ bool read_all(int descriptor, int patience_seconds, std::string& output) {
   return false;
 }
 
-/// The status with which `child` ends, unless it outlives its closed output by that much.
-std::optional<int> wait_for(pid_t child, int patience_seconds) {
+struct ChildEnd {
+  enum class Kind { runs, ended, lost } kind = Kind::runs;  // lost: somebody else has heard of it
+  int status = 0;                                           // of waitpid
+};
+
+/// Does not wait.
+ChildEnd end_of(pid_t child) {
+  ChildEnd end;
+  const pid_t ended = ::waitpid(child, &end.status, WNOHANG);
+  if (ended == child) end.kind = ChildEnd::Kind::ended;
+  if (ended < 0 && errno != EINTR) end.kind = ChildEnd::Kind::lost;
+  return end;
+}
+
+/// How `child` ends, unless it outlives its closed output by that much.
+ChildEnd wait_for(pid_t child, int patience_seconds) {
   constexpr int kTriesPerSecond = 100;
+  ChildEnd end;
   for (int tries = 0; tries <= patience_seconds * kTriesPerSecond; ++tries) {
-    int status = 0;
-    if (::waitpid(child, &status, WNOHANG) == child) return status;
+    end = end_of(child);
+    if (end.kind != ChildEnd::Kind::runs) break;
     ::poll(nullptr, 0, 1000 / kTriesPerSecond);
   }
-  return std::nullopt;
+  return end;
 }
 
 }  // namespace
@@ -125,14 +140,16 @@ CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds)
   pipe.close_writing();
   CommandAnswer answer;
   const bool silent = read_all(pipe.reading(), patience_seconds, answer.output);
-  const std::optional<int> status = silent ? wait_for(child, patience_seconds) : std::nullopt;
-  if (!status) {
+  const ChildEnd end = silent ? wait_for(child, patience_seconds) : ChildEnd();
+  if (end.kind == ChildEnd::Kind::lost) answer.output += "\nits exit status is lost";
+  if (end.kind == ChildEnd::Kind::runs) {
     ::kill(-child, SIGKILL);
     while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
     }
     answer.output += fmt::format("\nno answer within {} s, or too long a one", patience_seconds);
   }
-  answer.answered = status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0;
+  answer.answered =
+      end.kind == ChildEnd::Kind::ended && WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0;
   if (refused != 0) answer.output = std::strerror(refused);
   return answer;
 }
@@ -255,12 +272,9 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
   close(err);
 
   LaunchEnd end;
-  int status = 0;
   double asked_to_end = -1;  // seconds after begin; -1: not asked
-  bool lost = false;         // somebody else has heard of its end
-  for (pid_t ended = 0; (ended = waitpid(child, &status, WNOHANG)) != child;) {
-    lost = ended < 0 && errno != EINTR;
-    if (lost) break;
+  ChildEnd ended;
+  while ((ended = end_of(child)).kind == ChildEnd::Kind::runs) {
     const double now = seconds_since(begin);
     if (asked_to_end < 0 && (stop || now > deadline_seconds)) {
       end.interrupted = stop;
@@ -275,6 +289,8 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
   // themselves when they notice that mpirun is gone.
   kill(-child, SIGKILL);
   end.seconds = seconds_since(begin);
+  const bool lost = ended.kind == ChildEnd::Kind::lost;
+  const int status = ended.status;
   end.ok = !lost && asked_to_end < 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 &&
            !has_lost_a_host(folder / "stderr.log");
   if (end.interrupted) {

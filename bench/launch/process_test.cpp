@@ -2,12 +2,14 @@
 // Real processes, all of them /bin/sh: how they end, what is said about it, that none stays.
 #include "bench/launch/process.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -108,6 +110,30 @@ TEST_F(LaunchTest, KnowsHowItEndedAlsoWhereChildrenWereIgnored) {
   EXPECT_FALSE(failed.ok);
   EXPECT_EQ(failed.why, "exit code 7");
   EXPECT_FALSE(answer.answered);
+}
+
+TEST_F(LaunchTest, AnExitStatusThatIsLostIsAFailure) {
+  const std::string script = fmt::format(
+      "echo runs >'{}'; while [ ! -e '{}' ]; do sleep 0.01; done", path("begun"), path("end"));
+  const auto with_lost_status = [&](const auto& start) {
+    std::thread launch(start);
+    EXPECT_EQ(wait_for("begun"), "runs");
+    // The system throws away the status of what ends now.
+    std::signal(SIGCHLD, SIG_IGN);
+    folder_.write("end", "now");
+    launch.join();
+    std::signal(SIGCHLD, SIG_DFL);
+    std::filesystem::remove(path("begun"));
+    std::filesystem::remove(path("end"));
+  };
+  LaunchEnd end;
+  with_lost_status([&] { end = run_script(script); });
+  EXPECT_FALSE(end.ok);
+  EXPECT_EQ(end.why, "its exit status is lost: how it ended is unknown");
+  CommandAnswer answer;
+  with_lost_status([&] { answer = ask({"/bin/sh", "-c", script}, 10); });
+  EXPECT_FALSE(answer.answered);
+  EXPECT_EQ(answer.output, "\nits exit status is lost");
 }
 
 TEST_F(LaunchTest, PrefersWhatAProgramSaysToWhatMpirunSaysOfItsEnd) {

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string_view>
 #include <thread>
 
@@ -171,6 +172,7 @@ std::vector<std::string> daemon_command(const std::vector<std::string>& words) {
 
 bool can_name_hosts() {
   const OwnHostName name("scalebench");
+  heed_children();
   const pid_t child = fork();
   if (child == 0) _exit(name.take() ? 0 : 1);
   int status = 0;
@@ -199,6 +201,20 @@ pid_t start_process(const std::vector<std::string>& argv, bool stdout_to_stderr,
   _exit(127);
 }
 
+namespace {
+
+/// Whether a child has ended, and how. Where somebody else has heard of its end, nobody knows how:
+/// it has failed.
+std::optional<int> end_of(pid_t child) {
+  constexpr int kUnknown = 255;
+  int status = 0;
+  const pid_t ended = waitpid(child, &status, WNOHANG);
+  if (ended == child) return exit_status(status);
+  return ended < 0 && errno != EINTR ? std::optional(kUnknown) : std::nullopt;
+}
+
+}  // namespace
+
 int exit_status(int wait_status) {
   return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
 }
@@ -218,10 +234,9 @@ void Daemons::stop(pid_t daemon) const {
 std::vector<Daemons::Ended> Daemons::ended() {
   std::vector<Ended> ended;
   std::erase_if(running_, [&](pid_t daemon) {
-    int status = 0;
-    if (waitpid(daemon, &status, WNOHANG) != daemon) return false;
-    ended.push_back({daemon, exit_status(status)});
-    return true;
+    const std::optional<int> status = end_of(daemon);
+    if (status) ended.push_back({daemon, *status});
+    return status.has_value();
   });
   return ended;
 }
@@ -244,7 +259,7 @@ void Daemons::end_all(std::chrono::milliseconds grace) {
   // Whatever a child leaves behind is a child in the next turn.
   for (auto left = children(); !left.empty(); left = children()) {
     for (const pid_t child : left) {
-      if (waitpid(child, nullptr, WNOHANG) == child) {
+      if (end_of(child)) {
         std::erase(running_, child);
       } else if (Clock::now() >= deadline) {
         kill(child, SIGKILL);

@@ -41,7 +41,7 @@ class Daemons {
 
   struct Ended {
     pid_t daemon = 0;
-    int status = 0;  // exit code; 128 + signal
+    int status = 0;  // exit code; 128 + signal; 255: nobody knows
   };
   /// Those that have ended since the last call.
   std::vector<Ended> ended();

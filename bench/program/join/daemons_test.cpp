@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "bench/machine/identity.hpp"
 #include "bench/program/join/handshake.hpp"
@@ -84,6 +86,29 @@ std::string name_for_a_daemon(const std::string& host) {
   std::string name;
   std::getline(std::ifstream(file), name);
   return name;
+}
+
+TEST(Daemons, ThatEndUnheardHaveFailed) {
+  const TemporaryFolder folder;
+  Daemons daemons(/*adopts=*/false);
+  const auto begin = [&] {
+    return daemons.start(
+        {"sh", "-c", "while [ ! -e \"$0\" ]; do sleep 0.01; done", (folder / "end").string()}, "");
+  };
+  const pid_t first = begin();
+  begin();
+  // The system throws away the status of what ends now.
+  std::signal(SIGCHLD, SIG_IGN);
+  folder.write("end", "now");
+  std::vector<Daemons::Ended> ended;
+  while (ended.empty()) {
+    ended = daemons.ended();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  daemons.end_all(std::chrono::seconds(60));
+  std::signal(SIGCHLD, SIG_DFL);
+  EXPECT_EQ(ended[0].status, 255);
+  EXPECT_EQ(kill(first, 0), -1);
 }
 
 TEST(Daemons, KeepTheHostsName) { EXPECT_EQ(name_for_a_daemon(""), own_host_name()); }
