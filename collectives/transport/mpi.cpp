@@ -136,8 +136,10 @@ class MpiCommunicator final : public Communicator {
     int expected = 0;  // bytes that are received
   };
 
-  /// MPI takes a shorter message for the one that was waited for, and says so only here.
-  static void finish(PieceUnderWay& piece, int from) {
+  /// MPI takes a shorter message for the one that was waited for, and says so only here. One that
+  /// is short by whole pieces (between hosts over TCP, or above 1 GiB) is not noticed: its receiver
+  /// waits for the rest, or takes the next message for it.
+  void finish(PieceUnderWay& piece, int from) {
     const bool receives = piece.requests[0] != MPI_REQUEST_NULL;
     std::array<MPI_Status, 2> status;
     MPI_CHECK(MPI_Waitall(2, piece.requests.data(), status.data()));
@@ -145,7 +147,19 @@ class MpiCommunicator final : public Communicator {
     int bytes = 0;
     MPI_CHECK(MPI_Get_count(status.data(), MPI_BYTE, &bytes));
     if (bytes != piece.expected) {
+      forget_pieces();
       fail("rank {} sent {} bytes where {} were expected", from, bytes, piece.expected);
+    }
+  }
+
+  /// Nothing is written any more to what the caller will give back.
+  void forget_pieces() {
+    for (PieceUnderWay& piece : under_way_) {
+      if (piece.requests[0] != MPI_REQUEST_NULL) {
+        MPI_CHECK(MPI_Cancel(piece.requests.data()));
+        MPI_CHECK(MPI_Wait(piece.requests.data(), MPI_STATUS_IGNORE));
+      }
+      if (piece.requests[1] != MPI_REQUEST_NULL) MPI_CHECK(MPI_Request_free(&piece.requests[1]));
     }
   }
 
