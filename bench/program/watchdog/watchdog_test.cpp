@@ -352,7 +352,7 @@ struct Doing {
   bool lives;
 };
 void run_two(Witness& witness, const Doing& first, const Doing& second,
-             const std::function<void()>& meanwhile, double ceiling = 100) {
+             const std::function<void()>& meanwhile, double ceiling = 144) {
   run_ranks(2, [&](Communicator& host) {
     const Doing& mine = host.rank() == 0 ? first : second;
     WatchdogOptions options = witness.options(kLimit, [&] { return mine.lives; });
