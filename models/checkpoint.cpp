@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/checkpoint.hpp"
 
+#include <fmt/ranges.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
@@ -91,12 +92,24 @@ StoredTensor stored(std::string name, const torch::Tensor& tensor) {
           std::move(bytes)};
 }
 
-torch::Tensor tensor_of(const StoredTensor& from) {
-  torch::Tensor tensor = torch::empty(from.shape, type_named(from.dtype));
-  if (tensor.nbytes() != from.bytes.size()) {
-    fail<UsageError>("the checkpoint's tensor '{}' has {} bytes instead of {}", from.name,
-                     from.bytes.size(), tensor.nbytes());
+/// Before anything of that shape is made: who writes a file may write any numbers.
+bool fits(const StoredTensor& tensor, std::size_t element_bytes) {
+  std::size_t bytes = element_bytes;
+  for (const std::int64_t length : tensor.shape) {
+    if (length < 0 || __builtin_mul_overflow(bytes, static_cast<std::size_t>(length), &bytes)) {
+      return false;
+    }
   }
+  return bytes == tensor.bytes.size();
+}
+
+torch::Tensor tensor_of(const StoredTensor& from) {
+  const torch::ScalarType type = type_named(from.dtype);
+  if (!fits(from, torch::elementSize(type))) {
+    fail<UsageError>("the checkpoint's tensor '{}' has {} bytes, which its shape [{}] does not fit",
+                     from.name, from.bytes.size(), fmt::join(from.shape, ", "));
+  }
+  torch::Tensor tensor = torch::empty(from.shape, type);
   if (!from.bytes.empty()) std::memcpy(tensor.data_ptr(), from.bytes.data(), from.bytes.size());
   return tensor;
 }

@@ -5,9 +5,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <mutex>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "collectives/transport/thread.hpp"
 #include "models/testing.hpp"
@@ -173,6 +177,25 @@ TEST(TrainingState, OfAnySettingsGoesOnWithTheSameBits) {
                              options.optimizer, dtype_label(options.precision), options.seed));
     const std::string one = trained(options, 2, "", 1);
     EXPECT_TRUE(trained(options, 2, one, 2) == trained(options, 2, "", 2));
+  }
+}
+
+TEST(TrainingState, OfAShapeThatItsBytesDoNotFitIsRefused) {
+  const TrainerOptions options = options_of({"mnist_cnn", "none", 1});
+  const Checkpoint whole = checkpoint_from(trained(options, 1, "", 1));
+  constexpr std::int64_t kHuge = std::int64_t{1} << 32U;
+  const std::vector<std::vector<std::int64_t>> shapes{
+      {-1}, {kHuge}, {kHuge, kHuge}, {kHuge, kHuge, 0}, {0}};
+  for (const char* const of : {"parameter.", "optimizer.", "random."}) {
+    const auto place = std::ranges::find_if(
+        whole.tensors, [&](const StoredTensor& one) { return one.name.starts_with(of); });
+    ASSERT_NE(place, whole.tensors.end()) << of;
+    for (const auto& shape : shapes) {
+      Checkpoint other = whole;
+      other.tensors[static_cast<std::size_t>(place - whole.tensors.begin())].shape = shape;
+      EXPECT_THROW(trained(options, 1, bytes_of(other), 2), UsageError)
+          << of << testing::PrintToString(shape);
+    }
   }
 }
 
