@@ -64,7 +64,7 @@ std::string burst_note(const AllreduceCase& one, int nodes) {
   constexpr double kMuch = 0.1;
   const double burst = emulated_burst_bytes();
   if (nodes < 2 || burst < kMuch * static_cast<double>(one.bytes())) return "";
-  return fmt::format("not the link's rate: the emulated one lets {:.0f} bytes pass at once", burst);
+  return fmt::format("{}: the emulated one lets {:.0f} bytes pass at once", kBurstNote, burst);
 }
 
 /// What the result says of itself, what was put into it on purpose, whether its pages are not all

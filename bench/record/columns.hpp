@@ -16,6 +16,9 @@ namespace scalebench {
 /// bytes / seconds.
 inline double algbw_gb_per_s(double bytes, double seconds) { return bytes / seconds * 1e-9; }
 
+/// How the note of a row begins whose bandwidth an emulated link's burst has raised.
+inline constexpr std::string_view kBurstNote = "not the link's rate";
+
 /// algbw * 2(p-1)/p: what each rank's link carries in a bandwidth-optimal algorithm; 0 for p = 1.
 inline double busbw_gb_per_s(double bytes, double seconds, int ranks) {
   return algbw_gb_per_s(bytes, seconds) * 2.0 * (ranks - 1) / ranks;

@@ -151,6 +151,7 @@ std::vector<AllreducePoint> points_of(const std::vector<ResultRow>& allreduce_ro
     point.element_bytes = number_in(row, "size_bytes") / count;
     point.count = count;
     point.seconds = seconds;
+    point.burst = row.get("note").find(kBurstNote) != std::string::npos;
   }
   return points;
 }
@@ -159,8 +160,12 @@ std::vector<FitRow> fits_of(const std::vector<AllreducePoint>& points, const Fit
   std::vector<FitRow> fits;
   for (const AllreducePoint& point : points) {
     auto found = std::ranges::find(fits, point.of, &FitRow::of);
-    if (found == fits.end()) found = fits.insert(fits.end(), {point.of, {}, std::nullopt});
-    found->points.push_back(point);
+    if (found == fits.end()) found = fits.insert(fits.end(), {point.of, {}});
+    if (point.burst) {
+      ++found->left_out;
+    } else {
+      found->points.push_back(point);
+    }
   }
   for (FitRow& row : fits) {
     std::ranges::stable_sort(row.points, {}, [](const AllreducePoint& point) {
@@ -182,8 +187,16 @@ std::vector<ResultRow> fit_rows(const std::vector<FitRow>& fits, std::string_vie
     row.set("ranks", values(one.points, &AllreducePoint::ranks));
     row.set("nodes", values(one.points, &AllreducePoint::nodes));
     row.set("sizes", sizes_of(one.points)).set("points", one.points.size());
+    const auto note = [&](std::string text) {
+      if (one.left_out > 0) {
+        text += fmt::format("{}{} points left out that an emulated link's burst has touched",
+                            text.empty() ? "" : "; ", one.left_out);
+      }
+      row.set("note", text);
+    };
     if (!one.fit) {
-      row.set("status", "skipped").set("note", "a fit needs more points, of two sizes or more");
+      row.set("status", "skipped");
+      note("a fit needs more points, of two sizes or more");
       continue;
     }
     const AllreduceFit& fit = *one.fit;
@@ -192,9 +205,8 @@ std::vector<ResultRow> fit_rows(const std::vector<FitRow>& fits, std::string_vie
     row.set("beta_seconds_per_byte", fit.beta_seconds_per_byte);
     if (fit.gamma_seconds_per_byte) {
       row.set("gamma_seconds_per_byte", *fit.gamma_seconds_per_byte);
-    } else {
-      row.set("note", "beta holds what reducing costs too");
     }
+    note(fit.gamma_seconds_per_byte ? "" : "beta holds what reducing costs too");
     row.set("rms_relative_residual", fit.rms_relative_residual);
     row.set("worst_relative_residual", fit.worst_relative_residual);
     row.set("worst_bytes", fit.worst_bytes);

@@ -74,6 +74,7 @@ struct AllreducePoint {
   double element_bytes = 0;
   double count = 0;    // elements of one rank's buffer
   double seconds = 0;  // measured median
+  bool burst = false;  // some of it passed an emulated link faster than the link's rate
 
   double size_bytes() const { return count * element_bytes; }
 };
@@ -88,7 +89,8 @@ struct FitModel {
 struct FitRow {
   FitCase of;
   std::vector<AllreducePoint> points;  // by ranks, then size
-  std::optional<AllreduceFit> fit;     // nothing: too few points
+  std::optional<AllreduceFit> fit{};   // nothing: too few points
+  std::size_t left_out = 0;            // points of another rate than the link's
 };
 
 /// How much of what a link can carry the gradients used, into rows of scaling.csv: what the busiest
@@ -105,7 +107,8 @@ void set_link_shares(std::vector<ResultRow>& scaling_rows, const std::vector<Res
 /// Rows of allreduce.csv that can be fitted: status ok, two or more ranks.
 std::vector<AllreducePoint> points_of(const std::vector<ResultRow>& allreduce_rows);
 
-/// One entry for each case, in order of first appearance.
+/// One entry for each case, in order of first appearance. What an emulated link's burst has touched
+/// is not fitted.
 std::vector<FitRow> fits_of(const std::vector<AllreducePoint>& points, const FitModel& model);
 
 /// Rows of fit.csv; a case with too few points is a `skipped` row.

@@ -107,6 +107,31 @@ TEST(FitRows, SayWhenThereIsTooLittleToFit) {
   EXPECT_THAT(rows[0].get("note"), HasSubstr("more points"));
 }
 
+TEST(FitRows, LeaveOutWhatPassedAnEmulatedLinkFasterThanItsRate) {
+  // The two shortest take half of what the line says.
+  std::vector<ResultRow> touched = curve("ring", {2});
+  for (std::size_t i = 0; i < 2; ++i) {
+    touched[i].set("seconds_median", 0.5 * number_in(touched[i], "seconds_median"));
+  }
+  EXPECT_GT(std::abs(number_in(fitted(touched)[0], "alpha_seconds") - 1e-6), 1e-7)
+      << "so that the test can fail";
+  std::vector<ResultRow> rows = curve("ring", {2, 4});
+  for (std::size_t i = 0; i < 2; ++i) {
+    rows[i] = touched[i];
+    rows[i].set("note", "2 of 3 launches; not the link's rate: the emulated one lets 31250 pass");
+  }
+  const ResultRow row = fitted(rows)[0];
+  EXPECT_EQ(row.get("points"), "6");
+  EXPECT_NEAR(number_in(row, "alpha_seconds"), 1e-6, 1e-14);
+  EXPECT_NEAR(number_in(row, "beta_seconds_per_byte"), 1e-9, 1e-17);
+  EXPECT_THAT(row.get("note"), HasSubstr("; 2 points left out"));
+  EXPECT_EQ(fit_point_rows(fits_of(points_of(rows), kModel), kModel, "run").size(), 6U);
+  for (ResultRow& one : rows) one.set("note", "not the link's rate");
+  const ResultRow none = fitted(rows)[0];
+  EXPECT_EQ(none.get("status"), "skipped");
+  EXPECT_THAT(none.get("note"), HasSubstr("; 8 points left out"));
+}
+
 TEST(FitPointRows, PredictEveryMeasuredPoint) {
   std::vector<ResultRow> measured_rows = curve("native", {2});
   const double truth = number_in(measured_rows[3], "seconds_median");
