@@ -45,6 +45,9 @@ namespace {
 // lets it; images a second. Only the estimate before the first launch uses these: afterwards
 // durations are known.
 constexpr double kStartSeconds = 1.2;
+// Of several hosts, which are looked at first: links, a round of the tournament at a time, and
+// processors; starting a rank elsewhere takes longer, too.
+constexpr double kRoundSeconds = 0.6, kHostSeconds = 0.45;
 constexpr double kWarmUpSeconds = 0.2;
 constexpr double kCheckSecondsPerByte = 7e-9;
 constexpr double kRepetitions = 500;
@@ -257,6 +260,13 @@ void add_ladder(const StudyConfig& config, std::size_t index, const Place& one, 
   }
 }
 
+/// What looking at the hosts of a launch takes beside all else.
+double look_seconds(int hosts) {
+  if (hosts < 2) return 0;
+  const int rounds = hosts - 1 + hosts % 2;
+  return kRoundSeconds * rounds + kHostSeconds * hosts;
+}
+
 /// Every program and place once; places by their number of ranks.
 std::vector<PlannedLaunch> one_round(const StudyConfig& config, const std::vector<Place>& places) {
   std::vector<PlannedLaunch> round;
@@ -279,6 +289,10 @@ std::vector<PlannedLaunch> one_round(const StudyConfig& config, const std::vecto
       }
       if (config.epochs[index].ladder) add_ladder(config, index, places.front(), place, round);
     }
+  }
+  for (PlannedLaunch& launch : round) {
+    launch.guess_seconds += look_seconds(launch.nodes);
+    if (launch.most_seconds > 0) launch.most_seconds += look_seconds(launch.nodes);
   }
   return round;
 }

@@ -118,6 +118,25 @@ TEST(Plan, GuessesWhatStopRulesTakeAndNotWhatTheyMay) {
   EXPECT_GT(capped.most_seconds, 100 * capped.guess_seconds);
 }
 
+TEST(Plan, GuessesTheLookAtSeveralHosts) {
+  StudyConfig config;
+  AllreduceStudy& study = config.allreduce.emplace();
+  study.algorithms = {"ring"};
+  study.transport = "mpi";
+  study.min_bytes = study.max_bytes = "64KiB";
+  study.max_seconds = 0.2;
+  config.layouts = {{1, 4}, {4, 1}};
+  const auto plan =
+      plan_of(config, {.devices = 16, .hosts = parse_hosts("a:4,b:4,c:4,d:4", "test")});
+  ASSERT_EQ(plan.size(), 2U * static_cast<std::size_t>(config.launches));
+  for (const PlannedLaunch& launch : plan) {
+    // As it took in a cluster in a box, four hosts on two cores (docs/nodes.md).
+    const double took = launch.nodes == 4 ? 7.0 : 1.4;
+    EXPECT_THAT(launch.guess_seconds, AllOf(Gt(took / 1.5), Lt(took * 1.5))) << launch.name;
+    EXPECT_GT(launch.most_seconds, launch.guess_seconds);
+  }
+}
+
 TEST(Plan, GuessesAShareOfAnEpochAsAShare) {
   StudyConfig config;
   config.ranks = {1, 2};
