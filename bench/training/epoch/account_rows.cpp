@@ -104,11 +104,12 @@ std::string account_note(const MiddleEpochs& middle) {
   return "";
 }
 
-std::string where_it_went(const EpochMeasurement& epoch, bool on_cpu,
+std::string where_it_went(const EpochMeasurement& epoch, bool on_cpu, bool oversubscribed,
                           const std::vector<std::string>& hosts) {
   std::string text = "       where it went:";
   if (epoch.account == Account::refused) return text + " not known, a host's clock jumped\n";
   const States states = mean_states(epoch, 0, epoch.ranks.size());
+  const bool accuses = !oversubscribed && epoch.laggard.stands_out(epoch.ranks.size());
   bool first = true;
   const auto add = [&](std::string_view name, double seconds) {
     const double share = seconds / epoch.seconds;
@@ -125,7 +126,7 @@ std::string where_it_went(const EpochMeasurement& epoch, bool on_cpu,
       continue;
     }
     if (epoch.account == Account::joined && state == State::wait) continue;
-    if (add(kStateNames[i], states[state]) && state == State::wait && epoch.laggard.rank >= 0) {
+    if (add(kStateNames[i], states[state]) && state == State::wait && accuses) {
       text += fmt::format(" (for rank {} on {} in {:.0f} % of steps)", epoch.laggard.rank,
                           hosts.at(static_cast<std::size_t>(epoch.laggard.rank)),
                           100 * epoch.laggard.share);

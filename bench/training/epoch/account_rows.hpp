@@ -27,8 +27,9 @@ void set_account(ResultRow& row, const MiddleEpochs& middle,
 std::string account_note(const MiddleEpochs& middle);
 
 /// "       where it went: compute 92.1 % · wait 5.0 % (for rank 1 on host2 in 80 % of steps)
-/// ...\n": for whom the others most often waited. `hosts`: by rank.
-std::string where_it_went(const EpochMeasurement& epoch, bool on_cpu,
+/// ...\n": for whom the others most often waited, where that is more than chance and the ranks have
+/// cores of their own: where they share them, the scheduler says who comes last. `hosts`: by rank.
+std::string where_it_went(const EpochMeasurement& epoch, bool on_cpu, bool oversubscribed,
                           const std::vector<std::string>& hosts);
 
 }  // namespace scalebench

@@ -16,8 +16,10 @@
 namespace scalebench {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr double kBegin = 1000;
 constexpr int kSteps = 100;
@@ -152,7 +154,7 @@ TEST(Account, JoinsTransferAndWaitingWhereTheClocksMayMoveTooMuch) {
                 1e-12);
   }
   EXPECT_THAT(note_of(times), HasSubstr("transfer and waiting are known together only"));
-  EXPECT_THAT(where_it_went(EpochMeasurement{times}, true, {"a", "b", "c"}),
+  EXPECT_THAT(where_it_went(EpochMeasurement{times}, true, false, {"a", "b", "c"}),
               HasSubstr("transfer and wait"));
 }
 
@@ -177,7 +179,7 @@ TEST(Account, RefusesAnEpochInWhichAClockJumped) {
       EXPECT_TRUE(rank.step_seconds.empty());
     }
     EXPECT_THAT(note_of(times), HasSubstr("the clock of rank 2's host"));
-    EXPECT_THAT(where_it_went(EpochMeasurement{times}, true, {"a", "b", "c"}),
+    EXPECT_THAT(where_it_went(EpochMeasurement{times}, true, false, {"a", "b", "c"}),
                 HasSubstr("not known"));
   }
 }
@@ -210,6 +212,40 @@ TEST(Account, IsExactOnOneHost) {
                 number_in(row, "wait_seconds"), 1e-9);
     EXPECT_THAT(note_of(times), IsEmpty());
   });
+}
+
+/// Four ranks that wait half of 100 s, one of them last in so many of 200 steps.
+EpochMeasurement with_laggard(double times_last) {
+  EpochTimes times;
+  times.seconds = 100;
+  times.ranks.resize(4);
+  for (RankEpoch& rank : times.ranks) {
+    rank.states[State::compute] = rank.states[State::wait] = 50;
+  }
+  times.laggard = {.rank = 2, .share = times_last / 200, .steps = 200};
+  return EpochMeasurement{times};
+}
+
+TEST(WhereItWent, NamesARankOnlyWhereThatIsMoreThanChance) {
+  const std::vector<std::string> hosts{"a", "b", "c", "d"};
+  const auto line = [&](double times, bool oversubscribed) {
+    return where_it_went(with_laggard(times), true, oversubscribed, hosts);
+  };
+  EXPECT_THAT(line(150, false), HasSubstr("wait 50.0 % (for rank 2 on c in 75 % of steps)"));
+  // 50 are expected, with a standard deviation of 6: some rank has 65 now and then, none has 75.
+  EXPECT_THAT(line(75, false), HasSubstr("for rank 2"));
+  EXPECT_THAT(line(62, false), Not(HasSubstr("rank")));
+  EXPECT_THAT(line(150, true), AllOf(HasSubstr("wait 50.0 %"), Not(HasSubstr("rank"))));
+}
+
+TEST(Laggard, OfFewStepsNeedsMore) {
+  const auto stands_out = [](double last, double steps, std::size_t ranks) {
+    return Laggard{.rank = 0, .share = last / steps, .steps = steps}.stands_out(ranks);
+  };
+  EXPECT_FALSE(stands_out(6, 6, 2)) << "2 / 64";
+  EXPECT_TRUE(stands_out(8, 8, 2)) << "2 / 256";
+  EXPECT_FALSE(stands_out(1, 1, 64)) << "somebody always is";
+  EXPECT_FALSE(Laggard{}.stands_out(4));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <boost/math/distributions/binomial.hpp>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -246,7 +248,17 @@ Laggard laggard_of(std::span<const double> steps_last) {
   const double all = std::accumulate(steps_last.begin(), steps_last.end(), 0.0);
   if (all == 0) return {};
   const auto most = std::ranges::max_element(steps_last);
-  return {static_cast<int>(most - steps_last.begin()), *most / all};
+  return {static_cast<int>(most - steps_last.begin()), *most / all, all};
+}
+
+bool Laggard::stands_out(std::size_t ranks) const {
+  constexpr double kByChance = 0.01;
+  if (rank < 0 || ranks < 2) return false;
+  const auto n = static_cast<double>(ranks);
+  const boost::math::binomial_distribution<double> last(steps, 1 / n);
+  const double times = std::round(share * steps);
+  // P(X >= times) of one rank, and any of them may be the one.
+  return n * boost::math::cdf(boost::math::complement(last, times - 1)) < kByChance;
 }
 
 WaitWindows wait_windows(std::span<const double> last_arrivals, std::size_t steps) {

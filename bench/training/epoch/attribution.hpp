@@ -140,6 +140,11 @@ std::vector<double> steps_last(const RankTrace& trace,
 struct Laggard {
   int rank = -1;
   double share = 0;
+  double steps = 0;  // in which some rank was last
+
+  /// Whether chance does not explain it: were each of the ranks the last one with 1/ranks, not one
+  /// epoch in a hundred would show any of them last so often.
+  bool stands_out(std::size_t ranks) const;
 };
 Laggard laggard_of(std::span<const double> steps_last);
 

@@ -2,6 +2,7 @@
 #include "bench/training/epoch/run.hpp"
 
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -14,6 +15,7 @@
 
 #include "bench/cli/console.hpp"
 #include "bench/machine/environment.hpp"
+#include "bench/machine/identity.hpp"
 #include "bench/program/monitor.hpp"
 #include "bench/program/recorder.hpp"
 #include "bench/program/watchdog/termination.hpp"
@@ -346,8 +348,17 @@ std::string epoch_head(const Ranks& ranks, const EpochOptions& options, const Ep
                      "sync", "update", "other", "loss", "accuracy");
 }
 
+/// Collective. Whether there are more ranks than cores on any machine; several hosts may be one.
+bool is_oversubscribed(const Ranks& ranks) {
+  const std::string mine = boot_id().empty() ? ranks.session.host() : boot_id();
+  const std::vector<std::string> machines = all_gather(ranks.host, mine);
+  const auto here = std::ranges::count(machines, mine);
+  return any_agrees(ranks.host, here > sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 /// `hosts`: by rank.
-std::string epoch_line(const EpochRun& run, const std::vector<std::string>& hosts) {
+std::string epoch_line(const EpochRun& run, bool oversubscribed,
+                       const std::vector<std::string>& hosts) {
   const EpochMeasurement& last = run.epochs.back();
   const RankEpoch phases = mean_of({&last}, 0, last.ranks.size());
   std::string line =
@@ -364,7 +375,8 @@ std::string epoch_line(const EpochRun& run, const std::vector<std::string>& host
   line += std::isnan(last.test_accuracy) ? fmt::format("{:>9}", "-")
                                          : fmt::format("{:>8.2f}%", 100 * last.test_accuracy);
   line += last.replicas_equal ? "\n" : "  WRONG: replicas differ\n";
-  return line + where_it_went(last, device_label(run.trainer).starts_with("cpu"), hosts);
+  return line +
+         where_it_went(last, device_label(run.trainer).starts_with("cpu"), oversubscribed, hosts);
 }
 
 /// Says why, and ends all ranks where one failed inside a step: it cannot come back to the others.
@@ -398,6 +410,7 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   Monitor monitor(ranks, options.training.monitor, options.training.record, recorder, "epoch");
   const std::string& format = options.training.format;
   const std::vector<std::string> host_of_rank = all_gather(ranks.host, ranks.session.host());
+  const bool oversubscribed = is_oversubscribed(ranks);
   const EpochRun run = measure_epochs(ranks, options, [&](const EpochRun& so_far) {
     for (const ResultRow& row : samples_of_last(options, so_far, recorder)) recorder.write(row);
     accuracy.write(accuracy_of_last(options, so_far, recorder));
@@ -406,7 +419,7 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
     }
     if (format != "table") return;
     if (so_far.epochs.size() == 1) console.result(epoch_head(ranks, options, so_far));
-    console.result(epoch_line(so_far, host_of_rank));
+    console.result(epoch_line(so_far, oversubscribed, host_of_rank));
   });
   Outcome outcome;
   if (format == "csv") console.result(csv_line(epoch_schema().columns));
