@@ -2,7 +2,7 @@
 # Does the last line name the right host? Four hosts in a cluster in a box, one of them, drawn by the seed, with a fault, or
 # none; each trial is one start of bench_allreduce (or a run of scalebench). In the folder scripts: ./python -m box.suspects
 # FILE.csv [--seeds 10] [--faults ...] [--by scalebench] writes a row a trial, prints how many were right, and needs root.
-# Exit: 0 done, 2 usage or cannot be done here, 3 a trial ended without a last line.
+# A trial that ends without a last line is a wrong one. Exit: 0 done, 2 usage or cannot be done here.
 from __future__ import annotations
 
 import argparse
@@ -31,6 +31,7 @@ FAULTS = {
     "processor at half": "its processor",
     "nothing": "no host stands out",
 }
+NO_LINE = "no last line"
 COLUMNS = ("fault", "seed", "host", "right", "seconds", "exit_code", "line")
 STUDY = """
 [study]
@@ -65,6 +66,16 @@ def command(words: argparse.Namespace, folder: Path) -> list[str]:
             "--algorithm", "ring", "-b", "64K", "-e", "64K", "--max-seconds", "0.2", "--bound", "0", "--quiet"]  # fmt: skip
 
 
+def last_line(stdout: str) -> str:
+    line = (stdout.splitlines() or [""])[-1]
+    return line if re.match("suspects?: |no host stands out", line) else NO_LINE
+
+
+def is_right(line: str, fault: str, host: str) -> bool:
+    """One suspect, that host, for that fault; or, without a host, none."""
+    return line.startswith(f"suspect: {host}, {FAULTS[fault]}" if host else FAULTS[fault])
+
+
 @contextlib.contextmanager
 def with_fault(box: Cluster, fault: str, host: str) -> Iterator[None]:
     if fault.startswith("link"):
@@ -91,12 +102,10 @@ def trial(words: argparse.Namespace, box: Cluster, fault: str, seed: int) -> dic
         done = subprocess.run([str(SCRIPTS / "cluster"), "run", "--name", box.name, "--", *command(words, Path(folder))],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # fmt: skip
         seconds = time.monotonic() - begin
-    line = (done.stdout.splitlines() or [""])[-1]
-    if not re.match("suspects?: |no host stands out", line):
+    line = last_line(done.stdout)
+    if line == NO_LINE:
         print(done.stdout, done.stderr, sep="", file=sys.stderr)
-        sys.exit(3)
-    wanted = f"suspect: {host}, {FAULTS[fault]}" if host else FAULTS[fault]
-    return dict(zip(COLUMNS, (fault, seed, host, int(line.startswith(wanted)), round(seconds, 1), done.returncode, line), strict=True))
+    return dict(zip(COLUMNS, (fault, seed, host, int(is_right(line, fault, host)), round(seconds, 1), done.returncode, line), strict=True))
 
 
 def main() -> int:
