@@ -11,6 +11,7 @@
 #include "bench/hosts/compute.hpp"
 #include "bench/machine/identity.hpp"
 #include "bench/program/words.hpp"
+#include "bench/record/manifest.hpp"
 #include "bench/record/suspects.hpp"
 #include "collectives/control.hpp"
 
@@ -111,15 +112,20 @@ HostReport look_at_hosts(const Ranks& ranks, const HostLook& look) {
     report.verdicts = judge_hosts(report.links, compute);
   }
   watchdog.end_cell();
-  report.remark = describe_pairs(report.links, report.verdicts, report.hosts);
+  const std::vector<std::string> notes =
+      notes_of_pairs(report.links, report.verdicts, report.hosts);
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    report.link_rows.push_back(
+        link_row(report, look.recorder, report.links[i]).set("note", notes[i]));
+  }
   for (const HostVerdict& one : report.verdicts) {
     report.rows.push_back(host_row(report, look.recorder, one));
   }
   SideFile links_file(ranks, look.record, links_schema());
   SideFile hosts_file(ranks, look.record, suspects_schema());
-  for (const Link& link : report.links) links_file.write(link_row(report, look.recorder, link));
+  for (const ResultRow& row : report.link_rows) links_file.write(row);
   for (const ResultRow& row : report.rows) hosts_file.write(row);
-  look.recorder.name_suspects(report.rows);
+  look.recorder.name_suspects(report.rows, report.link_rows);
   for (const std::string& line : report.named()) look.console.warn(line);
   return report;
 }
@@ -145,8 +151,9 @@ std::string host_table(const HostReport& report) {
 
 ExitCode conclude(const HostReport& report, const HostOptions& options, std::string_view format,
                   Console& console, ExitCode code) {
-  const std::string line = suspect_line(report.rows, report.remark);
+  const std::string line = suspect_line(report.rows, report.link_rows);
   if (line.empty()) return code;
+  if (format == "json") console.result(suspects_json(report.rows, report.link_rows).dump() + "\n");
   if (format == "csv" || format == "json") {
     console.last_word(line);
   } else {

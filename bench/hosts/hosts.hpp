@@ -28,7 +28,7 @@ struct HostReport {
   std::vector<Link> links;
   std::vector<HostVerdict> verdicts;  // by number
   std::vector<ResultRow> rows;        // of suspects.csv
-  std::string remark;                 // of pairs of hosts, for the last line
+  std::vector<ResultRow> link_rows;   // of links.csv
 
   /// The verdict's sentence for each host that is named, as "host3, its link ...".
   std::vector<std::string> named() const;
@@ -52,8 +52,9 @@ HostReport look_at_hosts(const Ranks& ranks, const HostLook& look);
 std::string host_table(const HostReport& report);
 
 /// The last line, which names the host at fault, to stdout, or where that is for programs (csv,
-/// json) to stderr; behind a # in other tools' formats. Returns `code`, or regression where it was
-/// ok, a host is named and that was to count.
+/// json) to stderr; behind a # in other tools' formats. In json stdout ends with a line of its own
+/// about the hosts. Returns `code`, or regression where it was ok, a host is named and that was to
+/// count.
 ExitCode conclude(const HostReport& report, const HostOptions& options, std::string_view format,
                   Console& console, ExitCode code);
 

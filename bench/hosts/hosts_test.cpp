@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "kernels/error.hpp"
 
@@ -55,11 +56,20 @@ TEST(Conclude, TheLastLineIsAResultForPeopleAndOutOfTheWayOfPrograms) {
   const HostReport report = report_of(true);
   EXPECT_EQ(end_of(report, "table", false, ExitCode::ok).out, kLine);
   EXPECT_EQ(end_of(report, "nccl", false, ExitCode::ok).out, std::string("# ") + kLine);
-  for (const char* format : {"csv", "json"}) {
-    const End end = end_of(report, format, false, ExitCode::ok);
-    EXPECT_EQ(end.out, "");
-    EXPECT_EQ(end.err, kLine);
-  }
+  const End csv = end_of(report, "csv", false, ExitCode::ok);
+  EXPECT_EQ(csv.out, "");
+  EXPECT_EQ(csv.err, kLine);
+  const End json = end_of(report, "json", false, ExitCode::ok);
+  EXPECT_EQ(json.err, kLine);
+  const auto said = nlohmann::json::parse(json.out);
+  EXPECT_EQ(said.at("suspect_line").get<std::string>() + "\n", kLine);
+  EXPECT_EQ(said.at("suspects").size(), 1U);
+  EXPECT_EQ(said.at("suspects").at(0).at("host"), "host2");
+  EXPECT_EQ(said.at("suspects").at(0).at("verdict"), "processor");
+  EXPECT_EQ(nlohmann::json::parse(end_of(report_of(false), "json", false, ExitCode::ok).out),
+            (nlohmann::json{{"suspects", nlohmann::json::array()},
+                            {"suspect_line", "no host stands out"}}));
+  EXPECT_EQ(end_of({}, "json", false, ExitCode::ok).out, "") << "one host";
   EXPECT_EQ(end_of(report_of(false), "table", false, ExitCode::ok).out, "no host stands out\n");
   EXPECT_EQ(end_of({}, "table", false, ExitCode::ok).out, "") << "one host";
 }

@@ -197,31 +197,33 @@ bool links_in_doubt(const std::vector<Link>& links, std::span<const HostVerdict>
                              [](double share) { return share < kSlowPair; });
 }
 
-std::string describe_pairs(const std::vector<Link>& links, std::span<const HostVerdict> hosts,
-                           const std::vector<std::string>& names) {
+std::vector<std::string> notes_of_pairs(const std::vector<Link>& links,
+                                        std::span<const HostVerdict> hosts,
+                                        const std::vector<std::string>& names) {
   const auto of = [](int host) { return static_cast<std::size_t>(host); };
   const std::vector<double> shares = shares_of_free_pairs(links, hosts);
-  std::vector<std::string> lines;
+  std::vector<std::string> notes;
   for (std::size_t i = 0; i < links.size(); ++i) {
     const Link& link = links[i];
+    std::vector<std::string> words;
     if (shares[i] < kSlowPair) {
-      lines.push_back(fmt::format("{} sends to {} at {:.0f} % of the median of all pairs",
+      words.push_back(fmt::format("{} sends to {} at {:.0f} % of the median of all pairs",
                                   names[of(link.from)], names[of(link.to)], 100 * shares[i]));
     }
     const bool named =
         hosts[of(link.from)].fault != Fault::none || hosts[of(link.to)].fault != Fault::none;
-    if (named) continue;
-    if (link.from > link.to) continue;
     const auto back = std::ranges::find_if(
         links, [&](const Link& other) { return other.from == link.to && other.to == link.from; });
     const int lost = link.lost() + (back == links.end() ? 0 : back->lost());
     const int messages = link.messages + (back == links.end() ? 0 : back->messages);
-    if (lost >= kFewestLost && share(lost, messages) >= kLostShare) {
-      lines.push_back(fmt::format("messages between {} and {} are lost or late: {} of {}",
+    if (!named && link.from < link.to && lost >= kFewestLost &&
+        share(lost, messages) >= kLostShare) {
+      words.push_back(fmt::format("messages between {} and {} are lost or late: {} of {}",
                                   names[of(link.from)], names[of(link.to)], lost, messages));
     }
+    notes.push_back(fmt::format("{}", fmt::join(words, "; ")));
   }
-  return fmt::format("{}", fmt::join(lines, "; "));
+  return notes;
 }
 
 }  // namespace scalebench

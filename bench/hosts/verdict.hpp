@@ -53,9 +53,11 @@ std::vector<HostVerdict> judge_hosts(const std::vector<Link>& links,
 bool processors_in_doubt(std::span<const HostVerdict> hosts);
 bool links_in_doubt(const std::vector<Link>& links, std::span<const HostVerdict> hosts);
 
-/// What lies between two hosts and makes neither a suspect: "messages between host1 and host2 are
-/// lost: 5 of 80", "host4 sends to host3 at 48 % of the median of all pairs". Empty: nothing.
-std::string describe_pairs(const std::vector<Link>& links, std::span<const HostVerdict> hosts,
-                           const std::vector<std::string>& names);
+/// By link, what lies between its two hosts and makes neither a suspect: "messages between host1
+/// and host2 are lost or late: 5 of 80", with the first of its two directions, "host4 sends to
+/// host3 at 48 % of the median of all pairs". Empty: nothing.
+std::vector<std::string> notes_of_pairs(const std::vector<Link>& links,
+                                        std::span<const HostVerdict> hosts,
+                                        const std::vector<std::string>& names);
 
 }  // namespace scalebench

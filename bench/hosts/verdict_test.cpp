@@ -64,7 +64,12 @@ struct Hosts {
   bool links_doubted() const { return links_in_doubt(links, verdicts()); }
   std::string why(int host) const { return verdicts().at(static_cast<std::size_t>(host)).why(); }
   std::string pairs() const {
-    return describe_pairs(links, verdicts(), {"a", "b", "c", "d", "e", "f"});
+    std::string text;
+    for (const std::string& note :
+         notes_of_pairs(links, verdicts(), {"a", "b", "c", "d", "e", "f"})) {
+      if (!note.empty()) text += (text.empty() ? "" : "; ") + note;
+    }
+    return text;
   }
 
   std::vector<Link> links;

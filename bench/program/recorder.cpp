@@ -122,8 +122,9 @@ void Recorder::write(const ResultRow& row) {
   if (file) file->append(row.cells());
 }
 
-void Recorder::name_suspects(const std::vector<ResultRow>& rows) {
-  if (manifest_) manifest_->suspects = suspects_of(rows);
+void Recorder::name_suspects(const std::vector<ResultRow>& hosts,
+                             const std::vector<ResultRow>& links) {
+  if (manifest_) name_hosts(*manifest_, hosts, links);
 }
 
 void Recorder::finish() {

@@ -101,16 +101,26 @@ static void members(auto& visit, Manifest& manifest) {
   visit.later("accepted_run", manifest.accepted_run);
   visit.later("inputs", manifest.inputs);
   visit.later("suspects", manifest.suspects);
+  visit.later("suspect_line", manifest.suspect_line);
   visit.later("job", manifest.job);
   visit("files", manifest.files);
 }
 
-std::vector<Suspect> suspects_of(const std::vector<ResultRow>& rows) {
-  std::vector<Suspect> suspects;
-  for (const ResultRow& row : named_hosts(rows)) {
-    suspects.push_back({row.get("host"), row.get("verdict"), row.get("note")});
+void name_hosts(Manifest& manifest, const std::vector<ResultRow>& hosts,
+                const std::vector<ResultRow>& links) {
+  manifest.suspects.clear();
+  for (const ResultRow& row : named_hosts(hosts)) {
+    manifest.suspects.push_back({row.get("host"), row.get("verdict"), row.get("note")});
   }
-  return suspects;
+  manifest.suspect_line = suspect_line(hosts, links);
+}
+
+nlohmann::ordered_json suspects_json(const std::vector<ResultRow>& hosts,
+                                     const std::vector<ResultRow>& links) {
+  Manifest manifest;
+  name_hosts(manifest, hosts, links);
+  const json object = manifest;
+  return {{"suspects", object.at("suspects")}, {"suspect_line", manifest.suspect_line}};
 }
 
 void to_json(json& object, const BuildInfo& build) {

@@ -59,9 +59,6 @@ struct Suspect {
   std::string why;
 };
 
-/// The hosts that rows of suspects.csv name.
-std::vector<Suspect> suspects_of(const std::vector<ResultRow>& rows);
-
 struct Manifest {
   std::string run_id;
   std::string study;
@@ -81,6 +78,7 @@ struct Manifest {
   std::vector<Resumption> resumptions;
   std::optional<ImportRecord> import;  // of imports only
   std::vector<Suspect> suspects;       // none: nobody, or hosts were not looked at
+  std::string suspect_line;            // that says so; empty: hosts were not looked at
   nlohmann::json job;  // of managed_job.hpp, with its billed and training seconds; else null
   std::string pair;    // the same word in two runs that were measured in turns; else empty
   std::string
@@ -88,6 +86,14 @@ struct Manifest {
   std::map<std::string, std::string> inputs;  // config.toml, plan.json: SHA-256; older runs: none
   std::map<std::string, std::string> files;   // path within the run's folder: SHA-256
 };
+
+/// What rows of suspects.csv and links.csv say of the hosts, into `manifest`.
+void name_hosts(Manifest& manifest, const std::vector<ResultRow>& hosts,
+                const std::vector<ResultRow>& links);
+
+/// The same members alone: `suspects` and `suspect_line`.
+nlohmann::ordered_json suspects_json(const std::vector<ResultRow>& hosts,
+                                     const std::vector<ResultRow>& links);
 
 // A build as manifests and `scalebench version --json` write it.
 

@@ -34,6 +34,7 @@ Manifest example() {
   manifest.launches = {{1, "bench_epoch", 2, {"mpirun", "-np", "2"}, "ok", "", 1.5},
                        {2, "bench_epoch", 4, {"mpirun", "-np", "4"}, "failed", "killed", {}}};
   manifest.suspects = {{"host3", "link", "its link is slow"}};
+  manifest.suspect_line = "suspect: host3, its link is slow";
   return manifest;
 }
 

@@ -82,11 +82,30 @@ std::vector<ResultRow> named_hosts(const std::vector<ResultRow>& rows) {
   return named;
 }
 
-std::string suspect_line(const std::vector<ResultRow>& rows, const std::string& remark) {
-  if (rows.empty()) return "";
-  const std::vector<ResultRow> named = named_hosts(rows);
-  const std::string more = remark.empty() ? "" : "; " + remark;
-  if (named.empty()) return "no host stands out" + more;
+void note_pairs(std::vector<ResultRow>& links, const std::vector<ResultRow>& of_launches) {
+  for (ResultRow& link : links) {
+    std::size_t launches = 0;
+    std::vector<std::string> notes;
+    for (const ResultRow& row : of_launches) {
+      const bool same = std::ranges::all_of(
+          std::array<std::string_view, 4>{"from_host", "to_host", "nodes", "ranks"},
+          [&](std::string_view column) { return row.get(column) == link.get(column); });
+      if (!same) continue;
+      ++launches;
+      if (!row.get("note").empty()) notes.push_back(row.get("note"));
+    }
+    const bool counts = !notes.empty() && 2 * notes.size() >= launches;
+    link.set("note", counts ? notes[(notes.size() - 1) / 2] : "");
+  }
+}
+
+std::string suspect_line(const std::vector<ResultRow>& hosts, const std::vector<ResultRow>& links) {
+  if (hosts.empty()) return "";
+  const std::vector<ResultRow> named = named_hosts(hosts);
+  const auto is_named = [&](const std::string& host) {
+    return std::ranges::any_of(named,
+                               [&](const ResultRow& row) { return row.get("host") == host; });
+  };
   std::vector<std::string> words;
   for (const ResultRow& row : named) {
     const double launches = number_in(row, "launches");
@@ -95,8 +114,16 @@ std::string suspect_line(const std::vector<ResultRow>& rows, const std::string& 
         launches > 1 ? fmt::format(" in {} of {} launches", row.get("accused"), row.get("launches"))
                      : ""));
   }
-  return fmt::format("{}: {}{}", named.size() == 1 ? "suspect" : "suspects", fmt::join(words, "; "),
-                     more);
+  std::string line = named.empty()
+                         ? "no host stands out"
+                         : fmt::format("{}: {}", named.size() == 1 ? "suspect" : "suspects",
+                                       fmt::join(words, "; "));
+  for (const ResultRow& link : links) {
+    const bool counts = !link.get("note").empty() && link.get("nodes") == hosts[0].get("nodes") &&
+                        !is_named(link.get("from_host")) && !is_named(link.get("to_host"));
+    if (counts) line += "; " + link.get("note");
+  }
+  return line;
 }
 
 }  // namespace scalebench

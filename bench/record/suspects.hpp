@@ -18,9 +18,15 @@ std::vector<ResultRow> suspect_rows(const std::vector<ResultRow>& of_launches);
 /// The rows of hosts that are named.
 std::vector<ResultRow> named_hosts(const std::vector<ResultRow>& rows);
 
+/// Rows of links.csv, one a pair, get the note of one of their launches where half of them or more
+/// have one, else none.
+void note_pairs(std::vector<ResultRow>& links, const std::vector<ResultRow>& of_launches);
+
 /// "suspect: host3, its link sends 12 % of the others' median (look at cable, port, driver)", with
 /// " in 3 of 4 launches" where there were several; "no host stands out"; empty without rows: hosts
-/// were not looked at, or there is only one. `remark`: what else there is to say, or empty.
-std::string suspect_line(const std::vector<ResultRow>& rows, const std::string& remark = "");
+/// were not looked at, or there is only one. Behind it the notes of rows of links.csv, on as many
+/// hosts, that touch nobody who is named.
+std::string suspect_line(const std::vector<ResultRow>& hosts,
+                         const std::vector<ResultRow>& links = {});
 
 }  // namespace scalebench

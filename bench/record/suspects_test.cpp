@@ -24,9 +24,31 @@ TEST(SuspectLine, NamesTheHostAndSaysWhy) {
 
 TEST(SuspectLine, SaysSoWhereNobodyIsAndNothingWhereNobodyLooked) {
   EXPECT_EQ(suspect_line({row_of("a", "none", 1)}), "no host stands out");
-  EXPECT_EQ(suspect_line({row_of("a", "none", 1)}, "a sends slowly to b"),
-            "no host stands out; a sends slowly to b");
   EXPECT_EQ(suspect_line({}), "");
+}
+
+ResultRow link_of(const std::string& from, const std::string& to, const std::string& note,
+                  int nodes = 4) {
+  ResultRow row(links_schema());
+  return row.set("from_host", from).set("to_host", to).set("nodes", nodes).set("note", note);
+}
+
+TEST(SuspectLine, EndsWithWhatLiesBetweenTwoHostsOfWhichNeitherIsNamed) {
+  const std::vector<ResultRow> links{link_of("a", "b", "a sends slowly to b"),
+                                     link_of("b", "a", ""), link_of("a", "c", "lost"),
+                                     link_of("a", "b", "of two hosts", 2)};
+  EXPECT_EQ(suspect_line({row_of("a", "none", 1)}, links),
+            "no host stands out; a sends slowly to b; lost");
+  EXPECT_EQ(suspect_line({row_of("c", "loss", 1)}, links),
+            "suspect: c, its loss (look at it); a sends slowly to b");
+}
+
+TEST(PairNotes, StandWhereHalfOfTheLaunchesHaveThem) {
+  std::vector<ResultRow> links{link_of("a", "b", "of the middle launch"), link_of("b", "a", "")};
+  note_pairs(links, {link_of("a", "b", "lost"), link_of("b", "a", "slow"), link_of("a", "b", ""),
+                     link_of("b", "a", ""), link_of("a", "b", ""), link_of("b", "a", "slow")});
+  EXPECT_EQ(links[0].get("note"), "") << "one of three";
+  EXPECT_EQ(links[1].get("note"), "slow") << "two of three";
 }
 
 TEST(SuspectRows, HalfOfTheLaunchesNameAHostAndFewerDoNot) {

@@ -11,6 +11,7 @@
 
 #include "bench/measure/statistics.hpp"
 #include "bench/record/columns.hpp"
+#include "bench/record/suspects.hpp"
 #include "bench/study/analysis/rounds.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
@@ -436,6 +437,12 @@ std::vector<ResultRow> middle_rows(std::vector<ResultRow> rows, std::string_view
   }
   std::ranges::stable_sort(middle, {}, order_of);
   return middle;
+}
+
+std::vector<ResultRow> link_rows(const std::vector<ResultRow>& of_launches) {
+  std::vector<ResultRow> rows = middle_rows(of_launches, "gb_per_s");
+  note_pairs(rows, of_launches);
+  return rows;
 }
 
 void relate_to_one_rank(std::vector<ResultRow>& throughput_rows,

@@ -30,6 +30,10 @@ std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches, co
 /// from launches: of each case, size and rank, that of the launch in the middle by `seconds`.
 std::vector<ResultRow> middle_rows(std::vector<ResultRow> rows, std::string_view seconds);
 
+/// Rows of links.csv from launches: of each pair that of the launch in the middle by its rate, with
+/// the note that half of the launches have.
+std::vector<ResultRow> link_rows(const std::vector<ResultRow>& of_launches);
+
 /// All rows of one file; nothing when it is missing, or cut short within its header. Columns that a
 /// run of an earlier version does not have are empty. `torn` says whether a last line was cut short
 /// and left out. Throws UsageError for a damaged file, for one without the columns that every file

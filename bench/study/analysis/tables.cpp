@@ -197,11 +197,11 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
   put(tables, losses_schema(), std::move(losses));
   put(tables, scaling_schema(), std::move(scaling));
 
-  for (const auto& [schema, seconds] : {std::pair(&bound_schema(), "seconds"),
-                                        {&allreduce_ranks_schema(), "seconds_median"},
-                                        {&links_schema(), "gb_per_s"}}) {
+  for (const auto& [schema, seconds] :
+       {std::pair(&bound_schema(), "seconds"), {&allreduce_ranks_schema(), "seconds_median"}}) {
     put(tables, *schema, middle_rows(run.beside_of(*schema), seconds));
   }
+  put(tables, links_schema(), link_rows(run.beside_of(links_schema())));
   put(tables, suspects_schema(), suspect_rows(run.beside_of(suspects_schema())));
   if (const auto of = tables.find(scaling_schema().file); of != tables.end()) {
     const auto rows = [&](const Schema& schema) {

@@ -121,7 +121,8 @@ std::vector<ResultRow> history_rows(const GateReport& report);
 // The whole night in one word, one sentence and one exit code. A night in which nothing was
 // measured, or whose gate could not see, is never a pass.
 
-/// What makes the exit code of a night other than 0, of: regression incomplete ambiguous.
+/// What makes the exit code of a night other than 0, of: regression incomplete ambiguous
+/// suspect.
 struct FailOn {
   std::set<std::string, std::less<>> states{"regression", "incomplete"};
 };
@@ -141,11 +142,12 @@ struct NightEvents {
   bool partial = false;             // the sweep was not measured to its end
   std::string aa{};  // how the same build differed from itself, when beyond its limit
   std::optional<Canary> canary{};
+  bool suspect = false;  // a host is named
 };
 
 struct NightVerdict {
-  std::string
-      word;  // PASS, REGRESSED, HOST SHIFT, INCOMPLETE, NOTHING MEASURED, INSUFFICIENT, BLIND
+  // PASS, REGRESSED, HOST SHIFT, INCOMPLETE, NOTHING MEASURED, INSUFFICIENT, BLIND, SUSPECT
+  std::string word;
   std::string summary;
   std::vector<std::string> states;  // all that hold: regression, incomplete, ambiguous, blind, ...
   int exit_code = 0;

@@ -346,6 +346,21 @@ TEST(Gate, SameBuildThatDiffersAndAnUnseenSlowDownAreBlind) {
   EXPECT_EQ(word({.canary = Canary{12, 0}}), "BLIND");
 }
 
+TEST(Gate, AHostAtFaultFailsANightOnlyWhereThatWasAskedFor) {
+  const NightEvents events{.suspect = true};
+  const FailOn asked{{"regression", "incomplete", "suspect"}};
+  const GateReport fine = gate(input_of(15));
+  EXPECT_EQ(verdict_of(fine, events, {}).word, "PASS");
+  EXPECT_EQ(verdict_of(fine, events, {}).exit_code, 0);
+  EXPECT_THAT(verdict_of(fine, events, {}).states, testing::Contains("suspect"));
+  EXPECT_EQ(verdict_of(fine, events, asked).word, "SUSPECT");
+  EXPECT_EQ(verdict_of(fine, events, asked).exit_code, 1);
+  EXPECT_EQ(verdict_of(fine, {}, asked).word, "PASS");
+  const NightEvents partial{.partial = true, .suspect = true};
+  EXPECT_EQ(verdict_of(fine, partial, asked).word, "INCOMPLETE");
+  EXPECT_EQ(verdict_of(fine, partial, asked).exit_code, 3);
+}
+
 TEST(Gate, PartialNightIsIncomplete) {
   EXPECT_EQ(verdict_of(gate(input_of(15)), {.partial = true}, {}).exit_code, 3);
 }

@@ -275,7 +275,9 @@ json json_of(const NightRecord& night, const GateInput& input, const GateReport&
       {"steps", list_of(night.steps, each)},
       {"failed_launches", list_of(night.failed_launches, each)},
       {"annotations", annotations_of(input.annotations)},
-      {"doctor", list_of(night.doctor, each)}};
+      {"doctor", list_of(night.doctor, each)},
+      {"suspects", json_of(night.run).at("suspects")},
+      {"suspect_line", nullable(night.run.suspect_line)}};
   keep_from_before(all, night.before);
   return all;
 }

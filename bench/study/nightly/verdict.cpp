@@ -235,6 +235,7 @@ NightVerdict verdict_of(const GateReport& report, const NightEvents& events,
   const bool blind = holds("blind", !unseen.empty());
   const bool incomplete = holds("incomplete", lacking > 0 || events.partial);
   const bool ambiguous = holds("ambiguous", report.count(GateVerdict::ambiguous) > 0);
+  const bool suspect = holds("suspect", events.suspect) && fails("suspect");
   const bool insufficient = holds("insufficient", report.tested() == 0);
 
   verdict.word = slower                            ? "REGRESSED"
@@ -242,12 +243,15 @@ NightVerdict verdict_of(const GateReport& report, const NightEvents& events,
                  : blind                           ? "BLIND"
                  : incomplete                      ? "INCOMPLETE"
                  : ambiguous && fails("ambiguous") ? "INCOMPLETE"
+                 : suspect                         ? "SUSPECT"
                  : insufficient                    ? "INSUFFICIENT"
                                                    : "PASS";
   if (regression && fails("regression")) {
     verdict.exit_code = kRegression;
   } else if (blind || (incomplete && fails("incomplete")) || (ambiguous && fails("ambiguous"))) {
     verdict.exit_code = kIncomplete;
+  } else if (suspect) {
+    verdict.exit_code = kRegression;
   } else {
     verdict.exit_code = kPass;
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "bench/cli/quantity.hpp"
@@ -263,6 +264,25 @@ void say_how_to_go_on(const StudyRun& study, const Interruption& interruption, C
 
 }  // namespace
 
+ExitCode name_suspects(const std::vector<std::filesystem::path>& runs, std::string_view format,
+                       bool fail_on_suspect, Console& console, ExitCode code) {
+  std::vector<ResultRow> hosts, links;
+  for (const std::filesystem::path& run : runs) {
+    std::ranges::move(rows_in(run, suspects_schema()), std::back_inserter(hosts));
+    std::ranges::move(rows_in(run, links_schema()), std::back_inserter(links));
+  }
+  hosts = suspect_rows(hosts);
+  const std::string line = suspect_line(hosts, link_rows(links));
+  if (line.empty()) return code;
+  if (format == "table") {
+    console.result(line + "\n");
+  } else {
+    console.last_word(line);
+  }
+  const bool counts = fail_on_suspect && !named_hosts(hosts).empty();
+  return counts && code == ExitCode::ok ? ExitCode::regression : code;
+}
+
 ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndOptions& options,
                    Console& console) {
   study.summarise();
@@ -286,10 +306,7 @@ ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndO
   console.note(fmt::format("results: {}", study.folder().string()));
   note_job_account(study, console);
   if (!is_whole) say_how_to_go_on(study, interruption, console);
-  const std::vector<ResultRow> hosts = study.table(suspects_schema());
-  if (!hosts.empty()) console.result(suspect_line(hosts) + "\n");
-  const bool counts = options.fail_on_suspect && !named_hosts(hosts).empty();
-  if (counts && code == ExitCode::ok) code = ExitCode::regression;
+  code = name_suspects({study.folder()}, "table", options.fail_on_suspect, console, code);
   return interruption.stop() ? interruption.exit_code() : code;
 }
 

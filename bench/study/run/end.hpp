@@ -3,7 +3,9 @@
 // tables, the seal, what is printed and drawn, and the exit code.
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/cli/console.hpp"
@@ -46,5 +48,12 @@ ExitCode measure_study(const ResolvedStudy& study, EndOptions end = {});
 /// one at fault.
 ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndOptions& options,
                    Console& console);
+
+/// The last line of whatever measures on several hosts: the one at fault, by suspects.csv and
+/// links.csv of these runs, whose launches count together. To stdout, or where that is for programs
+/// (another `format` than table) to stderr; nothing where no hosts were looked at. Returns `code`,
+/// or regression where it was ok, a host is named and that was to count.
+ExitCode name_suspects(const std::vector<std::filesystem::path>& runs, std::string_view format,
+                       bool fail_on_suspect, Console& console, ExitCode code);
 
 }  // namespace scalebench

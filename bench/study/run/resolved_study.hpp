@@ -28,6 +28,7 @@ struct StartOptions {
   bool dry_run = false;
   bool quiet = false;
   bool figures = true;
+  bool fail_on_suspect = false;  // where the verb has --fail-on
   Color color = Color::automatic;
   std::string hosts;                 // a list or a hostfile; empty: as config and environment say
   std::string launcher;              // of launcher.def; empty: what `mpirun` says it is
@@ -44,7 +45,6 @@ struct StudyChoice : StartOptions {
   std::string layouts;  // instead of the config's
   int launches = 0;     // instead of the config's; 0: as there
   bool metrics = false;
-  bool fail_on_suspect = false;
 };
 
 void add_study_options(CLI::App& verb, StudyChoice& choice);

@@ -13,7 +13,6 @@
 #include "bench/machine/managed_job.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/seal.hpp"
-#include "bench/record/suspects.hpp"
 #include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/plan/plan.hpp"
 #include "bench/study/run/setup.hpp"
@@ -237,7 +236,7 @@ void StudyRun::seal(const std::string& status) {
     manifest_.job["billed_seconds"] = billed ? nlohmann::json(*billed) : nlohmann::json();
     manifest_.job["training_seconds"] = training_seconds(manifest_.launches);
   }
-  manifest_.suspects = suspects_of(table(suspects_schema()));
+  name_hosts(manifest_, table(suspects_schema()), table(links_schema()));
   manifest_ = updated(manifest_, folder(), status);
   write_manifest(folder(), manifest_);
   if (status != "complete") return;

@@ -12,6 +12,7 @@
 #include "bench/record/file.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/record/results_folder.hpp"
+#include "bench/study/run/end.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
@@ -98,6 +99,15 @@ class Bisection {
         git(root_, {"log", "-1", "--format=%h %as %an: %s", first})));
     console_.note(fmt::format("measured: {}", (folder_ / "measured").string()));
     return found ? ExitCode::regression : ExitCode::incomplete;
+  }
+
+  /// The runs of all comparisons.
+  std::vector<fs::path> runs() const {
+    std::vector<fs::path> runs;
+    for (const auto& measured : fs::directory_iterator(folder_ / "measured")) {
+      for (const char* const side : {"a", "b"}) runs.push_back(measured.path() / side);
+    }
+    return runs;
   }
 
  private:
@@ -192,7 +202,10 @@ class Bisection {
 ExitCode bisect(const BisectOptions& options) {
   Console console(/*speaks=*/true, options.quiet, options.color);
   const Interruption interruption;
-  return Bisection(options, console).run(interruption);
+  Bisection bisection(options, console);
+  const ExitCode code = bisection.run(interruption);
+  // 1 says that a commit was found.
+  return name_suspects(bisection.runs(), "table", /*fail_on_suspect=*/false, console, code);
 }
 
 }  // namespace

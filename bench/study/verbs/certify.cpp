@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench certify: the same binary against itself. Says how often equal things look different
 // here, and which difference a comparison on this machine could see.
-// Exit: ok: certified; regression: more cells differ than may; incomplete: too few launches, failed
+// Exit: ok: certified; regression: more cells differ than may, or a host is named and --fail-on
+// suspect; incomplete: too few launches, failed
 // ones, or wrong results; nothing_measured.
 #include "bench/allreduce/options.hpp"
 #include "bench/cli/command_line.hpp"
@@ -68,7 +69,7 @@ ResolvedStudy study_of(const CertifyOptions& options) {
 ExitCode certify(CertifyOptions options) {
   require_valid(options);
   enter_job(options);
-  return measure_study(study_of(options));
+  return measure_study(study_of(options), {.fail_on_suspect = options.fail_on_suspect});
 }
 
 }  // namespace
@@ -87,6 +88,7 @@ void add_certify(CLI::App& verb, Invocation& invocation) {
   add_shown(verb, "--max-seconds", options.study.max_seconds, "cap on the repetitions of a case");
   add_shown(verb, "--seed", options.seed, "of the order of launches and cases");
   add_start_options(verb, options);
+  add_fail_on_option(verb, options.fail_on_suspect);
   verb.footer("After -- come more options, as bench_allreduce takes them.");
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench compare A B ...: cell by cell against the first run; and which instance type to rent.
-// Exit: regression: a cell is SLOWER; incomplete: a cell is MISSING, too few launches to show
-// anything, or no decision between instance types; nothing_measured: no cell that both have could
-// be tested, and no decision was asked for.
+// Exit: regression: a cell is SLOWER, or a host is named and --fail-on suspect; incomplete: a cell
+// is MISSING, too few launches to show anything, or no decision between instance types;
+// nothing_measured: no cell that both have could be tested, and no decision was asked for.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -20,6 +20,7 @@
 #include "bench/study/comparison/cost.hpp"
 #include "bench/study/comparison/report.hpp"
 #include "bench/study/run/builds.hpp"
+#include "bench/study/run/end.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
@@ -388,8 +389,9 @@ ExitCode compare_builds(CompareOptions options) {
   }
   options.builds.clear();
   options.runs.assign(runs.folders.begin(), runs.folders.end());
-  const ExitCode code = compare(options);
-  return code == ExitCode::ok && !runs.complete ? ExitCode::incomplete : code;
+  ExitCode code = compare(options);
+  if (code == ExitCode::ok && !runs.complete) code = ExitCode::incomplete;
+  return name_suspects(options.runs, options.format, options.study.fail_on_suspect, console, code);
 }
 
 ExitCode compare_runs_or_builds(const CompareOptions& options) {
@@ -424,6 +426,7 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--launches", options.study.launches, "rounds of each case");
   add_results_option(verb, options.study);
   add_launcher_options(verb, options.study);
+  add_fail_on_option(verb, options.study.fail_on_suspect);
   for (std::size_t i = before; i < verb.get_options().size(); ++i) {
     verb.get_options()[i]->needs(&build);
   }

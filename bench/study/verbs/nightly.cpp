@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench nightly CONFIG: lock, doctor, A/A, sweep, a slow-down on purpose, suspects again,
 // analyse, report, publish. Exit: regression when a cell regressed or is open, or all cells
-// shifted; incomplete when cells are missing or invalid, the gate was blind, or another night holds
-// the lock; nothing_measured.
+// shifted, or a host is named and --fail-on suspect; incomplete when cells are missing or invalid,
+// the gate was blind, or another night holds the lock; nothing_measured.
 #include <fmt/format.h>
 #include <re2/re2.h>
 
@@ -17,6 +17,7 @@
 #include "bench/study/nightly/gate.hpp"
 #include "bench/study/nightly/measure.hpp"
 #include "bench/study/nightly/report.hpp"
+#include "bench/study/run/end.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
@@ -42,7 +43,8 @@ constexpr int kFewestAaLaunches = 4;
 FailOn fail_on_of(const NightlyOptions& options) {
   FailOn fail_on;
   fail_on.states.clear();
-  constexpr std::array<std::string_view, 3> kStates{"regression", "incomplete", "ambiguous"};
+  constexpr std::array<std::string_view, 4> kStates{"regression", "incomplete", "ambiguous",
+                                                    "suspect"};
   for (const std::string& state : split_list("--fail-on", options.fail_on)) {
     require_known("--fail-on", state, kStates);
     fail_on.states.insert(state);
@@ -134,7 +136,8 @@ ExitCode conclude(const NightlyOptions& options, const fs::path& results, const 
   if (!options.analyse.empty()) night.before = measured_before(folder);
   night.canary = canary_of(results, analysis.input, analysis.report);
   const NightEvents events{night.failed_launches.size(), !is_complete(run.folder, run.manifest),
-                           night.aa ? night.aa->trouble() : "", night.canary};
+                           night.aa ? night.aa->trouble() : "", night.canary,
+                           !night.run.suspects.empty()};
   night.verdict = verdict_of(analysis.report, events, fail_on);
   write_tables(folder, analysis.report);
   write_night(folder, night, analysis);
@@ -163,7 +166,8 @@ ExitCode conclude(const NightlyOptions& options, const fs::path& results, const 
   }
   console.result(nightly_table(analysis.report, night.verdict));
   console.note(fmt::format("results: {}", folder.string()));
-  return static_cast<ExitCode>(night.verdict.exit_code);
+  return name_suspects({run.folder}, "table", /*fail_on_suspect=*/false, console,
+                       static_cast<ExitCode>(night.verdict.exit_code));
 }
 
 NightStep analysed(const Analysis& analysis, std::chrono::steady_clock::time_point begin) {
@@ -330,7 +334,7 @@ void add_nightly(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--analyse", options.analyse,
                   "do not measure: judge this run again, by name or folder");
   add_shown(verb, "--fail-on", options.fail_on,
-            "what the exit code tells, of regression,incomplete,ambiguous");
+            "what the exit code tells, of regression,incomplete,ambiguous,suspect");
   add_shown(verb, "--nights", options.nights,
             "nights before that are read; more where a regression is open for longer");
   add_shown(verb, "--aa-launches", options.aa_launches,

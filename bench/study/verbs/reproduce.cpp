@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench reproduce RUN: the same study again, into a new folder, and per cell whether it came
-// out the same. Exit: ok: every cell is SAME; regression: one is DIFFERENT; incomplete: one is
-// AMBIGUOUS or MISSING, or the launches are too few; nothing_measured.
+// out the same. Exit: ok: every cell is SAME; regression: one is DIFFERENT, or a host is named and
+// --fail-on suspect; incomplete: one is AMBIGUOUS or MISSING, or the launches are too few;
+// nothing_measured.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "bench/machine/environment.hpp"
 #include "bench/study/comparison/comparison.hpp"
 #include "bench/study/comparison/report.hpp"
+#include "bench/study/run/end.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/run/run.hpp"
 #include "bench/study/run/setup.hpp"
@@ -149,9 +151,12 @@ ExitCode reproduce(const ReproduceOptions& options) {
   draw_run(run.folder(), console);
   console.result(table_of(report));
   console.note(fmt::format("results: {}", run.folder().string()));
-  if (!interruption.stop()) return report.code;
-  console.warn("partial: interrupted; everything that was measured is kept");
-  return interruption.exit_code();
+  if (interruption.stop()) {
+    console.warn("partial: interrupted; everything that was measured is kept");
+  }
+  const ExitCode code =
+      name_suspects({run.folder()}, "table", options.fail_on_suspect, console, report.code);
+  return interruption.stop() ? interruption.exit_code() : code;
 }
 
 }  // namespace
@@ -160,6 +165,7 @@ void add_reproduce(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<ReproduceOptions>(verb, invocation, reproduce, unless_dry_run);
   verb.add_option("run", options.run, "folder of the run that is measured again")->required();
   add_start_options(verb, options);
+  add_fail_on_option(verb, options.fail_on_suspect);
 }
 
 }  // namespace scalebench

@@ -11,7 +11,7 @@ from view.night.record import ABSENT, CELL_VERDICTS, MEANINGS, WORSE, Night
 from view.plain import lines, plain
 from view.rows import Row
 
-NIGHT_OUTCOMES = {"PASS": "", "REGRESSED": "failure", "HOST SHIFT": "failure", "INSUFFICIENT": "skipped"}  # others: error
+NIGHT_OUTCOMES = {"PASS": "", "REGRESSED": "failure", "HOST SHIFT": "failure", "SUSPECT": "failure", "INSUFFICIENT": "skipped"}  # others: error
 
 
 def write_junit(night: Night) -> str:

@@ -24,12 +24,18 @@ def written(night: Night, most: int) -> str:
     parts = [
         f"# {SIGNS.get(night.verdict, '❌')} {night.verdict}: {text_of(night.text('study') or night.folder.name, 80)}",
         f"{MEANINGS[night.verdict]}. {text_of(night.text('summary'), 600) if not night.doubts else ''}".strip(),
+        hosts(night),
         *(f"**{text_of(doubt)}**" for doubt in night.doubts),
         counts(night), open_regressions(night, most), changed(night, most), changes(night, most), without_value(night, most), launches(night, most // 5),
         f"Run {text_of(night.text('run'))}, {text_of(night.text('started_utc'), 40)}, {text_of(night.text('host'))}. "
         "Everything: report.html and gate.csv of the same folder.",
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def hosts(night: Night) -> str:
+    line = text_of(night.text("suspect_line"), 600)
+    return f"**{line}**" if line and night.records("suspects") else line
 
 
 def counts(night: Night) -> str:

@@ -62,6 +62,8 @@ def verdict(night: Night) -> Html:
     parts: list[object] = [element("b", night.verdict, css="big"), element("p", MEANINGS[night.verdict] + ".")]
     if night.text("summary") and not night.doubts:
         parts.append(element("p", plain(night.text("summary"), 600)))
+    if hosts := night.text("suspect_line"):
+        parts.append(element("p", element("strong", plain(hosts, 600)) if night.records("suspects") else plain(hosts, 600)))
     parts += [element("p", plain(doubt), ".", css="bad") for doubt in night.doubts]
     also = [state for state in night.strings("states") if state.lower() != night.verdict.lower()]
     if also:

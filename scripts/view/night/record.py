@@ -27,6 +27,7 @@ MEANINGS = {
     "INSUFFICIENT": "Too few nights to judge by: this is no pass",
     "BLIND": "The gate could not have seen a regression: its silence means nothing",
     "UNKNOWN": "The night's files do not say how it ended: this is no pass",
+    "SUSPECT": "No cell became slower, but a host is at fault",
 }
 VERDICTS = tuple(MEANINGS)
 WORSE = ("CONFIRMED", "REGRESSED", "OPEN", "DRIFT")

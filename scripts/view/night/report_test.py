@@ -146,6 +146,21 @@ class Verdicts(Night):
         self.assertNotEqual(self.number(written, "verdict_code"), 0)
         self.assertNotIn("::notice", written["github.txt"])
 
+    def test_the_host_at_fault_is_named_whatever_the_verdict(self) -> None:
+        line = "suspect: host3, its link sends 12 % of the others' median (look at cable, port, driver)"
+        hosts = {"suspects": [{"host": "host3", "verdict": "link", "why": "its link"}], "suspect_line": line}
+        written = self.report(write_night(self.results / "pass", "PASS", **hosts))
+        self.assertIn(line, self.text(written).split("What changed")[0])
+        self.assertIn("**suspect: host3, its link sends 12 %", written["report.md"])
+        folder = write_night(self.results / "suspect", "PASS", exit_code=1, **hosts)
+        content = json.loads((folder / "nightly.json").read_text())
+        (folder / "nightly.json").write_text(json.dumps({**content, "verdict": "SUSPECT"}), encoding="utf-8")
+        written = self.report(folder)
+        self.assert_no_pass(written, "SUSPECT")
+        self.assertEqual(len(self.cases(written, "failure")), 1)
+        fine = self.report(write_night(self.results / "fine", "PASS", suspects=[], suspect_line="no host stands out"))
+        self.assertIn("no host stands out", self.text(fine).split("What changed")[0])
+
     def test_a_shift_of_all_cells_is_one_alarm_and_no_verdict_on_cells(self) -> None:
         text = self.text(self.report(write_night(self.results, "HOST SHIFT")))
         self.assertIn("0 of 35 expected cells tested", text)

@@ -13,7 +13,7 @@ from view.markdown import table, text_of
 from view.numbers import percent, three_digits
 from view.rows import Row, read_rows, usable
 from view.run.provenance import kinds_of, origin_notes, sealed, unsuccessful
-from view.tables.hosts import no_suspect, suspects
+from view.tables.hosts import between_hosts, no_suspect, suspects
 from view.tables.scaling import headlines
 
 MOST = 200
@@ -23,7 +23,7 @@ def write_markdown(run: Path, manifest: Manifest) -> str:
     kinds = kinds_of(run)
     status = manifest.text("status")
     sentences = [f"- {text_of(words_of(sentence), 500)}" for sentence in headlines(run)[:MOST]]
-    sentences += [f"- {text_of(sentence)}" for sentence in [no_suspect(run)] if sentence]
+    sentences += [f"- {text_of(sentence)}" for sentence in [no_suspect(run), *between_hosts(run)] if sentence]
     # What is at fault comes first.
     sentences = [*(f"- **{text_of(sentence, 500)}**" for sentence in suspects(run)), *sentences]
     if not any(kind == "ok" for kind, _ in kinds):

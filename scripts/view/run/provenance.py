@@ -11,7 +11,7 @@ from view.manifest import Manifest
 from view.numbers import byte_size
 from view.page import Html, element, joined, section, table
 from view.rows import Row, each_row
-from view.tables.hosts import no_suspect, suspects
+from view.tables.hosts import between_hosts, no_suspect, suspects
 from view.tables.scaling import headlines
 
 FILES = ("scaling.csv", "epoch.csv", "throughput.csv", "allreduce.csv", "kernels.csv")
@@ -62,8 +62,8 @@ def verdict(run: Path, manifest: Manifest) -> Html:
                 "The reasons are under Failures and skips.",
             )
         )
-    if fine := no_suspect(run):
-        lines.append(element("p", fine))
+    if remarks := [*filter(None, [no_suspect(run)]), *between_hosts(run)]:
+        lines.append(element("p", " ".join(remarks)))
     if words:
         notes = origin_notes(origin for _, origin in kinds)
         lines.append(element("p", " ".join([f"Rows: {', '.join(words)}.", *notes]), css="muted"))

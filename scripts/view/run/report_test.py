@@ -210,6 +210,20 @@ class ReportTest(unittest.TestCase):
         markdown = (self.run_folder / "report.md").read_text(encoding="utf-8")
         self.assertIn("**Suspect: host3, its link sends 10 %", markdown)
 
+    def test_what_lies_between_two_hosts_stands_below_who_is_at_fault(self) -> None:
+        write_run(self.run_folder, models=["mlp"], syncs=["flat"])
+        self.write_hosts("its link is slow")
+        note = "messages between host{} and host{} are lost or late: 5 of 80"
+        links = [{"status": "ok", "origin": "measured", "ranks": 4, "nodes": 4, "from_host": f"host{a}", "to_host": f"host{b}",
+                  "gb_per_s": 1, "note": note.format(a, b)} for a, b in ((1, 2), (1, 3))]  # fmt: skip
+        write_csv(self.run_folder, "links.csv", links)
+        headline = self.headline()
+        self.assertIn(f"Between hosts: {note.format(1, 2)}.", headline)
+        self.assertNotIn("between host1 and host3", headline, "who is named explains it")
+        markdown = (self.run_folder / "report.md").read_text(encoding="utf-8")
+        self.assertIn(note.format(1, 2), markdown)
+        self.assertNotIn(note.format(1, 3), markdown)
+
     def test_where_no_host_stands_out_the_headline_says_so(self) -> None:
         write_run(self.run_folder, models=["mlp"], syncs=["flat"])
         self.assertNotIn("stands out", self.headline())

@@ -39,6 +39,13 @@ def no_suspect(run: Path) -> str:
     return "No host stands out." if looked and not suspects(run) else ""
 
 
+def between_hosts(run: Path) -> list[str]:
+    """'Between hosts: messages between host1 and host2 are lost or late: 5 of 80.': what makes neither of two hosts a suspect."""
+    named = {row["host"] for row in rows_of_most_hosts(run, "suspects.csv") if row["verdict"] not in NOBODY}
+    rows = rows_of_most_hosts(run, "links.csv")
+    return [f"Between hosts: {row['note']}." for row in rows if row["note"] and not named & {row["from_host"], row["to_host"]}]
+
+
 def hosts(run: Path) -> Html:
     found = rows_of_most_hosts(run, "suspects.csv")
     links = rows_of_most_hosts(run, "links.csv")
