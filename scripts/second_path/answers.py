@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scaling.csv, summary.csv and losses.csv: what N ranks are worth against H, and where the rest went."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+
+from second_path.collectives import TREES, Timetable, work_of
+from second_path.columns import COPIED
+from second_path.numbers import both, interval_name, interval_of, middle
+from second_path.run import Row, Run, case_of, number
+from second_path.training import JOINED, STATES, Leg
+
+ByRound = dict[int, float]
+OF_EPOCH = (
+    "test_accuracy test_accuracy_ci_low test_accuracy_ci_high target_accuracy epochs_to_target epochs_to_target_ci_low "
+    "epochs_to_target_ci_high seconds_to_target last_rank last_rank_share energy_counters joules joules_ci_low "
+    "joules_ci_high joules_per_image seconds_median seconds_ci_low seconds_ci_high interval launches"
+).split()
+LIKE = "model device dtype memory_format threads dataset scaling optimizer learning_rate target_accuracy".split()
+
+
+def base_of(leg: Leg, legs: list[Leg], sync: str, share: str = "1") -> Leg | None:
+    """One rank's run that is like `leg`, with all images or with the share of one of N; of several the one whose number
+    of images is nearest."""
+    columns = [*LIKE, "global_batch" if leg.row["scaling"] == "strong" else "batch"]
+    columns += [] if leg.row["target_accuracy"] else ["epochs"]
+    wanted = (leg.images or 0) / int(share)
+
+    def fits(one: Leg) -> bool:
+        same = all(one.row[column] == leg.row[column] for column in columns)
+        return same and one.row["ranks"] == "1" and one.row["gradient_sync"] == sync and (one.row["share_of"] or "1") == share
+
+    found = sorted(filter(fits, legs), key=lambda one: abs((one.images or 0) - wanted))
+    return found[0] if found and found[0].row["origin"] == leg.row["origin"] else None
+
+
+@dataclass
+class Losses:
+    """Of one leg, each in its rounds; `batch` and `contention` instead of `compute` where a share was measured."""
+
+    of: dict[str, ByRound]
+    rounds: list[int]
+
+    def names(self) -> list[str]:
+        return [*self.of, "unattributed"] if self.of else []
+
+
+def losses_of(leg: Leg, base: Leg | None, share: Leg | None, rho: float) -> Losses:
+    none = Losses({}, [])
+    if base is None or leg.row["ranks"] == "1":
+        return none
+    part = rho / int(leg.row["ranks"])
+    less = share.state("compute") if share else {}
+    is_joined = [not row["transfer_seconds"] and bool(row.get("transfer_and_wait_seconds"))
+                 for row in (*leg.by_round.values(), *base.by_round.values())]  # fmt: skip
+    names = JOINED if any(is_joined) else STATES
+    here, alone = ({name: one.state(name) for name in names} for one in (leg, base))
+    rounds = [one for one in leg.seconds
+              if all(one in here[name] and one in alone[name] for name in names) and (not less or one in less)]  # fmt: skip
+    if not rounds:
+        return none
+    of: dict[str, ByRound] = {}
+    ideal = part if leg.row["scaling"] == "weak" else 1 / int(leg.row["ranks"])
+    of["work"] = {one: (part - ideal) * base.seconds[one] for one in rounds}
+    for name in names:
+        of[name] = {one: here[name][one] - part * alone[name][one] for one in rounds}
+    if less:
+        del of["compute"]
+        of["batch"] = {one: less[one] - part * alone["compute"][one] for one in rounds}
+        of["contention"] = {one: here["compute"][one] - less[one] for one in rounds}
+    return Losses(of, rounds)
+
+
+def check_losses(run: Run, leg: Leg, losses: Losses, ideal: float, rows: dict[str, Row]) -> str:
+    """The largest that can be told from nothing."""
+    table, rest, told = "losses.csv", median(leg.seconds.values()) - ideal, {}
+    for name, values in losses.of.items():
+        rest -= median(values.values())
+        ends = interval_of(values.values())
+        if median(values.values()) > 0 and not (ends and ends[0] <= 0 <= ends[1]):
+            told[name] = median(values.values())
+        if row := rows.get(name):
+            run.expect_over(table, row, "seconds", values.values())
+            run.expect_name(table, row, values.values(), "rounds")
+    if "unattributed" in rows:
+        run.expect(table, rows["unattributed"], "seconds", rest)
+        run.expect_ends(table, rows["unattributed"], "seconds", [])
+        run.expect_text(table, rows["unattributed"], "interval", "")
+    for name, row in rows.items():
+        run.expect_copy(table, row, leg.row, COPIED[table])
+        run.expect_text(table, row, "status", "ok")
+        run.expect_text(table, row, "loss", name)
+        run.expect(table, row, "rounds", len(losses.rounds))
+    return max(told, key=lambda name: told[name]) if told else ""
+
+
+def statistical(leg: Leg, base: Leg) -> ByRound:
+    """Epochs to the target at 1 over those at N, in rounds that reached it on one; 0 where N did not."""
+    ratios = {}
+    for one, epochs in base.to_target.items():
+        if epochs is not None and one in leg.to_target:
+            at_n = leg.to_target[one]
+            ratios[one] = 0 if at_n is None else epochs / at_n
+    return ratios
+
+
+def _trust(row: Row, leg: Leg, efficiency: list[float], ends: tuple[float, float] | None, has_base: bool) -> str:
+    if not has_base:
+        return f"{row['status']}: {row['note']}" if row["status"] != "ok" else f"{leg.row['origin']}: no base to compare with"
+    words = f"{leg.row['origin']}, {len(efficiency)} round(s)" if efficiency else f"{leg.row['origin']}: ratio of medians"
+    words += f", {interval_name(efficiency, 'rounds') or 'no interval'}"
+    ideal = leg.row["ranks"] != "1" and ends is not None and ends[0] <= 1 <= ends[1]
+    return words + ("; cannot be told from ideal" if ideal else "")
+
+
+def _check_energy(run: Run, row: Row, leg: Leg, base: Leg | None, rho: float) -> None:
+    values = []
+    if base is not None and leg.row.get("energy_counters") == base.row.get("energy_counters"):
+        here, alone = ({one: float(of["joules"]) for one, of in each.by_round.items() if of.get("joules")} for each in (leg, base))
+        values = [rho * alone[one] / here[one] for one in both(here, alone)]
+    run.expect_over("scaling.csv", row, "energy_ratio", values)
+
+
+def check_scaling(run: Run, legs: list[Leg]) -> dict[int, Losses]:
+    """The losses of each leg, by its id."""
+    table = "scaling.csv"
+    wanted = [leg for leg in legs if (leg.row["share_of"] or "1") == "1"]
+    of_losses: dict[tuple[str, ...], dict[str, Row]] = {}
+    for one in run.tables.get("losses.csv", []):
+        of_losses.setdefault(case_of(one, "all"), {})[one["loss"]] = one
+    found = {}
+    for leg in wanted:
+        row = next((one for one in run.tables.get(table, []) if case_of(one, "all") == case_of(leg.row)), None)
+        base = base_of(leg, legs, "one_device")
+        rho = leg.images / base.images if base and leg.images and base.images else 1.0
+        share = base_of(leg, legs, "none", leg.row["ranks"]) if leg.row["ranks"] != "1" else None
+        losses = found[id(leg)] = losses_of(leg, base, share, rho)
+        if row is not None:
+            _check_row(run, row, leg, base, base_of(leg, legs, "none"), rho, losses, of_losses.get(case_of(leg.row), {}))
+    # A launch that gave nothing has a row that says why, by a name of its own.
+    there = [case_of(row, "all") for row in run.tables.get(table, []) if row["status"] == "ok" or row["launches"]]
+    run.expect_rows(table, (case_of(leg.row) for leg in wanted), there)
+    losses = run.tables.get("losses.csv", [])
+    run.expect_rows("losses.csv", ((*case_of(leg.row), name) for leg in wanted for name in found[id(leg)].names()),
+                    ((*case_of(one, "all"), one["loss"]) for one in losses))  # fmt: skip
+    return found
+
+
+def _check_row(run: Run, row: Row, leg: Leg, base: Leg | None, raw: Leg | None, rho: float, losses: Losses,
+               of_losses: dict[str, Row]) -> None:  # fmt: skip
+    table, n, t = "scaling.csv", int(leg.row["ranks"]), leg.seconds
+    run.expect_copy(table, row, leg.row, COPIED[table])
+    for name in OF_EPOCH:
+        run.expect_made(table, row, name, ("epoch.csv", leg.published, name))
+    run.expect_text(table, row, "status", "ok" if base else row["status"] if "no speedup" in row["note"] else "failed")
+    run.expect_text(table, row, "baseline", "one_device" if base else "")
+    raw_rho = leg.images / raw.images if raw and leg.images and raw.images else 1.0
+    ratios_raw = [raw_rho * raw.seconds[one] / (n * t[one]) for one in both(raw.seconds, t)] if raw else []
+    run.expect(table, row, "h_raw_seconds", median(raw.seconds.values()) if raw else None)
+    if raw and not ratios_raw:
+        run.expect(table, row, "efficiency_raw", raw_rho * median(raw.seconds.values()) / (n * median(t.values())))
+        run.expect_ends(table, row, "efficiency_raw", [])
+    else:
+        run.expect_over(table, row, "efficiency_raw", ratios_raw)
+    h = base.seconds if base else {}
+    ratio = {one: rho * h[one] / (n * t[one]) for one in both(h, t)}
+    efficiency = list(ratio.values())
+    lost = [t[one] - rho * h[one] / n for one in both(h, t)]
+    of_medians = rho * median(h.values()) / (n * median(t.values())) if h and t else None
+    e = middle(efficiency) if efficiency else of_medians
+    run.expect(table, row, "h_seconds", middle(h.values()))
+    ideal = (rho if leg.row["scaling"] == "weak" else 1) * median(h.values()) / n if h else None
+    run.expect(table, row, "ideal_seconds", ideal)
+    run.expect(table, row, "rho", rho if base else None)
+    run.expect(table, row, "rounds", len(ratio) if base else None)
+    run.expect(table, row, "efficiency", e)
+    run.expect(table, row, "speedup", None if e is None else n * e)
+    run.expect_ends(table, row, "efficiency", efficiency)
+    run.expect_ends(table, row, "speedup", efficiency, n)
+    run.expect_name(table, row, efficiency, "rounds", "speedup_interval")
+    run.expect(table, row, "karp_flatt", (1 / (n * e) - 1 / n) / (1 - 1 / n) if e and n > 1 else None)
+    run.expect(table, row, "lost_seconds", middle(lost) if lost or not h else median(t.values()) - rho * median(h.values()) / n)
+    epochs = statistical(leg, base) if base and ratio else {}
+    reached = bool(epochs) and median(epochs.values()) > 0
+    run.expect_over(table, row, "efficiency_statistical", epochs.values() if reached else [])
+    together = [ratio[one] * epochs[one] for one in both(ratio, epochs)] if reached else []
+    run.expect(table, row, "efficiency_to_accuracy", middle(together))
+    _check_energy(run, row, leg, base, rho)
+    _check_link(run, row, leg)
+    largest = check_losses(run, leg, losses, ideal, of_losses) if ideal is not None else ""
+    run.expect_text(table, row, "largest_loss", largest)
+    run.expect_text(table, row, "trust", _trust(row, leg, efficiency, interval_of(efficiency), base is not None))
+
+
+def _nearest_busbw(run: Run, rows: list[Row], leg: Leg, size: float) -> float | None:
+    """The rate at the nearest size, of several the best; nothing beyond 4 times."""
+    memory = "host" if leg.row["device"].startswith("cpu") else "device"
+    rates = []
+    for row in rows:
+        same = all(row[name] == leg.row[name] for name in ("origin", "ranks", "transport", "nodes"))
+        if same and row["status"] == "ok" and row["memory"] == memory:
+            far = max(float(row["size_bytes"]) / size, size / float(row["size_bytes"]))
+            if far <= 4:
+                rates.append((far, -float(row["busbw_gb_per_s"])))
+    return -min(rates)[1] if rates else None
+
+
+def _check_link(run: Run, row: Row, leg: Leg) -> None:
+    table, p = "scaling.csv", int(leg.row["ranks"])
+    columns = "gradient_bytes_sent gradient_gb_per_s link_gb_per_s link_share link_share_ci_low link_share_ci_high".split()
+    exchanges = p > 1 and leg.row["gradient_sync"] not in ("none", "barrier_only")
+    basis = row.get("link_basis", "")
+    if not exchanges or (basis and not basis.endswith(".csv") and "nothing of about" not in basis and "no link between" not in basis):
+        # The reason is words; without one, or without ranks that exchange, nothing may stand there.
+        for column in columns if basis != "how long gradients moved is not recorded" else columns[1:]:
+            run.expect(table, row, column, None)
+        if not exchanges:
+            run.expect_text(table, row, "link_basis", "")
+            return
+    parameters, nodes = float(leg.row["parameters"]), int(leg.row["nodes"] or 1)
+    try:
+        work = work_of(leg.row["allreduce"], p, parameters, p / nodes)
+    except Timetable:
+        run.leave(table, row, [*columns, "link_basis"], TREES)
+        return
+    known = work is not None and leg.row["gradient_sync"] in ("mirrored", "multi_worker", "naive", "bucketed_overlap", "horovod")
+    known = known and leg.row["dtype"] == "float" and "compressed" not in basis
+    if not known or work is None:
+        for column in columns:
+            run.expect(table, row, column, None)
+        run.leave(table, row, ["link_basis"], "words")
+        return
+    steps = (leg.images or 0) / (float(leg.row["batch"]) * p)
+    sent = steps * 4 * work[1]
+    moving = {}
+    for one, of in leg.by_round.items():
+        exposed = number(of["transfer_seconds"])
+        aside = sum(max(number(of[name]) or 0, 0) for name in ("hidden_seconds", "concurrent_seconds"))
+        if exposed is not None and exposed + aside > 0:
+            moving[one] = sent / (exposed + aside) / 1e9
+    run.expect(table, row, "gradient_bytes_sent", sent)
+    rate = run.expect_over  # one over the other, in every round
+    if nodes > 1:
+        pairs = [float(one["gb_per_s"]) for one in run.tables.get("links.csv", [])
+                 if "all" not in (one["from_host"], one["to_host"]) and one["origin"] == leg.row["origin"] and one["status"] == "ok"]  # fmt: skip
+        link, file = (min(pairs), "links.csv") if pairs else (None, "")
+    else:
+        link, file = _nearest_busbw(run, run.tables.get("bound.csv", []), leg, 4 * parameters), "bound.csv"
+        if link is None:
+            link, file = _nearest_busbw(run, run.tables.get("allreduce.csv", []), leg, 4 * parameters), "allreduce.csv"
+    run.expect(table, row, "gradient_gb_per_s", middle(moving.values()))
+    run.expect(table, row, "link_gb_per_s", link if moving else None)
+    rate(table, row, "link_share", moving.values() if link else [], 1 / link if link else 1)
+    if link and moving:
+        run.expect_text(table, row, "link_basis", file)
+    else:
+        run.leave(table, row, ["link_basis"], "words")
+
+
+def check_summary(run: Run) -> None:
+    """scaling.csv in six digits."""
+    table, scaling = "summary.csv", run.tables.get("scaling.csv", [])
+
+    def key(row: Row) -> tuple[str, ...]:
+        return row["model"], row["gradient_sync"], row["scaling"], row["ranks"]
+
+    rows = []
+    keys = [key(row) for row in scaling]
+    for row in scaling:
+        strategy = row["gradient_sync"] + (", weak" if row["scaling"] == "weak" else "")
+        if keys.count(key(row)) > 1:
+            strategy += f", {row['nodes']} node(s), {row['dataset']}"
+        rows.append((row["model"], strategy, row["ranks"]))
+    there = {(row["model"], row["strategy"], row["ranks"]): row for row in run.tables.get(table, [])}
+    run.expect_rows(table, rows, ((row["model"], row["strategy"], row["ranks"]) for row in run.tables.get(table, [])))
+    for name, of in zip(rows, scaling):
+        if row := there.get(name):
+            columns = "measured_seconds=seconds_median low=seconds_ci_low high=seconds_ci_high".split()
+            for pair in ("h_seconds", "ideal_seconds", "speedup", "efficiency", *columns):
+                column, _, other = pair.partition("=")
+                run.expect_made(table, row, column, ("scaling.csv", of, other or column), ".6g")
+            for column in ("model", "ranks", "largest_loss", "trust"):
+                run.expect_made(table, row, column, ("scaling.csv", of, column))
+            run.expect_text(table, row, "strategy", name[1])

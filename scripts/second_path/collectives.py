@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""allreduce.csv and what follows from it: ranks and bounds, the cost model, the certificate."""
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from math import ceil, floor, log2, sqrt
+from statistics import mean, median
+
+from second_path.columns import COPIED
+from second_path.numbers import (
+    holm,
+    interval_of,
+    middle,
+    most_frequent,
+    nonnegative_least_squares,
+    outliers,
+    percentile,
+    rank_sum_p_value,
+    ratio_ends,
+    smallest_effect,
+)
+from second_path.run import Case, Launch, Row, Run, case_of, number
+
+Seconds = dict[Case, float]
+TREES = "trees of more than two ranks: their timetable says, which is code"
+
+
+def statistics_of(run: Run, table: str, row: Row, by_launch: Mapping[Launch, list[float]]) -> list[float]:
+    """The columns that every table of times has; the launches' medians."""
+    medians = [median(values) for values in by_launch.values()]
+    for launch, value in zip(by_launch, medians):
+        run.check_launch(launch, table, run.launches_of(table, case_of(row))[launch], "seconds_median", value)
+
+    def each(statistic: Callable[[list[float]], float | None]) -> float | None:
+        return middle(value for values in by_launch.values() if (value := statistic(values)) is not None)
+
+    run.expect(table, row, "launches", len(medians))
+    run.expect(table, row, "repetitions", sum(map(len, by_launch.values())))
+    run.expect_over(table, row, "seconds_median", medians)
+    run.expect_ends(table, row, "seconds", medians)
+    run.expect_name(table, row, medians, "launches")
+    run.expect(table, row, "seconds_mean", each(mean))
+    run.expect(table, row, "seconds_p5", each(lambda values: percentile(values, 5)))
+    run.expect(table, row, "seconds_p95", each(lambda values: percentile(values, 95)))
+    run.expect(table, row, "seconds_min", min(map(min, by_launch.values())))
+    run.expect(table, row, "seconds_max", max(map(max, by_launch.values())))
+    run.expect(table, row, "outliers", sum(map(outliers, by_launch.values())))
+    converged = run.of_launches(table, case_of(row), "converged")
+    run.expect(table, row, "converged", min(converged) if converged else None)
+    return medians
+
+
+def of_gpus(run: Run, table: str, row: Row) -> None:
+    for column in ("sm_clock_mhz", "throttled_share", "power_capped_share", "gpu_watts", "gpu_celsius"):
+        run.expect(table, row, column, middle(run.of_launches(table, case_of(row), column)))
+
+
+class Timetable(Exception):
+    """What trees of more than two ranks do is read from their timetable, which is code."""
+
+
+def work_of(algorithm: str, p: int, n: float, g: float) -> tuple[float, float, float] | None:
+    """Steps, and elements that the busiest rank sends and reduces, of n on p ranks, g a node: the table in
+    docs/allreduce.md. None: a library's own."""
+    lg = floor(log2(p))
+    fold, half = int(2**lg < p), 1 - 2.0**-lg
+    around, part = 2 * (p - 1), n * (p - 1) / p
+    if algorithm == "double_binary_tree" and p > 2:
+        raise Timetable
+    known: dict[str, tuple[float, float, float]] = {
+        "naive": (around, n * (p - 1), n * (p - 1)),
+        "ring": (around, 2 * part, part),
+        "segmented_ring": (around * ceil(n / p / 32768), 2 * part, part),
+        "recursive_doubling": (lg + 2 * fold, n * (lg + fold), n * (lg + fold)),
+        "rabenseifner": (2 * lg + 2 * fold, n * (2 * half + fold), n * (half + fold)),
+        "hierarchical": (2 * (g - 1) + 2 * (p / g - 1), 2 * part, part),
+        "parameter_server": (around, 2 * part, part),
+        "one_shot": (1, n * (p - 1), n * (p - 1)),
+        "direct": (2, 2 * part, part),
+        "double_binary_tree": (2 * ceil(n / 2 / 32768), n, n / 2),  # of two ranks, each a root once
+    }
+    return known.get(algorithm)
+
+
+def check_allreduce(run: Run) -> Seconds:
+    table, medians = "allreduce.csv", {}
+    for row in run.measured(table):
+        case = case_of(row)
+        launches = run.launches_of(table, case)
+        first = next(iter(launches.values()))
+        run.expect_copy(table, row, first, COPIED[table])
+        keys = [(one, row["case_id"], row["ranks"], "") for one in launches]
+        of_launches = statistics_of(run, table, row, {key[0]: run.seconds[key] for key in keys})
+        seconds = medians[case] = median(of_launches)
+        size, p = float(first["size_bytes"]), int(first["ranks"])
+        run.expect(table, row, "algbw_gb_per_s", size / seconds / 1e9)
+        bus = size / 1e9 * 2 * (p - 1) / p
+        run.expect(table, row, "busbw_gb_per_s", bus / seconds)
+        ends = interval_of(of_launches)
+        run.expect(table, row, "busbw_ci_low_gb_per_s", ends and bus / ends[1])
+        run.expect(table, row, "busbw_ci_high_gb_per_s", ends and bus / ends[0])
+        try:
+            work = work_of(first["algorithm"], p, size, p / float(first["nodes"] or 1))
+            run.expect(table, row, "wire_bw_gb_per_s", work and work[1] / seconds / 1e9)
+        except Timetable:
+            run.leave(table, row, ["wire_bw_gb_per_s"], TREES)
+        run.expect(table, row, "skew_seconds", middle(median(run.skews[key]) for key in keys if run.skews[key]))
+        run.expect_text(table, row, "slowest_rank", most_frequent(most_frequent(run.slowest[key]) for key in keys))
+        for column in "first_call_seconds clock_residual_seconds wrong enqueue_seconds device_seconds".split():
+            run.expect(table, row, column, middle(run.of_launches(table, case, column)))
+        for column, over in (("redone", sum), ("warm", min), ("huge_share", min)):
+            values = run.of_launches(table, case, column)
+            run.expect(table, row, column, over(values) if values else None)
+        of_gpus(run, table, row)
+    return medians
+
+
+def check_beside(run: Run) -> None:
+    """Of each case of these the launch in the middle, the lower of two, by the column."""
+    for table, by in (("allreduce_ranks.csv", "seconds_median"), ("bound.csv", "seconds"), ("links.csv", "gb_per_s")):
+        names = "case_id ranks nodes rank transport memory size_bytes".split()
+        cases = defaultdict(list)
+        for row in run.beside[table]:
+            cases[tuple(row.get(name, "") for name in names)].append(row)
+        published = {id(row): tuple(row.get(name, "") for name in names) for row in run.tables.get(table, [])}
+        run.expect_rows(table, cases, published.values())
+        for row in run.tables.get(table, []):
+            if rows := cases.get(published[id(row)]):
+                ordered = sorted(rows, key=lambda one: float(one[by] or "inf"))
+                run.expect_copy(table, row, ordered[(len(ordered) - 1) // 2], row)
+    for row in run.tables.get("bound.csv", []):
+        if number(row["seconds"]):  # what follows from the rate
+            size, p, rate = float(row["size_bytes"]), int(row["ranks"]), float(row["stream_gb_per_s"])
+            run.expect("bound.csv", row, "seconds", 2 * size * p / rate / 1e9)
+            run.expect("bound.csv", row, "algbw_gb_per_s", rate / (2 * p))
+            run.expect("bound.csv", row, "busbw_gb_per_s", rate / (2 * p) * 2 * (p - 1) / p)
+
+
+def check_fit(run: Run, seconds: Seconds) -> None:
+    names = COPIED["fit.csv"]
+    of_case = {case: next(iter(run.launches_of("allreduce.csv", case).values())) for case in seconds}
+    cases: dict[tuple[str, ...], list[tuple[Row, float]]] = defaultdict(list)
+    for case, time in seconds.items():
+        row = of_case[case]
+        if int(row["ranks"]) > 1 and float(row["count"]) > 0:
+            several = "several" if int(row["nodes"] or 1) > 1 else "one"
+            cases[(row["origin"], several, *(row.get(name, "") for name in names))].append((row, time))
+
+    def key_of(row: Row) -> tuple[str, ...]:
+        several = "several" if any(int(nodes) > 1 for nodes in (row["nodes"] or "1").split(";")) else "one"
+        return row["origin"], several, *(row.get(name, "") for name in names)
+
+    published = {key_of(row): row for row in run.tables.get("fit.csv", [])}
+    run.expect_rows("fit.csv", cases, map(key_of, run.tables.get("fit.csv", [])))
+    points = []
+    for key, of_key in cases.items():
+        of_key.sort(key=lambda one: (int(one[0]["ranks"]), float(one[0]["count"])))
+        points += _check_fit_of(run, published.get(key), of_key)
+    order = [*names, "size_bytes", "ranks", "nodes"]
+
+    def point_of(row: Row) -> tuple[str, ...]:
+        return tuple(row.get(name, "") for name in order)
+
+    there = []
+    for row in run.tables.get("fit_points.csv", []):
+        if row["algorithm"] == "double_binary_tree" and int(row["ranks"]) > 2:
+            run.leave("fit_points.csv", row, row, TREES)
+        else:
+            there.append(row)
+    run.expect_rows("fit_points.csv", (point_of(of) for of, _, _ in points), map(point_of, there))
+    rows = {point_of(row): row for row in there}
+    for of, time, model in points:
+        if row := rows.get(point_of(of)):
+            run.expect_copy("fit_points.csv", row, of, order)
+            run.expect_text("fit_points.csv", row, "origin", "predicted")
+            run.expect_text("fit_points.csv", row, "status", "ok")
+            p = int(of["ranks"])
+            run.expect("fit_points.csv", row, "seconds", model)
+            run.expect("fit_points.csv", row, "busbw_gb_per_s", float(of["size_bytes"]) / model / 1e9 * 2 * (p - 1) / p)
+            run.expect("fit_points.csv", row, "relative_residual", (model - time) / time)
+
+
+def _check_fit_of(run: Run, row: Row | None, points: list[tuple[Row, float]]) -> list[tuple[Row, float, float]]:
+    """The row of fit.csv; and what the fit says of each point."""
+    table, names = "fit.csv", COPIED["fit.csv"]
+    sizes = [float(of["size_bytes"]) for of, _ in points]
+    works = []
+    for of, _ in points:
+        p, size, count = int(of["ranks"]), float(of["size_bytes"]), float(of["count"])
+        try:
+            # What a library does is unknown: one step that sends the buffer.
+            work = work_of(of["algorithm"], p, count, p / float(of["nodes"] or 1)) or (1, count, 0)
+        except Timetable:
+            if row is not None:
+                run.leave(table, row, row, TREES)
+            return []
+        works.append((work[0], work[1] * size / count, work[2] * size / count))
+    columns = [[work[i] / time for work, (_, time) in zip(works, points)] for i in range(3)]
+    # Where sending and reducing grow together there is one coefficient for both.
+    apart = any(columns[2]) and len({round(b / c, 6) for b, c in zip(columns[1], columns[2])}) > 1
+    columns = columns[: 3 if apart else 2]
+    can = len(points) > len(columns) and len(set(sizes)) > 1
+    x = nonnegative_least_squares(columns) if can else []
+    residuals = [sum(a * column[i] for a, column in zip(x, columns)) - 1 for i in range(len(points))]
+    if row is not None:
+        run.expect_copy(table, row, points[0][0], [*names, "origin"])
+        for column in ("ranks", "nodes"):
+            values = sorted({int(of[column] or 1) for of, _ in points})
+            run.expect_text(table, row, column, ";".join(map(str, values)))
+        run.expect(table, row, "sizes", len(set(sizes)))
+        run.expect(table, row, "points", len(points))
+        run.expect_text(table, row, "status", "ok" if can else "skipped")
+    if row is not None and can:
+        worst = max(range(len(points)), key=lambda i: (abs(residuals[i]), i))
+        run.expect(table, row, "smallest_bytes", min(sizes))
+        run.expect(table, row, "largest_bytes", max(sizes))
+        run.expect(table, row, "alpha_seconds", x[0])
+        run.expect(table, row, "beta_seconds_per_byte", x[1])
+        run.expect(table, row, "gamma_seconds_per_byte", x[2] if apart else None)
+        run.expect(table, row, "rms_relative_residual", sqrt(mean(one * one for one in residuals)))
+        run.expect(table, row, "worst_relative_residual", residuals[worst])
+        run.expect(table, row, "worst_bytes", sizes[worst])
+    return [(of, time, time * (1 + residual)) for (of, time), residual in zip(points, residuals)] if can else []
+
+
+def check_certificate(run: Run) -> None:
+    table = "certificate.csv"
+    sides: dict[str, dict[Case, list[float]]] = {"a": defaultdict(list), "b": defaultdict(list)}
+    states: dict[Case, list[Row]] = defaultdict(list)
+    published = run.tables.get(table, [])
+    if not published and not all(name.endswith(("-a", "-b")) for name in run.name_of.values()):
+        return
+    for case, launches in run.rows["allreduce.csv"].items():
+        for launch, row in sorted(launches.items()):
+            states[case].append(row)
+            if row["status"] == "ok":
+                seconds = run.seconds[launch, row["case_id"], row["ranks"], ""]
+                sides[run.name_of[launch][-1]][case].append(median(seconds))
+    run.expect_rows(table, states, map(case_of, published))
+    compared = []
+    for row in published:
+        case = case_of(row)
+        if not states[case]:
+            continue
+        run.expect_copy(table, row, states[case][0], COPIED[table])
+        broken = [one["status"] for one in states[case] if one["status"] not in ("ok", "skipped")]
+        skipped = all(one["status"] == "skipped" for one in states[case])
+        run.expect_text(table, row, "status", broken[0] if broken else "skipped" if skipped else "ok")
+        if skipped:
+            continue
+        a, b = ([], []) if broken else (sides["a"][case], sides["b"][case])
+        compared.append((row, a, b))
+    p_values = [rank_sum_p_value(a, b) for _, a, b in compared if a and b]
+    adjusted = iter(holm(p_values))
+    for row, a, b in compared:
+        there = bool(a and b)
+        ends, ratio = (ratio_ends(a, b), median(b) / median(a)) if there else (None, None)
+        run.expect(table, row, "launches_a", len(a))
+        run.expect(table, row, "launches_b", len(b))
+        run.expect(table, row, "seconds_a", middle(a))
+        run.expect(table, row, "seconds_b", middle(b))
+        run.expect(table, row, "ratio", ratio)
+        run.expect(table, row, "ratio_low", ends and ends[0])
+        run.expect(table, row, "ratio_high", ends and ends[1])
+        p_holm = next(adjusted) if there else None
+        run.expect(table, row, "p_value", rank_sum_p_value(a, b) if there else None)
+        run.expect(table, row, "p_holm", p_holm)
+        run.expect(table, row, "floor", 0.03)
+        effect = smallest_effect(len(a), len(b), ends, len(p_values), 0.03) if there else None
+        run.expect(table, row, "smallest_effect", effect)
+        verdict = "AMBIGUOUS" if there else "MISSING"
+        if ends and p_holm is not None:
+            beyond = p_holm < 0.05
+            if beyond and ends[0] > 1.03:
+                verdict = "SLOWER"
+            elif beyond and ends[1] < 1 / 1.03:
+                verdict = "FASTER"
+            elif ends[0] >= 1 / 1.03 and ends[1] <= 1.03:
+                verdict = "SAME"
+        run.expect_text(table, row, "verdict", verdict)

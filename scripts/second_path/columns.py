@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has no second path, and why: all other cells of a run's tables are made again, or recompute.py says that they are
+not. COPIED: what a row says of its case; it has to stand so in the row of a launch, or of the table it follows."""
+from __future__ import annotations
+
+NAMES = "a name, no result"
+# Files in a run's folder that are no table of results made of its samples.
+FILES_WITHOUT = {
+    "samples.csv": "the raw samples themselves",
+    "accuracy.csv": "raw: each epoch as its launch wrote it",
+    "monitor.csv": "raw: each look at a host",
+    "hosts.csv": "what was found on hosts before anything was measured",
+    "suspects.csv": "verdicts on hosts, from rates that the hosts alone know",
+    "compare.csv": "of two runs: scalebench compare makes it again",
+}
+
+WITHOUT = {
+    ("", "schema_version"): NAMES,
+    ("", "run_id"): NAMES,
+    ("", "case_id"): "a hash of the parameters, by which rows are found here",
+    ("", "note"): "words",
+}
+
+
+
+def is_difference(table: str, column: str) -> bool:
+    """Of numbers that are about equal, which leaves of their rounding more than a part in 1e9: 1e-14 is nothing."""
+    return table in ("losses.csv", "ladder.csv", "laws.csv") or column in ("lost_seconds", "karp_flatt") or "residual" in column
+
+
+SHARED = "schema_version run_id case_id origin".split()
+EXCHANGE = "algorithm transport memory dtype op placement mode cache graph pages register size_bytes ranks nodes".split()
+TRAINING = "model gradient_sync allreduce transport device dataset scaling global_batch batch ranks nodes".split()
+
+COPIED = {
+    "allreduce.csv": [*SHARED, *EXCHANGE, "count", "sync", "operations"],
+    "throughput.csv": (
+        "model parameters device dtype memory_format step threads batch largest batches_tried ranks nodes rank host "
+        "gflop_per_image roofline_gb_per_s roofline_gflop_per_s published_gflop_per_s"
+    ).split() + SHARED,
+    "epoch.csv": (
+        "parameters dtype memory_format threads optimizer learning_rate epochs workers rank host target_accuracy "
+        "replicas_equal share_of loader_threads page_cache dilation energy_counters"
+    ).split() + SHARED + TRAINING,
+    "scaling.csv": [*SHARED, *TRAINING, "parameters", "dilation"],
+    "losses.csv": [*SHARED, *TRAINING],
+    "ladder.csv": [*SHARED, *TRAINING],
+    "laws.csv": [*SHARED, *(name for name in TRAINING if name not in ("global_batch", "batch", "ranks", "nodes")), "parameters", "dilation"],
+    "fit.csv": [name for name in EXCHANGE if name not in ("size_bytes", "ranks", "nodes")],
+    "certificate.csv": [*SHARED, *EXCHANGE],
+}

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The second path sees each wrong number, each missing row and each column that it does not know, in the runs that are
+part of the repository; and nothing wrong in these themselves."""
+from __future__ import annotations
+
+import copy
+import sys
+import unittest
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+from recompute import checked  # noqa: E402
+from second_path.columns import WITHOUT  # noqa: E402
+from second_path.ladder import fit_of_law  # noqa: E402
+from second_path.numbers import nonnegative_least_squares, rank_sum_p_value, ratio_ends  # noqa: E402
+from second_path.run import Row, Run, number  # noqa: E402
+
+RUNS = ROOT / "results" / "reference" / "amd-epyc-2-cores"
+# By these rows are found: another value is a row too many, and one too few.
+KEYS = set("case_id ranks nodes rank loss rung law parameter".split())
+KEYS_OF = {
+    "fit.csv": set("origin algorithm transport memory dtype op placement mode cache graph pages".split()) | {"nodes"},
+    "fit_points.csv": set("algorithm transport memory dtype op placement mode cache graph pages size_bytes".split()) | {"ranks", "nodes"},
+    "allreduce_ranks.csv": {"transport", "memory", "size_bytes"},
+    "bound.csv": {"transport", "memory", "size_bytes"},
+    "laws.csv": {"origin"},
+    "summary.csv": {"model", "strategy"},
+}
+PUBLISHED = Run(RUNS / "full"), Run(RUNS / "certify")
+SMALLER = "allreduce"  # of 27 000 numbers, of which the others have each kind
+
+
+def with_(run: Run, change: Callable[[dict[str, list[Row]]], object]) -> list[str]:
+    """What is found once the tables were changed so."""
+    other = copy.copy(run)
+    other.tables = copy.deepcopy(run.tables)
+    other.differences, other.seen, other.made = [], set(), {}
+    other.numbers = other.copied = other.cells = 0
+    change(other.tables)
+    return checked(other).differences
+
+
+def is_key(table: str, column: str) -> bool:
+    return column in KEYS_OF.get(table, set()) or (column in KEYS and not (table == "fit.csv" and column == "ranks"))
+
+
+def known(table: str, column: str) -> bool:
+    return ("", column) not in WITHOUT and (table, column) not in WITHOUT
+
+
+def another(table: str, text: str) -> str:
+    """A little more, or another word."""
+    value = number(text)
+    if value is None:
+        return text + "x"
+    return repr(value + (1 if value == int(value) else value * (3e-5 if table == "summary.csv" else 1e-7)))
+
+
+class SecondPath(unittest.TestCase):
+    def test_the_published_runs_are_as_they_say(self) -> None:
+        for run in (*PUBLISHED, Run(RUNS / SMALLER)):
+            self.assertEqual(with_(run, lambda _: None), [], run.folder)
+
+    def finds_each(self, run: Run, change: Callable[[str, Row, str], bool], what: str) -> None:
+        """One cell of each column is changed, all at once: none is made of another published one."""
+        changed: set[tuple[str, str]] = set()
+
+        def all_of(tables: dict[str, list[Row]]) -> None:
+            for table, rows in tables.items():
+                for row in rows:
+                    for column in row:
+                        if known(table, column) and not is_key(table, column) and (table, column) not in changed and change(table, row, column):
+                            changed.add((table, column))
+
+        lines = with_(run, all_of)
+        self.assertGreater(len(changed), 20)
+        for table, column in sorted(changed):
+            found = [line for line in lines if line.startswith(f"{table}: ") and f": {column}: " in line]
+            self.assertTrue(found, f"{run.folder.name}/{table}: {column}: {what} and not found")
+
+    def test_a_wrong_cell_of_each_column_is_found(self) -> None:
+        def wrong(table: str, row: Row, column: str) -> bool:
+            usable = bool(row[column]) and row.get("status", "ok") == "ok"
+            if usable:
+                row[column] = another(table, row[column])
+            return usable
+
+        for run in PUBLISHED:
+            self.finds_each(run, wrong, "changed")
+
+    def test_a_cell_that_is_filled_or_emptied_is_found(self) -> None:
+        def filled(table: str, row: Row, column: str) -> bool:
+            empty = not row[column] and column != "status"
+            if empty:
+                row[column] = "1"
+            return empty
+
+        def emptied(table: str, row: Row, column: str) -> bool:
+            there = bool(row[column]) and column != "status"
+            if there:
+                row[column] = ""
+            return there
+
+        for run in PUBLISHED:
+            self.finds_each(run, filled, "filled")
+            self.finds_each(run, emptied, "emptied")
+
+    def test_rows_that_are_missing_or_double_or_of_another_name_are_found(self) -> None:
+        def shorter(table: str, rows: list[Row]) -> None:
+            del rows[-1]
+
+        def longer(table: str, rows: list[Row]) -> None:
+            rows.append(dict(rows[-1]))
+
+        def renamed(table: str, rows: list[Row]) -> None:
+            column = next(name for name in ("case_id", "algorithm", "model") if name in rows[-1] and (name != "case_id" or "fit" not in table))
+            rows[-1][column] = "another"
+
+        def gone(table: str, rows: list[Row]) -> None:
+            rows.clear()
+
+        words = {shorter: "a row is expected", longer: "published 2 times", renamed: "none is expected", gone: "a row is expected"}
+        for run in PUBLISHED:
+            # The summary is scaling.csv once more: what is missing in both, only the other one shows.
+            for group in (set(run.tables) - {"summary.csv"}, set(run.tables) & {"summary.csv"}):
+                for change, said in words.items() if group else ():
+                    lines = with_(run, lambda tables: [change(table, tables[table]) for table in group])
+                    for table in group:
+                        self.assertTrue([line for line in lines if line.startswith(f"{table}: ") and said in line], f"{table}: {said}")
+
+    def test_a_column_that_nobody_makes_again_is_found(self) -> None:
+        def new_column(tables: dict[str, list[Row]]) -> None:
+            for rows in tables.values():
+                for row in rows:
+                    row["more"] = "1.5"
+
+        lines = with_(PUBLISHED[0], new_column)
+        for table in PUBLISHED[0].tables:
+            self.assertTrue([line for line in lines if line.startswith(f"{table}: ") and " more: " in line], table)
+        self.assertIn("scaling.csv: more: nobody makes this column again", lines)
+
+    def test_a_table_that_nobody_makes_again_is_found(self) -> None:
+        lines = with_(PUBLISHED[1], lambda tables: tables.update({"more.csv": [{"case_id": "x", "ranks": "1", "value": "2"}]}))
+        self.assertIn("more.csv: value: nobody makes this column again", lines)
+
+    def test_each_launch_is_checked_against_its_samples(self) -> None:
+        run = copy.copy(PUBLISHED[0])
+        run.rows = copy.deepcopy(run.rows)
+        for table in ("allreduce.csv", "throughput.csv", "epoch.csv"):
+            launches = next(iter(run.rows[table].values()))
+            row = next(iter(launches.values()))
+            if row["status"] != "ok":
+                launches = next(of for of in run.rows[table].values() if all(one["status"] == "ok" for one in of.values()))
+                row = next(iter(launches.values()))
+            row["seconds_median"] = another(table, row["seconds_median"])
+        lines = with_(run, lambda _: None)
+        for table in ("allreduce.csv", "throughput.csv", "epoch.csv"):
+            self.assertTrue([line for line in lines if line.startswith("launch ") and f": {table}: " in line and "seconds_median" in line], table)
+
+
+class Formulas(unittest.TestCase):
+    """What no reference run has; the numbers are of R, or made by the law itself."""
+
+    def test_rank_sums(self) -> None:
+        term = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46]
+        weeks = [1.15, 0.88, 0.90, 0.74, 1.21]
+        self.assertAlmostEqual(rank_sum_p_value(term, weeks), 0.2544122544122544, 14)
+        self.assertAlmostEqual(rank_sum_p_value([1, 2, 2, 3, 5, 5, 7, 8], [2, 4, 5, 6, 8, 9, 9, 10, 11]), 0.05281840077054885, 14)
+        self.assertEqual(ratio_ends(term, weeks), (0.74 / 1.45, 1.21 / 1.04))
+        self.assertIsNone(ratio_ends([1, 2, 3], [4, 5, 6]))
+
+    def test_laws(self) -> None:
+        sigma, kappa = 0.03, 0.002
+        speedups = {n: n / (1 + sigma * (n - 1) + kappa * n * (n - 1)) for n in (2, 4, 8, 16)}
+        fit = fit_of_law("usl", speedups) or []
+        self.assertAlmostEqual(fit[0], sigma, 12)
+        self.assertAlmostEqual(fit[1], kappa, 12)
+        amdahl = fit_of_law("amdahl", {n: 1 / (sigma + (1 - sigma) / n) for n in (2, 4, 8)}) or []
+        self.assertAlmostEqual(amdahl[0], sigma, 12)
+
+    def test_costs_are_never_negative(self) -> None:
+        steps, sent, reduced = [6, 6, 6, 14, 14, 14], [1e3, 1e5, 1e7, 1e3, 1e5, 1e7], [5e2, 6e4, 4e6, 7e2, 5e4, 6e6]
+        seconds = [1e-6 * s + 2e-10 * b + 3e-10 * c for s, b, c in zip(steps, sent, reduced)]
+        columns = [[x / t for x, t in zip(column, seconds)] for column in (steps, sent, reduced)]
+        for found, made in zip(nonnegative_least_squares(columns), (1e-6, 2e-10, 3e-10)):
+            self.assertAlmostEqual(found / made, 1, 9)
+        falling = [3e-6 - 1e-10 * s for s in (1e3, 2e3, 3e3)]
+        self.assertEqual(nonnegative_least_squares([[1 / t for t in falling], [s / t for s, t in zip((1e3, 2e3, 3e3), falling)]])[1], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

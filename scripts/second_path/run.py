@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run's files, and which of its published cells were made again: every cell of a table has to be, or its column stands
+in columns.py with the reason why not. So a column that is new is a difference until somebody says where it comes from."""
+from __future__ import annotations
+
+import csv
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from second_path.columns import FILES_WITHOUT, WITHOUT, is_difference
+from second_path.numbers import interval_name, interval_of, middle
+
+Row = dict[str, str]
+Launch = int
+Case = tuple[str, str, str, str]  # id, ranks, nodes, rank
+
+
+def read(path: Path) -> list[Row]:
+    if not path.exists():
+        return []
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def number(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
+
+
+def case_of(row: Row, rank: str | None = None) -> Case:
+    return row["case_id"], row["ranks"], row.get("nodes") or "1", row.get("rank", "") if rank is None else rank
+
+
+class Run:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.differences: list[str] = []
+        self.numbers = 0  # made again
+        self.copied = 0  # found again in the rows of launches
+        self.cells = 0  # numbers that stand in tables
+        self.left: dict[str, set[str]] = defaultdict(set)  # columns with numbers that were not, by the reason
+        self.seen: set[tuple[str, int, str]] = set()
+        self.made: dict[tuple[str, int, str], float | str | None] = {}  # what came out, for what follows from it
+        self.tables = {path.name: read(path) for path in sorted(folder.glob("*.csv")) if path.name not in FILES_WITHOUT}
+        plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))["launches"]
+        self.round_of: dict[Launch, int] = {launch["number"]: launch["round"] for launch in plan}
+        self.name_of: dict[Launch, str] = {launch["number"]: launch["name"] for launch in plan}
+        # seconds and images: of a launch, case, N and rank ('' stands for all of them together)
+        self.seconds: dict[tuple[Launch, str, str, str], list[float]] = defaultdict(list)
+        self.skews: dict[tuple[Launch, str, str, str], list[float]] = defaultdict(list)
+        self.slowest: dict[tuple[Launch, str, str, str], list[str]] = defaultdict(list)
+        self.images: dict[tuple[Launch, str, str, str], float] = {}
+        for row in read(folder / "samples.csv"):
+            key = int(row["launch"]), row["case_id"], row["ranks"], row["rank"]
+            self.seconds[key].append(float(row["seconds"]))
+            if row["skew_seconds"]:
+                self.skews[key].append(float(row["skew_seconds"]))
+                self.slowest[key].append(row["slowest_rank"])
+            if row["samples"]:
+                self.images[key] = float(row["samples"])
+        self.accuracy: dict[tuple[Launch, str, str], list[Row]] = defaultdict(list)
+        for row in read(folder / "accuracy.csv"):
+            self.accuracy[int(row["launch"]), row["case_id"], row["ranks"]].append(row)
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        counts = {(launch["number"], launch.get("attempt", 1)) for launch in manifest["launches"]}
+        self.rows: dict[str, dict[Case, dict[Launch, Row]]] = defaultdict(lambda: defaultdict(dict))
+        self.beside: dict[str, list[Row]] = defaultdict(list)  # rows of a file of all launches, in their order
+        for path in sorted((folder / "launches").glob("*/*.csv")):
+            launch, attempt = int(path.parent.name.split("-")[0]), int((path.parent.name.split(".attempt") + ["1"])[1])
+            for row in read(path) if (launch, attempt) in counts else ():
+                if "status" in row and "case_id" in row and "ranks" in row:
+                    self.rows[path.name][case_of(row)][launch] = row
+                    self.beside[path.name].append(row)
+
+    # What was published, beside what comes out here.
+
+    def expect(self, table: str, row: Row, column: str, value: float | None, round_to: str = "") -> None:
+        """None: nothing may stand there. `round_to`: as it is printed."""
+        self.made.setdefault((table, id(row), column), value)
+        if column not in row:  # a run of an earlier version, or a row that is missing
+            return
+        self._see(table, row, column)
+        published, text = number(row[column]), row[column]
+        if value is None or published is None:
+            if text or value is not None:
+                self._differs(table, row, column, value)
+            return
+        near = 1e-9 * max(abs(published), abs(value), 1e-5 if is_difference(table, column) else 0)
+        if round_to:
+            equal = published in {float(format(value + end, round_to)) for end in (-near, 0, near)}
+        else:
+            equal = abs(published - value) <= near
+        if not equal:
+            self._differs(table, row, column, value)
+
+    def expect_text(self, table: str, row: Row, column: str, value: str) -> None:
+        self.made.setdefault((table, id(row), column), value)
+        if column not in row:
+            return
+        self._see(table, row, column)
+        if row[column] != value:
+            self._differs(table, row, column, value)
+
+    def expect_made(self, table: str, row: Row, column: str, of: tuple[str, Row, str], round_to: str = "") -> None:
+        """The same as came out in another table."""
+        value = self.made.get((of[0], id(of[1]), of[2]), of[1].get(of[2], ""))
+        if isinstance(value, str):
+            value = value if number(value) is None or round_to == "" else number(value)
+        if isinstance(value, str) and (value or column not in row or number(row[column]) is None):
+            self.expect_text(table, row, column, value)
+        else:
+            self.expect(table, row, column, None if isinstance(value, str) else value, round_to)
+
+    def expect_ends(self, table: str, row: Row, name: str, values: Iterable[float], factor: float = 1) -> None:
+        ends = interval_of(values)
+        self.expect(table, row, f"{name}_ci_low", ends and ends[0] * factor)
+        self.expect(table, row, f"{name}_ci_high", ends and ends[1] * factor)
+
+    def expect_over(self, table: str, row: Row, name: str, values: Iterable[float], factor: float = 1) -> float | None:
+        """Their median, and its interval."""
+        known = list(values)
+        value = middle(known)
+        self.expect(table, row, name, None if value is None else value * factor)
+        self.expect_ends(table, row, name, known, factor)
+        return value
+
+    def expect_name(self, table: str, row: Row, values: Iterable[float], of: str, column: str = "interval") -> None:
+        self.expect_text(table, row, column, interval_name(values, of))
+
+    def expect_copy(self, table: str, row: Row, like: Row, columns: Iterable[str]) -> None:
+        """What a row says of its case, as a launch has it."""
+        for column in columns:
+            if column not in row:
+                self.made.setdefault((table, id(row), column), like.get(column, ""))
+            else:
+                cell, again = (table, id(row), column), self.numbers
+                self.copied += cell not in self.seen and number(row[column]) is not None
+                self.expect_text(table, row, column, like.get(column, ""))
+                self.numbers = again
+
+    def expect_rows(self, table: str, keys: Iterable[object], published: Iterable[object]) -> None:
+        """That the table has each row that it should, once, and no other."""
+        wanted, there = list(keys), list(published)
+        for key in wanted:
+            if key not in there:
+                self.differences.append(f"{table}: {key}: published nothing, a row is expected")
+        for key in set(there):
+            if key not in wanted:
+                self.differences.append(f"{table}: {key}: published a row, none is expected")
+            elif there.count(key) > 1:
+                self.differences.append(f"{table}: {key}: published {there.count(key)} times")
+
+    def check_launch(self, launch: Launch, table: str, row: Row, column: str, value: float) -> None:
+        """A number of one launch, which the tables of the run are made of."""
+        there = number(row[column])
+        if there is None or abs(there - value) > 1e-9 * max(abs(there), abs(value)):
+            self._differs(f"launch {launch}: {table}", row, column, value)
+
+    def leave(self, table: str, row: Row, columns: Iterable[str], reason: str) -> None:
+        """These cells have no second path."""
+        for column in columns:
+            if column in row and (table, id(row), column) not in self.seen:
+                self.seen.add((table, id(row), column))
+                if number(row[column]) is not None:
+                    self.left[reason].add(f"{table}: {column}")
+
+    def _see(self, table: str, row: Row, column: str) -> None:
+        cell = table, id(row), column
+        if cell not in self.seen:
+            self.seen.add(cell)
+            self.numbers += number(row[column]) is not None
+
+    def _differs(self, table: str, row: Row, column: str, value: object) -> None:
+        parts = "model strategy algorithm size_bytes loss rung law parameter rank".split()
+        name = " ".join(filter(None, [row.get("case_id"), f"N={row.get('ranks')}", *map(row.get, parts)]))
+        again = "nothing" if value in (None, "") else repr(value)
+        line = f"{table}: case {name}: {column}: published {row[column] or 'nothing'}, {again}"
+        if line not in self.differences:
+            self.differences.append(line)
+
+    def finish(self) -> None:
+        """Counts, and names each cell that nobody made again and each column that nobody knows."""
+        for table, rows in self.tables.items():
+            unknown = set()
+            for row in rows:
+                for column, text in row.items():
+                    is_number = number(text) is not None
+                    self.cells += is_number
+                    if (table, id(row), column) in self.seen:
+                        continue
+                    reason = WITHOUT.get((table, column)) or WITHOUT.get(("", column))
+                    if reason:
+                        if is_number:
+                            self.left[reason].add(f"{table}: {column}")
+                    elif row.get("status", "ok") == "ok":
+                        unknown.add(column)
+                    elif text:
+                        self._differs(table, row, column, None)
+            for column in sorted(unknown):
+                self.differences.append(f"{table}: {column}: nobody makes this column again")
+
+    # What launches say of a case.
+
+    def launches_of(self, table: str, case: Case) -> dict[Launch, Row]:
+        """Those that measured it."""
+        return {launch: row for launch, row in sorted(self.rows[table][case].items()) if row["status"] == "ok"}
+
+    def of_launches(self, table: str, case: Case, column: str) -> list[float]:
+        values = (number(row.get(column)) for row in self.launches_of(table, case).values())
+        return [value for value in values if value is not None]
+
+    def by_round(self, values: Mapping[Launch, float | None]) -> dict[int, float]:
+        return {self.round_of[launch]: value for launch, value in values.items() if value is not None}
+
+    def measured(self, table: str) -> list[Row]:
+        """Published rows, each checked to be there and, where nothing was measured, to be what a launch says."""
+        published = self.tables.get(table, [])
+        cases = [case for case in self.rows[table] if self.rows[table][case]]
+        self.expect_rows(table, cases, map(case_of, published))
+        # What follows from a row that is missing is made all the same.
+        missing = set(cases) - set(map(case_of, published))
+        ok = []
+        for row in [*published, *(dict(zip(("case_id", "ranks", "nodes", "rank"), case)) for case in missing)]:
+            launches = [one for _, one in sorted(self.rows[table][case_of(row)].items())]
+            states = [one["status"] for one in launches]
+            if not launches:
+                continue
+            state = "wrong" if "wrong" in states else "ok" if "ok" in states else states[0]
+            self.expect_text(table, row, "status", state)
+            if state == "ok":
+                ok.append(row)
+            elif case_of(row) not in missing:
+                self.expect_copy(table, row, launches[states.index(state)], (name for name in row if name != "note"))
+        return ok

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""throughput.csv and epoch.csv."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from statistics import mean, median
+
+from second_path.collectives import of_gpus, statistics_of
+from second_path.columns import COPIED
+from second_path.numbers import both, interval_of, middle, percentile
+from second_path.run import Case, Launch, Row, Run, case_of, number
+
+STATES = "compute transfer wait_static wait_jitter input evaluation host".split()
+JOINED = "compute transfer_and_wait input evaluation host".split()  # where clocks of hosts tell no more
+PHASES = "load forward backward sync update other".split()
+PARTS = [f"{name}_seconds" for name in (
+    *PHASES, *STATES, "wait", "hidden", "concurrent", "transfer_and_wait", "clock_residual", "attribution_error")] + ["clock_drift_ppm"]  # fmt: skip
+
+
+def check_throughput(run: Run) -> None:
+    table = "throughput.csv"
+
+    def ranks_of(row: Row) -> list[str]:
+        return [str(rank) for rank in range(int(row["ranks"]))] if row["rank"] == "all" else [row["rank"]]
+
+    def steps(launch: Launch, row: Row, rank: str) -> list[float]:
+        return run.seconds[launch, row["case_id"], row["ranks"], rank]
+
+    rates: dict[Case, dict[Launch, float]] = {}
+    rows = run.measured(table)
+    for row in rows:
+        case = case_of(row)
+        launches = run.launches_of(table, case)
+        run.expect_copy(table, row, next(iter(launches.values())), COPIED[table])
+        slowest = {one: max((steps(one, row, rank) for rank in ranks_of(row)), key=median) for one in launches}
+        statistics_of(run, table, row, slowest)
+        for percent in (95, 99):
+            tails = (percentile(values, percent) for values in slowest.values())
+            run.expect(table, row, f"step_seconds_p{percent}", middle(tail for tail in tails if tail is not None))
+        # Each rank by its own time.
+        first = next(iter(launches.values()))
+        batch = float(first["batch"])
+        rates[case] = {one: sum(batch / median(steps(one, row, rank)) for rank in ranks_of(row)) for one in launches}
+        rate = run.expect_over(table, row, "images_per_s", rates[case].values())
+        work = number(first.get("gflop_per_image"))
+        for share, peak in (("mfu", "roofline_gflop_per_s"), ("mfu_published", "published_gflop_per_s")):
+            most = number(first.get(peak))
+            run.expect(table, row, share, work * rate / most if work and most and rate else None)
+        of_gpus(run, table, row)
+    for row in rows:
+        alone = run.by_round(rates.get((row["case_id"], "1", "1", "all"), {}))
+        here = run.by_round(rates[case_of(row)])
+        share = int(row["ranks"]) if row["rank"] == "all" else 1
+        ratios = [here[one] / (share * alone[one]) for one in both(here, alone)]
+        run.expect(table, row, "relative_to_one_rank", middle(ratios))
+        ends = interval_of(ratios)
+        run.expect(table, row, "relative_ci_low", ends and ends[0])
+        run.expect(table, row, "relative_ci_high", ends and ends[1])
+
+
+@dataclass
+class Leg:
+    """What launches say of one training on all its ranks."""
+
+    row: Row  # of a launch: its parameters
+    published: Row
+    launches: dict[Launch, Row]
+    seconds: dict[int, float]  # in each round
+    images: float | None
+    by_round: dict[int, Row] = field(default_factory=dict)
+    to_target: dict[int, float | None] = field(default_factory=dict)  # epochs; None: never
+
+    def state(self, name: str) -> dict[int, float]:
+        values = {one: number(row.get(f"{name}_seconds")) for one, row in self.by_round.items()}
+        return {one: value for one, value in values.items() if value is not None}
+
+
+def _reached(run: Run, launch: Launch, row: Row) -> tuple[float, float] | None:
+    """Epochs and seconds until the target."""
+    target = number(row["target_accuracy"])
+    for epoch in run.accuracy[launch, row["case_id"], row["ranks"]]:
+        accuracy = number(epoch["test_accuracy"])
+        if target is not None and accuracy is not None and accuracy >= target:
+            return float(epoch["epoch"]), float(epoch["seconds_so_far"])
+    return None
+
+
+def _with_never(reached: list[float | None]) -> float | None:
+    """The median, where never is the largest; None where it is such a one."""
+    known = [value for value in reached if value is not None]
+    if len(known) <= len(reached) / 2:
+        return None
+    return median(known + [max(known)] * (len(reached) - len(known)))
+
+
+def _check_learning(run: Run, row: Row, launches: dict[Launch, Row]) -> dict[Launch, float | None]:
+    table = "epoch.csv"
+    last = [run.accuracy[one, row["case_id"], row["ranks"]][-1:] for one in launches]
+    final = [epochs[0] for epochs in last if epochs]
+    for column in ("train_loss", "test_accuracy"):
+        # An import has a result and no epochs.
+        values = [number(epoch[column]) for epoch in final] or run.of_launches(table, case_of(row), column)
+        known = [value for value in values if value is not None]
+        run.expect(table, row, column, middle(known))
+        if column == "test_accuracy":
+            run.expect_ends(table, row, column, known)
+    reached = {one: _reached(run, one, of) for one, of in launches.items()}
+    epochs = [one and one[0] for one in reached.values()]
+    run.expect(table, row, "epochs_to_target", _with_never(epochs))
+    run.expect(table, row, "seconds_to_target", _with_never([one and one[1] for one in reached.values()]))
+    known = [one for one in epochs if one is not None]
+    run.expect_ends(table, row, "epochs_to_target", known if len(known) == len(epochs) else [])
+    return {launch: one and one[0] for launch, one in reached.items()}
+
+
+def _check_parts(run: Run, row: Row, launches: dict[Launch, Row], chosen: list[Launch]) -> None:
+    """Of the launches in the middle, which the row of all ranks chooses: the mean of two."""
+    table = "epoch.csv"
+    own = [launches[one] for one in chosen if one in launches]
+    for column in PARTS:
+        values = [value for one in own if (value := number(one.get(column))) is not None]
+        run.expect(table, row, column, mean(values) if values and len(values) == len(chosen) else None)
+    for column in ("last_rank", "last_rank_share"):
+        run.expect_text(table, row, column, own[0].get(column, "") if own else "")
+
+
+def _check_sums(run: Run, row: Row, published: list[Row]) -> None:
+    """What is documented to sum, sums in the table itself."""
+    table = "epoch.csv"
+    joined = not row.get("transfer_seconds") and row.get("transfer_and_wait_seconds")
+    for names in (PHASES, JOINED if joined else STATES):
+        if row.get(f"{names[0]}_seconds"):
+            run.expect(table, row, "seconds_median", sum(float(row[f"{name}_seconds"]) for name in names))
+    ranks = [one for one in published if one["rank"] != "all" and "seconds_median" in one and case_of(one, "all") == case_of(row)]
+    for name in ("wait", "compute", "transfer", "transfer_and_wait") if ranks else ():
+        if row.get(f"{name}_seconds"):
+            run.expect(table, row, f"{name}_seconds", mean(float(one[f"{name}_seconds"]) for one in ranks))
+
+
+def _check_energy(run: Run, row: Row, launches: dict[Launch, Row], images: float | None) -> None:
+    """Of launches in which the same was counted as in the first that knows it."""
+    table = "epoch.csv"
+    known = [one for one in launches.values() if one.get("joules")]
+    counters = known[0]["energy_counters"] if known else next(iter(launches.values())).get("energy_counters", "")
+    run.expect_text(table, row, "energy_counters", counters)
+    joules = run.expect_over(table, row, "joules", (float(one["joules"]) for one in known if one["energy_counters"] == counters))
+    run.expect(table, row, "joules_per_image", joules / images if joules and images else None)
+
+
+def check_epochs(run: Run) -> list[Leg]:
+    """The row of all ranks of each case, with what its launches say."""
+    table, legs = "epoch.csv", []
+    published = run.measured(table)
+    for row in published:
+        case = case_of(row)
+        launches = run.launches_of(table, case)
+        first = next(iter(launches.values()))
+        run.expect_copy(table, row, first, (name for name in COPIED[table] if name != "energy_counters"))
+        rank = "" if row["rank"] == "all" else row["rank"]
+        epochs = {one: run.seconds[one, row["case_id"], row["ranks"], rank] for one in launches}
+        seconds = median(statistics_of(run, table, row, epochs))
+        every = [run.images.get((one, row["case_id"], row["ranks"], "")) for one in launches]
+        images = middle(value for value in every if value is not None)
+        run.expect(table, row, "samples", images)
+        counted = run.images.get((next(iter(launches)), row["case_id"], row["ranks"], rank))
+        run.expect(table, row, "images_per_s", counted / seconds if counted else None)
+        for column in "step_seconds_p95 step_seconds_p99 evaluate_seconds checkpoint_seconds replica_divergence".split():
+            run.expect(table, row, column, middle(run.of_launches(table, case, column)))
+        to_target = _check_learning(run, row, launches)
+        whole = run.launches_of(table, case_of(row, "all"))
+        times = sorted(whole, key=lambda one: median(run.seconds[one, row["case_id"], row["ranks"], ""]))
+        _check_parts(run, row, launches, sorted({times[(len(times) - 1) // 2], times[len(times) // 2]}, key=times.index))
+        _check_energy(run, row, launches, images)
+        if row["rank"] == "all":
+            _check_sums(run, row, published)
+            leg = Leg(first, row, launches, run.by_round({one: median(values) for one, values in epochs.items()}), images)
+            leg.by_round = {run.round_of[one]: of for one, of in launches.items()}
+            leg.to_target = {run.round_of[one]: value for one, value in to_target.items()}
+            legs.append(leg)
+    return legs
+
+
