@@ -82,9 +82,10 @@ TEST(PairedRatio, IsTheSetOfRatiosThatTheTestAllows) {
   EXPECT_LT(p_at(interval.high * 1.0001), 0.05);
 }
 
+constexpr int kTrials = 4000;
+
 /// Pairs of launches of which both share the state of their round.
 double coverage(std::size_t pairs, double truth) {
-  constexpr int kTrials = 2000;
   std::mt19937_64 random(11);
   std::lognormal_distribution<double> round(0, 0.3), launch(0, 0.03);
   int held = 0;
@@ -101,11 +102,32 @@ double coverage(std::size_t pairs, double truth) {
   return static_cast<double>(held) / kTrials;
 }
 
+/// What theory gives the interval of n pairs: the largest tails of the signed-rank sum that 2.5 %
+/// hold are outside. Each rank is in the sum or not, all ways alike.
+double coverage_by_theory(std::size_t n) {
+  std::vector<double> of{1};  // ways to have each sum
+  for (std::size_t rank = 1; rank <= n; ++rank) {
+    std::vector<double> more(of.size() + rank);
+    for (std::size_t sum = 0; sum < of.size(); ++sum) {
+      more[sum] += of[sum] / 2;
+      more[sum + rank] += of[sum] / 2;
+    }
+    of = more;
+  }
+  double tail = 0;
+  for (std::size_t sum = 0; tail + of[sum] <= 0.025; ++sum) tail += of[sum];
+  return 1 - 2 * tail;
+}
+
+// 96.9 % of 6 pairs, of which no interval is nearer.
 TEST(PairedRatio, CoversTheTruthAsOftenAsItSays) {
-  for (const std::size_t pairs : {6U, 10U, 20U, 60U}) {
-    const double held = coverage(pairs, 1.05);
-    EXPECT_GE(held, 0.94) << pairs;
-    EXPECT_LE(held, pairs == 6 ? 0.985 : 0.97) << pairs;  // of 6 pairs no interval is nearer
+  EXPECT_NEAR(coverage_by_theory(6), 1 - 2.0 / 64, 1e-12);
+  for (const std::size_t pairs : {6U, 7U, 8U, 9U, 10U, 15U, 20U, 60U}) {
+    const double theory = pairs > 50 ? 0.95 : coverage_by_theory(pairs);
+    const double chance = 3.5 * std::sqrt(theory * (1 - theory) / kTrials);
+    EXPECT_NEAR(coverage(pairs, 1.05), theory, chance) << pairs;
+    EXPECT_GE(theory, 0.95);
+    EXPECT_LE(theory, 0.97) << pairs;
   }
 }
 

@@ -105,6 +105,48 @@ TEST(GateSimulation, GivesAtMostOneFalseAlarmInTwentyNights) {
   EXPECT_LE(of_nothing("beside the accepted build", 6, {}, kCells, 0).a_night(), 0.05);
 }
 
+/// How often change_low and change_high hold what was done to each cell: `relative` from night
+/// kFewestNights on to every tenth, nothing to the others.
+double held(const Noise& noise, std::size_t rounds, bool beside, double relative, int seeds) {
+  double inside = 0, all = 0;
+  for (int i = 0; i < seeds; ++i) {
+    MadeUpNights nights(kSeed + static_cast<std::uint64_t>(i), kCells, kFewestNights + 2, noise,
+                        rounds, beside ? std::optional<std::size_t>(0) : std::nullopt);
+    for (std::size_t c = 0; c < kCells; c += 10) nights.change(c, kFewestNights, relative);
+    NightMemory memory = nights.memory();
+    for (std::size_t k = 0; k <= kFewestNights; ++k) {
+      const JudgedNight& night = memory.next();
+      if (k < kFewestNights) continue;
+      for (std::size_t c = 0; c < kCells; ++c) {
+        const CellTest& test = night.test.cells[c];
+        if (std::isnan(test.change_low)) continue;
+        const double truth = c % 10 == 0 ? relative : 0;
+        inside += test.change_low <= truth && truth <= test.change_high ? 1 : 0;
+        ++all;
+      }
+    }
+  }
+  return inside / all;
+}
+
+// Of few rounds Qn knows little of the spread, and the interval is wider than it need be: 99.6 % of
+// three, 98 % of five.
+TEST(GateSimulation, IntervalsOfAChangeHoldItAsOftenAsTheySay) {
+  constexpr int kSeeds = 8;
+  Noise rounds_differ;
+  rounds_differ.round = 0.1;
+  for (const Noise& noise : {Noise(), rounds_differ}) {
+    for (const std::size_t rounds : {3U, 5U, 12U}) {
+      const double by_history = held(noise, rounds, false, -0.05, kSeeds);
+      EXPECT_GE(by_history, 0.93) << rounds << " launches";
+      EXPECT_LE(by_history, 0.98) << rounds << " launches";
+      const double beside = held(noise, rounds, true, -0.05, kSeeds);
+      EXPECT_GE(beside, rounds == 3 ? 0.98 : rounds == 5 ? 0.96 : 0.93) << rounds << " rounds";
+      EXPECT_LE(beside, rounds == 3 ? 0.9999 : rounds == 5 ? 0.992 : 0.98) << rounds << " rounds";
+    }
+  }
+}
+
 /// The share of `changed` cells that are found on the first night of a drop.
 struct Found {
   double found = 0;
