@@ -58,6 +58,23 @@ std::set<fs::path> libraries_of(const fs::path& program) {
   return libraries;
 }
 
+/// Accepted builds of the study, of whatever hardware.
+std::size_t builds_of(const fs::path& results, const std::string& study) {
+  std::size_t count = 0;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(results / "nightly" / "accepted", none)) {
+    try {
+      const auto build =
+          read_document(entry.path() / kRecord, "an accepted build",
+                        [](const nlohmann::json& object) { return object.get<AcceptedBuild>(); });
+      count += build.study == study ? 1 : 0;
+    } catch (const std::exception&) {
+      // One that cannot be read is none.
+    }
+  }
+  return count;
+}
+
 void require_same_programs(const Manifest& run, const fs::path& programs) {
   std::vector<std::string> others;
   for (const auto& [name, hash] : run.binaries) {
@@ -180,9 +197,13 @@ AcceptedTonight accepted_tonight(const fs::path& results, const std::string& stu
   const std::string key = key_hash_of(environment_here());
   const fs::path folder = folder_of(results, study, key);
   if (!fs::exists(folder / kRecord)) {
-    return without(
-        "no build is accepted yet for this study on this hardware: scalebench nightly "
-        "accept RUN keeps one");
+    const std::size_t others = builds_of(results, study);
+    return without(fmt::format(
+        "{}: scalebench nightly accept RUN keeps one",
+        others == 0 ? std::string("no build of this study is accepted yet")
+                    : fmt::format("no build of this study is accepted for this hardware, {} for "
+                                  "other hardware",
+                                  others)));
   }
   AcceptedTonight tonight;
   const fs::path bin = folder / kPrograms;

@@ -186,12 +186,9 @@ class Judge {
       if (std::isnan(cell.p_worse)) continue;
       cell.q_worse = q_worse[c];
       cell.q_better = q_better[c];
-      // What took as long as before, or longer, is no improvement, however slow the rest was.
-      const bool rose = cell.rounds > 0 || set_.cells[c].y[night_] > baseline_[c].level;
       if (cell.q_worse <= kFalseDiscoveryRate && cell.change <= -set_.cells[c].floor) {
         cell.signal = Signal::worse;
-      } else if (cell.q_better <= kFalseDiscoveryRate && cell.change >= set_.cells[c].floor &&
-                 rose) {
+      } else if (cell.q_better <= kFalseDiscoveryRate && cell.change >= set_.cells[c].floor) {
         cell.signal = Signal::better;
       }
     }
@@ -335,7 +332,16 @@ std::optional<std::size_t> launches_for(const CellTest& test, const GateSeries& 
 std::vector<Sensitivity> sensitivities(const GateSeriesSet& set, const NightTest& test) {
   std::vector<double> p_values;
   for (const CellTest& cell : test.cells) p_values.push_back(cell.p_worse);
-  const std::vector<double> limits = discovery_limits(p_values);
+  std::vector<double> limits = discovery_limits(p_values);
+  for (std::size_t c = 0; c < limits.size(); ++c) {
+    // What is open was measured and not tested again: as if it had been, beside the others.
+    const CellTest& cell = test.cells[c];
+    const bool judged = cell.signal != Signal::untested && cell.signal != Signal::shifted;
+    if (!judged || !std::isnan(limits[c])) continue;
+    p_values[c] = 1;
+    limits[c] = discovery_limits(p_values)[c];
+    p_values[c] = kNotMeasured;
+  }
   std::vector<Sensitivity> found(set.cells.size());
   for (std::size_t c = 0; c < set.cells.size(); ++c) {
     if (std::isnan(limits[c])) continue;

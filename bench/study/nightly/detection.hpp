@@ -82,7 +82,8 @@ struct Sensitivity {
   bool sees() const { return mde <= kToBeSeen; }
 };
 
-/// For each cell, the other cells being as they are tonight. Not known of cells without a test.
+/// For each cell, the other cells being as they are tonight. Not known of cells that were not
+/// judged.
 std::vector<Sensitivity> sensitivities(const GateSeriesSet& set, const NightTest& test);
 
 // A change too small or too slow for one night: where, among the last nights, would two levels fit

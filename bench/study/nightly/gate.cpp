@@ -246,7 +246,9 @@ class Gate {
         default:
           add_note(cell, "not measured again");
       }
-    } else if (cell.test.signal == Signal::better) {
+    } else if (cell.test.signal == Signal::better && cell.as_measured > 0) {
+      // What took as long as the value beside it, or longer, is no improvement: however slow the
+      // rest was, and whatever was accepted of it since.
       cell.verdict = GateVerdict::improved;
     } else if (below_pinned(cell, c)) {
       cell.verdict = GateVerdict::drift;
@@ -302,34 +304,27 @@ std::string_view name_of(GateVerdict verdict) {
   return kNames.at(static_cast<std::size_t>(verdict));
 }
 
+bool GateCell::tested() const {
+  // What is open or drifts since an earlier night may be beyond tonight's judgement.
+  if (test.signal == Signal::untested || test.signal == Signal::shifted) return false;
+  constexpr std::array kTested{GateVerdict::ok,   GateVerdict::regressed, GateVerdict::confirmed,
+                               GateVerdict::open, GateVerdict::improved,  GateVerdict::ambiguous,
+                               GateVerdict::drift};
+  return std::ranges::find(kTested, verdict) != kTested.end();
+}
+
 std::size_t GateReport::count(GateVerdict verdict) const {
   return static_cast<std::size_t>(std::ranges::count(cells, verdict, &GateCell::verdict));
 }
 
 std::size_t GateReport::tested() const {
-  std::size_t count_of_all = 0;
-  for (const GateVerdict verdict :
-       {GateVerdict::ok, GateVerdict::regressed, GateVerdict::confirmed, GateVerdict::open,
-        GateVerdict::improved, GateVerdict::ambiguous, GateVerdict::drift}) {
-    count_of_all += count(verdict);
-  }
-  // What is open from an earlier night may be beyond tonight's judgement.
-  for (const GateCell& cell : cells) {
-    const bool judged = cell.test.signal != Signal::untested && cell.test.signal != Signal::shifted;
-    if (cell.verdict == GateVerdict::open && !judged) --count_of_all;
-  }
-  return count_of_all;
-}
-
-std::size_t GateReport::sensed() const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      cells, [](const GateCell& cell) { return !std::isnan(cell.sensitivity.mde); }));
+  return static_cast<std::size_t>(std::ranges::count_if(cells, &GateCell::tested));
 }
 
 std::vector<const GateCell*> GateReport::unseeing() const {
   std::vector<const GateCell*> found;
   for (const GateCell& cell : cells) {
-    if (!std::isnan(cell.sensitivity.mde) && !cell.sensitivity.sees()) found.push_back(&cell);
+    if (cell.tested() && !cell.sensitivity.sees()) found.push_back(&cell);
   }
   return found;
 }

@@ -72,6 +72,9 @@ struct GateCell {
   std::vector<double> values;  // of each night of GateReport::nights; NaN: not measured
   std::vector<int> segments;
   std::set<std::size_t> in_baseline;  // places in `values`
+
+  /// Tonight's value was judged, and its sensitivity is known.
+  bool tested() const;
 };
 
 struct GateReport {
@@ -94,8 +97,7 @@ struct GateReport {
   std::size_t count(GateVerdict verdict) const;
   std::size_t expected() const { return cells.size() - count(GateVerdict::skipped); }
   std::size_t tested() const;
-  /// Cells whose sensitivity is known, and those of them that would not show a drop of kToBeSeen.
-  std::size_t sensed() const;
+  /// Of the tested cells those that would not show a drop of kToBeSeen.
   std::vector<const GateCell*> unseeing() const;
   /// What is to be measured again: cells that are worse tonight; where all are, the shortest of
   /// those that tell the shift. None once that was done.
@@ -127,7 +129,8 @@ struct FailOn {
   std::set<std::string, std::less<>> states{"regression", "incomplete"};
 };
 
-/// Cells that a launch set slowed on purpose was to show, and those that did.
+/// Cells that a launch set slowed on purpose was to show, and those that became suspects; nobody
+/// measures them again.
 struct Canary {
   std::size_t cells = 0;
   std::size_t caught = 0;

@@ -76,7 +76,7 @@ NightVerdict end_of(const GateReport& report, const FailOn& fail_on = {}) {
 TEST(Gate, PassesANightLikeTheOthers) {
   const GateReport report = gate(input_of(15));
   EXPECT_EQ(report.count(GateVerdict::ok), kCells);
-  EXPECT_EQ(report.sensed(), kCells);
+  EXPECT_EQ(report.tested(), kCells);
   EXPECT_TRUE(report.unseeing().empty());
   EXPECT_EQ(end_of(report).word, "PASS");
   EXPECT_EQ(end_of(report).exit_code, 0);

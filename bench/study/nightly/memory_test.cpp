@@ -111,6 +111,38 @@ TEST(GateMemory, UnacknowledgedRegressionIsOpenForEver) {
   }
 }
 
+TEST(GateMemory, OpenCellsAreCountedAndSensedAsTheOthers) {
+  Story story(30);
+  for (const std::size_t c : {2U, 3U, 4U}) story.slow(c, 20, 1.08);
+  const GateReport report = gate(story.input());
+  EXPECT_EQ(report.count(GateVerdict::open), 3U);
+  EXPECT_EQ(report.tested(), kCells);
+  for (const GateCell& cell : report.cells) {
+    EXPECT_TRUE(cell.tested()) << cell.cell.label;
+    EXPECT_GT(cell.sensitivity.mde, 0) << cell.cell.label;
+  }
+  // And in numbers of their own, beside the relative ones.
+  const std::string table = nightly_table(report, verdict_of(report, {}, {}));
+  EXPECT_THAT(table, HasSubstr(" s -> 3.2"));
+  EXPECT_THAT(table, HasSubstr("14 of 14 expected cells tested"));
+}
+
+TEST(GateMemory, BlindnessCountsTheCellsThatWereTested) {
+  Story story(30);
+  for (const std::size_t c : {2U, 3U, 4U}) story.slow(c, 20, 3);
+  GateInput input = story.input();
+  for (std::size_t k = 0; k < 30; ++k) {
+    Night& night = k == 29 ? input.tonight : input.history.nights[k];
+    for (std::size_t c = 0; c < kCells; ++c) {
+      night.cells[c].value *= std::exp(15 * wobble(c + 5, k));
+    }
+  }
+  const GateReport report = gate(input);
+  ASSERT_GT(report.count(GateVerdict::open), 0U);
+  EXPECT_THAT(verdict_of(report, {}, {}).summary,
+              HasSubstr(fmt::format("{0} of {0} tested cells would not show", report.tested())));
+}
+
 TEST(GateMemory, RecordKeepsOpenWhatIsOlderThanTheNightsThatAreThere) {
   GateInput input = Story(20).slow(3, 0, 1.08).input();
   EXPECT_EQ(verdict_in(gate(input), 3), GateVerdict::ok) << "nothing shows it any more";
@@ -253,6 +285,23 @@ TEST(Beside, AcceptedChangeOfOneCellIsTakenOutOfItsRounds) {
   const GateReport report = gate(input);
   EXPECT_EQ(verdict_in(report, 3), GateVerdict::regressed);
   EXPECT_NEAR(report.cells[3].test.change, 1 / 1.10 - 1, 0.02) << "beyond what was accepted";
+}
+
+TEST(Beside, WhatTookLongerThanTheAcceptedBuildIsNoImprovement) {
+  // Accepted at 10 % longer; tonight 5 % longer than the accepted build, which is what is shown.
+  GateInput input = Story(25).slow(3, 20, 1.10).slow(3, 24, 1.05 / 1.10).input();
+  input.annotations.accepted.push_back({run_of(20), "cell 3", "wanted"});
+  const std::string key = input.tonight.cells[3].key;
+  for (std::size_t k = 10; k < 24; ++k) {
+    BesideNight& its = input.history.beside[run_of(k)] = beside(k, 1.0);
+    if (k >= 20) its.ratios[key] = rounds(1.10);
+  }
+  input.beside = beside(24, 1.0);
+  input.beside->ratios[key] = rounds(1.05);
+  const GateReport report = gate(input);
+  EXPECT_GT(report.cells[3].test.change, 0.03);
+  EXPECT_GT(report.cells[3].values.back(), report.cells[3].before);
+  EXPECT_EQ(verdict_in(report, 3), GateVerdict::ok);
 }
 
 TEST(Beside, EfficiencyIsOfBothItsTimes) {

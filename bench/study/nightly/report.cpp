@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "bench/launch/process.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/study/analysis/pairs.hpp"
@@ -86,22 +87,22 @@ json beside_of(const GateReport& report) {
   return beside;
 }
 
-/// What shows the regression again: both builds in turns, where tonight had them; else the last
-/// good run, with what is built now.
-std::string command_of(const OpenRegression& open, const Manifest& tonight) {
-  const fs::path results = "results";
+/// What shows the regression again, from any folder: both builds in turns, where tonight had them;
+/// else the last good run, with what is built now.
+std::string command_of(const OpenRegression& open, const Manifest& tonight,
+                       const fs::path& results) {
   if (open.rounds > 0) {
-    const fs::path programs = fs::proximate(programs_folder());
-    return fmt::format("scalebench compare --build {} --build {} {}",
-                       accepted_programs(results, tonight).string(), programs.string(),
-                       (results / tonight.run_id / "config.toml").string());
+    return shell_line({"scalebench", "compare", "--build",
+                       accepted_programs(results, tonight).string(), "--build",
+                       fs::absolute(programs_folder()).lexically_normal().string(),
+                       (results / tonight.run_id / "config.toml").string()});
   }
   const std::string from = open.last_good_run.empty() ? open.since_run : open.last_good_run;
-  return "scalebench reproduce " + (results / from).string();
+  return shell_line({"scalebench", "reproduce", (results / from).string()});
 }
 
 /// What is open, with what a night to come needs to know of it.
-json json_of(const OpenRegression& open, const Manifest& tonight) {
+json json_of(const OpenRegression& open, const Manifest& tonight, const fs::path& results) {
   return {{"key", open.key},
           {"label", open.label},
           {"since_run", open.since_run},
@@ -114,7 +115,7 @@ json json_of(const OpenRegression& open, const Manifest& tonight) {
           {"change_low", nullable(open.low)},
           {"change_high", nullable(open.high)},
           {"rounds", open.rounds == 0 ? json(nullptr) : json(open.rounds)},
-          {"command", command_of(open, tonight)}};
+          {"command", command_of(open, tonight, results)}};
 }
 
 /// Lines of the configuration. Comparing takes room by the product of their numbers: of long texts
@@ -179,10 +180,7 @@ json self_checks_of(const NightRecord& night, const GateReport& report) {
                             report.count(GateVerdict::confirmed) + report.count(GateVerdict::open);
   return {{"aa", std::move(aa)},
           {"sensitivity",
-           {{"drop", kToBeSeen},
-            {"power", kNightPower},
-            {"known", report.sensed()},
-            {"unseeing", std::move(unseeing)}}},
+           {{"drop", kToBeSeen}, {"power", kNightPower}, {"unseeing", std::move(unseeing)}}},
           {"canary", night.canary ? json_of(*night.canary) : json(nullptr)},
           {"flags",
            {{"regressed", worse},
@@ -246,8 +244,12 @@ json json_of(const Finding& finding) {
 
 json json_of(const LeftOut& run) { return {{"run", run.run_id}, {"why", run.why}}; }
 
-json json_of(const NightRecord& night, const GateInput& input, const GateReport& report) {
+json json_of(const NightRecord& night, const Analysis& analysis) {
+  const auto& [results, input, report] = analysis;
   const RunHistory& history = input.history;
+  const auto regression = [&, &results = results](const OpenRegression& open) {
+    return json_of(open, night.run, results);
+  };
   const auto each = [](const auto& one) { return json_of(one); };
   json all{
       {"night", night.run.run_id},
@@ -269,7 +271,7 @@ json json_of(const NightRecord& night, const GateInput& input, const GateReport&
       {"left_out", list_of(history.left_out, each)},
       {"host_shift", host_shift_of(report)},
       {"beside", beside_of(report)},
-      {"open", list_of(report.open, [&](const auto& open) { return json_of(open, night.run); })},
+      {"open", list_of(report.open, regression)},
       {"changes", changes_of(night.run, history.previous)},
       {"self_checks", self_checks_of(night, report)},
       {"steps", list_of(night.steps, each)},
@@ -311,6 +313,7 @@ AaCheck aa_check(const std::vector<ResultRow>& rows, const std::string& run) {
 
 Analysis analyse(const fs::path& results, const StoredRun& tonight, std::size_t nights) {
   Analysis analysis;
+  analysis.results = fs::absolute(results).lexically_normal();
   Manifest manifest = tonight.manifest;
   manifest.run_id = tonight.folder.filename().string();
   analysis.input.annotations = read_annotations(results / "annotations.toml");
@@ -388,8 +391,7 @@ nlohmann::json measured_before(const fs::path& folder) {
 }
 
 void write_night(const fs::path& folder, const NightRecord& night, const Analysis& analysis) {
-  write_file_atomically(folder / kNightRecord,
-                        document(json_of(night, analysis.input, analysis.report)));
+  write_file_atomically(folder / kNightRecord, document(json_of(night, analysis)));
 }
 
 std::size_t publish(const fs::path& folder, const fs::path& to) {

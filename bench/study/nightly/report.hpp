@@ -60,6 +60,7 @@ struct NightRecord {
 // <run>/ with gate.csv, history.csv, nightly.json and the reports. May be made again at any time.
 
 struct Analysis {
+  std::filesystem::path results;  // absolute
   GateInput input;
   GateReport report;
 };

@@ -42,8 +42,7 @@ void add_values(std::vector<double> GateSeries::*values, const std::vector<Night
 
 /// How much longer a cell took than beside it, one logarithm a round; of an efficiency, which is of
 /// two times, by both.
-std::vector<double> rounds_of(const NightCell& cell,
-                              const std::map<std::string, std::vector<double>>& ratios) {
+std::vector<double> rounds_of(const NightCell& cell, const CellRatios& ratios) {
   const auto of = [&](const std::string& key) -> std::vector<double> {
     const auto found = ratios.find(key);
     return found == ratios.end() ? std::vector<double>{} : found->second;

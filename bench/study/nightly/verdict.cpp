@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "bench/cli/quantity.hpp"
 #include "bench/study/nightly/gate.hpp"
 
 namespace scalebench {
@@ -185,15 +186,16 @@ bool fewer_than_half(std::size_t part, std::size_t all) { return 2 * part < all;
 /// Why the night's silence would mean nothing; empty when it does.
 std::string blindness(const GateReport& report, const NightEvents& events) {
   std::vector<std::string> why;
-  const std::size_t sensed = report.sensed(), unseeing = report.unseeing().size();
-  if (fewer_than_half(sensed - unseeing, sensed)) {
+  const std::size_t tested = report.tested(), unseeing = report.unseeing().size();
+  if (fewer_than_half(tested - unseeing, tested)) {
     why.push_back(fmt::format("{} of {} tested cells would not show a drop of {:.0f} %", unseeing,
-                              sensed, 100 * kToBeSeen));
+                              tested, 100 * kToBeSeen));
   }
   if (events.canary && fewer_than_half(events.canary->caught, events.canary->cells)) {
-    why.push_back(fmt::format("a slow-down of {:.0f} % on purpose was found in {} of its {} cells",
-                              100 * events.canary->drop, events.canary->caught,
-                              events.canary->cells));
+    why.push_back(fmt::format(
+        "a slow-down of {:.0f} % on purpose made suspects, without a rerun, of {} of its {} "
+        "cells",
+        100 * events.canary->drop, events.canary->caught, events.canary->cells));
   }
   if (!events.aa.empty()) why.push_back("the same build beside itself: " + events.aa);
   return fmt::format("{}", fmt::join(why, "; "));
@@ -282,6 +284,15 @@ bool needs_a_look(const GateCell& cell) {
          cell.verdict != GateVerdict::unjudged && cell.verdict != GateVerdict::open;
 }
 
+/// "1.02 ms -> 1.11 ms": what it is held against, and tonight's.
+std::string absolute_change(const GateCell& cell) {
+  const auto show = [&](double value) {
+    if (cell.cell.is_time()) return show_time(value);
+    return std::isnan(value) ? std::string("-") : percent(value);
+  };
+  return show(cell.before) + " -> " + show(cell.values.back());
+}
+
 std::string short_name(const std::string& commit) {
   return commit.empty() ? "unknown" : commit.substr(0, 12);
 }
@@ -329,17 +340,20 @@ std::string nightly_table(const GateReport& report, const NightVerdict& verdict)
     }
     ++lines;
     const std::string metric = cell.cell.is_time() ? "" : " " + cell.cell.metric;
-    fmt::format_to(out, "{:<10} {:>8}  {}{}{}\n", name_of(cell.verdict),
-                   change_text(cell.test.change), cell.cell.label, metric,
+    fmt::format_to(out, "{:<10} {:>8}  {:<20}  {}{}{}\n", name_of(cell.verdict),
+                   change_text(cell.test.change), absolute_change(cell), cell.cell.label, metric,
                    cell.note.empty() ? "" : "  (" + cell.note + ")");
   }
   if (more > 0) fmt::format_to(out, "... and {} more: gate.csv\n", more);
   lines = 0;
   for (const OpenRegression& open : report.open) {
     if (++lines > kMostLines) break;
-    fmt::format_to(out, "OPEN       {:>8}  {}  (since {}, commits {}..{}, {} as found)\n",
-                   change_text(open.change), open.label, open.since_run,
-                   short_name(open.good_commit), short_name(open.bad_commit),
+    const auto cell =
+        std::ranges::find(report.cells, open.key, [](const GateCell& its) { return its.cell.key; });
+    fmt::format_to(out, "OPEN       {:>8}  {:<20}  {}  (since {}, commits {}..{}, {} as found)\n",
+                   change_text(open.change),
+                   cell == report.cells.end() ? "" : absolute_change(*cell), open.label,
+                   open.since_run, short_name(open.good_commit), short_name(open.bad_commit),
                    change_text(open.found_change));
   }
   if (report.open.size() > kMostLines) {

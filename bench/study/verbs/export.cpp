@@ -141,7 +141,8 @@ ExitCode export_runs(const ExportOptions& options) {
   fs::create_directories(options.out);
   const fs::path csv = options.out / kCsv;
   write_file_atomically(csv, csv_of(all.nights, metrics));
-  write_file_atomically(options.out / kConfig, config_of(all.study, csv, metrics));
+  write_file_atomically(options.out / kConfig,
+                        config_of(all.study, fs::absolute(csv).lexically_normal(), metrics));
   if (left_out > 0) {
     console.warn(fmt::format("{} cells are left out: not every run has measured them", left_out));
   }

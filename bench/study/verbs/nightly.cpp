@@ -291,7 +291,7 @@ struct AcceptOptions {
   fs::path results = "results";
 };
 
-/// The last complete night that these programs have measured.
+/// The last complete night; accept_build refuses one that other programs have measured.
 std::string last_night(const fs::path& results) {
   const fs::path nights = results / "nightly";
   std::string last, started;

@@ -30,7 +30,8 @@ def open_regressions(night: Night) -> Html:
         return Html("")
     words = (
         "Found, and neither accepted (scalebench annotate accept) nor measured away since. It came with a commit between the "
-        "two that are named. The command measures the last good night's study again, with the programs that are there now, and compares."
+        "two that are named. The command measures it again: the accepted build and the night's in turns, where both ran; else the last "
+        "good night's study with the programs that are there now."
     )
     shown = entries[:MOST_OPEN]
     named = {cell_words.label(cell): cell for cell in night.cells if cell["open_since_run"]}

@@ -165,7 +165,7 @@ def same_against_same(night: Night) -> str:
 def canary(night: Night) -> str:
     caught, cells = (night.text("self_checks", "canary", name) for name in ("caught", "cells"))
     drop = percent(night.number("self_checks", "canary", "drop"))
-    return plain(f"{drop + ': ' if drop else ''}found in {caught or '?'} of its {cells or '?'} cells") if caught or cells else ""
+    return plain(f"{drop + ': ' if drop else ''}{caught or '?'} of its {cells or '?'} cells became suspects (without a rerun)") if caught or cells else ""
 
 
 def sensitivity(night: Night) -> str:
@@ -173,7 +173,7 @@ def sensitivity(night: Night) -> str:
     if not check:
         return ""
     drop, blind = percent(as_number(check.get("drop"))), len(night.records("self_checks", "sensitivity", "unseeing"))
-    if not as_number(check.get("known")) > 0:
+    if not night.tested():
         return "no cell was tested"
     return plain(f"{blind} cells would not show a drop of {drop}" if blind else f"every tested cell would show a drop of {drop}")
 

@@ -80,7 +80,7 @@ class Night:
 
     def tested(self) -> int:
         """What is open from an earlier night may be beyond tonight's judgement."""
-        return sum(cell["verdict"] != "OPEN" or bool(cell["basis"]) for cell in self.with_verdict(*TESTED))
+        return sum(cell["verdict"] not in ("OPEN", "DRIFT") or bool(cell["basis"]) for cell in self.with_verdict(*TESTED))
 
     def passed(self) -> bool:
         return self.verdict == "PASS"

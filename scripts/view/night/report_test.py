@@ -100,7 +100,7 @@ class Verdicts(Night):
             "20.3 µs → 22.6 µs −10.2 % [−11.5, −9.0 %] −10.4 % as measured", "p < 0.0001", "q 0.004", "finds from 4.2 %", "nights 20",
             "expected from the baseline, not measured: its launch failed", "rank 3 was killed by signal 9",
             "(Killed)", "0 of 4 cells differ from themselves", "2 cells would not show a drop of 10.0 %", "0.50 (Jaccard)",
-            "found in 6 of its 6 cells", "against 24 rounds beside the accepted build", "against the nights before",
+            "6 of its 6 cells became suspects (without a rerun)", "against 24 rounds beside the accepted build", "against the nights before",
             "open since 20260112T030000Z-nightly-aabbcc", "as found −10.2 %", "commits 0123456789ab → 89abcdef0123",
             "−10.2 % [−11.5, −9.0 %] 24 rounds beside the accepted build",
             "repeat: scalebench reproduce results/20260201T030000Z-nightly-3d4e5f",
