@@ -2,7 +2,12 @@
 #include "bench/study/run/builds.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <map>
+#include <set>
+
+#include "bench/study/run/rerun.hpp"
 #include "bench/study/run/run.hpp"
 #include "bench/study/run/setup.hpp"
 #include "kernels/error.hpp"
@@ -13,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<const char*, 2> kNames{"a", "b"};
+constexpr const char* kFirst = "first";
 
 /// Its tables and its seal; whether every launch has ended well.
 bool ended_well(StudyRun& run, const Interruption& interruption, Console& console) {
@@ -26,10 +32,48 @@ bool ended_well(StudyRun& run, const Interruption& interruption, Console& consol
   return whole;
 }
 
+/// Which launches hold what, by one round of one build.
+struct FirstRound {
+  std::map<std::string, std::set<std::string>> cells;  // by launch
+  std::set<std::string> wanted;
+};
+
+FirstRound first_round(StudyChoice choice, const Build& build, const fs::path& out,
+                       const KeepCells& keep, const Interruption& interruption, Console& console) {
+  choice.launches = 1;
+  choice.out = (out / kFirst).string();
+  const ResolvedStudy study = resolve(std::move(choice), build);
+  StudyRun run = open_study(study, console);
+  run.measure(interruption.stop());
+  console.clear_progress();
+  ended_well(run, interruption, console);
+  FirstRound round;
+  if (interruption.stop()) return round;
+  const StoredRun stored = read_stored_run(run.folder(), WithSamples::no);
+  round.cells = cells_by_launch(stored, study.plan);
+  std::vector<Cell> cells = cells_of(stored);
+  std::vector<std::string> labels;
+  for (const Cell& cell : cells) labels.push_back(label_of(cell.row));
+  keep(cells);
+  for (const Cell& cell : cells) round.wanted.insert(cell.key + "/seconds");
+  if (round.wanted.empty()) {
+    fail<UsageError>("no such cell among the {} of {}: {}", labels.size(), run.folder().string(),
+                     fmt::join(labels, "; "));
+  }
+  return round;
+}
+
 }  // namespace
 
 BuildRuns measure_builds(const StudyChoice& choice, const std::array<fs::path, 2>& builds,
-                         const fs::path& out, const Interruption& interruption, Console& console) {
+                         const fs::path& out, const KeepCells& keep,
+                         const Interruption& interruption, Console& console) {
+  FirstRound first;
+  if (keep) {
+    build_in(builds[1]);  // is there, before anything starts
+    first = first_round(choice, build_in(builds[0]), out, keep, interruption, console);
+    if (interruption.stop()) return {};
+  }
   std::vector<ResolvedStudy> studies;
   const std::string pair = new_pair();
   for (std::size_t i = 0; i < builds.size(); ++i) {
@@ -37,6 +81,7 @@ BuildRuns measure_builds(const StudyChoice& choice, const std::array<fs::path, 2
     its.out = (out / kNames[i]).string();
     ResolvedStudy& study = studies.emplace_back(resolve(std::move(its), build_in(builds[i])));
     study.pair = pair;
+    if (keep) study.plan = plan_holding(study.plan, first.cells, first.wanted);
   }
   StudyRun a = open_study(studies[0], console);
   StudyRun b = open_study(studies[1], console);

@@ -16,6 +16,17 @@ bool holds_any(const std::set<std::string>& cells, const std::set<std::string>& 
   return std::ranges::any_of(cells, [&](const auto& cell) { return suspects.contains(cell); });
 }
 
+std::vector<PlannedLaunch> launches_named(const std::vector<PlannedLaunch>& plan,
+                                          const std::set<std::string>& names) {
+  std::vector<PlannedLaunch> chosen;
+  for (const PlannedLaunch& launch : plan) {
+    if (!names.contains(launch.name) || !launch.skipped_because.empty()) continue;
+    chosen.push_back(launch);
+    chosen.back().number = static_cast<int>(chosen.size());
+  }
+  return chosen;
+}
+
 }  // namespace
 
 CellsByLaunch cells_by_launch(const StoredRun& run, const std::vector<PlannedLaunch>& plan) {
@@ -58,13 +69,17 @@ std::vector<PlannedLaunch> rerun_plan(const std::vector<PlannedLaunch>& plan,
     chosen.insert(other->name);
     controls += cells.at(other->name).size();
   }
-  std::vector<PlannedLaunch> rerun;
-  for (const PlannedLaunch& launch : plan) {
-    if (!chosen.contains(launch.name) || !launch.skipped_because.empty()) continue;
-    rerun.push_back(launch);
-    rerun.back().number = static_cast<int>(rerun.size());
+  return launches_named(plan, chosen);
+}
+
+std::vector<PlannedLaunch> plan_holding(const std::vector<PlannedLaunch>& plan,
+                                        const CellsByLaunch& cells,
+                                        const std::set<std::string>& wanted) {
+  std::set<std::string> names;
+  for (const auto& [name, own] : cells) {
+    if (holds_any(own, wanted)) names.insert(name);
   }
-  return rerun;
+  return launches_named(plan, names);
 }
 
 }  // namespace scalebench

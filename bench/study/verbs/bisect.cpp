@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 struct BisectOptions : StartOptions {
   fs::path config;
   std::string good, bad = "HEAD";
+  std::string cell;
   std::vector<std::string> where;
   fs::path source = ".";
   int launches = 10;
@@ -150,6 +151,7 @@ class Bisection {
                                      fs::absolute(options_.config).string(),
                                      "--launches",
                                      std::to_string(options_.launches)};
+    if (!options_.cell.empty()) compare.insert(compare.end(), {"--cell", options_.cell});
     for (const std::string& clause : options_.where) {
       compare.insert(compare.end(), {"--where", clause});
     }
@@ -218,6 +220,9 @@ void add_bisect(CLI::App& verb, Invocation& invocation) {
       ->type_name("FILE");
   verb.add_option("--good", options.good, "a commit that is as fast as it should be")->required();
   add_shown(verb, "--bad", options.bad, "a later one that is slower");
+  verb.add_option("--cell", options.cell,
+                  "the cell that is slower, as 'allreduce ring*64 KiB*': only the launches that "
+                  "hold it are measured");
   verb.add_option("--where", options.where,
                   "only cells with these parameters, as compare takes it");
   add_shown(verb, "--launches", options.launches, "rounds of each comparison");

@@ -19,6 +19,7 @@
 #include "bench/study/comparison/comparison.hpp"
 #include "bench/study/comparison/cost.hpp"
 #include "bench/study/comparison/report.hpp"
+#include "bench/study/nightly/history.hpp"
 #include "bench/study/run/builds.hpp"
 #include "bench/study/run/end.hpp"
 #include "bench/study/run/resolved_study.hpp"
@@ -37,6 +38,7 @@ struct CompareOptions {
   std::vector<std::filesystem::path> runs;
   std::string across;                    // "device,transport"
   std::vector<std::string> where;        // "[A:]column=value,value"
+  std::string cell;                      // a pattern of labels; empty: all
   std::vector<std::string> instances;    // "A=p3.8xlarge"
   std::vector<std::string> prices;       // "p3.8xlarge=12.24"
   std::vector<std::string> predictions;  // names of instance types
@@ -120,6 +122,13 @@ std::vector<WhereClause> clauses_of(const CompareOptions& options) {
   std::vector<WhereClause> clauses;
   for (const std::string& text : options.where) clauses.push_back(where_of(text, options.runs));
   return clauses;
+}
+
+/// Those cells whose label or key the pattern means.
+void keep_cell(std::vector<Cell>& cells, const std::string& pattern) {
+  if (pattern.empty()) return;
+  std::erase_if(cells,
+                [&](const Cell& cell) { return !matches(pattern, label_of(cell.row), cell.key); });
 }
 
 double price_of(const Assignment& given) {
@@ -206,6 +215,7 @@ std::vector<ComparedRun> cells_of(const CompareOptions& options,
     ComparedRun& run =
         compared.emplace_back(compared_run(read_stored_run(options.runs[i], WithSamples::no)));
     keep_wanted(run.cells, clauses, i);
+    keep_cell(run.cells, options.cell);
     if (!across.empty()) join_across(run.cells, across);
 #ifdef __GLIBC__
     malloc_trim(0);  // a large run's rows leave holes of half their size around the cells
@@ -381,8 +391,12 @@ ExitCode compare_builds(CompareOptions options) {
   if (options.out.empty()) {
     options.out = (study.results / fmt::format("{}-builds", utc_name())).string();
   }
+  KeepCells keep;
+  if (!options.cell.empty()) {
+    keep = [&](std::vector<Cell>& cells) { keep_cell(cells, options.cell); };
+  }
   const BuildRuns runs = measure_builds(study, {options.builds[0], options.builds[1]}, options.out,
-                                        interruption, console);
+                                        keep, interruption, console);
   if (interruption.stop()) {
     console.warn("interrupted: everything that was measured is kept", options.out);
     return interruption.exit_code();
@@ -409,6 +423,9 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
                   "columns in which cells that are compared may differ, as device,transport");
   verb.add_option("--where", options.where,
                   "only cells and epochs with these parameters, as ranks=2,4 or B:algorithm=ring");
+  verb.add_option("--cell", options.cell,
+                  "only cells that this pattern means, as 'allreduce ring*'; with --build only the "
+                  "launches that hold one are measured");
   verb.add_option("--instance", options.instances,
                   "the instance type that a run was on, as A=p3.8xlarge: shows what epochs and "
                   "images cost");
