@@ -2,11 +2,13 @@
 # How often is a night beside the accepted build wrong, on this machine? Real nights, each the first one after a build
 # was accepted: with the very same programs, of which none should regress, and with an allreduce and a training that are
 # slowed down on purpose, which should both be found and found again. scripts/error_rates nights FOLDER [--nights 20] ...
-# Exit: 0 all as it should be, 1 some nights were wrong, 2 usage, 3 something could not be measured.
+# What every night costs (sweep, with the accepted build in turns) is told apart from what the rerun of suspects adds.
+# Exit: 0 all as it should be, 1 some nights were wrong or too dear, 2 usage, 3 something could not be measured.
 from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
 import json
 import os
 import random
@@ -32,8 +34,9 @@ record_trace = false
 [allreduce]
 algorithms = ["direct"]
 transport = "shared_memory"
-min = "4MiB"
+min = "256KiB"
 max = "4MiB"
+factor = 2
 max_seconds = 0.1
 
 [[epoch]]
@@ -48,33 +51,74 @@ evaluate = false
 # The training that is slowed down: on one rank, so that it takes longer by just what its rank sleeps. Its steps are
 # long, as a sleep lasts 0.05 ms longer than asked for.
 SLOWED_SYNC = "none"
+# Of the sizes of one launch, which are all slowed down, the one that is to be found: a short allreduce waits longer than asked for.
+SLOWED_SIZE = " 4 MiB "
+MOST_SECONDS = 60  # a cell and night, without the rerun
+# A launch on two cores: the start of LibTorch and of the ranks, and what is measured.
+LAUNCH_SECONDS = 3
+LAUNCHES = 3  # of a round: the allreduces, the slowed epochs, their base
+CELLS = 7  # five sizes in the one launch, and the two others; ten would be enough to tell what all cells share
 ALARMS = ("REGRESSED", "CONFIRMED", "DRIFT", "OPEN")
-COLUMNS = ["kind", "night", "word", "label", "metric", "slowed", "verdict", "rounds", "change", "q_value", "mde", "seconds_a_cell"]
+COLUMNS = ["kind", "night", "word", "label", "metric", "slowed", "verdict", "rounds", "change", "q_value", "mde", "seconds_a_cell", "rerun_seconds"]
+# A night that was made with others says nothing of these.
+SETTINGS = ("launches", "slower", "model", "batch", "samples", "epochs", "programs")
 
 
 @dataclass
 class Judged:
-    """One night: its word, its rows of gate.csv, and what it took for each cell of times."""
+    """One night: its word, its rows of gate.csv, what each cell of times took in it, and the rerun of its suspects."""
 
     kind: str
     number: int
     word: str
     rows: list[dict[str, str]]
     seconds_a_cell: float
+    rerun_seconds: float
 
-    def alarms(self, slowed_cells: bool) -> list[str]:
-        return [row["label"] for row in self.rows if row["verdict"] in ALARMS and is_slowed(row) == slowed_cells]
+    def alarms(self) -> list[dict[str, str]]:
+        return [row for row in self.rows if row["verdict"] in ALARMS]
 
-    def wrong(self) -> bool:
-        return bool(self.alarms(True) + self.alarms(False)) if self.kind == "same" else self.unfound() > 0
+    def untouched(self) -> list[str]:
+        """Alarms of cells that nothing was done to."""
+        return [row["label"] for row in self.alarms() if self.kind == "same" or not is_touched(row)]
 
     def unfound(self) -> int:
-        times = [row for row in self.rows if is_slowed(row)]
-        return len(times) - len(self.alarms(True))
+        return sum(is_sought(row) and row["verdict"] not in ALARMS for row in self.rows)
+
+    def wrong(self) -> bool:
+        """`same`: anything but a pass; `slow`: one of the two was not found, or the night does not say so."""
+        if self.kind == "same":
+            return self.word != "PASS" or bool(self.alarms())
+        return self.word != "REGRESSED" or self.unfound() > 0
+
+    def too_dear(self) -> bool:
+        return self.seconds_a_cell > MOST_SECONDS
 
 
-def is_slowed(row: dict[str, str]) -> bool:
-    return row["metric"] == "seconds" and (row["bench"] == "allreduce" or f" {SLOWED_SYNC} " in row["label"])
+def is_touched(row: dict[str, str]) -> bool:
+    # An efficiency is made of times that are.
+    return row["bench"] == "allreduce" or f" {SLOWED_SYNC} " in row["label"] or row["metric"] != "seconds"
+
+
+def is_sought(row: dict[str, str]) -> bool:
+    if row["metric"] != "seconds":
+        return False
+    return SLOWED_SIZE in row["label"] if row["bench"] == "allreduce" else f" {SLOWED_SYNC} " in row["label"]
+
+
+def refused_settings(folder: Path, settings: dict[str, object]) -> list[str]:
+    """How the nights that are there were made otherwise; stores the settings of the first ones."""
+    stored = folder / "settings.json"
+    if not stored.exists():
+        stored.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+    before = json.loads(stored.read_text(encoding="utf-8"))
+    return [f"--{name} {value}, there {before.get(name)}" for name, value in settings.items() if before.get(name) != value]
+
+
+def settings_of(words: argparse.Namespace) -> dict[str, object]:
+    settings = {name: getattr(words, name) for name in SETTINGS if name != "programs"}
+    programs = (words.programs / name for name in ("bench_allreduce", "bench_epoch"))
+    return settings | {"programs": [hashlib.sha256(program.read_bytes()).hexdigest() for program in programs]}
 
 
 def nightly(programs: Path, study: Path, results: Path) -> Path:
@@ -92,8 +136,9 @@ def read_night(kind: str, number: int, folder: Path) -> Judged:
     night = json.loads((folder / "nightly.json").read_text(encoding="utf-8"))
     with open(folder / "gate.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    took = sum(step["seconds"] or 0 for step in night["steps"] if step["name"] in ("sweep", "rerun"))
-    return Judged(kind, number, night["verdict"], rows, took / sum(row["metric"] == "seconds" for row in rows))
+    took = {step["name"]: step["seconds"] or 0 for step in night["steps"]}  # the sweep's holds the accepted build's turns
+    cells = sum(row["metric"] == "seconds" for row in rows)
+    return Judged(kind, number, night["verdict"], rows, took["sweep"] / cells, took["rerun"])
 
 
 def accepted(words: argparse.Namespace, study: Path) -> Path:
@@ -122,12 +167,39 @@ def night_of(words: argparse.Namespace, study: Path, kind: str, number: int, pro
 def row_of(night: Judged, row: dict[str, str]) -> dict[str, object]:
     return {name: row[name] for name in COLUMNS if name in row} | {
         "kind": night.kind, "night": night.number, "word": night.word,
-        "slowed": int(night.kind == "slow" and is_slowed(row)), "seconds_a_cell": f"{night.seconds_a_cell:.1f}",
+        "slowed": int(night.kind == "slow" and is_touched(row)), "seconds_a_cell": f"{night.seconds_a_cell:.1f}",
+        "rerun_seconds": f"{night.rerun_seconds:.1f}",
     }  # fmt: skip
 
 
+def expected_seconds(launches: int) -> float:
+    """Of a night without its rerun: each round holds every launch twice, of both builds."""
+    return launches * 2 * LAUNCHES * LAUNCH_SECONDS
+
+
+def summary(nights: list[Judged], slower: float) -> tuple[str, int]:
+    """For people, and whether all is as it should be."""
+    same, slow = ([night for night in nights if night.kind == kind] for kind in ("same", "slow"))
+    clean, both = (sum(not night.wrong() for night in kind) for kind in (same, slow))
+    others, dear = sum(bool(night.untouched()) for night in slow), sum(night.too_dear() for night in nights)
+    lines = [
+        f"the same programs: passed in {clean} of {len(same)} nights",
+        f"{slower:g} % put into an allreduce and a training: REGRESSED, both found and found again, in {both} of {len(slow)} nights; "
+        f"alarms of other cells in {others}",
+    ]
+    for kind, of_kind in (("same", same), ("slow", slow)):
+        every, most = (of(night.seconds_a_cell for night in of_kind) for of in (statistics.median, max))
+        rerun = statistics.median(night.rerun_seconds for night in of_kind)
+        lines.append(f"{kind}: {every:.0f} s a cell (at most {most:.0f}), and {rerun:.0f} s a night for the rerun, medians")
+    lines.append(f"over {MOST_SECONDS} s a cell: {dear} nights")
+    fine = clean >= 0.95 * len(same) and both >= 0.9 * len(slow) and others <= 0.05 * len(slow) and dear == 0
+    return "\n".join(lines), 0 if fine else 1
+
+
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="scripts/error_rates nights", description="how often a night beside the accepted build is wrong")
+    parser = argparse.ArgumentParser(prog="scripts/error_rates nights", description="how often a night beside the accepted build is wrong",
+                                     epilog=f"20 + 20 nights of 20 rounds take about {40 * expected_seconds(20) / 3600:.0f} hours on two cores, "
+                                            "and up to half as much again for the suspects; it may be ended and taken up again.")
     parser.add_argument("folder", type=Path, help="for the nights; what is complete there is not made again")
     parser.add_argument("--nights", type=int, default=20, help="of each kind")
     parser.add_argument("--launches", type=int, default=20, help="rounds of a night")
@@ -142,6 +214,11 @@ def main(arguments: list[str]) -> int:
     require_programs(parser, words.programs, "scalebench", "bench_epoch", "bench_allreduce")
     words.folder, words.programs = words.folder.resolve(), words.programs.resolve()
     words.folder.mkdir(parents=True, exist_ok=True)
+    if others := refused_settings(words.folder, settings_of(words)):
+        parser.error(f"{words.folder} holds nights of other settings: {'; '.join(others)}; valid: those, or another folder")
+    took = expected_seconds(words.launches)
+    print(f"night_error: about {took / CELLS:.0f} s a cell and night, {2 * words.nights * took / 3600:.1f} h in all, and the reruns",
+          file=sys.stderr, flush=True)  # fmt: skip
     study = words.folder / "night_error.toml"
     study.write_text(STUDY.format(launches=words.launches, model=words.model, batch=words.batch, samples=words.samples,
                                   epochs=words.epochs), encoding="utf-8")  # fmt: skip
@@ -160,13 +237,6 @@ def main(arguments: list[str]) -> int:
         print(f"error_rates nights: {error}", file=sys.stderr)
         return 3
     write_rows(words.folder / "night_error.csv", COLUMNS, [row_of(night, row) for night in nights for row in night.rows])
-    same = [night for night in nights if night.kind == "same"]
-    slow = [night for night in nights if night.kind == "slow"]
-    clean, both = (sum(not night.wrong() for night in kind) for kind in (same, slow))
-    beside = sum(bool(night.alarms(False)) for night in slow)
-    print(f"the same programs: no alarm in {clean} of {len(same)} nights")
-    print(f"{words.slower:g} % put into an allreduce and a training: both found, and found again, in {both} of {len(slow)} nights; "
-          f"alarms of other cells in {beside}")  # fmt: skip
-    for kind, of_kind in (("same", same), ("slow", slow)):
-        print(f"{kind}: {statistics.median(night.seconds_a_cell for night in of_kind):.0f} s a cell")
-    return 0 if clean >= 0.95 * len(same) and both >= 0.9 * len(slow) else 1
+    text, code = summary(nights, words.slower)
+    print(text)
+    return code
