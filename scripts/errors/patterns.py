@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("apache-otava==0.8.0", "otava-test-data==0.1.9")
 # Cells in which nothing happens, so that what happens in the others is no shift of all.
 CONTROLS = 40
-NEAR = 2  # nights by which a change point may be off
+NEAR = 2  # nights by which a change point may be off, and after which a rise is found at once
+CLOSES = 10  # nights after a fix in which an alarm should have ended
 # Runs in the environment: no word of the packages is here.
 GENERATE = """
 import inspect, json, sys
@@ -66,29 +67,52 @@ class Series:
     otava: list[int]
     alarms: list[int] = field(default_factory=list)  # nights in which the gate says that it is slower
 
+    def changes(self) -> list[tuple[int, float, float]]:
+        return sorted((at, before, after) for at, kind, before, after in self.truth if kind in LEVELS)
+
     def rises(self) -> list[int]:
-        return [at for at, kind, before, after in self.truth if kind in LEVELS and after > before]
+        """From the first level; a further one, while the alarm of the first is on, asks for no new alarm."""
+        changes = self.changes()
+        return [at for at, before, after in changes if before <= changes[0][1] and after > before]
 
-    def levels(self) -> list[int]:
-        return [at for at, kind, *_ in self.truth if kind in LEVELS]
+    def next_change(self, night: int) -> int:
+        return min((at for at, *_ in self.changes() if at > night), default=len(self.values))
 
-    def found_after(self) -> int | None:
-        """Nights from the first rise to the first alarm since it, both counted."""
-        rises = self.rises()
-        since = [night - rises[0] + 1 for night in self.alarms if rises and night >= rises[0]]
-        return min(since, default=None)
+    def fixes(self) -> list[int]:
+        """Nights from which on the level is the first one again, for long enough to tell."""
+        ends = [at for at, kind, *_ in self.truth if kind == "regression_end"]
+        return [at for at in ends if at + CLOSES < self.next_change(at)]
+
+    def begun(self) -> list[int]:
+        return [night for night in self.alarms if night - 1 not in self.alarms]
+
+    def found_after(self) -> list[int]:
+        """Of the rises whose alarm began before the next change: in which night from the rise on, its own being the first."""
+        begun = {rise: [night for night in self.begun() if rise <= night < self.next_change(rise)] for rise in self.rises()}
+        return [min(nights) - rise + 1 for rise, nights in begun.items() if nights]
+
+    def found_near(self) -> int:
+        return sum(nights <= NEAR + 1 for nights in self.found_after())
+
+    def still_open(self) -> int:
+        return sum(fix + CLOSES in self.alarms for fix in self.fixes())
 
     def false_alarms(self) -> int:
-        """Alarms that begin where nothing rose: before the first rise, or in a series without one."""
-        first = min(self.rises(), default=len(self.values))
-        wrong = {night for night in self.alarms if night < first}
-        return sum(night - 1 not in wrong for night in wrong)
+        """Alarms that begin where the level is not above the first one: it has never risen, or is down again."""
+        return sum(not self.is_up(night) for night in self.begun())
 
-    def otava_found(self) -> bool:
-        return bool(self.rises()) and any(abs(point - self.rises()[0]) <= NEAR for point in self.otava)
+    def is_up(self, night: int) -> bool:
+        past = [after for at, _, after in self.changes() if at <= night]
+        return bool(past) and past[-1] > self.changes()[0][1]
+
+    def otava_near(self) -> int:
+        return sum(any(abs(point - rise) <= NEAR for point in self.otava) for rise in self.rises())
+
+    def otava_found(self) -> int:
+        return sum(any(rise - NEAR <= point < self.next_change(rise) for point in self.otava) for rise in self.rises())
 
     def otava_false(self) -> int:
-        return sum(all(abs(point - at) > NEAR for at in self.levels()) for point in self.otava)
+        return sum(all(abs(point - at) > NEAR for at, *_ in self.changes()) for point in self.otava)
 
 
 def ran(words: list[object]) -> str:
@@ -141,13 +165,28 @@ def table(series: list[Series]) -> list[dict[str, object]]:
     rows = []
     for pattern in dict.fromkeys(one.pattern for one in series):
         own = [one for one in series if one.pattern == pattern]
-        rising = [one for one in own if one.rises()]
-        after = sorted(nights for one in own if (nights := one.found_after()) is not None)
-        rows.append({"pattern": pattern, "series": len(own), "rising": len(rising), "found": len(after),
-                     "nights": after[len(after) // 2] if after else "", "false": sum(one.false_alarms() for one in own),
-                     "otava_found": sum(one.otava_found() for one in rising),
-                     "otava_false": sum(one.otava_false() for one in own)})  # fmt: skip
+        after = sorted(nights for one in own for nights in one.found_after())
+        rows.append({"pattern": pattern, "series": len(own), "rises": sum(len(one.rises()) for one in own),
+                     "near": sum(one.found_near() for one in own), "found": len(after), "nights": after[len(after) // 2] if after else "",
+                     "false": sum(one.false_alarms() for one in own), "fixes": sum(len(one.fixes()) for one in own),
+                     "still_open": sum(one.still_open() for one in own), "otava_near": sum(one.otava_near() for one in own),
+                     "otava_found": sum(one.otava_found() for one in own), "otava_false": sum(one.otava_false() for one in own)})  # fmt: skip
     return rows
+
+
+def markdown(rows: list[dict[str, object]]) -> str:
+    """As results/README.md has it."""
+    lines = [
+        f"| pattern | series | rises | found within {NEAR} nights · before the next change · after nights (median) | false alarms "
+        f"| still open {CLOSES} nights after the fix | Otava: within {NEAR} nights · before the next change | false change points |",
+        "|---" * 8 + "|",
+    ]
+    for row in rows:
+        found = f"{row['near']} · {row['found']} · {row['nights'] or '–'}" if row["rises"] else "–"
+        still = f"{row['still_open']} of {row['fixes']}" if row["fixes"] else "–"
+        otava = f"{row['otava_near']} · {row['otava_found']}" if row["rises"] else "–"
+        lines.append(f"| {row['pattern']} | {row['series']} | {row['rises'] or '–'} | {found} | {row['false']} | {still} | {otava} | {row['otava_false']} |")
+    return "\n".join(lines)
 
 
 def main(arguments: list[str]) -> int:
@@ -170,9 +209,6 @@ def main(arguments: list[str]) -> int:
         return 3
     rows = table(series)
     write_rows(words.folder / "drift_patterns.csv", list(rows[0]), rows)
-    print("| pattern | series | that rise | found | nights until then, median | false alarms | Otava: found | false change points |")
-    print("|---" * 8 + "|")
-    for row in rows:
-        print("| " + " | ".join(str(cell) for cell in row.values()) + " |")
+    print(markdown(rows))
     print(f"\n{CONTROLS} cells without a change: {wrong} alarms in {words.seeds * words.nights} nights")
     return 0
