@@ -97,6 +97,11 @@ TEST(RerunPlan, HoldsTheSuspectsAndTwoControls) {
       (std::vector<std::string>{"many", "one", "short", "brief", "many", "one", "short", "brief"}))
       << "the shortest others";
   EXPECT_TRUE(names({"nobody"}).empty());
+  // What is wanted for itself has no controls.
+  const auto wanted = plan_holding(plan, cells, {"d"});
+  ASSERT_EQ(wanted.size(), 2U);
+  for (const PlannedLaunch& launch : wanted) EXPECT_EQ(launch.name, "one");
+  EXPECT_EQ(wanted[1].number, 2);
 }
 
 }  // namespace
