@@ -246,8 +246,12 @@ std::optional<BesideNight> beside_night(const fs::path& results, const std::stri
                      .hash = hash_of(manifest.binaries),
                      .ratios = ratios_of(*runs),
                      .rerun_ratios = {},
-                     .accepted = night_of(runs->accepted)};
-  beside.rerun_ratios = ratios_beside(results, rerun_name(run_id));
+                     .accepted = night_of(runs->accepted),
+                     .accepted_rerun = {}};
+  if (const std::optional<Both> again = both_in(results, rerun_name(run_id))) {
+    beside.rerun_ratios = ratios_of(*again);
+    beside.accepted_rerun = night_of(again->accepted);
+  }
   return beside;
 }
 

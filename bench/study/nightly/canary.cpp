@@ -30,11 +30,19 @@ std::set<std::string> expected_in(const GateReport& report) {
   return keys;
 }
 
+/// Whether a fault makes it longer by a known share.
+bool is_slowed_truly(const Cell& cell) {
+  if (!cell.key.starts_with("allreduce/")) return true;
+  return number_in(cell.row, "size_bytes") >= kLeastCanaryBytes;
+}
+
 /// The words that make the launch, which measured `cells`, take kLonger; none: nothing does so by a
 /// known share.
 std::vector<std::string> slowing_words(const PlannedLaunch& launch,
                                        const std::set<std::string>& cells, const StoredRun& sweep) {
   if (launch.program == "bench_allreduce") {
+    // Nothing comes between the operations of a graph.
+    if (std::ranges::find(launch.arguments, "-G") != launch.arguments.end()) return {};
     return {"--slower", fmt::format("{:.6g}", 100 * kLonger)};
   }
   if (launch.program != "bench_epoch" || launch.ranks != 1) return {};
@@ -47,28 +55,37 @@ std::vector<std::string> slowing_words(const PlannedLaunch& launch,
   return {};
 }
 
-/// Puts a slowed cell in place of tonight's; false: it cannot be judged as that was.
-bool put(const NightCell& cell, const CellRatios& ratios, GateInput& input) {
+/// Puts a slowed cell in place of tonight's and returns the relative drop that it is, by the rounds
+/// beside the accepted build where tonight's are judged by such, else over tonight; none: it cannot
+/// be judged as tonight's was.
+std::optional<double> put(const NightCell& cell, const CellRatios& ratios, GateInput& input) {
   const auto own = std::ranges::find(input.tonight.cells, cell.key, &NightCell::key);
-  if (own == input.tonight.cells.end() || !cell.is_time() || std::isnan(cell.y())) return false;
-  // What tonight's rounds judge takes rounds.
+  if (own == input.tonight.cells.end() || !cell.is_time() || std::isnan(cell.y())) return {};
+  double times = cell.value / own->value;
   if (input.beside && input.beside->ratios.contains(cell.key)) {
-    if (!ratios.contains(cell.key)) return false;
-    input.beside->ratios[cell.key] = ratios.at(cell.key);
+    const auto its = ratios.find(cell.key);
+    if (its == ratios.end()) return {};
+    std::vector<double> rounds;
+    std::ranges::copy_if(its->second, std::back_inserter(rounds), [](double r) { return r == r; });
+    if (rounds.size() < kFewestRounds) return {};
+    times = median_of(rounds);
+    input.beside->ratios[cell.key] = its->second;
   }
   *own = cell;
-  return true;
+  return 1 - 1 / times;
 }
 
-/// Adds what of the slowed cells was to be seen, and what was: `seen` is the night with them.
-void count(const GateReport& report, const std::set<std::string>& slowed, const GateReport& seen,
-           Canary& canary) {
+/// Adds what of the slowed cells was to be seen, and what was: `seen` is the night with them,
+/// `drops` what was put into each.
+void count(const GateReport& report, const std::map<std::string, double>& drops,
+           const GateReport& seen, Canary& canary) {
   for (const GateCell& cell : report.cells) {
-    if (!is_expected(cell) || !slowed.contains(cell.cell.key)) continue;
+    const auto drop = drops.find(cell.cell.key);
+    if (!is_expected(cell) || drop == drops.end()) continue;
     ++canary.cells;
     const double least = std::log1p(-cell.sensitivity.critical_drop);
-    canary.expected += student_t_tail((std::log1p(-kCanaryDrop) - least) / cell.test.estimate.width,
-                                      cell.test.estimate.df);
+    canary.expected += student_t_tail(
+        (std::log1p(-drop->second) - least) / cell.test.estimate.width, cell.test.estimate.df);
     const bool caught = std::ranges::any_of(seen.cells, [&](const GateCell& its) {
       return its.cell.key == cell.cell.key && its.test.signal == Signal::worse;
     });
@@ -84,14 +101,20 @@ CanaryPlan canary_plan(const StoredRun& sweep, const std::vector<PlannedLaunch>&
                        const GateReport& report) {
   const std::set<std::string> expected = expected_in(report);
   const auto cells = cells_by_launch(sweep, plan);
+  std::set<std::string> truly;
+  for (const Cell& cell : cells_of(sweep)) {
+    if (is_slowed_truly(cell)) truly.insert(cell.key + "/seconds");
+  }
   const PlannedLaunch* best = nullptr;
   std::vector<std::string> words;
   double most = 0;
   for (const PlannedLaunch& launch : plan) {
     const auto own = cells.find(launch.name);
     if (launch.round != 0 || own == cells.end()) continue;
-    const auto seen = static_cast<double>(std::ranges::count_if(
-        own->second, [&](const std::string& key) { return expected.contains(key); }));
+    const auto seen =
+        static_cast<double>(std::ranges::count_if(own->second, [&](const std::string& key) {
+          return expected.contains(key) && truly.contains(key);
+        }));
     const double rate = seen / std::max(launch.guess_seconds, 1.0);
     if (rate <= most) continue;
     const std::vector<std::string> its = slowing_words(launch, own->second, sweep);
@@ -103,7 +126,9 @@ CanaryPlan canary_plan(const StoredRun& sweep, const std::vector<PlannedLaunch>&
   CanaryPlan canary;
   if (best == nullptr) {
     canary.why_not = fmt::format(
-        "no allreduce and no epoch on one rank is judged tonight and would show a drop of {:.0f} %",
+        "no allreduce of 1 MiB and more and no epoch on one rank is judged tonight and would show "
+        "a "
+        "drop of {:.0f} %",
         100 * kToBeSeen);
     return canary;
   }
@@ -122,27 +147,55 @@ std::optional<Canary> canary_in(const GateInput& input, const GateReport& report
                                 const Night& slowed, const CellRatios& ratios) {
   // What many cells do at once is a shift of all, and no cell is judged.
   constexpr std::size_t kParts = 8;
-  Canary canary{.drop = kCanaryDrop};
+  const std::set<std::string> expected = expected_in(report);
+  Canary canary;
+  std::vector<double> all;
+  bool sought = slowed.cells.empty();
   for (std::size_t part = 0; part < kParts; ++part) {
     GateInput with = input;
     with.history.reruns.erase(input.tonight.run_id);
     if (with.beside) with.beside->rerun_ratios.clear();
-    std::set<std::string> keys;
+    std::map<std::string, double> drops;
     for (std::size_t i = part; i < slowed.cells.size(); i += kParts) {
-      if (put(slowed.cells[i], ratios, with)) keys.insert(slowed.cells[i].key);
+      const NightCell& cell = slowed.cells[i];
+      if (!expected.contains(cell.key)) continue;
+      sought = true;
+      const std::optional<double> drop = put(cell, ratios, with);
+      if (!drop) continue;
+      if (*drop > kMostCanaryDrop) {
+        ++canary.beyond;
+        continue;
+      }
+      drops[cell.key] = *drop;
+      all.push_back(*drop);
     }
-    if (!keys.empty()) count(report, keys, gate(with), canary);
+    if (!drops.empty()) count(report, drops, gate(with), canary);
   }
-  if (canary.cells == 0) return std::nullopt;
+  if (!sought || expected.empty()) return std::nullopt;
+  if (!all.empty()) {
+    canary.drop = median_of(all);
+    canary.drop_low = std::ranges::min(all);
+    canary.drop_high = std::ranges::max(all);
+  } else if (canary.beyond > 0) {
+    canary.why_not = fmt::format("it took away more than {:.0f} % in all of its {} cells",
+                                 100 * kMostCanaryDrop, canary.beyond);
+  } else {
+    canary.why_not = "it has no value that can be judged";
+  }
   return canary;
 }
 
 std::optional<Canary> canary_of(const std::filesystem::path& results, const GateInput& input,
                                 const GateReport& report) {
   const std::string name = canary_name(input.tonight.run_id);
-  if (!std::filesystem::exists(results / name / "manifest.json")) return std::nullopt;
-  const Night slowed = night_of(read_stored_run(results / name, WithSamples::no));
-  std::optional<Canary> canary = canary_in(input, report, slowed, ratios_beside(results, name));
+  if (!std::filesystem::exists(results / name)) return std::nullopt;
+  std::optional<Canary> canary = Canary{.why_not = "it did not end in good order"};
+  if (std::filesystem::exists(results / name / "manifest.json")) {
+    const StoredRun run = read_stored_run(results / name, WithSamples::no);
+    if (is_complete(run.folder, run.manifest)) {
+      canary = canary_in(input, report, night_of(run), ratios_beside(results, name));
+    }
+  }
   if (canary) canary->run = name;
   return canary;
 }

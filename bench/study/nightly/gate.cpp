@@ -29,7 +29,7 @@ class Gate {
   GateReport report() {
     night_ = table_.set.nights - 1;
     name_nights();
-    NightMemory memory(table_.set, std::move(table_.controls), std::move(table_.remembered));
+    NightMemory memory(table_.set, table_.controls, std::move(table_.remembered));
     std::set<std::size_t> worse_before;
     for (std::size_t k = 0; k < night_; ++k) worse_before = memory.next().worse;
     tonight_ = memory.next();
@@ -43,6 +43,7 @@ class Gate {
     report_.suite = tonight_.test.suite;
     if (tonight_.host) report_.open.push_back(shared_by_all(*tonight_.host));
     for (std::size_t c = 0; c < set().cells.size(); ++c) add_cell(c);
+    judge_accepted();
     if (night_ > 0) report_.jaccard = jaccard(tonight_.worse, worse_before);
     std::set<std::size_t> runs;
     for (const GateCell& cell : report_.cells) {
@@ -85,23 +86,26 @@ class Gate {
     return k == night_ ? input_.tonight : input_.history.nights[k];
   }
 
-  OpenRegression regression(const OpenAlarm& alarm, const std::string& key) const {
+  OpenRegression regression(const OpenAlarm& alarm, const std::string& key,
+                            bool accepted_too = false) const {
     OpenRegression open;
     open.key = key;
+    open.accepted_too = accepted_too;
     open.found_change = std::expm1(alarm.change);
     const Night& since = night_at(alarm.since);
     open.since_run = since.run_id;
     open.since_utc = since.started_utc;
     // Older than the nights that are there: its record knows since when.
     for (const OpenBefore& before : input_.history.open) {
-      if (before.key != key || before.since_utc >= since.started_utc) continue;
+      if (before.key != key || before.accepted_too != accepted_too) continue;
+      if (before.since_utc >= since.started_utc) continue;
       open.since_run = before.since_run;
       open.since_utc = before.since_utc;
     }
-    open.bad_commit = since.commit;
+    if (!accepted_too) open.bad_commit = since.commit;
     if (!alarm.last_good) return open;
     open.last_good_run = night_at(*alarm.last_good).run_id;
-    open.good_commit = night_at(*alarm.last_good).commit;
+    if (!accepted_too) open.good_commit = night_at(*alarm.last_good).commit;
     return open;
   }
 
@@ -113,6 +117,29 @@ class Gate {
     open.low = std::expm1(report_.common.low);
     open.high = std::expm1(report_.common.high);
     return open;
+  }
+
+  /// The accepted build's own cells against its own nights before, as if they were under test: what
+  /// is slower there no commit has made so, and beside it nothing shows.
+  void judge_accepted() {
+    const std::vector<const NightCell*>& cells = table_.control_cells;
+    if (cells.empty()) return;
+    NightMemory memory(table_.controls, GateSeriesSet(table_.controls.nights),
+                       std::move(table_.remembered_controls));
+    const JudgedNight& tonight = memory.last();
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      const CellTest& test = tonight.test.cells[c];
+      const bool unanswered =
+          test.rerun == Agreement::unknown || test.rerun == Agreement::discarded;
+      if (tonight.open[c]) {
+        OpenRegression open = regression(*tonight.open[c], cells[c]->key, /*accepted_too=*/true);
+        open.label = cells[c]->label + ", in the accepted build too";
+        set_change(open, test);
+        report_.open.push_back(std::move(open));
+      } else if (test.signal == Signal::worse && unanswered) {
+        report_.accepted_suspects.insert(cells[c]->key);
+      }
+    }
   }
 
   void add_cell(std::size_t c) {
@@ -166,15 +193,18 @@ class Gate {
   void add_open(GateCell& cell, const OpenAlarm& alarm) {
     OpenRegression open = regression(alarm, cell.cell.key);
     open.label = cell.cell.label + (cell.cell.is_time() ? "" : " " + cell.cell.metric);
-    if (cell.test.signal != Signal::untested && cell.test.signal != Signal::shifted) {
-      open.change = cell.test.change;
-      open.low = cell.test.change_low;
-      open.high = cell.test.change_high;
-      open.rounds = cell.test.rounds;
-    }
+    set_change(open, cell.test);
     cell.open_since_run = open.since_run;
     cell.last_good_run = open.last_good_run;
     report_.open.push_back(std::move(open));
+  }
+
+  static void set_change(OpenRegression& open, const CellTest& test) {
+    if (test.signal == Signal::untested || test.signal == Signal::shifted) return;
+    open.change = test.change;
+    open.low = test.change_low;
+    open.high = test.change_high;
+    open.rounds = test.rounds;
   }
 
   void judge(GateCell& cell, std::size_t c, bool was_measured) {
@@ -334,7 +364,8 @@ std::vector<const GateCell*> GateReport::suspects() const {
   for (const GateCell& cell : cells) {
     if (cell.verdict == GateVerdict::excluded) continue;
     const bool unasked = cell.test.signal == Signal::worse && cell.test.rerun == Agreement::unknown;
-    if (unasked) found.push_back(&cell);
+    const bool there_too = rerun_run.empty() && accepted_suspects.contains(cell.cell.key);
+    if (unasked || there_too) found.push_back(&cell);
     if (cell.verdict == GateVerdict::unjudged && cell.cell.is_time()) all.push_back(&cell);
   }
   if (all.empty() || !std::isnan(rerun_shift)) return found;

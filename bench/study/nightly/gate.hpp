@@ -52,7 +52,8 @@ struct OpenRegression {
   double change = kNotMeasured;         // tonight's, with its 95 % interval; NaN: not judged
   double low = kNotMeasured;
   double high = kNotMeasured;
-  std::size_t rounds = 0;  // beside the accepted build; 0: against the nights before it
+  std::size_t rounds = 0;     // beside the accepted build; 0: against the nights before it
+  bool accepted_too = false;  // of the accepted build's own cell: no commit, but what it runs on
 };
 
 struct GateCell {
@@ -81,7 +82,11 @@ struct GateReport {
   std::vector<std::string> nights;  // run ids, oldest first, tonight last
   std::vector<std::string> started_utc;
   std::vector<GateCell> cells;
-  std::vector<OpenRegression> open;  // all cells together first; then in the order of the cells
+  /// All cells together first; then in the order of the cells; then the accepted build's own.
+  std::vector<OpenRegression> open;
+  /// Keys of the accepted build's cells that are worse than on its nights before, and that no rerun
+  /// has answered for.
+  std::set<std::string> accepted_suspects;
   std::vector<std::string> baseline_runs;
   Shift common;             // of all cells against the nights before
   bool controlled = false;  // `common` is that of the accepted build: the host's alone
@@ -100,7 +105,7 @@ struct GateReport {
   /// Of the tested cells those that would not show a drop of kToBeSeen.
   std::vector<const GateCell*> unseeing() const;
   /// What is to be measured again: cells that are worse tonight; where all are, the shortest of
-  /// those that tell the shift. None once that was done.
+  /// those that tell the shift; and what is slower in the accepted build. None once that was done.
   std::vector<const GateCell*> suspects() const;
   /// All cells together are slower beside the accepted build: not the host, but the commits.
   bool suite_alarm() const { return suite.alarm() && suite.value < 0; }
@@ -134,15 +139,23 @@ struct FailOn {
 struct Canary {
   std::size_t cells = 0;
   std::size_t caught = 0;
-  double expected = 0;         // of `caught`, by the cells' own sensitivity
-  double drop = kNotMeasured;  // that was put in, relative
-  std::string run{};           // that measured it
+  double expected = 0;             // of `caught`, by the cells' own sensitivity to what was put in
+  double drop = kNotMeasured;      // that was put in, relative, as measured: the cells' median
+  double drop_low = kNotMeasured;  // the cells' least and most
+  double drop_high = kNotMeasured;
+  std::size_t beyond = 0;  // cells left out: slowed by more than the canary may
+  std::string why_not{};   // not empty: it says nothing, for this reason
+  std::string run{};       // that measured it
+
+  /// "12 to 17 %": of `drop`; empty where it is not known.
+  std::string range() const;
 };
 
 /// What happened in a night beside its numbers.
 struct NightEvents {
   std::size_t failed_launches = 0;  // starts of programs that ended otherwise than well
   bool partial = false;             // the sweep was not measured to its end
+  std::vector<std::string> changed_libraries{};  // since the build beside was accepted; paths
   std::string aa{};  // how the same build differed from itself, when beyond its limit
   std::optional<Canary> canary{};
   bool suspect = false;  // a host is named
@@ -160,6 +173,7 @@ NightVerdict verdict_of(const GateReport& report, const NightEvents& events, con
 
 // A night for a terminal: the verdict, then the cells that need a look.
 
-std::string nightly_table(const GateReport& report, const NightVerdict& verdict);
+std::string nightly_table(const GateReport& report, const NightVerdict& verdict,
+                          const std::optional<Canary>& canary = {});
 
 }  // namespace scalebench

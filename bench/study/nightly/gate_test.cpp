@@ -9,6 +9,8 @@
 #include <cmath>
 #include <functional>
 
+#include "bench/study/nightly/report.hpp"
+
 namespace scalebench {
 namespace {
 
@@ -168,6 +170,92 @@ TEST(Gate, SlowHostIsOneAlarmAndNotOneACell) {
   EXPECT_EQ(end_of(report).word, "HOST SHIFT");
   EXPECT_THAT(end_of(report).summary, HasSubstr("the host or something that all cells share"));
   EXPECT_EQ(end_of(report).exit_code, 1);
+}
+
+TEST(Gate, LibrariesThatHaveChangedUnderBothBuildsAreNamed) {
+  GateInput input = input_of(15);
+  for (std::size_t c = 0; c < kCells; ++c) slow_down(input.tonight, c, 1.06);
+  GateReport report = gate(input);
+  report.controlled = true;
+  EXPECT_THAT(end_of(report).summary, HasSubstr("]: the host. "));
+  const NightEvents events{.changed_libraries = {"/lib/libmpi.so.40", "/lib/b.so", "/c.so", "/d"}};
+  EXPECT_THAT(verdict_of(report, events, {}).summary,
+              HasSubstr("the host or its libraries; libraries that have changed since it was "
+                        "accepted: libmpi.so.40, b.so, c.so and 1 more. "));
+}
+
+/// Nights beside an accepted build, which measures what is under test; in the last `slow` of them
+/// both are `times` as slow in cell 2.
+GateInput both_slower(std::size_t slow, double times) {
+  constexpr std::size_t kNights = 15;
+  GateInput input = input_of(kNights);
+  for (std::size_t k = 0; k < kNights; ++k) {
+    Night& night = k + 1 == kNights ? input.tonight : input.history.nights[k];
+    if (k + slow >= kNights) slow_down(night, 2, times);
+    BesideNight beside;
+    beside.run_id = run_id(0);
+    beside.hash = "a";
+    beside.accepted = night;
+    for (const NightCell& cell : night.cells) {
+      beside.ratios[cell.key] = {1, 1.002, 0.998, 1.001, 0.999, 1.003};
+    }
+    (k + 1 == kNights ? input.beside.emplace() : input.history.beside[night.run_id]) = beside;
+  }
+  return input;
+}
+
+TEST(Gate, SlowerInBothBuildsIsAnAlarmOfItsOwnAndNoCommit) {
+  GateInput input = both_slower(1, 1.2);
+  const std::string key = cell_of(2, 1).key;
+  GateReport report = gate(input);
+  EXPECT_EQ(verdict_in(report, 2), GateVerdict::ok);
+  EXPECT_THAT(report.accepted_suspects, testing::ElementsAre(key));
+  EXPECT_THAT(report.suspects(), testing::ElementsAre(&report.cells[2])) << "to be measured again";
+  EXPECT_EQ(end_of(report).word, "INCOMPLETE");
+  EXPECT_THAT(end_of(report).summary, HasSubstr("1 cell slower in the accepted build too, which "));
+  // The rerun answers.
+  input.beside->accepted_rerun = input.beside->accepted;
+  input.history.reruns[run_id(14)] = input.tonight;
+  report = gate(input);
+  EXPECT_TRUE(report.suspects().empty());
+  EXPECT_EQ(end_of(report).word, "HOST SHIFT");
+  EXPECT_EQ(end_of(report).exit_code, 1);
+  EXPECT_THAT(end_of(report).states, testing::Contains("accepted build slower"));
+  EXPECT_THAT(end_of(report).summary,
+              HasSubstr("1 cell slower in the accepted build too, by -15.6 %"));
+  ASSERT_EQ(report.open.size(), 1U);
+  EXPECT_TRUE(report.open[0].accepted_too);
+  EXPECT_EQ(report.open[0].key, key);
+  slow_down(input.beside->accepted_rerun, 2, 1 / 1.2);
+  EXPECT_EQ(end_of(gate(input)).word, "PASS");
+}
+
+TEST(Gate, SlowerInBothBuildsStaysOpenUntilItIsAccepted) {
+  GateInput input = both_slower(3, 1.2);
+  EXPECT_EQ(end_of(gate(input)).word, "HOST SHIFT") << "worse in 2 of 3 nights";
+  EXPECT_EQ(gate(input).open.front().since_run, run_id(12));
+  input.annotations.accepted.push_back({run_id(12), "allreduce ring 256 KiB*", "new MPI"});
+  EXPECT_EQ(end_of(gate(input)).word, "PASS");
+  input.annotations = {};
+  // A record keeps what the nights of another accepted build do not show.
+  for (auto& [run, beside] : input.history.beside) beside.hash = "b";
+  EXPECT_EQ(end_of(gate(input)).word, "PASS");
+  input.history.open.push_back(
+      {cell_of(2, 1).key, run_id(12), "2026-01-13T03:00:00Z", -0.16, /*accepted_too=*/true});
+  EXPECT_EQ(end_of(gate(input)).word, "HOST SHIFT");
+  EXPECT_EQ(verdict_in(gate(input), 2), GateVerdict::ok);
+  input.annotations.accepted.push_back({run_id(12), "allreduce ring 256 KiB*", "new MPI"});
+  EXPECT_EQ(end_of(gate(input)).word, "PASS");
+}
+
+TEST(Gate, AcceptingItsFirstNightEndsWhatARecordRemembers) {
+  GateInput input = input_of(18);
+  for (std::size_t k = 13; k < 17; ++k) slow_down(input.history.nights[k], 2, 1.10);
+  slow_down(input.tonight, 2, 1.10);
+  input.history.open.push_back({cell_of(2, 1).key, run_id(13), "2026-01-14T03:00:00Z", -0.09});
+  EXPECT_EQ(verdict_in(gate(input), 2), GateVerdict::open);
+  input.annotations.accepted.push_back({run_id(13), "allreduce ring 256 KiB*", "new default"});
+  EXPECT_EQ(verdict_in(gate(input), 2), GateVerdict::ok);
 }
 
 /// Tonight with cell 2 ten percent slower, and its rerun as `again` times as long as usual.
@@ -344,6 +432,13 @@ TEST(Gate, SameBuildThatDiffersAndAnUnseenSlowDownAreBlind) {
   EXPECT_EQ(word({.canary = Canary{12, 5}}), "BLIND");
   EXPECT_EQ(word({.canary = Canary{12, 6}}), "PASS");
   EXPECT_EQ(word({.canary = Canary{12, 0}}), "BLIND");
+  EXPECT_EQ(word({.canary = Canary{.why_not = "it did not end in good order"}}), "BLIND");
+  const Canary seen{.cells = 12, .caught = 11, .expected = 11.5, .drop_low = .12, .drop_high = .17};
+  EXPECT_THAT(nightly_table(report, {}, seen),
+              HasSubstr("a slow-down of 12 to 17 % on purpose made suspects, without a rerun, of "
+                        "11 of its 12 cells, "
+                        "expected 11.5\n"));
+  EXPECT_NE(AaCheck{}.trouble(), "") << "planned, and not one cell";
 }
 
 TEST(Gate, AHostAtFaultFailsANightOnlyWhereThatWasAskedFor) {

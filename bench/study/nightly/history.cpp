@@ -372,8 +372,9 @@ std::vector<OpenBefore> open_before(const fs::path& results,
       const bool known = one.is_object() && one.contains("found_change") &&
                          one["found_change"].is_number() && one["found_change"] > -1;
       if (!known) continue;
-      open.push_back(
-          {text("key"), text("since_run"), text("since_utc"), one["found_change"].get<double>()});
+      open.push_back({text("key"), text("since_run"), text("since_utc"),
+                      one["found_change"].get<double>(),
+                      one.value("accepted_too", nlohmann::json()) == true});
     }
     return open;
   }

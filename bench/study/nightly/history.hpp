@@ -60,6 +60,7 @@ struct BesideNight {
   CellRatios rerun_ratios;  // of the suspects and controls that were measured again
   Night accepted;  // its cells tonight: they do not change with the commit, so they are the host's
                    // controls
+  Night accepted_rerun{};  // the same of the rerun
 };
 
 Night night_of(const StoredRun& run);
@@ -114,7 +115,8 @@ struct OpenBefore {
   std::string key;  // of the cell; "*": all cells together
   std::string since_run;
   std::string since_utc;
-  double change = 0;  // relative, as found; negative: slower
+  double change = 0;          // relative, as found; negative: slower
+  bool accepted_too = false;  // of the accepted build's own cell
 };
 
 /// In results/nightly/RUN: all that is known of a night.

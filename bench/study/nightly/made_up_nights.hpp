@@ -36,6 +36,9 @@ class MadeUpNights {
       : random_(seed), noise_(noise), rounds_(rounds), set_(nights), controls_(nights) {
     std::vector<double> host;
     for (std::size_t k = 0; k < nights; ++k) host.push_back(gauss(noise_.host));
+    for (std::size_t c = 0; beside_from && c < cells; ++c) {
+      controls_.add_cell().family = "seconds/bandwidth";
+    }
     for (std::size_t c = 0; c < cells; ++c) {
       GateSeries& cell = set_.add_cell();
       cell.family = "seconds/bandwidth";
@@ -47,7 +50,7 @@ class MadeUpNights {
             noise_.phi * slow_part + std::sqrt(1 - noise_.phi * noise_.phi) * gauss(noise_.night);
         const double night = host[k] + slow_part * times_;
         if (beside_from && k >= *beside_from) {
-          add_beside(cell, k, night);
+          add_beside(c, k, night);
         } else {
           cell.y[k] = -median_of(launches(night, rounds_));
         }
@@ -55,7 +58,6 @@ class MadeUpNights {
         cell.rerun[k] = -median_of(launches(night, rounds_));
       }
     }
-    if (beside_from) add_controls(*beside_from, host);
   }
 
   GateSeriesSet& set() { return set_; }
@@ -70,6 +72,15 @@ class MadeUpNights {
       for (double& round : its.beside[k].rerun) round += std::log1p(relative);
     }
   }
+  /// Speed of one cell from a night on, in the accepted build too, as a library upgrade does it.
+  void change_both(std::size_t cell, std::size_t from, double relative) {
+    for (GateSeries* const its : {&set_.cells[cell], &controls_.cells[cell]}) {
+      for (std::size_t k = from; k < its->y.size(); ++k) {
+        its->y[k] += std::log1p(relative);
+        its->rerun[k] += std::log1p(relative);
+      }
+    }
+  }
   /// All that ran in one night, the accepted build too.
   void shift_host(std::size_t night, double relative) {
     for (GateSeriesSet* const set : {&set_, &controls_}) {
@@ -80,6 +91,8 @@ class MadeUpNights {
     }
   }
   NightMemory memory() { return NightMemory(set_, controls_); }
+  /// The accepted build's own cells, as the gate judges them.
+  NightMemory memory_of_controls() { return NightMemory(controls_, GateSeriesSet(set_.nights)); }
 
  private:
   double gauss(double sigma) { return sigma > 0 ? sigma * normal_(random_) : 0; }
@@ -97,28 +110,22 @@ class MadeUpNights {
     }
     return values;
   }
-  void add_beside(GateSeries& cell, std::size_t k, double night) {
+  void add_beside(std::size_t c, std::size_t k, double night) {
+    GateSeries& cell = set_.cells[c];
     set_.build[k] = 1;
-    std::vector<double> today;
-    for (std::vector<double>* const rounds : {&cell.beside[k].sweep, &cell.beside[k].rerun}) {
+    const auto both = [&](std::vector<double>& ratios, double& accepted) {
+      std::vector<double> as, bs;
       for (std::size_t i = 0; i < rounds_; ++i) {
         const double round = night + gauss(noise_.round) * times_;
-        const double a = launch(round), b = launch(round);
-        rounds->push_back(a - b);
-        if (rounds == &cell.beside[k].sweep) today.push_back(b);
+        as.push_back(launch(round));
+        bs.push_back(launch(round));
+        ratios.push_back(as.back() - bs.back());
       }
-    }
-    cell.y[k] = -median_of(today);
-  }
-  void add_controls(std::size_t from, const std::vector<double>& host) {
-    times_ = 1;
-    for (std::size_t c = 0; c < set_.cells.size(); ++c) {
-      GateSeries& cell = controls_.add_cell();
-      cell.family = "seconds/bandwidth";
-      for (std::size_t k = from; k < set_.nights; ++k) {
-        cell.y[k] = -median_of(launches(host[k] + gauss(noise_.night), rounds_));
-      }
-    }
+      accepted = -median_of(as);
+      return -median_of(bs);
+    };
+    cell.y[k] = both(cell.beside[k].sweep, controls_.cells[c].y[k]);
+    both(cell.beside[k].rerun, controls_.cells[c].rerun[k]);
   }
 
   std::mt19937_64 random_;

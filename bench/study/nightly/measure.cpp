@@ -90,6 +90,15 @@ std::string trouble_of(const Measured& runs, const std::atomic<bool>& stop) {
   return today.empty() && runs.accepted ? trouble_of(*runs.accepted, stop) : today;
 }
 
+/// What its launches took.
+double cost_of(const StudyRun& study) {
+  double seconds = 0;
+  for (const LaunchRecord& launch : study.manifest().launches) {
+    seconds += launch.seconds.value_or(0);
+  }
+  return seconds;
+}
+
 /// What became of the accepted build tonight.
 NightStep beside_step(const NightSetup& setup, const Measured& runs) {
   const AcceptedTonight& tonight = setup.accepted;
@@ -102,7 +111,8 @@ NightStep beside_step(const NightSetup& setup, const Measured& runs) {
   }
   const std::string trouble = trouble_of(*runs.accepted, *setup.stop);
   if (!trouble.empty()) note += "; " + trouble;
-  return {"beside", trouble.empty() ? "ok" : "warning", std::nullopt, note};
+  return {"beside", trouble.empty() ? "ok" : "warning", cost_of(*runs.accepted),
+          note + "; its time is part of the sweep's"};
 }
 
 }  // namespace
@@ -159,7 +169,7 @@ void measure_canary(const NightSetup& setup, const StoredRun& sweep, const GateR
   StartOptions options = setup.options;
   options.out = (sweep.folder.parent_path() / canary_name(sweep.manifest.run_id)).string();
   std::string note =
-      fmt::format("{} slowed by {:.0f} % on purpose, {} launches", canary.slowed.front().name,
+      fmt::format("{} to be slowed by {:.0f} % on purpose, {} launches", canary.slowed.front().name,
                   100 * kCanaryDrop, canary.slowed.size());
   const Measured runs =
       run_beside(setup, resolve(options, config, setup.limits, std::move(canary.slowed)),

@@ -71,10 +71,12 @@ json host_shift_of(const GateReport& report) {
   return shift;
 }
 
-json beside_of(const GateReport& report) {
+json beside_of(const GateReport& report, const NightRecord& night) {
   if (report.accepted_run.empty()) return nullptr;
   json beside{{"run", report.accepted_run},
               {"commit", nullable(report.accepted_build)},
+              {"changed_libraries", night.changed_libraries},
+              {"slower_too", std::ranges::count_if(report.open, &OpenRegression::accepted_too)},
               {"all_cells", json_of(report.suite)},
               {"alarm", report.suite_alarm()}};
   std::size_t cells = 0, rounds = 0;
@@ -105,6 +107,7 @@ std::string command_of(const OpenRegression& open, const Manifest& tonight,
 json json_of(const OpenRegression& open, const Manifest& tonight, const fs::path& results) {
   return {{"key", open.key},
           {"label", open.label},
+          {"accepted_too", open.accepted_too},
           {"since_run", open.since_run},
           {"since_utc", open.since_utc},
           {"last_good_run", nullable(open.last_good_run)},
@@ -152,7 +155,11 @@ json changes_of(const Manifest& run, const std::optional<Manifest>& previous) {
 
 json json_of(const Canary& canary) {
   return {{"run", canary.run},
-          {"drop", canary.drop},
+          {"drop", nullable(canary.drop)},
+          {"drop_low", nullable(canary.drop_low)},
+          {"drop_high", nullable(canary.drop_high)},
+          {"beyond", canary.beyond},
+          {"why_not", nullable(canary.why_not)},
           {"cells", canary.cells},
           {"expected", canary.expected},
           {"caught", canary.caught}};
@@ -270,7 +277,7 @@ json json_of(const NightRecord& night, const Analysis& analysis) {
       {"baseline_runs", report.baseline_runs},
       {"left_out", list_of(history.left_out, each)},
       {"host_shift", host_shift_of(report)},
-      {"beside", beside_of(report)},
+      {"beside", beside_of(report, night)},
       {"open", list_of(report.open, regression)},
       {"changes", changes_of(night.run, history.previous)},
       {"self_checks", self_checks_of(night, report)},
@@ -326,6 +333,7 @@ Analysis analyse(const fs::path& results, const StoredRun& tonight, std::size_t 
 }
 
 std::string AaCheck::trouble() const {
+  if (cells == 0) return "not one cell was measured";
   if (static_cast<double>(differing) <= kMayDiffer * static_cast<double>(cells)) return "";
   return fmt::format("{} of {} cells differ", differing, cells);
 }
@@ -388,6 +396,16 @@ nlohmann::json measured_before(const fs::path& folder) {
   if (!fs::exists(file)) return nullptr;
   // It can be made again, so that a damaged one is no loss.
   return nlohmann::json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
+}
+
+std::vector<std::string> changed_libraries_in(const json& record) {
+  std::vector<std::string> libraries;
+  if (!record.is_object() || !record.value("beside", json()).is_object()) return libraries;
+  const json listed = record["beside"].value("changed_libraries", json::array());
+  for (const json& library : listed) {
+    if (library.is_string()) libraries.push_back(library.get<std::string>());
+  }
+  return libraries;
 }
 
 void write_night(const fs::path& folder, const NightRecord& night, const Analysis& analysis) {

@@ -49,7 +49,8 @@ struct NightRecord {
   NightVerdict verdict;
   std::vector<NightStep> steps;
   std::optional<AaCheck> aa;
-  std::optional<Canary> canary{};  // none: nothing was slowed on purpose
+  std::optional<Canary> canary{};                // none: nothing was slowed on purpose
+  std::vector<std::string> changed_libraries{};  // since the build beside was accepted
   std::vector<FailedLaunch> failed_launches;
   std::vector<Finding> doctor;
   nlohmann::json before;  // an earlier nightly.json of this night, which knows what was done when
@@ -87,6 +88,9 @@ void write_tables(const std::filesystem::path& folder, const GateReport& report)
 
 /// The folder's nightly.json of an analysis before; null or discarded when there is none to read.
 nlohmann::json measured_before(const std::filesystem::path& folder);
+
+/// Which libraries it says had changed under the build beside.
+std::vector<std::string> changed_libraries_in(const nlohmann::json& record);
 
 /// Writes nightly.json, atomically.
 void write_night(const std::filesystem::path& folder, const NightRecord& night,

@@ -82,10 +82,16 @@ void add_beside(const GateInput& input, const std::vector<const Night*>& nights,
 
 void add_controls(const GateInput& input, const std::vector<const Night*>& nights,
                   GateTable& table) {
-  if (!input.beside) return;
+  // A night without one forgets nothing that was found with it.
+  const BesideNight* last = nullptr;
+  for (const Night* const night : nights) {
+    if (const BesideNight* const beside = beside_of(input, *night)) last = beside;
+  }
+  if (last == nullptr) return;
   Places place_of;
-  for (const NightCell& cell : input.beside->accepted.cells) {
+  for (const NightCell& cell : last->accepted.cells) {
     if (!cell.is_time() || !place_of.emplace(cell.key, place_of.size()).second) continue;
+    table.control_cells.push_back(&cell);
     GateSeries& series = table.controls.add_cell();
     describe(series, cell);
     for (std::size_t k = 0; k < nights.size(); ++k) {
@@ -94,9 +100,10 @@ void add_controls(const GateInput& input, const std::vector<const Night*>& night
   }
   for (std::size_t k = 0; k < nights.size(); ++k) {
     const BesideNight* const beside = beside_of(input, *nights[k]);
-    if (beside == nullptr || beside->hash != input.beside->hash) continue;
+    if (beside == nullptr || beside->hash != last->hash) continue;
     table.controls.build[k] = 1;
     add_values(&GateSeries::y, beside->accepted.cells, k, place_of, table.controls);
+    add_values(&GateSeries::rerun, beside->accepted_rerun.cells, k, place_of, table.controls);
   }
 }
 
@@ -140,14 +147,23 @@ void add_remembered(const GateInput& input, const std::vector<const Night*>& nig
         since == nights.end() ? 0 : static_cast<std::size_t>(since - nights.begin());
     const double change = std::log1p(open.change);
     const auto accepted_since = [&](const NightCell& cell) {
-      return segment_of(input, cell, input.tonight.started_utc) !=
-             segment_of(input, cell, open.since_utc);
+      // The run of its first night too: that is where people accept it.
+      return std::ranges::any_of(input.annotations.accepted, [&](const Annotation& accepted) {
+        const std::string start = start_of(input, accepted.run);
+        return start >= open.since_utc && start <= input.tonight.started_utc && !start.empty() &&
+               matches(accepted.cells, cell.label, cell.key);
+      });
     };
     if (open.key == "*") {
       const bool ended =
           !table.last.empty() &&
           std::ranges::all_of(table.last, [&](const NightCell* c) { return accepted_since(*c); });
       if (!ended) table.remembered.push_back({kAllCells, night, change});
+    } else if (open.accepted_too) {
+      const auto control = std::ranges::find(table.control_cells, open.key, &NightCell::key);
+      if (control == table.control_cells.end() || accepted_since(**control)) continue;
+      const auto place = static_cast<std::size_t>(control - table.control_cells.begin());
+      table.remembered_controls.push_back({place, night, change});
     } else if (const auto found = place_of.find(open.key); found != place_of.end()) {
       if (accepted_since(*table.last[found->second])) continue;
       table.remembered.push_back({found->second, night, change});
@@ -179,7 +195,7 @@ int segment_of(const GateInput& input, const NightCell& cell, const std::string&
 
 GateTable gate_table(const GateInput& input) {
   const std::vector<const Night*> nights = nights_in(input);
-  GateTable table{GateSeriesSet(nights.size()), GateSeriesSet(nights.size()), {}, {}, {}};
+  GateTable table{GateSeriesSet(nights.size()), GateSeriesSet(nights.size())};
   Places place_of;
   for (auto night = nights.rbegin(); night != nights.rend(); ++night) {
     for (const NightCell& cell : (*night)->cells) {

@@ -13,10 +13,14 @@ namespace scalebench {
 /// Pointers are into the input.
 struct GateTable {
   GateSeriesSet set;
-  GateSeriesSet controls;                 // the accepted build's cells, where that very build ran
-  std::vector<Remembered> remembered;     // of what earlier records say is open
-  std::vector<const NightCell*> last;     // of each series: tonight's cell, else the latest before
-  std::vector<const NightCell*> tonight;  // null: not there tonight
+  /// Cells of the accepted build that ran beside the last night which had one, in the nights in
+  /// which that very build ran.
+  GateSeriesSet controls;
+  std::vector<const NightCell*> control_cells{};  // of each of those series
+  std::vector<Remembered> remembered{};           // of what earlier records say is open
+  std::vector<Remembered> remembered_controls{};
+  std::vector<const NightCell*> last{};  // of each series: tonight's cell, else the latest before
+  std::vector<const NightCell*> tonight{};  // null: not there tonight
 };
 
 GateTable gate_table(const GateInput& input);

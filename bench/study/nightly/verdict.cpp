@@ -156,11 +156,28 @@ std::string with_interval(const Shift& shift) {
                      100 * std::expm1(shift.low), change_text(std::expm1(shift.high)));
 }
 
-/// Who moved: the accepted build's cells can only show the host.
-std::string host_sentence(const GateReport& report) {
+/// What has changed under both builds since one was accepted, by name; empty: nothing that is
+/// known. The step "beside" and nightly.json have all of them with their paths.
+std::string changed_under(const NightEvents& events) {
+  constexpr std::size_t kMostNames = 3;
+  const std::vector<std::string>& paths = events.changed_libraries;
+  if (paths.empty()) return "";
+  std::vector<std::string> names;
+  for (const std::string& path : paths) {
+    if (names.size() < kMostNames) names.push_back(path.substr(path.rfind('/') + 1));
+  }
+  const std::size_t more = paths.size() - names.size();
+  return fmt::format("; libraries that have changed since it was accepted: {}{}",
+                     fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+/// Who moved: the accepted build's cells can only show what it runs on.
+std::string host_sentence(const GateReport& report, const NightEvents& events) {
   const char* const who = report.controlled ? "the accepted build" : "all cells together";
-  const char* const what =
-      report.controlled ? "the host" : "the host or something that all cells share, a commit too";
+  const std::string what =
+      report.controlled
+          ? events.changed_libraries.empty() ? "the host" : "the host or its libraries"
+          : "the host or something that all cells share, a commit too";
   std::string text;
   if (report.common.alarm()) {
     text = fmt::format("{} {}: {}", who, with_interval(report.common), what);
@@ -178,10 +195,45 @@ std::string host_sentence(const GateReport& report) {
     text += fmt::format("; {} in the rerun{}", change_text(std::expm1(again)),
                         same ? "" : ": another state, so nothing was confirmed by it");
   }
-  return text + ". ";
+  return text + changed_under(events) + ". ";
+}
+
+std::string cells_text(std::size_t count) {
+  return fmt::format("{} cell{}", count, count == 1 ? "" : "s");
+}
+
+bool is_of_accepted(const OpenRegression& open) { return open.accepted_too; }
+
+/// Which of its own cells the accepted build is slower in than it was; empty: none.
+std::string accepted_sentence(const GateReport& report, const NightEvents& events) {
+  std::string text;
+  const auto found = std::ranges::count_if(report.open, is_of_accepted);
+  double most = 0;
+  for (const OpenRegression& open : report.open) {
+    if (open.accepted_too) most = std::min(most, open.found_change);
+  }
+  if (found > 0) {
+    text = fmt::format(
+        "{} slower in the accepted build too, by {} at most: the machine or its libraries",
+        cells_text(static_cast<std::size_t>(found)), change_text(most));
+  }
+  if (const std::size_t suspects = report.accepted_suspects.size(); suspects > 0) {
+    text += fmt::format("{}{} slower in the accepted build too, which no rerun has confirmed{}",
+                        found > 0 ? "; " : "", cells_text(suspects),
+                        found > 0 ? "" : ": if so, the machine or its libraries");
+  }
+  return text.empty() ? text : text + changed_under(events) + ". ";
 }
 
 bool fewer_than_half(std::size_t part, std::size_t all) { return 2 * part < all; }
+
+std::string sentence_of(const Canary& canary) {
+  const std::string range = canary.range();
+  return fmt::format(
+      "a slow-down{} on purpose made suspects, without a rerun, of {} of its {} cells, expected "
+      "{:.1f}",
+      range.empty() ? "" : " of " + range, canary.caught, canary.cells, canary.expected);
+}
 
 /// Why the night's silence would mean nothing; empty when it does.
 std::string blindness(const GateReport& report, const NightEvents& events) {
@@ -191,17 +243,23 @@ std::string blindness(const GateReport& report, const NightEvents& events) {
     why.push_back(fmt::format("{} of {} tested cells would not show a drop of {:.0f} %", unseeing,
                               tested, 100 * kToBeSeen));
   }
-  if (events.canary && fewer_than_half(events.canary->caught, events.canary->cells)) {
-    why.push_back(fmt::format(
-        "a slow-down of {:.0f} % on purpose made suspects, without a rerun, of {} of its {} "
-        "cells",
-        100 * events.canary->drop, events.canary->caught, events.canary->cells));
+  if (events.canary && !events.canary->why_not.empty()) {
+    why.push_back("the slow-down on purpose says nothing: " + events.canary->why_not);
+  } else if (events.canary && fewer_than_half(events.canary->caught, events.canary->cells)) {
+    why.push_back(sentence_of(*events.canary));
   }
   if (!events.aa.empty()) why.push_back("the same build beside itself: " + events.aa);
   return fmt::format("{}", fmt::join(why, "; "));
 }
 
 }  // namespace
+
+std::string Canary::range() const {
+  if (std::isnan(drop_low)) return "";
+  const std::string low = fmt::format("{:.0f}", 100 * drop_low);
+  const std::string high = fmt::format("{:.0f}", 100 * drop_high);
+  return low == high ? low + " %" : fmt::format("{} to {} %", low, high);
+}
 
 NightVerdict verdict_of(const GateReport& report, const NightEvents& events,
                         const FailOn& fail_on) {
@@ -222,17 +280,21 @@ NightVerdict verdict_of(const GateReport& report, const NightEvents& events,
     return verdict;
   }
   // A regression that is open is one also on a night that cannot judge its cell.
-  const auto open_cells = static_cast<std::size_t>(std::ranges::count_if(
-      report.open, [](const OpenRegression& open) { return open.key != "*"; }));
+  const auto open_cells =
+      static_cast<std::size_t>(std::ranges::count_if(report.open, [](const OpenRegression& open) {
+        return open.key != "*" && !open.accepted_too;
+      }));
   const bool slower =
       open_cells > 0 || report.count(GateVerdict::drift) > 0 || report.suite_alarm();
   // A suspect that nobody measured again leaves the night without its answer.
   const std::size_t lacking = report.count(GateVerdict::missing) +
                               report.count(GateVerdict::invalid) + events.failed_launches +
-                              unanswered(report);
-  const bool regression = holds("regression", slower || report.host_alarm);
+                              unanswered(report) + report.accepted_suspects.size();
+  const bool accepted_too = std::ranges::any_of(report.open, is_of_accepted);
+  const bool regression = holds("regression", slower || report.host_alarm || accepted_too);
   holds("open", report.count(GateVerdict::open) > 0);
   holds("host shift", report.host_alarm);
+  holds("accepted build slower", accepted_too);
   const std::string unseen = blindness(report, events);
   const bool blind = holds("blind", !unseen.empty());
   const bool incomplete = holds("incomplete", lacking > 0 || events.partial);
@@ -257,7 +319,8 @@ NightVerdict verdict_of(const GateReport& report, const NightEvents& events,
   } else {
     verdict.exit_code = kPass;
   }
-  if (report.host_alarm) verdict.summary = host_sentence(report);
+  if (report.host_alarm) verdict.summary = host_sentence(report, events);
+  verdict.summary += accepted_sentence(report, events);
   if (report.suite_alarm()) {
     verdict.summary += fmt::format("all cells together {} beside the accepted build: the commits. ",
                                    with_interval(report.suite));
@@ -328,7 +391,8 @@ std::string sees(const GateReport& report) {
 
 }  // namespace
 
-std::string nightly_table(const GateReport& report, const NightVerdict& verdict) {
+std::string nightly_table(const GateReport& report, const NightVerdict& verdict,
+                          const std::optional<Canary>& canary) {
   std::string text;
   auto out = std::back_inserter(text);
   std::size_t lines = 0, more = 0;
@@ -350,16 +414,22 @@ std::string nightly_table(const GateReport& report, const NightVerdict& verdict)
     if (++lines > kMostLines) break;
     const auto cell =
         std::ranges::find(report.cells, open.key, [](const GateCell& its) { return its.cell.key; });
-    fmt::format_to(out, "OPEN       {:>8}  {:<20}  {}  (since {}, commits {}..{}, {} as found)\n",
-                   change_text(open.change),
-                   cell == report.cells.end() ? "" : absolute_change(*cell), open.label,
-                   open.since_run, short_name(open.good_commit), short_name(open.bad_commit),
-                   change_text(open.found_change));
+    const bool there = cell != report.cells.end() && !open.accepted_too;
+    const std::string cause = open.accepted_too
+                                  ? "the machine or its libraries"
+                                  : fmt::format("commits {}..{}", short_name(open.good_commit),
+                                                short_name(open.bad_commit));
+    fmt::format_to(out, "OPEN       {:>8}  {:<20}  {}  (since {}, {}, {} as found)\n",
+                   change_text(open.change), there ? absolute_change(*cell) : "", open.label,
+                   open.since_run, cause, change_text(open.found_change));
   }
   if (report.open.size() > kMostLines) {
     fmt::format_to(out, "... and {} more: nightly.json\n", report.open.size() - kMostLines);
   }
   text += sees(report);
+  // One that says too little is in the summary.
+  const bool told = canary && canary->why_not.empty();
+  if (told && !fewer_than_half(canary->caught, canary->cells)) text += sentence_of(*canary) + "\n";
   fmt::format_to(out, "{}: {}\n", verdict.word, verdict.summary);
   return text;
 }

@@ -7,10 +7,10 @@
 #include <re2/re2.h>
 
 #include <array>
-#include <chrono>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/machine/identity.hpp"
+#include "bench/measure/clock.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/results_folder.hpp"
 #include "bench/study/nightly/canary.hpp"
@@ -133,11 +133,17 @@ ExitCode conclude(const NightlyOptions& options, const fs::path& results, const 
   night.aa = aa_before(results, night.run, analysis.input.history.previous);
   night.failed_launches = failed_launches(run);
   const fs::path folder = night_folder(results, night.run.run_id);
-  if (!options.analyse.empty()) night.before = measured_before(folder);
+  if (!options.analyse.empty()) {
+    night.before = measured_before(folder);
+    night.changed_libraries = changed_libraries_in(night.before);
+  }
   night.canary = canary_of(results, analysis.input, analysis.report);
-  const NightEvents events{night.failed_launches.size(), !is_complete(run.folder, run.manifest),
-                           night.aa ? night.aa->trouble() : "", night.canary,
-                           !night.run.suspects.empty()};
+  const NightEvents events{.failed_launches = night.failed_launches.size(),
+                           .partial = !is_complete(run.folder, run.manifest),
+                           .changed_libraries = night.changed_libraries,
+                           .aa = night.aa ? night.aa->trouble() : "",
+                           .canary = night.canary,
+                           .suspect = !night.run.suspects.empty()};
   night.verdict = verdict_of(analysis.report, events, fail_on);
   write_tables(folder, analysis.report);
   write_night(folder, night, analysis);
@@ -164,17 +170,22 @@ ExitCode conclude(const NightlyOptions& options, const fs::path& results, const 
   for (const LeftOut& left : analysis.input.history.left_out) {
     console.note(fmt::format("not compared with {}: {}", left.run_id, left.why));
   }
-  console.result(nightly_table(analysis.report, night.verdict));
+  console.result(nightly_table(analysis.report, night.verdict, night.canary));
   console.note(fmt::format("results: {}", folder.string()));
   return name_suspects({run.folder}, "table", /*fail_on_suspect=*/false, console,
                        static_cast<ExitCode>(night.verdict.exit_code));
 }
 
-NightStep analysed(const Analysis& analysis, std::chrono::steady_clock::time_point begin) {
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return {"analyse", "ok", seconds,
-          fmt::format("{} nights before", analysis.input.history.nights.size())};
+/// The analysis, and what it takes added to the step "analyse".
+Analysis timed_analysis(const NightlyOptions& options, const fs::path& results,
+                        const StoredRun& run, NightStep& step) {
+  const double begin = local_seconds();
+  Analysis analysis = analyse(results, run, static_cast<std::size_t>(options.nights));
+  step.name = "analyse";
+  step.status = "ok";
+  step.seconds = step.seconds.value_or(0) + local_seconds() - begin;
+  step.note = fmt::format("{} nights before", analysis.input.history.nights.size());
+  return analysis;
 }
 
 ExitCode analyse_again(const NightlyOptions& options, Console& console) {
@@ -185,12 +196,10 @@ ExitCode analyse_again(const NightlyOptions& options, Console& console) {
                      options.results.string());
   }
   folder = fs::canonical(folder);
-  const auto begin = std::chrono::steady_clock::now();
   const fs::path results = folder.parent_path();
   const StoredRun run = read_stored_run(folder, WithSamples::no);
-  Analysis analysis = analyse(results, run, static_cast<std::size_t>(options.nights));
   NightRecord night;
-  night.steps.push_back(analysed(analysis, begin));
+  Analysis analysis = timed_analysis(options, results, run, night.steps.emplace_back());
   return conclude(options, results, run, std::move(analysis), std::move(night), console);
 }
 
@@ -232,27 +241,30 @@ ExitCode measure_night(const NightlyOptions& options, NightSetup setup) {
                                   : AcceptedTonight{{}, {}, {}, "--alone"};
   if (!setup.accepted.accepted)
     console.note("without the accepted build: " + setup.accepted.why_not);
+  night.changed_libraries = setup.accepted.changed_libraries;
   measure_aa(setup, night.steps);
   if (interruption.stop()) return interrupted();
   const fs::path folder = fs::canonical(measure_sweep(setup, night.steps));
   if (interruption.stop()) return interrupted();
 
   const fs::path results = folder.parent_path();
-  const auto nights = static_cast<std::size_t>(options.nights);
-  auto begin = std::chrono::steady_clock::now();
   const StoredRun run = read_stored_run(folder, WithSamples::no);
-  Analysis analysis = analyse(results, run, nights);
+  NightStep analysed;
+  Analysis analysis = timed_analysis(options, results, run, analysed);
   measure_canary(setup, run, analysis.report, night.steps);
   if (interruption.stop()) return interrupted();
   const std::set<std::string> suspects = time_cells(analysis.report.suspects());
   measure_again(setup, run, suspects, night.steps);
   if (interruption.stop()) return interrupted();
-  if (!suspects.empty()) {
-    begin = std::chrono::steady_clock::now();
-    analysis = analyse(results, run, nights);
-  }
-  night.steps.push_back(analysed(analysis, begin));
+  if (!suspects.empty()) analysis = timed_analysis(options, results, run, analysed);
+  night.steps.push_back(analysed);
   return conclude(options, results, run, std::move(analysis), std::move(night), console);
+}
+
+ExitCode busy(const fs::path& results, const NightlyLock& lock, Console& console) {
+  console.warn(
+      fmt::format("another night is being measured into {}: {}", results.string(), lock.holder()));
+  return ExitCode::incomplete;
 }
 
 ExitCode nightly(NightlyOptions options) {
@@ -275,11 +287,7 @@ ExitCode nightly(NightlyOptions options) {
     }
   }
   const NightlyLock lock(options.results);
-  if (!lock.held()) {
-    console.warn(fmt::format("another night is being measured into {}: {}",
-                             options.results.string(), lock.holder()));
-    return ExitCode::incomplete;
-  }
+  if (!lock.held()) return busy(options.results, lock, console);
   return options.analyse.empty() ? measure_night(options, std::move(setup))
                                  : analyse_again(options, console);
 }
@@ -316,9 +324,12 @@ ExitCode accept_night(const AcceptOptions& options) {
   if (!fs::exists(options.results / run / "manifest.json")) {
     fail<UsageError>("nightly accept {}: no run of that name in {}", run, options.results.string());
   }
+  Console console(/*speaks=*/true, /*quiet=*/false);
+  // A night that runs beside the build of before would go on with this one.
+  const NightlyLock lock(options.results);
+  if (!lock.held()) return busy(options.results, lock, console);
   const AcceptedBuild accepted =
       accept_build(options.results, read_manifest(options.results / run));
-  const Console console(/*speaks=*/true, /*quiet=*/false);
   console.result(fmt::format(
       "accepted: build {} of {}, {} programs; later nights of {} run in turns with it; a "
       "regression that is open stays so until scalebench annotate accept\n",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from view.manifest import as_text
 from view.markdown import LIMIT, code, table, text_of
 from view.night import cell_words
-from view.night.record import ABSENT, MEANINGS, WORSE, Night, as_number, facts
+from view.night.record import ABSENT, MEANINGS, WORSE, Night, as_number, canary_words, cost_beside, facts
+from view.numbers import duration
 from view.rows import Row, grouped
 
 SIGNS = {"PASS": "✅", "INSUFFICIENT": "⚠️", "INCOMPLETE": "⚠️"}
@@ -26,7 +27,7 @@ def written(night: Night, most: int) -> str:
         f"{MEANINGS[night.verdict]}. {text_of(night.text('summary'), 600) if not night.doubts else ''}".strip(),
         hosts(night),
         *(f"**{text_of(doubt)}**" for doubt in night.doubts),
-        counts(night), open_regressions(night, most), changed(night, most), changes(night, most), without_value(night, most), launches(night, most // 5),
+        counts(night), self_checks(night), open_regressions(night, most), changed(night, most), changes(night, most), without_value(night, most), launches(night, most // 5),
         f"Run {text_of(night.text('run'))}, {text_of(night.text('started_utc'), 40)}, {text_of(night.text('host'))}. "
         "Everything: report.html and gate.csv of the same folder.",
     ]  # fmt: skip
@@ -44,6 +45,15 @@ def counts(night: Night) -> str:
         ": " + text_of(", ".join(found), 600) if found else "")  # fmt: skip
 
 
+def self_checks(night: Night) -> str:
+    parts = []
+    if told := canary_words(night):
+        parts.append(f"Slow-down on purpose: {text_of(told)}.")
+    if cost := duration(cost_beside(night)):
+        parts.append(f"The accepted build beside took {cost} of the sweep's time.")
+    return " ".join(parts)
+
+
 def changes(night: Night, most: int) -> str:
     rows = [[text_of(cell) for cell in row] for row in facts(night, "treatment")[:most]]
     before, after = (night.text("changes", "commit", side)[:12] for side in ("before", "after"))
@@ -57,6 +67,7 @@ def open_regressions(night: Night, most: int) -> str:
     rows = []
     for entry in entries[:most]:
         commits = " → ".join(as_text(entry.get(name))[:12] or "unknown" for name in ("good_commit", "bad_commit"))
+        commits = "no commit: the machine or its libraries" if entry.get("accepted_too") is True else commits
         change = [cell_words.signed_percent(as_number(entry.get(name))) for name in ("found_change", "change")]
         rows.append([text_of(text) for text in (as_text(entry.get("label")), as_text(entry.get("since_run")), *change, commits,
                                                 as_text(entry.get("command")))])  # fmt: skip

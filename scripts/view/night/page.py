@@ -10,7 +10,7 @@ from view import intervals
 from view.manifest import Manifest, as_text
 from view.night import cells, efficiency_chart
 from view.night.cell_words import between, signed_percent
-from view.night.record import CELL_VERDICTS, MEANINGS, Night, as_number, facts
+from view.night.record import CELL_VERDICTS, MEANINGS, Night, as_number, canary_words, cost_beside, facts
 from view.numbers import duration, percent
 from view.page import Html, element, joined, link, page, section, table
 from view.plain import plain
@@ -163,9 +163,7 @@ def same_against_same(night: Night) -> str:
 
 
 def canary(night: Night) -> str:
-    caught, cells = (night.text("self_checks", "canary", name) for name in ("caught", "cells"))
-    drop = percent(night.number("self_checks", "canary", "drop"))
-    return plain(f"{drop + ': ' if drop else ''}{caught or '?'} of its {cells or '?'} cells became suspects (without a rerun)") if caught or cells else ""
+    return plain(canary_words(night))
 
 
 def sensitivity(night: Night) -> str:
@@ -207,6 +205,12 @@ def beside(night: Night) -> str:
         return ""
     commit, cells, rounds = (night.text("beside", name) for name in ("commit", "cells", "rounds"))
     text = f"the build of {run}, commit {commit[:12] or 'unknown'}: {cells or '?'} cells, up to {rounds or '?'} rounds"
+    cost = duration(cost_beside(night))
+    text += f", {cost} of the sweep's time" if cost else ""
+    if night.number("beside", "slower_too") > 0:
+        text += f"; {night.text('beside', 'slower_too')} cells slower in it too: the machine or its libraries"
+    changed = night.strings("beside", "changed_libraries")
+    text += f"; changed since under both builds: {', '.join(changed[:20])}" if changed else ""
     together = signed_percent(night.number("beside", "all_cells", "change"))
     if together:
         text += f"; all cells together {together} "

@@ -21,7 +21,7 @@ from view.rows import Row, each_row, read_rows, say
 MEANINGS = {
     "PASS": "Every expected cell was measured, and none became slower",
     "REGRESSED": "Cells are slower than they should be, and were so again when measured again",
-    "HOST SHIFT": "All cells together became slower or faster: the host, or something that they share",
+    "HOST SHIFT": "All cells together became slower or faster, or the accepted build did too: the host, its libraries, or something shared",
     "INCOMPLETE": "Cells have no valid value, or suspects were not measured again: nothing is certain about those",
     "NOTHING MEASURED": "No cell has a value tonight: this is no pass",
     "INSUFFICIENT": "Too few nights to judge by: this is no pass",
@@ -163,6 +163,27 @@ def believed(content: dict[str, Any], cells: list[Row]) -> tuple[str, str]:
     if content.get("exit_code") != 0:
         return "UNKNOWN", f"nightly.json states PASS with the exit code {plain(content.get('exit_code'), 40)}"
     return "PASS", ""
+
+
+def canary_words(night: Night) -> str:
+    """What came of the slow-down on purpose; '' when there was none."""
+    check = night.entries("self_checks", "canary")
+    if not check:
+        return ""
+    if why_not := as_text(check.get("why_not")):
+        return f"says nothing: {why_not}"
+    low, high = (as_number(check.get(name)) for name in ("drop_low", "drop_high"))
+    words = f"{100 * low:.0f} to {100 * high:.0f} % as measured: " if not math.isnan(low + high) else ""
+    words += f"{as_text(check.get('caught')) or '?'} of its {as_text(check.get('cells')) or '?'} cells became suspects (without a rerun)"
+    expected, beyond = (as_number(check.get(name)) for name in ("expected", "beyond"))
+    words += "" if math.isnan(expected) else f", {expected:.1f} expected"
+    return words + (f"; {beyond:.0f} more were slowed by too much to tell" if beyond > 0 else "")
+
+
+def cost_beside(night: Night) -> float:
+    """Seconds that the accepted build ran; NaN where that is not known."""
+    steps = [step for step in night.records("steps") if step.get("name") == "beside"]
+    return as_number(steps[0].get("seconds")) if steps else math.nan
 
 
 def facts(night: Night, kind: str) -> list[list[str]]:

@@ -100,7 +100,9 @@ class Verdicts(Night):
             "20.3 µs → 22.6 µs −10.2 % [−11.5, −9.0 %] −10.4 % as measured", "p < 0.0001", "q 0.004", "finds from 4.2 %", "nights 20",
             "expected from the baseline, not measured: its launch failed", "rank 3 was killed by signal 9",
             "(Killed)", "0 of 4 cells differ from themselves", "2 cells would not show a drop of 10.0 %", "0.50 (Jaccard)",
-            "6 of its 6 cells became suspects (without a rerun)", "against 24 rounds beside the accepted build", "against the nights before",
+            "14 to 19 % as measured: 6 of its 6 cells became suspects (without a rerun), 6.0 expected; 1 more were slowed by too much to tell",
+            "up to 24 rounds, 12.5 s of the sweep's time", "changed since under both builds: /usr/lib/libmpi.so.40",
+            "against 24 rounds beside the accepted build", "against the nights before",
             "open since 20260112T030000Z-nightly-aabbcc", "as found −10.2 %", "commits 0123456789ab → 89abcdef0123",
             "−10.2 % [−11.5, −9.0 %] 24 rounds beside the accepted build",
             "repeat: scalebench reproduce results/20260201T030000Z-nightly-3d4e5f",
@@ -111,6 +113,8 @@ class Verdicts(Night):
         self.assertIn(("href", f"../../{NIGHT}/samples.csv"), page.attributes)
         self.assertNotIn(("href", f"../../{RERUN}/samples.csv"), page.attributes)  # it is not there
         self.assertIn("# ❌ REGRESSED", written["report.md"])
+        self.assertIn("6 of its 6 cells became suspects (without a rerun), 6.0 expected", written["report.md"])
+        self.assertIn("The accepted build beside took 12.5 s of the sweep's time.", written["report.md"])
         self.assertEqual(len(self.cases(written, "failure")), 5)  # the night and four cells
         self.assertEqual(len(self.cases(written, "error")), 3)  # MISSING, INVALID and the launch
         self.assertEqual(len(self.cases(written, "skipped")), 5)
