@@ -30,8 +30,9 @@ def open_regressions(night: Night) -> Html:
         return Html("")
     words = (
         "Found, and neither accepted (scalebench annotate accept) nor measured away since. It came with a commit between the "
-        "two that are named. The command measures it again: the accepted build and the night's in turns, where both ran; else the last "
-        "good night's study with the programs that are there now."
+        "two that are named; what the accepted build shows too came with the machine or its libraries. The command measures it "
+        "again: the accepted build and the night's in turns, where both ran; else the last good night's study with the programs "
+        "that are there now."
     )
     shown = entries[:MOST_OPEN]
     named = {cell_words.label(cell): cell for cell in night.cells if cell["open_since_run"]}
@@ -57,7 +58,10 @@ def open_card(entry: dict[str, object], line: object) -> Html:
     tonight: list[object] = ["not judged tonight"]
     if change("change"):
         tonight = [element("strong", change("change"), css="bad"), " ", element("small", within), " ", element("small", rounds)]
-    commits = " → ".join(said(name)[:12] or "unknown" for name in ("good_commit", "bad_commit"))
+    came: list[object] = ["in the accepted build too: no commit"]
+    if entry.get("accepted_too") is not True:
+        between = (said(name)[:12] or "unknown" for name in ("good_commit", "bad_commit"))
+        came = ["commits ", element("code", " → ".join(between))]
     return element(
         "div",
         element("div", element("bdi", said("label")), element("div", "open since ", element("b", said("since_run")), css="muted"), css="what"),
@@ -65,7 +69,7 @@ def open_card(entry: dict[str, object], line: object) -> Html:
         element("div", line, css="past"),
         element("div", element("span", "as found ", element("b", change("found_change"))),
                 element("span", "began ", element("b", said("since_utc", 40))),
-                element("span", "commits ", element("code", commits)),
+                element("span", *came),
                 element("span", "repeat: ", element("code", said("command", 300))), css="why"),
         css="cell",
     )  # fmt: skip

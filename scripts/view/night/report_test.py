@@ -194,6 +194,8 @@ class Verdicts(Night):
         self.assertIn("No cell was tested", self.text(self.report(folder, code=3)))
         folder = write_night(self.results / "open", "PASS", open=[{"key": "*"}])
         self.assert_no_pass(self.report(folder, code=3), "REGRESSED")
+        folder = write_night(self.results / "libraries", "HOST SHIFT", exit_code=1, open=[{"key": "a", "label": "ring", "accepted_too": True}])
+        self.assertIn("in the accepted build too: no commit", self.text(self.report(folder)))
         folder = write_night(self.results / "code", "PASS", exit_code=3)
         self.assert_no_pass(self.report(folder, code=3), "UNKNOWN")
 
