@@ -52,6 +52,7 @@ factor = 16
 max_seconds = 0.1
 """,
 }
+KINDS = ("same", "slow")
 VERDICTS = ("SAME", "FASTER", "SLOWER", "AMBIGUOUS", "MISSING")
 COLUMNS = ["family", "cells", "pairs", "injected", *VERDICTS, "smallest_effect"]
 
@@ -151,7 +152,7 @@ def turns_of(words: argparse.Namespace, study: str, order: random.Random) -> tup
     programs = programs_of(words, study, run_of(words, study, words.programs, "same-0"))
     said: dict[str, list[list[Row]]] = {kind: [] for kind in programs}
     for number in range(1, words.rounds + 1):
-        kinds = list(programs)
+        kinds = list(words.kinds)
         order.shuffle(kinds)
         for kind in kinds:
             said[kind].append(in_turns(words, study, programs[kind], f"turns-{kind}-{number}"))
@@ -174,6 +175,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("folder", type=Path, help="for the runs; what is complete there is not made again")
     parser.add_argument("--rounds", type=int, default=11, help="of a run as it is and a slowed one, after a first run")
     parser.add_argument("--turns", action="store_true", help="the runs of a pair launch by launch in turns")
+    parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS), help="of pairs, with --turns: one of them takes half the time")
     parser.add_argument("--launches", type=int, default=10, help="of each run")
     parser.add_argument("--slower", type=float, default=5.0, help="per cent of the time that are put in")
     parser.add_argument("--studies", nargs="+", choices=list(STUDIES), default=list(STUDIES))
@@ -183,6 +185,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--programs", type=Path, default=ROOT / "build/release/bin")
     words = parser.parse_args(arguments)
     require_programs(parser, words.programs, "scalebench", "bench_epoch", "bench_allreduce")
+    if set(words.kinds) != set(KINDS) and not words.turns:
+        parser.error("--kinds: one after the other needs both; add --turns")
     words.folder, words.programs = words.folder.resolve(), words.programs.resolve()
     words.folder.mkdir(parents=True, exist_ok=True)
     order = random.Random(words.seed)

@@ -32,6 +32,16 @@ class CompareErrorTest(unittest.TestCase):
         (row,) = compare.table([], [[cell("epoch", "SLOWER"), cell("epoch", "AMBIGUOUS", "none")]])
         self.assertEqual((row["injected"], row["cells"], row["SLOWER"], row["AMBIGUOUS"]), (1, 2, 1, 1))
 
+    def test_runs_one_after_the_other_are_of_both_kinds(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("scalebench", "bench_epoch", "bench_allreduce"):
+                (Path(folder) / name).touch(mode=0o755)
+            script = Path(compare.__file__).resolve().parents[1] / "error_rates"
+            done = subprocess.run([sys.executable, str(script), "compare", folder, "--kinds", "same", "--programs", folder],
+                                  capture_output=True, text=True, check=False)  # fmt: skip
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("add --turns", done.stderr)
+
     def test_a_row_without_a_verdict_is_no_cell(self) -> None:
         self.assertEqual(compare.table([[cell("epoch", "")]], []), [])
 
