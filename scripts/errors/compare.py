@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import json
 import os
 import random
 import shutil
@@ -32,6 +33,7 @@ record_trace = false
 
 [[epoch]]
 model = "{model}"
+gradient_syncs = {syncs}
 scaling = "strong"
 batch = 128
 samples = {samples}
@@ -149,8 +151,10 @@ def pairs_of(words: argparse.Namespace, study: str, order: random.Random) -> tup
 
 def turns_of(words: argparse.Namespace, study: str, order: random.Random) -> tuple[list[list[Row]], list[list[Row]]]:
     """What compare says of the programs in turns with themselves, and with the slowed ones."""
-    programs = programs_of(words, study, run_of(words, study, words.programs, "same-0"))
-    said: dict[str, list[list[Row]]] = {kind: [] for kind in programs}
+    programs = {"same": words.programs}
+    if "slow" in words.kinds:
+        programs = programs_of(words, study, run_of(words, study, words.programs, "same-0"))
+    said: dict[str, list[list[Row]]] = {kind: [] for kind in KINDS}
     for number in range(1, words.rounds + 1):
         kinds = list(words.kinds)
         order.shuffle(kinds)
@@ -180,6 +184,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--slower", type=float, default=5.0, help="per cent of the time that are put in")
     parser.add_argument("--studies", nargs="+", choices=list(STUDIES), default=list(STUDIES))
     parser.add_argument("--model", default="mnist_cnn")
+    parser.add_argument("--syncs", nargs="+", default=["none", "one_device"], help="the cells of the epochs")
     parser.add_argument("--samples", type=int, default=1280)
     parser.add_argument("--seed", type=int, default=1, help="of the order of runs")
     parser.add_argument("--programs", type=Path, default=ROOT / "build/release/bin")
@@ -194,7 +199,7 @@ def main(arguments: list[str]) -> int:
     slow: list[list[Row]] = []
     try:
         for study in words.studies:
-            text = STUDIES[study].format(model=words.model, samples=words.samples)
+            text = STUDIES[study].format(model=words.model, samples=words.samples, syncs=json.dumps(words.syncs))
             (words.folder / f"{study}.toml").write_text(text, encoding="utf-8")
             of_study = (turns_of if words.turns else pairs_of)(words, study, order)
             same += of_study[0]
