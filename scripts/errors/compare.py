@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import json
 import os
 import random
 import shutil
@@ -33,7 +32,6 @@ record_trace = false
 
 [[epoch]]
 model = "{model}"
-gradient_syncs = {syncs}
 scaling = "strong"
 batch = 128
 samples = {samples}
@@ -184,7 +182,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--slower", type=float, default=5.0, help="per cent of the time that are put in")
     parser.add_argument("--studies", nargs="+", choices=list(STUDIES), default=list(STUDIES))
     parser.add_argument("--model", default="mnist_cnn")
-    parser.add_argument("--syncs", nargs="+", default=["none", "one_device"], help="the cells of the epochs")
     parser.add_argument("--samples", type=int, default=1280)
     parser.add_argument("--seed", type=int, default=1, help="of the order of runs")
     parser.add_argument("--programs", type=Path, default=ROOT / "build/release/bin")
@@ -199,7 +196,7 @@ def main(arguments: list[str]) -> int:
     slow: list[list[Row]] = []
     try:
         for study in words.studies:
-            text = STUDIES[study].format(model=words.model, samples=words.samples, syncs=json.dumps(words.syncs))
+            text = STUDIES[study].format(model=words.model, samples=words.samples)
             (words.folder / f"{study}.toml").write_text(text, encoding="utf-8")
             of_study = (turns_of if words.turns else pairs_of)(words, study, order)
             same += of_study[0]
