@@ -42,7 +42,8 @@ class Paragraph(NamedTuple):
 
 def paragraphs(page: str) -> Iterator[Paragraph]:
     """Prose only: no code, tables, headings and pictures. An entry of a list is a paragraph of its own."""
-    heading, begin, words = "", 0, []
+    words: list[str] = []
+    heading, begin = "", 0
     fenced = False
     for number, line in enumerate([*page.splitlines(), ""], 1):
         if line.startswith("```"):
