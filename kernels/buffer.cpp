@@ -13,9 +13,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -24,6 +26,8 @@
 
 namespace scalebench {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t kPage = 4096;
 
@@ -57,6 +61,46 @@ std::byte* device_allocate_zeroed(std::size_t bytes) {
     throw;
   }
   return static_cast<std::byte*>(memory);
+}
+
+/// Whether a list with commas names `word`.
+bool lists(const std::string& list, std::string_view word) {
+  std::istringstream words(list);
+  for (std::string one; std::getline(words, one, ',');) {
+    if (one == word) return true;
+  }
+  return false;
+}
+
+/// Empty where there is no such file, or where it says "max".
+std::optional<std::size_t> number_in(const fs::path& file) {
+  std::ifstream stream(file);
+  std::size_t number = 0;
+  return stream >> number ? std::optional(number) : std::nullopt;
+}
+
+/// What a control group's limit leaves; the largest number where it sets none. Version 2 has two:
+/// above memory.max processes are killed, above memory.high they are stopped again and again.
+std::size_t allowed_by(const fs::path& group) {
+  constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+  const auto version1 = number_in(group / "memory.limit_in_bytes");
+  const std::size_t limit =
+      std::min({version1.value_or(kNoLimit), number_in(group / "memory.max").value_or(kNoLimit),
+                number_in(group / "memory.high").value_or(kNoLimit)});
+  const auto used = number_in(group / (version1 ? "memory.usage_in_bytes" : "memory.current"));
+  if (limit == kNoLimit || !used) return kNoLimit;
+  // Version 1 counts a group's own processes, and with its children's under another name. Shared
+  // memory is in neither list.
+  const std::string whose = version1 ? "total_" : "";
+  std::size_t reclaimable = 0;
+  std::ifstream stat(group / "memory.stat");
+  std::string key;
+  for (std::size_t bytes = 0; stat >> key >> bytes;) {
+    const bool cache = key == whose + "active_file" || key == whose + "inactive_file";
+    if (cache || key == "slab_reclaimable") reclaimable += bytes;
+  }
+  const std::size_t kept = *used - std::min(*used, reclaimable);
+  return limit - std::min(limit, kept);
 }
 
 bool overlap(ConstSpan a, ConstSpan b) {
@@ -95,15 +139,53 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   return *this;
 }
 
-std::size_t host_bytes_available() {
-  std::ifstream meminfo("/proc/meminfo");
-  std::string key, unit;
-  std::size_t kib = 0;
-  while (meminfo >> key >> kib) {
-    if (key == "MemAvailable:") return kib * 1024;
-    std::getline(meminfo, unit);
+std::vector<std::string> control_groups(std::string_view controller, const std::string& root) {
+  // "4:cpu,cpuacct:/path" is a hierarchy of version 1, "0::/path" that of version 2.
+  std::optional<fs::path> of_version1, of_version2;
+  std::ifstream own(fs::path(root) / "proc/self/cgroup");
+  std::string number, controllers, path;
+  while (std::getline(own, number, ':') && std::getline(own, controllers, ':') &&
+         std::getline(own, path)) {
+    if (controllers.empty()) of_version2 = path;
+    if (lists(controllers, controller)) of_version1 = path;
   }
-  return std::numeric_limits<std::size_t>::max();
+  // "36 35 0:31 /docker/1 /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory": that group is what a
+  // container sees there, while the paths above may be the host's.
+  std::vector<std::string> folders;
+  std::ifstream mounts(fs::path(root) / "proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    const std::size_t dash = line.find(" - ");
+    if (dash == std::string::npos) continue;
+    std::istringstream what(line.substr(0, dash)), how(line.substr(dash + 3));
+    std::string id, parent, device, top, place, type, source, options;
+    what >> id >> parent >> device >> top >> place;
+    how >> type >> source >> options;
+    const bool version1 = type == "cgroup" && lists(options, controller);
+    const auto& group = version1 ? of_version1 : of_version2;
+    if ((!version1 && type != "cgroup2") || !group) continue;
+    fs::path inside = group->lexically_relative(top);
+    // Of one that lies elsewhere only what is mounted can be seen.
+    if (inside.empty() || inside == "." || *inside.begin() == "..") inside.clear();
+    while (true) {
+      folders.push_back(fs::path(root) / fs::path(place).relative_path() / inside);
+      if (inside.empty()) break;
+      inside = inside.parent_path();
+    }
+  }
+  return folders;
+}
+
+std::size_t host_bytes_available(const std::string& root) {
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  std::ifstream meminfo(fs::path(root) / "proc/meminfo");
+  std::string key, unit;
+  for (std::size_t kib = 0; meminfo >> key >> kib; std::getline(meminfo, unit)) {
+    if (key == "MemAvailable:") least = kib * 1024;
+  }
+  for (const std::string& group : control_groups("memory", root)) {
+    least = std::min(least, allowed_by(group));
+  }
+  return least;
 }
 
 std::string_view name_of(Pages pages) { return pages == Pages::huge ? "huge" : "default"; }

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/dtype.hpp"
 
@@ -94,9 +95,15 @@ class Buffer {
   Span span_;
 };
 
-/// Bytes of host memory that can be given out without swapping; the largest number where the system
-/// does not say.
-std::size_t host_bytes_available();
+/// The folders of the control groups (version 1 or 2) that govern this process for `controller`
+/// (`memory`, `cpu`): its own first, then its parents' as far as they can be seen here. Not all
+/// need to be there. `root` is another folder than / in tests only.
+std::vector<std::string> control_groups(std::string_view controller, const std::string& root = "/");
+
+/// Bytes of host memory that can be given out without swapping: what the system has, and no more
+/// than each control group of this process still allows, where file cache that can be taken back
+/// counts as free, as in the system's own number. The largest number where nobody says.
+std::size_t host_bytes_available(const std::string& root = "/");
 
 /// Which part of a span really lies in huge pages, of 1: as /proc/self/smaps says of the mappings
 /// that hold it. Empty for device memory, for no bytes, and where the system does not say.

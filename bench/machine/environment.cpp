@@ -256,7 +256,7 @@ class Warnings {
     const auto available = number_of(observation_, "available_memory_gib");
     if (installed && available && *available < 0.1 * *installed) {
       add(fmt::format("{:.1f} of {} GiB of memory are available", *available, *installed),
-          "stop other programs, or use smaller sizes");
+          "stop other programs, raise the container's memory limit, or use smaller sizes");
     }
   }
 

@@ -10,12 +10,14 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <set>
-#include <sstream>
 #include <system_error>
 #include <type_traits>
+#include <vector>
 
+#include "kernels/buffer.hpp"
 #include "kernels/error.hpp"
 
 #ifdef __x86_64__
@@ -90,37 +92,13 @@ std::optional<double> quota_of(const fs::path& group) {
   return limited ? std::optional(quota / period) : std::nullopt;  // "max" and -1: no limit
 }
 
-/// Whether a line of /proc/self/cgroup, "4:cpu,cpuacct:/path" or "0::/path", governs CPU time, and
-/// where its controller is mounted by custom.
-std::optional<fs::path> mount_of(const std::string& controllers) {
-  const fs::path base = "sys/fs/cgroup";
-  if (controllers.empty()) return base;
-  std::istringstream names(controllers);
-  for (std::string name; std::getline(names, name, ',');) {
-    if (name == "cpu") return base / controllers;
-  }
-  return std::nullopt;
-}
-
 Fact cpu_quota(const fs::path& root) {
-  std::ifstream groups(root / "proc/self/cgroup");
-  if (!groups) return Fact::absent("no /proc/self/cgroup here");
+  const std::vector<std::string> groups = control_groups("cpu", root.string());
+  if (groups.empty()) return Fact::absent("no control group for CPU time can be seen here");
   std::optional<double> least;
-  std::string number;
-  std::string controllers;
-  std::string path;
-  while (std::getline(groups, number, ':') && std::getline(groups, controllers, ':') &&
-         std::getline(groups, path)) {
-    const std::optional<fs::path> mount = mount_of(controllers);
-    if (!mount) continue;
-    // In a container the path may be the host's and missing here: its parents are still tried.
-    fs::path inside = fs::path(path).relative_path();
-    while (true) {
-      const std::optional<double> quota = quota_of(root / *mount / inside);
-      if (quota) least = std::min(least.value_or(*quota), *quota);
-      if (inside.empty()) break;
-      inside = inside.parent_path();
-    }
+  for (const std::string& group : groups) {
+    const std::optional<double> quota = quota_of(group);
+    if (quota) least = std::min(least.value_or(*quota), *quota);
   }
   return least ? Fact::of(*least) : Fact::of("none");
 }
@@ -138,6 +116,8 @@ std::optional<double> leading_number(const std::optional<std::string>& text) {
   const auto [stop, error] = std::from_chars(text->data(), text->data() + text->size(), value);
   return error == std::errc() ? std::optional(value) : std::nullopt;
 }
+
+Fact with_one_decimal(double gib) { return Fact::of(std::round(gib * 10.0) / 10.0); }
 
 std::string no_file(const fs::path& file) { return fmt::format("no /{} here", file.string()); }
 
@@ -175,11 +155,11 @@ class HostFiles {
     return std::nullopt;
   }
 
-  /// Of memory, with one decimal.
+  /// Of memory.
   Fact gib_fact(std::string_view name) const {
     const auto kib = leading_number(field("proc/meminfo", name));
     if (!kib) return Fact::absent(fmt::format("no {} in /proc/meminfo", name));
-    return Fact::of(std::round(*kib / 1048576.0 * 10.0) / 10.0);
+    return with_one_decimal(*kib / 1048576.0);
   }
 
  private:
@@ -211,12 +191,19 @@ Fact memory_gib(const HostFiles& host) {
   return kib ? Fact::of(std::lround(*kib / 1048576.0)) : host.gib_fact("MemTotal");
 }
 
+Fact available_memory_gib(const HostFiles& host) {
+  const std::size_t bytes = host_bytes_available(host.root().string());
+  const bool known = bytes != std::numeric_limits<std::size_t>::max();
+  return known ? with_one_decimal(static_cast<double>(bytes) / 1073741824.0)
+               : host.gib_fact("MemAvailable");  // which says why not
+}
+
 Fact swap_used_gib(const HostFiles& host) {
   const Fact total = host.gib_fact("SwapTotal");
   const Fact unused = host.gib_fact("SwapFree");
   if (total.value.is_null()) return total;
   if (unused.value.is_null()) return unused;
-  return Fact::of(std::round((total.value.get<double>() - unused.value.get<double>()) * 10) / 10);
+  return with_one_decimal(total.value.get<double>() - unused.value.get<double>());
 }
 
 Fact running_processes(const HostFiles& host) {
@@ -384,7 +371,7 @@ Facts host_facts(const fs::path& root) {
                host.line_fact("sys/devices/system/clocksource/clocksource0/current_clocksource")},
               {"load_average", host.number_fact("proc/loadavg")},
               {"running_processes", running_processes(host)},
-              {"available_memory_gib", host.gib_fact("MemAvailable")},
+              {"available_memory_gib", available_memory_gib(host)},
               {"swap_used_gib", swap_used_gib(host)},
               {"uptime_seconds", host.number_fact("proc/uptime")},
               {"allowed_cpus", allowed_cpus(root)}};

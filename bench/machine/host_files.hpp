@@ -53,7 +53,8 @@ std::optional<bool> flag_of(const Facts& facts, std::string_view name);
 ///   settings: governor (of all cores; several are joined by commas) turbo isolated_cpus
 ///     transparent_huge_pages address_randomization (0 off, 1 or 2 on) clock_source
 ///   now: load_average (over the last minute) running_processes (runnable, without this one)
-///     available_memory_gib swap_used_gib uptime_seconds allowed_cpus
+///     available_memory_gib (no more than control groups allow) swap_used_gib uptime_seconds
+///     allowed_cpus
 Facts host_facts(const std::filesystem::path& root = "/");
 
 /// The processors that this process may use, as the kernel lists them: "0-3,8".

@@ -67,6 +67,16 @@ TEST(HostFiles, SaysWhyNothingIsKnown) {
   }
 }
 
+TEST(HostFiles, HasNoMoreMemoryThanAControlGroupAllows) {
+  const TemporaryFolder root;
+  root.write("proc/meminfo", "MemAvailable: 8388608 kB\n");
+  root.write("proc/self/cgroup", "0::/a\n");
+  root.write("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  root.write("sys/fs/cgroup/a/memory.max", "3221225472\n");
+  root.write("sys/fs/cgroup/a/memory.current", "1073741824\n");
+  EXPECT_EQ(host_facts(root.path()).at("available_memory_gib").value, 2.0);
+}
+
 TEST(HostFiles, NamesAnArmCore) {
   const TemporaryFolder root;
   root.write("proc/cpuinfo", "CPU implementer\t: 0x41\nCPU part\t: 0xd40\n");
@@ -76,6 +86,7 @@ TEST(HostFiles, NamesAnArmCore) {
 TEST(CpuQuota, OfVersion2IsTheSmallestUpToTheRoot) {
   const TemporaryFolder root;
   root.write("proc/self/cgroup", "0::/a/b\n");
+  root.write("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
   root.write("sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
   EXPECT_EQ(host_facts(root.path()).at("cpu_quota_cores").value, "none");
   root.write("sys/fs/cgroup/a/cpu.max", "150000 100000\n");
@@ -86,6 +97,9 @@ TEST(CpuQuota, OfVersion2IsTheSmallestUpToTheRoot) {
 TEST(CpuQuota, OfVersion1NeedsTheCpuController) {
   const TemporaryFolder root;
   root.write("proc/self/cgroup", "5:cpuset:/x\n4:cpu,cpuacct:/docker/1\n");
+  root.write("proc/self/mountinfo",
+             "31 23 0:27 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
+             "32 23 0:28 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n");
   root.write("sys/fs/cgroup/cpuset/x/cpu.cfs_quota_us", "10000\n");
   root.write("sys/fs/cgroup/cpuset/x/cpu.cfs_period_us", "100000\n");
   root.write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
