@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -136,12 +137,17 @@ SharedSegment::SharedSegment(std::size_t bytes, Pages pages) : bytes_(bytes) {
   });
 }
 
-SharedSegment::SharedSegment(int pid, int descriptor, std::size_t bytes, Pages pages)
+SharedSegment::SharedSegment(const SegmentName& name, std::size_t bytes, Pages pages)
     : bytes_(bytes) {
-  const std::string path = fmt::format("/proc/{}/fd/{}", pid, descriptor);
-  descriptor_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (descriptor_ < 0) fail("cannot map the memory of process {}: {}", pid, std::strerror(errno));
-  give_up_unless([&] { map(pages); });
+  const std::string path = fmt::format("/proc/{}/fd/{}", name.process, name.descriptor);
+  descriptor_ = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (descriptor_ < 0) {
+    fail("cannot map the memory of process {}: {}", name.process, std::strerror(errno));
+  }
+  give_up_unless([&] {
+    require_same(name);
+    map(pages);
+  });
   close_descriptor();
 }
 
@@ -166,6 +172,30 @@ void SharedSegment::let_go() {
 void SharedSegment::close_descriptor() {
   if (descriptor_ >= 0) close(descriptor_);
   descriptor_ = -1;
+}
+
+SegmentName SharedSegment::name() const {
+  struct stat about {};
+  if (descriptor_ < 0 || fstat(descriptor_, &about) != 0) return {};
+  return {getpid(), descriptor_, about.st_dev, about.st_ino};
+}
+
+void SharedSegment::require_same(const SegmentName& name) const {
+  struct stat about {};
+  if (fstat(descriptor_, &about) != 0) {
+    fail("cannot look at the memory of process {}: {}", name.process, std::strerror(errno));
+  }
+  if (about.st_dev != name.device || about.st_ino != name.file) {
+    fail(
+        "descriptor {} of process {} is file {} of device {} here, not the segment (file {} of "
+        "device {}): ranks of one host must see each other under the same process numbers",
+        name.descriptor, name.process, about.st_ino, about.st_dev, name.file, name.device);
+  }
+  // What is behind the end of a file that is mapped would end this process with SIGBUS.
+  if (!S_ISREG(about.st_mode) || static_cast<std::uint64_t>(about.st_size) != bytes_) {
+    fail("the segment of process {} has {} bytes, and {} were expected", name.process,
+         about.st_size, bytes_);
+  }
 }
 
 void SharedSegment::fill() {
@@ -213,25 +243,44 @@ void SharedSegment::map(Pages pages) {
   data_ = static_cast<std::byte*>(address);
 }
 
+namespace {
+
+/// Collective: every rank's name, by rank. What control moves are numbers: 64 bits go as two.
+std::vector<SegmentName> names_of_all(Communicator& control, const SegmentName& mine) {
+  constexpr std::ptrdiff_t kNumbers = 6;
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << 32U;
+  const auto number = [](auto value) { return static_cast<double>(value); };
+  const std::array<double, kNumbers> numbers{
+      number(mine.process),        number(mine.descriptor),   number(mine.device / kHalf),
+      number(mine.device % kHalf), number(mine.file / kHalf), number(mine.file % kHalf)};
+  const std::vector<double> all = all_gather(control, numbers);
+  std::vector<SegmentName> names;
+  for (auto one = all.begin(); one != all.end(); one += kNumbers) {
+    const auto whole = [&](int high) {
+      return static_cast<std::uint64_t>(one[high]) * kHalf +
+             static_cast<std::uint64_t>(one[high + 1]);
+    };
+    names.push_back({static_cast<int>(one[0]), static_cast<int>(one[1]), whole(2), whole(4)});
+  }
+  return names;
+}
+
+}  // namespace
+
 SharedSegments share_segments(Communicator& control, std::size_t bytes, std::string& problem,
                               Pages pages) {
   SharedSegments shared;
   problem = problem_of([&] { shared.own = SharedSegment(bytes, pages); });
-  const std::array<double, 2> mine{static_cast<double>(getpid()),
-                                   static_cast<double>(shared.own.descriptor())};
-  const std::vector<double> all = all_gather(control, mine);
+  const std::vector<SegmentName> all = names_of_all(control, shared.own.name());
   const std::vector<int> node = control.topology().node_of_rank;
   const auto me = static_cast<std::size_t>(control.rank());
   for (std::size_t rank = 0; rank < node.size() && problem.empty(); ++rank) {
     shared.base_of_rank.push_back(nullptr);
-    const int pid = static_cast<int>(all[2 * rank]);
-    const int descriptor = static_cast<int>(all[2 * rank + 1]);
     if (rank == me) {
       shared.base_of_rank.back() = shared.own.data();
-    } else if (node[rank] == node[me] && descriptor >= 0) {  // below: that rank says why
+    } else if (node[rank] == node[me] && all[rank].descriptor >= 0) {  // below: that rank says why
       problem = problem_of([&] {
-        shared.base_of_rank.back() =
-            shared.of_peers.emplace_back(pid, descriptor, bytes, pages).data();
+        shared.base_of_rank.back() = shared.of_peers.emplace_back(all[rank], bytes, pages).data();
       });
     }
   }

@@ -17,6 +17,15 @@
 
 namespace scalebench {
 
+/// What a process tells others of its segment: where they find it, and which one it is. A process
+/// number alone may be another process's by then, or in another container.
+struct SegmentName {
+  int process = -1;
+  int descriptor = -1;
+  std::uint64_t device = 0;
+  std::uint64_t file = 0;  // inode
+};
+
 class SharedSegment {
  public:
   SharedSegment() = default;
@@ -24,9 +33,9 @@ class SharedSegment {
   /// when there is not enough. Huge pages are asked for, and may be refused without a word:
   /// huge_page_share() tells.
   explicit SharedSegment(std::size_t bytes, Pages pages = Pages::standard);
-  /// The segment behind the open descriptor `descriptor` of process `pid`. Throws Error when this
-  /// process may not open it.
-  SharedSegment(int pid, int descriptor, std::size_t bytes, Pages pages = Pages::standard);
+  /// The segment of `bytes` that another process has told this one of. Throws Error when this
+  /// process may not open it, and when what it finds there is another file or has another size.
+  SharedSegment(const SegmentName& name, std::size_t bytes, Pages pages = Pages::standard);
   ~SharedSegment();
   SharedSegment(SharedSegment&& other) noexcept { swap(other); }
   SharedSegment& operator=(SharedSegment&& other) noexcept {
@@ -36,12 +45,13 @@ class SharedSegment {
 
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  /// What peers open; -1 once closed.
-  int descriptor() const { return descriptor_; }
+  /// What peers open it by; its descriptor is -1 once closed.
+  SegmentName name() const;
   /// All peers have opened it: the mappings stay, the descriptor goes.
   void close_descriptor();
 
  private:
+  void require_same(const SegmentName& name) const;
   void map(Pages pages);
   /// Makes sure that all of it is really there.
   void fill();

@@ -1,20 +1,139 @@
 // SPDX-License-Identifier: Apache-2.0
-// The meeting of ranks, without any device: a transport of host memory whose messages all go in
-// pieces through a small staging buffer, as those of cuda_ipc do from outside of windows.
+// Segments of other processes, and the meeting of ranks, without any device: a transport of host
+// memory whose messages all go in pieces through a small staging buffer, as those of cuda_ipc do
+// from outside of windows.
 #include "collectives/transport/shared_segment.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 
 #include "collectives/transport/thread.hpp"
 #include "collectives/transport/transport_test.hpp"
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// A segment as its owner tells of it, and as another process finds it.
+
+/// Another process with two segments, which says their names and does as it is told.
+class Owner {
+ public:
+  explicit Owner(std::size_t bytes) {
+    std::array<int, 2> to{}, from{};
+    if (pipe(to.data()) != 0 || pipe(from.data()) != 0) fail("no pipe");
+    process_ = fork();
+    if (process_ == 0) {
+      close(to[1]);
+      close(from[0]);
+      try {
+        serve(bytes, to[0], from[1]);
+      } catch (const Error&) {
+        // The test misses an answer.
+      }
+      _exit(0);
+    }
+    close(to[0]);
+    close(from[1]);
+    order_ = to[1];
+    answer_ = from[0];
+    if (read(answer_, names.data(), sizeof(names)) != kNamesBytes) fail("no names");
+  }
+  ~Owner() {
+    close(order_);
+    close(answer_);
+    waitpid(process_, nullptr, 0);
+  }
+
+  /// Returns when it is done.
+  void recycle_the_first_descriptor() const { order('r'); }
+  void shorten_the_second() const { order('s'); }
+
+  std::array<SegmentName, 2> names;
+
+ private:
+  static constexpr auto kNamesBytes = static_cast<ssize_t>(2 * sizeof(SegmentName));
+
+  static void serve(std::size_t bytes, int orders, int answers) {
+    const SharedSegment first(bytes), second(bytes);
+    first.data()[0] = std::byte{42};
+    const std::array<SegmentName, 2> both{first.name(), second.name()};
+    bool good = ::write(answers, both.data(), sizeof(both)) == kNamesBytes;
+    for (char order = 0; good && ::read(orders, &order, 1) == 1;) {
+      if (order == 'r') good = ::dup2(both[1].descriptor, both[0].descriptor) >= 0;
+      if (order == 's') good = ::ftruncate(both[1].descriptor, 1) == 0;
+      good = good && ::write(answers, &order, 1) == 1;
+    }
+  }
+  void order(char what) const {
+    char done = 0;
+    if (write(order_, &what, 1) != 1 || read(answer_, &done, 1) != 1) fail("it has ended");
+  }
+
+  pid_t process_ = -1;
+  int order_ = -1;
+  int answer_ = -1;
+};
+
+constexpr std::size_t kSegmentBytes = std::size_t{64} << 10U;
+
+TEST(SharedSegment, IsWhatItsOwnerToldOf) {
+  const Owner owner(kSegmentBytes);
+  for (const Pages pages : {Pages::standard, Pages::huge}) {
+    const SharedSegment first(owner.names[0], kSegmentBytes, pages);
+    EXPECT_EQ(first.data()[0], std::byte{42});
+    EXPECT_EQ(SharedSegment(owner.names[1], kSegmentBytes, pages).data()[0], std::byte{0});
+  }
+}
+
+TEST(SharedSegment, IsNotMappedWhereADescriptorHasBecomeAnother) {
+  const Owner owner(kSegmentBytes);
+  owner.recycle_the_first_descriptor();
+  const auto map = [&] { const SharedSegment first(owner.names[0], kSegmentBytes); };
+  EXPECT_THAT(message_of<Error>(map),
+              AllOf(HasSubstr(fmt::format("descriptor {} of process {}", owner.names[0].descriptor,
+                                          owner.names[0].process)),
+                    HasSubstr("not the segment"), HasSubstr("same process numbers")));
+}
+
+TEST(SharedSegment, IsNotMappedWithAnotherSize) {
+  const Owner owner(kSegmentBytes);
+  const auto map = [&](std::size_t bytes) {
+    return message_of<Error>([&] { const SharedSegment second(owner.names[1], bytes); });
+  };
+  EXPECT_THAT(map(2 * kSegmentBytes), HasSubstr("has 65536 bytes, and 131072 were expected"));
+  EXPECT_THAT(map(kSegmentBytes / 2), HasSubstr("has 65536 bytes, and 32768 were expected"));
+  owner.shorten_the_second();
+  EXPECT_THAT(map(kSegmentBytes), HasSubstr("has 1 bytes, and 65536 were expected"));
+}
+
+TEST(SharedSegment, OfARankThatIsNotThereLeavesNothingOpen) {
+  const auto open = [] {
+    const std::filesystem::directory_iterator files("/proc/self/fd");
+    return std::distance(begin(files), end(files));
+  };
+  const SharedSegment own(kSegmentBytes);
+  const auto before = open();
+  SegmentName name = own.name();
+  ++name.file;
+  EXPECT_THROW(SharedSegment(name, kSegmentBytes), Error);
+  name.descriptor = 999;
+  EXPECT_THROW(SharedSegment(name, kSegmentBytes), Error);
+  EXPECT_EQ(open(), before);
+}
+
+// Ranks that meet.
 
 using Staging = std::array<std::byte, 4096>;
 
