@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <sstream>
 #include <system_error>
@@ -149,6 +150,7 @@ namespace {
 
 constexpr std::string_view kLockFile = ".lock";
 constexpr std::string_view kAloneFile = ".lock.alone";
+constexpr std::string_view kBreakEnding = ".break";
 
 /// Whether all of it was written: who holds the lock.
 bool write_holder(int descriptor, const std::string& text) {
@@ -158,13 +160,16 @@ bool write_holder(int descriptor, const std::string& text) {
 
 std::string holder_text() { return fmt::format("{} {}\n", ::getpid(), own_host_name()); }
 
+/// Who has the lock of which `file`.
 struct Holder {
+  fs::path file;
   int process = 0;
   std::string host;
 };
 
 Holder holder_in(const fs::path& path) {
   Holder holder;
+  holder.file = path;
   try {
     std::istringstream(read_file(path)) >> holder.process >> holder.host;
   } catch (const UsageError&) {
@@ -181,37 +186,71 @@ bool is_still(const fs::path& path, int descriptor) {
          there.st_ino == here.st_ino && there.st_dev == here.st_dev;
 }
 
+std::string described(const Holder& holder) {
+  return holder.process > 0 ? fmt::format("process {} on {}", holder.process, holder.host)
+                            : std::string("another process");
+}
+
 [[noreturn]] void refuse(const fs::path& folder, const Holder& holder) {
-  const std::string who = holder.process > 0
-                              ? fmt::format("process {} on {}", holder.process, holder.host)
-                              : std::string("another process");
-  fail<UsageError>("'{}' is being written by {}; wait until that has ended", folder.string(), who);
+  fail<UsageError>("'{}' is being written by {}; wait until that has ended", folder.string(),
+                   described(holder));
+}
+
+/// Known only of processes of this host.
+bool is_gone(const Holder& holder) {
+  return holder.host == own_host_name() && holder.process > 0 && ::kill(holder.process, 0) != 0 &&
+         errno == ESRCH;
+}
+
+/// False: there is such a file already.
+bool create_for_us(const fs::path& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0 && errno == EEXIST) return false;
+  if (descriptor < 0) fail("cannot make '{}': {}", path.string(), std::strerror(errno));
+  const bool written = write_holder(descriptor, holder_text());
+  const int reason = errno;
+  ::close(descriptor);
+  if (written) return true;
+  ::unlink(path.c_str());
+  fail("cannot write '{}': {}", path.string(), std::strerror(reason));
+}
+
+/// Makes the file `path`, which is this process's until it removes it. One whose process is gone is
+/// removed, by one process at a time, which is the one that has made `path`.break and looks once
+/// more: what it finds there may by now be the file of another that was faster. Empty when it is
+/// made, else who has it.
+std::optional<Holder> holder_unless_created(const fs::path& path,
+                                            const std::function<void()>& about_to_break) {
+  constexpr int kAttempts = 100;  // each but the last meets a file that is gone a moment later
+  Holder holder;
+  holder.file = path;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (create_for_us(path)) return std::nullopt;
+    holder = holder_in(path);
+    if (!is_gone(holder)) {
+      if (std::error_code ignored; fs::exists(path, ignored)) return holder;
+      continue;
+    }
+    if (about_to_break) about_to_break();
+    const fs::path breaking = path.string() + std::string(kBreakEnding);
+    if (const auto breaker = holder_unless_created(breaking, {})) return breaker;
+    if (is_gone(holder_in(path))) ::unlink(path.c_str());
+    ::unlink(breaking.c_str());
+  }
+  return holder;
 }
 
 }  // namespace
 
 bool FolderLock::create_alone() {
   const fs::path path = path_.parent_path() / kAloneFile;
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0) {
-      const bool written = write_holder(descriptor, holder_text());
-      ::close(descriptor);
-      if (!written) fail("cannot write '{}': {}", path.string(), std::strerror(errno));
-      path_ = path;
-      return alone_ = true;
-    }
-    if (errno != EEXIST) fail("cannot make '{}': {}", path.string(), std::strerror(errno));
-    const Holder holder = holder_in(path);
-    const bool is_gone = holder.host == own_host_name() && holder.process > 0 &&
-                         ::kill(holder.process, 0) != 0 && errno == ESRCH;
-    if (!is_gone) {
-      fail<UsageError>("'{}' is being written by process {} on {}; if that has ended, remove '{}'",
-                       path.parent_path().string(), holder.process, holder.host, path.string());
-    }
-    fs::remove(path);
+  const std::optional<Holder> holder = holder_unless_created(path, about_to_break_);
+  if (holder) {
+    fail<UsageError>("'{}' is being written by {}; if that has ended, remove '{}'",
+                     path.parent_path().string(), described(*holder), holder->file.string());
   }
-  return false;
+  path_ = path;
+  return alone_ = true;
 }
 
 bool FolderLock::take(const Flock& flock) {
@@ -234,7 +273,9 @@ bool FolderLock::take(const Flock& flock) {
   }
 }
 
-FolderLock::FolderLock(const fs::path& folder, const Flock& flock) : path_(folder / kLockFile) {
+FolderLock::FolderLock(const fs::path& folder, const Flock& flock,
+                       std::function<void()> about_to_break)
+    : path_(folder / kLockFile), about_to_break_(std::move(about_to_break)) {
   if (!take(flock)) refuse(folder, holder_in(path_));
 }
 
@@ -261,8 +302,8 @@ FolderLock::FolderLock(FolderLock&& other) noexcept
       alone_(std::exchange(other.alone_, false)) {}
 
 bool is_lock_file(const fs::path& path) {
-  const fs::path name = path.filename();
-  return name == kLockFile || name == kAloneFile;
+  const std::string name = path.filename().string();
+  return name == kLockFile || name.starts_with(kAloneFile);
 }
 
 NightlyLock::NightlyLock(const fs::path& results) {

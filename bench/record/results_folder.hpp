@@ -50,7 +50,7 @@ void require_room(const std::filesystem::path& folder, std::uintmax_t bytes_need
 
 // One writer at a time in a run's folder, or in what runs share: an flock on a hidden file, which
 // the kernel gives back however the holder ends. Where a file system has no locks (some NFS): a
-// file that only one can create, whose holder is looked for when it seems to be left over.
+// file that only one can create; one that is left over, as its process is gone, only one removes.
 
 class FolderLock {
  public:
@@ -59,7 +59,10 @@ class FolderLock {
 
   /// Takes `folder/.lock` at once. Throws UsageError, one line that names the holder (process and
   /// host), when another has it; Error when the file cannot be made.
-  explicit FolderLock(const std::filesystem::path& folder, const Flock& flock = ::flock);
+  /// `about_to_break`, in tests: called when a file that was left over has been found, before it is
+  /// removed.
+  explicit FolderLock(const std::filesystem::path& folder, const Flock& flock = ::flock,
+                      std::function<void()> about_to_break = {});
   ~FolderLock();
   FolderLock(FolderLock&& other) noexcept;
   FolderLock& operator=(FolderLock&&) = delete;
@@ -73,6 +76,7 @@ class FolderLock {
   bool create_alone();
 
   std::filesystem::path path_;
+  std::function<void()> about_to_break_;
   int descriptor_ = -1;
   bool alone_ = false;  // held by having created it
 };

@@ -5,12 +5,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <limits>
+#include <new>
 #include <regex>
 #include <thread>
 #include <vector>
@@ -208,6 +212,133 @@ TEST(FolderLock, WorksWhereTheFileSystemHasNoLocks) {
   folder.write(".lock.alone", "2147483646 another-host\n");
   EXPECT_THAT(message_of<UsageError>([&] { FolderLock lock(folder.path(), no_locks); }),
               HasSubstr("another-host"));
+}
+
+/// Left by a process of this host that is gone.
+std::string left_over() {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  return fmt::format("2147483646 {}\n", host.data());
+}
+
+/// A process of its own that runs `body`, and ends with what that returns.
+template <class Body>
+pid_t process(Body body) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  try {
+    _exit(body());
+  } catch (const std::exception&) {
+    _exit(99);
+  }
+}
+
+int status_of(pid_t process) {
+  int status = 0;
+  waitpid(process, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
+}
+
+constexpr int kHeld = 10, kRefused = 11;
+
+/// The second process has seen the file that was left over, and is stopped there until the first
+/// one has taken the lock: what it would remove then is the first one's.
+TEST(FolderLock, IsNotTakenFromOneThatWasFasterToBreakIt) {
+  const TemporaryFolder folder;
+  folder.write(".lock.alone", left_over());
+  std::array<int, 2> found{}, go{};
+  ASSERT_EQ(pipe(found.data()), 0);
+  ASSERT_EQ(pipe(go.data()), 0);
+  const pid_t slow = process([&] {
+    bool waited = false;
+    try {
+      const FolderLock lock(folder.path(), no_locks, [&] {
+        char byte = 0;
+        waited = write(found[1], "x", 1) == 1 && read(go[0], &byte, 1) == 1;
+      });
+      return waited ? kHeld : 0;
+    } catch (const UsageError&) {
+      return waited ? kRefused : 0;
+    }
+  });
+  char byte = 0;
+  ASSERT_EQ(read(found[0], &byte, 1), 1);
+  {
+    const FolderLock fast(folder.path(), no_locks);
+    ASSERT_EQ(write(go[1], "x", 1), 1);
+    EXPECT_EQ(status_of(slow), kRefused);
+    EXPECT_TRUE(folder.read(".lock.alone").starts_with(std::to_string(getpid()) + " "));
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.path())) {
+    EXPECT_EQ(entry.path().filename(), ".lock") << "where there are no locks, nobody removes it";
+  }
+  for (const int descriptor : {found[0], found[1], go[0], go[1]}) close(descriptor);
+}
+
+/// What two processes share while they race.
+struct Race {
+  std::atomic<int> found, ended, holders;
+};
+
+/// Whether both have come; long enough for any machine, and not for ever.
+bool both(const std::atomic<int>& came) {
+  for (int waited = 0; came < 2 && waited < 60'000; ++waited) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return came == 2;
+}
+
+/// A holder keeps the lock until the other has ended its attempt.
+int raced(Race& race, const fs::path& folder) {
+  bool met = false;
+  const auto meet = [&] {
+    if (met) return;
+    ++race.found;
+    met = both(race.found);
+  };
+  try {
+    const FolderLock lock(folder, no_locks, meet);
+    ++race.holders;
+    ++race.ended;
+    return met && both(race.ended) ? kHeld : 0;
+  } catch (const UsageError&) {
+    ++race.ended;
+    return met ? kRefused : 0;
+  }
+}
+
+TEST(FolderLock, OfTwoThatBreakItAtOnceOneHoldsIt) {
+  void* const shared =
+      mmap(nullptr, sizeof(Race), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  for (int round = 0; round < 200; ++round) {
+    const TemporaryFolder folder;
+    folder.write(".lock.alone", left_over());
+    Race& race = *new (shared) Race{};
+    const auto racer = [&] { return raced(race, folder.path()); };
+    const pid_t first = process(racer), second = process(racer);
+    const int sum = status_of(first) + status_of(second);
+    ASSERT_EQ(race.holders, 1) << "round " << round;
+    ASSERT_EQ(sum, kHeld + kRefused) << "round " << round;
+    ASSERT_FALSE(fs::exists(folder / ".lock.alone.break"));
+  }
+  munmap(shared, sizeof(Race));
+}
+
+TEST(FolderLock, IsBrokenAlsoWhereOneWasKilledWhileItBrokeIt) {
+  const TemporaryFolder folder;
+  folder.write(".lock.alone", left_over());
+  folder.write(".lock.alone.break", left_over());
+  {
+    const FolderLock lock(folder.path(), no_locks);
+    EXPECT_FALSE(fs::exists(folder / ".lock.alone.break"));
+    EXPECT_TRUE(is_lock_file(folder / ".lock.alone.break"));
+  }
+  folder.write(".lock.alone", left_over());
+  folder.write(".lock.alone.break", "7 another-host\n");
+  EXPECT_THAT(message_of<UsageError>([&] { FolderLock lock(folder.path(), no_locks); }),
+              AllOf(HasSubstr("process 7 on another-host"), HasSubstr(".lock.alone.break'")));
+  EXPECT_EQ(folder.read(".lock.alone"), left_over());
 }
 
 }  // namespace
