@@ -13,6 +13,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/error.hpp"
@@ -93,6 +94,22 @@ Bytes jpeg_of(int height, int width, const std::array<std::uint8_t, kChannels>& 
 inline Bytes rgb_jpeg(int height, int width, std::uint8_t red, std::uint8_t green,
                       std::uint8_t blue) {
   return jpeg_of<3>(height, width, {red, green, blue}, TJPF_RGB);
+}
+
+/// The same file, whose header says that it has that size.
+inline Bytes with_size_in_header(Bytes jpeg, unsigned height, unsigned width) {
+  for (std::size_t at = 2; at + 9 < jpeg.size() && jpeg[at] == 0xff;) {
+    const unsigned kind = jpeg[at + 1];
+    if (kind == 0xc0) {  // a baseline frame: length, precision, height, width
+      for (const auto& [place, value] : {std::pair(at + 5, height), std::pair(at + 7, width)}) {
+        jpeg[place] = static_cast<std::uint8_t>(value >> 8U);
+        jpeg[place + 1] = static_cast<std::uint8_t>(value);
+      }
+      return jpeg;
+    }
+    at += 2U + (static_cast<std::size_t>(jpeg[at + 2]) << 8U) + jpeg[at + 3];
+  }
+  return {};
 }
 
 /// Two classes, `red` and `blue`, below train/ and val/: 6 and 2 images of each.

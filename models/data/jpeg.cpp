@@ -11,7 +11,9 @@
 namespace scalebench {
 namespace {
 
-constexpr std::int64_t kMostPixels = std::int64_t{1} << 28U;
+// Above this Pillow, which PyTorch reads images with, warns of a "decompression bomb". A header of
+// some bytes can claim 12.9 GB; each thread that decodes may take as much as this one, 268 MB.
+constexpr std::int64_t kMostPixels = (std::int64_t{1} << 30U) / 4 / 3;
 
 struct Header {
   int width = 0;
@@ -58,8 +60,8 @@ struct JpegDecoder::State {
     }
     if (read.width < 1 || read.height < 1) refuse("damaged JPEG: it ends within its header");
     if (std::int64_t{read.width} * read.height > kMostPixels) {
-      refuse(fmt::format("{} x {} pixels, expected at most {} in all", read.width, read.height,
-                         kMostPixels));
+      refuse(fmt::format("{} x {} are {} pixels, expected at most {}; make it smaller", read.width,
+                         read.height, std::int64_t{read.width} * read.height, kMostPixels));
     }
     return read;
   }

@@ -64,11 +64,15 @@ TEST_F(JpegFolderTest, CropsByEpochWhileTrainingOnly) {
 TEST_F(JpegFolderTest, StopsAtABrokenFile) {
   truncate("2.jpg");
   write_plain(root.path() / "train/red/0.jpg", {'G', 'I', 'F', '8'});
+  write_plain(root.path() / "train/red/1.jpg",
+              with_size_in_header(rgb_jpeg(16, 16, 200, 0, 0), 16384, 16384));
   std::filesystem::create_symlink("/nowhere", root.path() / "train/red/dangling.jpg");
   const JpegImages folder = open(Split::train);
   read(folder, 1);
   expect_error([&] { read(folder, 2); }, {"train/blue/2.jpg", "damaged JPEG"});
   expect_error([&] { read(folder, 6); }, {"train/red/0.jpg", "not a JPEG"});
+  expect_error([&] { read(folder, 7); },
+               {"train/red/1.jpg", "16384 x 16384", "expected at most 89478485"});
   expect_error([&] { read(folder, 12); }, {"train/red/dangling.jpg", "cannot open"});
   EXPECT_TRUE(folder.take_warnings().empty());
 }

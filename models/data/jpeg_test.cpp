@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
 
 #include "models/data/picture.hpp"
 #include "models/testing.hpp"
@@ -61,6 +65,26 @@ TEST(JpegDecoder, RefusesWhatIsDamaged) {
                         {"damaged JPEG", "remature end"});
   }
   decode(good)();
+  expect_colour(picture, {200, 40, 100});
+}
+
+TEST(JpegDecoder, RefusesASizeThatOnlyItsHeaderHas) {
+  const Bytes small = rgb_jpeg(16, 16, 200, 40, 100);
+  JpegDecoder decoder;
+  Picture picture;
+  // 2^28 pixels; one row too many; the most that libjpeg takes.
+  for (const auto& [height, width, all] :
+       {std::tuple(16384, 16384, "268435456"), std::tuple(8286, 10800, "89488800"),
+        std::tuple(65500, 65500, "4290250000")}) {
+    const Bytes claims =
+        with_size_in_header(small, static_cast<unsigned>(height), static_cast<unsigned>(width));
+    const std::string sides = fmt::format("{} x {} are {} pixels", width, height, all);
+    expect_error<Error>([&] { decoder.size(claims); }, {sides, "at most 89478485"});
+    expect_error<Error>([&] { decoder.decode(claims, 8, picture); }, {sides, "at most 89478485"});
+  }
+  EXPECT_EQ(picture.pixels.capacity(), 0U) << "nothing was made for them";
+  EXPECT_EQ(decoder.size(with_size_in_header(small, 8285, 10800)).height, 8285);
+  decoder.decode(small, 1, picture);
   expect_colour(picture, {200, 40, 100});
 }
 

@@ -35,7 +35,7 @@ class JpegDecoder {
     int width = 0;
   };
   /// Reads the header. Throws Error with the reason (without a file's name) when `file` is no JPEG
-  /// or has more than 2^28 pixels.
+  /// or says that it has more than 89 478 485 pixels (268 MB once decoded).
   Size size(std::span<const std::uint8_t> file);
 
   /// The whole image, each side divided by `divisor` (1, 2, 4 or 8), rounded up. Grey and CMYK
