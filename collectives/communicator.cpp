@@ -64,6 +64,11 @@ Span Communicator::shared_scratch(std::size_t count, DType dtype) {
   return {window.span.data, count, dtype, memory_};
 }
 
+void Communicator::exchange_meanwhile(ConstSpan out, int to, Span in, int from,
+                                      const std::function<bool()>& /*meanwhile*/) {
+  exchange(out, to, in, from);
+}
+
 std::optional<Span> Communicator::peer(Span mine, int rank) {
   if (rank == this->rank()) return mine;
   return std::nullopt;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -84,6 +85,13 @@ class Communicator {
   /// ranks. An empty span means that this side does not take place; the peer's matching span must
   /// then be empty too. On a device the work is enqueued; wait() completes it.
   virtual void exchange(ConstSpan out, int to, Span in, int from) = 0;
+
+  /// exchange(), and while it waits `meanwhile` is called again and again, as long as it returns
+  /// true: for what the caller must not leave lying, such as messages over another transport. It
+  /// may throw, which ends the exchange. A transport that others leave messages to does so; the
+  /// base only waits, and the caller goes on with the rest afterwards.
+  virtual void exchange_meanwhile(ConstSpan out, int to, Span in, int from,
+                                  const std::function<bool()>& meanwhile);
 
   /// exchange(), and what arrives is combined: into[i] = own[i] op message[i]. `into` may be `own`,
   /// and neither shares anything with `out`. A transport may combine out of the peer's memory,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -74,6 +75,11 @@ class MpiCommunicator final : public Communicator {
   }
 
   void exchange(ConstSpan out, int to, Span in, int from) override {
+    exchange_meanwhile(out, to, in, from, {});
+  }
+
+  void exchange_meanwhile(ConstSpan out, int to, Span in, int from,
+                          const std::function<bool()>& meanwhile) override {
     if (out.empty() && in.empty()) return;
     wait();
     const std::size_t in_piece = piece_between(from), out_piece = piece_between(to);
@@ -82,7 +88,7 @@ class MpiCommunicator final : public Communicator {
     under_way_.assign(std::min(pieces, kPiecesUnderWay), {});
     for (std::size_t i = 0; i < pieces; ++i) {
       PieceUnderWay& piece = under_way_[i % kPiecesUnderWay];
-      if (i >= kPiecesUnderWay) finish(piece, from);
+      if (i >= kPiecesUnderWay) finish(piece, from, meanwhile);
       if (const std::size_t at = i * in_piece; at < in.bytes()) {
         piece.expected = static_cast<int>(std::min(in_piece, in.bytes() - at));
         MPI_CHECK(MPI_Irecv(in.data + at, piece.expected, MPI_BYTE, from, kTag, world_,
@@ -93,7 +99,7 @@ class MpiCommunicator final : public Communicator {
         MPI_CHECK(MPI_Isend(out.data + at, bytes, MPI_BYTE, to, kTag, world_, &piece.requests[1]));
       }
     }
-    for (PieceUnderWay& piece : under_way_) finish(piece, from);
+    for (PieceUnderWay& piece : under_way_) finish(piece, from, meanwhile);
   }
 
   bool pending(int from) override {
@@ -139,16 +145,30 @@ class MpiCommunicator final : public Communicator {
   /// MPI takes a shorter message for the one that was waited for, and says so only here. One that
   /// is short by whole pieces (between hosts over TCP, or above 1 GiB) is not noticed: its receiver
   /// waits for the rest, or takes the next message for it.
-  void finish(PieceUnderWay& piece, int from) {
+  void finish(PieceUnderWay& piece, int from, const std::function<bool()>& meanwhile) {
     const bool receives = piece.requests[0] != MPI_REQUEST_NULL;
     std::array<MPI_Status, 2> status;
-    MPI_CHECK(MPI_Waitall(2, piece.requests.data(), status.data()));
+    int done = 0;
+    while (meanwhile && done == 0) {
+      MPI_CHECK(MPI_Testall(2, piece.requests.data(), &done, status.data()));
+      if (done == 0 && !goes_on(meanwhile)) break;
+    }
+    if (done == 0) MPI_CHECK(MPI_Waitall(2, piece.requests.data(), status.data()));
     if (!receives) return;
     int bytes = 0;
     MPI_CHECK(MPI_Get_count(status.data(), MPI_BYTE, &bytes));
     if (bytes != piece.expected) {
       forget_pieces();
       fail("rank {} sent {} bytes where {} were expected", from, bytes, piece.expected);
+    }
+  }
+
+  bool goes_on(const std::function<bool()>& meanwhile) {
+    try {
+      return meanwhile();
+    } catch (...) {
+      forget_pieces();
+      throw;
     }
   }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include "collectives/control.hpp"
@@ -110,12 +111,26 @@ class SharedMemoryCommunicator final : public Communicator {
       start(sending);
       progress(sending);
     }
-    // What crosses hosts waits for nothing that happens within one, so that it may go first.
-    if ((!out.empty() && !send_here) || (!in.empty() && !receive_here)) {
-      control_.exchange(send_here ? out.part(0, 0) : out, to, receive_here ? in.part(0, 0) : in,
-                        from);
-    }
     Spinner spinner(crowded_);
+    const bool send_across = !out.empty() && !send_here;
+    const bool receive_across = !in.empty() && !receive_here;
+    if (send_across || receive_across) {
+      // What crosses hosts and what does not may wait for each other, by way of other ranks.
+      const auto go_on_here = [&] {
+        progress(sending);
+        progress(receiving);
+        const bool more = !done(sending) || !done(receiving);
+        if (more) spinner.pause();
+        return more;
+      };
+      const ConstSpan out_across = send_across ? out : out.part(0, 0);
+      const Span in_across = receive_across ? in : in.part(0, 0);
+      if (send_here || receive_here) {
+        control_.exchange_meanwhile(out_across, to, in_across, from, std::ref(go_on_here));
+      } else {
+        control_.exchange(out_across, to, in_across, from);
+      }
+    }
     while (!done(sending) || !done(receiving)) {
       progress(sending);
       progress(receiving);

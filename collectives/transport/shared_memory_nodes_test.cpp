@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared memory within pretended nodes, threads between them: what crosses nodes and what does not
 // mix in one exchange.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "collectives/transport/thread.hpp"
 #include "collectives/transport/transport_test.hpp"
 #include "collectives/transport/transports.hpp"
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {
@@ -48,6 +50,36 @@ TEST(SharedMemoryNodes, TellOfMessagesWithinAndAcross) {
           mode, ranks_per_node);
     }
   }
+}
+
+TEST(SharedMemoryNodes, WithinANodeNothingWaitsForWhatCrossesNodes) {
+  for (const SendMode mode : {SendMode::rendezvous, SendMode::buffered}) {
+    run_ranks(
+        3,
+        [](Communicator& control) {
+          expect_progress_within_and_across(control, *make_shared_memory_communicator(control));
+        },
+        mode, 2);
+  }
+}
+
+TEST(SharedMemoryNodes, SayWhatDoesNotFitWithinWhileAMessageAcrossIsUnderWay) {
+  const auto ranks_of_two_nodes = [] {
+    run_ranks(
+        3,
+        [](Communicator& control) {
+          const auto shared = make_shared_memory_communicator(control);
+          const Buffer buffer(40, DType::float32);
+          const Span all = buffer.span(), nothing = all.part(0, 0);
+          if (shared->rank() == 0) shared->exchange(all.part(0, 20), 1, nothing, 1);
+          // Rank 2 never takes it.
+          if (shared->rank() == 1) shared->exchange(all.part(0, 10), 2, all.part(10, 10), 0);
+          shared->barrier();
+        },
+        SendMode::rendezvous, 2);
+  };
+  EXPECT_THAT(message_of<Error>(ranks_of_two_nodes),
+              testing::HasSubstr("rank 0 sent 80 bytes to rank 1, which expected 40"));
 }
 
 TEST(SharedMemoryNodes, PeersAreThoseOfTheNode) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 
 #include "collectives/control.hpp"
 #include "collectives/mpi_session.hpp"
@@ -46,6 +47,42 @@ TEST(SharedMemoryCommunicator, TellsOfMessages) {
   const auto mpi = make_mpi_communicator();
   const auto shared = make_shared_memory_communicator(*mpi);
   expect_pending_tells_of_messages(*shared);
+}
+
+/// MPI whose ranks take each two of them for a host.
+class PretendedHosts final : public Communicator {
+ public:
+  explicit PretendedHosts(Communicator& mpi) : Communicator(Memory::host), mpi_(mpi) {}
+
+  int rank() const override { return mpi_.rank(); }
+  int size() const override { return mpi_.size(); }
+  Topology topology() const override {
+    Topology topology;
+    for (int rank = 0; rank < size(); ++rank) topology.node_of_rank.push_back(rank / 2);
+    return topology;
+  }
+  std::string_view transport() const override { return mpi_.transport(); }
+  void exchange(ConstSpan out, int to, Span in, int from) override {
+    mpi_.exchange(out, to, in, from);
+  }
+  void exchange_meanwhile(ConstSpan out, int to, Span in, int from,
+                          const std::function<bool()>& meanwhile) override {
+    mpi_.exchange_meanwhile(out, to, in, from, meanwhile);
+  }
+  bool pending(int from) override { return mpi_.pending(from); }
+  void barrier() override { mpi_.barrier(); }
+
+ private:
+  Communicator& mpi_;
+};
+
+TEST(SharedMemoryCommunicator, WithinAHostNothingWaitsForWhatCrossesHosts) {
+  const auto mpi = make_mpi_communicator();
+  if (mpi->size() < 3) GTEST_SKIP() << "needs 3 ranks";
+  PretendedHosts hosts(*mpi);
+  const auto shared = make_shared_memory_communicator(hosts);
+  expect_every_algorithm_exact(*shared);
+  expect_progress_within_and_across(hosts, *shared);
 }
 
 TEST(SharedMemoryCommunicator, LeavesNoDescriptorOpen) {

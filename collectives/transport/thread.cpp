@@ -6,6 +6,7 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -24,6 +25,8 @@ struct Message {
   bool* taken = nullptr;
 };
 
+using Meanwhile = std::function<bool()>;  // see Communicator::exchange_meanwhile()
+
 /// What all ranks share: a queue of messages per pair of ranks, a barrier, and the first failure.
 class Hub {
  public:
@@ -35,12 +38,20 @@ class Hub {
 
   int ranks() const { return ranks_; }
 
-  void exchange(int rank, ConstSpan out, int to, Span in, int from) {
+  void exchange(int rank, ConstSpan out, int to, Span in, int from, const Meanwhile& meanwhile) {
     std::unique_lock lock(mutex_);
     bool taken = out.empty();
-    if (!out.empty()) post(lock, rank, to, out, taken);
-    if (!in.empty()) take(lock, from, rank, in);
-    changed_.wait(lock, [&] { return taken || failed_; });
+    try {
+      if (!out.empty()) post(lock, rank, to, out, taken);
+      if (!in.empty()) take(lock, from, rank, in, meanwhile);
+      wait(lock, meanwhile, [&] { return taken || failed_; });
+    } catch (...) {
+      // Nobody may look for it any more where it was.
+      if (!out.empty()) {
+        std::erase_if(queue(rank, to), [&](const Message& one) { return one.taken == &taken; });
+      }
+      throw;
+    }
     if (!taken) stop();
   }
 
@@ -107,9 +118,10 @@ class Hub {
     changed_.notify_all();
   }
 
-  void take(std::unique_lock<std::mutex>& lock, int from, int to, Span in) {
+  void take(std::unique_lock<std::mutex>& lock, int from, int to, Span in,
+            const Meanwhile& meanwhile) {
     std::deque<Message>& messages = queue(from, to);
-    changed_.wait(lock, [&] { return !messages.empty() || failed_; });
+    wait(lock, meanwhile, [&] { return !messages.empty() || failed_; });
     // After a failure the sender's buffer may be gone already.
     if (failed_) stop();
     Message& message = messages.front();
@@ -121,6 +133,22 @@ class Hub {
     if (message.taken != nullptr) *message.taken = true;
     messages.pop_front();
     changed_.notify_all();
+  }
+
+  template <class Ready>
+  void wait(std::unique_lock<std::mutex>& lock, const Meanwhile& meanwhile, Ready ready) {
+    for (bool more = static_cast<bool>(meanwhile); more && !ready();) {
+      lock.unlock();
+      try {
+        more = meanwhile();
+      } catch (...) {
+        lock.lock();
+        throw;
+      }
+      std::this_thread::yield();
+      lock.lock();
+    }
+    changed_.wait(lock, ready);
   }
 
   [[noreturn]] static void stop() { fail("another rank failed"); }
@@ -147,7 +175,11 @@ class ThreadCommunicator final : public Communicator {
   std::string_view transport() const override { return "threads"; }
 
   void exchange(ConstSpan out, int to, Span in, int from) override {
-    hub_.exchange(rank_, out, to, in, from);
+    hub_.exchange(rank_, out, to, in, from, {});
+  }
+  void exchange_meanwhile(ConstSpan out, int to, Span in, int from,
+                          const Meanwhile& meanwhile) override {
+    hub_.exchange(rank_, out, to, in, from, meanwhile);
   }
 
   bool pending(int from) override { return hub_.pending(from, rank_); }

@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <span>
 #include <thread>
 #include <vector>
@@ -67,6 +71,48 @@ inline void expect_pending_tells_of_messages(Communicator& ranks) {
     }
   }
   ranks.barrier();
+}
+
+/// Within a node messages do not wait for what crosses nodes. Rank 1 has a long message under way
+/// with rank 0, of its node, and one with rank 2, elsewhere, which does its part only once rank 0
+/// has said over `control`, the transport between nodes, that its own is done. Three ranks or more.
+inline void expect_progress_within_and_across(Communicator& control, Communicator& ranks) {
+  constexpr std::size_t kCount = 300'007;
+  constexpr std::chrono::seconds kMost(10);
+  for (const bool in_window : {false, true}) {
+    for (const bool sends_across : {false, true}) {
+      SCOPED_TRACE(fmt::format("in_window={} sends_across={}", in_window, sends_across));
+      const Window window = ranks.window(2 * kCount, DType::int32);
+      const Buffer plain(2 * kCount, DType::int32), number(1, DType::int32);
+      const Span all = in_window ? window.span : plain.span();
+      const Span out = all.part(0, kCount), in = all.part(kCount, kCount);
+      const Span word = number.span(), nothing = all.part(0, 0);
+      for (std::int32_t& value : out.as<std::int32_t>()) value = 1 + ranks.rank();
+      const auto expect_from = [&](int rank) {
+        const auto got = in.as<std::int32_t>();
+        EXPECT_EQ(std::ranges::count(got, 1 + rank), std::ssize(got)) << "rank " << ranks.rank();
+      };
+      if (ranks.rank() == 0) {
+        ranks.exchange(sends_across ? out : nothing, 1, sends_across ? nothing : in, 1);
+        if (!sends_across) expect_from(1);
+        control.exchange(word, 2, word.part(0, 0), 2);
+      } else if (ranks.rank() == 1) {
+        ranks.exchange(out, sends_across ? 2 : 0, in, sends_across ? 0 : 2);
+        expect_from(sends_across ? 0 : 2);
+      } else if (ranks.rank() == 2) {
+        const auto end = std::chrono::steady_clock::now() + kMost;
+        while (!control.pending(0) && std::chrono::steady_clock::now() < end) {
+          std::this_thread::yield();
+        }
+        EXPECT_TRUE(control.pending(0)) << "the message from rank " << (sends_across ? 0 : 1)
+                                        << " to its neighbour waits for what crosses nodes";
+        ranks.exchange(sends_across ? nothing : out, 1, sends_across ? in : nothing, 1);
+        control.exchange(word.part(0, 0), 0, word, 0);
+        if (sends_across) expect_from(1);
+      }
+      ranks.barrier();
+    }
+  }
 }
 
 /// Around a ring of 2 or more ranks, in and outside of windows, into what is combined and into
