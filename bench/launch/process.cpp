@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -26,6 +27,7 @@ namespace scalebench {
 namespace {
 
 constexpr std::size_t kMostOutput = 65536;
+constexpr int kGraceSeconds = 10;
 
 class Pipe {
  public:
@@ -120,6 +122,17 @@ ChildEnd end_of(pid_t child) {
   return end;
 }
 
+/// Why a killed process is waited for no longer. In state D it is in a call of the kernel that
+/// cannot be broken off: of a disk, of a file server that is gone, of a driver.
+std::string still_there(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(") ");
+  const char state = name_end == std::string::npos ? '?' : text[name_end + 2];
+  return fmt::format("process {} was killed and does not end (state {})", process, state);
+}
+
 /// How `child` ends, unless it outlives its closed output by that much.
 ChildEnd wait_for(pid_t child, int patience_seconds) {
   constexpr int kTriesPerSecond = 100;
@@ -144,9 +157,10 @@ CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds)
   if (end.kind == ChildEnd::Kind::lost) answer.output += "\nits exit status is lost";
   if (end.kind == ChildEnd::Kind::runs) {
     ::kill(-child, SIGKILL);
-    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-    }
     answer.output += fmt::format("\nno answer within {} s, or too long a one", patience_seconds);
+    if (wait_for(child, kGraceSeconds).kind == ChildEnd::Kind::runs) {
+      answer.output += "\n" + still_there(child);
+    }
   }
   answer.answered =
       end.kind == ChildEnd::Kind::ended && WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0;
@@ -174,7 +188,6 @@ std::optional<std::filesystem::path> find_program(std::string_view name) {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kGraceSeconds = 10;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -226,6 +239,17 @@ bool has_lost_a_host(const std::filesystem::path& log) {
   return false;
 }
 
+/// How many processes the kernel has ended on this host since it booted because memory was short,
+/// its own or that of a control group; 0 where it does not count them.
+std::uint64_t killed_for_memory() {
+  std::ifstream counters("/proc/vmstat");
+  std::string name;
+  for (std::uint64_t count = 0; counters >> name >> count;) {
+    if (name == "oom_kill") return count;
+  }
+  return 0;
+}
+
 std::string how_it_ended(int status, const std::filesystem::path& log) {
   const std::string how = WIFSIGNALED(status)
                               ? fmt::format("killed by signal {}", strsignal(WTERMSIG(status)))
@@ -266,6 +290,7 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
   write_file_atomically(folder / "command.txt", shell_line(command) + "\n");
   const int out = open_log(folder / "stdout.log");
   const int err = open_log(folder / "stderr.log");
+  const std::uint64_t killed_before = killed_for_memory();
   const Clock::time_point begin = Clock::now();
   const pid_t child = start(command, environment, out, err).process;
   close(out);
@@ -280,6 +305,8 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
       end.interrupted = stop;
       asked_to_end = now;
       kill(-child, SIGTERM);
+    } else if (asked_to_end >= 0 && now > asked_to_end + 2 * kGraceSeconds) {
+      break;  // nobody can end it, and the launches to come need not wait for it
     } else if (asked_to_end >= 0 && now > asked_to_end + kGraceSeconds) {
       kill(-child, SIGKILL);
     }
@@ -291,8 +318,8 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
   end.seconds = seconds_since(begin);
   const bool lost = ended.kind == ChildEnd::Kind::lost;
   const int status = ended.status;
-  end.ok = !lost && asked_to_end < 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 &&
-           !has_lost_a_host(folder / "stderr.log");
+  end.ok = ended.kind == ChildEnd::Kind::ended && asked_to_end < 0 && WIFEXITED(status) &&
+           WEXITSTATUS(status) == 0 && !has_lost_a_host(folder / "stderr.log");
   if (end.interrupted) {
     end.why = "interrupted";
   } else if (asked_to_end >= 0) {
@@ -302,6 +329,12 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
     end.why = "its exit status is lost: how it ended is unknown";
   } else if (!end.ok) {
     end.why = how_it_ended(status, folder / "stderr.log");
+  }
+  if (ended.kind == ChildEnd::Kind::runs) end.why += "; " + still_there(child);
+  const std::uint64_t killed = killed_for_memory() - killed_before;
+  if (!end.ok && !end.interrupted && killed > 0) {
+    end.why += fmt::format(
+        "; memory was short: meanwhile the kernel ended {} process(es) on this host", killed);
   }
   return end;
 }

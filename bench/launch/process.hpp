@@ -23,7 +23,8 @@ struct CommandAnswer {
   std::string output;     // stdout and stderr together, at most 64 KiB; or why it did not start
 };
 
-/// Runs `command` with an empty stdin; it is killed once it says nothing for `patience_seconds`.
+/// Runs `command` with an empty stdin; it is killed once it says nothing for `patience_seconds`,
+/// and left to itself where that does not end it.
 CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds);
 
 /// The executable file that `name` stands for: as it is when it has a '/', else the first on the
@@ -39,13 +40,16 @@ struct LaunchEnd {
   bool ok = false;
   bool interrupted = false;  // `stop` was set while it ran
   double seconds = 0;
-  std::string why;  // one line when not ok: what the program said, the signal, or the deadline
+  // One line when not ok: what the program said, the signal, or the deadline; and what else is
+  // known: that it does not even end when it is killed, or that the kernel ended processes to get
+  // memory.
+  std::string why;
 };
 
 /// Runs `command` in a process group of its own, with stdout and stderr in `folder`/stdout.log and
 /// stderr.log, the command in command.txt, and `environment` added to this process's. After
 /// `deadline_seconds`, or when `stop` becomes true, the group gets SIGTERM, and ten seconds later
-/// SIGKILL.
+/// SIGKILL; what does not end within another ten seconds is left to itself.
 LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& environment,
                      const std::filesystem::path& folder, double deadline_seconds,
                      const std::atomic<bool>& stop);

@@ -5,12 +5,18 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "kernels/testing.hpp"
@@ -199,6 +205,140 @@ TEST_F(LaunchTest, KillsWhatIgnoresThePoliteSignal) {
   EXPECT_THAT(end.why, StartsWith("did not end within"));
   EXPECT_GE(end.seconds, 10) << "it had its grace";
   EXPECT_FALSE(is_running(wait_for("pid")));
+}
+
+/// Traces a process and never looks at it again. The kernel tells its parent of its end only once
+/// that has been looked at: for the parent it is one that cannot be killed.
+class Tracer {
+ public:
+  explicit Tracer(pid_t process) : self_(fork()) {
+    if (self_ != 0) return;
+    if (ptrace(PTRACE_SEIZE, process, 0, 0) != 0) _exit(errno);
+    while (true) pause();
+  }
+  ~Tracer() {
+    ::kill(self_, SIGKILL);
+    ::waitpid(self_, nullptr, 0);
+  }
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+
+  /// Why it cannot trace here; empty once it does.
+  std::string waits_for(pid_t process) const {
+    const std::string mine = fmt::format("TracerPid:\t{}\n", self_);
+    while (true) {
+      std::ifstream file(fmt::format("/proc/{}/status", process));
+      const std::string text{std::istreambuf_iterator<char>(file), {}};
+      if (text.find(mine) != std::string::npos) return {};
+      siginfo_t ended{};
+      ::waitid(P_PID, static_cast<id_t>(self_), &ended, WEXITED | WNOHANG | WNOWAIT);
+      if (ended.si_pid == self_) return std::strerror(ended.si_status);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+
+ private:
+  pid_t self_;
+};
+
+// Takes both graces of ten seconds.
+TEST_F(LaunchTest, DoesNotWaitForEverForWhatCannotBeKilled) {
+  LaunchEnd end;
+  std::thread launch([&] {
+    end = run_script("trap '' TERM; echo waiting for a disk >&2; echo $$ >" + path("pid") +
+                         "; sleep 300; sleep 300",
+                     2);
+  });
+  const pid_t process = std::stoi(wait_for("pid"));
+  std::string why;
+  {
+    const Tracer tracer(process);
+    why = tracer.waits_for(process);
+    if (!why.empty()) stop_ = true;
+    launch.join();
+  }
+  if (!why.empty()) GTEST_SKIP() << "no process may be traced here: " << why;
+  EXPECT_FALSE(end.ok);
+  EXPECT_EQ(end.why, fmt::format("did not end within 2 s: waiting for a disk; process {} was "
+                                 "killed and does not end (state Z)",
+                                 process));
+  EXPECT_EQ(::waitpid(process, nullptr, 0), process) << "once it can, it ends";
+}
+
+/// A control group of its own, of either version, for one controller; gone with the object.
+class ControlGroup {
+ public:
+  explicit ControlGroup(const std::string& controller, const std::string& needed) {
+    namespace fs = std::filesystem;
+    for (const fs::path& parent :
+         {fs::path("/sys/fs/cgroup") / controller, fs::path("/sys/fs/cgroup")}) {
+      const fs::path group = parent / fmt::format("scalebench-test-{}", getpid());
+      std::error_code refused;
+      if (!fs::create_directory(group, refused)) continue;
+      path_ = group;
+      if (fs::exists(group / needed)) return;
+      fs::remove(group);
+      path_.clear();
+    }
+  }
+  ~ControlGroup() {
+    // Its processes may still be on their way out.
+    for (int i = 0; i < 500 && !path_.empty() && ::rmdir(path_.c_str()) != 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+  ControlGroup(const ControlGroup&) = delete;
+  ControlGroup& operator=(const ControlGroup&) = delete;
+
+  bool made() const { return !path_.empty(); }
+  std::string file(const char* name) const { return (path_ / name).string(); }
+  /// Whether that could be written.
+  bool set(const char* name, const std::string& text) const {
+    std::ofstream stream(path_ / name);
+    return static_cast<bool>(stream << text << std::flush);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// A real process in state D: only version 1 has a freezer that no signal gets through.
+TEST_F(LaunchTest, DoesNotWaitForEverForAProcessInStateD) {
+  const ControlGroup freezer("freezer", "freezer.state");
+  if (!freezer.made()) GTEST_SKIP() << "no control group of version 1 can be made here (freezer)";
+  std::thread freeze([&] {
+    wait_for("pid");
+    freezer.set("freezer.state", "FROZEN");
+  });
+  const LaunchEnd end = run_script("trap '' TERM; echo $$ >" + freezer.file("cgroup.procs") +
+                                       "; echo $$ >" + path("pid") + "; sleep 300; sleep 300",
+                                   2);
+  freeze.join();
+  const std::string process = wait_for("pid");
+  const bool still = is_running(process);
+  freezer.set("freezer.state", "THAWED");
+  ::waitpid(std::stoi(process), nullptr, 0);
+  EXPECT_TRUE(still);
+  EXPECT_FALSE(end.ok);
+  EXPECT_THAT(end.why,
+              EndsWith(fmt::format("process {} was killed and does not end (state D)", process)));
+}
+
+TEST_F(LaunchTest, SaysThatTheKernelEndedItToGetMemory) {
+  const ControlGroup memory("memory", "cgroup.procs");
+  const std::string most = std::to_string(32 << 20U);
+  const bool limited =
+      memory.made() && (memory.set("memory.limit_in_bytes", most) ||
+                        (memory.set("memory.max", most) && memory.set("memory.swap.max", "0")));
+  if (!limited) GTEST_SKIP() << "no control group with a limit of memory can be made here";
+  const LaunchEnd end =
+      run_script("echo $$ >" + memory.file("cgroup.procs") + "; tail /dev/zero; exit $?");
+  EXPECT_FALSE(end.ok);
+  EXPECT_THAT(end.why, AllOf(StartsWith("exit code 137"),
+                             HasSubstr("; memory was short: meanwhile the kernel ended "),
+                             EndsWith(" process(es) on this host")));
+  EXPECT_EQ(run_script("kill -KILL $$").why.find("memory"), std::string::npos)
+      << "another kill is another matter";
 }
 
 TEST_F(LaunchTest, EndsEarlyAndOrderlyWhenToldToStop) {
