@@ -190,6 +190,26 @@ std::string HostSurvey::one_machine() const {
   return {};
 }
 
+std::vector<std::string> HostSurvey::differences() const {
+  std::map<std::string, std::map<std::string, std::vector<std::string>>> fields;  // value: hosts
+  for (const SurveyedHost& one : hosts) {
+    if (!one.usable() || one.identities.empty()) continue;
+    for (const auto& [field, value] : one.identities.front().hardware) {
+      fields[field][value].push_back(one.host.name);
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [field, values] : fields) {
+    if (values.size() < 2) continue;
+    std::vector<std::string> parts;
+    for (const auto& [value, names] : values) {
+      parts.push_back(fmt::format("{} on {}", value, fmt::join(names, " and ")));
+    }
+    lines.push_back(fmt::format("{}: {}", field, fmt::join(parts, ", ")));
+  }
+  return lines;
+}
+
 HostSurvey survey_hosts(const LaunchSettings& settings,
                         const std::map<std::string, std::string>& binaries, int patience_seconds) {
   HostSurvey survey;

@@ -30,6 +30,9 @@ struct HostSurvey {
   std::string name_of(const std::string& host) const;  // as it calls itself; empty: not known
   /// "h1 and h2 are one machine", where hosts with different names are; else empty.
   std::string one_machine() const;
+  /// In what the hardware of usable hosts differs, one line for each field: "processor: A on h1, B
+  /// on h2 and h3".
+  std::vector<std::string> differences() const;
 };
 
 /// Starts each of `binaries` (name: SHA-256 of the file here) on all hosts of `settings`; where

@@ -14,6 +14,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 Identity identity_of(const std::string& host, const std::string& hash = "aaaabbbbccccdddd") {
   return {host, "boot of " + host, 2, 0, "bench_allreduce", hash, {{"MPI", "Open MPI v4.1.4"}}};
@@ -41,6 +42,8 @@ TEST(Identity, ComesBackFromWhatLaunchersPrint) {
   EXPECT_EQ(read[0].sha256.size(), 64U);
   EXPECT_EQ(read[0].libraries, here.libraries);
   EXPECT_EQ(read[0].gpus, 3);
+  EXPECT_EQ(read[0].hardware, here.hardware);
+  EXPECT_EQ(here.hardware.at("cores"), std::to_string(here.cores));
   EXPECT_EQ(read[1].host, "h2");
 }
 
@@ -64,6 +67,20 @@ TEST(LeaveOutDifferent, ComparesLibrariesWithTheFirstHost) {
   EXPECT_THAT(survey.hosts[1].note, HasSubstr("is Open MPI v4.1.5, on h1 it is Open MPI v4.1.4"));
   EXPECT_THAT(survey.hosts[2].note, HasSubstr("its NCCL for bench_allreduce is 2.21.5, on h1 it is "
                                               "none"));
+}
+
+TEST(HostSurvey, SaysInWhatHostsAreNotAlike) {
+  std::vector<Identity> identities{identity_of("h1"), identity_of("h2"), identity_of("h3")};
+  for (Identity& one : identities) one.hardware = {{"processor", "A"}, {"cores", "2"}};
+  EXPECT_THAT(survey_of(identities).differences(), IsEmpty());
+  identities[1].hardware["processor"] = identities[2].hardware["processor"] = "B";
+  identities[0].hardware["GPUs"] = "H100";  // hidden on the others, or an earlier version
+  identities[2].hardware["cores"] = "4";
+  HostSurvey survey = survey_of(identities);
+  EXPECT_THAT(survey.differences(),
+              ElementsAre("cores: 2 on h1 and h2, 4 on h3", "processor: A on h1, B on h2 and h3"));
+  survey.hosts[2].status = "unreachable";
+  EXPECT_THAT(survey.differences(), ElementsAre("processor: A on h1, B on h2"));
 }
 
 TEST(HostSurvey, NoticesHostsThatAreOneMachine) {

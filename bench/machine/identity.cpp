@@ -14,6 +14,8 @@
 #include <sstream>
 
 #include "bench/machine/digest.hpp"
+#include "bench/machine/host_files.hpp"
+#include "kernels/device.hpp"
 
 namespace scalebench {
 namespace {
@@ -72,14 +74,21 @@ Identity identity_here(const LinkedLibraries& libraries, std::string host, int g
     if (!version.empty()) identity.libraries[name] = version;
   }
   dl_iterate_phdr(add_library, &identity.libraries);
+  const Facts facts = host_facts();
+  if (const auto name = text_of(facts, "cpu_model")) identity.hardware["processor"] = *name;
+  identity.hardware["cores"] = std::to_string(identity.cores);
+  for (int i = 0; i < std::min(gpus, device_count()); ++i) {
+    std::string& names = identity.hardware["GPUs"];
+    names += (names.empty() ? "" : ", ") + device_name(i);
+  }
   return identity;
 }
 
 std::string identity_line(const Identity& identity) {
-  const json object{{"host", identity.host},          {"boot_id", identity.boot_id},
-                    {"cores", identity.cores},        {"gpus", identity.gpus},
-                    {"program", identity.program},    {"sha256", identity.sha256},
-                    {"libraries", identity.libraries}};
+  const json object{{"host", identity.host},           {"boot_id", identity.boot_id},
+                    {"cores", identity.cores},         {"gpus", identity.gpus},
+                    {"program", identity.program},     {"sha256", identity.sha256},
+                    {"libraries", identity.libraries}, {"hardware", identity.hardware}};
   return fmt::format("{}{}\n", kMark, object.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
@@ -93,7 +102,8 @@ std::vector<Identity> identities_in(std::string_view output) {
     try {
       identities.push_back({object.at("host"), object.at("boot_id"), object.at("cores"),
                             object.at("gpus"), object.at("program"), object.at("sha256"),
-                            object.at("libraries")});
+                            object.at("libraries"),
+                            object.value("hardware", std::map<std::string, std::string>())});
     } catch (const json::exception&) {
       continue;  // of another version: as if it had not answered
     }

@@ -47,6 +47,8 @@ struct Identity {
   /// MPI and NCCL by version, and the loaded libraries of MPI, NCCL, CUDA and LibTorch by the
   /// linker's build id.
   std::map<std::string, std::string> libraries;
+  /// What ranks are as fast as: processor, cores, GPUs; a field is missing where the host hides it.
+  std::map<std::string, std::string> hardware = {};
 };
 
 /// Of this process. `gpus`: that it sees.

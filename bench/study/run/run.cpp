@@ -263,6 +263,10 @@ HostSurvey look_at_hosts(LaunchSettings& settings, const std::vector<PlannedLaun
   if (survey.usable().empty()) {
     fail<UsageError>("no host is left: {}", printable(survey.hosts.front().note));
   }
+  for (const std::string& line : survey.differences()) {
+    console.warn(printable("hosts are not alike, " + line),
+                 "all wait for the slowest, so N of them are no N times one: take equal hosts");
+  }
   const std::string machine = settle(settings, survey, plan);
   if (!machine.empty()) console.warn(machine, "their rows are emulated");
   return survey;
