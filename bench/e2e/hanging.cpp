@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library for LD_PRELOAD, for tests: rank 1 never returns from making its shared memory.
+// A library for LD_PRELOAD, for tests: rank 1 never returns from making its shared memory, or ends
+// there as if all were well, where SCALEBENCH_TEST_EXIT is set; and where SCALEBENCH_TEST_STALE
+// names a file, its handle has gone stale, as NFS says of one that its server does not know any
+// more.
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 namespace {
@@ -16,12 +24,34 @@ bool is_rank(std::string_view wanted) {
   return false;
 }
 
+bool is_stale(int descriptor) {
+  const char* const stale = std::getenv("SCALEBENCH_TEST_STALE");
+  if (stale == nullptr) return false;
+  std::array<char, 4096> path{};
+  const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+  const ssize_t size = readlink(link.c_str(), path.data(), path.size());
+  const std::string_view file(path.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  static std::atomic<int> writes = 0;
+  return file.ends_with(stale) && ++writes > 1;  // the head of a table still gets there
+}
+
 /// Libraries of MPI may make memory of their own, before ranks are watched.
 bool is_ours(std::string_view name) { return name == "scalebench"; }
 
 }  // namespace
 
 extern "C" int memfd_create(const char* name, unsigned flags) noexcept {
-  while (is_ours(name) && is_rank("1")) pause();
+  if (is_ours(name) && is_rank("1")) {
+    if (std::getenv("SCALEBENCH_TEST_EXIT") != nullptr) std::exit(0);
+    while (true) pause();
+  }
   return static_cast<int>(syscall(SYS_memfd_create, name, flags));
+}
+
+extern "C" ssize_t write(int descriptor, const void* data, std::size_t bytes) {
+  if (is_stale(descriptor)) {
+    errno = ESTALE;
+    return -1;
+  }
+  return syscall(SYS_write, descriptor, data, bytes);
 }

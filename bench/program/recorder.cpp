@@ -87,6 +87,9 @@ Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schem
     manifest.launches.push_back(launch);
     manifest.command = std::move(command);
     write_manifest(folder, manifest);
+  } else {
+    unfinished_ = folder / kUnfinishedFile;
+    write_file_atomically(*unfinished_, "removed by the program when it has come to its end\n");
   }
   CsvWriter placement_file(folder / placement_schema().file, placement_schema().columns);
   for (ResultRow& row : placement) {
@@ -128,6 +131,7 @@ void Recorder::name_suspects(const std::vector<ResultRow>& hosts,
 }
 
 void Recorder::finish() {
+  if (unfinished_) std::filesystem::remove(*unfinished_);
   if (!manifest_) return;
   *manifest_ = updated(*manifest_, options_.out, "complete");
   write_manifest(options_.out, *manifest_);

@@ -49,7 +49,8 @@ class Recorder {
   void write(const ResultRow& row);
   /// The hosts at fault, for the manifest: rows of suspects.csv and links.csv.
   void name_suspects(const std::vector<ResultRow>& hosts, const std::vector<ResultRow>& links);
-  /// After the last row of a program that was not started by a study: its manifest.
+  /// After the last row: the manifest of a program that was not started by a study; a study learns
+  /// that its launch has come to the end.
   void finish();
 
   const std::string& origin() const { return origin_; }
@@ -62,6 +63,7 @@ class Recorder {
   std::optional<CsvWriter> case_file_;
   std::optional<CsvWriter> sample_file_;
   std::unique_ptr<Manifest> manifest_;
+  std::optional<std::filesystem::path> unfinished_;  // in a study's folder
 };
 
 /// One line of JSON with the row's columns, in their order: names and texts as texts, also where

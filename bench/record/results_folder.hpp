@@ -44,6 +44,11 @@ class ResultsFolder {
   std::filesystem::path path_;
 };
 
+/// A file in a launch's folder for as long as its program has not come to its end: an exit code
+/// alone may be that of a rank which a library has ended with exit(0), or of a launcher that lost
+/// it.
+inline constexpr const char* kUnfinishedFile = "unfinished";
+
 /// Throws UsageError unless a file can be written in `folder`, which exists, and `bytes_needed` are
 /// free there.
 void require_room(const std::filesystem::path& folder, std::uintmax_t bytes_needed);

@@ -172,8 +172,12 @@ void StudyRun::measure_one(const PlannedLaunch& launch, const std::atomic<bool>&
   PlannedLaunch timed = launch;
   timed.guess_seconds = expected_seconds(launch);
   record.command = command_of(timed, settings_, own);
-  const LaunchEnd end =
+  LaunchEnd end =
       run_launch(record.command, settings_.environment, own, deadline_seconds(timed), stop);
+  if (end.ok && fs::exists(own / kUnfinishedFile)) {
+    end.ok = false;
+    end.why = fmt::format("exit code 0, but {} had not come to its end", launch.program);
+  }
   const std::string elsewhere =
       end.ok ? misplaced(rows_in(own, placement_schema()), launch, settings_) : std::string();
   const bool no_room = !end.ok && tells_of_full_disk(end.why);
