@@ -137,6 +137,15 @@ Environment capture_environment(const LinkedLibraries& libraries,
   return environment;
 }
 
+void add_card_troubles(Environment& environment, const Nvml& nvml) {
+  nlohmann::json troubles = nlohmann::json::array();
+  for (const CardTrouble& one : nvml.troubles()) {
+    troubles.push_back({{"text", one.text}, {"remedy", one.remedy}});
+  }
+  environment.observation.erase("gpu_troubles");
+  if (!troubles.empty()) environment.observation["gpu_troubles"] = Fact::of(std::move(troubles));
+}
+
 nlohmann::json json_of(const Environment& environment) {
   return {{"key", json_of(environment.key)},
           {"treatment", json_of(environment.treatment)},
@@ -283,6 +292,14 @@ class Warnings {
     }
   }
 
+  void look_at_cards() {
+    const auto troubles = observation_.find("gpu_troubles");
+    if (troubles == observation_.end() || !troubles->second.value.is_array()) return;
+    for (const nlohmann::json& one : troubles->second.value) {
+      add(one.value("text", ""), one.value("remedy", ""));
+    }
+  }
+
   void look_at_settings() {
     if (text_of(treatment_, "transparent_huge_pages") == "never") {
       add("transparent huge pages are off: large buffers pay for TLB misses",
@@ -322,6 +339,7 @@ class Warnings {
 std::vector<Warning> warnings(const Environment& environment, int cores_asked) {
   Warnings all(environment);
   all.look_at_binary();
+  all.look_at_cards();
   all.look_at_cores(cores_asked);
   all.look_at_memory();
   all.look_at_clocks();

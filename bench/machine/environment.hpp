@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/machine/host_files.hpp"
+#include "bench/machine/host_load.hpp"
 #include "bench/machine/identity.hpp"
 
 namespace scalebench {
@@ -67,6 +68,10 @@ struct Environment {
 /// Takes some milliseconds. `root` is another folder than / in tests only.
 Environment capture_environment(const LinkedLibraries& libraries,
                                 const std::filesystem::path& root = "/");
+
+/// As the observation `gpu_troubles`, where there are any, for warnings(): what is wrong with cards
+/// or their driver, other processes on them among it.
+void add_card_troubles(Environment& environment, const Nvml& nvml);
 
 /// {"key": {...}, "treatment": {...}, "observation": {...}}.
 nlohmann::json json_of(const Environment& environment);

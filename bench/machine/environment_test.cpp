@@ -154,6 +154,18 @@ TEST(Warnings, AreNoneOnAQuietMachineOrAnUnknownOne) {
   EXPECT_EQ(said(Environment{}, 8), "");
 }
 
+TEST(Warnings, NameWhoUsesACardAlready) {
+  Environment environment = quiet_machine();
+  setenv("SCALEBENCH_FAKE_NVML_TROUBLE", "busy", 1);
+  add_card_troubles(environment, Nvml(SCALEBENCH_FAKE_NVML));
+  unsetenv("SCALEBENCH_FAKE_NVML_TROUBLE");
+  EXPECT_EQ(said(environment), "GPU 0 is in use already, by process 4711 and 1 more\n");
+  EXPECT_EQ(said(environment_of(json_of(environment))), said(environment))
+      << "as a manifest keeps it";
+  add_card_troubles(environment, Nvml(SCALEBENCH_FAKE_NVML));
+  EXPECT_EQ(said(environment), "");
+}
+
 TEST(Warnings, NameWhatSpoilsNumbers) {
   const auto with = [](Facts Environment::*set, const char* name, nlohmann::json value) {
     Environment environment = quiet_machine();

@@ -1,16 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests where there is no card: a library with the names and types of nvml.h, one card of which
-// a slice is cut, and one whose counter of energy goes back. Loaded as the real one is.
+// a slice is cut, and one whose counter of energy goes back. Loaded as the real one is. What is
+// wrong with it is said by SCALEBENCH_FAKE_NVML_TROUBLE: versions, lost, busy, crowded, errors or
+// lanes.
+#include <cstdlib>
 #include <cstring>
 
 extern "C" {
 
+struct FakeProcess {
+  unsigned id;
+  unsigned long long memory_bytes;
+  unsigned slice, slice_part;
+};
+
 namespace {
 int g_card = 0, g_slice = 1, g_reset = 2;
-constexpr int kSuccess = 0, kInvalidArgument = 2, kNotFound = 6;
+constexpr int kSuccess = 0, kInvalidArgument = 2, kNotFound = 6, kInsufficientSize = 7;
+constexpr int kGpuIsLost = 15, kVersionsDiffer = 18;
+
+bool is_wrong(const char* what) {
+  const char* const trouble = std::getenv("SCALEBENCH_FAKE_NVML_TROUBLE");
+  return trouble != nullptr && std::strcmp(trouble, what) == 0;
+}
 }  // namespace
 
-int nvmlInit_v2() { return kSuccess; }
+int nvmlInit_v2() { return is_wrong("versions") ? kVersionsDiffer : kSuccess; }
 int nvmlShutdown() { return kSuccess; }
 
 int nvmlDeviceGetCount_v2(unsigned* count) {
@@ -20,6 +35,7 @@ int nvmlDeviceGetCount_v2(unsigned* count) {
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
   *device = &g_card;
+  if (is_wrong("lost")) return kGpuIsLost;
   return index == 0 ? kSuccess : kInvalidArgument;
 }
 
@@ -64,6 +80,31 @@ int nvmlDeviceGetTemperature(void* device, int /*of*/, unsigned* celsius) {
 
 int nvmlDeviceGetCurrentClocksEventReasons(void* device, unsigned long long* reasons) {
   *reasons = 0x4;
+  return device == &g_card ? kSuccess : kInvalidArgument;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, FakeProcess* processes) {
+  const unsigned room = *count;
+  *count = is_wrong("crowded") ? 3 * room : is_wrong("busy") ? 2 : 0;
+  if (*count > room) return kInsufficientSize;
+  for (unsigned i = 0; i < *count; ++i) processes[i] = {4711 + i, 1U << 30U, 0, 0};
+  return device == &g_card ? kSuccess : kInvalidArgument;
+}
+
+int nvmlDeviceGetTotalEccErrors(void* device, int kind, int since, unsigned long long* errors) {
+  constexpr int kUncorrected = 1, kSinceTheDriverWasLoaded = 0;
+  const bool asked = kind == kUncorrected && since == kSinceTheDriverWasLoaded;
+  *errors = asked && is_wrong("errors") ? 3 : 0;
+  return device == &g_card ? kSuccess : kInvalidArgument;
+}
+
+int nvmlDeviceGetCurrPcieLinkWidth(void* device, unsigned* lanes) {
+  *lanes = is_wrong("lanes") ? 8 : 16;
+  return device == &g_card ? kSuccess : kInvalidArgument;
+}
+
+int nvmlDeviceGetMaxPcieLinkWidth(void* device, unsigned* lanes) {
+  *lanes = 16;
   return device == &g_card ? kSuccess : kInvalidArgument;
 }
 

@@ -65,6 +65,11 @@ bool is_power_capped(std::uint64_t bits) {
 namespace {
 
 constexpr int kSuccess = 0;
+constexpr int kInsufficientSize = 7;
+constexpr int kGpuIsLost = 15;
+constexpr int kVersionsDiffer = 18;  // of driver and library
+constexpr int kUncorrected = 1;
+constexpr int kSinceTheDriverWasLoaded = 0;
 constexpr int kClockOfMultiprocessors = 1;
 constexpr int kTemperatureOfGpu = 0;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
@@ -97,16 +102,24 @@ Nvml::Nvml(const std::string& library) : handle_(dlopen(library.c_str(), RTLD_NO
   load(energy_, "nvmlDeviceGetTotalEnergyConsumption");
   load(clock_, "nvmlDeviceGetClockInfo");
   load(temperature_, "nvmlDeviceGetTemperature");
+  load(processes_, "nvmlDeviceGetComputeRunningProcesses_v3");
+  load(memory_errors_, "nvmlDeviceGetTotalEccErrors");
+  load(lanes_, "nvmlDeviceGetCurrPcieLinkWidth");
+  load(most_lanes_, "nvmlDeviceGetMaxPcieLinkWidth");
   // The same call under its new name and under that of drivers before 535.
   load(reasons_, "nvmlDeviceGetCurrentClocksEventReasons");
   if (reasons_ == nullptr) load(reasons_, "nvmlDeviceGetCurrentClocksThrottleReasons");
-  started_ = start_ != nullptr && stop_ != nullptr && count_ != nullptr && by_index_ != nullptr &&
-             start_() == kSuccess;
+  const bool complete =
+      start_ != nullptr && stop_ != nullptr && count_ != nullptr && by_index_ != nullptr;
+  if (complete) start_code_ = start_();
+  started_ = complete && start_code_ == kSuccess;
   unsigned number = 0;
   if (!started_ || count_(&number) != kSuccess) return;
   for (unsigned i = 0; i < number; ++i) {
     Device device = nullptr;
-    if (by_index_(i, &device) == kSuccess) devices_.emplace_back(static_cast<int>(i), device);
+    const int code = by_index_(i, &device);
+    if (code == kSuccess) devices_.emplace_back(static_cast<int>(i), device);
+    if (code == kGpuIsLost) lost_.push_back(static_cast<int>(i));
   }
 }
 
@@ -123,6 +136,57 @@ Nvml::Device Nvml::find(const std::string& uuid) const {
   Device card = nullptr;
   if (card_of_slice_ == nullptr || card_of_slice_(device, &card) != kSuccess) return nullptr;
   return card;
+}
+
+/// "4711", "4711 and 2 more"; empty: of nobody, or the driver does not say.
+std::string Nvml::foreign_processes(Device device) const {
+  std::array<Process, 64> processes{};
+  auto count = static_cast<unsigned>(processes.size());
+  const int code = processes_ == nullptr ? 1 : processes_(device, &count, processes.data());
+  if ((code != kSuccess && code != kInsufficientSize) || count == 0) return {};
+  // Of more than there was room for, the driver says their number and nothing else.
+  if (code == kInsufficientSize) return fmt::format("{} processes", count);
+  const std::string first = fmt::format("process {}", processes[0].id);
+  return count == 1 ? first : fmt::format("{} and {} more", first, count - 1);
+}
+
+void Nvml::look_at(int number, Device device, std::vector<CardTrouble>& found) const {
+  const std::string others = foreign_processes(device);
+  if (!others.empty()) {
+    found.push_back({fmt::format("GPU {} is in use already, by {}", number, others),
+                     "wait until it is free, or choose others with --devices"});
+  }
+  unsigned long long errors = 0;
+  const bool counts =
+      memory_errors_ != nullptr &&
+      memory_errors_(device, kUncorrected, kSinceTheDriverWasLoaded, &errors) == kSuccess;
+  if (counts && errors > 0) {
+    found.push_back(
+        {fmt::format("GPU {} has had {} memory errors that it could not correct", number, errors),
+         "its numbers are no baseline: reset it, and replace it if they come back"});
+  }
+  unsigned lanes = 0, most = 0;
+  const bool linked = lanes_ != nullptr && most_lanes_ != nullptr &&
+                      lanes_(device, &lanes) == kSuccess && most_lanes_(device, &most) == kSuccess;
+  if (linked && lanes < most) {
+    found.push_back(
+        {fmt::format("GPU {} is linked by {} of its {} PCIe lanes", number, lanes, most),
+         "look at its slot: what goes to and from it takes longer"});
+  }
+}
+
+std::vector<CardTrouble> Nvml::troubles() const {
+  std::vector<CardTrouble> found;
+  if (start_code_ == kVersionsDiffer) {
+    found.push_back({"the NVIDIA driver that runs and its library are of different versions",
+                     "load the new driver: reboot this host"});
+  }
+  for (const int number : lost_) {
+    found.push_back({fmt::format("GPU {} is lost: it does not answer the driver any more", number),
+                     "see dmesg for its Xid, and reboot; or leave it out with --devices"});
+  }
+  for (const auto& [number, device] : devices_) look_at(number, device, found);
+  return found;
 }
 
 double Nvml::busy_share(Device device) const {

@@ -26,6 +26,12 @@ bool is_throttled(std::uint64_t bits);
 /// Of these, by power: the card's limit or the board's brake.
 bool is_power_capped(std::uint64_t bits);
 
+/// Why the numbers of a card, or of all, would be wrong or none; each text is one terminal line.
+struct CardTrouble {
+  std::string text;
+  std::string remedy;
+};
+
 /// NVIDIA's management library, loaded if the machine has it: no header and no library of a toolkit
 /// is needed to build this. Types and numbers are those of nvml.h, stable since version 4.
 class Nvml {
@@ -48,6 +54,8 @@ class Nvml {
   /// The card of a UUID as CUDA or nvidia-smi writes it; of a MIG slice the card that it is cut of,
   /// which alone has clocks. Null when there is none.
   Device find(const std::string& uuid) const;
+  /// What is wrong with the driver or with a card that it knows, each one line with what to do.
+  std::vector<CardTrouble> troubles() const;
 
   /// NaN and empty: the card or its driver does not say.
   double busy_share(Device device) const;
@@ -61,10 +69,18 @@ class Nvml {
   std::optional<std::uint64_t> clock_reasons(Device device) const;
 
  private:
+  /// As nvmlProcessInfo_t of its version 3.
+  struct Process {
+    unsigned id;
+    unsigned long long memory_bytes;
+    unsigned slice, slice_part;
+  };
   struct Utilization {
     unsigned gpu;
     unsigned memory;
   };
+  std::string foreign_processes(Device device) const;
+  void look_at(int number, Device device, std::vector<CardTrouble>& found) const;
   template <class Function>
   void load(Function*& function, const char* name) const;
 
@@ -82,7 +98,13 @@ class Nvml {
   int (*clock_)(Device, int of, unsigned* mhz) = nullptr;
   int (*temperature_)(Device, int of, unsigned* celsius) = nullptr;
   int (*reasons_)(Device, unsigned long long*) = nullptr;
+  int (*processes_)(Device, unsigned* count, Process*) = nullptr;
+  int (*memory_errors_)(Device, int kind, int since, unsigned long long*) = nullptr;
+  int (*lanes_)(Device, unsigned*) = nullptr;
+  int (*most_lanes_)(Device, unsigned*) = nullptr;
+  int start_code_ = 0;
   bool started_ = false;
+  std::vector<int> lost_;  // numbers of cards that do not answer any more
   std::vector<std::pair<int, Device>> devices_;
 };
 

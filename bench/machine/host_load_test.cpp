@@ -7,13 +7,19 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {
 
+using testing::ElementsAre;
+using testing::IsEmpty;
 using testing::IsNull;
 using testing::Optional;
 
@@ -118,6 +124,37 @@ TEST(Nvml, SaysWhatIsKnownAndNothingElse) {
   EXPECT_THAT(nvml.clock_reasons(card), Optional(std::uint64_t{4}));
   EXPECT_TRUE(std::isnan(nvml.busy_share(card))) << "this library has no such call";
   EXPECT_FALSE(nvml.memory(card).has_value());
+}
+
+/// What is said of the card when that is wrong with it.
+std::vector<std::string> said_of(const char* trouble) {
+  setenv("SCALEBENCH_FAKE_NVML_TROUBLE", trouble, 1);
+  const Nvml nvml(SCALEBENCH_FAKE_NVML);
+  std::vector<std::string> texts;
+  for (const CardTrouble& one : nvml.troubles()) {
+    texts.push_back(one.text);
+    EXPECT_NE(one.remedy, "");
+    EXPECT_LE(std::max(one.text.size(), one.remedy.size()), 88U) << "one line of a terminal";
+  }
+  unsetenv("SCALEBENCH_FAKE_NVML_TROUBLE");
+  return texts;
+}
+
+TEST(Nvml, NamesWhoUsesACardAlready) {
+  EXPECT_THAT(said_of("busy"), ElementsAre("GPU 0 is in use already, by process 4711 and 1 more"));
+  EXPECT_THAT(said_of("crowded"), ElementsAre("GPU 0 is in use already, by 192 processes"));
+}
+
+TEST(Nvml, SaysWhatIsWrongWithACardOrItsDriver) {
+  EXPECT_THAT(said_of("errors"),
+              ElementsAre("GPU 0 has had 3 memory errors that it could not correct"));
+  EXPECT_THAT(said_of("lanes"), ElementsAre("GPU 0 is linked by 8 of its 16 PCIe lanes"));
+  EXPECT_THAT(said_of("lost"),
+              ElementsAre("GPU 0 is lost: it does not answer the driver any more"));
+  EXPECT_THAT(said_of("versions"),
+              ElementsAre("the NVIDIA driver that runs and its library are of different versions"));
+  EXPECT_THAT(said_of("nothing"), IsEmpty());
+  EXPECT_THAT(Nvml("no such library").troubles(), IsEmpty());
 }
 
 TEST(Nvml, WithoutALibraryThereAreNoDevices) {

@@ -80,9 +80,12 @@ std::map<std::string, std::string> hashes_of_programs(const std::vector<PlannedL
 }
 
 Environment environment_here() {
-  return capture_environment({.mpi = MpiSession::library_version(),
-                              .torch = SCALEBENCH_TORCH_VERSION,
-                              .nccl = nccl_version()});
+  Environment environment = capture_environment({.mpi = MpiSession::library_version(),
+                                                 .torch = SCALEBENCH_TORCH_VERSION,
+                                                 .nccl = nccl_version()});
+  // Of others: this program uses no card, and its ranks are not there yet.
+  add_card_troubles(environment, Nvml());
+  return environment;
 }
 
 DoctorInputs doctor_inputs(const std::string& mpirun, const std::filesystem::path& results) {
