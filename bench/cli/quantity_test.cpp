@@ -73,9 +73,28 @@ TEST(ParseSize, FollowsItsRule) {
 }
 
 TEST(ParseSize, RefusesEverythingElseWithOneLine) {
-  for (const char* text :
-       {"", "x", "-1", "-64M", "64MB", "1kB", "1 M", "64Mi", "1e", "1e400", "0.5",
-        "99999999999999999999", "9999999999G", "1M1", "0x10", "1,5", "nan", "1e30"}) {
+  for (const char* text : {"",
+                           "x",
+                           "-1",
+                           "-64M",
+                           "64MB",
+                           "1kB",
+                           "1 M",
+                           "64Mi",
+                           "1e",
+                           "1e400",
+                           "0.5",
+                           "99999999999999999999",
+                           "9999999999G",
+                           "1M1",
+                           "1_000",
+                           "64mb",
+                           "64 MiB",
+                           "1,000",
+                           "0x10",
+                           "1,5",
+                           "nan",
+                           "1e30"}) {
     try {
       const std::size_t value = parse_size("-b", text);
       ADD_FAILURE() << "'" << text << "' accepted as " << value;

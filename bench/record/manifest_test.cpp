@@ -93,6 +93,8 @@ TEST(Manifest, RefusesWhatItCannotRead) {
     folder.write("manifest.json", text);
     EXPECT_THAT(refusal(), AllOf(HasSubstr("manifest.json"), HasSubstr("not a manifest"))) << text;
   }
+  folder.write("manifest.json", R"({"schema_version": 1, "run_id": "a", "run_id": "b"})");
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("manifest.json"), HasSubstr("key 'run_id' stands twice")));
   folder.write("manifest.json", R"({"schema_version": 99})");
   EXPECT_THAT(refusal(), HasSubstr("schema version 99"));
 }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "bench/record/columns.hpp"
+#include "bench/record/json_members.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
@@ -234,7 +235,9 @@ using nlohmann::json;
 json parse_foreign_json(std::string_view text, const std::string& file) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   try {
-    return json::parse(text);
+    return parse_json(std::string(text));
+  } catch (const UsageError& error) {
+    fail<UsageError>("{}: {}", file, error.what());
   } catch (const json::parse_error& error) {
     const std::string_view before = text.substr(0, std::min(error.byte, text.size()));
     const auto line =

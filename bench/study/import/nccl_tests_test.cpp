@@ -237,6 +237,8 @@ TEST(NcclTestsJson, TakesSingleTimesAsSamples) {
 
 TEST(NcclTestsJson, RefusesWhatItIsNot) {
   EXPECT_THAT(refusal("{\"version\":1,\n \"results\":[}"), HasSubstr("run.log:2:13: not JSON"));
+  EXPECT_EQ(refusal(R"({"results":[{"size":8,"size":16}]})"),
+            "run.log: key 'size' stands twice in one object");
   EXPECT_THAT(refusal("{\"version\":9}"), HasSubstr("version 9 of the JSON"));
   EXPECT_THAT(read("{}").launches, IsEmpty());
   EXPECT_THAT(read(R"({"results":[1,"x",{"size":8}]})").launches, IsEmpty());

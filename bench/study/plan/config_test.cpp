@@ -300,6 +300,15 @@ TEST(StudyConfig, RefusesADuplicateKeyWithItsPlace) {
   EXPECT_THAT(message, HasSubstr("seed"));
 }
 
+TEST(StudyConfig, ReadsWhatEditorsAddAndRefusesAnotherEncoding) {
+  const TemporaryFolder folder;
+  const std::string text = fmt::format("[study]\r\nseed = 1_000\r\n{}", kEpoch);
+  EXPECT_EQ(read_study_config(folder.write("mark.toml", "\xef\xbb\xbf" + text)).seed, 1000U)
+      << "TOML's own way to write a thousand";
+  EXPECT_THAT(refusal("\xff\xfe[\0s\0"), StartsWith("bad.toml:1:"));
+  EXPECT_THAT(refusal("[study]\nname = \"caf\xe9\"\n"), StartsWith("bad.toml:2:"));
+}
+
 TEST(StudyConfig, RefusesAnUnknownKeyWithTheNearest) {
   EXPECT_EQ(refusal("[throughput]\nmodels = [\"mlp\"]\nbacth = 3\n"),
             "bad.toml:3:1: unknown key 'bacth'; valid: models, data, batch, batches, precisions, "
