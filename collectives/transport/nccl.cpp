@@ -2,6 +2,7 @@
 #include "collectives/transport/nccl.hpp"
 
 #include <cuda_runtime_api.h>
+#include <fmt/format.h>
 #include <nccl.h>
 
 #include <algorithm>
@@ -46,18 +47,17 @@ struct NcclHandle {
     communicator = nullptr;
   }
 
-  void throw_if_failed() {
-    if (communicator == nullptr) fail("nccl: this communicator was aborted");
+  /// What NCCL reports beside the stream; empty: nothing.
+  std::string error() const {
+    if (communicator == nullptr) return "this communicator was aborted";
     ncclResult_t asynchronous = ncclSuccess;
     const ncclResult_t asked = ncclCommGetAsyncError(communicator, &asynchronous);
     if (asked == ncclSuccess && (asynchronous == ncclSuccess || asynchronous == ncclInProgress)) {
-      return;
+      return {};
     }
-    const ncclResult_t error = asked == ncclSuccess ? asynchronous : asked;
-    const std::string details = ncclGetLastError(communicator);
-    abort();
-    fail("nccl: {} ({}); another rank failed, or the network between them",
-         ncclGetErrorString(error), details);
+    const ncclResult_t reported = asked == ncclSuccess ? asynchronous : asked;
+    return fmt::format("{} ({}); another rank failed, or the network between them",
+                       ncclGetErrorString(reported), ncclGetLastError(communicator));
   }
 };
 
@@ -278,16 +278,18 @@ class NcclCommunicator final : public Communicator {
     explicit Shared(Communicator& control)
         : nccl(connect(control)), releases(control, [this] { wait(); }) {}
 
-    /// A peer that failed leaves the stream stuck for ever: NCCL reports that beside the stream.
     void wait() {
-      while (true) {
-        const cudaError_t state = cudaStreamQuery(static_cast<cudaStream_t>(stream.get().handle));
-        if (state == cudaSuccess) return;
-        // "Not ready" would otherwise be reported as the error of the next kernel.
-        static_cast<void>(cudaGetLastError());
-        if (state != cudaErrorNotReady) fail("nccl stream: {}", cudaGetErrorString(state));
-        nccl->throw_if_failed();
-      }
+      wait_beside_errors([this] { return is_done(); }, [this] { return nccl->error(); },
+                         [this] { nccl->abort(); });
+    }
+
+    bool is_done() const {
+      const cudaError_t state = cudaStreamQuery(static_cast<cudaStream_t>(stream.get().handle));
+      if (state == cudaSuccess) return true;
+      // "Not ready" would otherwise be reported as the error of the next kernel.
+      static_cast<void>(cudaGetLastError());
+      if (state != cudaErrorNotReady) fail("nccl stream: {}", cudaGetErrorString(state));
+      return false;
     }
 
     OwnedStream stream;

@@ -12,6 +12,7 @@
 
 #include "collectives/communicator.hpp"
 #include "kernels/device.hpp"
+#include "kernels/error.hpp"
 
 namespace scalebench {
 
@@ -38,6 +39,19 @@ std::string why_nccl_cannot_register(Registration registration, int version);
 /// where that fails.
 std::unique_ptr<Communicator> make_nccl_communicator(
     Communicator& control, std::optional<Registration> registration = std::nullopt);
+
+/// Waits until `is_done()`, a look at a stream. A peer that failed leaves the stream stuck for
+/// ever, and NCCL reports that beside it: where `problem()` is not empty, `abort()` ends what is
+/// enqueued, and Error is thrown. Knows nothing of CUDA, so that it can be tested without.
+template <class IsDone, class Problem, class Abort>
+void wait_beside_errors(IsDone is_done, Problem problem, Abort abort) {
+  while (!is_done()) {
+    const std::string what = problem();
+    if (what.empty()) continue;
+    abort();
+    fail("nccl: {}", what);
+  }
+}
 
 /// "2.28.3": the library at run time; empty in a build without NCCL.
 std::string nccl_version();

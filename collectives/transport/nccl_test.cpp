@@ -16,6 +16,31 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
+// What NCCL answers is made up: a real one needs cards.
+TEST(NcclWait, AbortsAndSaysWhatWentWrongBesideTheStream) {
+  int asked = 0, aborted = 0;
+  const auto never_done = [] { return false; };
+  const auto fails_later = [&] {
+    return ++asked < 4 ? std::string() : std::string("remote process exited (rank 1)");
+  };
+  try {
+    wait_beside_errors(never_done, fails_later, [&] { ++aborted; });
+    FAIL() << "waited for a stream that is stuck for ever";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "nccl: remote process exited (rank 1)");
+  }
+  EXPECT_EQ(asked, 4);
+  EXPECT_EQ(aborted, 1) << "else what is enqueued would hold up the end of the process";
+}
+
+TEST(NcclWait, EndsWithTheStream) {
+  int looked = 0, aborted = 0;
+  wait_beside_errors([&] { return ++looked == 3; }, [] { return std::string(); },
+                     [&] { ++aborted; });
+  EXPECT_EQ(looked, 3);
+  EXPECT_EQ(aborted, 0);
+}
+
 TEST(NcclSharing, IsRefusedBefore2303) {
   EXPECT_THAT(why_nccl_cannot_share(22803), AllOf(HasSubstr("NCCL 2.28.3"), HasSubstr("2.30.3")));
   EXPECT_NE(why_nccl_cannot_share(23002), "");
