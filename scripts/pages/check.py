@@ -147,7 +147,7 @@ def message_breaches(name: str, page: str, program: str) -> Iterator[str]:
             continue
         for span in CODE_SPAN.finditer(line.split(" | ")[0]):
             for piece in STANDS_FOR_ANY.split(PUT_BEFORE.sub("", span[2])):
-                words = piece.strip(" '\"")
+                words = piece.strip(" '\":;,")
                 if len(words) >= LEAST_LETTERS and words not in program:
                     yield f"{name}:{number}: {words}   <- no program prints that"
 
