@@ -86,7 +86,7 @@ class Messages(unittest.TestCase):
     def test_what_no_program_prints_is_named(self) -> None:
         self.assertEqual(self.breaches("`N ranks on M core(s) or device(s): …`"), [])
         (breach,) = self.breaches("`N ranks on M core(s) or card(s): …`")
-        self.assertIn("t.md:2: core(s) or card(s):", breach)
+        self.assertIn("t.md:2: core(s) or card(s)", breach)
 
     def test_a_message_of_several_lines_of_source_is_one(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
