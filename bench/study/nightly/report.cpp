@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "bench/launch/process.hpp"
 #include "bench/record/file.hpp"
@@ -13,6 +14,7 @@
 #include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/comparison/run_difference.hpp"
 #include "bench/study/nightly/accepted.hpp"
+#include "bench/study/plan/plan.hpp"
 #include "bench/study/run/setup.hpp"
 #include "kernels/error.hpp"
 
@@ -89,15 +91,39 @@ json beside_of(const GateReport& report, const NightRecord& night) {
   return beside;
 }
 
+/// How tonight's launches were started, in words that come to the same from any folder, whatever
+/// the environment says there: on other hosts, or by another launcher, it is no repeat.
+std::vector<std::string> start_words(const Manifest& tonight, const fs::path& run) {
+  std::vector<std::string> words;
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  if (fs::exists(run / kPlanFile)) add("--hosts", host_words(read_plan(run).settings.hosts));
+  add("--launcher", argument_of(tonight.command, "--launcher"));
+  std::string mpirun = argument_of(tonight.command, "--mpirun");
+  if (mpirun.find('/') != std::string::npos && fs::exists(mpirun)) {
+    mpirun = fs::absolute(mpirun).lexically_normal().string();
+  }
+  add("--mpirun", mpirun);
+  const std::string oversubscribe = "--oversubscribe";
+  if (std::ranges::find(tonight.command, oversubscribe) != tonight.command.end()) {
+    words.push_back(oversubscribe);
+  }
+  return words;
+}
+
 /// What shows the regression again, from any folder: both builds in turns, where tonight had them;
 /// else the last good run, with what is built now.
 std::string command_of(const OpenRegression& open, const Manifest& tonight,
                        const fs::path& results) {
   if (open.rounds > 0) {
-    return shell_line({"scalebench", "compare", "--build",
-                       accepted_programs(results, tonight).string(), "--build",
-                       fs::absolute(programs_folder()).lexically_normal().string(),
-                       (results / tonight.run_id / "config.toml").string()});
+    const fs::path run = results / tonight.run_id;
+    std::vector<std::string> words{"scalebench", "compare", "--build",
+                                   accepted_programs(results, tonight).string(), "--build",
+                                   fs::absolute(programs_folder()).lexically_normal().string(),
+                                   (run / "config.toml").string()};
+    std::ranges::move(start_words(tonight, run), std::back_inserter(words));
+    return shell_line(words);
   }
   const std::string from = open.last_good_run.empty() ? open.since_run : open.last_good_run;
   return shell_line({"scalebench", "reproduce", (results / from).string()});

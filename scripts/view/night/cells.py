@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from view.manifest import as_text
 from view.night import cell_words
-from view.night.record import ABSENT, WORSE, Night, as_number, histories, key_of
+from view.night.record import ABSENT, MOST_OF_A_COMMAND, WORSE, Night, as_number, histories, key_of
 from view.night.sparkline import sparkline
 from view.numbers import percent
 from view.page import Html, element, joined, link, section, table
@@ -70,7 +70,7 @@ def open_card(entry: dict[str, object], line: object) -> Html:
         element("div", element("span", "as found ", element("b", change("found_change"))),
                 element("span", "began ", element("b", said("since_utc", 40))),
                 element("span", *came),
-                element("span", "repeat: ", element("code", said("command", 300))), css="why"),
+                element("span", "repeat: ", element("code", said("command", MOST_OF_A_COMMAND))), css="why"),
         css="cell",
     )  # fmt: skip
 

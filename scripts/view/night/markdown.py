@@ -5,7 +5,7 @@ from __future__ import annotations
 from view.manifest import as_text
 from view.markdown import LIMIT, code, table, text_of
 from view.night import cell_words
-from view.night.record import ABSENT, MEANINGS, WORSE, Night, as_number, canary_words, cost_beside, facts
+from view.night.record import ABSENT, MEANINGS, MOST_OF_A_COMMAND, WORSE, Night, as_number, canary_words, cost_beside, facts
 from view.numbers import duration
 from view.rows import Row, grouped
 
@@ -69,8 +69,8 @@ def open_regressions(night: Night, most: int) -> str:
         commits = " → ".join(as_text(entry.get(name))[:12] or "unknown" for name in ("good_commit", "bad_commit"))
         commits = "no commit: the machine or its libraries" if entry.get("accepted_too") is True else commits
         change = [cell_words.signed_percent(as_number(entry.get(name))) for name in ("found_change", "change")]
-        rows.append([text_of(text) for text in (as_text(entry.get("label")), as_text(entry.get("since_run")), *change, commits,
-                                                as_text(entry.get("command")))])  # fmt: skip
+        texts = (as_text(entry.get("label")), as_text(entry.get("since_run")), *change, commits)
+        rows.append([*map(text_of, texts), text_of(as_text(entry.get("command")), MOST_OF_A_COMMAND)])
     if not rows:
         return ""
     return "## Open regressions\n\n" + table(["what", "open since", "as found", "tonight", "commits", "repeat"], rows) + more(entries, most)

@@ -32,6 +32,7 @@ MEANINGS = {
 VERDICTS = tuple(MEANINGS)
 WORSE = ("CONFIRMED", "REGRESSED", "OPEN", "DRIFT")
 ABSENT = ("MISSING", "INVALID")
+MOST_OF_A_COMMAND = 2000  # cut short it is none; of many hosts it is long
 TESTED = (*WORSE, "IMPROVED", "AMBIGUOUS", "OK")
 # In the order in which a reader wants them.
 CELL_VERDICTS = (*WORSE, "AMBIGUOUS", "IMPROVED", *ABSENT, "UNJUDGED", "INSUFFICIENT", "EXCLUDED", "SKIPPED", "OK")

@@ -14,7 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from fixtures.files import COLUMNS, write_csv
-from fixtures.night import CASES, NIGHT, RERUN, gate_row, history_rows, labels, write_night, write_table
+from fixtures.night import BOTH_BUILDS, CASES, NIGHT, RERUN, gate_row, history_rows, labels, write_night, write_table
 from fixtures.page import Page
 from fixtures.run import scaling_rows
 from view.markdown import code
@@ -106,6 +106,7 @@ class Verdicts(Night):
             "open since 20260112T030000Z-nightly-aabbcc", "as found −10.2 %", "commits 0123456789ab → 89abcdef0123",
             "−10.2 % [−11.5, −9.0 %] 24 rounds beside the accepted build",
             "repeat: scalebench reproduce results/20260201T030000Z-nightly-3d4e5f",
+            f"repeat: {BOTH_BUILDS}",
             "new algorithm for small messages", "partial: it was interrupted", "powersave on 8 cores",
         ):  # fmt: skip
             self.assertIn(words, text)
@@ -120,6 +121,7 @@ class Verdicts(Night):
         self.assertEqual(len(self.cases(written, "skipped")), 5)
         self.assertEqual(self.number(written, "open_regressions"), 2)
         self.assertIn("## Open regressions", written["report.md"])
+        self.assertIn(f"{BOTH_BUILDS} |", written["report.md"])
         self.assertEqual(self.number(written, "verdict_code"), 1)
         self.assertIsNone(self.number(written, "last_success_timestamp_seconds"))
         self.assertTrue(written["github.txt"].startswith("::error title=Night%3A REGRESSED::"))
