@@ -3,24 +3,27 @@
 # was accepted: with the very same programs, of which none should regress, and with an allreduce and a training that are
 # slowed down on purpose, which should both be found and found again. scripts/error_rates nights FOLDER [--nights 20] ...
 # What every night costs (sweep, with the accepted build in turns) is told apart from what the rerun of suspects adds.
-# Exit: 0 all as it should be, 1 some nights were wrong or too dear, 2 usage, 3 something could not be measured.
+# It may be ended at any time, or by itself with --minutes, and called again: nights that are complete are kept.
+# Exit: 0 all as it should be, 1 some nights were wrong or too dear, 2 usage, 3 something could not be measured, or not yet.
 from __future__ import annotations
 
 import argparse
 import csv
 import hashlib
 import json
+import math
 import os
 import random
 import shutil
 import statistics
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from compare.shared import MPI_AS_ROOT, require_programs, write_rows
-from errors.compare import Failed, slowed, step_seconds
+from errors.compare import KINDS, Failed, slowed, step_seconds
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDY = """
@@ -152,16 +155,34 @@ def accepted(words: argparse.Namespace, study: Path) -> Path:
     return base
 
 
+def found_night(words: argparse.Namespace, kind: str, number: int) -> Path | None:
+    """The analysis of a night that is complete."""
+    found = sorted((words.folder / f"{kind}-{number}" / "nightly").glob("*-night_error-*/nightly.json"))
+    return found[-1].parent if found else None
+
+
+def nights_there(words: argparse.Namespace) -> int:
+    return sum(found_night(words, kind, number) is not None for kind in KINDS for number in range(1, words.nights + 1))
+
+
 def night_of(words: argparse.Namespace, study: Path, kind: str, number: int, programs: Path) -> Judged:
     """A night that is complete is used as it is; half of one is made anew."""
     results: Path = words.folder / f"{kind}-{number}"
-    done = sorted((results / "nightly").glob("*-night_error-*/nightly.json"))
-    if not done:
+    done = found_night(words, kind, number)
+    if done is None:
+        require_time(words)
         shutil.rmtree(results, ignore_errors=True)
         print(f"night_error: {kind} {number}", file=sys.stderr, flush=True)
         shutil.copytree(words.folder / "accepted/nightly/accepted", results / "nightly/accepted")
-        return read_night(kind, number, nightly(programs, study, results))
-    return read_night(kind, number, done[-1].parent)
+        done = nightly(programs, study, results)
+    return read_night(kind, number, done)
+
+
+def require_time(words: argparse.Namespace) -> None:
+    if time.monotonic() < words.until:
+        return
+    there, all_nights = nights_there(words), len(KINDS) * words.nights
+    raise Failed(f"{words.minutes:g} minutes are over, and {there} of {all_nights} nights are there: the same command goes on")
 
 
 def row_of(night: Judged, row: dict[str, str]) -> dict[str, object]:
@@ -209,16 +230,18 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--samples", type=int, default=20480)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1, help="of the order of nights")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no night after so many, and exit with 3")
     parser.add_argument("--programs", type=Path, default=ROOT / "build/release/bin")
     words = parser.parse_args(arguments)
     require_programs(parser, words.programs, "scalebench", "bench_epoch", "bench_allreduce")
+    words.until = time.monotonic() + 60 * words.minutes
     words.folder, words.programs = words.folder.resolve(), words.programs.resolve()
     words.folder.mkdir(parents=True, exist_ok=True)
     if others := refused_settings(words.folder, settings_of(words)):
         parser.error(f"{words.folder} holds nights of other settings: {'; '.join(others)}; valid: those, or another folder")
-    took = expected_seconds(words.launches)
-    print(f"night_error: about {took / CELLS:.0f} s a cell and night, {2 * words.nights * took / 3600:.1f} h in all, and the reruns",
-          file=sys.stderr, flush=True)  # fmt: skip
+    took, missing = expected_seconds(words.launches), len(KINDS) * words.nights - nights_there(words)
+    print(f"night_error: about {took / CELLS:.0f} s a cell and night, {missing * took / 3600:.1f} h for the {missing} nights that are "
+          "missing, and the reruns", file=sys.stderr, flush=True)  # fmt: skip
     study = words.folder / "night_error.toml"
     study.write_text(STUDY.format(launches=words.launches, model=words.model, batch=words.batch, samples=words.samples,
                                   epochs=words.epochs), encoding="utf-8")  # fmt: skip

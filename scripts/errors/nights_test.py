@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# What errors/nights.py counts as a night that was wrong or too dear, by nights whose answer is known.
+# What errors/nights.py counts as a night that was wrong or too dear, by nights whose answer is known; and what it goes on
+# with when it is called again.
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import sys
 import tempfile
@@ -9,7 +12,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from errors.nights import CELLS, MOST_SECONDS, Judged, expected_seconds, read_night, refused_settings, summary
+from errors.nights import CELLS, MOST_SECONDS, Judged, expected_seconds, main, read_night, refused_settings, summary
 
 
 def row(bench: str, label: str, verdict: str, metric: str = "seconds") -> dict[str, str]:
@@ -67,6 +70,83 @@ class NightErrorTest(unittest.TestCase):
 
     def test_a_night_is_expected_to_cost_less_than_it_may(self) -> None:
         self.assertLess(expected_seconds(20) / CELLS, MOST_SECONDS)
+
+
+# A scalebench whose nights are made up. It says in `calls` which folders it was asked for, and of the one that `killed`
+# names it leaves half.
+SCALEBENCH = """
+import json, sys
+from pathlib import Path
+here, words = Path(__file__).parent, sys.argv[1:]
+results = Path(words[words.index("--results") + 1])
+if "accept" in words:
+    (results / "nightly/accepted").mkdir()
+    sys.exit(0)
+with open(results.parent / "calls", "a") as calls:
+    print(results.name, file=calls)
+name = "20260101T000000Z-night_error-000000"
+(results / name).mkdir(parents=True)
+header = "rank,ranks,gradient_sync,seconds_median,global_batch,samples"
+(results / name / "epoch.csv").write_text(header + "\\nall,1,none,1,10,100\\n")
+if (here / "killed").exists() and (here / "killed").read_text() == results.name:
+    sys.exit(9)
+slow = "slowed" in sys.argv[0]
+night = results / "nightly" / name
+night.mkdir(parents=True)
+steps = [{"name": step, "seconds": 7} for step in ("sweep", "rerun")]
+(night / "nightly.json").write_text(json.dumps({"verdict": "REGRESSED" if slow else "PASS", "steps": steps}))
+verdict = "REGRESSED" if slow else "OK"
+(night / "gate.csv").write_text(f"bench,label,metric,verdict\\nallreduce,a 4 MiB b,seconds,{verdict}\\nepoch,e none s,seconds,{verdict}\\n")
+"""
+
+
+class Sittings(unittest.TestCase):
+    """What is kept and what is measured when the script is called again."""
+
+    def setUp(self) -> None:
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.programs, self.folder = Path(scratch.name, "programs"), Path(scratch.name, "nights")
+        self.programs.mkdir()
+        (self.programs / "program.py").write_text(SCALEBENCH, encoding="utf-8")
+        (self.programs / "scalebench").write_text(f'#!/bin/sh\nexec "{sys.executable}" "${{0%/*}}/program.py" "$@"\n', encoding="utf-8")
+        (self.programs / "scalebench").chmod(0o755)
+        for name in ("bench_epoch", "bench_allreduce"):
+            (self.programs / name).touch()
+
+    def sitting(self, *words: object) -> tuple[int, list[str], str]:
+        """Its exit code, the folders that were measured in it, and what it said."""
+        calls = self.folder / "calls"
+        calls.unlink(missing_ok=True)
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+            code = main([str(self.folder), "--nights", "2", "--programs", str(self.programs), *map(str, words)])
+        return code, sorted(calls.read_text(encoding="utf-8").split()) if calls.exists() else [], said.getvalue()
+
+    def test_nights_that_are_complete_are_kept_and_half_of_one_is_made_anew(self) -> None:
+        (self.programs / "killed").write_text("same-2", encoding="utf-8")
+        code, first, said = self.sitting()
+        self.assertEqual(code, 3, said)
+        self.assertIn("same-2", first)
+        (self.programs / "killed").unlink()
+        kept = {path: path.stat().st_mtime_ns for path in self.folder.glob("*/nightly/*/nightly.json")}
+        code, second, said = self.sitting()
+        self.assertEqual(code, 0, said)
+        measured_before = {path.parents[2].name for path in kept}
+        self.assertEqual(len(measured_before), len(first) - 1)
+        self.assertEqual(second, sorted({"same-1", "same-2", "slow-1", "slow-2"} - measured_before))
+        self.assertEqual({path: path.stat().st_mtime_ns for path in kept}, kept)
+        code, third, said = self.sitting()
+        self.assertEqual((code, third), (0, []), said)
+        self.assertIn("0.0 h for the 0 nights that are missing", said)
+        self.assertIn("found again, in 2 of 2 nights", said)
+
+    def test_a_sitting_ends_by_itself(self) -> None:
+        code, measured, said = self.sitting("--minutes", 0)
+        self.assertEqual((code, measured), (3, ["accepted"]), said)
+        self.assertIn("0 minutes are over, and 0 of 4 nights are there: the same command goes on", said)
+        code, measured, said = self.sitting()
+        self.assertEqual((code, measured), (0, ["same-1", "same-2", "slow-1", "slow-2"]), said)
 
 
 if __name__ == "__main__":
