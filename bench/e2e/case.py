@@ -27,6 +27,27 @@ ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_R
 
 settings = SimpleNamespace(programs=Path("."), mpirun=["mpirun"])  # of the command line
 
+# A program that goes over the rows a launch has written: so many seconds, whatever it took, and with NOBODY no host at
+# fault. What a study makes of them is then no matter of noise.
+MADE_UP = """import csv, os, sys
+seconds, out = sys.argv[1], sys.argv[sys.argv.index("--out") + 1]
+
+def rewrite(name, made_up):
+    if not os.path.exists(path := f"{out}/{name}"):
+        return
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\\n")
+        writer.writeheader()
+        writer.writerows({**row, **made_up(row)} for row in rows)
+
+rewrite("allreduce.csv", lambda row: {name: seconds for name, value in row.items() if value and name.startswith("seconds_")})
+if "NOBODY" in os.environ:
+    rewrite("suspects.csv", lambda row: {"verdict": "none", "note": "", "accused": "0"})
+    rewrite("links.csv", lambda row: {"note": ""})
+"""
+
 
 def run(command: list[str], seconds: float = 600, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env={**ENVIRONMENT, **environment}, stdin=subprocess.DEVNULL,

@@ -155,9 +155,17 @@ class Bisection {
     for (const std::string& clause : options_.where) {
       compare.insert(compare.end(), {"--where", clause});
     }
-    for (const auto& [name, value] : {std::pair("--hosts", &options_.hosts),
+    // The step runs in another folder.
+    std::error_code ignored;
+    const std::string hosts = fs::is_regular_file(options_.hosts, ignored)
+                                  ? fs::absolute(options_.hosts).string()
+                                  : options_.hosts;
+    const bool is_path = options_.mpirun.find('/') != std::string::npos;
+    const std::string mpirun =
+        is_path ? fs::absolute(options_.mpirun).string() : options_.mpirun;
+    for (const auto& [name, value] : {std::pair("--hosts", &hosts),
                                       {"--launcher", &options_.launcher},
-                                      {"--mpirun", &options_.mpirun}}) {
+                                      {"--mpirun", &mpirun}}) {
       if (!value->empty()) compare.insert(compare.end(), {name, *value});
     }
     if (options_.oversubscribe) compare.emplace_back("--oversubscribe");
