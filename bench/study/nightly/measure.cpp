@@ -9,6 +9,7 @@
 #include "bench/measure/clock.hpp"
 #include "bench/study/analysis/pairs.hpp"
 #include "bench/study/nightly/canary.hpp"
+#include "bench/study/nightly/detection.hpp"
 #include "bench/study/nightly/report.hpp"
 #include "bench/study/run/rerun.hpp"
 #include "bench/study/run/run.hpp"
@@ -109,9 +110,14 @@ NightStep beside_step(const NightSetup& setup, const Measured& runs) {
     note += fmt::format("; changed since, for both sides: {}",
                         fmt::join(tonight.changed_libraries, ", "));
   }
+  const bool too_few = static_cast<std::size_t>(setup.config.launches) < kFewestRounds;
+  if (too_few) {
+    note += fmt::format("; {} rounds are too few, {} at least: cells are judged by the nights before",
+                        setup.config.launches, kFewestRounds);
+  }
   const std::string trouble = trouble_of(*runs.accepted, *setup.stop);
   if (!trouble.empty()) note += "; " + trouble;
-  return {"beside", trouble.empty() ? "ok" : "warning", cost_of(*runs.accepted),
+  return {"beside", trouble.empty() && !too_few ? "ok" : "warning", cost_of(*runs.accepted),
           note + "; its time is part of the sweep's"};
 }
 
