@@ -6,12 +6,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string_view>
 #include <vector>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/machine/environment.hpp"
+#include "bench/program/join/daemons.hpp"
 #include "bench/program/program.hpp"
 #include "bench/record/file.hpp"
 #include "bench/study/run/setup.hpp"
@@ -32,6 +34,18 @@ void add_verbs(CLI::App& app, Invocation& invocation) {
 #define VERB(name, what) add_##name(*app.add_subcommand(typed(#name), what), invocation);
 #include "bench/study/verbs/verbs.def"
 #undef VERB
+}
+
+/// The agents of a joint start, which read the same command line, start the daemons of its mpirun.
+void take_mpirun_of(char** begin, char** end) {
+  constexpr std::string_view kOption = "--mpirun", kWithValue = "--mpirun=";
+  for (char** word = begin; word != end; ++word) {
+    const std::string_view text = *word;
+    const char* value = nullptr;
+    if (text.starts_with(kWithValue)) value = *word + kWithValue.size();
+    if (text == kOption && word + 1 != end) value = word[1];
+    if (value != nullptr) setenv(kMpirunVariable, value, /*overwrite=*/1);
+  }
 }
 
 ExitCode run(int argc, char** argv) {
@@ -63,6 +77,7 @@ ExitCode run(int argc, char** argv) {
   }
   if (!invocation.starts_ranks) return invocation.chosen();
   const bool quiet = std::any_of(argv, end, is_quiet);
+  take_mpirun_of(argv, end);
   return joined_study(quiet, invocation.chosen);
 }
 

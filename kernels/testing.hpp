@@ -2,14 +2,21 @@
 // What tests on a card begin with.
 #pragma once
 
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -76,6 +83,37 @@ std::string message_of(Call call) {
     return error.what();
   }
   return "";
+}
+
+// Another user of this host.
+
+inline constexpr const char* kNoOtherUser =
+    "only root can be another user here: run the tests as root for this one";
+
+/// What `call` returns (0 to 250) in a child of this process that is the user nobody, in no group
+/// but its own; 251: it threw. Empty where this process may not become one.
+inline std::optional<int> as_another_user(const std::function<int()>& call) {
+  constexpr unsigned kNobody = 65534;
+  constexpr int kThrew = 251, kMayNot = 252;
+  const pid_t child = ::fork();
+  if (child < 0) fail("fork: {}", std::strerror(errno));
+  if (child == 0) {
+    int code = kMayNot;
+    if (::setgroups(0, nullptr) == 0 && ::setresgid(kNobody, kNobody, kNobody) == 0 &&
+        ::setresuid(kNobody, kNobody, kNobody) == 0) {
+      try {
+        code = call();
+      } catch (...) {
+        code = kThrew;
+      }
+    }
+    ::_exit(code);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return code == kMayNot ? std::nullopt : std::optional(code);
 }
 
 // For tests: spans of any dtype, size, alignment and memory, filled and read as doubles.

@@ -10,13 +10,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <thread>
 
@@ -97,6 +100,107 @@ bool is_setting(const Command& command) {
 using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
+constexpr std::array<std::string_view, 2> kDaemons{"orted", "prted"};  // of Open MPI 4, of 5
+
+// What mpirun tells its daemons, which is read from its sources: orte_plm_base_orted_append_basic_
+// args of 4.1, prte_plm_base_prted_append_basic_args of PRRTE 3 and 4. A parameter may name a
+// program (plm_rsh_agent, orte_launch_agent), a folder of libraries (mca_base_component_path) or a
+// file of more parameters, so that none passes which is not known to be harmless.
+
+constexpr std::array<std::string_view, 8> kFlags{
+    "--allow-run-as-root",      "--daemonize",       "--debug",      "--debug-daemons",
+    "--leave-session-attached", "--report-bindings", "--tree-spawn", "--uniform-nodes"};
+constexpr std::array<std::string_view, 7> kOptions{"-mca",  "--mca",     "-gmca",    "--gmca",
+                                                   "-omca", "--prtemca", "--pmixmca"};
+
+/// Of the daemon itself, with a text for a value.
+constexpr std::array<std::string_view, 9> kParameters{
+    "ess", "ess_base_nspace", "orte_hnp_uri",    "orte_node_regex", "orte_parent_uri",
+    "plm", "prte_hnp_uri",    "prte_node_regex", "prte_parent_uri"};
+/// Frameworks whose parameters choose and tune how ranks are placed and how they communicate.
+constexpr std::array<std::string_view, 20> kFrameworks{
+    "bml", "btl",  "coll", "grpcomm", "hwloc",  "mpi",   "mpool", "mtl",    "oob",   "opal_common",
+    "osc", "pmix", "pml",  "ras",     "rcache", "rmaps", "rml",   "routed", "shmem", "topo"};
+/// In the name of a parameter: it is of a program, a library or a file, be its value a number.
+constexpr std::array<std::string_view, 10> kForFiles{
+    "agent", "cmd", "command", "directory", "_dir", "env", "exec", "file", "path", "xterm"};
+/// How the first process itself has mpirun come here.
+constexpr std::array<std::string_view, 2> kAgents{"plm_rsh_agent", "plm_ssh_agent"};
+
+bool is_one_of(std::span<const std::string_view> list, std::string_view word) {
+  return std::ranges::find(list, word) != list.end();
+}
+
+bool is_of_framework(std::string_view name) {
+  return std::ranges::any_of(kFrameworks, [&](std::string_view framework) {
+    return name.starts_with(framework) &&
+           (name.size() == framework.size() || name[framework.size()] == '_');
+  });
+}
+
+bool is_number_or_truth(std::string_view value) {
+  return value == "true" || value == "false" ||
+         (!value.empty() && value.find_first_not_of("0123456789") == value.npos);
+}
+
+/// No path: a '/' is part of "tcp://" or of a range of addresses ("10.0.0.0/8"). An address of a
+/// file (file:/tmp/uri) is one.
+bool is_plain(std::string_view value) {
+  if (value.starts_with("file:")) return false;
+  for (std::size_t at = value.find('/'); at != value.npos; at = value.find('/', at + 1)) {
+    const std::string_view before = value.substr(0, at), after = value.substr(at + 1);
+    const bool is_of_scheme =
+        (before.ends_with(':') && after.starts_with('/')) || before.ends_with(":/");
+    const bool is_of_range =
+        !before.empty() && !after.empty() && after[0] >= '0' && after[0] <= '9';
+    if (!is_of_scheme && !is_of_range) return false;
+  }
+  return true;
+}
+
+bool may_pass(std::string_view name, std::string_view value) {
+  if (name == "ess") return value == "env";
+  if (name == "plm") return value == "rsh" || value == "ssh";
+  const auto holds = [&](std::string_view part) { return name.find(part) != name.npos; };
+  if (std::ranges::any_of(kForFiles, holds)) return false;
+  if (is_number_or_truth(value)) return true;
+  return is_plain(value) && (is_one_of(kParameters, name) || is_of_framework(name));
+}
+
+/// Throws Error for the first argument that may not pass.
+void require_known(const DaemonRequest& request) {
+  const std::vector<std::string>& words = request.arguments;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    if (is_one_of(kFlags, words[at])) continue;
+    if (!is_one_of(kOptions, words[at]) || at + 2 >= words.size()) {
+      fail(
+          "mpirun's command for a host: '{}' is none of the arguments that {} is started with here",
+          words[at].substr(0, 200), request.name);
+    }
+    const std::string& name = words[++at];
+    const std::string& value = words[++at];
+    if (may_pass(name, value)) continue;
+    fail(
+        "mpirun's command for a host: {} '{}' is none of the parameters that {} is started with "
+        "here; set it in openmpi-mca-params.conf on each host",
+        name.substr(0, 200), value.substr(0, 200), request.name);
+  }
+}
+
+/// Where a program and all that its links lead to lie.
+std::vector<fs::path> folders_of(fs::path program) {
+  constexpr int kMostLinks = 40;  // as the kernel
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (int links = 0; links < kMostLinks; ++links) {
+    folders.push_back(fs::absolute(program).parent_path());
+    const fs::path next = fs::read_symlink(program, error);
+    if (error) break;
+    program = program.parent_path() / next;
+  }
+  return folders;
+}
+
 /// Field 4 of /proc/PID/stat; the name in field 2 may hold blanks and brackets. 0: it is gone.
 pid_t parent_of(const fs::path& process) {
   std::ifstream file(process / "stat");
@@ -149,24 +253,70 @@ class OwnHostName {
 
 }  // namespace
 
-bool is_daemon_command(const std::vector<std::string>& argv) {
-  if (argv.empty()) return false;
-  const std::string name = std::filesystem::path(argv.front()).filename();
-  return name == "orted" || name == "prted";
-}
-
-std::vector<std::string> daemon_command(const std::vector<std::string>& words) {
+DaemonRequest daemon_request(const std::vector<std::string>& words) {
   const std::string line = without_profile(fmt::format("{}", fmt::join(words, " ")));
   const std::vector<Command> commands = commands_in(line);
   if (!std::all_of(commands.begin(), commands.end() - 1, is_setting)) {
     refuse_command(line, "is more than one");
   }
-  std::vector<std::string> argv;
+  DaemonRequest request;
   for (const Word& word : commands.back()) {
     if (word.has_expansion) refuse_command(line, "needs a shell");
-    argv.push_back(word.text);
+    request.arguments.push_back(word.text);
   }
-  if (!is_daemon_command(argv)) refuse_command(line, "is not orted or prted");
+  std::vector<std::string>& arguments = request.arguments;
+  if (!arguments.empty()) {
+    request.name = fs::path(arguments.front()).filename();
+    arguments.erase(arguments.begin());
+  }
+  if (!is_one_of(kDaemons, request.name)) refuse_command(line, "is not orted or prted");
+  for (std::size_t at = 0; at + 2 < arguments.size();) {
+    if (!is_one_of(kOptions, arguments[at])) {
+      ++at;
+      continue;
+    }
+    const auto begin = arguments.begin() + static_cast<std::ptrdiff_t>(at);
+    // A daemon that starts no others needs none.
+    if (is_one_of(kAgents, arguments[at + 1])) {
+      arguments.erase(begin, begin + 3);
+    } else {
+      at += 3;
+    }
+  }
+  return request;
+}
+
+fs::path own_daemon() {
+  const char* const mpirun = std::getenv(kMpirunVariable);
+  std::vector<fs::path> folders;
+  if (const auto found = find_program(mpirun == nullptr ? "mpirun" : mpirun))
+    folders = folders_of(*found);
+  for (const fs::path& folder : folders) {
+    for (const std::string_view name : kDaemons) {
+      if (const auto daemon = find_program((folder / name).string())) return *daemon;
+    }
+  }
+  for (const std::string_view name : kDaemons) {
+    if (const auto daemon = find_program(name)) return fs::absolute(*daemon);
+  }
+  return {};
+}
+
+std::vector<std::string> own_daemon_command(const fs::path& daemon, const DaemonRequest& request) {
+  if (daemon.empty()) {
+    fail(
+        "neither orted nor prted lies beside mpirun or on the PATH: set SCALEBENCH_MPIRUN to the "
+        "mpirun of Open MPI");
+  }
+  if (daemon.filename() != request.name) {
+    fail(
+        "the first process's mpirun works with {}, and the MPI of this host with {}: set "
+        "SCALEBENCH_MPIRUN to an mpirun of the same version on all hosts",
+        request.name.substr(0, 20), daemon.string());
+  }
+  require_known(request);
+  std::vector<std::string> argv{daemon.string()};
+  argv.insert(argv.end(), request.arguments.begin(), request.arguments.end());
   return argv;
 }
 

@@ -6,22 +6,39 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 namespace scalebench {
 
-// The command that mpirun would have a remote shell run, as argv of the daemon of ranks. No shell
-// ever sees it: quotes are taken off, and anything that only a shell could do is refused.
+// The command that mpirun would have a remote shell run, as arguments of the daemon of ranks. No
+// shell ever sees it: quotes are taken off, and anything that only a shell could do is refused. Who
+// starts the daemon takes nothing but these arguments from elsewhere, and of these only some.
+
+/// Names another mpirun than that of the PATH.
+inline constexpr const char* kMpirunVariable = "SCALEBENCH_MPIRUN";
+
+struct DaemonRequest {
+  std::string name;                    // "orted" or "prted": what its mpirun works with
+  std::vector<std::string> arguments;  // without the name
+};
 
 /// `words`: what follows the host's name in the command line of mpirun's agent for remote shells,
 /// `orted -mca ess "env" ...`, or `PATH=/opt/mpi/bin:$PATH ; export PATH ; ... /opt/mpi/bin/orted
-/// ...`, whose assignments are left out. Throws Error when the program is not orted or prted, or
-/// there is more than one command.
-std::vector<std::string> daemon_command(const std::vector<std::string>& words);
+/// ...`, whose assignments are left out, as is the agent itself. Throws Error when the program is
+/// not orted or prted, or there is more than one command.
+DaemonRequest daemon_request(const std::vector<std::string>& words);
 
-/// Whether argv starts such a daemon; the receiving side's own check.
-bool is_daemon_command(const std::vector<std::string>& argv);
+/// The daemon of this host's own MPI: beside mpirun (SCALEBENCH_MPIRUN, else that of the PATH),
+/// wherever its links lead, else the one of the PATH. An absolute path; empty: there is none.
+std::filesystem::path own_daemon();
+
+/// argv of the own daemon for somebody else's request. Throws Error, one line, where there is no
+/// own one or it is that of another MPI, and where an argument is not on the list of those that
+/// mpirun needs: none names a program, a library or a file.
+std::vector<std::string> own_daemon_command(const std::filesystem::path& daemon,
+                                            const DaemonRequest& request);
 
 class Daemons {
  public:

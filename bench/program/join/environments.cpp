@@ -87,6 +87,7 @@ std::optional<JoinPlan> torchrun_plan(const EnvironmentVariables& variables) {
           local, rank);
     }
     plan.is_agent = local == 0;
+    plan.is_on_one_host = plan.slots == ranks;
   }
   if (!is_set("MASTER_ADDR")) {
     fail<UsageError>(
@@ -238,6 +239,7 @@ std::optional<JoinPlan> tf_config_plan(const EnvironmentVariables& variables) {
   plan.note = note_on_servers(tasks);
   const auto here = [&](const Task& task) { return task.at.address == plan.host; };
   plan.slots = static_cast<int>(std::ranges::count_if(tasks, here));
+  plan.is_on_one_host = plan.slots == static_cast<int>(tasks.size());
   plan.is_agent = std::ranges::find_if(tasks, here) - tasks.begin() == static_cast<long>(own);
   for (const Task& task : tasks) {
     plan.processes.push_back(fmt::format("{} {} ({})", task.type, task.index, describe(task.at)));
@@ -296,6 +298,7 @@ std::optional<JoinPlan> slurm_step_plan(const EnvironmentVariables& variables) {
   plan.process = number_in(variables, "SLURM_PROCID", 0, tasks - 1);
   plan.host = hosts[node].name;
   plan.slots = each[node];
+  plan.is_on_one_host = hosts.size() == 1;
   plan.is_agent = number_in(variables, "SLURM_LOCALID", 0, plan.slots - 1) == 0;
   plan.is_confined = true;
   const int job = number_in(variables, "SLURM_JOB_ID", 0, 2147483647);

@@ -35,6 +35,7 @@ struct JoinPlan {
   bool is_agent = true;                // of the processes of its host, the one that starts ranks
   std::string host;                    // of this process; empty: the environment does not name it
   int slots = 1;                       // ranks of this host; 0: as many as it has cores
+  bool is_on_one_host = false;         // all processes of the start are on this host
   Endpoint meeting;                    // where the first one listens
   std::string job;                     // the same for all processes of a start, and for no other
   std::string note;                    // what a user should know; may be empty

@@ -55,6 +55,13 @@ TEST(Torchrun, EachProcessIsARank) {
   EXPECT_TRUE(join_plan(torchrun({{"RANK", "2"}, {"LOCAL_RANK", "0"}}))->is_agent);
 }
 
+TEST(Torchrun, IsOnOneHostWhereAllRanksAreLocal) {
+  EXPECT_FALSE(join_plan(torchrun())->is_on_one_host);
+  EXPECT_FALSE(join_plan(torchrun({{"LOCAL_RANK", ""}, {"LOCAL_WORLD_SIZE", ""}}))->is_on_one_host);
+  EXPECT_TRUE(
+      join_plan(torchrun({{"LOCAL_RANK", "3"}, {"LOCAL_WORLD_SIZE", "4"}}))->is_on_one_host);
+}
+
 TEST(Torchrun, WithoutLocalRankAProcessHasItsHostForItself) {
   const auto plan = join_plan(torchrun({{"LOCAL_RANK", ""}, {"LOCAL_WORLD_SIZE", ""}}));
   EXPECT_TRUE(plan->is_agent);
@@ -150,6 +157,11 @@ TEST(TfConfig, TasksOfOneHostAreItsRanks) {
   EXPECT_EQ(plan->slots, 2);
   EXPECT_FALSE(plan->is_agent);
   EXPECT_EQ(plan->note, "");
+  EXPECT_FALSE(plan->is_on_one_host);
+  EXPECT_TRUE(
+      of_config(
+          R"({"cluster": {"worker": ["a:1", "a:2"]}, "task": {"type": "worker", "index": 1}})")
+          ->is_on_one_host);
 }
 
 TEST(TfConfig, OneTaskOrNoClusterIsNoJointStart) {
@@ -200,6 +212,7 @@ TEST(SageMaker, OneProcessAHostTheFirstByNameLeads) {
   EXPECT_EQ(plan->process, 1);
   EXPECT_EQ(plan->slots, 4);
   EXPECT_EQ(plan->meeting, (Endpoint{"algo-1", 7777}));
+  EXPECT_FALSE(plan->is_on_one_host);
   EXPECT_EQ(join_plan(with(kSageMaker, {{"MASTER_PORT", "7000"}}))->meeting.port, 7000);
   EXPECT_EQ(join_plan(with(kSageMaker, {{"SM_NUM_GPUS", "0"}}))->slots, 0);
   EXPECT_FALSE(join_plan(with(kSageMaker, {{"SM_HOSTS", R"(["algo-2"])"}})));
@@ -232,6 +245,7 @@ TEST(SlurmStep, TasksOfAStepAreRanks) {
   EXPECT_EQ(plan->slots, 2);
   EXPECT_FALSE(plan->is_agent);
   EXPECT_TRUE(plan->is_confined);
+  EXPECT_FALSE(plan->is_on_one_host);
   EXPECT_EQ(plan->meeting.address, "n1");
   EXPECT_NE(plan->meeting.port, join_plan(slurm({{"SLURM_STEP_ID", "3"}}))->meeting.port);
   EXPECT_EQ(join_plan(slurm({{"MASTER_ADDR", "127.0.0.1"}}))->meeting.address, "127.0.0.1");

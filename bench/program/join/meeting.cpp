@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <map>
 #include <set>
@@ -17,10 +18,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kBetweenTries{20};
-constexpr std::chrono::seconds kToIntroduce{5};
 constexpr std::chrono::seconds kToLeave{10};  // daemons that end late, and slow networks
 constexpr int kFailed = 1;
-constexpr int kMostNamed = 8;  // of those who are missing
+constexpr int kMostNamed = 8;  // of those who are missing, and of strangers
+
+/// Why nobody can be let in, after accept_from: who waits there goes on waiting, and would wake us
+/// at once.
+bool no_file_is_left() {
+  return errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+}
 
 }  // namespace
 
@@ -64,10 +70,12 @@ struct Meeting::Relay {
   pid_t own_daemon = 0;  // where the host is this one
 };
 
-Meeting::Meeting(const JoinPlan& plan, const std::string& key, Say say)
+Meeting::Meeting(const JoinPlan& plan, const std::string& key, Say say, const Door& door)
     : plan_(plan),
       key_(key),
       say_(std::move(say)),
+      door_(door),
+      daemon_(own_daemon()),
       listener_(listen_at(plan.meeting.address, meeting_ports(plan.meeting))),
       relay_listener_(listen_locally(relay_name_)) {
   members_.emplace_back(introduction_of(plan)).is_agent = true;
@@ -209,11 +217,11 @@ void Meeting::serve() {
   while (goodbye_ < 0) {
     wait_for_something();
     const std::lock_guard lock(mutex_);
-    let_in();
     std::erase_if(visitors_, [this](Visitor& visitor) {
       return has_introduced_itself(visitor) || !visitor.stream.is_open() ||
              Clock::now() > visitor.until;
     });
+    let_in();
     hear_members();
     hear_relays();
     report_own_daemons();
@@ -223,8 +231,9 @@ void Meeting::serve() {
 }
 
 void Meeting::wait_for_something() const {
-  std::vector<pollfd> waiting{{listener_.socket.number(), POLLIN, 0},
-                              {relay_listener_.number(), POLLIN, 0}};
+  // With a negative number it is passed over.
+  std::vector<pollfd> waiting{{is_full_ ? -1 : listener_.socket.number(), POLLIN, 0},
+                              {is_full_ ? -1 : relay_listener_.number(), POLLIN, 0}};
   const auto add = [&](const MessageStream& stream) {
     if (stream.is_open()) waiting.push_back({stream.descriptor(), POLLIN, 0});
   };
@@ -238,17 +247,46 @@ void Meeting::wait_for_something() const {
 
 void Meeting::let_in() {
   std::string peer;
-  for (Descriptor one = accept_from(listener_.socket, peer); one.is_open();
-       one = accept_from(listener_.socket, peer)) {
+  is_full_ = false;
+  const auto most = static_cast<std::size_t>(plan_.size() + door_.strangers);
+  for (std::size_t turn = 0; turn < most; ++turn) {
+    Descriptor one = accept_from(listener_.socket, peer);
+    if (!one.is_open()) {
+      is_full_ = no_file_is_left();
+      break;
+    }
+    if (visitors_.size() >= most) make_room();
     Visitor visitor{MessageStream(std::move(one)), random_hex(kNonceBytes), peer,
-                    Clock::now() + kToIntroduce};
+                    Clock::now() + door_.to_introduce};
     visitor.stream.send(greeting(visitor.nonce));
     visitors_.push_back(std::move(visitor));
   }
-  for (Descriptor one = accept_from(relay_listener_, peer); one.is_open();
-       one = accept_from(relay_listener_, peer)) {
+  if (is_full_) {
+    for (std::size_t half = visitors_.size() / 2 + 1; half > 0; --half) make_room();
+    say_of_strangers(
+        fmt::format("{}: no file descriptor is left for who comes: ulimit -n", describe(at())));
+  }
+  while (true) {
+    Descriptor one = accept_from(relay_listener_, peer);
+    is_full_ = is_full_ || (!one.is_open() && no_file_is_left());
+    if (!one.is_open()) break;
     if (is_same_user(one)) relays_.push_back({MessageStream(std::move(one)), next_job_++, "", 0});
   }
+}
+
+/// Who belongs here introduces itself at once, and has no crowd with it.
+void Meeting::make_room() {
+  std::map<std::string, int> from;
+  for (const Visitor& visitor : visitors_) ++from[visitor.peer];
+  const auto crowd = std::ranges::max_element(from, {}, &std::pair<const std::string, int>::second);
+  if (crowd == from.end()) return;
+  visitors_.erase(std::ranges::find(visitors_, crowd->first, &Visitor::peer));
+}
+
+/// For a line that others can cause as often as they like.
+void Meeting::say_of_strangers(const std::string& line) {
+  if (strangers_ > kMostNamed) return;
+  say_(strangers_++ < kMostNamed ? line : "... and more of these, which are not said");
 }
 
 /// "rank 1 (h2, 10.0.0.2)".
@@ -262,8 +300,9 @@ bool Meeting::has_introduced_itself(Visitor& visitor) {
   const auto introduction = visitor.stream.receive();
   if (!introduction) return false;
   if (!knows_key(*introduction, key_, visitor.nonce)) {
-    say_(fmt::format("{} wanted to join at {} and was refused: it is of another job", visitor.peer,
-                     describe(listener_.at)));
+    say_of_strangers(fmt::format(
+        "{} wanted to join at {} and was refused: it is of another job, or has not its secret",
+        visitor.peer, describe(listener_.at)));
     return true;
   }
   Member member(*introduction);
@@ -275,10 +314,9 @@ bool Meeting::has_introduced_itself(Visitor& visitor) {
   } else if (there != members_.end()) {
     why = fmt::format("{} is here already", who(*there));
   }
-  Message answer = welcome(*introduction, key_, visitor.nonce);
-  if (!why.empty()) answer["refused"] = why;
-  visitor.stream.send(answer);
+  visitor.stream.send(welcome(*introduction, key_, visitor.nonce, why));
   if (!why.empty()) return true;
+  visitor.stream.sign(conversation_key(*introduction, key_, visitor.nonce), /*is_first=*/true);
   member.peer = visitor.peer;
   member.stream = std::move(visitor.stream);
   members_.insert(std::ranges::upper_bound(members_, member.process, {}, &Member::process),
@@ -340,20 +378,23 @@ void Meeting::ask(Relay& relay, const Message& request) {
     return;
   }
   relay.host = agent->node;
-  const Message argv = request.value("argv", Message::array());
+  const DaemonRequest wanted = daemon_request_in(request);
   // Open MPI 5 takes two hosts of one name for one host.
   const std::string name = two_alike(&Member::name, "").empty() ? "" : agent->node;
   if (agent->stream) {
     if (!agent->stream->is_open()) {
       end_relay(relay.job, kFailed, fmt::format("{} has left", who(*agent)));
     } else {
-      agent->stream->send({{"start", relay.job}, {"argv", argv}, {"name", name}});
+      agent->stream->send({{"start", relay.job},
+                           {"daemon", wanted.name},
+                           {"arguments", wanted.arguments},
+                           {"name", name}});
     }
     return;
   }
   try {
     // mpirun does not know the name that the environment has for its own host.
-    relay.own_daemon = daemons_->start(argv.get<std::vector<std::string>>(), name);
+    relay.own_daemon = daemons_->start(own_daemon_command(daemon_, wanted), name);
   } catch (const std::exception& error) {
     end_relay(relay.job, kFailed, error.what());
   }
@@ -397,6 +438,14 @@ void Meeting::say_goodbye(int exit_code) {
   }
 }
 
+DaemonRequest daemon_request_in(const Message& message) {
+  DaemonRequest request{text_in(message, "daemon"), {}};
+  if (const auto words = message.find("arguments"); words != message.end() && words->is_array()) {
+    for (const Message& word : *words) request.arguments.push_back(word.is_string() ? word : "");
+  }
+  return request;
+}
+
 int relay(const std::vector<std::string>& words) {
   if (words.size() < 3) return kIncomplete;
   // mpirun prints the line among its own; `rank` is what those look for who read its log.
@@ -409,7 +458,8 @@ int relay(const std::vector<std::string>& words) {
       tell("the process that started mpirun is gone");
       return kIncomplete;
     }
-    first.send({{"host", words[1]}, {"argv", daemon_command({words.begin() + 2, words.end()})}});
+    const DaemonRequest wanted = daemon_request({words.begin() + 2, words.end()});
+    first.send({{"host", words[1]}, {"daemon", wanted.name}, {"arguments", wanted.arguments}});
     while (first.is_open()) {
       const auto message = first.receive_within(std::chrono::hours(1));
       if (!message || !flag_in(*message, "ended")) continue;

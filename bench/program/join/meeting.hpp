@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -37,9 +38,18 @@ class Meeting {
  public:
   using Say = std::function<void(const std::string& line)>;
 
+  /// For those who have connected and not shown yet that they belong here.
+  struct Door {
+    int strangers =
+        64;  // beside the processes of the start; of one more the largest crowd loses one
+    std::chrono::milliseconds to_introduce{5000};
+  };
+
   /// Listens, and serves in a thread of its own from now on. `say`: for people, called by that
   /// thread too. Throws Error when it cannot listen.
-  Meeting(const JoinPlan& plan, const std::string& key, Say say);
+  Meeting(const JoinPlan& plan, const std::string& key, Say say, const Door& door);
+  Meeting(const JoinPlan& plan, const std::string& key, Say say)
+      : Meeting(plan, key, std::move(say), Door()) {}
   /// Says goodbye as internal where nobody has.
   ~Meeting();
 
@@ -86,6 +96,8 @@ class Meeting {
   void serve();
   void wait_for_something() const;
   void let_in();
+  void make_room();
+  void say_of_strangers(const std::string& line);
   bool has_introduced_itself(Visitor& visitor);
   void hear_members();
   void hear(Member& member);
@@ -99,6 +111,8 @@ class Meeting {
   const JoinPlan plan_;
   const std::string key_;
   const Say say_;
+  const Door door_;
+  const std::filesystem::path daemon_;  // of this host's MPI
   Listener listener_;
   std::string relay_name_;
   Descriptor relay_listener_;
@@ -109,12 +123,17 @@ class Meeting {
   std::vector<Relay> relays_;
   std::optional<Daemons> daemons_;  // made by the thread, at whose end they would end
   bool is_closed_ = false;
+  bool is_full_ = false;  // the process has no descriptor left: nobody is let in for a turn
+  int strangers_ = 0;     // said of so far
   std::string lost_;
   int next_job_ = 0;
 
   std::atomic<int> goodbye_ = -1;
   std::thread thread_;
 };
+
+/// Of a message of the first process's, which nobody has looked at yet.
+DaemonRequest daemon_request_in(const Message& message);
 
 /// What mpirun starts in place of a remote shell: RELAY_WORD NAME HOST WORDS..., `words` without
 /// the first. Has the agent of that host start the daemon and ends when that ends, with its status.

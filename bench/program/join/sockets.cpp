@@ -6,11 +6,13 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/crypto.h>
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -34,15 +36,14 @@ constexpr int kSendMilliseconds = 2000;
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-/// `address` empty: all of this host. Null when the name is unknown, which `why` then says.
+/// Null when the name is unknown, which `why` then says.
 Addresses resolve(const std::string& address, int port, std::string& why) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV | (address.empty() ? AI_PASSIVE : 0);
+  hints.ai_flags = AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  const int error = getaddrinfo(address.empty() ? nullptr : address.c_str(),
-                                std::to_string(port).c_str(), &hints, &found);
+  const int error = getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (error != 0) why = gai_strerror(error);
   return {error == 0 ? found : nullptr, &freeaddrinfo};
 }
@@ -78,6 +79,42 @@ int listen_on(const addrinfo& address, Descriptor& listener) {
   return 0;
 }
 
+std::string number_of(const sockaddr_storage& address, socklen_t length) {
+  char text[NI_MAXHOST] = "";
+  getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, text, sizeof text, nullptr, 0,
+              NI_NUMERICHOST);
+  return text;
+}
+
+/// The address of this host from which `address` is reached: of the interface at which what the
+/// network translates comes in. Empty: it is not reached.
+std::string address_towards(const std::string& address, int port) {
+  std::string unused;
+  const Addresses addresses = resolve(address, port, unused);
+  for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
+    // Nothing is sent: connecting a datagram socket asks the routes.
+    const Descriptor asking(socket(one->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage own{};
+    socklen_t length = sizeof own;
+    if (asking.is_open() && connect(asking.number(), one->ai_addr, one->ai_addrlen) == 0 &&
+        getsockname(asking.number(), reinterpret_cast<sockaddr*>(&own), &length) == 0) {
+      return number_of(own, length);
+    }
+  }
+  return "";
+}
+
+bool is_loopback(const sockaddr* address) {
+  if (address->sa_family == AF_INET) {
+    const auto* const four = reinterpret_cast<const sockaddr_in*>(address);
+    return ntohl(four->sin_addr.s_addr) >> 24U == IN_LOOPBACKNET;
+  }
+  if (address->sa_family != AF_INET6) return false;
+  const in6_addr& six = reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
+  return IN6_IS_ADDR_LOOPBACK(&six) ||
+         (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == IN_LOOPBACKNET);
+}
+
 /// On any of the name's addresses; 0, or the last errno.
 int listen_on_any(const std::string& address, int port, Descriptor& listener) {
   std::string unused;
@@ -88,13 +125,6 @@ int listen_on_any(const std::string& address, int port, Descriptor& listener) {
     if (error == 0 || error == EADDRINUSE) break;
   }
   return error;
-}
-
-std::string number_of(const sockaddr_storage& address, socklen_t length) {
-  char text[NI_MAXHOST] = "";
-  getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, text, sizeof text, nullptr, 0,
-              NI_NUMERICHOST);
-  return text;
 }
 
 bool connect_within(const Descriptor& socket, const addrinfo& address,
@@ -159,9 +189,24 @@ std::vector<int> meeting_ports(const Endpoint& endpoint) {
   return ports;
 }
 
+std::string line_of(const Message& message) {
+  return message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void MessageStream::sign(const std::string& key, bool is_first) {
+  key_ = key;
+  is_first_ = is_first;
+}
+
+std::string MessageStream::signature(bool is_first, std::uint64_t number,
+                                     std::string_view line) const {
+  return hmac_sha256(key_, fmt::format("{} {} {}", is_first ? "first" : "other", number, line));
+}
+
 void MessageStream::send(const Message& message) {
-  const std::string line =
-      message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  std::string line = line_of(message);
+  if (!key_.empty()) line += " " + signature(is_first_, sent_++, line);
+  line += "\n";
   std::size_t sent = 0;
   while (open_ && sent < line.size()) {
     const ssize_t count =
@@ -197,8 +242,19 @@ std::optional<Message> MessageStream::next_in_buffer() {
     if (buffer_.size() > kLongest) open_ = false;
     return std::nullopt;
   }
-  Message message = Message::parse(buffer_.substr(0, end), nullptr, /*allow_exceptions=*/false);
+  std::string line = buffer_.substr(0, end);
   buffer_.erase(0, end + 1);
+  bool is_theirs = true;
+  if (!key_.empty()) {
+    const std::size_t blank = std::min(line.rfind(' '), line.size());
+    const std::string signed_with = line.substr(std::min(blank + 1, line.size()));
+    line.resize(blank);
+    const std::string expected = signature(!is_first_, received_++, line);
+    is_theirs = signed_with.size() == expected.size() &&
+                CRYPTO_memcmp(signed_with.data(), expected.data(), expected.size()) == 0;
+  }
+  Message message;
+  if (is_theirs) message = Message::parse(line, nullptr, /*allow_exceptions=*/false);
   if (message.is_object()) return message;
   open_ = false;
   buffer_.clear();
@@ -243,7 +299,10 @@ Listener listen_at(const std::string& address, const std::vector<int>& ports) {
   for (const int port : ports) {
     Descriptor listener;
     error = listen_on_any(address, port, listener);
-    if (error == EADDRNOTAVAIL) error = listen_on_any("", port, listener);
+    if (error == EADDRNOTAVAIL) {
+      const std::string own = address_towards(address, port);
+      if (!own.empty()) error = listen_on_any(own, port, listener);
+    }
     if (error == 0) return {std::move(listener), {address, port}};
     if (error != EADDRINUSE) break;
   }
@@ -261,6 +320,18 @@ Descriptor accept_from(const Descriptor& listener, std::string& peer) {
     keep_alive(accepted);
   }
   return accepted;
+}
+
+std::optional<std::string> loopback_address(const std::string& address) {
+  std::string unused, first;
+  const Addresses addresses = resolve(address, 1, unused);
+  for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
+    if (!is_loopback(one->ai_addr)) return std::nullopt;
+    sockaddr_storage there{};
+    std::memcpy(&there, one->ai_addr, one->ai_addrlen);
+    if (first.empty()) first = number_of(there, one->ai_addrlen);
+  }
+  return first.empty() ? std::nullopt : std::optional(first);
 }
 
 Descriptor connect_to(const Endpoint& endpoint, std::chrono::milliseconds patience,

@@ -59,6 +59,9 @@ std::vector<int> meeting_ports(const Endpoint& endpoint);
 
 using Message = nlohmann::json;
 
+/// As it is sent, without the end of the line.
+std::string line_of(const Message& message);
+
 class MessageStream {
  public:
   explicit MessageStream(Descriptor socket) : socket_(std::move(socket)) {}
@@ -67,6 +70,11 @@ class MessageStream {
   /// False once the other end is gone or has sent what is no message; what came before is still
   /// received.
   bool is_open() const { return open_; }
+
+  /// From now on both ends sign what they send with `key`: a message that is not the next one that
+  /// the other end has written is none. `is_first`: of the two ends, which may not take back their
+  /// own words.
+  void sign(const std::string& key, bool is_first);
 
   /// Into the kernel's buffer. An end that does not read for two seconds counts as gone.
   void send(const Message& message);
@@ -80,9 +88,14 @@ class MessageStream {
   void read_what_is_there();
   std::optional<Message> next_in_buffer();
 
+  std::string signature(bool is_first, std::uint64_t number, std::string_view line) const;
+
   Descriptor socket_;
   std::string buffer_;
   bool open_ = true;
+  std::string key_;  // empty: nothing is signed
+  bool is_first_ = false;
+  std::uint64_t sent_ = 0, received_ = 0;  // since they sign
 };
 
 /// A member of a message; `otherwise` when it is not there or of another kind.
@@ -96,11 +109,17 @@ struct Listener {
 };
 
 /// Listens at the first of `ports` that is free: on `address` where that is this host's, else (a
-/// name that the network translates) on all addresses of the host. Throws Error when none is free.
+/// name that the network translates) on the one address from which this host reaches it. Throws
+/// Error when none is free.
 Listener listen_at(const std::string& address, const std::vector<int>& ports);
 
-/// Not open when nobody is waiting. `peer` becomes the other end's address.
+/// Not open when nobody is waiting, or nobody can be let in, which errno says. `peer` becomes the
+/// other end's address.
 Descriptor accept_from(const Descriptor& listener, std::string& peer);
+
+/// "127.0.0.1" of "localhost": the first address of a name all of whose addresses lead to this very
+/// host. Empty: it has others, or none.
+std::optional<std::string> loopback_address(const std::string& address);
 
 /// Tries all addresses of the name, each for `patience`. Not open when none answers; `why` then
 /// says it in a few words.

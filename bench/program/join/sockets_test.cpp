@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/program/join/sockets.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <chrono>
 
 #include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
+
+using namespace std::chrono_literals;
 
 TEST(Endpoint, IsAHostAndAPort) {
   EXPECT_EQ(parse_endpoint("h.example:2222", "x"), (Endpoint{"h.example", 2222}));
@@ -22,6 +30,103 @@ TEST(Endpoint, IsAHostAndAPort) {
 TEST(Endpoint, PortsToMeetAtEndWithTheLast) {
   EXPECT_THAT(meeting_ports({"h", 65534}), testing::ElementsAre(65534, 65535));
   EXPECT_EQ(meeting_ports({"h", 2222}).size(), 8U);
+}
+
+TEST(Loopback, IsKnownByItsAddressAlone) {
+  EXPECT_EQ(loopback_address("127.0.0.1"), "127.0.0.1");
+  EXPECT_EQ(loopback_address("127.9.8.7"), "127.9.8.7");
+  for (const char* const other : {"192.0.2.1", "0.0.0.0", "::", "128.0.0.1"}) {
+    EXPECT_FALSE(loopback_address(other)) << other;
+  }
+}
+
+TEST(Listener, IsNeverOnAllAddresses) {
+  // A name that the network translates, as a service's of Kubernetes: here an address of nobody.
+  try {
+    const Listener listener = listen_at("192.0.2.1", meeting_ports({"192.0.2.1", 23500}));
+    sockaddr_storage at{};
+    socklen_t length = sizeof at;
+    ASSERT_EQ(getsockname(listener.socket.number(), reinterpret_cast<sockaddr*>(&at), &length), 0);
+    ASSERT_EQ(at.ss_family, AF_INET);
+    EXPECT_NE(reinterpret_cast<const sockaddr_in&>(at).sin_addr.s_addr, INADDR_ANY);
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("192.0.2.1")) << "no way leads there from here";
+  }
+}
+
+// Signed messages ---------------------------------------------------------------------------------
+
+struct Pair {
+  Pair() {
+    std::array<int, 2> ends{};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()) != 0) fail("socketpair");
+    first = Descriptor(ends[0]);
+    other = Descriptor(ends[1]);
+  }
+  Descriptor first, other;
+};
+
+/// What `from` has written.
+std::string bytes_of(const Descriptor& from) {
+  std::array<char, 4096> bytes{};
+  const ssize_t count = recv(from.number(), bytes.data(), bytes.size(), 0);
+  return {bytes.data(), count > 0 ? static_cast<std::size_t>(count) : 0};
+}
+
+void write_to(const Descriptor& to, const std::string& text) {
+  ASSERT_EQ(send(to.number(), text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+}
+
+/// The next message; "none" where there is none.
+std::string next_of(MessageStream& stream) {
+  const auto message = stream.receive_within(60s);
+  return message ? line_of(*message) : "none";
+}
+
+TEST(SignedMessages, ArriveInOrderAndBothWays) {
+  Pair pair;
+  MessageStream first(std::move(pair.first)), other(std::move(pair.other));
+  first.sign("key", true);
+  other.sign("key", false);
+  for (int number = 0; number < 3; ++number) first.send({{"number", number}});
+  for (int number = 0; number < 3; ++number) {
+    EXPECT_EQ(next_of(other), fmt::format("{{\"number\":{}}}", number));
+  }
+  other.send({{"text", "with a blank"}});
+  EXPECT_EQ(next_of(first), R"({"text":"with a blank"})");
+}
+
+TEST(SignedMessages, OfSomebodyInBetweenAreNone) {
+  Pair written, read;
+  MessageStream first(std::move(written.first));
+  first.sign("key", true);
+  first.send({{"stop", 1}});
+  const std::string line = bytes_of(written.other);
+  first.send({{"stop", 2}});
+  const std::string later = bytes_of(written.other);
+  std::string changed = line;
+  changed[changed.find('1')] = '3';
+  for (const std::string& text :
+       {changed, later, std::string("{\"start\":1}\n"), std::string("{\"start\":1} \n"),
+        std::string("{\"start\":1} 0\n"), std::string("\n")}) {
+    Pair between;
+    MessageStream other(std::move(between.other));
+    other.sign("key", false);
+    write_to(between.first, text);
+    EXPECT_EQ(next_of(other), "none") << text;
+    EXPECT_FALSE(other.is_open()) << text;
+  }
+  MessageStream other(std::move(read.other));
+  other.sign("key", false);
+  write_to(read.first, line + line);
+  EXPECT_EQ(next_of(other), R"({"stop":1})");
+  EXPECT_EQ(next_of(other), "none") << "the same again";
+  // Nor is it taken for what the first one has been told.
+  Pair mirror;
+  MessageStream itself(std::move(mirror.first));
+  itself.sign("key", true);
+  write_to(mirror.other, line);
+  EXPECT_EQ(next_of(itself), "none");
 }
 
 }  // namespace

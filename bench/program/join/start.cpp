@@ -46,12 +46,13 @@ std::optional<MessageStream> met_at(const Endpoint& at, const JoinPlan& plan,
   if (!nonce) return std::nullopt;
   const Message introduction = introduced(introduction_of(plan), key, *nonce);
   stream.send(introduction);
-  why = "another job's first process answers there";
+  why = "another job's first process answers there, or one that has not its secret";
   const auto answer = stream.receive_within(kAnswer);
   if (!answer || !is_welcome(*answer, introduction, key, *nonce)) return std::nullopt;
   if (const std::string refusal = text_in(*answer, "refused"); !refusal.empty()) {
     throw NotTogether(fmt::format("{}: {} refuses: {}", here(plan), describe(at), refusal));
   }
+  stream.sign(conversation_key(introduction, key, *nonce), /*is_first=*/false);
   return stream;
 }
 
@@ -76,7 +77,7 @@ MessageStream meet(const JoinPlan& plan, const std::string& key, milliseconds pa
 class Agent {
  public:
   Agent(const JoinPlan& plan, MessageStream stream)
-      : plan_(plan), stream_(std::move(stream)), daemons_(/*adopts=*/true) {}
+      : plan_(plan), stream_(std::move(stream)), daemon_(own_daemon()), daemons_(/*adopts=*/true) {}
 
   int stay(const std::atomic<bool>& stop) {
     while (!stop) {
@@ -110,20 +111,14 @@ class Agent {
     const int job = number_in(message, "start", -1);
     if (job < 0) return;
     try {
-      pids_[job] = daemons_.start(daemon_argv(message), text_in(message, "name"));
+      if (!plan_.is_agent) fail("is not its host's agent");
+      pids_[job] = daemons_.start(own_daemon_command(daemon_, daemon_request_in(message)),
+                                  text_in(message, "name"));
     } catch (const std::exception& error) {
-      stream_.send({{"ended", job}, {"status", kCannotStart}, {"said", error.what()}});
+      stream_.send({{"ended", job},
+                    {"status", kCannotStart},
+                    {"said", fmt::format("{}: {}", here(plan_), error.what())}});
     }
-  }
-
-  std::vector<std::string> daemon_argv(const Message& message) const {
-    std::vector<std::string> argv;
-    if (const auto words = message.find("argv"); words != message.end() && words->is_array()) {
-      for (const Message& word : *words) argv.push_back(word.is_string() ? word : "");
-    }
-    if (!plan_.is_agent || !is_daemon_command(argv))
-      fail("{}: starts only orted and prted", here(plan_));
-    return argv;
   }
 
   void report_ended() {
@@ -139,12 +134,12 @@ class Agent {
 
   const JoinPlan& plan_;
   MessageStream stream_;
+  const std::filesystem::path daemon_;  // of this host's MPI
   Daemons daemons_;
   std::map<int, pid_t> pids_;  // by the first one's number
 };
 
 constexpr const char* kPatienceVariable = "SCALEBENCH_JOIN_TIMEOUT";
-constexpr const char* kMpirunVariable = "SCALEBENCH_MPIRUN";
 constexpr int kDefaultPatience = 600;
 constexpr std::chrono::seconds kStudyGrace{10};
 
@@ -181,7 +176,9 @@ std::optional<JointStart> enter_joint_start() {
   const int seconds =
       is_set ? number_in(variables, kPatienceVariable, 1, 1'000'000) : kDefaultPatience;
   JointStart start{std::move(*plan), "", std::chrono::seconds(seconds)};
-  start.key = job_key(start.plan.source + start.plan.job, variable(variables, kSecretVariable));
+  const std::string secret =
+      join_secret(start.plan, variable(variables, kSecretVariable), private_folder());
+  start.key = job_key(start.plan.source + start.plan.job, secret);
   for (const std::string& name : misleading_variables(variables)) unsetenv(name.c_str());
   unsetenv(kSecretVariable);
   setenv(kJoinedVariable, start.plan.source.c_str(), 1);
