@@ -194,7 +194,7 @@ double seconds_since(Clock::time_point begin) {
 }
 
 int open_log(const std::filesystem::path& path) {
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int descriptor = open_to_write(path, O_WRONLY | O_CREAT | O_TRUNC);
   if (descriptor < 0) fail("{}: {}", path.string(), std::strerror(errno));
   return descriptor;
 }

@@ -126,7 +126,7 @@ std::string csv_line(const std::vector<std::string>& cells) {
 CsvWriter::CsvWriter(const std::filesystem::path& path, const std::vector<std::string>& columns)
     : path_(path), columns_(columns.size()) {
   const std::string header = csv_line(columns);
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  const int descriptor = open_to_write(path, O_RDWR | O_APPEND | O_CREAT);
   if (descriptor < 0) fail("cannot open '{}' for writing: {}", path.string(), std::strerror(errno));
   const auto refuse = [&](std::string_view what) {
     ::close(descriptor);

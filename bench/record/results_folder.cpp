@@ -41,6 +41,7 @@ void require_plain(std::string_view kind, std::string_view name) {
 }
 
 void make_with_parents(const fs::path& folder) {
+  refuse_planted_link(folder);
   std::error_code error;
   fs::create_directories(folder, error);
   if (!error && !fs::is_directory(folder, error)) {
@@ -178,6 +179,26 @@ Holder holder_in(const fs::path& path) {
   return holder;
 }
 
+/// Opens the file of a lock, and makes it. Only its owner can: whoever may read a file can lock it,
+/// and keep everybody else waiting. A link is not followed, as what it leads to would be
+/// overwritten. -1 with errno where it fails.
+int open_lock(const fs::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (descriptor < 0) {
+    if (errno != ELOOP) return -1;
+    fail<UsageError>("'{}' is a link, which is not followed: remove it", path.string());
+  }
+  struct stat there {};
+  if (::fstat(descriptor, &there) == 0 && there.st_nlink > 1) {
+    ::close(descriptor);
+    fail<UsageError>("'{}' has another name elsewhere, whose contents are kept: remove it",
+                     path.string());
+  }
+  // Of an earlier version. Where it is not ours, it stays as it is.
+  if ((there.st_mode & 077U) != 0) static_cast<void>(::fchmod(descriptor, 0600));
+  return descriptor;
+}
+
 /// The inode that a path names now is the one behind the descriptor.
 bool is_still(const fs::path& path, int descriptor) {
   struct stat there {
@@ -192,6 +213,15 @@ std::string described(const Holder& holder) {
 }
 
 [[noreturn]] void refuse(const fs::path& folder, const Holder& holder) {
+  const fs::path path = folder / kLockFile;
+  struct stat there {};
+  // Only its owner can open it.
+  if (::lstat(path.c_str(), &there) == 0 && there.st_uid != ::geteuid()) {
+    fail<UsageError>(
+        "'{}' is being written by user {}; wait until that has ended, or have '{}' removed where "
+        "it was killed",
+        folder.string(), there.st_uid, path.string());
+  }
   fail<UsageError>("'{}' is being written by {}; wait until that has ended", folder.string(),
                    described(holder));
 }
@@ -255,7 +285,8 @@ bool FolderLock::create_alone() {
 
 bool FolderLock::take(const Flock& flock) {
   while (true) {
-    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    descriptor_ = open_lock(path_);
+    if (descriptor_ < 0 && errno == EACCES && fs::exists(path_)) return false;  // another user's
     if (descriptor_ < 0) fail("cannot make '{}': {}", path_.string(), std::strerror(errno));
     const int result = flock(descriptor_, LOCK_EX | LOCK_NB);
     const int reason = errno;
@@ -310,7 +341,7 @@ NightlyLock::NightlyLock(const fs::path& results) {
   std::error_code ignored;  // opening the file says what is wrong
   fs::create_directories(results, ignored);
   const fs::path path = results / ".nightly.lock";
-  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  descriptor_ = open_lock(path);
   if (descriptor_ < 0) {
     fail<UsageError>("cannot write '{}': {}; choose another folder with --results", path.string(),
                      std::strerror(errno));

@@ -3,6 +3,7 @@
 // time, also where the file system has no locks, and none is locked out for ever.
 #include "bench/record/results_folder.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -16,9 +17,11 @@
 #include <limits>
 #include <new>
 #include <regex>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "bench/record/csv.hpp"
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
@@ -29,6 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(UtcTime, IsTheSameEverywhere) {
   EXPECT_EQ(utc_label(951782400), "2000-02-29T00:00:00Z");
@@ -339,6 +343,95 @@ TEST(FolderLock, IsBrokenAlsoWhereOneWasKilledWhileItBrokeIt) {
   EXPECT_THAT(message_of<UsageError>([&] { FolderLock lock(folder.path(), no_locks); }),
               AllOf(HasSubstr("process 7 on another-host"), HasSubstr(".lock.alone.break'")));
   EXPECT_EQ(folder.read(".lock.alone"), left_over());
+}
+
+// Other users of the host -------------------------------------------------------------------------
+
+/// A folder that everybody may look into.
+class SharedFolder : public testing::Test {
+ protected:
+  SharedFolder() { fs::permissions(folder_.path(), fs::perms(0755)); }
+
+  const TemporaryFolder folder_;
+};
+
+/// 1: it can be opened, which is all that flock needs.
+int lock_of(const fs::path& path) {
+  return open(path.c_str(), O_RDONLY) >= 0 || open(path.c_str(), O_RDWR) >= 0 ? 1 : 0;
+}
+
+TEST_F(SharedFolder, KeepsItsLocksFromOtherUsers) {
+  { const NightlyLock night(folder_.path()); }  // its file stays
+  const FolderLock lock(folder_.path());
+  const auto taken = as_another_user(
+      [&] { return lock_of(folder_ / ".nightly.lock") + 2 * lock_of(folder_ / ".lock"); });
+  if (!taken) GTEST_SKIP() << kNoOtherUser;
+  EXPECT_EQ(*taken, 0);
+  // Of an earlier version, which anybody could read.
+  fs::permissions(folder_ / ".nightly.lock", fs::perms(0644));
+  { const NightlyLock night(folder_.path()); }
+  EXPECT_EQ(as_another_user([&] { return lock_of(folder_ / ".nightly.lock"); }), 0);
+}
+
+TEST_F(SharedFolder, TellsAnotherUserWhoIsWriting) {
+  fs::permissions(folder_.path(), fs::perms(0777));
+  const FolderLock lock(folder_.path());
+  const auto told = as_another_user([&] {
+    const std::string line = message_of<UsageError>([&] { FolderLock second(folder_.path()); });
+    return line.find("is being written by user 0; ") != std::string::npos ? 0 : 1;
+  });
+  if (!told) GTEST_SKIP() << kNoOtherUser;
+  EXPECT_EQ(*told, 0);
+}
+
+TEST_F(SharedFolder, HasNoLockBehindALinkOrAnotherName) {
+  const fs::path kept = folder_.write("kept", "mine");
+  for (const char* const name : {".lock", ".nightly.lock"}) {
+    const auto refusal = [&] {
+      return message_of<UsageError>([&] {
+        if (std::string_view(name) == ".lock") {
+          FolderLock lock(folder_.path());
+        } else {
+          NightlyLock lock(folder_.path());
+        }
+      });
+    };
+    fs::create_symlink(kept, folder_ / name);
+    EXPECT_THAT(refusal(), AllOf(HasSubstr(name), HasSubstr("is a link")));
+    fs::remove(folder_ / name);
+    fs::create_hard_link(kept, folder_ / name);
+    EXPECT_THAT(refusal(), AllOf(HasSubstr(name), HasSubstr("has another name elsewhere")));
+    fs::remove(folder_ / name);
+    EXPECT_EQ(refusal(), "");
+  }
+  EXPECT_EQ(folder_.read("kept"), "mine");
+}
+
+TEST_F(SharedFolder, LinksOfOtherUsersAreNotFollowed) {
+  if (geteuid() != 0) GTEST_SKIP() << kNoOtherUser;
+  const fs::path kept = folder_.write("kept", "mine");
+  const fs::path file = folder_ / "samples.csv", folder = folder_ / "run";
+  fs::create_directory(folder_ / "elsewhere");
+  const auto plant = [](const fs::path& to, const fs::path& link, uid_t owner) {
+    fs::remove(link);
+    fs::create_symlink(to, link);
+    ASSERT_EQ(lchown(link.c_str(), owner, owner), 0);
+  };
+  constexpr uid_t kNobody = 65534;
+  plant(kept, file, kNobody);
+  plant(folder_ / "elsewhere", folder, kNobody);
+  const auto is_refused =
+      AllOf(HasSubstr("is a link that user 65534 has put there"), Not(HasSubstr("\n")));
+  EXPECT_THAT(message_of<UsageError>([&] { CsvWriter writer(file, {"a"}); }), is_refused);
+  EXPECT_THAT(message_of<UsageError>([&] { ResultsFolder::at(folder, 0); }), is_refused);
+  EXPECT_THAT(message_of<UsageError>([&] { ResultsFolder::create(folder, "study", 0); }),
+              is_refused);
+  EXPECT_EQ(folder_.read("kept"), "mine");
+  EXPECT_TRUE(fs::is_empty(folder_ / "elsewhere"));
+  // One's own lead where they are to.
+  plant(folder_ / "new.csv", file, 0);
+  { CsvWriter writer(file, {"a"}); }
+  EXPECT_EQ(folder_.read("new.csv"), "a\n");
 }
 
 }  // namespace

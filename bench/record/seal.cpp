@@ -267,7 +267,7 @@ IndexEntry index_entry_of(const fs::path& folder) {
 void append_to_index(const fs::path& results, const IndexEntry& entry) {
   const FolderLock lock = FolderLock::wait_for(results);
   const fs::path path = results / kIndexFile;
-  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  const int file = open_to_write(path, O_WRONLY | O_APPEND | O_CREAT);
   if (file < 0) fail("cannot open '{}': {}", path.string(), std::strerror(errno));
   const std::string line = line_of(entry);
   const ssize_t written = ::write(file, line.data(), line.size());

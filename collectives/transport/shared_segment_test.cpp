@@ -4,8 +4,11 @@
 // from outside of windows.
 #include "collectives/transport/shared_segment.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,9 +17,11 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <string>
 
 #include "collectives/transport/thread.hpp"
 #include "collectives/transport/transport_test.hpp"
+#include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 
 namespace scalebench {
@@ -258,6 +263,46 @@ TEST(Rendezvous, WhatWasSentBeforeLeavingArrives) {
       EXPECT_EQ(value.back(), 0);
     });
   }
+}
+
+// Other users of the host -------------------------------------------------------------------------
+
+TEST(SharedSegment, IsOutOfTheReachOfAnotherUser) {
+  SharedSegment segment(4096);
+  std::memcpy(segment.data(), "secret", 6);
+  const SegmentName name = segment.name();
+  const auto reached = as_another_user([&] {
+    int ways = 0;
+    for (const std::string& path :
+         {fmt::format("/proc/{}/fd/{}", name.process, name.descriptor),
+          fmt::format("/proc/{}/mem", name.process), fmt::format("/proc/{}/maps", name.process)}) {
+      // Of maps only the opening is free; what it says is not.
+      const int file = open(path.c_str(), O_RDONLY);
+      char byte = 0;
+      if (file >= 0 && read(file, &byte, 1) == 1) ++ways;
+    }
+    try {
+      // What a rank does. Its own copy of the descriptor, which a child has, is no other user's
+      // way.
+      SharedSegment theirs(name, 4096);
+      ++ways;
+    } catch (const Error&) {
+    }
+    return ways;
+  });
+  if (!reached) GTEST_SKIP() << kNoOtherUser;
+  EXPECT_EQ(*reached, 0);
+  EXPECT_NO_THROW(SharedSegment(name, 4096)) << "this user reaches it";
+}
+
+TEST(SharedSegment, HasNoNameInAnyFolder) {
+  const SharedSegment segment(4096);
+  const auto file =
+      std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", segment.name().descriptor));
+  EXPECT_EQ(file, "/memfd:scalebench (deleted)");
+  struct stat there {};
+  ASSERT_EQ(fstat(segment.name().descriptor, &there), 0);
+  EXPECT_EQ(there.st_nlink, 0U);
 }
 
 }  // namespace

@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 
 #include "bench/cli/console.hpp"
@@ -50,9 +53,13 @@ struct SecondPath {
 SecondPath second_path(const std::filesystem::path& folder) {
   if (!std::filesystem::exists(folder / "plan.json")) return {};
   const std::filesystem::path scripts = scripts_folder();
-  const std::filesystem::path logs =
-      std::filesystem::temp_directory_path() / fmt::format("scalebench-verify-{}", ::getpid());
-  std::filesystem::create_directories(logs);
+  // New, and of a name that nobody can know ahead: links in it would be followed.
+  std::string logs_name =
+      (std::filesystem::temp_directory_path() / "scalebench-verify-XXXXXX").string();
+  if (::mkdtemp(logs_name.data()) == nullptr) {
+    fail("cannot make '{}': {}", logs_name, std::strerror(errno));
+  }
+  const std::filesystem::path logs = logs_name;
   constexpr double kMostSeconds = 600;
   const std::atomic<bool> never = false;
   const LaunchEnd end = run_launch(
