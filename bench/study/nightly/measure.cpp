@@ -112,8 +112,9 @@ NightStep beside_step(const NightSetup& setup, const Measured& runs) {
   }
   const bool too_few = static_cast<std::size_t>(setup.config.launches) < kFewestRounds;
   if (too_few) {
-    note += fmt::format("; {} rounds are too few, {} at least: cells are judged by the nights before",
-                        setup.config.launches, kFewestRounds);
+    note +=
+        fmt::format("; {} rounds are too few, {} at least: cells are judged by the nights before",
+                    setup.config.launches, kFewestRounds);
   }
   const std::string trouble = trouble_of(*runs.accepted, *setup.stop);
   if (!trouble.empty()) note += "; " + trouble;

@@ -118,8 +118,11 @@ std::string command_of(const OpenRegression& open, const Manifest& tonight,
                        const fs::path& results) {
   if (open.rounds > 0) {
     const fs::path run = results / tonight.run_id;
-    std::vector<std::string> words{"scalebench", "compare", "--build",
-                                   accepted_programs(results, tonight).string(), "--build",
+    std::vector<std::string> words{"scalebench",
+                                   "compare",
+                                   "--build",
+                                   accepted_programs(results, tonight).string(),
+                                   "--build",
                                    fs::absolute(programs_folder()).lexically_normal().string(),
                                    (run / "config.toml").string()};
     std::ranges::move(start_words(tonight, run), std::back_inserter(words));

@@ -161,8 +161,7 @@ class Bisection {
                                   ? fs::absolute(options_.hosts).string()
                                   : options_.hosts;
     const bool is_path = options_.mpirun.find('/') != std::string::npos;
-    const std::string mpirun =
-        is_path ? fs::absolute(options_.mpirun).string() : options_.mpirun;
+    const std::string mpirun = is_path ? fs::absolute(options_.mpirun).string() : options_.mpirun;
     for (const auto& [name, value] : {std::pair("--hosts", &hosts),
                                       {"--launcher", &options_.launcher},
                                       {"--mpirun", &mpirun}}) {
