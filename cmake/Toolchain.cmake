@@ -50,6 +50,7 @@ target_compile_options(
             "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>") # for ccache
 if(SCALEBENCH_SANITIZE)
   # GCC's own manual: instrumented code makes -Wmaybe-uninitialized see what is not there.
-  add_compile_options(-fsanitize=${SCALEBENCH_SANITIZE} -fno-omit-frame-pointer -Wno-maybe-uninitialized)
+  add_compile_options(-fsanitize=${SCALEBENCH_SANITIZE} -fno-omit-frame-pointer
+                      "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>")
   target_link_options(scalebench_options INTERFACE -fsanitize=${SCALEBENCH_SANITIZE})
 endif()

@@ -36,7 +36,8 @@ void narrow_portable(const ComputeType<T>* from, T* to) {
 
 }  // namespace scalebench::host
 
-#if defined(__x86_64__) && defined(__GNUC__)
+// Clang 14 cannot ask for f16c, and calls itself GNUC; it takes the portable loops.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define SCALEBENCH_X86_LANES
 #include <immintrin.h>
 

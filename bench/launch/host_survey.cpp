@@ -292,7 +292,7 @@ std::vector<ResultRow> host_rows(const HostSurvey& survey, const std::string& ru
       }
     }
     std::ranges::sort(libraries);
-    libraries.erase(std::ranges::unique(libraries).begin(), libraries.end());
+    libraries.erase(std::unique(libraries.begin(), libraries.end()), libraries.end());
     row.set("binaries", fmt::format("{}", fmt::join(binaries, ";")));
     row.set("libraries", fmt::format("{}", fmt::join(libraries, ";")));
   }

@@ -74,7 +74,7 @@ std::vector<ResultRow> failed_scaling_rows(const Manifest& study,
   std::vector<ResultRow> rows;
   for (const auto& [launch, why] : lost) {
     if (launch.program != "bench_epoch" || !argument_of(launch, "--share-of").empty()) continue;
-    const auto is_its = [&](const ResultRow& row) { return belongs(row, launch); };
+    const auto is_its = [&its = launch](const ResultRow& row) { return belongs(row, its); };
     if (std::ranges::any_of(scaling, is_its) || std::ranges::any_of(rows, is_its)) continue;
     ResultRow& row = rows.emplace_back(scaling_schema());
     row.set("schema_version", kSchemaVersion).set("run_id", study.run_id);

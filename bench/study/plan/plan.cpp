@@ -343,7 +343,7 @@ std::vector<Place> places_of(const StudyConfig& config, const PlanLimits& limits
   if (!config.epochs.empty() || config.throughput) layouts.push_back({1, 1});
   std::ranges::sort(layouts, {},
                     [](const Layout& one) { return std::pair(one.ranks(), one.nodes); });
-  layouts.erase(std::ranges::unique(layouts).begin(), layouts.end());
+  layouts.erase(std::unique(layouts.begin(), layouts.end()), layouts.end());
   std::vector<Place> places;
   for (const Layout& layout : layouts) {
     const bool several = limits.hosts.size() > 1;
