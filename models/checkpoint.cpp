@@ -8,58 +8,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
-#include <nlohmann/json.hpp>
 
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
-#include "models/checkpoint_file.hpp"
 #include "models/network/network.hpp"
 
 namespace scalebench {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json header_of(const Checkpoint& checkpoint) {
-  Json training = Json::object();
-  for (const auto& [name, value] : checkpoint.training) training[name] = value;
-  Json tensors = Json::array();
-  for (const StoredTensor& tensor : checkpoint.tensors) {
-    tensors.push_back({{"name", tensor.name},
-                       {"dtype", tensor.dtype},
-                       {"shape", tensor.shape},
-                       {"bytes", tensor.bytes.size()}});
-  }
-  return {{"epochs", checkpoint.progress.epochs},
-          {"steps", checkpoint.progress.steps},
-          {"seconds", checkpoint.progress.seconds},
-          {"loss_scale",
-           {{"scale", checkpoint.loss_scale.scale},
-            {"good_steps", checkpoint.loss_scale.good_steps},
-            {"skipped", checkpoint.loss_scale.skipped}}},
-          {"training", training},
-          {"tensors", tensors}};
-}
-
-Checkpoint parsed(const Json& header, std::string_view data) {
-  Checkpoint checkpoint;
-  checkpoint.progress = {header.at("epochs"), header.at("steps"), header.at("seconds")};
-  const Json& scale = header.at("loss_scale");
-  checkpoint.loss_scale = {scale.at("scale"), scale.at("good_steps"), scale.at("skipped")};
-  for (const auto& [name, value] : header.at("training").items()) {
-    checkpoint.training.emplace_back(name, value);
-  }
-  for (const Json& entry : header.at("tensors")) {
-    const std::size_t size = entry.at("bytes");
-    if (size > data.size()) fail<UsageError>("its tensors are longer than the file");
-    checkpoint.tensors.push_back({entry.at("name"), entry.at("dtype"),
-                                  entry.at("shape").get<std::vector<std::int64_t>>(),
-                                  std::string(data.substr(0, size))});
-    data.remove_prefix(size);
-  }
-  return checkpoint;
-}
 
 // Names in the file: parameter.conv1.weight, buffer.bn.running_mean, optimizer.velocity.0, and
 // random.3.1 for the second generator of rank 3.
@@ -156,43 +111,6 @@ void copy_into(torch::Tensor to, const Checkpoint& checkpoint, const std::string
 }
 
 }  // namespace
-
-std::string bytes_of(const Checkpoint& checkpoint) {
-  std::string tensors;
-  for (const StoredTensor& tensor : checkpoint.tensors) tensors += tensor.bytes;
-  return checkpoint_file(header_of(checkpoint).dump(), tensors);
-}
-
-Checkpoint checkpoint_from(std::string_view bytes) {
-  const CheckpointParts parts = checkpoint_parts(bytes);
-  try {
-    return parsed(Json::parse(parts.header), parts.tensors);
-  } catch (const nlohmann::json::exception& error) {
-    fail<UsageError>("its header cannot be read: {}", error.what());
-  }
-}
-
-std::string difference(const Checkpoint& checkpoint,
-                       const std::vector<std::pair<std::string, std::string>>& training) {
-  const std::map<std::string, std::string> there(checkpoint.training.begin(),
-                                                 checkpoint.training.end());
-  const std::map<std::string, std::string> here(training.begin(), training.end());
-  const auto value = [](const std::map<std::string, std::string>& of, const std::string& name) {
-    const auto found = of.find(name);
-    return found == of.end() || found->second.empty() ? std::string("not given") : found->second;
-  };
-  std::string text;
-  std::map<std::string, std::string> names = there;
-  names.insert(here.begin(), here.end());
-  for (const auto& [name, ignored] : names) {
-    const std::string before = value(there, name);
-    const std::string now = value(here, name);
-    if (before == now) continue;
-    text +=
-        fmt::format("{}{} is {} there and {} here", text.empty() ? "" : ", ", name, before, now);
-  }
-  return text;
-}
 
 Checkpoint captured(const Network& network, GradientSync& sync, Communicator& host) {
   const NamedTensors optimizer = sync.optimizer_state();

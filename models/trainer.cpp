@@ -25,6 +25,7 @@
 #include "models/gradients/replica.hpp"
 #include "models/network/loss.hpp"
 #include "models/network/network.hpp"
+#include "models/step/loss_scale.hpp"
 #include "models/step/step_trace.hpp"
 #include "models/torch/compute.hpp"
 #include "models/torch/device.hpp"

@@ -7,8 +7,8 @@
 
 #include "models/data/sampler.hpp"
 #include "models/gradients/gradient_sync.hpp"
-#include "models/network/loss.hpp"
 #include "models/network/models.hpp"
+#include "models/step/loss_scale.hpp"
 #include "models/testing.hpp"
 
 namespace scalebench {

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "kernels/error.hpp"
 
@@ -20,6 +20,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
+/// A value in a message; what holds others by its kind alone, since printing a hundred thousand
+/// lists in each other would overflow the stack.
+std::string shown(const Json& value) {
+  if (!value.is_structured() || value.empty()) return value.dump();
+  return value.is_array() ? "a list" : "an object";
+}
+
 /// An object of the file, whose values are asked for by their keys.
 class Fields {
  public:
@@ -27,7 +34,7 @@ class Fields {
   Fields(const Json& object, std::string file, std::string path,
          std::initializer_list<std::string_view> known)
       : object_(object), file_(std::move(file)), path_(std::move(path)) {
-    if (!object_.is_object()) refuse(path_, object_.dump(), "a JSON object");
+    if (!object_.is_object()) refuse(path_, shown(object_), "a JSON object");
     for (const auto& [key, value] : object_.items()) {
       if (std::find(known.begin(), known.end(), key) == known.end()) {
         fail<UsageError>("{}: {}: unknown key; valid: {}", file_, name_of(key),
@@ -38,14 +45,14 @@ class Fields {
 
   const Json& list(std::string_view key) const {
     const Json& value = at(key);
-    if (!value.is_array() || value.empty()) refuse(name_of(key), value.dump(), "a list, not empty");
+    if (!value.is_array() || value.empty()) refuse(name_of(key), shown(value), "a list, not empty");
     return value;
   }
 
   std::string text(std::string_view key) const {
     const Json& value = at(key);
     if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
-      refuse(name_of(key), value.dump(), "a text, not empty");
+      refuse(name_of(key), shown(value), "a text, not empty");
     }
     return value;
   }
@@ -71,7 +78,7 @@ class Fields {
   /// May be empty.
   std::vector<std::int64_t> counts(std::string_view key) const {
     const Json& all = at(key);
-    if (!all.is_array()) refuse(name_of(key), all.dump(), "a list");
+    if (!all.is_array()) refuse(name_of(key), shown(all), "a list");
     std::vector<std::int64_t> values;
     for (const Json& value : all) {
       values.push_back(count_in(value, fmt::format("{}[{}]", name_of(key), values.size())));
@@ -99,13 +106,13 @@ class Fields {
 
   double seconds_in(const Json& value, const std::string& name) const {
     const double seconds = value.is_number() ? value.get<double>() : -1;
-    if (!std::isfinite(seconds) || seconds < 0) refuse(name, value.dump(), "seconds, 0 or more");
+    if (!std::isfinite(seconds) || seconds < 0) refuse(name, shown(value), "seconds, 0 or more");
     return seconds;
   }
 
   std::int64_t count_in(const Json& value, const std::string& name) const {
     if (!value.is_number_integer() || value.get<std::int64_t>() < 1) {
-      refuse(name, value.dump(), "a whole number of at least 1");
+      refuse(name, shown(value), "a whole number of at least 1");
     }
     return value;
   }
@@ -139,7 +146,11 @@ TracedLayer layer_in(const Json& object, const std::string& file, const std::str
 std::int64_t gradients_of(const ReplayTrace& trace) {
   std::int64_t sum = 0;
   for (const TracedLayer& layer : trace.layers) {
-    sum = std::accumulate(layer.gradients.begin(), layer.gradients.end(), sum);
+    for (const std::int64_t gradients : layer.gradients) {
+      if (__builtin_add_overflow(sum, gradients, &sum)) {
+        return std::numeric_limits<std::int64_t>::max();
+      }
+    }
   }
   return sum;
 }

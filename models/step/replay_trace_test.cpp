@@ -81,11 +81,14 @@ TEST(ReplayTrace, NamesTheKeyOfAWrongValue) {
                  {"layers[0].forward_seconds: -0.25; expected seconds, 0 or more"});
   expect_refused(with("[12,3]", "[12,0]"), {"layers[1].gradients[1]: 0; expected"});
   expect_refused(with("[12,3]", "12"), {"layers[1].gradients: 12; expected a list"});
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  expect_refused(with("\"tiny\"", deep), {"model: a list; expected a text"});
   expect_refused(with("0.125", "\"fast\""), {"load_seconds: \"fast\"; expected seconds"});
   expect_refused(with("[1.5,1.25,0.1]", "[]"), {"step_seconds: []; expected a list, not empty"});
 }
 
 TEST(ReplayTrace, ChecksWhatMustAgree) {
+  expect_refused(with("[12,3]", "[9223372036854775807,9223372036854775807]"), {"parameters: "});
   expect_refused(with("\"parameters\": 15", "\"parameters\": 16"),
                  {"parameters: 16; expected 15, the sum of the layers' gradients"});
   expect_refused(with("\"steps\": 3", "\"steps\": 4"), {"steps: 4; expected 3"});
