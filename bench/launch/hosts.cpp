@@ -5,6 +5,7 @@
 #include <charconv>
 #include <functional>
 #include <set>
+#include <unordered_set>
 
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
@@ -15,7 +16,8 @@ namespace {
 
 constexpr int kMostSlots = 65536;
 constexpr std::size_t kMostHosts = 65536;
-constexpr std::size_t kLongestName = 253;  // of the domain name system
+constexpr std::ptrdiff_t kMostBrackets = 16;  // of one name: for each there is a call within a call
+constexpr std::size_t kLongestName = 253;     // of the domain name system
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kBlanks = " \t\r";
 constexpr std::string_view kNameLetters =
@@ -80,14 +82,27 @@ Host host_in(std::string_view word, std::size_t offset, const Complain& complain
   return host;
 }
 
-void add(Hosts& hosts, Host host, std::size_t offset, const Complain& complain) {
-  if (std::ranges::find(hosts, host.name, &Host::name) != hosts.end()) {
-    complain(offset,
-             fmt::format("host '{}' is named twice; name it once, with all its slots", host.name));
+/// Hosts in their order, each once. Looking for a name among 65 536 of them one by one would take
+/// minutes for all.
+class NamedOnce {
+ public:
+  void add(Host host, std::size_t offset, const Complain& complain) {
+    if (!names_.insert(host.name).second) {
+      complain(offset, fmt::format("host '{}' is named twice; name it once, with all its slots",
+                                   host.name));
+    }
+    if (hosts_.size() == kMostHosts) {
+      complain(offset, fmt::format("more than {} hosts", kMostHosts));
+    }
+    hosts_.push_back(std::move(host));
   }
-  if (hosts.size() == kMostHosts) complain(offset, fmt::format("more than {} hosts", kMostHosts));
-  hosts.push_back(std::move(host));
-}
+  Hosts take() { return std::move(hosts_); }
+  bool empty() const { return hosts_.empty(); }
+
+ private:
+  Hosts hosts_;
+  std::unordered_set<std::string> names_;
+};
 
 /// Of lists, which stand in one line: "--hosts: 'h1,h;2': column 5: what".
 Complain complain_about(std::string_view text, std::string_view source) {
@@ -213,16 +228,16 @@ Host host_of_line(const std::vector<std::pair<std::string, std::size_t>>& words,
 
 Hosts parse_hosts(std::string_view words, std::string_view source) {
   const Complain complain = complain_about(words, source);
-  Hosts hosts;
+  NamedOnce hosts;
   for (const auto& [word, offset] : split(words, ',')) {
-    add(hosts, host_in(word, offset, complain), offset, complain);
+    hosts.add(host_in(word, offset, complain), offset, complain);
   }
-  return hosts;
+  return hosts.take();
 }
 
 Hosts read_hostfile(const std::filesystem::path& path) {
   const std::string text = read_file(path);
-  Hosts hosts;
+  NamedOnce hosts;
   std::size_t number = 0;
   for (const auto& [whole, begin] : split(text, '\n')) {
     ++number;
@@ -231,24 +246,27 @@ Hosts read_hostfile(const std::filesystem::path& path) {
     };
     const auto words = words_in(whole.substr(0, whole.find('#')));
     if (words.empty()) continue;
-    add(hosts, host_of_line(words, complain), words.front().second, complain);
+    hosts.add(host_of_line(words, complain), words.front().second, complain);
   }
   if (hosts.empty()) {
     fail<UsageError>("{}: names no host; valid: lines as 'host1 slots=4'", path.string());
   }
-  return hosts;
+  return hosts.take();
 }
 
 Hosts expand_nodelist(std::string_view expression, std::string_view source) {
   const Complain complain = complain_about(expression, source);
-  Hosts hosts;
+  NamedOnce hosts;
   for (const auto& [word, offset] : split(expression, ',')) {
+    if (std::ranges::count(word, '[') > kMostBrackets) {
+      complain(offset, fmt::format("more than {} brackets in a name", kMostBrackets));
+    }
     for (std::string& name : names_in(word, offset, complain)) {
       require_name(name, offset, complain);
-      add(hosts, {std::move(name), 0}, offset, complain);
+      hosts.add({std::move(name), 0}, offset, complain);
     }
   }
-  return hosts;
+  return hosts.take();
 }
 
 std::vector<int> tasks_per_node(std::string_view words, std::string_view source) {
@@ -277,6 +295,7 @@ std::vector<int> tasks_per_node(std::string_view words, std::string_view source)
       times = number();
       if (!skip(")")) refuse();
     }
+    if (tasks.size() + static_cast<std::size_t>(times) > kMostHosts) refuse();
     tasks.insert(tasks.end(), static_cast<std::size_t>(times), each);
   } while (skip(","));
   if (at != end) refuse();

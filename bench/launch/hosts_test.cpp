@@ -111,7 +111,14 @@ TEST(Nodelist, IsExpandedAsSlurmDoes) {
   EXPECT_THAT(names("r[1-2]n[1-2]"), ElementsAre("r1n1", "r1n2", "r2n1", "r2n2"));
 }
 
+TEST(Nodelist, MayNameAsManyHostsAsThereCanBe) {
+  EXPECT_EQ(expand_nodelist("n[1-65536]").size(), 65536U);
+}
+
 TEST(Nodelist, IsRefusedInOneLine) {
+  std::string brackets = "n";
+  for (int i = 0; i < 100'000; ++i) brackets += "[1]";
+  EXPECT_THAT(complaint([&] { expand_nodelist(brackets); }), HasSubstr("more than 16 brackets"));
   for (const char* expression : {"", "n[1-3", "n[3-1]", "n[a]", "n[]", "n[1-]", "n[1-99999999]",
                                  "n[1-300]m[1-300]", "n[1,1]", "n;id", "n]", "n1,"}) {
     const std::string said = complaint([&] { expand_nodelist(expression); });
@@ -121,6 +128,8 @@ TEST(Nodelist, IsRefusedInOneLine) {
 }
 
 TEST(TasksPerNode, AreSlurms) {
+  EXPECT_EQ(tasks_per_node("1(x65536)").size(), 65536U);
+  EXPECT_THAT(complaint([] { tasks_per_node("1(x65536),1"); }), HasSubstr("SLURM_TASKS_PER_NODE"));
   EXPECT_THAT(tasks_per_node("2(x3),1"), ElementsAre(2, 2, 2, 1));
   EXPECT_THAT(tasks_per_node("16"), ElementsAre(16));
   for (const char* words : {"", "2(x", "2(x0)", "a", "2,", "2(3)", "0", "2 "}) {

@@ -4,6 +4,7 @@
 // nlohmann/json then writes and reads the struct, and lists of it, as it does numbers.
 #pragma once
 
+#include <concepts>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,9 +13,11 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/machine/json_depth.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/result_row.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 
@@ -45,18 +48,53 @@ class JsonWriter {
   nlohmann::json& object_;
 };
 
-/// The same to fill a value from an object; throws json::exception for what is missing or another
-/// type.
+/// A value in a message: structures by their kind alone.
+inline std::string shown_value(const nlohmann::json& value) {
+  return value.is_structured() ? value.type_name() : value.dump();
+}
+
+template <class T>
+concept WholeNumber = std::integral<T> && !std::same_as<T, bool>;
+
+/// No whole number, or none that fits: json itself would cut off what does not.
+class WrongValue : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
+/// What `from` holds, into `value`. Throws json::exception for another type, and WrongValue.
+template <class T>
+void read_value(const nlohmann::json& from, T& value) {
+  from.get_to(value);
+}
+template <WholeNumber T>
+void read_value(const nlohmann::json& from, T& value) {
+  const std::optional<T> whole = whole_number<T>(from);
+  if (!whole) fail<WrongValue>("{} where a whole number belongs", shown_value(from));
+  value = *whole;
+}
+template <WholeNumber T>
+void read_value(const nlohmann::json& from, std::vector<T>& value) {
+  if (!from.is_array()) fail<WrongValue>("{} where a list belongs", shown_value(from));
+  value.clear();
+  for (const nlohmann::json& one : from) read_value(one, value.emplace_back());
+}
+
+/// The same as JsonWriter to fill a value from an object; throws as read_value, and json::exception
+/// for what is missing.
 class JsonReader {
  public:
   explicit JsonReader(const nlohmann::json& object) : object_(object) {}
 
-  void operator()(const char* name, auto& value) { object_.at(name).get_to(value); }
-  void later(const char* name, auto& value) { value = object_.value(name, value); }
+  void operator()(const char* name, auto& value) { read_value(object_.at(name), value); }
+  void later(const char* name, auto& value) {
+    const auto found = object_.find(name);
+    if (found != object_.end()) read_value(*found, value);
+  }
   template <class T>
   void maybe(const char* name, std::optional<T>& value) {
     const auto found = object_.find(name);
-    if (found != object_.end() && !found->is_null()) value = found->template get<T>();
+    if (found != object_.end() && !found->is_null()) read_value(*found, value.emplace());
   }
   void maybe(const char* name, std::string& text) {
     std::optional<std::string> value;
@@ -108,9 +146,13 @@ inline nlohmann::json parse_json(const std::string& text) {
 template <class Read>
 auto read_document(const std::filesystem::path& path, std::string_view kind, Read read) {
   const std::string text = read_file(path);
+  if (!is_shallow_json(text)) {
+    fail<UsageError>("{}: not {}: nested more than {} deep", path.string(), kind, kDeepestJson);
+  }
   try {
     const nlohmann::json object = parse_json(text);
-    const int version = object.at("schema_version").get<int>();
+    int version = 0;
+    read_value(object.at("schema_version"), version);
     if (version > kSchemaVersion) {
       fail<UsageError>(
           "schema version {} is later than {}, which this program reads; use a later one", version,
@@ -118,6 +160,8 @@ auto read_document(const std::filesystem::path& path, std::string_view kind, Rea
     }
     return read(object);
   } catch (const nlohmann::json::exception& error) {
+    fail<UsageError>("{}: not {}: {}", path.string(), kind, error.what());
+  } catch (const WrongValue& error) {
     fail<UsageError>("{}: not {}: {}", path.string(), kind, error.what());
   } catch (const UsageError& error) {
     fail<UsageError>("{}: {}", path.string(), error.what());

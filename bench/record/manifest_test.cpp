@@ -95,6 +95,15 @@ TEST(Manifest, RefusesWhatItCannotRead) {
   }
   folder.write("manifest.json", R"({"schema_version": 1, "run_id": "a", "run_id": "b"})");
   EXPECT_THAT(refusal(), AllOf(HasSubstr("manifest.json"), HasSubstr("key 'run_id' stands twice")));
+  // Numbers that an int would cut off, and what copying and printing could not come back from.
+  for (const char* text : {"{\"schema_version\": 4294967297}", "{\"schema_version\": 1e300}"}) {
+    folder.write("manifest.json", text);
+    EXPECT_THAT(refusal(), HasSubstr("where a whole number belongs")) << text;
+  }
+  constexpr std::size_t kDeep = 100'000;
+  folder.write("manifest.json", "{\"schema_version\": 1, \"job\": " + std::string(kDeep, '[') +
+                                    std::string(kDeep, ']') + "}");
+  EXPECT_THAT(refusal(), HasSubstr("nested more than 100 deep"));
   folder.write("manifest.json", R"({"schema_version": 99})");
   EXPECT_THAT(refusal(), HasSubstr("schema version 99"));
 }

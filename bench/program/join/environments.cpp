@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/launch/hosts.hpp"
+#include "bench/machine/json_depth.hpp"
 #include "bench/machine/managed_job.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
@@ -135,6 +136,9 @@ std::string place_of(std::string_view text, std::size_t byte) {
 }
 
 nlohmann::json parsed(const std::string& text) {
+  if (!is_shallow_json(text)) {
+    refuse_config("1:1", fmt::format("is nested more than {} deep", kDeepestJson));
+  }
   try {
     return nlohmann::json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {

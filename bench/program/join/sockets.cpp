@@ -21,6 +21,7 @@
 
 #include "bench/launch/hosts.hpp"
 #include "bench/machine/digest.hpp"
+#include "bench/machine/json_depth.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
@@ -253,8 +254,10 @@ std::optional<Message> MessageStream::next_in_buffer() {
     is_theirs = signed_with.size() == expected.size() &&
                 CRYPTO_memcmp(signed_with.data(), expected.data(), expected.size()) == 0;
   }
-  Message message;
-  if (is_theirs) message = Message::parse(line, nullptr, /*allow_exceptions=*/false);
+  Message message;  // null, which is no message
+  if (is_theirs && is_shallow_json(line)) {
+    message = Message::parse(line, nullptr, /*allow_exceptions=*/false);
+  }
   if (message.is_object()) return message;
   open_ = false;
   buffer_.clear();
@@ -286,7 +289,7 @@ std::string text_in(const Message& message, const char* member, std::string othe
 
 int number_in(const Message& message, const char* member, int otherwise) {
   const auto found = message.find(member);
-  return found != message.end() && found->is_number_integer() ? found->get<int>() : otherwise;
+  return found == message.end() ? otherwise : whole_number<int>(*found).value_or(otherwise);
 }
 
 bool flag_in(const Message& message, const char* member) {

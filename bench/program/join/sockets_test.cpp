@@ -9,6 +9,7 @@
 
 #include <array>
 #include <chrono>
+#include <string>
 
 #include "kernels/error.hpp"
 
@@ -127,6 +128,22 @@ TEST(SignedMessages, OfSomebodyInBetweenAreNone) {
   itself.sign("key", true);
   write_to(mirror.other, line);
   EXPECT_EQ(next_of(itself), "none");
+}
+
+TEST(MessageStream, EndsAtWhatIsNestedDeeperThanAMessageIs) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
+  MessageStream stream{Descriptor(ends[0])};
+  const Descriptor other(ends[1]);
+  constexpr std::size_t kDeep = 20'000;
+  const std::string line = "{\"argv\":" + std::string(kDeep, '[') + std::string(kDeep, ']') + "}\n";
+  const std::string sent = "{\"start\":4294967296}\n" + line;
+  ASSERT_EQ(send(ends[1], sent.data(), sent.size(), MSG_NOSIGNAL), std::ssize(sent));
+  const auto first = stream.receive();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(number_in(*first, "start", -1), -1) << "what an int cannot hold is no number";
+  EXPECT_FALSE(stream.receive());
+  EXPECT_FALSE(stream.is_open());
 }
 
 }  // namespace

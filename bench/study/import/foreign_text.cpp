@@ -8,10 +8,10 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <ranges>
 #include <span>
 #include <utility>
 
+#include "bench/machine/json_depth.hpp"
 #include "bench/record/columns.hpp"
 #include "bench/record/json_members.hpp"
 #include "bench/study/analysis/rows.hpp"
@@ -234,6 +234,9 @@ using nlohmann::json;
 
 json parse_foreign_json(std::string_view text, const std::string& file) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  if (!is_shallow_json(text)) {
+    fail<UsageError>("{}: JSON that is nested more than {} deep", file, kDeepestJson);
+  }
   try {
     return parse_json(std::string(text));
   } catch (const UsageError& error) {
@@ -311,6 +314,9 @@ constexpr std::array<std::string_view, 16> kCounts{
     "workers",       "operations", "bytes",  "share_of",   "epochs_to_target",
     "loader_threads"};
 
+/// Of ranks, and of what is counted by them: above what anybody has, and what an int holds.
+constexpr std::uint64_t kMostRanks = 1U << 24U;
+
 constexpr std::array<std::string_view, 2> kShares{"test_accuracy", "target_accuracy"};
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
@@ -319,8 +325,10 @@ bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
 
 std::vector<std::string> values_of(std::string_view text, std::size_t files) {
   std::vector<std::string> values;
-  for (const auto part : std::views::split(text, ','))
-    values.emplace_back(part.begin(), part.end());
+  for (std::size_t begin = 0, end = 0; end < text.size(); begin = end + 1) {
+    end = std::min(text.find(',', begin), text.size());
+    values.emplace_back(text.substr(begin, end - begin));
+  }
   if (values.size() > 1 && values.size() == files) return values;
   return std::vector<std::string>(files, std::string(text));
 }
@@ -338,6 +346,10 @@ void require_value(std::string_view place, std::string_view column, std::string_
   if (value.empty()) fail<UsageError>("{}: {} is empty", place, column);
   if (is_one_of(kCounts, column) && !is_count(value)) {
     fail<UsageError>("{}: {}: '{}' is not a positive whole number", place, column, value);
+  }
+  const bool of_ranks = column == "ranks" || column == "nodes";
+  if (of_ranks && read_number<std::uint64_t>(value).value_or(0) > kMostRanks) {
+    fail<UsageError>("{}: {}: {} is more than {}", place, column, value, kMostRanks);
   }
   const bool number = column.ends_with("_seconds") || column == "learning_rate" ||
                       column == "flops" || column.ends_with("_loss") || is_one_of(kShares, column);
@@ -456,8 +468,9 @@ std::optional<double> seconds_behind(const ResultRow& row, std::string_view colu
   if (column == "algbw_gb_per_s") return positive(number_in(row, "size_bytes") / value * 1e-9);
   if (column == "busbw_gb_per_s") {
     // The time at which this many bytes have that busbw: both bandwidths go as 1/seconds.
-    const auto ranks = static_cast<int>(number_in(row, "ranks"));
-    return positive(busbw_gb_per_s(number_in(row, "size_bytes"), value, ranks));
+    const double ranks = number_in(row, "ranks");
+    if (!(ranks >= 1 && ranks <= static_cast<double>(kMostRanks))) return std::nullopt;
+    return positive(busbw_gb_per_s(number_in(row, "size_bytes"), value, static_cast<int>(ranks)));
   }
   if (column == "gb_per_s") return positive(number_in(row, "bytes") / value * 1e-9);
   if (is(row, epoch_schema())) return positive(number_in(row, "samples") / value);

@@ -151,6 +151,7 @@ TEST(ValueColumn, FindsTheTimeBehindARate) {
   allreduce.set("size_bytes", 1'000'000).set("ranks", 4);
   EXPECT_DOUBLE_EQ(*seconds_behind(allreduce, "algbw_gb_per_s", 2), 0.0005);
   EXPECT_DOUBLE_EQ(*seconds_behind(allreduce, "busbw_gb_per_s", 3), 0.0005);
+  EXPECT_FALSE(seconds_behind(ResultRow(allreduce).set("ranks", "1e300"), "busbw_gb_per_s", 3));
   ResultRow step(throughput_schema());
   step.set("batch", 32).set("ranks", 4).set("rank", "all");
   EXPECT_DOUBLE_EQ(*seconds_behind(step, "images_per_s", 1280), 0.1);
@@ -169,6 +170,7 @@ TEST(Settings, AreRefusedInOneLine) {
     return message_of<UsageError>([&] { parse_settings({text}, epoch_schema(), 1); });
   };
   EXPECT_THAT(refusal("ranks"), HasSubstr("write column=value"));
+  EXPECT_THAT(refusal("ranks=16777217"), HasSubstr("ranks: 16777217 is more than 16777216"));
   EXPECT_THAT(refusal("rank=3"), testing::IsEmpty());
   EXPECT_THAT(refusal("modle=x"), HasSubstr("did you mean 'model'?"));
   EXPECT_THAT(refusal("seconds_median=3"), HasSubstr("unknown column"));

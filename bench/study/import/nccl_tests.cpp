@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <set>
 
@@ -12,6 +13,7 @@
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/import/kinds.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -163,15 +165,17 @@ constexpr int kLatestVersion = 3;
 
 int whole(const json& object, const char* name, int otherwise) {
   const json& value = member(object, name);
-  return value.is_number_integer() ? value.get<int>() : otherwise;
+  return whole_number<int>(value).value_or(otherwise);
 }
 
 /// Versions differ in whether each rank of a process is listed or only its first.
 int ranks_of(const json& config, const std::vector<int>& listed) {
-  const int of_a_process =
-      std::max(1, whole(config, "nthreads", 1)) * std::max(1, whole(config, "ngpus", 1));
-  const int last = std::ranges::max(listed);
-  return last % of_a_process == 0 ? last + of_a_process : last + 1;
+  constexpr std::int64_t kMost = 1 << 24;  // more than anybody has
+  const std::int64_t threads = std::clamp<std::int64_t>(whole(config, "nthreads", 1), 1, kMost);
+  const std::int64_t gpus = std::clamp<std::int64_t>(whole(config, "ngpus", 1), 1, kMost);
+  const std::int64_t last = std::clamp<std::int64_t>(std::ranges::max(listed), 0, kMost);
+  const std::int64_t ranks = last % (threads * gpus) == 0 ? last + threads * gpus : last + 1;
+  return static_cast<int>(std::min(ranks, kMost));
 }
 
 void read_config(const json& config, NcclTestsRun& run) {
@@ -367,7 +371,7 @@ class TextReader {
   /// "Rank  0 Group  0 Pid 123 on host device  0 [0x07] NVIDIA A100"; older ones without a group.
   void rank(const std::vector<std::string_view>& words, std::size_t number) {
     const auto whole = [&](std::string_view name) {
-      return static_cast<int>(decimal_of(after(words, name)).value_or(0));
+      return read_number<int>(after(words, name)).value_or(0);
     };
     const auto bus = std::ranges::find_if(words, [](auto word) { return word.starts_with('['); });
     const std::vector<std::string_view> name(bus == words.end() ? bus : bus + 1, words.end());

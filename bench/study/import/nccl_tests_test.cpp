@@ -235,7 +235,15 @@ TEST(NcclTestsJson, TakesSingleTimesAsSamples) {
   EXPECT_EQ(only_case(read(text)).row.get("operations"), "1");
 }
 
+TEST(NcclTestsJson, HasNoNumberOfRanksThatWrapsAround) {
+  const std::string many = with(with(kJson, "\"ngpus\":2", "\"ngpus\":2147483647"),
+                                "\"nthreads\":1", "\"nthreads\":2147483647");
+  EXPECT_EQ(only_case(read(with(many, "\"rank\":2", "\"rank\":0"))).row.get("ranks"), "16777216");
+}
+
 TEST(NcclTestsJson, RefusesWhatItIsNot) {
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_THAT(refusal("{\"version\":1,\"args\":" + deep + "}"), HasSubstr("nested more than 100"));
   EXPECT_THAT(refusal("{\"version\":1,\n \"results\":[}"), HasSubstr("run.log:2:13: not JSON"));
   EXPECT_EQ(refusal(R"({"results":[{"size":8,"size":16}]})"),
             "run.log: key 'size' stands twice in one object");

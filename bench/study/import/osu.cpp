@@ -48,6 +48,7 @@ class OsuReader {
       comment(text.substr(1), line.number);
     } else if (in_table_) {
       const std::vector<std::string_view> words = words_of(text);
+      if (words.empty()) return;  // blanks of other kinds
       const bool size = words[0].find_first_not_of("0123456789") == std::string_view::npos;
       if (size) result(words, line.number);
     }

@@ -52,6 +52,13 @@ TEST(Osu, ReadsTheFullTableOfSeveralRuns) {
   EXPECT_DOUBLE_EQ(std::stod(row.get("skew_seconds")), 23e-6);
 }
 
+TEST(Osu, PassesOverALineOfBlanksOfAllKinds) {
+  const ImportedFile file = read(
+      "# OSU MPI Allreduce Latency Test v5.8\n# Size       Avg Latency(us)\n\v\f\n"
+      "4                       1.34\n");
+  EXPECT_EQ(file.launches.at(0).cases.size(), 1U);
+}
+
 TEST(Osu, LetsTheUserSayWhatTheFileDoesNot) {
   const std::string text =
       "# OSU MPI Allreduce Latency Test v5.8\n# Size       Avg Latency(us)\n"
