@@ -278,8 +278,7 @@ void join_messages(std::string_view bytes) {
     const auto argv = message->find("argv");
     if (argv == message->end() || !argv->is_array()) continue;
     for (const Message& word : *argv) words.push_back(word.is_string() ? word : "");
-    is_daemon_command(words);
-    tried([&] { daemon_command(words); });
+    tried([&] { own_daemon_command("/usr/bin/orted", daemon_request(words)); });
   }
 }
 

@@ -20,8 +20,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
-/// A value in a message; what holds others by its kind alone, since printing a hundred thousand
-/// lists in each other would overflow the stack.
+/// A value in a message; what holds others by its kind alone.
 std::string shown(const Json& value) {
   if (!value.is_structured() || value.empty()) return value.dump();
   return value.is_array() ? "a list" : "an object";
@@ -122,9 +121,16 @@ class Fields {
   const std::string path_;
 };
 
+/// What holds others is copied and destroyed level by level, and a hundred thousand lists in each
+/// other would overflow the stack: a trace has four levels.
 Json parsed(std::string_view text, const std::string& file) {
+  constexpr int kDeepest = 8;
+  const auto look = [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+    if (depth > kDeepest) fail<UsageError>("{}: nested more than {} deep", file, kDeepest);
+    return true;
+  };
   try {
-    return Json::parse(text);
+    return Json::parse(text, look);
   } catch (const Json::parse_error& error) {
     // Its byte counts from 1, and is that of the character that does not fit.
     const std::string_view before = text.substr(0, error.byte > 0 ? error.byte - 1 : 0);
@@ -133,6 +139,9 @@ Json parsed(std::string_view text, const std::string& file) {
     const std::size_t column = before.size() - (start == before.npos ? 0 : start + 1) + 1;
     fail<UsageError>("{}:{}:{}: not JSON; expected a trace that bench_epoch --record-trace writes",
                      file, line, column);
+  } catch (const Json::out_of_range& error) {  // "...: number overflow parsing '1e999'"
+    const std::string_view what = error.what();
+    fail<UsageError>("{}: {}", file, what.substr(std::min(what.find("] ") + 2, what.size())));
   }
 }
 

@@ -252,6 +252,9 @@ json parse_foreign_json(std::string_view text, const std::string& file) {
     const std::size_t colon = what.find(": ");
     fail<UsageError>("{}:{}:{}: not JSON: {}", file, line, column,
                      colon == std::string_view::npos ? what : what.substr(colon + 2));
+  } catch (const json::out_of_range& error) {  // "...: number overflow parsing '1e999'"
+    const std::string_view what = error.what();
+    fail<UsageError>("{}: {}", file, what.substr(std::min(what.find("] ") + 2, what.size())));
   }
 }
 
