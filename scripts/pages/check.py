@@ -13,11 +13,6 @@ from typing import Iterator, NamedTuple
 MOST_WORDS = 25  # of a sentence
 MOST_SENTENCES = 4  # of a paragraph, and of an entry of a list
 
-# Measured numbers with all their conditions, which stand and change as a whole.
-NOT_CUT = {
-    "docs/allreduce.md": ("How fast: two ranks on two cores",),
-    "docs/nodes.md": ("How often it is right",),
-}
 OTHER_PAGES = ["results/README.md", "bench/study/verbs/README.md", "configs/*/README.md"]
 
 HEADING = re.compile(r"#{1,6} +(.*)")
@@ -37,13 +32,12 @@ SOURCES = ["bench", "collectives", "kernels", "models", "scripts"]
 class Paragraph(NamedTuple):
     line: int
     text: str
-    heading: str
 
 
 def paragraphs(page: str) -> Iterator[Paragraph]:
     """Prose only: no code, tables, headings and pictures. An entry of a list is a paragraph of its own."""
     words: list[str] = []
-    heading, begin = "", 0
+    begin = 0
     fenced = False
     for number, line in enumerate([*page.splitlines(), ""], 1):
         if line.startswith("```"):
@@ -51,12 +45,9 @@ def paragraphs(page: str) -> Iterator[Paragraph]:
         code = fenced or line.startswith(("```", "    "))
         ends = code or not line.strip() or line.startswith(("|", "#", "!")) or ENTRY.match(line)
         if ends and words:
-            yield Paragraph(begin, " ".join(words), heading)
+            yield Paragraph(begin, " ".join(words))
             words = []
-        title = None if code else HEADING.match(line)
-        if title:
-            heading = title[1]
-        elif line.strip() and not code and not line.startswith(("|", "!")):
+        if line.strip() and not code and not HEADING.match(line) and not line.startswith(("|", "!")):
             begin = begin if words else number
             words.append(ENTRY.sub("", line, count=1) if ENTRY.match(line) else line.strip())
 
@@ -75,10 +66,7 @@ def words_of(sentence: str) -> list[str]:
 
 
 def prose_breaches(name: str, page: str) -> Iterator[str]:
-    whole = NOT_CUT.get(name, ())
-    for line, text, heading in paragraphs(page):
-        if heading in whole or text.startswith(whole or "\0"):
-            continue
+    for line, text in paragraphs(page):
         found = sentences(text)
         if len(found) > MOST_SENTENCES:
             yield f"{name}:{line}: {len(found)} sentences: {text[:60]}   <- at most {MOST_SENTENCES} a paragraph"

@@ -42,11 +42,6 @@ class Prose(unittest.TestCase):
         self.assertEqual(check.sentences("Open MPI 4.1.4 as installed. `doctor` says 1.5 times. **So** it is."),
                          ["Open MPI 4.1.4 as installed.", "CODE says 1.5 times.", "So it is."])
 
-    def test_what_is_measured_stands_whole(self) -> None:
-        page = f"# A\n\n## How fast: two ranks on two cores\n\n{LONG}\n\n## B\n\n{LONG}\n"
-        self.assertEqual(len(self.breaches(page, "docs/allreduce.md")), 1)
-        self.assertEqual(len(self.breaches(page)), 2)
-
 
 class Links(unittest.TestCase):
     def setUp(self) -> None:
