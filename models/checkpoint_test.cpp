@@ -67,6 +67,9 @@ TEST(Checkpoint, SaysWhyItIsRefused) {
   expect_error([&] { checkpoint_from("SCBCKPT1" + whole.substr(8)); }, {"SCBCKPT2"});
   expect_error([&] { checkpoint_from(whole.substr(0, 20)); }, {"truncated", "20 bytes"});
   expect_error([&] { checkpoint_from(whole.substr(0, whole.size() - 1)); }, {"checksum"});
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  expect_error([&] { checkpoint_from(checkpoint_file("{\"a\":" + deep + ",\"b\":1}", "")); },
+               {"nested"});
 }
 
 TEST(Checkpoint, NamesWhatDiffers) {

@@ -148,6 +148,9 @@ nlohmann::json parsed(const std::string& text) {
     const std::size_t colon = what.find(": ", column == std::string_view::npos ? 0 : column);
     if (colon != std::string_view::npos) what.remove_prefix(colon + 2);
     refuse_config(place_of(text, error.byte), what);
+  } catch (const nlohmann::json::out_of_range& error) {  // "...: number overflow parsing '1e999'"
+    const std::string_view what = error.what();
+    refuse_config("1:1", what.substr(std::min(what.find("] ") + 2, what.size())));
   }
 }
 

@@ -176,6 +176,7 @@ TEST(TfConfig, MalformedTextIsRefusedWithItsPlace) {
               AllOf(HasSubstr("TF_CONFIG: 2:12: "), HasSubstr("valid: {\"cluster\""),
                     Not(HasSubstr("\n"))));
   EXPECT_THAT(config_refusal("{"), HasSubstr("TF_CONFIG: 1:2: "));
+  EXPECT_THAT(config_refusal("{\"cluster\": 1e999}"), HasSubstr("overflow parsing '1e999'"));
   EXPECT_THAT(config_refusal("[]"), HasSubstr("is no object"));
 }
 
