@@ -141,7 +141,7 @@ std::string bytes_of(const Checkpoint& checkpoint) {
 
 Checkpoint checkpoint_from(std::string_view bytes) {
   const CheckpointParts parts = checkpoint_parts(bytes);
-  constexpr int kDeepest = 8;  // it has three levels; at each of them copying calls itself
+  static constexpr int kDeepest = 8;  // it has three levels; at each copying calls itself
   const auto look = [](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
     if (depth > kDeepest) fail<UsageError>("its header is nested more than {} deep", kDeepest);
     return true;

@@ -194,7 +194,7 @@ TEST_F(LaunchTest, EndsAtTheDeadline) {
   const LaunchEnd end = run_script("echo waiting for rank 1 >&2; exec sleep 300", 0.5);
   EXPECT_FALSE(end.ok);
   EXPECT_FALSE(end.interrupted);
-  EXPECT_THAT(end.why, AllOf(StartsWith("did not end within"), EndsWith(": waiting for rank 1")));
+  EXPECT_THAT(end.why, AllOf(StartsWith("did not end within"), HasSubstr(": waiting for rank 1")));
 }
 
 // Takes the ten seconds of grace.
@@ -259,9 +259,9 @@ TEST_F(LaunchTest, DoesNotWaitForEverForWhatCannotBeKilled) {
   }
   if (!why.empty()) GTEST_SKIP() << "no process may be traced here: " << why;
   EXPECT_FALSE(end.ok);
-  EXPECT_EQ(end.why, fmt::format("did not end within 2 s: waiting for a disk; process {} was "
-                                 "killed and does not end (state Z)",
-                                 process));
+  EXPECT_THAT(end.why, StartsWith(fmt::format("did not end within 2 s: waiting for a disk; process "
+                                              "{} was killed and does not end (state Z)",
+                                              process)));
   EXPECT_EQ(::waitpid(process, nullptr, 0), process) << "once it can, it ends";
 }
 
@@ -321,7 +321,7 @@ TEST_F(LaunchTest, DoesNotWaitForEverForAProcessInStateD) {
   EXPECT_TRUE(still);
   EXPECT_FALSE(end.ok);
   EXPECT_THAT(end.why,
-              EndsWith(fmt::format("process {} was killed and does not end (state D)", process)));
+              HasSubstr(fmt::format("process {} was killed and does not end (state D)", process)));
 }
 
 TEST_F(LaunchTest, SaysThatTheKernelEndedItToGetMemory) {
@@ -337,8 +337,12 @@ TEST_F(LaunchTest, SaysThatTheKernelEndedItToGetMemory) {
   EXPECT_THAT(end.why, AllOf(StartsWith("exit code 137"),
                              HasSubstr("; memory was short: meanwhile the kernel ended "),
                              EndsWith(" process(es) on this host")));
-  EXPECT_EQ(run_script("kill -KILL $$").why.find("memory"), std::string::npos)
-      << "another kill is another matter";
+  // Another kill is another matter; what the kernel ends elsewhere at that moment is told, too.
+  bool is_told_apart = false;
+  for (int attempt = 0; attempt < 10 && !is_told_apart; ++attempt) {
+    is_told_apart = run_script("kill -KILL $$").why.find("memory") == std::string::npos;
+  }
+  EXPECT_TRUE(is_told_apart);
 }
 
 TEST_F(LaunchTest, EndsEarlyAndOrderlyWhenToldToStop) {
