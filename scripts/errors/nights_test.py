@@ -69,7 +69,7 @@ class NightErrorTest(unittest.TestCase):
             self.assertEqual(refused_settings(Path(name), {"launches": 20, "slower": 10.0}), ["--slower 10.0, there 5.0"])
 
     def test_a_night_is_expected_to_cost_less_than_it_may(self) -> None:
-        self.assertLess(expected_seconds(20) / CELLS, MOST_SECONDS)
+        self.assertLess(expected_seconds(12) / CELLS, MOST_SECONDS)
 
 
 # A scalebench whose nights are made up. It says in `calls` which folders it was asked for, and of the one that `killed`
