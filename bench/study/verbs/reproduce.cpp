@@ -13,6 +13,7 @@
 #include "bench/machine/environment.hpp"
 #include "bench/study/comparison/comparison.hpp"
 #include "bench/study/comparison/report.hpp"
+#include "bench/study/plan/plan.hpp"
 #include "bench/study/run/end.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/run/run.hpp"
@@ -121,9 +122,19 @@ CompareReport report_of(const ReproduceOptions& options, const std::filesystem::
   return report;
 }
 
-/// With what the original's command line said of how it was started.
+/// Those that the original was started on; empty: on this machine alone.
+std::string hosts_of(const ReproduceOptions& options) {
+  const std::filesystem::path plan = options.run / kPlanFile;
+  return std::filesystem::exists(plan) ? host_words(read_plan(options.run).settings.hosts) : "";
+}
+
+/// With what the original's command line said of how it was started, and on its hosts where
+/// nothing says of others.
 ResolvedStudy study_of(ReproduceOptions options, const Manifest& original) {
   StudyConfig config = config_of(original);
+  if (options.hosts.empty() && config.hosts.empty() && !options.job && host_variables().empty()) {
+    config.hosts = hosts_of(options);
+  }
   options.oversubscribe = options.oversubscribe || original.origin == "emulated";
   const std::string mpirun = argument_of(original.command, "--mpirun");
   if (options.mpirun.empty()) options.mpirun = mpirun;
