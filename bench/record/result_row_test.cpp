@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
@@ -33,19 +35,32 @@ const std::vector<const Schema*>& schemas() {
   return all;
 }
 
-/// Columns that the section of results/README.md with this heading names in backticks, in order.
-std::vector<std::string> documented(std::string_view heading) {
+/// Columns of the first table in the section of results/README.md with this heading, in order. A
+/// row names columns that share their meaning, or leads to the table in which a set of them stands.
+std::vector<std::string> documented(const std::string& heading) {
+  static const std::map<std::string, std::string> sets{{"[common columns]", "Common columns"},
+                                                       {"[statistics]", "Statistics"},
+                                                       {"[device columns]", "Device columns"}};
   const std::string text = read_file(SCALEBENCH_RESULTS_README);
-  const std::size_t begin = text.find(fmt::format("\n## {}", heading));
-  if (begin == std::string::npos) fail("results/README.md has no section '{}'", heading);
-  std::string section = text.substr(begin + 4, text.find("\n## ", begin + 4) - begin - 4);
-  // Values are in parentheses, `cache` (`cold` `warm`), or in two phrases that explain rows.
-  section =
-      std::regex_replace(section, std::regex("\\([^()]*\\)|`rank` = `all`|against `none`"), "");
-  const std::regex name("`([^`]*)`");
+  const std::size_t section = text.find(fmt::format("\n## {}\n", heading));
+  if (section == std::string::npos) fail("results/README.md has no section '{}'", heading);
+  const std::string head = "\n| column | unit | meaning |\n|---|---|---|\n";
+  const std::size_t table = text.find(head, section);
+  if (table == std::string::npos || table > text.find("\n## ", section + 1))
+    fail("results/README.md: '{}' has no table of columns", heading);
+  std::istringstream rows(text.substr(table + head.size()));
+  const std::regex cells("\\| (.+) \\| (.+) \\| (.+) \\|"), name("`([^`]*)`");
   std::vector<std::string> names;
-  for (std::sregex_iterator i(section.begin(), section.end(), name), end; i != end; ++i) {
-    names.push_back((*i)[1]);
+  for (std::string row; std::getline(rows, row) && row.starts_with('|');) {
+    if (const auto set = sets.find(row.substr(2, row.find(']') - 1)); set != sets.end()) {
+      for (std::string& column : documented(set->second)) names.push_back(std::move(column));
+      continue;
+    }
+    std::smatch cell;
+    EXPECT_TRUE(std::regex_match(row, cell, cells)) << heading << ", no unit or meaning: " << row;
+    const std::string columns = cell[1];
+    for (std::sregex_iterator i(columns.begin(), columns.end(), name), end; i != end; ++i)
+      names.push_back((*i)[1]);
   }
   return names;
 }
@@ -73,26 +88,10 @@ TEST(Schema, HasNoColumnTwice) {
   }
 }
 
-TEST(Schema, ListsTheColumnsOfTheReadmeInItsOrder) {
+TEST(Schema, HasARowOfTheReadmeForEachColumnInItsOrder) {
   for (const Schema* schema : schemas()) {
-    std::set<std::string> elsewhere{"schema_version", "run_id", "case_id",
-                                    "origin",         "status", "note"};
-    // The statistics have a section of their own; scaling.csv and losses.csv name those that they
-    // hold.
-    if (schema->file != "scaling.csv" && schema->file != "losses.csv")
-      elsewhere.merge([] {
-        const auto names = documented("Statistics");
-        return std::set<std::string>(names.begin(), names.end());
-      }());
-    std::vector<std::string> own;
-    for (const std::string& column : schema->columns) {
-      if (!elsewhere.contains(column)) own.push_back(column);
-    }
-    std::vector<std::string> named;
-    for (const std::string& name : documented(schema->file)) {
-      if (!elsewhere.contains(name)) named.push_back(name);
-    }
-    EXPECT_THAT(named, ElementsAreArray(own)) << schema->file;
+    EXPECT_THAT(documented(std::string(schema->file)), ElementsAreArray(schema->columns))
+        << schema->file;
   }
 }
 
