@@ -14,6 +14,8 @@ MOST_WORDS = 25  # of a sentence
 MOST_SENTENCES = 4  # of a paragraph, and of an entry of a list
 
 OTHER_PAGES = ["results/README.md", "bench/study/verbs/README.md", "configs/*/README.md"]
+COLUMNS = "results/README.md"  # whose tables hold sentences, too
+ARGUMENT = "## How a night is judged"  # a section there: statistics at length, not for looking up
 
 HEADING = re.compile(r"#{1,6} +(.*)")
 ENTRY = re.compile(r" *(?:[-*]|\d+\.) +")
@@ -74,6 +76,20 @@ def prose_breaches(name: str, page: str) -> Iterator[str]:
             count = len(words_of(sentence))
             if count > MOST_WORDS:
                 yield f"{name}:{line}: {count} words: {sentence[:60]}   <- at most {MOST_WORDS} a sentence"
+
+
+def column_breaches(name: str, page: str) -> Iterator[str]:
+    """Of prose and of cells, which are paragraphs; but for the section that argues."""
+    lines, left_out = [], False
+    for line in page.splitlines():
+        left_out = line.startswith(ARGUMENT) or (left_out and not line.startswith("## "))
+        lines.append("" if left_out else line)
+    yield from prose_breaches(name, "\n".join(lines))
+    for number, line in enumerate(lines, 1):
+        cells = line.strip("| ").split(" | ") if line.startswith("| ") else []
+        for cell in cells:
+            for breach in prose_breaches(name, cell):
+                yield breach.replace(f"{name}:1:", f"{name}:{number}:", 1)
 
 
 def anchors(page: str) -> set[str]:
@@ -151,6 +167,7 @@ def check(root: Path) -> list[str]:
     for pattern in OTHER_PAGES:
         for file in sorted(root.glob(pattern)):
             breaches += link_breaches(root, file.relative_to(root).as_posix(), file.read_text(encoding="utf-8"))
+    breaches += column_breaches(COLUMNS, (root / COLUMNS).read_text(encoding="utf-8"))
     breaches += map_breaches(root, readme)
     troubles = root / "docs" / "troubleshooting.md"
     breaches += message_breaches("docs/troubleshooting.md", troubles.read_text(encoding="utf-8"), program_text(root))

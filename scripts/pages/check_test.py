@@ -42,6 +42,11 @@ class Prose(unittest.TestCase):
         self.assertEqual(check.sentences("Open MPI 4.1.4 as installed. `doctor` says 1.5 times. **So** it is."),
                          ["Open MPI 4.1.4 as installed.", "CODE says 1.5 times.", "So it is."])
 
+    def test_cells_of_the_columns_are_prose(self) -> None:
+        page = f"Short.\n\n| `a` | s | {LONG} |\n\n{LONG}\n\n{check.ARGUMENT}\n\n| {LONG} |\n\n{LONG}\n\n## b\n\n{LONG}\n"
+        lines = [breach.partition(": ")[0] for breach in check.column_breaches("r.md", page)]
+        self.assertEqual(sorted(lines), ["r.md:15", "r.md:3", "r.md:5"])
+
 
 class Links(unittest.TestCase):
     def setUp(self) -> None:
