@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from view.rows import Row
 
 OF = ("launches", "rounds", "repetitions")
+HIDES = 0.10  # the drop that proves a night, and from where on the ladder of losses tells nothing
+FULL = 6  # launches from which on the interval is one of 95 %; of fewer it is the range
 # Of S and E in scaling.csv, for told(): runs of before say one kind for all of a row.
 SPEEDUP = ("efficiency_ci_low", "speedup_interval", "interval")
 
@@ -30,6 +32,13 @@ def in_brackets(kinds: dict[str, str]) -> str:
     """The sentence that says of what the intervals in a table are: words by what has one, '' without."""
     said = ", ".join(f"of {name} the {kind}" for name, kind in kinds.items() if kind)
     return f" In brackets: {said}." if said else ""
+
+
+def wide(row: Row, number: str) -> bool:
+    """Whether a change of a tenth, which a night has to find, could hide in the interval of `number`."""
+    value = row.number(number)
+    ends = (row.number(f"{number}_ci_low"), row.number(f"{number}_ci_high"))
+    return any(abs(end - value) > HIDES * abs(value) for end in ends)
 
 
 def covers(row: Row, number: str, value: float) -> bool:

@@ -27,6 +27,13 @@ p { margin: .4rem 0; max-width: 50rem; }
 .verdict.stop { border-color: var(--bad); }
 .verdict li { margin: .35rem 0; }
 .verdict ul { margin: .3rem 0; padding-left: 1.1rem; }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: .8rem; margin: .8rem 0; }
+.card { border: 1px solid var(--line); border-top: 4px solid var(--good); border-radius: 6px; padding: .7rem .9rem;
+  background: var(--paper); font-size: .92rem; overflow-wrap: anywhere; }
+.card.amber { border-top-color: var(--note); }
+.card strong { display: block; font-size: 1.7rem; line-height: 1.3; }
+.card.amber strong, .card p { color: var(--note); }
+.card:not(.amber) p { color: var(--muted); }
 .scroll { overflow-x: auto; margin: .5rem 0; }
 table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 600; color: var(--muted); vertical-align: bottom; }
@@ -48,7 +55,13 @@ a { color: inherit; text-decoration-color: var(--muted); }
 .bad { color: var(--bad); font-weight: 600; }
 summary { cursor: pointer; color: var(--muted); }
 footer { margin-top: 3.5rem; padding-top: 1rem; border-top: 1px solid var(--line); font-size: .82rem; }
-@media (max-width: 40rem) { body { padding: 1.2rem .9rem 3rem; } }
+@media screen and (max-width: 40rem) { body { padding: 1.2rem .9rem 3rem; overflow-wrap: anywhere; }
+  h1 { font-size: 1.35rem; } .verdict { padding: .7rem .8rem; } .cards { grid-template-columns: 1fr; }
+  .scroll thead { display: none; } .scroll table, .scroll tbody, .scroll tr { display: block; }
+  .scroll tr { padding: .5rem 0; border-bottom: 2px solid var(--line); }
+  .scroll td, .scroll td.number, .scroll td.wrap { display: flex; justify-content: space-between; gap: .2rem 1rem;
+    flex-wrap: wrap; min-width: 0; padding: .12rem 0; border: 0; white-space: normal; text-align: left; }
+  .scroll td:empty { display: none; } .scroll td::before { content: attr(data-head); color: var(--muted); } }
 @media print { body { max-width: none; padding: 0; font-size: 10pt; } .scroll { overflow: visible; }
   figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } }
 """
@@ -67,6 +80,11 @@ def element(tag: str, *content: object, css: str = "") -> Html:
     return Html(f"<{opening}>{''.join(map(markup, content))}</{tag}>")
 
 
+def explained(*content: object) -> Html:
+    """What a table's columns mean, folded: read once, in the way ever after."""
+    return element("details", element("summary", "What the columns mean"), element("p", *content, css="muted"))
+
+
 def joined(parts: Iterable[object]) -> Html:
     return Html("\n".join(map(markup, parts)))
 
@@ -83,13 +101,21 @@ def table(
         element("tr", *(element("th", cell, css=css.get(n, "")) for n, cell in enumerate(head)))
     ]
     for place, row in enumerate(rows[:most]):
-        cells = (element("td", cell, css=css.get(n, "")) for n, cell in enumerate(row))
+        cells = (cell_of(cell, head[n] if n < len(head) else "", css.get(n, "")) for n, cell in enumerate(row))
         lines.append(element("tr", *cells, css="weak" if place in weak else ""))
     more = f"{len(rows) - most} more rows in {rest}" if len(rows) > most else ""
     body = element("table", element("thead", lines[0]), element("tbody", *lines[1:]))
     return joined(
         [element("div", body, css="scroll"), *([element("p", more, css="muted")] if more else [])]
     )
+
+
+def cell_of(cell: object, head: str, css: str) -> Html:
+    """A cell that knows the name of its column: on a telephone a row is a list of them."""
+    kind = f' class="{css}"' if css else ""
+    inner = markup(cell)
+    # Beside the name it is one thing, whatever it is made of.
+    return Html(f'<td{kind} data-head="{escape(head)}">{f"<span>{inner}</span>" if "<" in inner else inner}</td>')
 
 
 def link(target: str, *content: object) -> Html:

@@ -35,7 +35,7 @@ def write_markdown(run: Path, manifest: Manifest) -> str:
         "\n".join(sentences),
         " ".join(text_of(note) for note in origin_notes(origin for _, origin in kinds)),
         scaling(run), failures(manifest),
-        f"Run {text_of(manifest.text('run_id') or run.name)}, SHA-256 of manifest.json: {manifest.sha256 or 'none'}. {text_of(sealed(run), 500)}",
+        f"Run {text_of(manifest.text('run_id') or run.name)}, SHA-256 of manifest.json: {manifest.sha256 or 'none'}. {text_of(sealed(run).replace('`', ''), 500)}",
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -11,8 +11,8 @@ from view.manifest import Manifest
 from view.numbers import byte_size
 from view.page import Html, element, joined, section, table
 from view.rows import Row, each_row
+from view.run.cards import cards, unsure
 from view.tables.hosts import between_hosts, no_suspect, suspects
-from view.tables.scaling import headlines
 
 FILES = ("scaling.csv", "epoch.csv", "throughput.csv", "allreduce.csv", "kernels.csv")
 NAMES = (
@@ -49,9 +49,11 @@ def verdict(run: Path, manifest: Manifest) -> Html:
                              "it did not finish; what it had measured until then is below."))  # fmt: skip
     named = suspects(run)
     lines += [element("p", element("strong", sentence)) for sentence in named]
-    sentences = headlines(run)
-    if sentences:
-        lines.append(element("ul", *(element("li", text) for text in sentences)))
+    spoilt = [item.get("text", "") for item in manifest.records("warnings")]
+    lines += [element("p", f"Machine: {'; '.join(spoilt)}.")] if spoilt else []
+    shown = cards(run)
+    if shown:
+        lines += shown
     elif counts["ok"]:
         lines.append(element("p", "No scaling study in this run; its measurements are below."))
     else:
@@ -66,9 +68,10 @@ def verdict(run: Path, manifest: Manifest) -> Html:
         lines.append(element("p", " ".join(remarks)))
     if words:
         notes = origin_notes(origin for _, origin in kinds)
-        lines.append(element("p", " ".join([f"Rows: {', '.join(words)}.", *notes]), css="muted"))
+        said = [f"Rows: {', '.join(words)}.", *skipped(run), *notes]
+        lines.append(element("p", " ".join(said), css="muted"))
     css = "verdict" + (
-        " stop" if not counts["ok"] or counts["wrong"] else " warn" if partial or failures or named else ""
+        " stop" if not counts["ok"] or counts["wrong"] else " warn" if partial or failures or named or unsure(run) else ""
     )
     return element("div", *lines, css=css)
 
@@ -77,6 +80,18 @@ def kinds_of(run: Path) -> Counter[tuple[str, str]]:
     """How many rows there are of each status and origin."""
     # As a stream: there may be a hundred thousand, and only these two columns are asked for.
     return Counter((row["status"] or "unknown", row["origin"]) for name in FILES for row in each_row(run, name))
+
+
+def skipped(run: Path) -> list[str]:
+    """Why rows were skipped, the most frequent reason first."""
+    reasons = Counter(
+        row["note"] for name in FILES for row in each_row(run, name) if row["status"] == "skipped"
+    )
+    if not reasons:
+        return []
+    told = "; ".join(f"{reason or 'no reason given'} ({number})" for reason, number in reasons.most_common(3))
+    others = " More under Failures and skips." if len(reasons) > 3 else ""
+    return [f"Skipped, since such a case cannot run here: {told}.{others}"]
 
 
 def origin_notes(origins: Iterable[str]) -> list[str]:
@@ -234,7 +249,8 @@ def footer(run: Path, manifest: Manifest) -> Html:
         element("summary", f"SHA-256 of {len(files)} files"),
         table(["file", "SHA-256"], files),
     )
-    check = element("p", sealed(run))
+    words = sealed(run).split("`")
+    check = element("p", *(element("code", part) if place % 2 else part for place, part in enumerate(words)))
     return element(
         "footer", table(["provenance", ""], cells, wrap=[1]), *([listing] if files else []), check
     )

@@ -63,7 +63,7 @@ class ReportTest(unittest.TestCase):
     def test_verdict_comes_first(self) -> None:
         write_run(self.run_folder, models=["mnist_cnn"], syncs=["flat"])
         text = self.report().text()
-        verdict, rest = text.split("Scaling S = ", 1)
+        verdict, rest = text.split("Scaling What the columns mean", 1)
         self.assertIn(
             "mnist_cnn, strong scaling, global batch 64, flat · ring · mpi: 91.7 % efficiency on 2 ranks",
             verdict,
@@ -119,12 +119,12 @@ class ReportTest(unittest.TestCase):
 
     def test_losses_have_intervals_and_those_that_may_be_0_are_set_back(self) -> None:
         write_run(self.run_folder, models=["mnist_cnn"], syncs=["flat"], ranks=[1, 2])
-        account = self.report().text().split("Where the time went")[1]
+        account = self.report().text().replace("\u00a0", " ").split("Where the time went")[1]
         self.assertIn("In brackets: the range of rounds. Grey: it covers 0", account)
-        self.assertIn("15.0+0.340 [0.286, 0.408]", account)
+        self.assertIn("15.0+2.1 % [1.7, 2.5]", account)
         markup = (self.run_folder / "report.html").read_text(encoding="utf-8")
-        self.assertIn('<span class="muted">+0.082<small class="under"> [−0.054, 0.191]</small></span>', markup)
-        self.assertIn('<span>+0.340<small class="under"> [0.286, 0.408]</small></span>', markup)
+        self.assertIn('<span class="muted">+0.5\u00a0%<small class="under"> [−0.3, 1.2]</small></span>', markup)
+        self.assertIn('<span>+2.1\u00a0%<small class="under"> [1.7, 2.5]</small></span>', markup)
         (self.run_folder / "losses.csv").unlink()
         self.assertNotIn("Where the time went", self.report().text())
 
@@ -133,9 +133,9 @@ class ReportTest(unittest.TestCase):
         alone = {"interval": "", "seconds_ci_low": "", "seconds_ci_high": "", "rounds": 1}
         rows = loss_rows(scaling_rows(["mlp"], [2], ["flat"], cores=2))
         write_csv(self.run_folder, "losses.csv", [{**row, **alone} for row in rows])
-        account = self.report().text().split("Where the time went")[1]
+        account = self.report().text().replace("\u00a0", " ").split("Where the time went")[1]
         self.assertIn("From one round: nothing says what of it is chance", account)
-        self.assertIn("15.0+0.340+0.204", account)
+        self.assertIn("15.0+2.1 %+1.2 %", account)
 
     def test_laws_are_shown_with_what_they_cannot_say(self) -> None:
         write_run(self.run_folder, models=["mlp"], syncs=["flat"])
@@ -155,7 +155,7 @@ class ReportTest(unittest.TestCase):
     def test_the_ladder_says_what_it_could_have_shown(self) -> None:
         write_run(self.run_folder, models=["mnist_cnn"], syncs=["flat"], ranks=[1, 2])
         ladder = self.report().text().split("Cross-check")[1]
-        for words in ("agree: ±0.136 s could be seen", "nothing can be told: ±3.27 s could be seen",
+        for words in ("not distinguishable: ±0.136 s could be seen", "nothing can be told: ±3.27 s could be seen",
                       "disagree: ±0.136 s could be seen", "input is in memory"):  # fmt: skip
             self.assertIn(words, ladder)
 
@@ -169,6 +169,59 @@ class ReportTest(unittest.TestCase):
             text = self.report().text().replace("\u00a0", " ")
             self.assertIn(f"({words} 88.0 % to 94.4 %)", text)
             self.assertIn(f"of E the {words}, of E_raw the interval over rounds", text)
+
+    def card(self, **cells: object) -> str:
+        """The markup above the tables, of one row on two ranks with these cells."""
+        rows = scaling_rows(["mlp"], [2], ["flat"], cores=2)
+        write_csv(self.run_folder, "scaling.csv", [{**rows[0], **cells}])
+        self.report()
+        return (self.run_folder / "report.html").read_text(encoding="utf-8").split("<body>")[1].split("<h2>")[0]
+
+    def test_a_card_is_amber_where_its_interval_is_wide_or_missing(self) -> None:
+        wide = {"efficiency": 0.549, "efficiency_ci_low": 0.38, "efficiency_ci_high": 0.91, "rounds": 3}
+        shown = self.card(**wide)
+        self.assertIn('class="card amber"', shown)
+        self.assertIn('class="verdict warn"', shown)
+        self.assertIn("Wide interval: a change of 10\u00a0% could hide in it. Run six launches.", shown)
+        self.assertNotIn("Run six launches", self.card(**{**wide, "rounds": 6}))
+        self.assertIn("No interval", self.card(efficiency_ci_low="", efficiency_ci_high=""))
+        narrow = self.card(efficiency=0.9, efficiency_ci_low=0.85, efficiency_ci_high=0.95)
+        self.assertIn('class="card"', narrow)
+        self.assertIn('class="verdict"', narrow)
+
+    def test_a_card_says_what_cannot_be_told_from_the_ideal(self) -> None:
+        close = {"efficiency": 0.99, "efficiency_ci_low": 0.97}
+        shown = self.card(**close, efficiency_ci_high=1.01, rounds=3)
+        self.assertIn("Not distinguishable from the ideal. Run six launches.", shown)
+        self.assertNotIn("Not distinguishable", self.card(**close, efficiency_ci_high=0.999))
+
+    def test_what_does_not_synchronise_is_a_diagnostic_and_may_show_noise(self) -> None:
+        rows = scaling_rows(["mlp"], [2], ["flat", "none", "barrier_only"], cores=2)
+        for barrier, noise in ((0.95, True), (0.7, False)):
+            efficiency = {"none": 0.79, "barrier_only": barrier, "flat": 0.9}
+            cells = [{**row, "efficiency": efficiency[str(row["gradient_sync"])]} for row in rows]
+            write_csv(self.run_folder, "scaling.csv", cells)
+            text = self.report().text()
+            result, diagnostics = text.split("Diagnostics: ")
+            self.assertIn("flat", result)
+            self.assertNotIn("64, none", result)
+            self.assertIn("mlp, strong scaling, global batch 64, none", diagnostics)
+            self.assertEqual("its higher efficiency is noise" in diagnostics, noise)
+
+    def test_load_stands_above_the_cards_and_skips_have_their_reason(self) -> None:
+        write_run(self.run_folder)
+        verdict = self.report().text().split("Scaling What")[0]
+        self.assertLess(verdict.index("Machine: 4 ranks share 2 cores"), verdict.index("efficiency on"))
+        self.assertIn("skipped. Skipped, since such a case cannot run here: one node: nothing to divide", verdict)
+
+    def test_a_value_that_is_the_same_in_every_row_is_said_once(self) -> None:
+        write_run(self.run_folder, models=["mlp"], syncs=["flat"], ranks=[1, 2])
+        self.report()
+        markup = (self.run_folder / "report.html").read_text(encoding="utf-8")
+        table = markup.split("<h2>Scaling</h2>")[1].split("<h2>")[0]
+        self.assertIn("In every row: origin measured, rounds 5.", table)
+        self.assertNotIn(">origin</th>", table)
+        self.assertIn('data-head="efficiency"', table, "on a telephone a cell names its column")
 
     def test_what_may_be_ideal_is_named_so(self) -> None:
         rows = scaling_rows(["mlp"], [2], ["flat"], cores=2)
@@ -196,7 +249,7 @@ class ReportTest(unittest.TestCase):
         write_csv(self.run_folder, "suspects.csv", rows)
 
     def headline(self) -> str:
-        return self.report().text().replace("\u00a0", " ").split("Scaling S = ")[0]
+        return self.report().text().replace("\u00a0", " ").split("Scaling What the columns mean")[0]
 
     def test_the_host_at_fault_stands_in_the_headline(self) -> None:
         write_run(self.run_folder, models=["mlp"], syncs=["flat"])

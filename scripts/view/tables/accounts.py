@@ -9,9 +9,11 @@ from view import intervals, losses
 from view.cases import how, workload
 from view.losses import Account
 from view.numbers import percent, signed, three_digits
-from view.page import Html, element, section, table
+from view.page import Html, element, explained, section, table
 from view.rows import Row, read_rows
-from view.tables.cells import not_measured
+from view.tables.cells import not_measured, said_once
+
+FIXED = ("strategy", "N", "ideal", "measured")  # columns, whatever the rows say
 
 RUNGS = {
     "share": "one rank alone with its share",
@@ -39,22 +41,29 @@ def accounts(run: Path) -> Html:
     told = [loss for loss in losses.NAMES if any(loss in account.told() for account in found)]
     head = ["strategy", "N", "rounds", "ideal", *(SHORT.get(loss, losses.NAMES[loss]) for loss in told), "measured",
             "last rank"]  # fmt: skip
-    parts: list[object] = [element("p", words_of(found), css="muted")]
-    for title in dict.fromkeys(workload(account.case) for account in found):
-        group = [account for account in found if workload(account.case) == title]
-        cells = [
-            [
-                how(account.case), account.case.ranks(), account.rounds() or "",
-                three_digits(account.case.number("ideal_seconds")),
-                *(loss_cell(account.losses[loss]) if loss in account.losses else "" for loss in told),
-                three_digits(account.case.number("seconds_median")), last_rank(account.case),
-            ]
-            for account in group
-        ]  # fmt: skip
+    parts: list[object] = [explained(words_of(found))]
+    groups: dict[str, list[Account]] = {}
+    for account in found:
+        groups.setdefault(workload(account.case), []).append(account)
+    cells = {title: [account_cells(account, told) for account in group] for title, group in groups.items()}
+    kept, once = said_once(head, [row for rows in cells.values() for row in rows], FIXED)
+    parts += [element("p", once, css="muted")] if once else []
+    head = [head[place] for place in kept]
+    right = [place for place, name in enumerate(head) if name not in ("strategy", "last rank")]
+    for title, group in groups.items():
+        rows = [[row[place] for place in kept] for row in cells[title]]
         weak = not_measured([account.case for account in group])
-        shown = table(head, cells, numbers=range(1, 5 + len(told)), weak=weak, rest="losses.csv")
-        parts += [element("h3", title), shown]
+        parts += [element("h3", title), table(head, rows, numbers=right, weak=weak, rest="losses.csv")]
     return section("Where the time went", *parts)
+
+
+def account_cells(account: Account, told: list[str]) -> list[object]:
+    case = account.case
+    return [
+        how(case), case.ranks(), account.rounds() or "", three_digits(case.number("ideal_seconds")),
+        *(loss_cell(account, loss) if loss in account.losses else "" for loss in told),
+        three_digits(case.number("seconds_median")), last_rank(case),
+    ]  # fmt: skip
 
 
 def words_of(found: list[Account]) -> str:
@@ -65,20 +74,22 @@ def words_of(found: list[Account]) -> str:
         else "From one round: nothing says what of it is chance. "
     )
     return (
-        "Seconds of an epoch, mean over ranks: the ideal (H/N, with weak scaling ρ·H/N) and the losses sum to what was "
-        "measured. A round starts every program once; each loss is taken within every round, and the median over "
+        "Ideal (H/N, with weak scaling ρ·H/N) and measured are seconds of an epoch, mean over ranks; losses are in % of "
+        "the measured epoch. With the ideal they sum to it. A round starts every program once; each loss is taken within every round, and the median over "
         f"rounds is shown. {certain}Negative: less than an equal part of one device's. Waiting is static as far as a "
         "rank is late again and again for a while, jitter as far as now one and now another is. Last rank: who came "
         "last most often, and in which share of the steps. Unknown: what is left, since medians of parts do not add up."
     )
 
 
-def loss_cell(row: Row) -> Html:
-    """'+0.176 [−0.017, 0.211]', set back where it cannot be told from 0."""
-    seconds, ends = row.number("seconds"), [row.number(f"seconds_ci_{end}") for end in ("low", "high")]
+def loss_cell(account: Account, loss: str) -> Html:
+    """'+10.6 % [9.7, 11.9]' of the measured epoch, set back where it cannot be told from 0."""
+    row, whole = account.losses[loss], account.case.number("seconds_median") / 100
+    seconds, *ends = (row.number(f"seconds{end}") / whole for end in ("", "_ci_low", "_ci_high"))
+    shown = f"{seconds:+.1f}\u00a0%".replace("-", "−")
     if math.isnan(sum(ends)):
-        return element("span", *signed(seconds))
-    shown, low, high = signed(seconds, *ends)
+        return element("span", shown)
+    low, high = (f"{end:.1f}".replace("-", "−") for end in ends)
     interval = element("small", f" [{low}, {high}]", css="under")
     return element("span", shown, interval, css="muted" if intervals.covers(row, "seconds", 0) else "")
 
@@ -114,10 +125,10 @@ def ladder(run: Path) -> Html:
 
 
 def verdict(row: Row) -> str:
-    """'agree: ±0.12 s could be seen'. A rung that was not run, or of which the trace says nothing, has
+    """'not distinguishable: ±0.12 s could be seen'. A rung that was not run, or of which the trace says nothing, has
     no verdict."""
     if row["status"] != "ok" or not row["trace_seconds"]:
         return row["note"]
     limit = three_digits(row.number("limit_seconds"))
-    words = {"1": "disagree", "0": "agree"}.get(row["disagrees"], "nothing can be told")
+    words = {"1": "disagree", "0": "not distinguishable"}.get(row["disagrees"], "nothing can be told")
     return f"{words}: ±{limit} s could be seen" if limit else words

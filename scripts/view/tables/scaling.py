@@ -10,9 +10,11 @@ from pathlib import Path
 from view import intervals
 from view.cases import by_workload, how, workload
 from view.numbers import percent, three_digits
-from view.page import Html, element, section, table
+from view.page import Html, element, explained, section, table
 from view.rows import Row, read_rows, usable
-from view.tables.cells import not_measured, number, with_interval
+from view.tables.cells import not_measured, number, said_once, with_interval
+
+FIXED = ("strategy", "N", "epoch, s", "ideal, s", "speedup", "efficiency")  # whatever the rows say
 
 # Columns with an interval of which no column says the kind: what it is over is fixed.
 OTHERS = {
@@ -27,22 +29,27 @@ OTHERS = {
 
 
 def headlines(run: Path) -> list[Html]:
-    """A sentence for each workload and strategy at its largest measured N; where only one rank was
-    measured, at the largest N of another origin, named as such."""
+    """A sentence for each workload and strategy, as `answers` chooses them."""
+    return [sentence(row) for row in answers(run)]
+
+
+def answers(run: Path) -> list[Row]:
+    """A row for each workload and strategy at its largest measured N; where only one rank was
+    measured, at the largest N of another origin."""
     rows = [row for row in usable(read_rows(run, "scaling.csv")) if row["efficiency"]]
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault((workload(row), how(row, "device", "dataset", "layout")), []).append(row)
     compared = {name for (name, _), group in groups.items() if highest_n(group) > 1}
-    sentences = []
+    found = []
     for (name, _), group in groups.items():
         if name in compared and highest_n(group) == 1:
             continue  # a base of the comparison, not its outcome
         measured = [
             row for row in group if row["origin"] == "measured" and row.integer("ranks") > 1
         ]
-        sentences.append(sentence(max(measured or group, key=lambda row: row.integer("ranks"))))
-    return sentences
+        found.append(max(measured or group, key=lambda row: row.integer("ranks")))
+    return found
 
 
 def highest_n(rows: Iterable[Row]) -> int:
@@ -105,18 +112,26 @@ def scaling(run: Path) -> Html:
             " J₁/J_N: joules for the same images on one device ÷ on N, within rounds; 1 is as frugal. Counted: which "
             "of the machine's own counters."
         )
-    parts: list[object] = [element("p", words, of_intervals(rows), css="muted")]
-    for title, group in by_workload(rows).items():
-        cells = [
-            scaling_cells(row)
+    parts: list[object] = [explained(words, of_intervals(rows))]
+    more = ("device",) if len({row["device"] for row in rows}) > 1 else ()
+    groups = {
+        title: [
+            scaling_cells(row, more)
             + (target_cells(row) if with_target else [])
             + ([number(row, "link_share", percent)] if with_link else [])
             + (energy_cells(row) if with_energy else [])
             for row in group
         ]
-        shown = table(
-            head, cells, numbers=[1, *range(3, len(head))], weak=not_measured(group), rest="scaling.csv"
-        )
+        for title, group in by_workload(rows).items()
+    }
+    # A value that is the same in every row is said once; what decides is always a column.
+    kept, once = said_once(head, [cells for group in groups.values() for cells in group], FIXED)
+    parts += [element("p", once, css="muted")] if once else []
+    head = [head[place] for place in kept]
+    right = [place for place, name in enumerate(head) if name not in ("strategy", "origin")]
+    for title, group in by_workload(rows).items():
+        cells = [[row[place] for place in kept] for row in groups[title]]
+        shown = table(head, cells, numbers=right, weak=not_measured(group), rest="scaling.csv")
         parts += [element("h3", title), shown]
     return section("Scaling", *parts)
 
@@ -139,10 +154,10 @@ def of_intervals(rows: list[Row]) -> str:
     return intervals.in_brackets(kinds) + (ideal if may_be_ideal else "")
 
 
-def scaling_cells(row: Row) -> list[object]:
+def scaling_cells(row: Row, more: tuple[str, ...]) -> list[object]:
     epoch = three_digits(row.number("seconds_median"))
     return [
-        how(row, "device"),
+        how(row, *more),
         row.ranks(),
         row["origin"],
         with_interval(row, epoch, "seconds_ci_low", "seconds_ci_high"),

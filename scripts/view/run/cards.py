@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a run found, a card for each workload and strategy: green, or amber where its interval is too
+# wide to rely on. Strategies that train no common model are diagnostics, and no result.
+from __future__ import annotations
+
+from pathlib import Path
+
+from view import intervals
+from view.cases import workload
+from view.page import Html, element
+from view.rows import Row
+from view.tables.scaling import answers, sentence
+
+DIAGNOSTIC = ("none", "barrier_only")
+MORE = " Run six launches."
+
+
+def cards(run: Path) -> list[Html]:
+    """The cards, and below them the diagnostics."""
+    rows = answers(run)
+    shown = [card(row) for row in rows if row["gradient_sync"] not in DIAGNOSTIC]
+    parts = [element("div", *shown, css="cards")] if shown else []
+    checks = [row for row in rows if row["gradient_sync"] in DIAGNOSTIC]
+    if checks:
+        said = [sentence(row) for row in checks] + noise(checks)
+        title = "Diagnostics: these do not synchronise gradients, so they are no result."
+        parts.append(element("div", element("p", title), element("ul", *(element("li", text) for text in said)), css="muted"))
+    return parts
+
+
+def unsure(run: Path) -> bool:
+    """Whether a card is amber."""
+    return any(amber(row) for row in answers(run) if row["gradient_sync"] not in DIAGNOSTIC)
+
+
+def card(row: Row) -> Html:
+    remark = remark_of(row)
+    parts = [sentence(row), *([element("p", remark)] if remark else [])]
+    return element("div", *parts, css="card amber" if amber(row) else "card")
+
+
+def amber(row: Row) -> bool:
+    return not row["efficiency_ci_low"] or intervals.wide(row, "efficiency")
+
+
+def remark_of(row: Row) -> str:
+    """What its interval leaves open, and what would help."""
+    own = row["origin"] in ("measured", "emulated")
+    more = MORE if own and row.integer("rounds") < intervals.FULL else ""
+    if not row["efficiency_ci_low"]:
+        return "No interval: nothing says what of it is chance." + more
+    if intervals.wide(row, "efficiency"):
+        return "Wide interval: a change of 10\u00a0% could hide in it." + more
+    one = row["efficiency_ci_low"] == row["efficiency_ci_high"]  # compared with itself
+    if not one and intervals.covers(row, "efficiency", 1):
+        return "Not distinguishable from the ideal." + more
+    return ""
+
+
+def noise(rows: list[Row]) -> list[str]:
+    """barrier_only does all that `none` does and a barrier more, so it cannot be faster."""
+    bare = {(workload(row), row["ranks"]): row.number("efficiency") for row in rows if row["gradient_sync"] == "none"}
+    return [
+        f"{workload(row)}: barrier_only does more than none, so its higher efficiency is noise."
+        for row in rows
+        if row["gradient_sync"] == "barrier_only"
+        and row.number("efficiency") > bare.get((workload(row), row["ranks"]), float("inf"))
+    ]
