@@ -51,12 +51,15 @@ KernelOptions parse(int argc, char** argv) {
       ->group("");
   app.add_option("--round", options.report.round, "set by scalebench: which of the repeated starts")
       ->group("");
+  add_version_option(app);
   app.footer(
       "Options of Google Benchmark pass through, for instance\n"
       "  --benchmark_filter=REGEX         'add/(half|float)/' or '64 MiB/host'\n"
       "  --benchmark_list_tests           print the names of the cases and stop\n"
       "  --benchmark_repetitions=N        samples of each case (9)\n"
       "  --benchmark_min_time=SECONDS     of one repetition (0.05)\n");
+  add_examples(
+      app, {"", "--device cpu --benchmark_filter='gemm'", "--format csv --out results/kernels"});
   std::vector<const char*> ours{argv[0]};
   options.google = {argv[0], "--benchmark_repetitions=9", "--benchmark_min_time=0.05"};
   for (const char* argument : std::span(argv + 1, argv + argc)) {
@@ -82,7 +85,7 @@ void initialize_google(std::vector<std::string> arguments) {
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   int count = static_cast<int>(pointers.size());
   benchmark::Initialize(&count, pointers.data());
-  if (count > 1) fail<UsageError>("unknown option '{}' (see bench_kernels --help)", pointers[1]);
+  if (count > 1) fail<UsageError>("unknown option '{}'; see bench_kernels --help", pointers[1]);
 }
 
 KernelEntries register_cases(const DeviceOptions& devices) {

@@ -8,10 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "bench/cli/command_line.hpp"
+#include "bench/cli/help.hpp"
 #include "bench/machine/environment.hpp"
 #include "bench/program/join/daemons.hpp"
 #include "bench/program/program.hpp"
@@ -31,9 +33,17 @@ std::string typed(std::string name) {
 bool is_quiet(std::string_view word) { return word == "-q" || word == "--quiet"; }
 
 void add_verbs(CLI::App& app, Invocation& invocation) {
-#define VERB(name, what) add_##name(*app.add_subcommand(typed(#name), what), invocation);
+  const auto add = [&](const std::string& name, const char* what, auto add_options,
+                       const std::vector<std::string>& examples) {
+    CLI::App& verb = *app.add_subcommand(name, what);
+    add_options(verb, invocation);
+    verb.set_version_flag("-V,--version", build_info().version)->group("");
+    add_examples(verb, examples);
+  };
+#define VERB(name, what, ...) add(typed(#name), what, add_##name, {__VA_ARGS__});
 #include "bench/study/verbs/verbs.def"
 #undef VERB
+  add_examples(app, {"run configs/quick.toml", "compare results/A results/B", "doctor"});
 }
 
 /// The agents of a joint start, which read the same command line, start the daemons of its mpirun.
@@ -50,14 +60,16 @@ void take_mpirun_of(char** begin, char** end) {
 
 ExitCode run(int argc, char** argv) {
   CLI::App app("How far from H/N are N devices, and where did the rest go?", "scalebench");
-  app.set_version_flag("--version", build_info().version);
+  app.set_version_flag("-V,--version", build_info().version, "the version of this program");
   app.require_subcommand(1);
   Invocation invocation;
   invocation.command.assign(argv, argv + argc);
   add_verbs(app, invocation);
   if (argc < 2) {
+    add_help(app);
     fmt::print(stderr, "{}\nscalebench: a verb is missing; to begin: scalebench run {}\n",
-               app.help(), (configs_folder() / "quick.toml").string());
+               help_page(command_table(app), /*all=*/false, columns_of_stdout()),
+               (configs_folder() / "quick.toml").string());
     return ExitCode::usage;
   }
   // CLI11 gives what follows -- to no subcommand.
@@ -67,6 +79,10 @@ ExitCode run(int argc, char** argv) {
   // What packagers try first.
   std::vector<char*> words(argv, end);
   if (words.size() == 3 && words[1] == std::string_view("--version")) words[1] += 2;
+  // As launchers have it; the parser knows one dash before one letter.
+  std::string np = "--np";
+  std::ranges::replace_if(
+      words, [](std::string_view word) { return word == "-np"; }, np.data());
   if (!parse_command_line(app, static_cast<int>(words.size()), words.data(), text)) {
     fmt::print("{}", text);
     return ExitCode::ok;

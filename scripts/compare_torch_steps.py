@@ -231,7 +231,7 @@ def main(argv: list[str]) -> int:
     options = arguments_of(argv)
     options.out.mkdir(parents=True)
     shuffled = random.Random(options.seed)
-    help_text = output_of([str(options.programs / "bench_throughput"), "--help"])
+    help_text = output_of([str(options.programs / "bench_throughput"), "--help-all"])
     starts: list[list[dict[str, float]]] = [[] for _ in options.cases]
     about: dict[str, object] = {"torch": "", "device": options.device}  # until a leg of PyTorch knows better
     rows: list[dict[str, str]] = []

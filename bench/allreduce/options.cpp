@@ -147,6 +147,7 @@ void describe_sizes(CLI::App& app, AllreduceOptions& options) {
       app, "-f,--stepfactor", 4,
       [&](long factor) { options.step_factor = static_cast<std::size_t>(std::max(factor, 2L)); },
       "multiply the size by this");
+  const Heading method(app, kMethod);
   size("-i,--stepbytes", options.step_bytes, "0", "add this to the size instead");
 }
 
@@ -172,9 +173,19 @@ void describe_cases(CLI::App& app, AllreduceOptions& options) {
        with_names({"auto", "all"}, transport_needs()),
        "names of --list separated by commas, all, or auto: mpi and shared_memory; nccl and "
        "cuda_ipc where every rank has a device");
+  add_device_options(app, options.devices);
+  list(
+      "-d,--datatype", options.dtypes, "float",
+      [](const std::string& word) { return named("-d", "datatype", word, kDTypes); },
+      with_names({"all"}, kDTypes),
+      "float, double, int32, half, bfloat16 separated by commas, or all");
+  list(
+      "-o,--op", options.ops, "sum",
+      [](const std::string& word) { return named("-o", "op", word, kReduceOps); },
+      with_names({"all"}, kReduceOps), "sum, prod, min, max, avg separated by commas, or all");
+  const Heading method(app, kMethod);
   add_choice(app, "--memory", options.memory, kMemories,
              "host, device, or auto: device for nccl and cuda_ipc");
-  add_device_options(app, options.devices);
   list(
       "--pages", options.pages, "default",
       [](const std::string& word) { return named("--pages", "kind of pages", word, kPages); },
@@ -190,15 +201,6 @@ void describe_cases(CLI::App& app, AllreduceOptions& options) {
             "2: them as symmetric windows (NCCL 2.27 or later); several separated by commas, or "
             "all; default: 1, or 0 where that fails"),
         with_names({"all"}, kRegistrations));
-  list(
-      "-d,--datatype", options.dtypes, "float",
-      [](const std::string& word) { return named("-d", "datatype", word, kDTypes); },
-      with_names({"all"}, kDTypes),
-      "float, double, int32, half, bfloat16 separated by commas, or all");
-  list(
-      "-o,--op", options.ops, "sum",
-      [](const std::string& word) { return named("-o", "op", word, kReduceOps); },
-      with_names({"all"}, kReduceOps), "sum, prod, min, max, avg separated by commas, or all");
   either("--placement", options.in_place, "in_place", kPlacements,
          "in_place, out_of_place or both");
   either("--mode", options.pipelined, "pipelined", kModes,
@@ -243,6 +245,7 @@ void describe_method(CLI::App& app, int ranks, AllreduceOptions& options) {
   add_word<long>(app, "-n,--iters", 0, repetitions,
                  "repetitions of a case (pipelined: operations of each); 0: until the median's "
                  "95 % interval is narrow");
+  const Heading more(app, kMethod);
   add_word<int>(app, "-w,--warmup_iters", -1, warm_up, "warm-up operations; -1: until steady");
   yes_or_no("-c,--check", method.check, "-c {}: must be 0 or 1",
             "verify results before and after timing: 1 or 0");
@@ -258,20 +261,22 @@ void describe_method(CLI::App& app, int ranks, AllreduceOptions& options) {
       ->type_name("FILE");
   add_timeout_option(app, options.timeout_seconds);
   app.add_option_function<std::string>(
-      "--fault",
-      [&options, ranks](const std::string& word) {
-        options.fault = AllreduceFault::parse(word, ranks);
-      },
-      "rehearse a failure: " + std::string(kFaultForm));
+         "--fault",
+         [&options, ranks](const std::string& word) {
+           options.fault = AllreduceFault::parse(word, ranks);
+         },
+         "rehearse a failure: " + std::string(kFaultForm))
+      ->group(kFaults);
   app.add_option_function<double>(
-      "--slower",
-      [&method](double percent) {
-        if (!(percent >= 0 && percent <= kMostSlower)) {
-          fail<UsageError>("--slower {}: must be per cent from 0 to {}", percent, kMostSlower);
-        }
-        method.slower = percent / 100;
-      },
-      "inject a fault: every operation takes so many per cent longer, on all ranks");
+         "--slower",
+         [&method](double percent) {
+           if (!(percent >= 0 && percent <= kMostSlower)) {
+             fail<UsageError>("--slower {}: must be per cent from 0 to {}", percent, kMostSlower);
+           }
+           method.slower = percent / 100;
+         },
+         "inject a fault: every operation takes so many per cent longer, on all ranks")
+      ->group(kFaults);
 }
 
 void describe_nccl_letters(CLI::App& app) {
@@ -388,13 +393,19 @@ void describe(CLI::App& app, int ranks, AllreduceOptions& options) {
              "on stdout: table, csv, json (one object a line), or with their tools' defaults and "
              "columns nccl (nccl-tests) or osu (osu_allreduce)");
   app.add_flag("--per-rank", options.per_rank,
-               "print each rank's own part below the table, and what its host was found to be");
+               "print each rank's own part below the table, and what its host was found to be")
+      ->group(kRecording);
   add_record_options(app, options.record);
   app.add_flag("--list")->description("list the algorithms and transports, and stop");
   app.add_flag("--dry-run", options.dry_run, "list the cases and stop");
   app.add_flag("-q,--quiet", options.quiet, "no progress on stderr");
-  add_color_option(app, options.color);
+  add_color_option(app, options.color)->group(kRecording);
+  add_version_option(app);
   describe_nccl_letters(app);
+  add_examples(app,
+               {"-b 1K -e 64M", "--algorithm ring,native --transport shared_memory -e 4M",
+                "--format nccl -b 8 -e 128M -f 2"},
+               "mpirun -np 2 bench_allreduce");
 }
 
 AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int ranks) {

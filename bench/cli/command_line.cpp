@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "bench/cli/help.hpp"
 #include "bench/cli/option_table.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
@@ -54,26 +55,31 @@ std::vector<std::string> offered(CLI::Option& option) {
 
 namespace {
 
-std::vector<std::string> option_names(const CLI::App& app) {
+/// Those that --help-all shows.
+std::vector<std::string> option_names(CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  for (const OptionEntry& option : command_table(app).options) {
+    if (!option.by_place) names.insert(names.end(), option.names.begin(), option.names.end());
   }
   return names;
 }
 
-std::string refuse_extras(const CLI::App& app, const std::vector<std::string>& extras) {
-  const std::string given = extras.front().substr(0, extras.front().find('='));
-  const std::vector<std::string> owned = option_names(app);
+/// "unknown option '--modle'; did you mean '--model'? See bench_epoch --help".
+std::string refusal_of(std::string_view kind, std::string_view given,
+                       const std::vector<std::string>& owned, std::string_view command) {
   const std::vector<std::string_view> names(owned.begin(), owned.end());
-  return unknown_name(given.starts_with('-') ? "option" : "argument", given, names);
+  const std::string_view near = nearest_name(given, names);
+  if (near.empty()) return fmt::format("unknown {} '{}'; see {} --help", kind, given, command);
+  return fmt::format("unknown {} '{}'; did you mean '{}'? See {} --help", kind, given, near,
+                     command);
 }
 
-/// CLI11's texts may span lines.
-std::string in_one_line(std::string text) {
-  std::ranges::replace(text, '\n', ' ');
-  return text;
+std::string refuse_extras(CLI::App& app, const std::vector<std::string>& extras) {
+  const std::string given = extras.front().substr(0, extras.front().find('='));
+  const bool option = given.starts_with('-');
+  return refusal_of(option ? "option" : "argument", given,
+                    option ? option_names(app) : std::vector<std::string>(),
+                    command_table(app).path);
 }
 
 /// The innermost subcommand that was given.
@@ -91,10 +97,37 @@ void refuse_unknown_verb(CLI::App& app) {
   const std::vector<std::string> extras = app.remaining();
   if (verbs_of(app).empty() || !app.get_subcommands().empty() || extras.empty()) return;
   if (extras.front().starts_with('-')) throw UsageError(refuse_extras(app, extras));
-  std::vector<std::string> owned;
-  for (const CLI::App* verb : verbs_of(app)) owned.push_back(verb->get_name());
-  const std::vector<std::string_view> names(owned.begin(), owned.end());
-  throw UsageError(unknown_name("verb", extras.front(), names));
+  std::vector<std::string> names;
+  for (const CLI::App* verb : verbs_of(app)) names.push_back(verb->get_name());
+  throw UsageError(refusal_of("verb", extras.front(), names, app.get_name()));
+}
+
+/// Throws UsageError for what has to be given and was not.
+void refuse_missing(CLI::App& app) {
+  const CommandEntry command = command_table(app);
+  for (const OptionEntry& option : command.options) {
+    if (!option.required || app.count(option.names.front()) > 0) continue;
+    if (!option.by_place) {
+      fail<UsageError>("{} is missing; see {} --help", option.names.back(), command.path);
+    }
+    std::string name = option.names.front();
+    std::ranges::transform(name, name.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    fail<UsageError>("{} is missing ({}); usage: {}", name, option.description,
+                     usage_of(command, false));
+  }
+}
+
+/// What the parser says of a value, in one line and in the users' words.
+std::string words_of(const CLI::ParseError& error) {
+  std::string text = error.what();
+  std::ranges::replace(text, '\n', ' ');
+  constexpr std::string_view kNoNumber = "Could not convert: ";
+  if (text.starts_with(kNoNumber)) {
+    return fmt::format("{}: not a number", text.substr(kNoNumber.size()));
+  }
+  const std::size_t count = text.find(": 1 required ");
+  return count == std::string::npos ? text : text.substr(0, count) + ": a value is missing";
 }
 
 /// What every program can say about itself, whatever else its command line needs: --man-page and
@@ -113,20 +146,28 @@ bool describes_itself(CLI::App& app, std::span<const char* const> words, std::st
 }  // namespace
 
 bool parse_command_line(CLI::App& app, int argc, const char* const* argv, std::string& text) {
+  add_help(app);
   if (describes_itself(app, {argv, static_cast<std::size_t>(argc)}, text)) return false;
   app.allow_extras();
   for (CLI::App* sub : verbs_of(app)) sub->allow_extras();
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    text = innermost(app).help();
+    text = help_page(command_table(innermost(app)), /*all=*/false, columns_of_stdout());
+    return false;
+  } catch (const CLI::CallForAllHelp&) {
+    text = help_page(command_table(innermost(app)), /*all=*/true, columns_of_stdout());
     return false;
   } catch (const CLI::CallForVersion& version) {
     text = std::string(version.what()) + "\n";
     return false;
   } catch (const CLI::ParseError& error) {
     refuse_unknown_verb(app);
-    fail<UsageError>("{} (see {} --help)", in_one_line(error.what()), app.get_name());
+    if (!app.remaining(/*recurse=*/true).empty()) {
+      throw UsageError(refuse_extras(innermost(app), app.remaining(/*recurse=*/true)));
+    }
+    refuse_missing(innermost(app));
+    fail<UsageError>("{}; see {} --help", words_of(error), command_table(innermost(app)).path);
   }
   const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
   if (!extras.empty()) throw UsageError(refuse_extras(innermost(app), extras));

@@ -28,16 +28,15 @@ std::string refusal(std::vector<const char*> arguments) {
 }
 
 TEST(CommandLine, NamesTheNearestOption) {
-  EXPECT_NE(refusal({"--algoritm=ring"}).find("unknown option '--algoritm'"), std::string::npos);
-  EXPECT_NE(refusal({"--algoritm=ring"}).find("did you mean '--algorithm'?"), std::string::npos);
-  EXPECT_NE(refusal({"stray"}).find("unknown argument 'stray'"), std::string::npos);
+  EXPECT_EQ(refusal({"--algoritm=ring"}),
+            "unknown option '--algoritm'; did you mean '--algorithm'? See bench_test --help");
+  EXPECT_EQ(refusal({"--nothing-near"}), "unknown option '--nothing-near'; see bench_test --help");
+  EXPECT_EQ(refusal({"stray"}), "unknown argument 'stray'; see bench_test --help");
 }
 
 TEST(CommandLine, RefusesAWrongValueInOneLine) {
-  const std::string text = refusal({"-n", "many"});
-  EXPECT_NE(text.find("many"), std::string::npos) << text;
-  EXPECT_NE(text.find("bench_test --help"), std::string::npos) << text;
-  EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+  EXPECT_EQ(refusal({"-n", "many"}), "--repetitions = many: not a number; see bench_test --help");
+  EXPECT_EQ(refusal({"-n"}), "--repetitions: a value is missing; see bench_test --help");
 }
 
 TEST(CommandLine, AcceptsWhatIsValidAndOffersHelp) {

@@ -28,7 +28,7 @@ std::optional<std::string> variable(const char* name) {
 
 }  // namespace
 
-void add_color_option(CLI::App& app, Color& color) {
+CLI::Option* add_color_option(CLI::App& app, Color& color) {
   const std::map<std::string, Color> words{
       {"auto", Color::automatic}, {"always", Color::always}, {"never", Color::never}};
   const auto set = [&color, words](const std::string& word) {
@@ -39,7 +39,7 @@ void add_color_option(CLI::App& app, Color& color) {
   CLI::Option* option = app.add_option_function<std::string>(
       "--color", set,
       "of the word warning: auto (on a terminal, without NO_COLOR), always or never");
-  offer(option, {"auto", "always", "never"});
+  return offer(option, {"auto", "always", "never"});
 }
 
 Surroundings surroundings_of_stderr() {

@@ -12,6 +12,7 @@
 
 namespace CLI {
 class App;
+class Option;
 }  // namespace CLI
 
 namespace scalebench {
@@ -19,7 +20,7 @@ namespace scalebench {
 enum class Color { automatic, always, never };
 
 /// --color auto|always|never.
-void add_color_option(CLI::App& app, Color& color);
+CLI::Option* add_color_option(CLI::App& app, Color& color);
 
 /// What is known about the place where stderr goes.
 struct Surroundings {

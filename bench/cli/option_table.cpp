@@ -10,9 +10,23 @@
 #include <cstdint>
 
 #include "bench/cli/command_line.hpp"
+#include "bench/cli/help.hpp"
 
 namespace scalebench {
 namespace {
+
+/// As users call what the parser has C++'s names for.
+std::string kind_of(std::string type) {
+  if (type == "INT" || type == "UINT") return "N";
+  return type == "FLOAT" ? "NUMBER" : type;
+}
+
+/// What an option is under that is under nothing.
+bool is_default(std::string group) {
+  std::ranges::transform(group, group.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return group == "options" || group == "positionals";
+}
 
 OptionEntry entry_of(CLI::Option& option) {
   OptionEntry entry;
@@ -23,22 +37,43 @@ OptionEntry entry_of(CLI::Option& option) {
   }
   for (const std::string& name : option.get_snames()) entry.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) entry.names.push_back("--" + name);
-  if (option.get_items_expected_max() > 0) entry.value = option.get_type_name();
+  if (option.get_items_expected_max() > 0) entry.value = kind_of(option.get_type_name());
   entry.description = option.get_description();
   entry.default_value = option.get_default_str();
   entry.choices = offered(option);
-  entry.group = option.get_group();
+  entry.group = is_default(option.get_group()) ? std::string(kUsual) : option.get_group();
+  for (const CLI::Option* needed : option.get_needs()) entry.needs.push_back(needed->get_name());
   entry.required = option.get_required();
   return entry;
+}
+
+/// The usual headings first, others in the order of their first option.
+void sort_by_heading(std::vector<OptionEntry>& options) {
+  std::vector<std::string> headings{std::string(kUsual), kModelAndData, kMethod,    kParallelism,
+                                    kStrategy,           kCheckpoints,  kRecording, kFaults};
+  for (const OptionEntry& option : options) {
+    if (std::ranges::count(headings, option.group) == 0) headings.push_back(option.group);
+  }
+  std::ranges::stable_sort(options, {}, [&](const OptionEntry& option) {
+    return std::ranges::find(headings, option.group) - headings.begin();
+  });
 }
 
 }  // namespace
 
 CommandEntry command_table(CLI::App& app) {
-  CommandEntry command{app.get_name(), app.get_description(), app.get_footer(), {}, {}};
+  CommandEntry command;
+  command.name = command.path = app.get_name();
+  command.description = app.get_description();
+  command.footer = app.get_footer();
+  command.needs_command = app.get_require_subcommand_min() > 0;
+  for (CLI::App* above = app.get_parent(); above != nullptr; above = above->get_parent()) {
+    command.path = above->get_name() + " " + command.path;
+  }
   for (CLI::Option* option : app.get_options([](CLI::Option*) { return true; })) {
     if (!option->get_group().empty()) command.options.push_back(entry_of(*option));
   }
+  sort_by_heading(command.options);
   for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) {
     if (!sub->get_group().empty()) command.commands.push_back(command_table(*sub));
   }
@@ -373,10 +408,9 @@ std::string paragraph(const OptionEntry& option) {
 
 /// All options, those of a group of their own under a line with its name.
 std::string options_of(const CommandEntry& command) {
-  std::string text, group = "Options";
+  std::string text, group(kUsual);
   for (const OptionEntry& option : command.options) {
-    const bool usual = option.group == "Options" || option.group == "Positionals";
-    if (!usual && option.group != group) text += fmt::format(".PP\n{}:\n", roff(option.group));
+    if (option.group != group) text += fmt::format(".PP\n{}:\n", roff(option.group));
     group = option.group;
     text += paragraph(option);
   }

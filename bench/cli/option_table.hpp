@@ -17,21 +17,24 @@ namespace scalebench {
 struct OptionEntry {
   std::vector<std::string> names;  // {"-q", "--quiet"}; of an argument by place: {"config"}
   bool by_place = false;
-  std::string value;  // FILE, DIR, RUN, TEXT, INT, ...; empty: a flag
+  std::string value;  // FILE, DIR, RUN, TEXT, N, ...; empty: a flag
   std::string description;
   std::string default_value;         // empty: none, or not worth showing
   std::vector<std::string> choices;  // values worth offering; empty: any
-  std::string group;                 // heading
+  std::string group;                 // heading; kUsual where nothing else was said
+  std::vector<std::string> needs;    // options without which it means nothing
   bool required = false;
   bool repeats = false;  // by place: takes more than one
 };
 
 struct CommandEntry {
   std::string name;
+  std::string path;  // with the commands before it: "scalebench nightly accept"
   std::string description;
   std::string footer;
-  std::vector<OptionEntry> options;  // in the order of --help, without hidden ones
+  std::vector<OptionEntry> options;  // by heading, the usual ones first, without hidden ones
   std::vector<CommandEntry> commands;
+  bool needs_command = false;  // one of them has to be typed
 };
 
 CommandEntry command_table(CLI::App& app);

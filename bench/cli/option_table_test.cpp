@@ -47,6 +47,7 @@ TEST(OptionTable, HasWhatTheParserHas) {
   ASSERT_EQ(table.commands.size(), 1);
   const std::vector<OptionEntry>& options = table.commands.front().options;
   ASSERT_EQ(options.size(), 5) << "help, config, transport, out, quiet; nothing hidden";
+  EXPECT_EQ(table.commands.front().path, "prog run");
   EXPECT_TRUE(options[1].by_place);
   EXPECT_TRUE(options[1].required);
   EXPECT_EQ(options[1].value, "FILE");
@@ -104,8 +105,9 @@ TEST(CommandLine, NamesTheNearestVerb) {
     }
     return "accepted";
   };
-  EXPECT_EQ(refusal("rnu"), "unknown verb 'rnu'; valid: run (did you mean 'run'?)");
+  EXPECT_EQ(refusal("rnu"), "unknown verb 'rnu'; did you mean 'run'? See prog --help");
   EXPECT_THAT(refusal("--hlep"), HasSubstr("did you mean '--help'?"));
+  EXPECT_EQ(refusal("run"), "CONFIG is missing (TOML file); usage: prog run CONFIG");
 }
 
 }  // namespace

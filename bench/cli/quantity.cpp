@@ -75,6 +75,19 @@ int shift_of(std::string_view unit) {
   return -1;
 }
 
+/// MB and the like, which mean two things: says how to write each. Throws UsageError for them.
+void refuse_decimal(std::string_view option, std::string_view text, std::uint64_t number,
+                    std::string_view unit) {
+  constexpr std::string_view kLetters = "KMGT";
+  if (unit.size() != 2 || unit[1] != 'B') return;
+  const std::size_t place = kLetters.find(unit[0] == 'k' ? 'K' : unit[0]);
+  if (place == std::string_view::npos) return;
+  const std::size_t bits = 10 * (place + 1);
+  if (number > kLargest >> bits) return;
+  fail<UsageError>("{}: '{}' means two things; write {}{} ({}) or {}e{}", option, text, number,
+                   kUnits[place], number << bits, number, 3 * (place + 1));
+}
+
 }  // namespace
 
 std::size_t parse_size(std::string_view option, std::string_view text) {
@@ -98,9 +111,7 @@ std::size_t parse_size(std::string_view option, std::string_view text) {
   const auto value = read_number<std::uint64_t>(number);
   if (!value) refuse("is too large");
   const int shift = shift_of(unit);
-  if (shift < 0 && (unit == "MB" || unit == "GB" || unit == "KB" || unit == "kB" || unit == "TB")) {
-    refuse("could be 10^3 or 2^10 steps");
-  }
+  if (shift < 0) refuse_decimal(option, text, *value, unit);
   if (shift < 0) refuse("has an unknown unit");
   if (*value > kLargest >> static_cast<unsigned>(shift)) refuse("is too large");
   return *value << static_cast<unsigned>(shift);

@@ -72,6 +72,7 @@ std::vector<double> shorter_of(std::vector<double> a, const std::vector<double>&
 }  // namespace
 
 void add_host_options(CLI::App& app, HostOptions& options) {
+  const Heading parallelism(app, kParallelism);
   add_choice(app, "--links", options.look, kYesOrNo,
              "of several hosts, look first at each one's link and processor: 1 or 0");
   add_fail_on_option(app, options.fail_on_suspect);

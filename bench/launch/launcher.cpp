@@ -195,13 +195,18 @@ Hosts hosts_of(const PlannedLaunch& launch, const LaunchSettings& settings) {
   return hosts_of(Layout{launch.nodes, launch.per_node}, settings.hosts, settings.oversubscribe);
 }
 
-std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSettings& settings,
-                                    const std::filesystem::path& out) {
+std::vector<std::string> started_by(const PlannedLaunch& launch, const LaunchSettings& settings) {
   std::vector<std::string> command =
       launcher_named(settings.launcher).words(launch, settings, hosts_of(launch, settings));
   command.insert(command.end(), settings.mpirun_arguments.begin(), settings.mpirun_arguments.end());
   command.push_back((settings.programs / launch.program).string());
   command.insert(command.end(), launch.arguments.begin(), launch.arguments.end());
+  return command;
+}
+
+std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSettings& settings,
+                                    const std::filesystem::path& out) {
+  std::vector<std::string> command = started_by(launch, settings);
   command.insert(command.end(),
                  {"--quiet", "--out", out.string(), "--run-id", settings.run_id, "--launch",
                   std::to_string(launch.number), "--round", std::to_string(launch.round)});

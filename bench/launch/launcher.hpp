@@ -63,7 +63,11 @@ int backstop_seconds(const PlannedLaunch& launch);
 /// when there are too few.
 Hosts hosts_of(const PlannedLaunch& launch, const LaunchSettings& settings);
 
-/// argv of a launch, ready to be typed: mpirun, its options, the program, its options.
+/// The words that start a launch's program with its own arguments: mpirun, its options, the
+/// program, its options.
+std::vector<std::string> started_by(const PlannedLaunch& launch, const LaunchSettings& settings);
+
+/// The same with what a study tells its programs: argv, ready to be typed.
 std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSettings& settings,
                                     const std::filesystem::path& out);
 

@@ -76,7 +76,7 @@ std::string_view StepFault::participle() const { return form_of(kind).participle
 
 void add_step_fault_options(CLI::App& app, StepFaultWords& words) {
   for (const StepFaultForm& form : kStepFaults) {
-    app.add_option(form.option, words.*form.word, form.what)->group("Faults");
+    app.add_option(form.option, words.*form.word, form.what)->group(kFaults);
   }
 }
 
@@ -123,7 +123,7 @@ void add_clock_fault_options(CLI::App& app, int ranks, ClockFault& fault) {
       }
       std::tie(rank, value) = *numbers;
     };
-    app.add_option_function<std::string>(name, take, what)->group("Faults");
+    app.add_option_function<std::string>(name, take, what)->group(kFaults);
   };
   add("--drift-clock", "PPM", 1e5, fault.drift_rank, fault.drift_ppm,
       "inject a fault: RANK:PPM, the clock of this rank's host goes so many parts per million too "

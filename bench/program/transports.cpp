@@ -22,6 +22,7 @@ std::string DeviceOptions::typed() const {
 void add_device_options(CLI::App& app, DeviceOptions& options) {
   add_choice(app, "--device", options.device, kDevices,
              "auto, cpu, or cuda (one device per rank of a host)");
+  const Heading parallelism(app, kParallelism);
   app.add_option("--devices", options.named,
                  "the devices that the ranks of a host take, in their order, such as 0,2, or "
                  "UUIDs; default: all");

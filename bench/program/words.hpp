@@ -14,6 +14,8 @@
 #include <utility>
 
 #include "bench/cli/command_line.hpp"
+#include "bench/cli/help.hpp"
+#include "bench/machine/environment.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
@@ -52,6 +54,11 @@ CLI::Option* add_choice(CLI::App& app, const std::string& names, Value& value,
   return offer(option, words);
 }
 
+/// -V, which every program has.
+inline void add_version_option(CLI::App& app) {
+  app.set_version_flag("-V,--version", build_info().version, "the version of this program");
+}
+
 /// -T, which every program of ranks has: its watchdog's limit.
 inline void add_timeout_option(CLI::App& app, double& seconds) {
   const auto take = [&seconds](const double& typed) {
@@ -60,7 +67,8 @@ inline void add_timeout_option(CLI::App& app, double& seconds) {
   };
   add_word<double>(app, "-T,--timeout", seconds, take,
                    "seconds without progress after which a rank that hangs is named and all end; "
-                   "0: 25, more for what is expected to take long");
+                   "0: 25, more for what is expected to take long")
+      ->group(kFaults);
 }
 
 /// "A@B", "A:B" as two numbers; nothing for all else.

@@ -35,6 +35,7 @@ std::vector<std::size_t> places(std::string_view option, const std::string& list
 }
 
 void add_step_options(CLI::App& app, StepWords& words) {
+  const Heading data(app, kModelAndData);
   offer(app.add_option("--precision", words.precision,
                        "of forward and backward: float32; tf32, which lets tensor cores round "
                        "products; or autocast to bf16 or fp16 (loss scaling)")
@@ -52,6 +53,38 @@ void add_step_options(CLI::App& app, StepWords& words) {
                        "and files, which have none of them)")
             ->capture_default_str(),
         kStepNames);
+}
+
+/// Of a TorchScript module, and of the training of any model.
+void add_module_options(CLI::App& app, TrainerOptions& trainer) {
+  const Heading data(app, kModelAndData);
+  offer(app.add_option(
+            "--loss", trainer.module.loss,
+            "of a TorchScript module: cross_entropy (default), nll, mse or bce_with_logits"),
+        kLossNames);
+  const auto input_shape = [&shape = trainer.module.shape](const std::string& word) {
+    const std::vector<int> sizes = parse_counts("--input-shape", word);
+    if (sizes.size() != 3) {
+      fail<UsageError>("--input-shape {}: expected channels,height,width", word);
+    }
+    shape.channels = sizes[0];
+    shape.height = sizes[1];
+    shape.width = sizes[2];
+  };
+  app.add_option_function<std::string>(
+      "--input-shape", input_shape,
+      "of a TorchScript module: channels,height,width; default 1,28,28");
+  app.add_option("--classes", trainer.module.shape.classes,
+                 "of a TorchScript module, which returns (n, classes); default 10");
+  app.add_flag("--release-memory", trainer.release_memory,
+               "let the C library give freed memory back in every step, as it does by itself");
+  offer(app.add_option("--optimizer", trainer.optimizer,
+                       "sgd (momentum 0.9) or adam; default: the model's"),
+        {"sgd", "adam"});
+  app.add_option("--lr", trainer.rate.base, "learning rate of one rank; 0: the model's default")
+      ->capture_default_str();
+  app.add_option("--seed", trainer.seed, "of weights, shuffle, dropout and synthetic images")
+      ->capture_default_str();
 }
 
 /// Every combination of what is listed, precisions outermost, but fused steps with channels last
@@ -88,59 +121,38 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
   if (job.data) trainer.dataset = job.data->value;
   std::vector<std::string> names;
   for (const ModelInfo& model : models()) names.emplace_back(model.name);
-  offer(app.add_option(
-               "--model", trainer.model,
-               fmt::format(
-                   "{}, a TorchScript module (a file as net.pt), or in bench_epoch replay:FILE, "
-                   "recorded steps that are slept through",
-                   fmt::join(names, ", ")))
-            ->capture_default_str(),
-        names);
-  offer(app.add_option(
-            "--loss", trainer.module.loss,
-            "of a TorchScript module: cross_entropy (default), nll, mse or bce_with_logits"),
-        kLossNames);
-  const auto input_shape = [&shape = trainer.module.shape](const std::string& word) {
-    const std::vector<int> sizes = parse_counts("--input-shape", word);
-    if (sizes.size() != 3) {
-      fail<UsageError>("--input-shape {}: expected channels,height,width", word);
-    }
-    shape.channels = sizes[0];
-    shape.height = sizes[1];
-    shape.width = sizes[2];
-  };
-  app.add_option_function<std::string>(
-      "--input-shape", input_shape,
-      "of a TorchScript module: channels,height,width; default 1,28,28");
-  app.add_option("--classes", trainer.module.shape.classes,
-                 "of a TorchScript module, which returns (n, classes); default 10");
-  add_step_options(app, options.step);
-  app.add_flag("--release-memory", trainer.release_memory,
-               "let the C library give freed memory back in every step, as it does by itself");
+  offer(
+      app.add_option(
+             "--model", trainer.model,
+             fmt::format(
+                 "{}, a TorchScript file as net.pt, or in bench_epoch replay:FILE (recorded steps, "
+                 "slept through)",
+                 fmt::join(names, ", ")))
+          ->capture_default_str(),
+      names);
   app.add_option(
          "--data-dir", trainer.dataset,
          "fashion-mnist, synthetic, or a folder: IDX files named as MNIST's, CIFAR-10's binary "
          "files, or JPEG files as class/image.jpg, also below train/ and val/")
       ->capture_default_str()
       ->type_name("DIR");
-  offer(app.add_option("--optimizer", trainer.optimizer,
-                       "sgd (momentum 0.9) or adam; default: the model's"),
-        {"sgd", "adam"});
-  app.add_option("--lr", trainer.rate.base, "learning rate of one rank; 0: the model's default")
-      ->capture_default_str();
-  app.add_option("--seed", trainer.seed, "of weights, shuffle, dropout and synthetic images")
-      ->capture_default_str();
-  app.add_option("--threads", trainer.threads, "CPU threads of a rank")->capture_default_str();
+  add_step_options(app, options.step);
+  add_module_options(app, trainer);
   add_device_options(app, options.devices);
+  app.add_option("--threads", trainer.threads, "CPU threads of a rank")
+      ->capture_default_str()
+      ->group(kParallelism);
   add_choice(app, "--format", options.format, kFormats,
              "table, csv or json (one object a line) on stdout");
   add_record_options(app, options.record);
   add_host_options(app, options.hosts);
   app.add_flag("--monitor", options.monitor,
                "record how busy cores, memory, disks, network and GPUs are, twice a second, in "
-               "monitor.csv of --out");
+               "monitor.csv of --out")
+      ->group(kRecording);
   app.add_flag("-q,--quiet", options.quiet, "no progress on stderr");
-  add_color_option(app, options.color);
+  add_color_option(app, options.color)->group(kRecording);
+  add_version_option(app);
 }
 
 void apply_training_options(TrainingOptions& options) {

@@ -72,12 +72,12 @@ void add_fault_options(CLI::App& app, int ranks, Faults& faults) {
   };
   const auto add_delay = [&app](const std::string& name, double& seconds, const char* what) {
     const auto take = [name, &seconds](double word) { seconds = checked_seconds(name, word); };
-    app.add_option_function<double>(name, take, what)->group("Faults");
+    app.add_option_function<double>(name, take, what)->group(kFaults);
   };
   app.add_option_function<std::string>(
          "--sleep-rank", sleep,
          "inject a fault: RANK:SECONDS, this rank computes so much longer in each step")
-      ->group("Faults");
+      ->group(kFaults);
   add_delay("--delay-collective", faults.delay_collective_seconds,
             "inject a fault: each communication takes so many seconds longer");
   add_delay("--throttle-input", faults.throttle_input_seconds,
@@ -85,6 +85,7 @@ void add_fault_options(CLI::App& app, int ranks, Faults& faults) {
 }
 
 void add_gradient_sync_options(CLI::App& app, GradientSyncOptions& options) {
+  const Heading strategy(app, kStrategy);
   const auto add_size = [&app](const std::string& name, std::size_t& bytes, const char* what) {
     const auto take = [name, &bytes](double mib) {
       if (!std::isfinite(mib) || mib <= 0) {
@@ -140,6 +141,7 @@ void add_gradient_sync_options(CLI::App& app, GradientSyncOptions& options) {
 }
 
 void add_input_options(CLI::App& app, TrainerOptions& options) {
+  const Heading data(app, kModelAndData);
   app.add_option("--loader-threads", options.data.loader_threads,
                  "threads of each rank that prepare batches ahead; 0: the rank's own does it")
       ->capture_default_str();

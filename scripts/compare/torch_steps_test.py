@@ -20,7 +20,7 @@ FUSED = steps.CASES["cuda"][4]
 # What stands for the programs and for PyTorch: the step takes so many seconds.
 PROGRAM = """#!{python}
 import json, sys
-if "--help" in sys.argv:
+if "--help-all" in sys.argv:
     print("--step TEXT --channels-last TEXT")
 elif "{name}" == "bench_kernels":
     print("status,note,seconds_median"); print("ok,,0.002")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Every command that the pages show, against the programs' own --help: the program, the verb, the script and
-# the options exist. It starts nothing but --help, so that it also reads commands for machines with GPUs.
+# Every command that the pages and the examples of --help show, against the programs' own --help-all: the
+# program, the verb, the script and the options exist. It starts nothing but that, so that it also reads
+# commands for machines with GPUs.
 # python -m pages.commands FOLDER_OF_PROGRAMS [ROOT] prints file:line and what is not there; exit 1 when there
 # is something, 77 when no program is there.
 from __future__ import annotations
@@ -91,13 +92,20 @@ class Programs:
 
     @functools.cache
     def help(self, name: str, verb: str = "") -> str:
-        command = [str(self.folder / name), *([verb] if verb else []), "--help"]
+        command = [str(self.folder / name), *([verb] if verb else []), "--help-all"]
         return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
     @functools.cache
     def verbs(self) -> set[str]:
-        table = self.help("scalebench").partition("Subcommands:")[2]
+        table = self.help("scalebench").partition("\nVerbs:\n")[2]
         return set(re.findall(r"^  ([a-z-]+) ", table, re.MULTILINE))
+
+    def examples(self, names: list[str]) -> Iterator[tuple[str, str]]:
+        """What --help shows behind "Examples:", by program and verb."""
+        for name in names:
+            for verb in ["", *sorted(self.verbs())] if name == "scalebench" else [""]:
+                page = self.help(name, verb).partition("\nExamples:\n")[2]
+                yield f"{name} {verb} --help-all".replace("  ", " "), page.partition("\n\n")[0]
 
     @functools.cache
     def script_text(self) -> str:
@@ -119,7 +127,7 @@ class Programs:
             if verb not in self.verbs():
                 yield f"scalebench has no verb {verb}"
                 return
-        known = set(OPTION.findall(self.help(command.program, verb)))
+        known = set(OPTION.findall(self.help(command.program, verb).partition("\nExamples:\n")[0]))
         for option in options:
             if option not in known | NOT_IN_HELP and not option.startswith(OF_GOOGLE_BENCHMARK):
                 yield f"{command.program} {verb}".strip() + f" has no option {option}"
@@ -145,12 +153,14 @@ def main() -> int:
         print(f"skipped: none of {', '.join(PROGRAMS)} in {folder}")
         return 77
     left_out = sorted(set(PROGRAMS) - set(there))
-    count, wrong = 0, []
+    count, wrong, pages = 0, [], []
     for pattern in PAGES:
         for file in sorted(root.glob(pattern)):
-            for command in commands(file.relative_to(root).as_posix(), file.read_text(encoding="utf-8")):
-                count += command.program not in left_out
-                wrong += [f"{command.place}: {what}" for what in programs.wrong_in(command)]
+            pages.append((file.relative_to(root).as_posix(), file.read_text(encoding="utf-8")))
+    for name, page in [*pages, *programs.examples(there)]:
+        for command in commands(name, page):
+            count += command.program not in left_out
+            wrong += [f"{command.place}: {what}" for what in programs.wrong_in(command)]
     print("\n".join([*wrong, f"{count} commands, {len(wrong)} wrong"]))
     if left_out:
         print(f"not in this build, and so not looked at: {', '.join(left_out)}")

@@ -11,8 +11,9 @@ from pages import commands
 
 HELP = """#!/bin/sh
 case $1 in
-run) echo "  --ranks TEXT   numbers"; echo "  -q,--quiet   no progress" ;;
-*) echo "Subcommands:"; echo "  run   measure"; echo "  diff-env   compare" ;;
+run) echo "  --ranks TEXT   numbers"; echo "  -q, --quiet   no progress"
+  echo; echo "Examples:"; echo "    scalebench run a.toml --rnk 2"; echo; echo "Exit codes: --never" ;;
+*) echo; echo "Verbs:"; echo "  run   measure"; echo "  diff-env   compare" ;;
 esac
 """
 
@@ -46,6 +47,12 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.wrong("`scalebench walk`\n"), ["a.md:1: scalebench has no verb walk"])
         self.assertEqual(self.wrong("    scripts/bax up\n"), ["a.md:1: there is no scripts/bax"])
         self.assertEqual(self.wrong("    scripts/box up --host 4\n    scripts/box --hots\n"), ["a.md:2: scripts/box has no option --hots"])
+
+    def test_examples_of_a_verb_are_commands_too(self) -> None:
+        (place, page) = next(one for one in self.programs.examples(["scalebench"]) if one[1])
+        (command,) = commands.commands(place, page)
+        self.assertEqual(list(self.programs.wrong_in(command)), ["scalebench run has no option --rnk"])
+        self.assertEqual(command.place, "scalebench run --help-all:1")
 
     def test_a_command_of_two_lines_is_one(self) -> None:
         self.assertEqual(self.wrong("    scalebench run \\\n        --rnk 2\n"), ["a.md:1: scalebench run has no option --rnk"])

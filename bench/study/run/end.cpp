@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 
@@ -227,6 +228,57 @@ std::string scaling_table(const std::vector<ResultRow>& rows) {
 
 namespace {
 
+/// "mlp with mirrored on 2 ranks".
+std::string subject_of(const ResultRow& row) {
+  return fmt::format("{} with {} on {} ranks", row.get("model"), row.get("gradient_sync"),
+                     ranks_words(row.get("ranks"), row.get("nodes")));
+}
+
+/// The loss that scaling.csv calls this row's largest, where losses.csv has it.
+const ResultRow* loss_of(const ResultRow& scaling, const std::vector<ResultRow>& losses) {
+  constexpr std::array kSame{"model",  "gradient_sync", "allreduce", "transport",
+                             "device", "dataset",       "scaling",   "ranks",
+                             "nodes",  "global_batch",  "batch"};
+  for (const ResultRow& row : losses) {
+    const auto same = [&](const char* column) { return row.get(column) == scaling.get(column); };
+    if (row.get("loss") == scaling.get("largest_loss") && std::ranges::all_of(kSame, same)) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string answer_of(const std::vector<ResultRow>& scaling, const std::vector<ResultRow>& losses) {
+  const ResultRow* worst = nullptr;
+  for (const ResultRow& row : scaling) {
+    const bool counts = row.get("status") == "ok" && row.get("ranks") != "1" &&
+                        !row.get("efficiency").empty() && row.get("gradient_sync") != "none" &&
+                        row.get("gradient_sync") != "barrier_only";
+    if (!counts) continue;
+    if (worst == nullptr || number_in(row, "efficiency") < number_in(*worst, "efficiency")) {
+      worst = &row;
+    }
+  }
+  if (worst == nullptr) return "";
+  const std::string text = fmt::format("{} is farthest from H/N, at an efficiency of {}",
+                                       subject_of(*worst), percent(worst->get("efficiency")));
+  const ResultRow* const loss = loss_of(*worst, losses);
+  if (loss == nullptr) return text + "; no single loss can be told from nothing.\n";
+  return fmt::format("{}; its largest loss is {}, {} of the {} s lost.\n", text, loss->get("loss"),
+                     scaled(loss->get("seconds"), 1, 3), scaled(worst->get("lost_seconds"), 1, 3));
+}
+
+std::string result_text(const std::vector<ResultRow>& scaling, const std::vector<ResultRow>& losses,
+                        const std::vector<ResultRow>& fits) {
+  if (scaling.empty()) return fit_table(fits);
+  const std::string answer = answer_of(scaling, losses);
+  return scaling_table(scaling) + (answer.empty() ? "" : "\n" + answer);
+}
+
+namespace {
+
 ExitCode verdict_of(const Certificate& certificate, const StudyRun& study) {
   if (certificate.compared == 0) return ExitCode::nothing_measured;
   if (!certificate.incomplete.empty() || study.failed() > 0) return ExitCode::incomplete;
@@ -296,15 +348,16 @@ ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndO
     text = certificate_table(certificate, study.failed());
     code = verdict_of(certificate, study);
   } else {
-    text = fit_table(study.table(fit_schema())) + scaling_table(study.table(scaling_schema()));
+    text = result_text(study.table(scaling_schema()), study.table(losses_schema()),
+                       study.table(fit_schema()));
     for (const Schema* schema : {&scaling_schema(), &throughput_schema(), &allreduce_schema()}) {
       if (options.metrics) text += metric_lines(study.table(*schema));
     }
   }
-  console.result(text);
   if (options.figures && is_b.empty()) draw_run(study.folder(), console);
   console.note(fmt::format("results: {}", study.folder().string()));
   note_job_account(study, console);
+  console.result(text);
   if (!is_whole) say_how_to_go_on(study, interruption, console);
   code = name_suspects({study.folder()}, "table", options.fail_on_suspect, console, code);
   return interruption.stop() ? interruption.exit_code() : code;

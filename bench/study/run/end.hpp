@@ -27,6 +27,15 @@ std::string metric_lines(const std::vector<ResultRow>& rows);
 /// scaling.csv as a table for the terminal.
 std::string scaling_table(const std::vector<ResultRow>& rows);
 
+/// One sentence: which training is farthest from H/N, and the largest of its losses; empty where no
+/// efficiency is known. Rows of scaling.csv and losses.csv of one run.
+std::string answer_of(const std::vector<ResultRow>& scaling, const std::vector<ResultRow>& losses);
+
+/// What a run is shown by at its end and by `show`: the scaling and the answer, or the fits of a
+/// run without trainings.
+std::string result_text(const std::vector<ResultRow>& scaling, const std::vector<ResultRow>& losses,
+                        const std::vector<ResultRow>& fits);
+
 /// A certificate: a line for each cell, the two numbers that count, the verdict. `failed_launches`:
 /// those that ended without a result; with any, nothing is certified.
 std::string certificate_table(const Certificate& certificate, std::size_t failed_launches);

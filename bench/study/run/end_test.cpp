@@ -112,6 +112,38 @@ TEST(ScalingTable, SaysWhyThereIsNoNumber) {
   EXPECT_THAT(last_line(row), EndsWith("  2 failed: exit code 137"));
 }
 
+// The answer.
+
+ResultRow loss(const ResultRow& scaling, const char* name, double seconds) {
+  ResultRow row(losses_schema());
+  for (const char* const column : {"model", "gradient_sync", "scaling", "ranks"}) {
+    row.set(column, scaling.get(column));
+  }
+  return row.set("status", "ok").set("loss", name).set("seconds", seconds);
+}
+
+TEST(Answer, NamesTheTrainingFarthestFromTheIdealAndItsLargestLoss) {
+  ResultRow worst = measured(), better = measured(), base = measured(), broken = measured();
+  worst.set("largest_loss", "compute").set("lost_seconds", 1.25);
+  better.set("model", "resnet20").set("efficiency", 0.9);
+  base.set("gradient_sync", "none").set("efficiency", 0.5);  // a loop that synchronises nothing
+  broken.set("status", "failed").set("efficiency", 0.1);
+  const std::vector losses{loss(better, "compute", 9), loss(worst, "wait_static", 0.25),
+                           loss(worst, "compute", 1)};
+  EXPECT_EQ(answer_of({better, base, broken, worst}, losses),
+            "mlp with mirrored on 2 ranks is farthest from H/N, at an efficiency of 80.0 %; its "
+            "largest loss is compute, 1.000 of the 1.250 s lost.\n");
+  EXPECT_THAT(answer_of({better}, {}), EndsWith("; no single loss can be told from nothing.\n"));
+  EXPECT_EQ(answer_of({base, broken}, losses), "");
+}
+
+TEST(Answer, IsTheLastOfWhatARunIsShownBy) {
+  const std::string text = result_text({measured()}, {}, {ResultRow(fit_schema())});
+  EXPECT_THAT(text, Not(HasSubstr("alpha"))) << "fits are the report's";
+  EXPECT_THAT(text, EndsWith("\n\n" + answer_of({measured()}, {})));
+  EXPECT_THAT(result_text({}, {}, {ResultRow(fit_schema())}), HasSubstr("alpha"));
+}
+
 TEST(ScalingTable, IsEmptyWithoutRows) { EXPECT_EQ(scaling_table({}), ""); }
 
 TEST(CertificateTable, CountsWhatIsShownEqualApartFromWhatIsUndecided) {

@@ -347,17 +347,21 @@ ResolvedStudy resolve(StudyChoice choice, Build build) {
 
 void print_plan(const ResolvedStudy& study, const Console& console) {
   double seconds = 0;
+  std::size_t skipped = 0;
   std::string text;
   for (const PlannedLaunch& launch : study.plan) {
     if (!launch.skipped_because.empty()) {
+      ++skipped;
       text += fmt::format("# {} skipped: {}\n", launch.name, launch.skipped_because);
       continue;
     }
     seconds += launch.guess_seconds;
     text += shell_line(command_of(launch, study.settings, planned_folder(launch))) + "\n";
   }
-  console.result(
-      text + fmt::format("# {} launches, roughly {}\n", study.plan.size(), show_duration(seconds)));
+  std::string summary = fmt::format("# {}: {} launches, roughly {}", study.config.name,
+                                    study.plan.size(), show_duration(seconds));
+  if (skipped > 0) summary += fmt::format("; {} of them skipped", skipped);
+  console.result(summary + "\n" + text);
 }
 
 }  // namespace scalebench

@@ -37,7 +37,8 @@ std::size_t cells_meant(const AnnotateOptions& options) {
   return count;
 }
 
-ExitCode annotate(const AnnotateOptions& options) {
+ExitCode annotate(AnnotateOptions options) {
+  if (options.run == kLatest) options.run = run_meant(options.results / kLatest).filename();
   constexpr std::array<std::string_view, 3> kAnnotationKinds{"accept", "exclude", "pin"};
   require_known("annotation", options.kind, kAnnotationKinds);
   if (options.cells != "*" && options.kind != "accept") {

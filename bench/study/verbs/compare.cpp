@@ -416,8 +416,9 @@ ExitCode compare_runs_or_builds(const CompareOptions& options) {
 
 void add_compare(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<CompareOptions>(verb, invocation, compare_runs_or_builds);
-  verb.add_option("runs", options.runs,
-                  "folders of runs, A B C ...; A is the baseline. With --build: a config")
+  takes_runs(
+      verb.add_option("runs", options.runs,
+                      "folders of runs, A B C ...; A is the baseline. With --build: a config"))
       ->required();
   verb.add_option("--across", options.across,
                   "columns in which cells that are compared may differ, as device,transport");

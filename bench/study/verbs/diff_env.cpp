@@ -50,8 +50,8 @@ ExitCode show_differences(const DiffEnvOptions& options) {
 
 void add_diff_env(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<DiffEnvOptions>(verb, invocation, show_differences);
-  verb.add_option("A", options.a, "folder of a run")->required();
-  verb.add_option("B", options.b, "folder of another")->required();
+  takes_runs(verb.add_option("A", options.a, "folder of a run"))->required();
+  takes_runs(verb.add_option("B", options.b, "folder of another"))->required();
   verb.add_flag("--all", options.all, "also the fields in which they are equal");
   add_shown(verb, "--format", options.format, "table or json");
 }

@@ -56,7 +56,8 @@ Nights read_nights(const ExportOptions& options) {
   Nights all;
   std::string first;
   for (const std::string& name : options.runs) {
-    const fs::path folder = folder_of(name, options.results);
+    const fs::path folder = folder_of(
+        name == kLatest ? run_meant(options.results / name).string() : name, options.results);
     const StoredRun run = read_stored_run(folder, WithSamples::no);
     if (!is_complete(folder, run.manifest)) fail<UsageError>("{} is not complete", name);
     if (first.empty()) first = name;

@@ -190,7 +190,7 @@ Analysis timed_analysis(const NightlyOptions& options, const fs::path& results,
 
 ExitCode analyse_again(const NightlyOptions& options, Console& console) {
   fs::path folder = options.analyse;
-  if (!fs::exists(folder)) folder = options.results / options.analyse;
+  if (!fs::exists(folder)) folder = run_meant(options.results / options.analyse);
   if (!fs::exists(folder / "manifest.json")) {
     fail<UsageError>("--analyse {}: no run of that name in {}", options.analyse,
                      options.results.string());
@@ -320,7 +320,8 @@ std::string last_night(const fs::path& results) {
 }
 
 ExitCode accept_night(const AcceptOptions& options) {
-  const std::string run = options.run.empty() ? last_night(options.results) : options.run;
+  const bool last = options.run.empty() || options.run == kLatest;
+  const std::string run = last ? last_night(options.results) : options.run;
   if (!fs::exists(options.results / run / "manifest.json")) {
     fail<UsageError>("nightly accept {}: no run of that name in {}", run, options.results.string());
   }

@@ -237,7 +237,8 @@ ExitCode predict(const PredictOptions& options) {
 
 void add_predict(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<PredictOptions>(verb, invocation, predict);
-  verb.add_option("run", options.run, "folder of a run with epochs and allreduces on several N")
+  takes_runs(verb.add_option("run", options.run,
+                             "folder of a run with epochs and allreduces on several N"))
       ->required();
   verb.add_option("--ranks", options.ranks, "numbers of ranks to predict, as 16,64,256")
       ->required();

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "bench/cli/command_line.hpp"
+#include "bench/cli/help.hpp"
 #include "bench/program/fault.hpp"
 #include "bench/record/file.hpp"
 #include "bench/study/run/recovery.hpp"
@@ -131,6 +132,9 @@ void add_recover(CLI::App& verb, Invocation& invocation) {
   add_shown(verb, "--model", options.model, "as bench_epoch takes it");
   add_shown(verb, "--ranks", options.plan.ranks, "number of ranks");
   add_step_fault_options(verb, options.fault);
+  for (const char* const name : {"--kill-rank", "--stop-rank"}) {
+    verb.get_option(name)->group(std::string(kUsual));  // what this verb is about
+  }
   add_shown(verb, "--epochs", options.plan.epochs, "of the whole training");
   add_shown(verb, "--checkpoint-every", options.plan.checkpoint_every,
             "epochs between two checkpoints");

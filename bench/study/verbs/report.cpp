@@ -44,8 +44,9 @@ ExitCode report(const ReportOptions& options) {
 
 void add_report(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<ReportOptions>(verb, invocation, report);
-  verb.add_option("folder", options.folder,
-                  "results/RUN, results/nightly/RUN for a night, or a comparison's folder")
+  takes_runs(verb.add_option("folder", options.folder,
+                             "results/RUN, results/nightly/RUN for a night, or a comparison's "
+                             "folder"))
       ->required();
   verb.add_option("--published", options.published,
                   "published series to lay the run over, as scalebench list published has them");

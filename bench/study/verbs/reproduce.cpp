@@ -174,7 +174,8 @@ ExitCode reproduce(const ReproduceOptions& options) {
 
 void add_reproduce(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<ReproduceOptions>(verb, invocation, reproduce, unless_dry_run);
-  verb.add_option("run", options.run, "folder of the run that is measured again")->required();
+  takes_runs(verb.add_option("run", options.run, "folder of the run that is measured again"))
+      ->required();
   add_start_options(verb, options);
   add_fail_on_option(verb, options.fail_on_suspect);
 }

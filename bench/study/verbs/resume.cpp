@@ -51,7 +51,7 @@ ExitCode resume(const ResumeOptions& options) {
 void add_resume(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<ResumeOptions>(verb, invocation, resume,
                                             [](const ResumeOptions&) { return true; });
-  verb.add_option("run", options.run, "folder of an unfinished run")->required();
+  takes_runs(verb.add_option("run", options.run, "folder of an unfinished run"))->required();
   verb.add_flag("--accept", options.accept,
                 "do not start failed launches again: seal the run without them");
   verb.add_flag("--allow-changed", options.allow_changed,

@@ -257,8 +257,8 @@ void add_simulate(CLI::App& verb, Invocation& invocation) {
                   "between ranks of a node, as --link; default: the catalog's rate of one GPU, "
                   "else 80gbit, and 5 us");
   add_shown(verb, "--gamma", options.gamma, "seconds that reducing a byte costs; 0: nothing");
-  verb.add_option("--gamma-of", options.gamma_of, "take it from this measured run's kernels.csv")
-      ->type_name("RUN");
+  takes_runs(verb.add_option("--gamma-of", options.gamma_of,
+                             "take it from this measured run's kernels.csv"));
   add_shown(verb, "--topology", options.topology,
             "flat, or fat_tree:NODES_OF_A_SWITCH:OVERSUBSCRIPTION as fat_tree:16:4");
   add_shown(verb, "--placement", options.placement, "of ranks on nodes: ordered or shuffled");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/cli/exit.hpp"
+#include "bench/record/results_folder.hpp"
 
 namespace scalebench {
 
@@ -49,6 +50,16 @@ template <class Value>
 CLI::Option* add_shown(CLI::App& verb, const std::string& name, Value& value,
                        const std::string& what) {
   return verb.add_option(name, value, what)->capture_default_str();
+}
+
+inline constexpr const char* kLatest = "latest";
+
+/// An option or argument that names runs, `latest` among them (run_meant).
+inline CLI::Option* takes_runs(CLI::Option* option) {
+  const std::function<std::string(std::string)> meant = [](const std::string& typed) {
+    return run_meant(typed).string();
+  };
+  return option->transform(meant)->type_name("RUN");
 }
 
 // add_run and so on: the options of the verb, and a callback that sets `invocation.chosen` (and

@@ -105,7 +105,8 @@ ExitCode verify(const std::filesystem::path& folder) {
 
 void add_verify(CLI::App& verb, Invocation& invocation) {
   auto& folder = options_of<std::filesystem::path>(verb, invocation, verify);
-  verb.add_option("run", folder, "folder of a run, or of one benchmark's --out")->required();
+  takes_runs(verb.add_option("run", folder, "folder of a run, or of one benchmark's --out"))
+      ->required();
 }
 
 }  // namespace scalebench

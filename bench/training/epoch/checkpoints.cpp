@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 
+#include "bench/cli/help.hpp"
 #include "bench/measure/clock_sync.hpp"
 #include "bench/record/file.hpp"
 #include "collectives/control.hpp"
@@ -100,6 +101,7 @@ FoundCheckpoint CheckpointFolder::newest() const {
 }
 
 void add_checkpoint_options(CLI::App& app, CheckpointOptions& options) {
+  const Heading checkpoints(app, kCheckpoints);
   app.add_option("--checkpoint", options.folder,
                  "folder for checkpoints, written by rank 0 outside the epoch's time")
       ->type_name("DIR");

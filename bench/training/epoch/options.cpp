@@ -39,6 +39,7 @@ constexpr std::int64_t kImages = 60'000;
 // The options of recording steps, and what those of others mean where recorded steps are replayed.
 
 void add_replay_options(CLI::App& app, EpochOptions& options) {
+  const Heading recording(app, kRecording);
   app.add_option("--dilation", options.training.trainer.module.dilation,
                  "of a replayed model: every recorded duration is so many times as long")
       ->capture_default_str();
@@ -90,6 +91,39 @@ void check_replay(const EpochOptions& options, const TrainerOptions& trainer) {
       trainer.batch);
 }
 
+/// What is learnt from, at which rate, and until when.
+void add_learning_options(CLI::App& app, EpochOptions& options) {
+  TrainerOptions& trainer = options.training.trainer;
+  const Heading data(app, kModelAndData);
+  app.add_option("--accumulate", trainer.accumulate,
+                 "backward passes of a step, whose gradients add up before they travel")
+      ->capture_default_str();
+  add_choice(app, "--lr-scaling", trainer.rate.scaling, kRateScalings,
+             "none, or linear: learning rate times ranks");
+  app.add_option("--lr-warmup", trainer.rate.warmup_epochs, "epochs of learning-rate warm-up")
+      ->capture_default_str();
+  app.add_option("--warmup-steps", options.warm_up_steps,
+                 "steps before the clock starts, on a model that is then thrown away")
+      ->capture_default_str();
+  app.add_option("--target-accuracy", options.target_accuracy,
+                 "end when this share of the test set is classified correctly, as 0.91; --epochs "
+                 "is then the most that are trained");
+  app.add_flag("--no-evaluation")->description("leave the test accuracy out");
+}
+
+/// Files that tell when something happened.
+void add_event_options(CLI::App& app, EpochOptions& options) {
+  const Heading recording(app, kRecording);
+  app.add_option("--timeline", options.timeline,
+                 "horovod, bucketed_overlap: file for chrome://tracing of what rank 0's gradients "
+                 "go through in the first epoch")
+      ->type_name("FILE");
+  app.add_option("--milestones", options.milestones,
+                 "file for when the training began, ended its first step, wrote checkpoints, was "
+                 "hit by a fault, and when that was noticed, by the host's monotonic clock")
+      ->type_name("FILE");
+}
+
 void describe(CLI::App& app, int ranks, StepFaultWords& step_fault, EpochOptions& options) {
   TrainerOptions& trainer = options.training.trainer;
   add_training_options(app, options.training);
@@ -116,44 +150,30 @@ void describe(CLI::App& app, int ranks, StepFaultWords& step_fault, EpochOptions
              "of gradients: mpi, shared_memory, nccl, cuda_ipc, or auto (nccl or mpi, by device)");
   add_gradient_sync_options(app, trainer.sync);
   add_input_options(app, trainer);
-  app.add_option("--accumulate", trainer.accumulate,
-                 "backward passes of a step, whose gradients add up before they travel")
-      ->capture_default_str();
   app.add_option("--epochs", options.epochs, "how many")->capture_default_str();
   app.add_option(
          "--samples", trainer.samples_per_epoch,
          "images of an epoch, of all ranks together, with weak scaling of each, which needs it; 0: "
          "the whole data set")
       ->capture_default_str();
-  add_choice(app, "--lr-scaling", trainer.rate.scaling, kRateScalings,
-             "none, or linear: learning rate times ranks");
-  app.add_option("--lr-warmup", trainer.rate.warmup_epochs, "epochs of learning-rate warm-up")
-      ->capture_default_str();
-  app.add_option("--warmup-steps", options.warm_up_steps,
-                 "steps before the clock starts, on a model that is then thrown away")
-      ->capture_default_str();
-  app.add_option("--target-accuracy", options.target_accuracy,
-                 "end when this share of the test set is classified correctly, as 0.91; --epochs "
-                 "is then the most that are trained");
+  add_learning_options(app, options);
   add_checkpoint_options(app, options.checkpoints);
-  app.add_option("--timeline", options.timeline,
-                 "horovod, bucketed_overlap: file for chrome://tracing of what rank 0's gradients "
-                 "go through in the first epoch")
-      ->type_name("FILE");
   app.add_option("--share-of", trainer.share_of,
                  "do the part of one rank among so many: its share of batch and images")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(kParallelism);
   add_fault_options(app, ranks, trainer.faults);
   add_step_fault_options(app, step_fault);
   add_clock_fault_options(app, ranks, options.clock_fault);
-  app.add_option("--milestones", options.milestones,
-                 "file for when the training began, ended its first step, wrote checkpoints, was "
-                 "hit by a fault, and when that was noticed, by the host's monotonic clock")
-      ->type_name("FILE");
+  add_event_options(app, options);
   add_replay_options(app, options);
   add_timeout_option(app, options.timeout_seconds);
-  app.add_flag("--no-evaluation")->description("leave the test accuracy out");
   app.add_flag("--list")->description("list models and gradient syncs and stop");
+  add_examples(app,
+               {"--model mlp --gradient-sync bucketed_overlap",
+                "--model mnist_cnn --scaling weak --samples 6000 --out results/mine",
+                "--model resnet20 --data-dir synthetic --samples 1024 --format json"},
+               "mpirun -np 2 bench_epoch");
 }
 
 std::string lists() {

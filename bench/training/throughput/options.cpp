@@ -48,13 +48,19 @@ ThroughputOptions parse_throughput_options(int argc, const char* const* argv, in
          fmt::format(
              "memory that training may take (on a CPU: by which the largest batch is chosen); {}",
              kSizeRule))
-      ->type_name("SIZE");
+      ->type_name("SIZE")
+      ->group(kMethod);
   app.add_flag("--no-roofline")
-      ->description("leave out what the device can do at best, which is measured before the cases");
+      ->description("leave out what the device can do at best, which is measured before the cases")
+      ->group(kMethod);
   app.add_option("-n,--steps", options.steps,
                  "timed steps of each rank; 0: until every median's 95 % interval is within 1 %")
       ->capture_default_str();
   add_timeout_option(app, options.timeout_seconds);
+  add_examples(app,
+               {"--model mlp", "--model mnist_cnn --batch 32,64,largest",
+                "--model resnet20 --data-dir synthetic --precision float32,bf16 --format csv"},
+               "mpirun -np 2 bench_throughput");
   app.add_option("--max-seconds", options.max_seconds, "cap on the timed steps")
       ->capture_default_str();
   if (!parse_command_line(app, argc, argv, options.text)) return options;

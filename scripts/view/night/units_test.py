@@ -54,11 +54,11 @@ class Files(unittest.TestCase):
             # A command goes on to the end of its line, or of its quotes in Markdown.
             for command in re.findall(r"scalebench (nightly|report|verify|doctor) ([^`\n]*)", path.read_text(encoding="utf-8")):
                 verb, words = command
-                known = run(PROGRAM, verb, "--help")
+                known = run(PROGRAM, verb, "--help-all")
                 options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", words))
                 if not options and "/" not in words:
                     continue  # prose
-                self.assertIn(f"Usage: {verb} ", known.stdout, f"{path.name}: scalebench has no verb {verb}")
+                self.assertIn(f"usage: scalebench {verb} ", known.stdout, f"{path.name}: scalebench has no verb {verb}")
                 for option in options - {"--help"}:
                     self.assertRegex(known.stdout, rf"(?m)[ ,]{option}\b(?!-)", f"{path.name}: {verb} has no {option}")
                     named += 1

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// scalebench allreduce|throughput|epoch|kernels [-np N] [-- OPTIONS]: one benchmark by itself, with
+// the launcher, hosts and binding that a study's launches have. It becomes that launcher, so that
+// streams, signals and exit code are the benchmark's own.
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "bench/cli/console.hpp"
+#include "bench/launch/process.hpp"
+#include "bench/study/run/resolved_study.hpp"
+#include "bench/study/verbs/verb.hpp"
+#include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
+
+namespace scalebench {
+namespace {
+
+struct DoorOptions : StartOptions {
+  int ranks = 0;                  // 0: one for each core or device
+  std::vector<std::string> more;  // for the benchmark, as typed after --
+};
+
+/// What the benchmark is told that the launcher has to know.
+StudyConfig config_of(const DoorOptions& options, const std::string& name) {
+  StudyConfig config;
+  config.name = name;
+  const std::string device = argument_of(options.more, "--device");
+  if (!device.empty()) config.device = device;
+  config.gpus = argument_of(options.more, "--devices");
+  config.share_devices = std::ranges::count(options.more, "--share-devices") > 0;
+  config.threads = read_number<int>(argument_of(options.more, "--threads")).value_or(1);
+  if (config.threads < 1) config.threads = 1;  // which the benchmark refuses
+  return config;
+}
+
+/// Cores that this process may use; what a control group or taskset leaves.
+int allowed_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+void require_room(const DoorOptions& options, const StudyConfig& config, const PlanLimits& limits) {
+  if (options.ranks < 0) fail<UsageError>("-np {}: must be at least 1", options.ranks);
+  if (options.oversubscribe) return;
+  if (options.ranks > limits.devices) {
+    fail<UsageError>(
+        "-np {}: there are {} cores or devices; use at most {}, or --oversubscribe, which marks "
+        "every row emulated",
+        options.ranks, limits.devices, limits.devices);
+  }
+  const int needed = std::max(1, options.ranks) * static_cast<int>(config.threads);
+  if (limits.hosts.empty() && gpus_of(config) == 0 && needed > allowed_cores()) {
+    fail<UsageError>(
+        "-np {}: takes {} cores, and this process may use {}; use fewer ranks, or "
+        "--oversubscribe, which marks every row emulated",
+        options.ranks, needed, allowed_cores());
+  }
+}
+
+PlannedLaunch launch_of(const DoorOptions& options, const std::string& program,
+                        const PlanLimits& limits) {
+  constexpr double kWithoutEnd = 7 * 86400;  // its own watchdog notices a rank that hangs
+  PlannedLaunch launch;
+  launch.number = 1;
+  launch.name = launch.program = program;
+  launch.ranks = options.ranks > 0 ? options.ranks : limits.devices;
+  Layout layout{1, launch.ranks};
+  if (!limits.hosts.empty()) layout = layout_of(launch.ranks, limits.hosts, options.oversubscribe);
+  launch.nodes = layout.nodes;
+  launch.per_node = layout.per_node;
+  launch.arguments = options.more;
+  launch.most_seconds = kWithoutEnd;
+  return launch;
+}
+
+std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSettings& settings) {
+  if (launch.program != "bench_kernels") return started_by(launch, settings);
+  std::vector<std::string> command{(settings.programs / launch.program).string()};
+  command.insert(command.end(), launch.arguments.begin(), launch.arguments.end());
+  return command;
+}
+
+/// Only returns by throwing.
+[[noreturn]] void become(const std::vector<std::string>& command, const Variables& environment) {
+  for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  execvp(argv[0], argv.data());
+  fail("{}: {}", command.front(), std::strerror(errno));
+}
+
+ExitCode open_door(const std::string& program, DoorOptions options) {
+  const bool alone = program == "bench_kernels";
+  if (alone && options.ranks > 1) {
+    fail<UsageError>("-np {}: bench_kernels is one process; leave it out", options.ranks);
+  }
+  if (alone) options.ranks = 1;
+  StudyConfig config = config_of(options, program);
+  PlanLimits limits = limits_of(options, config);
+  if (options.ranks == 0 && limits.hosts.empty() && gpus_of(config) == 0) {
+    limits.devices =
+        std::max(1, std::min(limits.devices, allowed_cores() / static_cast<int>(config.threads)));
+  }
+  require_room(options, config, limits);
+  const PlannedLaunch launch = launch_of(options, program, limits);
+  const ResolvedStudy study =
+      resolve(std::move(options), std::move(config), std::move(limits), {launch});
+  LaunchSettings settings = study.settings;
+  // Of a benchmark that refuses its options mpirun has pages to say.
+  if (settings.launcher == "open_mpi") settings.mpirun_arguments.emplace_back("--quiet");
+  const std::vector<std::string> command = command_of(launch, settings);
+  if (!find_program(command.front())) {
+    fail<UsageError>(
+        "no {} on the PATH, which starts the ranks: install an MPI (scripts/setup), "
+        "or name it with --mpirun",
+        command.front());
+  }
+  if (study.options.dry_run) {
+    Console(/*speaks=*/true, /*quiet=*/true).result(shell_line(command) + "\n");
+    return ExitCode::ok;
+  }
+  become(command, settings.environment);
+}
+
+void add_door(CLI::App& verb, Invocation& invocation, const std::string& program) {
+  auto& options = options_of<DoorOptions>(verb, invocation, [program](const DoorOptions& chosen) {
+    return open_door(program, chosen);
+  });
+  // -np is a spelling of it, which the parser does not know.
+  verb.add_option("-n,--np", options.ranks,
+                  "how many ranks, also as -np N; 0: one for each core or device")
+      ->capture_default_str();
+  add_launcher_options(verb, options);
+  verb.add_flag("--dry-run", options.dry_run, "print the exact command, and stop");
+  verb.footer(fmt::format("After -- come the options of {0}: {0} --help.", program));
+}
+
+}  // namespace
+
+void add_allreduce(CLI::App& verb, Invocation& invocation) {
+  add_door(verb, invocation, "bench_allreduce");
+}
+void add_throughput(CLI::App& verb, Invocation& invocation) {
+  add_door(verb, invocation, "bench_throughput");
+}
+void add_epoch(CLI::App& verb, Invocation& invocation) {
+  add_door(verb, invocation, "bench_epoch");
+}
+void add_kernels(CLI::App& verb, Invocation& invocation) {
+  add_door(verb, invocation, "bench_kernels");
+}
+
+}  // namespace scalebench

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// scalebench show RUN: what run printed at its end, or the rows themselves, for a page (markdown)
+// or a program (json, csv). Nothing is computed or written.
+#include <fmt/ranges.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "bench/cli/command_line.hpp"
+#include "bench/cli/console.hpp"
+#include "bench/cli/quantity.hpp"
+#include "bench/record/manifest.hpp"
+#include "bench/record/result_row.hpp"
+#include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/run/end.hpp"
+#include "bench/study/verbs/verb.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::array<std::string_view, 4> kShowFormats{"table", "markdown", "json", "csv"};
+
+struct ShowOptions {
+  std::filesystem::path run;
+  std::string format = "table";
+};
+
+/// A file of results, and its columns that a page has room for.
+struct ShownFile {
+  const Schema& schema;
+  std::vector<std::string_view> in_brief;
+};
+
+/// The first that a run has is what it was for.
+std::vector<ShownFile> shown_files() {
+  return {
+      {scaling_schema(),
+       {"model", "gradient_sync", "scaling", "ranks", "h_seconds", "ideal_seconds",
+        "seconds_median", "speedup", "efficiency", "largest_loss", "trust"}},
+      {epoch_schema(), {"model", "gradient_sync", "scaling", "ranks", "rank", "seconds_median"}},
+      {throughput_schema(), {"model", "batch", "ranks", "rank", "images_per_s"}},
+      {allreduce_schema(),
+       {"algorithm", "transport", "dtype", "size_bytes", "ranks", "seconds_median",
+        "busbw_gb_per_s"}},
+      {kernels_schema(), {"kernel", "memory", "dtype", "bytes", "seconds_median", "gb_per_s"}}};
+}
+
+/// In four digits where it is a number.
+std::string short_cell(const ResultRow& row, std::string_view column) {
+  const std::string& cell = row.get(column);
+  const bool text = row.schema().columns.is_text(row.schema().columns.place_of(column));
+  if (text || cell.find('.') == std::string::npos) return printable(cell);
+  return fmt::format("{:.4g}", number_in(row, column));
+}
+
+std::string markdown_of(const ShownFile& file, const std::vector<ResultRow>& rows) {
+  std::string head, rule;
+  for (const std::string_view column : file.in_brief) {
+    head += fmt::format("| {} ", column);
+    rule += "|---";
+  }
+  std::string text = head + "|\n" + rule + "|\n";
+  for (const ResultRow& row : rows) {
+    for (const std::string_view column : file.in_brief) {
+      text += fmt::format("| {} ", short_cell(row, column));
+    }
+    text += "|\n";
+  }
+  return text;
+}
+
+std::string json_text(const ShowOptions& options, const std::vector<ResultRow>& rows) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const ResultRow& row : rows) list.push_back(json_of(row));
+  return document({{"run", options.run.string()},
+                   {"file", rows.front().schema().file},
+                   {"rows", std::move(list)}});
+}
+
+ExitCode show_run(const ShowOptions& options) {
+  require_known("format", options.format, kShowFormats);
+  read_manifest(options.run);  // refuses what is no run
+  const Console console(/*speaks=*/true, /*quiet=*/true);
+  const auto scaling = rows_in(options.run, scaling_schema());
+  const auto fits = rows_in(options.run, fit_schema());
+  if (options.format == "table" && !(scaling.empty() && fits.empty())) {
+    console.result(result_text(scaling, rows_in(options.run, losses_schema()), fits));
+    return ExitCode::ok;
+  }
+  for (const ShownFile& file : shown_files()) {
+    const std::vector<ResultRow> rows = rows_in(options.run, file.schema);
+    if (rows.empty()) continue;
+    console.result(options.format == "json"  ? json_text(options, rows)
+                   : options.format == "csv" ? csv_text(file.schema, rows)
+                                             : markdown_of(file, rows));
+    return ExitCode::ok;
+  }
+  fail<UsageError>(
+      "{} has no results to show: it holds none of scaling.csv, epoch.csv, "
+      "throughput.csv, allreduce.csv and kernels.csv",
+      options.run.string());
+}
+
+}  // namespace
+
+void add_show(CLI::App& verb, Invocation& invocation) {
+  auto& options = options_of<ShowOptions>(verb, invocation, show_run);
+  takes_runs(verb.add_option("run", options.run, "folder of a run, or of one benchmark's --out"))
+      ->required();
+  offer(add_shown(verb, "--format", options.format,
+                  "table, as run ends; markdown; or json and csv with every column"),
+        kShowFormats);
+}
+
+}  // namespace scalebench
