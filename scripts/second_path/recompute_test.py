@@ -12,6 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 from recompute import checked  # noqa: E402
+from second_path.collectives import check_fit  # noqa: E402
 from second_path.columns import WITHOUT  # noqa: E402
 from second_path.ladder import fit_of_law  # noqa: E402
 from second_path.numbers import nonnegative_least_squares, rank_sum_p_value, ratio_ends  # noqa: E402
@@ -158,6 +159,22 @@ class SecondPath(unittest.TestCase):
         lines = with_(run, lambda _: None)
         for table in ("allreduce.csv", "throughput.csv", "epoch.csv"):
             self.assertTrue([line for line in lines if line.startswith("launch ") and f": {table}: " in line and "seconds_median" in line], table)
+
+
+    def test_what_an_emulated_links_burst_has_touched_is_no_point_of_a_fit(self) -> None:
+        run = copy.copy(PUBLISHED[1])
+        seconds = {case: 1.0 for case in run.rows["allreduce.csv"] if run.launches_of("allreduce.csv", case)}
+        run.rows, run.differences = copy.deepcopy(run.rows), []
+        for launches in run.rows["allreduce.csv"].values():
+            for row in launches.values():
+                row |= {"nodes": "2", "note": "not the link's rate: the emulated one lets 31250 bytes pass at once"}
+        without_points = {"status": "skipped", "ranks": "", "nodes": "", "sizes": "0", "points": "0"}
+        run.tables = {"fit.csv": [row | without_points for row in run.tables["fit.csv"]], "fit_points.csv": []}
+        check_fit(run, seconds)
+        self.assertEqual(run.differences, [])
+        run.tables["fit.csv"][0]["points"] = "1"
+        check_fit(run, seconds)
+        self.assertIn("points: published 1", run.differences[0])
 
 
 class Formulas(unittest.TestCase):
