@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+# Who is hit: processes found by what stands in their environment, which children inherit, whatever started them and in
+# whichever process group they are.
+from __future__ import annotations
+
+from pathlib import Path
+
+_RANK = ("OMPI_COMM_WORLD_RANK", "PMI_RANK")
+_LAUNCHERS = ("mpirun", "orterun", "prterun", "mpiexec.hydra")
+
+
+def _environments() -> dict[int, bytes]:
+    """Of all processes that can be read; one that has ended and is not waited for has none."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            environment = (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if environment:
+            found[int(entry.name)] = environment
+    return found
+
+
+def _holds(environment: bytes, word: str) -> bool:
+    return f"\0{word}\0".encode() in b"\0" + environment
+
+
+def _is_rank(environment: bytes, rank: int) -> bool:
+    return any(_holds(environment, f"{name}={rank}") for name in _RANK)
+
+
+def _parent(process: int) -> int:
+    try:
+        return int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(") ")[-1].split()[1])
+    except OSError:
+        return 0
+
+
+def processes_of(launcher: int, rank: int) -> list[int]:
+    """Ranks with that number among the launcher's descendants."""
+
+    def is_ours(process: int) -> bool:
+        while process not in (0, launcher):
+            process = _parent(process)
+        return process == launcher
+
+    return [process for process, environment in _environments().items() if _is_rank(environment, rank) and is_ours(process)]
+
+
+def marked(mark: str) -> list[int]:
+    """Processes with that `NAME=value`."""
+    return [process for process, environment in _environments().items() if _holds(environment, mark)]
+
+
+def marked_ranks(mark: str, rank: int) -> list[int]:
+    """Those of them that are that rank."""
+    return [process for process, environment in _environments().items() if _holds(environment, mark) and _is_rank(environment, rank)]
+
+
+def marked_launchers(mark: str) -> list[int]:
+    """Those of them that start ranks."""
+
+    def is_launcher(process: int) -> bool:
+        try:
+            return Path(f"/proc/{process}/comm").read_text(encoding="utf-8").strip() in _LAUNCHERS
+        except OSError:
+            return False
+
+    return [process for process in marked(mark) if is_launcher(process)]
