@@ -8,12 +8,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "bench/machine/json_depth.hpp"
+#include "bench/machine/json_text.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/result_row.hpp"
 #include "kernels/error.hpp"
@@ -123,22 +122,6 @@ template <HasMembers T>
 void from_json(const nlohmann::json& object, T& value) {
   JsonReader visit(object);
   members(visit, value);
-}
-
-/// The value of `text`. Throws json::exception where it is no JSON, and UsageError where an object
-/// has a key twice: JSON does not say which of the two counts, and readers differ.
-inline nlohmann::json parse_json(const std::string& text) {
-  std::vector<std::set<std::string>> keys;  // of the objects around the place that is read
-  const auto look = [&](int /*depth*/, nlohmann::json::parse_event_t event, nlohmann::json& value) {
-    if (event == nlohmann::json::parse_event_t::object_start) keys.emplace_back();
-    if (event == nlohmann::json::parse_event_t::object_end) keys.pop_back();
-    if (event == nlohmann::json::parse_event_t::key &&
-        !keys.back().insert(value.get<std::string>()).second) {
-      fail<UsageError>("key '{}' stands twice in one object", value.get<std::string>());
-    }
-    return true;
-  };
-  return nlohmann::json::parse(text, look);
 }
 
 /// What `read` makes of the object in a file that document() wrote. Throws UsageError `file: what`

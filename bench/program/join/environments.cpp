@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/launch/hosts.hpp"
-#include "bench/machine/json_depth.hpp"
+#include "bench/machine/json_text.hpp"
 #include "bench/machine/managed_job.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
@@ -140,7 +140,7 @@ nlohmann::json parsed(const std::string& text) {
     refuse_config("1:1", fmt::format("is nested more than {} deep", kDeepestJson));
   }
   try {
-    return nlohmann::json::parse(text);
+    return parse_json(text);
   } catch (const nlohmann::json::parse_error& error) {
     // "[json.exception.parse_error.101] parse error at line 1, column 9: what"
     std::string_view what = error.what();
@@ -151,6 +151,8 @@ nlohmann::json parsed(const std::string& text) {
   } catch (const nlohmann::json::out_of_range& error) {  // "...: number overflow parsing '1e999'"
     const std::string_view what = error.what();
     refuse_config("1:1", what.substr(std::min(what.find("] ") + 2, what.size())));
+  } catch (const UsageError& error) {  // "key 'worker' stands twice in one object"
+    fail<UsageError>("TF_CONFIG: {}; {}", error.what(), kValid);
   }
 }
 

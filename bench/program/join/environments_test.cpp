@@ -180,6 +180,16 @@ TEST(TfConfig, MalformedTextIsRefusedWithItsPlace) {
   EXPECT_THAT(config_refusal("[]"), HasSubstr("is no object"));
 }
 
+TEST(TfConfig, AKeyThatStandsTwiceIsNamed) {
+  EXPECT_THAT(
+      config_refusal(
+          R"({"cluster": {"worker": ["a:1"], "worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}})"),
+      AllOf(HasSubstr("TF_CONFIG: key 'worker' stands twice in one object; valid: {\"cluster\""),
+            Not(HasSubstr("\n"))));
+  EXPECT_THAT(config_refusal(cluster(R"({"type": "worker", "index": 0, "index": 1})")),
+              HasSubstr("key 'index' stands twice"));
+}
+
 TEST(TfConfig, WhatDoesNotFitIsNamed) {
   const auto task = [](const std::string& words) { return config_refusal(cluster(words)); };
   EXPECT_THAT(task(R"({"type": "worker", "index": 2})"),

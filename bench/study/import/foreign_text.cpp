@@ -11,7 +11,7 @@
 #include <span>
 #include <utility>
 
-#include "bench/machine/json_depth.hpp"
+#include "bench/machine/json_text.hpp"
 #include "bench/record/columns.hpp"
 #include "bench/record/json_members.hpp"
 #include "bench/study/analysis/rows.hpp"
