@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -24,6 +22,7 @@
 #include <type_traits>
 
 #include "bench/machine/identity.hpp"
+#include "bench/program/watchdog/addresses.hpp"
 #include "collectives/control.hpp"
 
 namespace scalebench {
@@ -31,9 +30,8 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<WatchdogMessage>);
 
-// Long enough for a host whose cores are taken, or that asks for the first packet again.
-constexpr double kConnectSeconds = 6;
-constexpr double kAcceptSeconds = 7;  // so that rank 0 is not the first to give up
+constexpr double kLastSeconds = 1;  // in which rank 0 still waits, so as not to give up first
+constexpr double kAgainSeconds = 0.1;
 
 int milliseconds(double seconds) {
   return static_cast<int>(std::ceil(1e3 * std::clamp(seconds, 0.0, 1e6)));
@@ -47,72 +45,60 @@ bool wait_for(int fd, short events, double deadline) {
   }
 }
 
-std::string numeric(const sockaddr* address, socklen_t length) {
-  std::array<char, NI_MAXHOST> text{};
-  const int error =
-      getnameinfo(address, length, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
-  return error == 0 ? text.data() : "";
-}
-
-/// Of all interfaces that are up, without loopback and what is valid on one link only.
-std::vector<std::string> own_addresses() {
-  ifaddrs* first = nullptr;
-  if (getifaddrs(&first) != 0) return {};
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(first, &freeifaddrs);
-  std::vector<std::string> addresses;
-  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
-    const bool usable = (one->ifa_flags & IFF_UP) != 0 && (one->ifa_flags & IFF_LOOPBACK) == 0;
-    if (one->ifa_addr == nullptr || !usable) continue;
-    if (one->ifa_addr->sa_family == AF_INET) {
-      addresses.insert(addresses.begin(), numeric(one->ifa_addr, sizeof(sockaddr_in)));
-    } else if (one->ifa_addr->sa_family == AF_INET6) {
-      const std::string text = numeric(one->ifa_addr, sizeof(sockaddr_in6));
-      if (text.find('%') == std::string::npos) addresses.push_back(text);
-    }
-  }
-  return addresses;
-}
-
 /// Where rank 0 waits for the others.
 struct Invitation {
+  struct Door {
+    std::string address;
+    int port = 0;
+    bool is_loopback() const {
+      return std::ranges::find(kLoopbacks, address) != std::end(kLoopbacks);
+    }
+  };
   std::uint64_t token = 0;
-  int port = 0;
-  std::vector<std::string> addresses;
+  std::vector<Door> doors;
 
   std::string text() const {
-    return fmt::format("{} {} {}", token, port, fmt::join(addresses, " "));
+    std::string words = std::to_string(token);
+    for (const Door& door : doors) words += fmt::format(" {} {}", door.address, door.port);
+    return words;
   }
   static Invitation parse(const std::string& text) {
     Invitation one;
     std::istringstream in(text);
-    in >> one.token >> one.port;
-    for (std::string address; in >> address;) one.addresses.push_back(address);
+    in >> one.token;
+    for (Door door; in >> door.address >> door.port;) one.doors.push_back(door);
     return one;
   }
 };
 
-/// Listens on a port of the system's choice, for IPv6 and IPv4 where the host has both.
-FileDescriptor listen_anywhere(int ranks, int& port) {
-  for (const int family : {AF_INET6, AF_INET}) {
-    FileDescriptor fd(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (fd.get() < 0) continue;
-    sockaddr_storage address{};
-    address.ss_family = static_cast<sa_family_t>(family);
-    const int off = 0;
-    if (family == AF_INET6) {
-      setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    }
-    socklen_t length = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    if (bind(fd.get(), generic, length) != 0 || listen(fd.get(), ranks) != 0 ||
-        getsockname(fd.get(), generic, &length) != 0) {
-      continue;
-    }
-    port = ntohs(family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&address)->sin6_port
-                                    : reinterpret_cast<sockaddr_in*>(&address)->sin_port);
-    return fd;
+using AddressInfo = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+/// Null for what is no number.
+AddressInfo resolve(const Invitation::Door& door) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const std::string port = std::to_string(door.port);
+  const bool is_known = getaddrinfo(door.address.c_str(), port.c_str(), &hints, &found) == 0;
+  return {is_known ? found : nullptr, &freeaddrinfo};
+}
+
+/// Listens on a port of the system's choice. Not open where the host lacks the address.
+FileDescriptor listen_at(const std::string& address, int& port) {
+  const AddressInfo at = resolve({address, 0});
+  if (!at) return FileDescriptor();
+  FileDescriptor fd(socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_storage bound{};
+  socklen_t length = sizeof(bound);
+  if (fd.get() < 0 || bind(fd.get(), at->ai_addr, at->ai_addrlen) != 0 ||
+      listen(fd.get(), SOMAXCONN) != 0 ||
+      getsockname(fd.get(), reinterpret_cast<sockaddr*>(&bound), &length) != 0) {
+    return FileDescriptor();
   }
-  return FileDescriptor();
+  port = ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(bound).sin6_port
+                                           : reinterpret_cast<sockaddr_in&>(bound).sin_port);
+  return fd;
 }
 
 bool is_hello(const WatchdogMessage& message, std::uint64_t token) {
@@ -127,45 +113,77 @@ WatchdogMessage hello(std::uint64_t token, int rank) {
   return message;
 }
 
-/// Accepts until every rank has come with the token, or time is up. Strangers are left to wait.
-void accept_ranks(const FileDescriptor& door, std::uint64_t token,
+/// Those who have come to a door and not yet said who they are. The oldest make room for others, so
+/// that strangers who say nothing keep nobody out: a rank says it at once, and comes again.
+class Visitors {
+ public:
+  explicit Visitors(std::size_t ranks) : most_(ranks + kMostStrangers) {}
+
+  std::vector<WatchdogLink>& all() { return all_; }
+  void let_in(const FileDescriptor& door) {
+    FileDescriptor fd(accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (fd.get() >= 0) {
+      if (all_.size() >= most_) send_away(1);
+      all_.emplace_back(std::move(fd));
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      send_away(all_.size() / 2 + 1);
+      sleep_on(-1, {}, 0.01);
+    }
+  }
+  void forget_gone() {
+    std::erase_if(all_, [](const WatchdogLink& one) { return !one.open(); });
+  }
+
+ private:
+  void send_away(std::size_t count) {
+    const auto some = static_cast<std::ptrdiff_t>(std::min(count, all_.size()));
+    all_.erase(all_.begin(), all_.begin() + some);
+  }
+
+  static constexpr std::size_t kMostStrangers = 16;
+
+  const std::size_t most_;
+  std::vector<WatchdogLink> all_;  // by age
+};
+
+/// Accepts until every rank has come with the token, or time is up. Who says anything else is sent
+/// away.
+void accept_ranks(std::span<const FileDescriptor> doors, std::uint64_t token, double deadline,
                   std::vector<WatchdogLink>& links) {
-  const double deadline = watchdog_seconds() + kAcceptSeconds;
-  std::vector<WatchdogLink> strangers;
+  Visitors visitors(links.size());
   std::vector<bool> came(links.size());  // once, also where the connection has ended since
   std::size_t missing = links.size() - 1;
   while (missing > 0 && watchdog_seconds() < deadline) {
-    std::vector<pollfd> waiting{{door.get(), POLLIN, 0}};
-    for (const WatchdogLink& one : strangers) waiting.push_back({one.fd(), POLLIN, 0});
+    std::vector<pollfd> waiting;
+    for (const FileDescriptor& door : doors) waiting.push_back({door.get(), POLLIN, 0});
+    for (const WatchdogLink& one : visitors.all()) waiting.push_back({one.fd(), POLLIN, 0});
     poll(waiting.data(), waiting.size(), milliseconds(deadline - watchdog_seconds()));
-    for (WatchdogLink& one : strangers) {
-      for (const WatchdogMessage& message : one.receive()) {
-        const auto rank = static_cast<std::size_t>(message.rank);
-        if (!is_hello(message, token) || rank == 0 || rank >= links.size()) continue;
-        if (came[rank]) continue;
+    for (WatchdogLink& one : visitors.all()) {
+      const std::vector<WatchdogMessage> messages = one.receive();
+      if (messages.empty()) continue;
+      const auto rank = static_cast<std::size_t>(messages.front().rank);
+      const bool expected =
+          is_hello(messages.front(), token) && rank > 0 && rank < links.size() && !came[rank];
+      if (expected) {
         came[rank] = true;
         one.send(hello(token, 0));
         links[rank] = std::move(one);
         --missing;
-        break;
       }
+      one.close();
     }
-    std::erase_if(strangers, [](const WatchdogLink& one) { return !one.open(); });
-    FileDescriptor fd(accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (fd.get() >= 0) strangers.emplace_back(std::move(fd));
+    visitors.forget_gone();
+    for (std::size_t i = 0; i < doors.size(); ++i) {
+      if (waiting[i].revents != 0) visitors.let_in(doors[i]);
+    }
   }
 }
 
-/// A link to one address of rank 0, if it answers with the token in time.
-WatchdogLink try_address(const std::string& address, const Invitation& invitation, int rank,
-                         double deadline) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const std::string port = std::to_string(invitation.port);
-  if (getaddrinfo(address.c_str(), port.c_str(), &hints, &found) != 0) return {};
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
+/// A link through one door of rank 0, if it answers with the token in time.
+WatchdogLink try_door(const Invitation::Door& door, std::uint64_t token, int rank,
+                      double deadline) {
+  const AddressInfo found = resolve(door);
+  if (!found) return {};
   FileDescriptor fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (fd.get() < 0) return {};
   if (connect(fd.get(), found->ai_addr, found->ai_addrlen) != 0) {
@@ -177,25 +195,29 @@ WatchdogLink try_address(const std::string& address, const Invitation& invitatio
     }
   }
   WatchdogLink link(std::move(fd));
-  link.send(hello(invitation.token, rank));
+  link.send(hello(token, rank));
   while (link.open() && wait_for(link.fd(), POLLIN, deadline)) {
     for (const WatchdogMessage& message : link.receive()) {
-      if (is_hello(message, invitation.token)) return link;
+      if (is_hello(message, token)) return link;
     }
   }
   return {};
 }
 
-WatchdogLink connect_to(const Invitation& invitation, int rank, bool same_host) {
-  std::vector<std::string> addresses = invitation.addresses;
-  // Both: a host with one stack only still has its own loopback.
-  if (same_host) addresses.insert(addresses.begin(), {"127.0.0.1", "::1"});
-  // Each address gets its share of the time: one behind a firewall swallows all it is given.
-  const double end = watchdog_seconds() + kConnectSeconds;
-  for (std::size_t i = 0; i < addresses.size(); ++i) {
-    const double share = (end - watchdog_seconds()) / static_cast<double>(addresses.size() - i);
-    WatchdogLink link = try_address(addresses[i], invitation, rank, watchdog_seconds() + share);
-    if (link.open()) return link;
+WatchdogLink connect_to(const Invitation& invitation, int rank, bool at_its_place,
+                        double deadline) {
+  std::vector<Invitation::Door> doors = invitation.doors;
+  std::erase_if(doors, [&](const auto& door) { return door.is_loopback() != at_its_place; });
+  while (!doors.empty()) {
+    // Each gets its share of the time: one behind a firewall swallows all it is given.
+    for (std::size_t i = 0; i < doors.size(); ++i) {
+      const double now = watchdog_seconds();
+      const double share = (deadline - now) / static_cast<double>(doors.size() - i);
+      WatchdogLink link = try_door(doors[i], invitation.token, rank, now + share);
+      if (link.open()) return link;
+    }
+    if (watchdog_seconds() + kAgainSeconds > deadline) break;
+    sleep_on(-1, {}, kAgainSeconds);
   }
   return {};
 }
@@ -228,8 +250,10 @@ void WatchdogLink::flush() {
 }
 
 std::vector<WatchdogMessage> WatchdogLink::receive() {
+  // Whoever sends without end does not keep this from others.
+  constexpr int kMostPieces = 16;
   std::array<char, 4096> piece{};
-  while (open()) {
+  for (int i = 0; i < kMostPieces && open(); ++i) {
     const ssize_t got = recv(fd(), piece.data(), piece.size(), MSG_DONTWAIT);
     if (got > 0) {
       in_.append(piece.data(), static_cast<std::size_t>(got));
@@ -254,23 +278,32 @@ void WatchdogLink::finish_sending() {
   shutdown(fd(), SHUT_WR);
 }
 
-WatchdogLinks link_to_first_rank(Communicator& host) {
+WatchdogLinks link_to_first_rank(Communicator& host, double seconds) {
   const auto ranks = static_cast<std::size_t>(host.size());
   const std::vector<std::string> hosts = all_gather(host, own_host_name());
+  const std::vector<std::string> places = all_gather(host, own_place());
   const auto me = static_cast<std::size_t>(host.rank());
-  FileDescriptor door;
+  std::vector<FileDescriptor> doors;
   Invitation invitation;
   if (me == 0) {
     std::random_device random;
     invitation.token = (std::uint64_t{random()} << 32U) | random();
-    invitation.addresses = own_addresses();
-    door = listen_anywhere(host.size(), invitation.port);
+    for (const std::string& address : needed_addresses(own_addresses(), places)) {
+      int port = 0;
+      FileDescriptor door = listen_at(address, port);
+      if (door.get() < 0) continue;
+      doors.push_back(std::move(door));
+      invitation.doors.push_back({address, port});
+    }
   }
   invitation = Invitation::parse(all_gather(host, invitation.text())[0]);
 
   std::vector<WatchdogLink> links(me == 0 ? ranks : 1);
-  if (me == 0 && door.get() >= 0) accept_ranks(door, invitation.token, links);
-  if (me != 0) links[0] = connect_to(invitation, host.rank(), hosts[me] == hosts[0]);
+  const double deadline = watchdog_seconds() + seconds;
+  if (me == 0 && !doors.empty()) {
+    accept_ranks(doors, invitation.token, deadline + kLastSeconds, links);
+  }
+  if (me != 0) links[0] = connect_to(invitation, host.rank(), places[me] == places[0], deadline);
   // Rank 0 knows best: a link counts when it has been answered and is still there.
   std::vector<double> linked(ranks, 1);
   for (std::size_t rank = 1; me == 0 && rank < ranks; ++rank) linked[rank] = links[rank].open();

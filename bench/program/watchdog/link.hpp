@@ -66,9 +66,11 @@ struct WatchdogLinks {
   std::vector<std::string> hosts;   // by rank
 };
 
-/// Collective, a few seconds at most, throws nothing of its own. No links on any rank when one
-/// cannot reach rank 0, which rank 0 says on stderr.
-WatchdogLinks link_to_first_rank(Communicator& host);
+/// Collective, throws nothing of its own. Rank 0 listens where the others need it and nowhere else,
+/// on loopback alone where all share it. No links on any rank when one has not reached rank 0 in
+/// `seconds`, which rank 0 says on stderr; default: long enough for a host whose cores are taken,
+/// or that asks for the first packet again.
+WatchdogLinks link_to_first_rank(Communicator& host, double seconds = 6);
 
 /// Seconds of a clock that only goes forward.
 double watchdog_seconds();
