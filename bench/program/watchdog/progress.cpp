@@ -4,9 +4,15 @@
 #include <algorithm>
 
 namespace scalebench {
+namespace {
 
-ProgressMarks::ProgressMarks(double limit_seconds, bool stretches, double patience)
-    : limit_seconds_(limit_seconds), stretches_(stretches), patience_(patience) {
+constexpr double kSlowBytesPerSecond = 1e9;  // of a message; a hundred times as long is waited
+
+}  // namespace
+
+ProgressMarks::ProgressMarks(double limit_seconds, bool stretches, double patience,
+                             const CallMarks* calls)
+    : limit_seconds_(limit_seconds), stretches_(stretches), patience_(patience), calls_(calls) {
   cell_.limit_seconds = least_seconds();
 }
 
@@ -42,6 +48,16 @@ RankProgress ProgressMarks::read() const {
   // In this order: an operation that begins and ends in between is then at most entered.
   progress.left = left_.load(std::memory_order_acquire);
   progress.entered = entered();
+  if (calls_ == nullptr) return progress;
+  const CallMarks::Count calls = calls_->read();
+  progress.calls = calls.begun + calls.ended;
+  // One that works waits for others now, and its limit is that of a span.
+  if (progress.shows_life() && calls.begun > calls.ended) {
+    progress.waits = 1;
+    progress.limit_seconds = limit_seconds_;
+    const double expected = static_cast<double>(calls.bytes) / kSlowBytesPerSecond;
+    if (stretches_) progress.limit_seconds = std::max(limit_seconds_, 100 * expected);
+  }
   return progress;
 }
 

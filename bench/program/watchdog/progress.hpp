@@ -8,14 +8,17 @@
 #include <string_view>
 
 #include "bench/program/watchdog/verdict.hpp"
+#include "collectives/call_marks.hpp"
 
 namespace scalebench {
 
 /// Written by one thread, read by others.
 class ProgressMarks {
  public:
-  /// `patience`: times the limit, where a rank's life is seen from outside.
-  ProgressMarks(double limit_seconds, bool stretches, double patience);
+  /// `patience`: times the limit, where a rank's life is seen from outside. `calls`, which may be
+  /// null, outlive this.
+  ProgressMarks(double limit_seconds, bool stretches, double patience,
+                const CallMarks* calls = nullptr);
   void begin(std::string_view name, Stage stage);
   void end_cell();
   void expect(double operation_seconds);
@@ -34,6 +37,7 @@ class ProgressMarks {
   const double limit_seconds_;
   const bool stretches_;
   const double patience_;
+  const CallMarks* const calls_;
   std::atomic<std::uint64_t> entered_{0};
   std::atomic<std::uint64_t> left_{0};
   mutable std::mutex mutex_;

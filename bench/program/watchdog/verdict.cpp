@@ -13,6 +13,7 @@
 namespace scalebench {
 namespace {
 
+/// Ranks can be compared by it. Not by their calls, of which some make more than others.
 auto place_of(const RankProgress& progress) {
   const bool ended = progress.stage == Stage::between;
   return std::tuple(progress.cells, progress.entered, progress.left, ended);
@@ -66,7 +67,7 @@ std::string likely_cause(std::span<const WatchedRank> ranks) {
 }  // namespace
 
 bool RankProgress::same_place(const RankProgress& other) const {
-  return place_of(*this) == place_of(other);
+  return place_of(*this) == place_of(other) && calls == other.calls;
 }
 
 bool RankProgress::stands_still_since(const RankProgress& before) const {

@@ -26,6 +26,8 @@ struct RankProgress {
   std::uint64_t entered_before = 0;  // when this cell began
   double limit_seconds = 0;          // without progress that are too long now
   std::uint64_t signs = 0;           // looks that have found it computing, reading or writing
+  std::uint64_t calls = 0;           // of a communicator, begun and ended so far
+  std::uint64_t waits = 0;           // 1: at work or between, but in such a call now
   Stage stage = Stage::between;
   char name[96] = {};  // of what was begun last, cut to fit
 
@@ -33,7 +35,9 @@ struct RankProgress {
   /// Nothing has moved since then.
   bool stands_still_since(const RankProgress& before) const;
   /// At what it cannot mark progress in: whether it lives is seen from outside.
-  bool shows_life() const { return stage == Stage::between || stage == Stage::work; }
+  bool shows_life() const {
+    return (stage == Stage::between || stage == Stage::work) && waits == 0;
+  }
 };
 
 struct WatchedRank {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bench/program/watchdog/progress.hpp"
@@ -21,6 +22,28 @@ WatchedRank at(int rank, std::uint64_t cells, std::uint64_t entered, std::uint64
   RankProgress progress{.cells = cells, .entered = entered, .left = left};
   progress.stage = Stage::cell;
   return {rank, "node", false, 0, 0, progress};
+}
+
+TEST(ProgressMarks, OfOneThatWaitsHaveTheLimitOfASpan) {
+  CallMarks calls;
+  ProgressMarks marks(25, true, 10, &calls);
+  const RankProgress before = marks.read();
+  {
+    const CallMarks::Call call(&calls);
+    EXPECT_EQ(marks.read().limit_seconds, 25);
+    EXPECT_FALSE(marks.read().shows_life());
+    const CallMarks::Call longer(&calls, std::size_t{1} << 30U);
+    EXPECT_GT(marks.read().limit_seconds, 100) << "a message that takes its time";
+    marks.begin("cell", Stage::cell);
+    EXPECT_EQ(marks.read().limit_seconds, 25);
+    marks.end_cell();
+  }
+  EXPECT_EQ(marks.read().limit_seconds, 250);
+  EXPECT_FALSE(marks.read().stands_still_since(before)) << "a call is progress";
+  std::thread([&] {
+    const CallMarks::Call of_another(&calls);
+    EXPECT_EQ(marks.read().limit_seconds, 250) << "threads that move gradients do not count";
+  }).join();
 }
 
 TEST(ProgressMarks, HaveALimitForEveryStage) {

@@ -456,7 +456,7 @@ class WatchdogGuard {
 };
 
 Watchdog::Watchdog(Communicator& host, WatchdogOptions options)
-    : marks_(options.limit_seconds, options.stretches, options.patience),
+    : marks_(options.limit_seconds, options.stretches, options.patience, options.calls),
       exceptions_(std::uncaught_exceptions()) {
   if (host.size() == 1) return;
   WatchdogLinks links = link_to_first_rank(host);

@@ -21,6 +21,8 @@ struct WatchdogOptions {
   bool stretches = true;      // the limit, for what is expected to take long
   double patience = 10;       // times the limit, without a sign of life where those count
   double ceiling = 144;  // times the limit there, whatever a rank does: an hour; stretches, too
+  /// Of the communicator by which the program coordinates itself; they outlive the watchdog.
+  const CallMarks* calls = nullptr;
   /// Whether this process has done something since the last call; default: LifeSigns.
   std::function<bool()> lives = {};
   /// Ends all ranks; called at most once on every rank, on the watchdog's own thread, which may be
@@ -57,8 +59,9 @@ struct WatchdogOptions {
 /// named wherever it is; one that lives and does not come on, after the limit in a cell or span.
 /// Where a rank works on its own, and between cells, it comes on as long as it uses its processor
 /// or files: one that does not is named in a note after the limit, and ends all after ten times as
-/// long; and one that does, after 144 times as long, which is an hour. With one rank the watchdog
-/// does nothing.
+/// long; and one that does, after 144 times as long, which is an hour. While it waits for others
+/// there, in a call that is marked, it has the limit of a span. With one rank the watchdog does
+/// nothing.
 ///
 /// It watches from its construction to its end. MPI_Init, the answer to --where, its own linking up
 /// (which has a time limit) and MPI_Finalize are outside: there only the launcher's limit helps.

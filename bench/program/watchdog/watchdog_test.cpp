@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -401,6 +402,41 @@ TEST(Watchdog, NamesTheRankThatStandsStillBetweenCells) {
                     HasSubstr("after \"cell\"; ending all ranks")));
   ASSERT_EQ(witness.notes().size(), 1U);
   EXPECT_THAT(witness.notes()[0], StartsWith("rank 0 on "));
+}
+
+TEST(Watchdog, NamesTheRankWhoseLibraryNeverReturnsFromACallInsideAWork) {
+  Witness witness;
+  run_ranks(2, [&](Communicator& host) {
+    CallMarks calls;
+    WatchdogOptions options = witness.options(kLimit, [first = host.rank() == 0] { return first; });
+    options.calls = &calls;
+    Watchdog watchdog(host, options);
+    watchdog.work("building the model");
+    for (int i = 0; i < 100 * (1 + host.rank()); ++i) const CallMarks::Call call(&calls);
+    const CallMarks::Call call(&calls);
+    witness.wait_for_ends(2);
+  });
+  ASSERT_EQ(witness.said().size(), 1U);
+  EXPECT_THAT(
+      witness.said()[0],
+      AllOf(StartsWith("rank 1 on "),
+            HasSubstr("hangs: no progress for 5 s in \"building the model\", and no work")));
+}
+
+TEST(Watchdog, ARankThatWaitsForOneThatWorksTakesItsTime) {
+  Witness witness;
+  run_ranks(2, [&](Communicator& host) {
+    CallMarks mine;
+    WatchdogOptions options = witness.options(kLimit, [] { return true; });
+    options.calls = &mine;
+    Watchdog watchdog(host, options);
+    watchdog.work("building the model");
+    std::optional<CallMarks::Call> call;
+    if (host.rank() == 0) call.emplace(&mine);
+    pause(10'000);
+    host.barrier();
+  });
+  EXPECT_EQ(witness.ends(), 0);
 }
 
 TEST(Watchdog, NamesTheRankThatIsBusyForEver) {
