@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A library for LD_PRELOAD, for tests: rank 1 never returns from making its shared memory, or ends
-// there as if all were well, where SCALEBENCH_TEST_EXIT is set; and where SCALEBENCH_TEST_STALE
-// names a file, its handle has gone stale, as NFS says of one that its server does not know any
-// more.
+// there as if all were well, where SCALEBENCH_TEST_EXIT is set; where SCALEBENCH_TEST_CALL is a
+// number, it never returns from the call of MPI_Waitall with that number; and where
+// SCALEBENCH_TEST_STALE names a file, its handle has gone stale, as NFS says of one that its server
+// does not know any more.
+#include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,6 +48,18 @@ extern "C" int memfd_create(const char* name, unsigned flags) noexcept {
     while (true) pause();
   }
   return static_cast<int>(syscall(SYS_memfd_create, name, flags));
+}
+
+/// Both a list of requests and one of statuses are pointers, whatever MPI makes of their elements.
+extern "C" int MPI_Waitall(int count, void* requests, void* statuses) {
+  static const char* const wanted = std::getenv("SCALEBENCH_TEST_CALL");
+  static std::atomic<int> calls = 0;
+  if (wanted != nullptr && is_rank("1") && ++calls == std::atoi(wanted)) {
+    while (true) pause();
+  }
+  using Waitall = int (*)(int, void*, void*);
+  static const auto real = reinterpret_cast<Waitall>(dlsym(RTLD_NEXT, "MPI_Waitall"));
+  return real(count, requests, statuses);
 }
 
 extern "C" ssize_t write(int descriptor, const void* data, std::size_t bytes) {

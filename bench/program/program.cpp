@@ -154,8 +154,10 @@ std::optional<int> joined_program(int argc, char** argv) {
 }
 
 /// It ends all ranks as incomplete.
-WatchdogOptions watchdog_options(const MpiSession& session, double timeout_seconds) {
+WatchdogOptions watchdog_options(const MpiSession& session, const CallMarks& calls,
+                                 double timeout_seconds) {
   WatchdogOptions watchdog;
+  watchdog.calls = &calls;
   if (timeout_seconds > 0) watchdog.limit_seconds = timeout_seconds;
   watchdog.stretches = timeout_seconds == 0;
   watchdog.heeds_termination = true;
@@ -181,9 +183,11 @@ int run_on_ranks(int argc, char** argv, const std::function<ProgramWords(int ran
   }
   try {
     require_promised_ranks(session);
-    const auto host = make_mpi_communicator();
+    CallMarks calls;
+    const auto host = make_mpi_communicator(Memory::host, &calls);
     if (where) return code_of(say_where(session, *host));
-    Watchdog watchdog(*host, watchdog_options(session, words.timeout_seconds));
+    Watchdog watchdog(*host, watchdog_options(session, calls, words.timeout_seconds));
+    watchdog.work("preparing");
     return code_of(body({session, *host, watchdog}));
   } catch (const JointRefusal& error) {
     if (session.rank() == 0) fmt::print(stderr, "{}\n", error.what());
