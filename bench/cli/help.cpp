@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kExamples = "Examples:\n";
 constexpr std::string_view kExitCodes =
     "Exit code: 0 ok · 1 regression · 2 usage · 3 incomplete · 4 nothing measured · 5 internal · "
-    "130/143 ^C";
+    "130 ^C";
 constexpr std::size_t kMostLeft = 28;  // of a line that an option's names may take
 
 std::size_t characters(std::string_view text) {

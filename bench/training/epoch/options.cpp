@@ -132,7 +132,7 @@ void describe(CLI::App& app, int ranks, StepFaultWords& step_fault, EpochOptions
   app.add_option("--batch", trainer.batch, "images per rank and step; 0: the model's default")
       ->capture_default_str();
   app.add_option("--global-batch", trainer.global_batch,
-                 "images of all ranks together in a step (strong scaling); 0: the model's default")
+                 "images of all ranks in a step (strong scaling); 0: the model's default")
       ->capture_default_str();
   const auto names_in = [](const auto& table) {
     std::vector<std::string> names;
