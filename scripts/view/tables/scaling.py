@@ -172,14 +172,14 @@ def scaling_cells(row: Row, more: tuple[str, ...]) -> list[object]:
     ]
 
 
-def plain(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:g}"
+def short(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.3g}"
 
 
 def target_cells(row: Row) -> list[object]:
     return [
         percent(row.number("target_accuracy")),
-        number(row, "epochs_to_target", plain),
+        number(row, "epochs_to_target", short),
         three_digits(row.number("seconds_to_target")),
         number(row, "efficiency_statistical", percent),
         percent(row.number("efficiency_to_accuracy")),
