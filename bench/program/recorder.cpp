@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bench/cli/help.hpp"
 #include "bench/machine/host_files.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/manifest.hpp"

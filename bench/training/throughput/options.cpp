@@ -59,7 +59,7 @@ ThroughputOptions parse_throughput_options(int argc, const char* const* argv, in
   add_timeout_option(app, options.timeout_seconds);
   add_examples(app,
                {"--model mlp", "--model mnist_cnn --batch 32,64,largest",
-                "--model resnet20 --data-dir synthetic --precision float32,bf16 --format csv"},
+                "--model resnet20 --data-dir synthetic --precision float32,bf16"},
                "mpirun -np 2 bench_throughput");
   app.add_option("--max-seconds", options.max_seconds, "cap on the timed steps")
       ->capture_default_str();
