@@ -110,10 +110,7 @@ void refuse_missing(CLI::App& app) {
     if (!option.by_place) {
       fail<UsageError>("{} is missing; see {} --help", option.names.back(), command.path);
     }
-    std::string name = option.names.front();
-    std::ranges::transform(name, name.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    fail<UsageError>("{} is missing ({}); usage: {}", name, option.description,
+    fail<UsageError>("{} is missing ({}); usage: {}", place_of(option), option.description,
                      usage_of(command, false));
   }
 }

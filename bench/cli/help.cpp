@@ -51,14 +51,6 @@ std::string wrapped(std::string head, std::string_view text, std::size_t indent,
   return page + line + "\n";
 }
 
-std::string place_of(const OptionEntry& option) {
-  std::string name = option.names.front();
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  if (option.repeats) name += "...";
-  return name;
-}
-
 /// What is typed behind a name: its few values, or what kind of value.
 std::string value_of(const OptionEntry& option) {
   constexpr std::size_t kMost = 16;
@@ -127,6 +119,14 @@ std::string list_of_verbs(const CommandEntry& command, std::size_t columns) {
 }
 
 }  // namespace
+
+std::string place_of(const OptionEntry& option) {
+  std::string name = option.names.front();
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  if (option.repeats) name += "...";
+  return name;
+}
 
 Heading::Heading(CLI::App& app, const std::string& heading)
     : app_(app), before_(app.option_defaults()->get_group()) {

@@ -47,6 +47,9 @@ void add_examples(CLI::App& app, const std::vector<std::string>& examples,
 /// --help-all, and what --help says of itself, for the app and its verbs.
 void add_help(CLI::App& app);
 
+/// How an option that is known by its place is shown: "RUN", or "RUNS..." where it repeats.
+std::string place_of(const OptionEntry& option);
+
 /// "scalebench verify RUN"; `options`: whether "[OPTION]..." stands in it.
 std::string usage_of(const CommandEntry& command, bool options);
 
