@@ -200,8 +200,8 @@ int open_log(const std::filesystem::path& path) {
 }
 
 /// The line of stderr that says most: ours (`rank 1 host: what`), else mpirun's about a signal,
-/// else the last one of a program, else the last one of mpirun, which puts its own between lines of
-/// dashes, before or behind a program's last words.
+/// else the last one of a program, else the last paragraph of mpirun, which wraps its own and puts
+/// them between lines of dashes, before or behind a program's last words.
 std::string reason_in(const std::filesystem::path& log) {
   const auto tells_signal = [](const std::string& line) {
     return line.find(" exited on signal ") != std::string::npos;
@@ -211,7 +211,7 @@ std::string reason_in(const std::filesystem::path& log) {
     return line.size() >= 20 && line.find_first_not_of('-') == std::string::npos;
   };
   std::string signal, last, last_of_program;
-  bool in_rules = false;
+  bool in_rules = false, between_paragraphs = true;
   for (std::string line; std::getline(lines, line);) {
     std::erase(line, '\0');  // Open MPI 5 writes the end of its messages, too
     if (line.starts_with("rank ")) return line;
@@ -220,9 +220,14 @@ std::string reason_in(const std::filesystem::path& log) {
     if (signal.empty() && tells_signal(line)) signal = line;
     if (signal.empty() && tells_signal(wrapped)) signal = wrapped;
     if (is_rule(line)) in_rules = !in_rules;
-    const bool text = line.find_first_not_of("-= \t") != std::string::npos;
-    if (text) last = line;
-    if (text && !in_rules) last_of_program = line;
+    const std::size_t text = line.find_first_not_of("-= \t");
+    if (text == std::string::npos) {
+      between_paragraphs = true;
+      continue;
+    }
+    last = in_rules && !between_paragraphs ? last + " " + line.substr(text) : line;
+    between_paragraphs = false;
+    if (!in_rules) last_of_program = line;
   }
   if (!signal.empty()) return signal;
   return last_of_program.empty() ? last : last_of_program;
@@ -250,10 +255,16 @@ std::uint64_t killed_for_memory() {
   return 0;
 }
 
+/// A launcher ends as a shell does, with 128 and the signal that a rank was killed by. Open MPI 4.1
+/// says no more than this of a rank that is killed while it starts.
 std::string how_it_ended(int status, const std::filesystem::path& log) {
+  constexpr int kKilled = 128;
+  const int code = WEXITSTATUS(status);
+  const char* signal = code > kKilled ? sigabbrev_np(code - kKilled) : nullptr;
   const std::string how = WIFSIGNALED(status)
                               ? fmt::format("killed by signal {}", strsignal(WTERMSIG(status)))
-                              : fmt::format("exit code {}", WEXITSTATUS(status));
+                          : signal != nullptr ? fmt::format("exit code {} (SIG{})", code, signal)
+                                              : fmt::format("exit code {}", code);
   const std::string said = reason_in(log);
   return said.empty() ? how : fmt::format("{}: {}", how, said);
 }

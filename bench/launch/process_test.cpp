@@ -151,7 +151,8 @@ TEST_F(LaunchTest, PrefersWhatAProgramSaysToWhatMpirunSaysOfItsEnd) {
        {"echo out of luck >&2; " + mpirun + "exit 7", mpirun + "echo out of luck >&2; exit 7"}) {
     EXPECT_EQ(run_script(script).why, "exit code 7: out of luck");
   }
-  EXPECT_EQ(run_script(mpirun + "exit 7").why, "exit code 7:    Exit code:    7");
+  EXPECT_EQ(run_script(mpirun + "exit 7").why,
+            "exit code 7: prterun detected that one or more processes exited: Exit code:    7");
 }
 
 TEST_F(LaunchTest, PrefersTheReasonThatARankGave) {
@@ -164,7 +165,19 @@ TEST_F(LaunchTest, PrefersTheReasonThatARankGave) {
 TEST_F(LaunchTest, ElsePrefersWhatTheLauncherSaysAboutASignal) {
   const LaunchEnd end =
       run_script("echo 'process rank 0 exited on signal 9 (Killed).' >&2; echo bye >&2; exit 137");
-  EXPECT_EQ(end.why, "exit code 137: process rank 0 exited on signal 9 (Killed).");
+  EXPECT_EQ(end.why, "exit code 137 (SIGKILL): process rank 0 exited on signal 9 (Killed).");
+}
+
+TEST_F(LaunchTest, TellsTheSignalWhereTheLauncherDoesNot) {
+  const std::string rule(76, '-');
+  const std::string script = "exec >&2; echo " + rule +
+                             "; echo 'Primary job  terminated normally, but 1 process returned'; "
+                             "echo 'a non-zero exit code. Aborted.'; echo " +
+                             rule + "; exit ";
+  const std::string said =
+      "Primary job  terminated normally, but 1 process returned a non-zero exit code. Aborted.";
+  EXPECT_EQ(run_script(script + "137").why, "exit code 137 (SIGKILL): " + said);
+  EXPECT_EQ(run_script(script + "255").why, "exit code 255: " + said);
 }
 
 TEST_F(LaunchTest, NamesTheSignal) {
