@@ -3,7 +3,8 @@
 # was accepted: with the very same programs, of which none should regress, and with an allreduce and a training that are
 # slowed down on purpose, which should both be found and found again. scripts/error_rates nights FOLDER [--nights 20] ...
 # What every night costs (sweep, with the accepted build in turns) is told apart from what the rerun of suspects adds.
-# It may be ended at any time, or by itself with --minutes, and called again: nights that are complete are kept.
+# It may be ended at any time, or by itself with --minutes, and called again: nights that are complete are kept, and
+# night_error.csv holds those that are there.
 # Exit: 0 all as it should be, 1 some nights were wrong or too dear, 2 usage, 3 something could not be measured, or not yet.
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ CELLS = 7  # five sizes in the one launch, and the two others; ten would be enou
 ALARMS = ("REGRESSED", "CONFIRMED", "DRIFT", "OPEN")
 COLUMNS = ["kind", "night", "word", "label", "metric", "slowed", "verdict", "rounds", "change", "q_value", "mde", "seconds_a_cell", "rerun_seconds"]
 # A night that was made with others says nothing of these.
-SETTINGS = ("launches", "slower", "model", "batch", "samples", "epochs", "programs")
+SETTINGS = ("launches", "slower", "sleep", "model", "batch", "samples", "epochs", "programs")
 
 
 @dataclass
@@ -162,27 +163,28 @@ def found_night(words: argparse.Namespace, kind: str, number: int) -> Path | Non
     return found[-1].parent if found else None
 
 
-def nights_there(words: argparse.Namespace) -> int:
-    return sum(found_night(words, kind, number) is not None for kind in KINDS for number in range(1, words.nights + 1))
+def nights_there(words: argparse.Namespace) -> list[Judged]:
+    """Both kinds, also where only one is to be measured now."""
+    found = [(kind, number, found_night(words, kind, number)) for number in range(1, words.nights + 1) for kind in KINDS]
+    return [read_night(kind, number, night) for kind, number, night in found if night is not None]
 
 
-def night_of(words: argparse.Namespace, study: Path, kind: str, number: int, programs: Path) -> Judged:
-    """A night that is complete is used as it is; half of one is made anew."""
+def make_night(words: argparse.Namespace, study: Path, kind: str, number: int, programs: Path) -> None:
+    """A night that is complete is left as it is; half of one is made anew."""
+    if found_night(words, kind, number) is not None:
+        return
+    require_time(words)
     results: Path = words.folder / f"{kind}-{number}"
-    done = found_night(words, kind, number)
-    if done is None:
-        require_time(words)
-        shutil.rmtree(results, ignore_errors=True)
-        print(f"night_error: {kind} {number}", file=sys.stderr, flush=True)
-        shutil.copytree(words.folder / "accepted/nightly/accepted", results / "nightly/accepted")
-        done = nightly(programs, study, results)
-    return read_night(kind, number, done)
+    shutil.rmtree(results, ignore_errors=True)
+    print(f"night_error: {kind} {number}", file=sys.stderr, flush=True)
+    shutil.copytree(words.folder / "accepted/nightly/accepted", results / "nightly/accepted")
+    nightly(programs, study, results)
 
 
 def require_time(words: argparse.Namespace) -> None:
     if time.monotonic() < words.until:
         return
-    there, all_nights = nights_there(words), len(KINDS) * words.nights
+    there, all_nights = len(nights_there(words)), len(KINDS) * words.nights
     raise Failed(f"{words.minutes:g} minutes are over, and {there} of {all_nights} nights are there: the same command goes on")
 
 
@@ -210,6 +212,8 @@ def summary(nights: list[Judged], slower: float) -> tuple[str, int]:
         f"alarms of other cells in {others}",
     ]
     for kind, of_kind in (("same", same), ("slow", slow)):
+        if not of_kind:
+            continue
         every, most = (of(night.seconds_a_cell for night in of_kind) for of in (statistics.median, max))
         rerun = statistics.median(night.rerun_seconds for night in of_kind)
         lines.append(f"{kind}: {every:.0f} s a cell (at most {most:.0f}), and {rerun:.0f} s a night for the rerun, medians")
@@ -224,8 +228,11 @@ def main(arguments: list[str]) -> int:
                                             "and half as much again for the suspects; it may be ended and taken up again.")
     parser.add_argument("folder", type=Path, help="for the nights; what is complete there is not made again")
     parser.add_argument("--nights", type=int, default=20, help="of each kind")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="to measure now; default: both")
     parser.add_argument("--launches", type=int, default=12, help="rounds of a night")
     parser.add_argument("--slower", type=float, default=5.0, help="per cent of the time that are put in")
+    parser.add_argument("--sleep", type=float, help="per cent of its time that a training step sleeps, where the sleep makes the rest of "
+                                                    "the step longer, too; default: as --slower says")  # fmt: skip
     parser.add_argument("--model", default="resnet20")
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--samples", type=int, default=64)
@@ -234,33 +241,37 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no night after so many, and exit with 3")
     parser.add_argument("--programs", type=Path, default=ROOT / "build/release/bin")
     words = parser.parse_args(arguments)
+    words.sleep = words.slower if words.sleep is None else words.sleep
     require_programs(parser, words.programs, "scalebench", "bench_epoch", "bench_allreduce")
     words.until = time.monotonic() + 60 * words.minutes
     words.folder, words.programs = words.folder.resolve(), words.programs.resolve()
     words.folder.mkdir(parents=True, exist_ok=True)
     if others := refused_settings(words.folder, settings_of(words)):
         parser.error(f"{words.folder} holds nights of other settings: {'; '.join(others)}; valid: those, or another folder")
-    took, missing = expected_seconds(words.launches), len(KINDS) * words.nights - nights_there(words)
+    took, missing = expected_seconds(words.launches), len(KINDS) * words.nights - len(nights_there(words))
     print(f"night_error: about {took / CELLS:.0f} s a cell and night, {missing * took / 3600:.1f} h for the {missing} nights that are "
           "missing, and the reruns", file=sys.stderr, flush=True)  # fmt: skip
     study = words.folder / "night_error.toml"
     study.write_text(STUDY.format(launches=words.launches, model=words.model, batch=words.batch, samples=words.samples,
                                   epochs=words.epochs), encoding="utf-8")  # fmt: skip
     order = random.Random(words.seed)
-    nights: list[Judged] = []
+    stopped = False
     try:
         base = accepted(words, study)
         (run,) = [folder for folder in base.glob("*-night_error-*") if folder.is_dir()]
-        steps = {SLOWED_SYNC: step_seconds(run)[SLOWED_SYNC]}
+        steps = {SLOWED_SYNC: step_seconds(run)[SLOWED_SYNC] * words.sleep / words.slower}
         programs = {"same": words.programs, "slow": slowed(words.programs, words.folder / "slowed", words.slower / 100, steps)}
         for number in range(1, words.nights + 1):
             kinds = list(programs)
             order.shuffle(kinds)
-            nights += [night_of(words, study, kind, number, programs[kind]) for kind in kinds]
+            for kind in kinds:
+                if kind in words.kinds:
+                    make_night(words, study, kind, number, programs[kind])
     except (Failed, OSError, KeyError, ValueError, subprocess.CalledProcessError) as error:
         print(f"error_rates nights: {error}", file=sys.stderr)
-        return 3
+        stopped = True
+    nights = nights_there(words)
     write_rows(words.folder / "night_error.csv", COLUMNS, [row_of(night, row) for night in nights for row in night.rows])
     text, code = summary(nights, words.slower)
     print(text)
-    return code
+    return 3 if stopped or len(nights) < len(KINDS) * words.nights else code

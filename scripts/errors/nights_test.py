@@ -145,8 +145,14 @@ class Sittings(unittest.TestCase):
         code, measured, said = self.sitting("--minutes", 0)
         self.assertEqual((code, measured), (3, ["accepted"]), said)
         self.assertIn("0 minutes are over, and 0 of 4 nights are there: the same command goes on", said)
+        code, measured, said = self.sitting("--kinds", "same")
+        self.assertEqual((code, measured), (3, ["same-1", "same-2"]), said)
+        self.assertIn("passed in 2 of 2 nights", said)
+        self.assertIn("in 0 of 0 nights", said)
+        table = (self.folder / "night_error.csv").read_text(encoding="utf-8")
+        self.assertEqual({line.split(",")[0] for line in table.splitlines()[1:]}, {"same"})
         code, measured, said = self.sitting()
-        self.assertEqual((code, measured), (0, ["same-1", "same-2", "slow-1", "slow-2"]), said)
+        self.assertEqual((code, measured), (0, ["slow-1", "slow-2"]), said)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,8 @@ from typing import Iterator, NamedTuple
 MOST_WORDS = 25  # of a sentence
 MOST_SENTENCES = 4  # of a paragraph, and of an entry of a list
 
-OTHER_PAGES = ["results/README.md", "bench/study/verbs/README.md", "configs/*/README.md"]
+OTHER_PAGES = ["results/README.md", "configs/*/README.md"]
 COLUMNS = "results/README.md"  # whose tables hold sentences, too
-ARGUMENT = "## How a night is judged"  # a section there: statistics at length, not for looking up
 
 HEADING = re.compile(r"#{1,6} +(.*)")
 ENTRY = re.compile(r" *(?:[-*]|\d+\.) +")
@@ -79,13 +78,9 @@ def prose_breaches(name: str, page: str) -> Iterator[str]:
 
 
 def column_breaches(name: str, page: str) -> Iterator[str]:
-    """Of prose and of cells, which are paragraphs; but for the section that argues."""
-    lines, left_out = [], False
-    for line in page.splitlines():
-        left_out = line.startswith(ARGUMENT) or (left_out and not line.startswith("## "))
-        lines.append("" if left_out else line)
-    yield from prose_breaches(name, "\n".join(lines))
-    for number, line in enumerate(lines, 1):
+    """Of prose and of cells, which are paragraphs."""
+    yield from prose_breaches(name, page)
+    for number, line in enumerate(page.splitlines(), 1):
         cells = line.strip("| ").split(" | ") if line.startswith("| ") else []
         for cell in cells:
             for breach in prose_breaches(name, cell):

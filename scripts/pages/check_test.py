@@ -43,9 +43,9 @@ class Prose(unittest.TestCase):
                          ["Open MPI 4.1.4 as installed.", "CODE says 1.5 times.", "So it is."])
 
     def test_cells_of_the_columns_are_prose(self) -> None:
-        page = f"Short.\n\n| `a` | s | {LONG} |\n\n{LONG}\n\n{check.ARGUMENT}\n\n| {LONG} |\n\n{LONG}\n\n## b\n\n{LONG}\n"
+        page = f"Short.\n\n| `a` | s | {LONG} |\n\n{LONG}\n"
         lines = [breach.partition(": ")[0] for breach in check.column_breaches("r.md", page)]
-        self.assertEqual(sorted(lines), ["r.md:15", "r.md:3", "r.md:5"])
+        self.assertEqual(sorted(lines), ["r.md:3", "r.md:5"])
 
 
 class Links(unittest.TestCase):

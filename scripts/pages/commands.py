@@ -15,8 +15,7 @@ import sys
 from pathlib import Path
 from typing import Iterator, NamedTuple
 
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/*.md", "results/README.md", "bench/study/verbs/README.md"]
-PAGES += ["configs/*/README.md"]
+PAGES = ["README.md", "CONTRIBUTING.md", "docs/*.md", "results/README.md", "configs/*/README.md"]
 PROGRAMS = ["scalebench", "bench_allreduce", "bench_epoch", "bench_kernels", "bench_throughput"]
 ENDS = {"&&", "||", "|", "&", ";", ">", "<", "--"}  # of what a program is given
 OF_GOOGLE_BENCHMARK = "--benchmark_"  # which bench_kernels hands on
@@ -118,7 +117,7 @@ class Programs:
             return
         if not self.has(command.program):
             return
-        verb, options = "", [word.partition("=")[0] for word in command.words if OPTION.match(word)]
+        verb, options = "", [word.partition("=")[0].rstrip(".,;:") for word in command.words if OPTION.match(word)]
         if command.program == "scalebench" and command.words and not command.words[0].startswith("-"):
             # A list of verbs, as `scalebench plan|list`, is more than one command; …: any.
             verb = command.words[0]

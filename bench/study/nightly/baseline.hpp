@@ -2,7 +2,7 @@
 // What is expected of a night, out of the nights before it, as logarithms in which larger is
 // better: per cell a level and a robust spread that borrows from the cell's family, with fewer
 // effective nights where each resembles the one before; and the shift that all cells share. Pure
-// values. Method and simulation: results/README.md, How a night is judged.
+// values. Method and simulation: docs/gate.md.
 #pragma once
 
 #include <cstddef>

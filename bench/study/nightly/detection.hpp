@@ -2,7 +2,7 @@
 // What a night's values say: of a cell that ran beside the accepted build, its rounds, in which the
 // machine's state cancels; of any other, against the nights before it. Then false-discovery control
 // over all cells and a floor on the effect. What gates and what replays earlier nights is one
-// function. Pure values. Method and simulation: results/README.md, How a night is judged.
+// function. Pure values. Method and simulation: docs/gate.md.
 #pragma once
 
 #include "bench/study/nightly/baseline.hpp"
