@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collectives/call_marks.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/device.hpp"
 #include "kernels/dtype.hpp"
@@ -167,6 +168,11 @@ class Communicator {
   /// Whether any thread may make the calls, one at a time, and not only the one that made this.
   virtual bool takes_any_thread() const { return true; }
 
+  /// Who is told, from now on, of every call in which this rank may wait for others, and outlives
+  /// it; null: nobody. Not of waits inside kernels that only enqueue.
+  void set_marks(CallMarks* marks) { marks_ = marks; }
+  CallMarks* marks() const { return marks_; }
+
   /// The measured table from which the algorithm `auto` chooses; null: none was given.
   const AllreduceChoices* choices() const { return choices_.get(); }
   void set_choices(std::shared_ptr<const AllreduceChoices> choices);
@@ -178,6 +184,7 @@ class Communicator {
   Window shared_scratch_[2];
   unsigned next_shared_scratch_ = 0;
   std::shared_ptr<const AllreduceChoices> choices_;
+  CallMarks* marks_ = nullptr;
 };
 
 }  // namespace scalebench

@@ -184,7 +184,8 @@ int run_on_ranks(int argc, char** argv, const std::function<ProgramWords(int ran
   try {
     require_promised_ranks(session);
     CallMarks calls;
-    const auto host = make_mpi_communicator(Memory::host, &calls);
+    const auto host = make_mpi_communicator();
+    host->set_marks(&calls);
     if (where) return code_of(say_where(session, *host));
     Watchdog watchdog(*host, watchdog_options(session, calls, words.timeout_seconds));
     watchdog.work("preparing");

@@ -192,6 +192,8 @@ AllreduceTransport::AllreduceTransport(const Ranks& ranks, std::string_view name
     name = !devices.each ? "mpi" : over_nccl && !nccl_version().empty() ? "nccl" : "cuda_ipc";
   }
   if (name != "mpi") owned_ = make_transport(ranks, name, Memory::host, devices);
+  // So that a rank which waits for others while it builds a model is known to.
+  if (owned_) owned_->set_marks(ranks.host.marks());
   communicator_ = owned_ ? owned_.get() : &ranks.host;
 }
 

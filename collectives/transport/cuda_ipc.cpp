@@ -277,7 +277,10 @@ class CudaIpcCommunicator final : public Communicator {
     return shared_->windows.find(mine, rank);
   }
 
-  void wait() override { shared_->stream.synchronize(); }
+  void wait() override {
+    const CallMarks::Call call(marks());
+    shared_->stream.synchronize();
+  }
 
   void barrier() override {
     wait();
@@ -298,6 +301,7 @@ class CudaIpcCommunicator final : public Communicator {
   /// bytes from `at` on, which the sender has at `theirs`.
   template <class Receive>
   void meet(ConstSpan out, int to, std::size_t in_bytes, int from, const Receive& receive) {
+    const CallMarks::Call call(marks(), std::max(out.bytes(), in_bytes));
     const auto place = out.empty() ? std::nullopt : shared_->windows.place(out);
     const auto offer = [&](std::size_t at) -> Piece {
       Piece piece{.window = 0, .offset = 0, .bytes = out.bytes(), .message_bytes = out.bytes()};

@@ -52,8 +52,7 @@ std::string why_no_device_memory() {
 /// arrives, still reading. What MPI has completed is there for whatever is enqueued afterwards.
 class MpiCommunicator final : public Communicator {
  public:
-  explicit MpiCommunicator(Memory memory, CallMarks* marks = nullptr)
-      : Communicator(memory), marks_(marks) {
+  explicit MpiCommunicator(Memory memory) : Communicator(memory) {
     if (memory == Memory::device) stream_.emplace();
     MPI_CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &world_));
     MPI_CHECK(MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN));
@@ -82,7 +81,7 @@ class MpiCommunicator final : public Communicator {
   void exchange_meanwhile(ConstSpan out, int to, Span in, int from,
                           const std::function<bool()>& meanwhile) override {
     if (out.empty() && in.empty()) return;
-    const CallMarks::Call call(marks_, std::max(out.bytes(), in.bytes()));
+    const CallMarks::Call call(marks(), std::max(out.bytes(), in.bytes()));
     wait();
     const std::size_t in_piece = piece_between(from), out_piece = piece_between(to);
     const std::size_t pieces =
@@ -115,7 +114,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   void barrier() override {
-    const CallMarks::Call call(marks_);
+    const CallMarks::Call call(marks());
     wait();
     MPI_CHECK(MPI_Barrier(world_));
   }
@@ -125,7 +124,7 @@ class MpiCommunicator final : public Communicator {
   bool native_allreduce(ConstSpan in, Span out, ReduceOp op) override {
     const MPI_Datatype type = mpi_type_of(out.dtype);
     if (type == MPI_DATATYPE_NULL) return false;
-    const CallMarks::Call call(marks_, out.bytes());
+    const CallMarks::Call call(marks(), out.bytes());
     wait();
     const std::size_t largest = kLargestPiece / size_of(out.dtype);
     for (std::size_t at = 0; at < out.count; at += largest) {
@@ -235,7 +234,6 @@ class MpiCommunicator final : public Communicator {
     return topology_of_hosts(names);
   }
 
-  CallMarks* const marks_;
   std::optional<OwnedStream> stream_;  // on a device
   MPI_Comm world_ = MPI_COMM_NULL;
   int rank_ = 0;
@@ -247,12 +245,12 @@ class MpiCommunicator final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_mpi_communicator(Memory memory, CallMarks* marks) {
+std::unique_ptr<Communicator> make_mpi_communicator(Memory memory) {
   if (memory == Memory::device) {
     MpiCommunicator host(Memory::host);
     throw_together<Unavailable>(host, "transport mpi on a device", why_no_device_memory());
   }
-  return std::make_unique<MpiCommunicator>(memory, marks);
+  return std::make_unique<MpiCommunicator>(memory);
 }
 
 }  // namespace scalebench

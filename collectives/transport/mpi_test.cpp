@@ -52,6 +52,10 @@ TEST(MpiCommunicator, SumsExactlyWithEveryAlgorithm) {
   }
 }
 
+TEST(MpiCommunicator, TellsWhoeverWatchesOfItsCalls) {
+  expect_marks_tell_of_calls(*make_mpi_communicator());
+}
+
 TEST(MpiCommunicator, TellsOfMessages) {
   expect_pending_tells_of_messages(*make_mpi_communicator());
 }

@@ -256,7 +256,10 @@ class NcclCommunicator final : public Communicator {
             })};
   }
 
-  void wait() override { shared_->wait(); }
+  void wait() override {
+    const CallMarks::Call call(marks());
+    shared_->wait();
+  }
 
   void barrier() override {
     wait();

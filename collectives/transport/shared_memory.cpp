@@ -103,6 +103,7 @@ class SharedMemoryCommunicator final : public Communicator {
   // exchange_reduce() is the base's: what another core has just written comes fastest as one copy
   // (combined where it lies, a ring of 1 MiB took 80 us instead of 48).
   void exchange(ConstSpan out, int to, Span in, int from) override {
+    const CallMarks::Call call(marks(), std::max(out.bytes(), in.bytes()));
     const bool send_here = !out.empty() && is_local(to);
     const bool receive_here = !in.empty() && is_local(from);
     Sending sending{out, send_here ? &mailbox(rank(), to) : nullptr};
@@ -167,6 +168,7 @@ class SharedMemoryCommunicator final : public Communicator {
 
   void barrier() override {
     if (local_ranks_.size() < index(size())) return control_.barrier();
+    const CallMarks::Call call(marks());
     const std::uint64_t generation = ++barriers_;
     board(rank()).barriers.store(generation, std::memory_order_release);
     for (const int other : local_ranks_) {

@@ -43,6 +43,11 @@ TEST(SharedMemoryCommunicator, ReadersOfSharedScratchAreNeverOvertaken) {
   }
 }
 
+TEST(SharedMemoryCommunicator, TellsWhoeverWatchesOfItsCalls) {
+  const auto mpi = make_mpi_communicator();
+  expect_marks_tell_of_calls(*make_shared_memory_communicator(*mpi));
+}
+
 TEST(SharedMemoryCommunicator, TellsOfMessages) {
   const auto mpi = make_mpi_communicator();
   const auto shared = make_shared_memory_communicator(*mpi);

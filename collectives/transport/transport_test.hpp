@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <iterator>
 #include <span>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -48,6 +49,36 @@ inline bool expect_exact_allreduce(Communicator& ranks, const AllreduceAlgorithm
   EXPECT_EQ(count_wrong(out, ranks.size(), op), 0U);
   ranks.barrier();
   return true;
+}
+
+/// Every call that may wait for other ranks is told, and is over when it returns.
+inline void expect_marks_tell_of_calls(Communicator& ranks) {
+  CallMarks marks;
+  CallMarks* const before = ranks.marks();
+  ranks.set_marks(&marks);
+  Buffer numbers(2, DType::int32);
+  const Span out = numbers.span().part(0, 1), in = numbers.span().part(1, 1);
+  const int p = ranks.size(), next = (ranks.rank() + 1) % p, last = (ranks.rank() + p - 1) % p;
+  std::uint64_t begun = 0;
+  const auto expect_told = [&](std::string_view what) {
+    const CallMarks::Count count = marks.read();
+    EXPECT_GT(count.begun, begun) << what;
+    EXPECT_EQ(count.begun, count.ended) << what;
+    begun = count.begun;
+  };
+  ranks.barrier();
+  expect_told("barrier");
+  for (std::int32_t& value : numbers.span().as<std::int32_t>()) value = 1;
+  if (p > 1) {
+    ranks.exchange(out, next, in, last);
+    expect_told("exchange");
+    EXPECT_EQ(marks.read().bytes, sizeof(std::int32_t));
+    ranks.exchange_reduce(out, next, in, in, last, ReduceOp::sum);
+    expect_told("exchange_reduce");
+  }
+  ranks.set_marks(before);
+  ranks.barrier();
+  EXPECT_EQ(marks.read().begun, begun);
 }
 
 /// pending() is false before a message and after it, and becomes true once it is under way, from

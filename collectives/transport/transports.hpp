@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "collectives/call_marks.hpp"
 #include "collectives/communicator.hpp"
 
 namespace scalebench {
@@ -16,10 +15,8 @@ namespace scalebench {
 /// Collective. An MpiSession must be alive, and outlive the result. With Memory::device every rank
 /// has selected its device before, MPI gets the device's addresses, and messages are done when an
 /// exchange returns; throws Unavailable, on every rank, without a device and when this MPI does not
-/// say at run time that it is CUDA-aware. `marks`, which outlive it, are told of every call in
-/// which it waits.
-std::unique_ptr<Communicator> make_mpi_communicator(Memory memory = Memory::host,
-                                                    CallMarks* marks = nullptr);
+/// say at run time that it is CUDA-aware.
+std::unique_ptr<Communicator> make_mpi_communicator(Memory memory = Memory::host);
 
 // Host memory that all ranks of a host address directly: windows are mapped into every process, so
 // that peer() works and long messages are copied once. Ranks of other hosts are reached through the
