@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # plot.py RUN draws figures/*.png and *.svg from the CSV files of one run, and computes nothing that
 # a CSV file should hold. A figure without rows is left out with a line on stderr. With --published
-# NAME[,NAME...] the scaling figure has these series of configs/published.csv as crosses.
+# NAME[,NAME...] efficiency and speedup have these series of configs/published.csv as crosses; with
+# --fit the bus bandwidth has its fitted cost model. A figure has one panel and a file each.
 # Exit: 0 done, 2 usage, 3 no matplotlib. Call it through scripts/python, which finds one.
 from __future__ import annotations
 
@@ -31,30 +32,34 @@ def main(arguments: list[str]) -> int:
     except UnknownSeries as error:
         say(f"plot.py: {error}")
         return 2
+    fit = "--fit" in arguments
+    arguments = [word for word in arguments if word != "--fit"]
     if len(arguments) != 1 or not Path(arguments[0]).is_dir():
         say(
-            "usage: scripts/python scripts/plot.py results/RUN [--published NAME,...] "
+            "usage: scripts/python scripts/plot.py results/RUN [--published NAME,...] [--fit] "
             "(a folder with CSV files of one run)"
         )
         return 2
     run = Path(arguments[0]).resolve()
     fine_print = Manifest(run).fine_print(run.name)
+    theme.remove(run, "scaling")  # as efficiency and speedup were called together
     figures = {
-        "scaling": partial(scaling.draw, published=series),
+        "efficiency": partial(scaling.draw, column="efficiency", published=series),
+        "speedup": partial(scaling.draw, column="speedup", published=series),
         "waterfall": waterfall.draw,
         "phases": phases.draw,
         "throughput": throughput.draw,
         "batches": batches.draw,
-        "busbw": busbw.draw,
+        "busbw": partial(busbw.draw, fit=fit),
         "monitor": monitor.draw,
     }
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, **theme.STYLE, "backend": "agg"}):
         for name, draw in figures.items():
             try:
-                for path in theme.save(draw(run), run, name, fine_print):
-                    print(path)
-            except theme.NothingToDraw as reason:
                 theme.remove(run, name)
+                for file, figure in draw(run).items():
+                    print(*theme.save(figure, run, file, fine_print), sep="\n")
+            except theme.NothingToDraw as reason:
                 say(f"plot.py: no {name} figure: {reason}")
     return 0
 

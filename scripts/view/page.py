@@ -48,6 +48,8 @@ tr.weak td { color: var(--muted); font-style: italic; }
 .side > div { max-width: 100%; }
 figure { margin: 1.2rem 0 2rem; }
 figure svg { width: 100%; height: auto; }
+.panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: 1rem 2rem;
+  align-items: start; }
 figure img { max-width: 100%; background: #fff; }
 figcaption { font-size: .86rem; }
 code { font: .86em ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
@@ -94,14 +96,13 @@ def table(
     weak: Iterable[int] = (), most: int = 400, rest: str = "",
 ) -> Html:  # fmt: skip
     """Columns whose places are in `numbers` are set right, those in `wrap` may break; rows in `weak`
-    are set back. Beyond `most` rows the table ends and says where the `rest` is."""
+    are set back. A column without any cell is left out. Beyond `most` rows the table ends and says where the `rest` is."""
     css = {**dict.fromkeys(wrap, "wrap"), **dict.fromkeys(numbers, "number")}
     rows, weak = list(rows), set(weak)
-    lines = [
-        element("tr", *(element("th", cell, css=css.get(n, "")) for n, cell in enumerate(head)))
-    ]
+    shown = [n for n in range(len(head)) if not rows or any(n < len(row) and markup(row[n]) for row in rows)]
+    lines = [element("tr", *(element("th", head[n], css=css.get(n, "")) for n in shown))]
     for place, row in enumerate(rows[:most]):
-        cells = (cell_of(cell, head[n] if n < len(head) else "", css.get(n, "")) for n, cell in enumerate(row))
+        cells = (cell_of(row[n], head[n], css.get(n, "")) for n in shown if n < len(row))
         lines.append(element("tr", *cells, css="weak" if place in weak else ""))
     more = f"{len(rows) - most} more rows in {rest}" if len(rows) > most else ""
     body = element("table", element("thead", lines[0]), element("tbody", *lines[1:]))

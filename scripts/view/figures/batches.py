@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Images a second of one device over the batch, both logarithmic: a line for each precision, memory
-# format and way to launch a step, a panel for each model on each device. The largest batch that
+# format and way to launch a step, a figure for each model on each device. The largest batch that
 # memory held has a ring; bands are intervals of the median. All numbers are cells of throughput.csv.
 from __future__ import annotations
 
 from pathlib import Path
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
@@ -18,7 +19,7 @@ from view.rows import Row, grouped, read_rows, usable
 WAY = ("dtype", "memory_format", "step", "threads")
 
 
-def draw(run: Path) -> Figure:
+def draw(run: Path) -> dict[str, Figure]:
     rows = [row for row in usable(read_rows(run, "throughput.csv")) if row["ranks"] == "1"]
     rows = [row for row in rows if row["rank"] == "all" and row.number("images_per_s") > 0]
     panels = {key: panel for key, panel in grouped(rows, ("model", "device")).items() if len(batches(panel)) > 1}
@@ -26,11 +27,13 @@ def draw(run: Path) -> Figure:
         raise theme.NothingToDraw("throughput.csv has no model with several batches on one rank")
     names = short_names(list(grouped(rows, WAY)))
     marks = theme.marks(list(names.values()))
-    figure, stacks = theme.panels(len(panels), rows_each=1, width=5.0, height=3.4)
-    for ((model, device), panel), (axes,) in zip(panels.items(), stacks):
-        axes.set_title(f"{model} on {device}")
-        draw_panel(axes, panel, names, marks)
-    return figure
+    figures = {}
+    titles = [f"{model} on {device}" for model, device in panels]
+    for file, title, panel in zip(theme.names_of("batches", titles), titles, panels.values()):
+        figure, (axes,) = theme.panel(title, 3.3)
+        theme.legend(figure, draw_panel(axes, panel, names, marks))
+        figures[file] = figure
+    return figures
 
 
 def batches(rows: list[Row]) -> list[int]:
@@ -39,8 +42,8 @@ def batches(rows: list[Row]) -> list[int]:
 
 def draw_panel(
     axes: Axes, rows: list[Row], names: dict[tuple[str, ...], str], marks: dict[str, tuple[str, str]]
-) -> None:
-    labels: list[tuple[float, float, str, str]] = []
+) -> list[tuple[Artist, str]]:
+    entries: list[tuple[Artist, str]] = []
     for key, series in grouped(rows, WAY).items():
         color, marker = marks[names[key]]
         for (origin,), points in grouped(series, ("origin",)).items():
@@ -55,7 +58,7 @@ def draw_panel(
                 [x for x, _ in largest], [y for _, y in largest],
                 linestyle="none", marker="o", markersize=11, markerfacecolor="none", markeredgecolor=color,
             )  # fmt: skip
-            labels.append((*ends[-1], theme.with_origin(names[key], origin), color))
+            entries.append((theme.mark_of(mark), theme.with_origin(names[key], origin)))
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.xaxis.set_major_locator(FixedLocator(batches(rows)))
@@ -64,10 +67,9 @@ def draw_panel(
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}".replace(",", " ")))
         axis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("images of a step")
     axes.set_ylabel("images/s")
     kind = intervals.told(rows, "images_per_s_ci_low", "interval")
-    said = [f"band: {kind}"] if kind else []
+    said = ["images of a step", *([f"band: {kind}"] if kind else [])]
     said += ["ring: the largest batch that memory holds"] if any(row["largest"] == "1" for row in rows) else []
-    theme.note(axes, "\n".join(said))
-    theme.label_lines(axes, labels)
+    axes.set_xlabel("\n".join(said))
+    return entries

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bus bandwidth of allreduce over the message size, both logarithmic: a line with its interval for
-# each algorithm, a panel for each transport and number of ranks. Dashed: the fitted cost model.
+# each algorithm, a figure for each transport and number of ranks. Dashed: the fitted cost model, where asked for.
 # Black: what memory alone would allow. All numbers are cells of allreduce.csv, fit_points.csv and
 # bound.csv; the last two may be missing.
 from __future__ import annotations
 
 import math
+import textwrap
 from pathlib import Path
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from view import intervals
@@ -23,41 +26,42 @@ from view.rows import Row, grouped, read_rows, usable
 ALGORITHMS = ("ring direct recursive_doubling hierarchical segmented_ring one_shot double_binary_tree native naive "
               "rabenseifner parameter_server auto").split()  # fmt: skip
 
-Label = tuple[float, float, str, str]
+Entry = tuple[Artist, str]
 
 
-def draw(run: Path) -> Figure:
+def draw(run: Path, fit: bool = False) -> dict[str, Figure]:
+    """A figure for each transport and N; with the fitted cost model where `fit`."""
     # One rank sends nothing: its bus bandwidth is 0 by definition, not by measurement.
     rows = [row for row in read_rows(run, "allreduce.csv") if row.integer("ranks") > 1]
     shown = [row for row in usable(rows) if row.number("busbw_gb_per_s") > 0]
     shown = [row for row in shown if row.number("size_bytes") > 0]
     if not shown:
         raise theme.NothingToDraw("allreduce.csv has no usable row with two or more ranks")
-    fits, bounds = usable(read_rows(run, "fit_points.csv")), usable(read_rows(run, "bound.csv"))
+    fits = usable(read_rows(run, "fit_points.csv")) if fit else []
+    bounds = usable(read_rows(run, "bound.csv"))
     cases = grouped(shown, ALLREDUCE)
     names = short_names(list(cases))
     ranks = sorted({row.integer("ranks") for row in shown})
     marks = theme.marks([*ALGORITHMS, *sorted({row["algorithm"] for row in shown})])
-    places = [(case, n) for case in cases for n in ranks]
-    in_a_line = len(ranks) if 1 < len(ranks) < 4 else 2
-    figure, stacks = theme.panels(len(places), 1, width=5.6, height=4.3, most=in_a_line)
+    places = [(case, n) for case in cases for n in ranks if of_panel(cases[case], case, n)]
+    titles = [f"allreduce over {names[case]}, {n} ranks" for case, n in places]
     low, high = limits(shown, bounds)
-    for (case, n), (axes,) in zip(places, stacks):
-        panel = of_panel(cases[case], case, n)
-        if not panel:
-            axes.set_visible(False)
-            continue
-        axes.set_title(f"allreduce over {names[case]}, {n} ranks")
+    figures = {}
+    for file, title, (case, n) in zip(theme.names_of("busbw", titles), titles, places):
+        figure, (axes,) = theme.panel(title, 3.5)
         axes.set_yscale("log")
         axes.set_ylim(low, high)
         size_axis(axes, [row.number("size_bytes") for row in shown])
-        draw_fits(axes, of_panel(fits, case, n), marks)
-        labels = draw_lines(axes, panel, marks)
-        labels += draw_bound(axes, of_panel(bounds, case, n))
-        dress(axes)
-        theme.label_lines(axes, labels)
-        theme.corner_note(axes, remarks(axes, of_panel(rows, case, n)))
-    return figure
+        entries = draw_lines(axes, of_panel(cases[case], case, n), marks)
+        entries += draw_bound(axes, of_panel(bounds, case, n))
+        fitted = of_panel(fits, case, n)
+        draw_fits(axes, fitted, marks)
+        if fitted:
+            entries.append((Line2D([], [], color=theme.MUTED, linewidth=0.9, linestyle=(0, (4, 2))), "fitted cost model"))
+        dress(axes, remarks(of_panel(rows, case, n)))
+        theme.legend(figure, entries)
+        figures[file] = figure
+    return figures
 
 
 def of_panel(rows: list[Row], case: tuple[str, ...], ranks: int) -> list[Row]:
@@ -73,12 +77,13 @@ def of_panel(rows: list[Row], case: tuple[str, ...], ranks: int) -> list[Row]:
 def limits(rows: list[Row], bounds: list[Row]) -> tuple[float, float]:
     """One scale for all panels, so that they can be compared."""
     values = [row.number("busbw_gb_per_s") for row in [*rows, *bounds]]
+    values += [row.number(f"busbw_ci_{end}_gb_per_s") for row in rows for end in ("low", "high")]
     values = [value for value in values if value > 0]
     return min(values) / 1.6, max(values) * 1.6
 
 
-def draw_lines(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -> list[Label]:
-    labels: list[Label] = []
+def draw_lines(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -> list[Entry]:
+    entries: list[Entry] = []
     for (algorithm, origin), series in grouped(rows, ("algorithm", "origin")).items():
         color, marker = marks[algorithm]
         series = sorted(series, key=lambda row: row.number("size_bytes"))
@@ -86,11 +91,11 @@ def draw_lines(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -
         values = [row.number("busbw_gb_per_s") for row in series]
         low = [row.number("busbw_ci_low_gb_per_s") for row in series]
         high = [row.number("busbw_ci_high_gb_per_s") for row in series]
-        axes.fill_between(sizes, low, high, color=color, alpha=0.16, linewidth=0, zorder=2)
+        axes.vlines(sizes, low, high, color=color, linewidth=0.9, zorder=2)
         line = {**theme.Mark(color, marker, origin).line(), "markersize": 3.6, "linewidth": 1.5}
         axes.plot(sizes, values, **{**line, "markeredgewidth": 1.0})
-        labels.append((sizes[-1], values[-1], theme.with_origin(algorithm, origin), color))
-    return labels
+        entries.append((theme.mark_of(theme.Mark(color, marker, origin)), theme.with_origin(algorithm, origin)))
+    return entries
 
 
 def draw_fits(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -> None:
@@ -104,32 +109,30 @@ def draw_fits(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) ->
         axes.plot(sizes, values, color=color, linewidth=0.9, linestyle=(0, (4, 2)), zorder=2.5)
 
 
-def draw_bound(axes: Axes, rows: list[Row]) -> list[Label]:
+def draw_bound(axes: Axes, rows: list[Row]) -> list[Entry]:
     rows = sorted(rows, key=lambda row: row.number("size_bytes"))
     points = [(row.number("size_bytes"), row.number("busbw_gb_per_s")) for row in rows]
     points = [(x, y) for x, y in points if x > 0 and y > 0]
     if not points:
         return []
-    axes.plot(*zip(*points), color=theme.INK, linewidth=1.6, solid_capstyle="round", zorder=2.8)
-    return [(*points[-1], "memory's bound", theme.INK)]
+    (line,) = axes.plot(*zip(*points), color=theme.INK, linewidth=1.6, solid_capstyle="round", zorder=2.8)
+    return [(line, "memory's bound")]
 
 
-def remarks(axes: Axes, rows: list[Row]) -> str:
-    """What the kinds of line mean that are there, and what is not."""
+def remarks(rows: list[Row]) -> str:
+    """What an upright is, and which algorithms are not there."""
     kind = intervals.told(rows, "busbw_ci_low_gb_per_s", "interval")
-    lines = ["solid: measured" + (f"; band: {kind}" if kind else "")]
-    if any(line.is_dashed() for line in axes.get_lines()):
-        lines.append("dashed: fitted cost model")
+    lines = [f"upright: {kind}"] if kind else []
     for status in ("wrong", "failed", "skipped"):
         names = dict.fromkeys(row["algorithm"] for row in rows if row["status"] == status)
         if names:
-            lines.append(f"{status}: {', '.join(names)}")
+            lines.append(textwrap.fill(f"{status}: {', '.join(names)}", 56))
     return "\n".join(lines)
 
 
-def dress(axes: Axes) -> None:
+def dress(axes: Axes, remark: str) -> None:
     axes.set_ylabel("bus bandwidth, GB/s (10⁹ bytes)")
-    axes.set_xlabel("message size, one rank's buffer")
+    axes.set_xlabel("message size, one rank's buffer" + (f"\n{remark}" if remark else ""))
     axes.yaxis.set_major_locator(LogLocator(numticks=12))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -27,9 +27,9 @@ def draw(folder: Path) -> tuple[Figure, str]:
     if not rows:
         raise theme.NothingToDraw("cost.csv has no epoch with a cost")
     panels = grouped(rows, PANEL)
-    figure, stacks = theme.panels(len(panels), rows_each=1, width=5.6, height=4.5, most=2)
+    figure, drawn = theme.panels(len(panels), width=5.6, height=4.5, most=2)
     marks = theme.marks([row["instance"] for row in rows])
-    for (key, points), (axes,) in zip(panels.items(), stacks):
+    for (key, points), axes in zip(panels.items(), drawn):
         axes.set_title(" · ".join(word for word in key if word))
         draw_panel(axes, points, marks)
     return figure, compared_runs(folder)

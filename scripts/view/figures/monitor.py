@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the hosts did while ranks worked: lanes for CPU, memory, disk, network and GPUs over the time
-# of the run, one column a host, launches shaded. All numbers are cells of monitor.csv in other units.
+# of the run, a figure a host, launches shaded. A lane in which nothing happened is not drawn. All numbers are cells of monitor.csv in other units.
 from __future__ import annotations
 
 import math
@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from view.figures import theme
 from view.rows import Row, grouped, read_rows, usable
 
-LANE_INCHES = 1.25
-MOST_LABELLED_LAUNCHES = 14
+LANE_INCHES = 1.35
+IDLE = 1.0  # MB/s: a disk or network that never reached it did nothing worth a lane
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Lane:
     scale: float  # of a cell, to the unit of the title
     lines: tuple[Line, ...]
     full: bool = False  # 0 to 100 %, whatever was measured
+    idle: float = 0.0  # in the unit of the title: a lane that never reaches it is not drawn
 
 
 BLUE, RED, GREEN, GREY = theme.SERIES[0], theme.SERIES[1], theme.SERIES[2], theme.SERIES[7]
@@ -37,9 +38,9 @@ HOST_LANES = (
     Lane("CPU, %", 100, (Line("rank_cores_share", "ranks' cores", BLUE), Line("cpu_share", "all cores", GREY),
                          Line("steal_share", "stolen", RED)), full=True),
     Lane("memory, GiB", 2**-30, (Line("memory_used_bytes", "host", GREY), Line("ranks_memory_bytes", "ranks", BLUE))),
-    Lane("disk, MB/s", 1e-6, (Line("disk_read_bytes_per_s", "read", BLUE), Line("disk_write_bytes_per_s", "written", RED))),
+    Lane("disk, MB/s", 1e-6, (Line("disk_read_bytes_per_s", "read", BLUE), Line("disk_write_bytes_per_s", "written", RED)), idle=IDLE),
     Lane("network, MB/s", 1e-6, (Line("network_received_bytes_per_s", "received", BLUE),
-                                 Line("network_sent_bytes_per_s", "sent", RED), Line("loopback_bytes_per_s", "loopback", GREY))),
+                                 Line("network_sent_bytes_per_s", "sent", RED), Line("loopback_bytes_per_s", "loopback", GREY)), idle=IDLE),
 )  # fmt: skip
 GPU_LANES = (
     ("GPU busy, %", "gpu_share", 100.0, True),
@@ -49,20 +50,20 @@ GPU_LANES = (
 )
 
 
-def draw(run: Path) -> Figure:
+def draw(run: Path) -> dict[str, Figure]:
     rows = [row for row in usable(read_rows(run, "monitor.csv")) if row["seconds"]]
     if not rows:
         raise theme.NothingToDraw("monitor.csv has no row")
     hosts = grouped(rows, ["host"])
-    lanes = [lane for lane in HOST_LANES if has_values(rows, [line.column for line in lane.lines])]
+    lanes = [lane for lane in HOST_LANES if is_busy(rows, lane)]
     gpu_lanes = [lane for lane in GPU_LANES if has_values(rows, [lane[1]])]
     if not lanes and not gpu_lanes:
         raise theme.NothingToDraw("monitor.csv has no number in any lane")
-    figure, stacks = theme.panels(
-        len(hosts), rows_each=len(lanes) + len(gpu_lanes), width=8.6, height=LANE_INCHES, most=2
-    )
     last = max(row.number("seconds") for row in rows)
-    for ((host,), of_host), stack in zip(hosts.items(), stacks):
+    titles = [f"What {host} did" if len(hosts) > 1 else "What the host did" for (host,) in hosts]
+    figures = {}
+    for file, title, ((host,), of_host) in zip(theme.names_of("monitor", titles), titles, hosts.items()):
+        figure, stack = theme.panel(title, LANE_INCHES, len(lanes) + len(gpu_lanes))
         for axes in stack:
             axes.set_xlim(0, last or 1)
             shade_launches(axes, rows)
@@ -72,46 +73,26 @@ def draw(run: Path) -> Figure:
             draw_lane(axes, of_machine, lane)
         for axes, gpu_lane in zip(stack[len(lanes) :], gpu_lanes):
             draw_gpu_lane(axes, of_host, *gpu_lane)
-        name_launches(stack[0], rows)
-        stack[0].set_title(host, pad=20)
-        stack[-1].set_xlabel("seconds since the run's beginning")
-    figure.align_ylabels()
-    return figure
+        stack[-1].set_xlabel("seconds since the run's beginning; shaded: launches")
+        figure.align_ylabels()
+        figures[file] = figure
+    return figures
+
+
+def is_busy(rows: list[Row], lane: Lane) -> bool:
+    cells = [lane.scale * row.number(line.column) for row in rows for line in lane.lines]
+    return any(cell >= lane.idle for cell in cells)
 
 
 def has_values(rows: list[Row], columns: list[str]) -> bool:
     return any(row[column] for row in rows for column in columns)
 
 
-def spans(rows: list[Row]) -> dict[str, tuple[float, float, str]]:
-    """First and last second of each launch on any host, and what it is."""
-    return {
-        launch: (
-            min(row.number("seconds") for row in group),
-            max(row.number("seconds") for row in group),
-            f"{group[0]['bench']} N={group[0]['ranks']}",
-        )
-        for (launch,), group in grouped(rows, ["launch"]).items()
-    }
-
-
 def shade_launches(axes: Axes, rows: list[Row]) -> None:
-    for begin, end, _ in spans(rows).values():
-        axes.axvspan(begin, end, facecolor=theme.GRID, alpha=0.55, linewidth=0, zorder=0)
-
-
-def name_launches(axes: Axes, rows: list[Row]) -> None:
-    """A number above each launch, with what it is where there is room for it."""
-    found = spans(rows)
-    whole = axes.get_xlim()[1]
-    for launch, (begin, end, what) in found.items():
-        roomy = (end - begin) / whole > 0.014 * (len(what) + 4)
-        if not roomy and len(found) > MOST_LABELLED_LAUNCHES:
-            continue
-        axes.text(
-            (begin + end) / 2, 1.04, f"{launch} · {what}" if roomy else launch, transform=axes.get_xaxis_transform(),
-            ha="center", va="bottom", fontsize=7, color=theme.MUTED,
-        )  # fmt: skip
+    """From the first to the last second of each launch on any host."""
+    for _, group in grouped(rows, ["launch"]).items():
+        seconds = [row.number("seconds") for row in group]
+        axes.axvspan(min(seconds), max(seconds), facecolor=theme.GRID, alpha=0.55, linewidth=0, zorder=0)
 
 
 def draw_lane(axes: Axes, rows: list[Row], lane: Lane) -> None:
@@ -157,13 +138,10 @@ def finish(axes: Axes, title: str, shown: list[tuple[str, str, list[float], list
     # The unit is part of the lane's name, which stands where an axis has its label.
     axes.set_ylabel(title)
     axes.grid(axis="x", visible=False)
-    labels = []
     tallest = 0.0
     for label, color, x, y in shown:
-        axes.plot(x, y, color=color, linewidth=1.2, marker=".", markersize=2.5)
-        known = [(at, value) for at, value in zip(x, y) if not math.isnan(value)]
-        if known:
-            labels.append((axes.get_xlim()[1], known[-1][1], label, color))
-            tallest = max(tallest, *(value for _, value in known))
+        axes.plot(x, y, color=color, linewidth=1.0, label=label)
+        tallest = max([tallest, *(value for value in y if not math.isnan(value))])
     axes.set_ylim(0, 104 if full else (1.08 * tallest or 1))
-    theme.label_lines(axes, labels)
+    # Above the lane: its lines may be anywhere in it.
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncol=3, frameon=False, borderaxespad=0.1, handlelength=1.2)

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# Where the seconds of an epoch went: stacked phases for each N beside the ideal, one panel for
-# each workload. All numbers are cells of epoch.csv (rank `all`) and scaling.csv (ideal_seconds).
+# Where the seconds of an epoch went: a bar of phases for each strategy and N with the ideal, a figure
+# for each workload. All numbers are cells of epoch.csv (rank `all`) and scaling.csv (ideal_seconds).
 from __future__ import annotations
 
 import math
 from pathlib import Path
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from view.cases import STRATEGY, by_workload, short_names
 from view.figures import theme
@@ -25,7 +28,7 @@ PHASES = {
 }
 
 
-def draw(run: Path) -> Figure:
+def draw(run: Path) -> dict[str, Figure]:
     rows = [row for row in usable(read_rows(run, "epoch.csv")) if row["rank"] == "all"]
     rows = [row for row in rows if any(row[f"{phase}_seconds"] for phase in PHASES)]
     if not rows:
@@ -36,15 +39,13 @@ def draw(run: Path) -> Figure:
     }
     names = short_names(list(grouped(rows, STRATEGY)))
     facets = by_workload(rows)
-    bars = max(map(len, facets.values()))
-    width = max(5.0, 2.2 + 0.38 * bars)
-    figure, stacks = theme.panels(
-        len(facets), rows_each=1, width=width, height=3.6, most=max(1, int(15 / width))
-    )
-    for (title, facet), (axes,) in zip(facets.items(), stacks):
-        axes.set_title(title)
+    figures = {}
+    for name, (title, facet) in zip(theme.names_of("phases", list(facets)), facets.items()):
+        figure, (axes,) = theme.panel(title, 0.9 + 0.3 * len(facet))
         draw_panel(axes, facet, ideals, names)
-    return figure
+        theme.legend(figure, key_below(facet))
+        figures[name] = figure
+    return figures
 
 
 def draw_panel(
@@ -53,57 +54,43 @@ def draw_panel(
     ideals: dict[tuple[str, str], float],
     names: dict[tuple[str, ...], str],
 ) -> None:
-    place, ticks, ticklabels, tallest = 0.0, [], [], 0.0
-    for key, series in grouped(rows, STRATEGY).items():
-        first = place
-        series = sorted(series, key=lambda row: row.integer("ranks"))
-        for row in series:
-            top = stack_phases(axes, place, row)
-            seconds = row.number("seconds_median")
-            if not math.isnan(seconds):
-                axes.text(
-                    place, top, f"{three_digits(seconds)}", ha="center", va="bottom", fontsize=8
-                )
-            ideal = ideals.get((row["case_id"], row["ranks"]), math.nan)
-            if not math.isnan(ideal):
-                axes.plot(
-                    [place - 0.46, place + 0.46],
-                    [ideal, ideal],
-                    color=theme.INK,
-                    linewidth=1.6,
-                    zorder=4,
-                )
-            ticks.append(place)
-            ticklabels.append(
-                ("N=" if row is series[0] else "")
-                + row.ranks()
-                + ("*" if row["origin"] == "emulated" else "")
-            )
-            tallest = max(tallest, top, 0.0 if math.isnan(ideal) else ideal)
-            place += 1
-        axes.annotate(
-            names[key],
-            ((first + place - 1) / 2, 0),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, -19),
-            textcoords="offset points",
-            ha="center",
-            va="top",
-            fontsize=8,
-            color=theme.INK,
-        )
-        place += 0.6
-    axes.set_xticks(ticks, ticklabels)
-    axes.set_xlim(-0.8, place - 0.8)
-    axes.set_ylim(0, tallest * 1.1 or 1)
-    axes.grid(axis="x", visible=False)
-    axes.set_ylabel("seconds an epoch, mean over ranks")
-    key_beside(axes, rows)
+    short = short_of([names[key] for key in grouped(rows, STRATEGY)])
+    ticks, longest = [], 0.0
+    ordered = [(key, row) for key, series in grouped(rows, STRATEGY).items()
+               for row in sorted(series, key=lambda row: row.integer("ranks"))]  # fmt: skip
+    for place, (key, row) in enumerate(ordered):
+        end = stack_phases(axes, place, row)
+        seconds = row.number("seconds_median")
+        ideal = ideals.get((row["case_id"], row["ranks"]), math.nan)
+        if not math.isnan(ideal):
+            axes.plot([ideal, ideal], [place - 0.46, place + 0.46], color=theme.INK, linewidth=1.8, zorder=4)
+            end = max(end, ideal)
+        if not math.isnan(seconds):
+            axes.annotate(three_digits(seconds), (end, place), xytext=(5, 0), textcoords="offset points",
+                          va="center", fontsize=10)  # fmt: skip
+        # One rank with the share of one of several: a rung of the ladder, that no row of scaling.csv has.
+        share = ", its share" if ideals and math.isnan(ideal) and row["ranks"] == "1" else ""
+        emulated = "*" if row["origin"] == "emulated" else ""
+        ticks.append(f"{short[names[key]]}, N = {row.ranks()}{emulated}{share}")
+        longest = max(longest, end)
+    axes.set_yticks(range(len(ticks)), ticks)
+    axes.tick_params(axis="y", labelcolor=theme.INK)
+    axes.set_ylim(len(ticks) - 0.4, -0.6)
+    axes.set_xlim(0, longest * 1.18 or 1)
+    axes.grid(axis="y", visible=False)
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.set_xlabel("seconds an epoch, mean over ranks")
+
+
+def short_of(names: list[str]) -> dict[str, str]:
+    """The first word of each name where that tells them apart."""
+    first = [name.split(" · ")[0] for name in names]
+    return dict(zip(names, first if len(set(first)) == len(names) else names))
 
 
 def stack_phases(axes: Axes, place: float, row: Row) -> float:
-    """One bar; returns its height. An unknown phase is a gap of no height."""
-    bottom = 0.0
+    """One bar; returns its length. An unknown phase is a gap of no length."""
+    end = 0.0
     emulated = row["origin"] == "emulated"
     for phase, color in PHASES.items():
         seconds = row.number(f"{phase}_seconds")
@@ -111,29 +98,16 @@ def stack_phases(axes: Axes, place: float, row: Row) -> float:
             continue
         filled = {"facecolor": color, "edgecolor": theme.PAPER}
         hollow = {"facecolor": theme.PAPER, "edgecolor": color, "hatch": "/////"}
-        axes.bar(
-            place,
-            seconds,
-            width=0.76,
-            bottom=bottom,
-            linewidth=0.6,
-            **(hollow if emulated else filled),
-        )
-        bottom += seconds
-    return bottom
+        axes.barh(place, seconds, height=0.72, left=end, linewidth=0.6, **(hollow if emulated else filled))
+        end += seconds
+    return end
 
 
-def key_beside(axes: Axes, rows: list[Row]) -> None:
+def key_below(rows: list[Row]) -> list[tuple[Artist, str]]:
     shown = [phase for phase in PHASES if any(row.number(f"{phase}_seconds") > 0 for row in rows)]
-    handles = [Patch(facecolor=PHASES[phase], label=phase) for phase in reversed(shown)]
-    handles.append(Patch(facecolor="none", edgecolor="none", label="▬ ideal"))
+    entries: list[tuple[Artist, str]] = [(Patch(facecolor=PHASES[phase]), phase) for phase in shown]
+    upright = Line2D([], [], color=theme.INK, marker="|", markersize=9, markeredgewidth=1.8, linestyle="none")
+    entries.append((upright, "ideal"))
     if any(row["origin"] == "emulated" for row in rows):
-        handles.append(Patch(facecolor="none", edgecolor="none", label="* emulated (hatched)"))
-    axes.legend(
-        handles=handles,
-        loc="upper left",
-        bbox_to_anchor=(1.0, 1.0),
-        frameon=False,
-        fontsize=8,
-        handlelength=1.0,
-    )
+        entries.append((Patch(facecolor="none", edgecolor=theme.MUTED, hatch="/////"), "* emulated"))
+    return entries

@@ -7,6 +7,7 @@ import csv
 import importlib.util
 import itertools
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,7 +30,7 @@ if HAVE_MATPLOTLIB:
     from matplotlib.colors import to_hex
 
     from view.figures import scaling, theme, waterfall
-FIGURES = {"scaling", "waterfall", "phases", "throughput", "busbw", "monitor"}
+FIGURES = {"efficiency", "speedup", "waterfall", "phases", "throughput", "busbw", "monitor"}
 
 
 def plot(run: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -65,13 +66,16 @@ class PlotTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.run_folder = Path(folder.name) / "20260102T030405Z-quick-0a1b2c"
 
+    def files(self, suffix: str = "svg") -> set[str]:
+        return {path.stem for path in (self.run_folder / "figures").glob(f"*.{suffix}")}
+
     def drawn(self) -> set[str]:
-        figures = self.run_folder / "figures"
-        for name in FIGURES:
-            self.assertEqual(
-                (figures / f"{name}.png").exists(), (figures / f"{name}.svg").exists(), name
-            )
-        return {path.stem for path in figures.glob("*.svg")}
+        """Which figures have a file, or one for each of their panels."""
+        self.assertEqual(self.files("png"), self.files("svg"))
+        return {name.partition("-")[0] for name in self.files()}
+
+    def svg(self, name: str) -> str:
+        return (self.run_folder / "figures" / f"{name}.svg").read_text(encoding="utf-8")
 
     def plot(self) -> str:
         """Draws; returns what was said on stderr."""
@@ -97,7 +101,7 @@ class FiguresTest(PlotTest):
         ]  # fmt: skip
         write_csv(self.run_folder, "throughput.csv", rows)
         self.plot()
-        svg = (self.run_folder / "figures" / "batches.svg").read_text(encoding="utf-8")
+        svg = self.svg("batches")
         for words in ("mlp on cpu", "bf16", "float", "ring: the largest batch", "800"):
             self.assertIn(f"<!-- {words}", svg)
 
@@ -105,16 +109,17 @@ class FiguresTest(PlotTest):
         write_run(self.run_folder, models=["mnist_cnn"])
         done = plot(self.run_folder, "--published", "tf_k80_p2_8xlarge_resnet50,mlperf_h100_resnet50")
         self.assertEqual(done.returncode, 0, done.stderr)
-        svg = (self.run_folder / "figures" / "scaling.svg").read_text(encoding="utf-8")
-        for words in ("(quoted: tensorflow/tensorflow", "docs_src/performance/benchmarks.md, 2017-05)",
-                      "relative to 8 (quoted: "):  # fmt: skip
-            self.assertTrue(words in svg, words)
-        self.assertIn("<!-- 3584 -->", svg)
+        drawn = {name: " ".join(" ".join(re.findall("<!-- (.*?) -->", self.svg(name))).split()) for name in ("efficiency", "speedup")}
+        for name, words in drawn.items():
+            self.assertIn("tensorflow/tensorflow", words)
+            self.assertIn("docs_src/performance/benchmarks.md", words)
+        self.assertIn("relative to 8 (quoted:", drawn["efficiency"], "which alone it has")
+        self.assertIn(" 3584 ", drawn["efficiency"])
         self.assertNotIn("collapsed", done.stderr, "one of them has no speedup on one device")
         self.assertIn("tf_k80_p2_8xlarge_resnet50: of ResNet-50, and this run trained mnist_cnn", done.stderr)
         done = plot(self.run_folder, "--published", "busbw_h200")
         self.assertIn("busbw_h200: it has no speedup and no efficiency on one device, so no cross", done.stderr)
-        self.assertNotIn("quoted", (self.run_folder / "figures" / "scaling.svg").read_text(encoding="utf-8"))
+        self.assertNotIn("quoted", self.svg("efficiency"))
         done = plot(self.run_folder, "--published", "k80")
         self.assertEqual(done.returncode, 2)
         self.assertIn("no published series 'k80'", done.stderr)
@@ -123,13 +128,13 @@ class FiguresTest(PlotTest):
         syncs = [f"{kind}_with_a_name_as_long_as_imports_have_them" for kind in ("mirrored", "server", "sharded")]
         write_run(self.run_folder, models=["mnist_cnn"], syncs=syncs)
         with matplotlib.rc_context({**theme.STYLE, "backend": "agg"}):
-            figure = scaling.draw(self.run_folder)
+            (figure,) = scaling.draw(self.run_folder).values()
             figure.draw_without_rendering()
         width = figure.bbox.width
         for axes in figure.axes:
             self.assertGreater(axes.get_window_extent().width, 0.6 * width)
         legend = figure.legends[0]
-        self.assertEqual(len(legend.get_texts()), 2 * len(syncs), "measured and emulated")
+        self.assertEqual(len(legend.get_texts()), 1 + 2 * len(syncs), "the ideal, measured and emulated")
         for text in legend.get_texts():
             self.assertLess(text.get_window_extent().x1, width, text.get_text())
         self.assertNotIn("collapsed", self.plot())
@@ -138,17 +143,32 @@ class FiguresTest(PlotTest):
         rows = monitor.rows_of([1, 2], hosts=2, gpus=2)
         write_csv(self.run_folder, "monitor.csv", rows)
         self.plot()
-        svg = (self.run_folder / "figures" / "monitor.svg").read_text(encoding="utf-8")
-        for words in ("host0", "host1", "CPU, %", "disk, MB/s", "GPU power, W", "GPU 1",
-                      "1 · epoch N=1", "held down by sw_power_cap"):  # fmt: skip
-            self.assertIn(f"<!-- {words}", svg)
-        self.assertNotIn("<!-- loopback", svg, "never seen")
+        hosts = {host: self.svg(f"monitor-what-{host}-did") for host in ("host0", "host1")}
+        for host, svg in hosts.items():
+            for words in (f"What {host} did", "CPU, %", "disk, MB/s", "GPU power, W", "GPU 1", "held down by sw_power_cap"):
+                self.assertIn(f"<!-- {words}", svg)
+            self.assertNotIn("<!-- loopback", svg, "never seen")
+        self.assertEqual(self.drawn(), {"monitor"})
         edit(self.run_folder / "monitor.csv",
              lambda row: None if row["gpu"] else {**row, "disk_read_bytes_per_s": "", "disk_write_bytes_per_s": ""})  # fmt: skip
         self.plot()
-        svg = (self.run_folder / "figures" / "monitor.svg").read_text(encoding="utf-8")
         for words in ("GPU", "disk"):
-            self.assertNotIn(f"<!-- {words}", svg)
+            self.assertNotIn(f"<!-- {words}", self.svg("monitor-what-host0-did"))
+
+    def test_a_lane_in_which_nothing_happened_is_not_drawn(self) -> None:
+        write_csv(self.run_folder, "monitor.csv", monitor.rows_of([1, 2], hosts=1, gpus=0))
+        idle = dict.fromkeys(("disk_read_bytes_per_s", "disk_write_bytes_per_s"), "20000")
+        edit(self.run_folder / "monitor.csv", lambda row: {**row, **idle})
+        self.plot()
+        self.assertIn("<!-- CPU, %", self.svg("monitor"))
+        self.assertNotIn("<!-- disk", self.svg("monitor"))
+
+    def test_two_numbers_of_ranks_are_dots_and_more_are_lines(self) -> None:
+        for ranks, linestyle in (([1, 2], "None"), ([1, 2, 4], "-")):
+            write_run(self.run_folder, models=["mlp"], ranks=ranks, syncs=["flat"], cores=8)
+            (figure,) = scaling.draw(self.run_folder).values()
+            marked = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
+            self.assertEqual({line.get_linestyle() for line in marked}, {linestyle}, ranks)
 
     def test_equal_data_give_equal_bytes(self) -> None:
         write_run(self.run_folder, models=["mlp"], transports=["mpi"])
@@ -157,7 +177,7 @@ class FiguresTest(PlotTest):
         self.plot()
         second = {path.name: path.read_bytes() for path in (self.run_folder / "figures").iterdir()}
         self.assertEqual(first, second)
-        self.assertNotIn(b"dc:date", first["scaling.svg"])
+        self.assertNotIn(b"dc:date", first["speedup.svg"])
 
     def test_one_rank_has_no_bus_bandwidth(self) -> None:
         write_run(self.run_folder, ranks=[1], syncs=["flat"])
@@ -173,7 +193,7 @@ class FiguresTest(PlotTest):
         (self.run_folder / "allreduce.csv").write_bytes(b"")
         said = self.plot()
         self.assertEqual(self.drawn(), {"phases", "monitor"})
-        for name in ("scaling", "waterfall", "throughput", "busbw"):
+        for name in ("efficiency", "speedup", "waterfall", "throughput", "busbw"):
             self.assertIn(f"no {name} figure", said)
 
     def test_empty_cells_are_gaps(self) -> None:
@@ -191,36 +211,48 @@ class FiguresTest(PlotTest):
 
     def test_bandwidth_does_without_fit_and_bound_and_says_what_is_not_there(self) -> None:
         write_run(self.run_folder, models=["mlp"], transports=["mpi"])
-        self.plot()
-        svg = self.run_folder / "figures" / "busbw.svg"
-        with_both = svg.read_text(encoding="utf-8")
-        for words in ("memory's bound", "dashed: fitted cost model", "skipped: hierarchical"):
-            self.assertIn(f"<!-- {words}", with_both)
+        self.assertEqual(plot(self.run_folder, "--fit").returncode, 0)
+        panel = "busbw-allreduce-over-mpi-2-ranks"
+        for words in ("memory's bound", "fitted cost model", "skipped: hierarchical"):
+            self.assertIn(f"<!-- {words}", self.svg(panel))
         (self.run_folder / "fit_points.csv").unlink()
         (self.run_folder / "bound.csv").unlink()
         edit(self.run_folder / "allreduce.csv",
              lambda row: {**row, "status": "wrong"} if row["algorithm"] == "naive" else row)  # fmt: skip
         self.plot()
-        without = svg.read_text(encoding="utf-8")
-        self.assertIn("wrong: naive", without)
-        for words in ("memory's bound", "dashed"):
-            self.assertNotIn(f"<!-- {words}", without)
+        self.assertIn("wrong: naive", self.svg(panel))
+        for words in ("memory's bound", "fitted cost model"):
+            self.assertNotIn(f"<!-- {words}", self.svg(panel))
 
     def waterfall(self) -> Axes:
         """The panel of a run of one strategy on two ranks."""
-        (panel,) = waterfall.draw(self.run_folder).axes
+        (figure,) = waterfall.draw(self.run_folder).values()
+        (panel,) = figure.axes
         return panel
 
     def test_losses_that_cannot_be_told_from_0_are_grey_on_an_axis_from_0(self) -> None:
         write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"])
+        edit(self.run_folder / "losses.csv", lambda row: {**row, "seconds_ci_low": "-0.1"} if row["loss"] == "transfer" else row)
         panel = self.waterfall()
         names = [label.get_text() for label in panel.get_yticklabels()]
         grey = {name for name, bar in zip(names, panel.patches) if to_hex(bar.get_facecolor()) == "#b8bec6"}
-        self.assertEqual(grey, {"waiting, jitter", "broadcast, evaluation"})
-        self.assertEqual((names[0], names[-1]), ("ideal H/N", "measured"))
+        self.assertEqual(grey, {"transfer"})
+        self.assertEqual((names[0], *names[-2:]), ("ideal H/N", "small parts", "measured"))
         self.assertEqual(panel.get_xlim()[0], 0)
-        words = "losses: medians over 5 rounds\nwhisker: range of rounds; grey: cannot be told from 0"
-        self.assertIn(words, panel.get_xlabel())
+        for words in ("medians over 5 rounds", "whisker: range of rounds", "grey: cannot be told from 0"):
+            self.assertIn(words, panel.get_xlabel())
+
+    def test_small_parts_are_one_bar_and_the_bars_end_at_what_was_measured(self) -> None:
+        write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"])
+        (account,) = losses.accounts(self.run_folder)
+        bars = self.waterfall().patches
+        measured = account.case.number("seconds_median")
+        shown = [bar.get_width() for bar in bars]
+        self.assertAlmostEqual(sum(shown[:-1]), measured)
+        self.assertAlmostEqual(shown[-1], measured)
+        small = [seconds for loss in account.losses if abs(seconds := account.seconds(loss)) < 0.01 * measured]
+        self.assertGreater(len(small), 1)
+        self.assertAlmostEqual(shown[-2], sum(small))
 
     def test_a_whisker_stands_where_its_bar_does(self) -> None:
         write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"])
@@ -228,7 +260,7 @@ class FiguresTest(PlotTest):
         batch = next(row for row in read_rows(self.run_folder, "losses.csv") if row["loss"] == "batch")
         expected = [15 + batch.number(f"seconds_ci_{end}") for end in ("low", "high")]
         self.assertEqual(list(whiskers[0]), expected)
-        self.assertEqual(len(whiskers), 8, "all but what is not attributed")
+        self.assertEqual(len(whiskers), 4, "those of a bar of their own")
 
     def test_one_round_has_no_whisker_and_nothing_grey(self) -> None:
         write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"])
@@ -242,8 +274,8 @@ class FiguresTest(PlotTest):
     def test_what_an_interval_is_of_is_said(self) -> None:
         write_run(self.run_folder, models=["mlp"], ranks=[1, 2], transports=["mpi"])
         self.plot()
-        for name, words in (("scaling", "upright: range of rounds"), ("busbw", "band: range of launches")):
-            self.assertIn(words, (self.run_folder / "figures" / f"{name}.svg").read_text(encoding="utf-8"))
+        for name, words in (("efficiency", "upright: range of rounds"), ("busbw", "upright: range of launches")):
+            self.assertIn(words, self.svg(name))
 
     def test_a_run_without_losses_has_no_account(self) -> None:
         write_run(self.run_folder, models=["mlp"])
@@ -255,7 +287,7 @@ class FiguresTest(PlotTest):
     def test_rows_that_are_not_ok_are_not_drawn(self) -> None:
         write_run(self.run_folder, models=["mlp"])
         edit(self.run_folder / "scaling.csv", lambda row: {**row, "status": "wrong"})
-        self.assertIn("no scaling figure", self.plot())
+        self.assertIn("no efficiency figure", self.plot())
 
     def test_torn_last_row_and_later_schema_are_said(self) -> None:
         write_run(self.run_folder, models=["mlp"])
@@ -285,7 +317,7 @@ class FiguresTest(PlotTest):
         for name in ("epoch.csv", "throughput.csv"):
             (self.run_folder / name).unlink()
         self.plot()
-        self.assertEqual(self.drawn(), {"scaling", "waterfall", "busbw", "monitor"})
+        self.assertEqual(self.drawn(), {"efficiency", "speedup", "waterfall", "busbw", "monitor"})
 
 
 class WithoutFiguresTest(PlotTest):

@@ -26,8 +26,8 @@ def draw(folder: Path) -> tuple[Figure, str]:
     names = short_names(list(grouped(rows, SERIES)))
     marks = theme.marks(list(names.values()))
     facets = by_workload(rows)
-    figure, stacks = theme.panels(len(facets), rows_each=1, width=5.4, height=3.3)
-    for (title, facet), (axes,) in zip(facets.items(), stacks):
+    figure, drawn = theme.panels(len(facets), width=5.4, height=3.3)
+    for (title, facet), axes in zip(facets.items(), drawn):
         axes.set_title(title)
         draw_panel(axes, facet, names, marks)
     links = sorted({row["link"] for row in rows if row["link"]})

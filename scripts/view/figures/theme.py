@@ -1,35 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
 # How every figure looks: colours that colour-blind readers can tell apart (Okabe and Ito), marks by
-# origin (measured filled, emulated hollow, predicted hollow and dashed, quoted a cross), labels
-# beside the lines instead of a legend, and files that are equal byte by byte for equal data.
+# origin (measured filled, emulated hollow, predicted hollow and dashed, quoted a cross), a
+# legend below the panel, and files that are equal byte by byte for equal data.
 from __future__ import annotations
 
 import math
+import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from view.series import SERIES, moved_apart
 
 # report.py replaces these four by CSS variables, so that figures follow the dark mode.
 INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#dfe3e8", "#ffffff"
+WIDTH, FOOT = 5.0, 0.3  # inches: of a panel, and of its fine print
 NEUTRAL = "#b8bec6"  # for what cannot be told from nothing
 MARKERS = "os^Dvph*"
 
 STYLE: dict[str, Any] = {
     "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "axes.titlesize": 10,
+    "font.size": 10.5,
+    "axes.titlesize": 11,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
     "axes.titlepad": 10,
-    "axes.labelsize": 9,
+    "axes.labelsize": 10,
+    "xtick.labelsize": 10,
+    "ytick.labelsize": 10,
+    "legend.fontsize": 10,
     "axes.labelcolor": MUTED,
     "axes.edgecolor": MUTED,
     "axes.linewidth": 0.8,
@@ -98,26 +106,63 @@ def with_origin(name: str, origin: str) -> str:
     return name if origin in ("measured", "") else f"{name} ({origin})"
 
 
-def panels(
-    count: int, rows_each: int, width: float, height: float, most: int = 3
-) -> tuple[Figure, list[list[Axes]]]:
-    """`count` panels, at most `most` in a line, each of `rows_each` axes stacked on a common x axis."""
+def panels(count: int, width: float, height: float, most: int = 3) -> tuple[Figure, list[Axes]]:
+    """`count` panels in one figure, at most `most` in a line: for the pages that have a single figure."""
     lines = math.ceil(count / most)
     columns = math.ceil(count / lines)  # four panels look better as 2 + 2 than as 3 + 1
-    figure = Figure(
-        figsize=(width * columns + 0.4, height * rows_each * lines + 0.5), layout="constrained"
-    )
+    figure = Figure(figsize=(width * columns + 0.4, height * lines + 0.5), layout="constrained")
     foot = 0.3 / figure.get_figheight()
     figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1, rect=(0, foot, 1, 1 - foot))
-    grid = figure.add_gridspec(lines * rows_each, columns)
-    stacks: list[list[Axes]] = []
-    for place in range(count):
-        line, column = divmod(place, columns)
-        stack: list[Axes] = []
-        for row in range(rows_each):
-            stack.append(figure.add_subplot(grid[line * rows_each + row, column]))
-        stacks.append(stack)
-    return figure, stacks
+    return figure, [figure.add_subplot(lines, columns, place + 1) for place in range(count)]
+
+
+def panel(title: str, height: float, lanes: int = 1) -> tuple[Figure, list[Axes]]:
+    """One panel, or lanes over a common x axis: WIDTH inches, which a telephone shows with letters of 10 px."""
+    figure = Figure(figsize=(WIDTH, height * lanes + 0.5), layout="constrained")
+    foot = FOOT / figure.get_figheight()
+    figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06, rect=(0, foot, 1, 1 - foot))
+    stack = [figure.add_subplot(lanes, 1, lane + 1) for lane in range(lanes)]
+    # From the left edge of the figure: beside the axes there is less room.
+    figure.suptitle(textwrap.fill(title, 46), x=0.012, ha="left", fontsize=11, fontweight="bold")
+    return figure, stack
+
+
+def names_of(figure: str, titles: Sequence[str]) -> list[str]:
+    """The file of each panel: that of a single one has the figure's name alone."""
+    if len(titles) == 1:
+        return [figure]
+    names = [f"{figure}-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}" for title in titles]
+    return [name if names.count(name) == 1 else f"{name}-{place}" for place, name in enumerate(names, 1)]
+
+
+def legend(figure: Figure, entries: Sequence[tuple[Artist, str]]) -> None:
+    """What the marks mean, below the panel, in as many columns as there is room for; the figure grows by it."""
+    if not entries:
+        return
+    letter = 10 * 0.58 / 72  # inches of one of font size 10, on average
+    room = figure.get_figwidth() - 0.2
+    columns = max(1, min(3, int(room / (0.5 + letter * max(len(text) for _, text in entries)))))
+    texts = [textwrap.fill(text, int((room - 0.5) / letter), subsequent_indent="  ") for _, text in entries]
+    heights = [text.count("\n") + 1 for text in texts]
+    rows = math.ceil(len(texts) / columns)
+    high = 0.19 * (sum(heights) if columns == 1 else rows) + 0.1
+    total = figure.get_figheight() + high
+    figure.set_figheight(total)
+    figure.get_layout_engine().set(rect=(0, (FOOT + high) / total, 1, 1 - (FOOT + high) / total))
+    figure.legend(
+        [mark for mark, _ in entries], texts, loc="lower left", bbox_to_anchor=(0.008, FOOT / total), ncol=columns,
+        frameon=False, borderaxespad=0, handlelength=1.6, labelspacing=0.3, columnspacing=1.2,
+    )  # fmt: skip
+
+
+def mark_of(mark: Mark, line: bool = True) -> Line2D:
+    """A legend's handle."""
+    style = {**mark.line(), "clip_on": True}
+    return Line2D([], [], **(style if line else {**style, "linestyle": "none"}))
+
+
+def ideal_line() -> tuple[Line2D, str]:
+    return Line2D([], [], color=MUTED, linewidth=1.2, linestyle=(0, (1, 1.5))), "ideal"
 
 
 def ranks_axis(axes: Axes, ranks: Sequence[int]) -> None:
@@ -176,13 +221,7 @@ def label_lines(axes: Axes, labels: Sequence[tuple[float, float, str, str]]) -> 
 def note(axes: Axes, text: str, top: bool = False) -> None:
     """A remark inside the panel, in a corner that lines seldom cross."""
     axes.text(0.03, 0.97 if top else 0.03, text, transform=axes.transAxes, va="top" if top else "bottom",
-              fontsize=8, color=MUTED)  # fmt: skip
-
-
-def corner_note(axes: Axes, text: str) -> None:
-    """A remark in the lower right corner, below lines that rise to the right."""
-    axes.text(0.98, 0.03, text, transform=axes.transAxes, va="bottom", ha="right", fontsize=7,
-              color=MUTED, linespacing=1.4)  # fmt: skip
+              fontsize=10, color=MUTED)  # fmt: skip
 
 
 def save(figure: Figure, run: Path, name: str, fine_print: str) -> list[Path]:
@@ -191,7 +230,7 @@ def save(figure: Figure, run: Path, name: str, fine_print: str) -> list[Path]:
         0.008,
         0.06 / figure.get_figheight(),
         fine_print,
-        fontsize=6.5,
+        fontsize=10 if figure.get_figwidth() == WIDTH else 7,
         color=MUTED,
         va="bottom",
         wrap=True,
@@ -212,4 +251,5 @@ def save(figure: Figure, run: Path, name: str, fine_print: str) -> list[Path]:
 def remove(run: Path, name: str) -> None:
     """A figure of an earlier call would show rows that are no longer there."""
     for suffix in ("png", "svg"):
-        (run / "figures" / f"{name}.{suffix}").unlink(missing_ok=True)
+        for path in [run / "figures" / f"{name}.{suffix}", *(run / "figures").glob(f"{name}-*.{suffix}")]:
+            path.unlink(missing_ok=True)

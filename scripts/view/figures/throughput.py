@@ -16,24 +16,32 @@ from view.rows import Row, grouped, read_rows, usable
 SERIES = ("device", "batch", "dtype", "memory_format", "step", "threads", "nodes")
 
 
-def draw(run: Path) -> Figure:
+def draw(run: Path) -> dict[str, Figure]:
     rows = usable(read_rows(run, "throughput.csv"))
     # Of one rank there is only the row of all.
     rows = [row for row in rows if row["rank"] != "" and (row["rank"] == "all") == (row["ranks"] == "1")]
     rows = [row for row in rows if row.integer("ranks") > 0 and row["images_per_s"]]
     if not rows:
         raise theme.NothingToDraw("throughput.csv has no usable row of a single rank")
-    names = {
-        key: name + (f" · batch {key[1]}" if f" {key[1]}" not in name else "")
-        for key, name in short_names([key for key in grouped(rows, SERIES)]).items()
-    }
+    names = names_of(rows)
     marks = theme.marks(list(names.values()))
     models = grouped(rows, ("model",))
-    figure, stacks = theme.panels(len(models), rows_each=1, width=5.0, height=3.1)
-    for ((model,), panel), (axes,) in zip(models.items(), stacks):
-        axes.set_title(f"{model}, training steps without synchronisation")
+    figures = {}
+    for file, ((model,), panel) in zip(theme.names_of("throughput", [m for (m,) in models]), models.items()):
+        figure, (axes,) = theme.panel(f"{model}, training steps without synchronisation", 3.1)
         draw_panel(axes, panel, names, marks)
-    return figure
+        entries = [(theme.mark_of(theme.Mark(*marks[names[key]], origin)), theme.with_origin(names[key], origin))
+                   for *way, origin in grouped(panel, (*SERIES, "origin")) for key in (tuple(way),)]  # fmt: skip
+        theme.legend(figure, [theme.ideal_line(), *entries])
+        figures[file] = figure
+    return figures
+
+
+def names_of(rows: list[Row]) -> dict[tuple[str, ...], str]:
+    """'cpu, batch 16', and whatever else differs."""
+    keys = list(grouped(rows, SERIES))
+    short = short_names([(f"{device}, batch {batch}", *more) for device, batch, *more in keys])
+    return dict(zip(keys, short.values()))
 
 
 def draw_panel(
@@ -44,7 +52,6 @@ def draw_panel(
 ) -> None:
     ranks = sorted({row.integer("ranks") for row in rows})
     theme.ranks_axis(axes, ranks)
-    labels: list[tuple[float, float, str, str]] = []
     for key, series in grouped(rows, SERIES).items():
         color, marker = marks[names[key]]
         single = [row.number("images_per_s") for row in series if row.integer("ranks") == 1]
@@ -52,38 +59,27 @@ def draw_panel(
             axes.axhline(
                 single[0], color=theme.MUTED, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=2
             )
-            labels.append((float(ranks[-1]), single[0], "ideal: the single rank", theme.MUTED))
         for (origin,), points in grouped(series, ("origin",)).items():
             mark = theme.Mark(color, marker, origin)
-            labels.append(draw_ranks(axes, points, mark, theme.with_origin(names[key], origin)))
+            draw_ranks(axes, points, mark, ranks[-1] > 2)
     axes.set_ylim(0, 1.08 * max(row.number("images_per_s") for row in rows))
-    axes.set_xlabel("ranks N working at once")
+    axes.set_xlabel("ranks N working at once; a mark for each rank"
+                    + ("\na line along the slowest; " if ranks[-1] > 2 else "\n") + "ideal: the single rank")  # fmt: skip
     axes.set_ylabel("images/s of each rank")
     axes.yaxis.set_major_formatter(
         FuncFormatter(lambda value, _: f"{value:,.0f}".replace(",", " "))
     )
-    if ranks[-1] > 1:
-        theme.note(axes, "a mark for each rank, a line along the slowest")
-    theme.label_lines(axes, labels)
 
 
-def draw_ranks(
-    axes: Axes, rows: list[Row], mark: theme.Mark, name: str
-) -> tuple[float, float, str, str]:
+def draw_ranks(axes: Axes, rows: list[Row], mark: theme.Mark, joined: bool) -> None:
     """A dot for each rank and a line along the slowest ones, for which synchronous training waits."""
-    slowest = {
-        n: min(
-            (row for row in rows if row.integer("ranks") == n),
-            key=lambda row: row.number("images_per_s"),
-        )
-        for n in sorted({row.integer("ranks") for row in rows})
-    }
     line = mark.line()
     axes.plot(
         [row.integer("ranks") for row in rows],
         [row.number("images_per_s") for row in rows],
         **{**line, "linestyle": "none", "alpha": 0.75},
     )
-    ends = [(float(n), row.number("images_per_s")) for n, row in slowest.items()]
-    axes.plot([n for n, _ in ends], [y for _, y in ends], **{**line, "marker": "", "zorder": 2.5})
-    return (*ends[-1], name, mark.color)
+    if joined:
+        ranks = sorted({row.integer("ranks") for row in rows})
+        slowest = [min(row.number("images_per_s") for row in rows if row.integer("ranks") == n) for n in ranks]
+        axes.plot(ranks, slowest, **{**line, "marker": "", "zorder": 2.5})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# From the ideal down to the measured epoch: one panel for each workload, strategy and N, one bar for
-# each loss, where the one before ends. Gains go back to the left; a whisker is a loss's interval. The
-# axis begins at 0, so that a loss looks as long as it is. All lengths are cells of losses.csv and
+# From the ideal down to the measured epoch: a figure for each workload, strategy and N, one bar for
+# each loss and one for all small ones, where the one before ends. Gains go back to the left; a whisker is a loss's
+# interval. The axis begins at 0, so that a loss looks as long as it is. All lengths are cells of losses.csv and
 # scaling.csv.
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from view import intervals, losses
 from view.cases import STRATEGY, ideal, short_names, workload
 from view.figures import theme
 from view.losses import Account
-from view.numbers import signed, three_digits
-from view.rows import Row, grouped
+from view.numbers import three_digits
+from view.rows import Row, grouped, say
 
 MOST_PANELS = 16
+LARGE = 0.01  # of the epoch
 COLORS = {
     "work": "#8c6bb1",
     "compute": "#0072b2",
@@ -36,22 +37,31 @@ COLORS = {
 }
 
 
-def draw(run: Path) -> Figure:
+def draw(run: Path) -> dict[str, Figure]:
     found = losses.accounts(run)
     if not found:
         raise theme.NothingToDraw("there is no account of lost time in losses.csv")
     names = short_names(list(grouped((account.case for account in found), STRATEGY)))
     shown = chosen(found)
-    bars = max(len(account.told()) for account in shown) + 2
-    figure, stacks = theme.panels(len(shown), rows_each=1, width=6.4, height=1.3 + 0.25 * bars, most=2)
     if len(shown) < len(found):
-        figure.suptitle(f"{len(shown)} of {len(found)} accounts; all are in losses.csv", fontsize=8, color=theme.MUTED)
-    for account, (axes,) in zip(shown, stacks):
+        say(f"waterfall: {len(shown)} of {len(found)} accounts; all are in losses.csv")
+    titles = []
+    for account in shown:
         case = account.case
-        name = names[tuple(case[part] for part in STRATEGY)]
-        axes.set_title(f"{workload(case)}\n{theme.with_origin(name, case['origin'])}, N = {case.ranks()}")
+        name = theme.with_origin(names[tuple(case[part] for part in STRATEGY)], case["origin"])
+        titles.append(f"{workload(case)}, {name}, N = {case.ranks()}")
+    figures = {}
+    for file, title, account in zip(theme.names_of("waterfall", titles), titles, shown):
+        figure, (axes,) = theme.panel(title, 1.1 + 0.27 * (len(large(account)) + 3))
         draw_waterfall(axes, account)
-    return figure
+        figures[file] = figure
+    return figures
+
+
+def large(account: Account) -> list[str]:
+    """The losses that are a hundredth of the epoch or more, either way; the others are one bar."""
+    least = LARGE * account.case.number("seconds_median")
+    return [loss for loss in account.told() if loss != "unattributed" and abs(account.seconds(loss)) >= least]
 
 
 def chosen(accounts: list[Account]) -> list[Account]:
@@ -70,7 +80,8 @@ def chosen(accounts: list[Account]) -> list[Account]:
 
 
 def draw_waterfall(axes: Axes, account: Account) -> None:
-    case, told = account.case, account.told()
+    case, told = account.case, large(account)
+    measured = case.number("seconds_median")
     hollow = case["origin"] == "emulated"
     at = longest = case.number("ideal_seconds")
     bar(axes, 0, 0, at, theme.INK, hollow)
@@ -82,28 +93,38 @@ def draw_waterfall(axes: Axes, account: Account) -> None:
         bar(axes, place, at, seconds, theme.NEUTRAL if uncertain else COLORS[loss], hollow)
         end = max([at, at + seconds, *whisker(axes, place, at, row)])
         last = f"  rank {case['last_rank']} is last" if loss == "wait_static" and case["last_rank"] else ""
-        label(axes, place, end, f"{signed(seconds)[0]} s{last}", theme.MUTED if uncertain else theme.INK)
+        label(axes, place, end, f"{share_of(seconds, measured)}{last}", theme.MUTED if uncertain else theme.INK)
         at, longest = at + seconds, max(longest, end)
-    measured, place = case.number("seconds_median"), len(told) + 1
+    place = len(told) + 1
+    # Whatever is left is one bar, so that the sum is what was measured.
+    step(axes, place, at)
+    bar(axes, place, at, measured - at, COLORS["unattributed"], hollow)
+    label(axes, place, max(at, measured), share_of(measured - at, measured))
+    place += 1
+    at = measured
     step(axes, place, at)
     bar(axes, place, 0, measured, theme.INK, hollow)
     efficiency = case.number("efficiency")
     share = "" if math.isnan(efficiency) else f"  E = {100 * efficiency:.1f} %"
     label(axes, place, measured, f"{three_digits(measured)} s{share}")
-    axes.set_xlim(0, 1.48 * max(longest, measured))  # the text right of the longest bar needs its place
+    axes.set_xlim(0, 1.62 * max(longest, measured))  # the text right of the longest bar needs its place
     axes.set_ylim(place + 0.6, -0.6)
-    axes.set_yticks(range(place + 1), [f"ideal {ideal(case)}", *(losses.NAMES[loss] for loss in told), "measured"])
+    axes.set_yticks(range(place + 1), [f"ideal {ideal(case)}", *(losses.NAMES[loss] for loss in told), "small parts", "measured"])
     axes.tick_params(axis="y", labelcolor=theme.INK)
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel(words_of(account), fontsize=8)
+    axes.set_xlabel(words_of(account))
+
+
+def share_of(seconds: float, whole: float) -> str:
+    return f"{100 * seconds / whole:+.1f} %".replace("-", "−")
 
 
 def words_of(account: Account) -> str:
     """What is median and whisker here, and what a grey bar says."""
     rounds, interval = account.rounds(), losses.interval_of([account])
-    over = f"seconds an epoch; losses: medians over {rounds} round{'s' if rounds != 1 else ''}"
-    return over + (f"\nwhisker: {interval}; grey: cannot be told from 0" if interval else ", without an interval")
+    over = f"seconds an epoch; losses: % of it,\nmedians over {rounds} round{'s' if rounds != 1 else ''}"
+    return over + (f"\nwhisker: {interval}\ngrey: cannot be told from 0" if interval else ", without an interval")
 
 
 def step(axes: Axes, place: int, at: float) -> None:
@@ -133,7 +154,7 @@ def label(axes: Axes, place: int, end: float, text: str, color: str = theme.INK)
         xytext=(6, 0),
         textcoords="offset points",
         va="center",
-        fontsize=8,
+        fontsize=10,
         color=color,
         zorder=5,
         bbox={"facecolor": theme.PAPER, "edgecolor": "none", "pad": 0.4},

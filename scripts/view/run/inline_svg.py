@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from view.page import Html, element, markup
+from view.page import Html, markup
 from view.rows import say
 
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
@@ -40,10 +40,9 @@ COLOURS = {
 
 
 def figure(folder: Path, name: str, caption: str) -> Html | None:
-    """The figure of that name in a folder's figures/ with its caption; None where there is none."""
+    """The drawing of that name in a folder's figures/, whose title is the caption; None where there is none."""
     at = folder / "figures" / name
-    drawing = inline_svg(at.with_suffix(".svg"), caption) or inline_png(at.with_suffix(".png"), caption)
-    return element("figure", drawing, element("figcaption", caption)) if drawing else None
+    return inline_svg(at.with_suffix(".svg"), caption) or inline_png(at.with_suffix(".png"), caption)
 
 
 def inline_png(path: Path, title: str) -> Html | None:

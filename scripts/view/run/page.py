@@ -19,19 +19,29 @@ from view.tables.scaling import scaling
 from view.tables.throughput import throughput
 
 FIGURES = {
-    "scaling": "Speedup and efficiency against the number of ranks, with their intervals.",
-    "waterfall": "From the ideal to the measured epoch: what was lost to what, mean over ranks and median over rounds.",
-    "phases": "Where an epoch's seconds went; the bar is the ideal.",
-    "throughput": "Training steps without synchronisation: the drop from the dotted line is contention.",
+    "efficiency": "Efficiency against the number of ranks, with its interval.",
+    "speedup": "Speedup against the number of ranks, with its interval.",
+    "waterfall": "From the ideal to the measured epoch: what was lost to what, mean over ranks and median over rounds. Small "
+    "parts: what is below 1 % of the epoch, and what no part explains.",
+    "phases": "Where an epoch's seconds went; the black mark is the ideal.",
+    "throughput": "Training steps without synchronisation: the drop from the ideal is contention.",
     "batches": "Images a second of one device over the batch, in every way to compute a step that was measured.",
-    "busbw": "Bus bandwidth of allreduce over message size, with intervals. Dashed: the fitted cost model. Black: "
-    "what streaming through memory once would allow.",
+    "busbw": "Bus bandwidth of allreduce over message size, with intervals. Black: what "
+    "streaming through memory once would allow.",
     "monitor": "What the hosts did during the training launches (shaded), sampled twice a second.",
 }
 
 
+def of_name(run: Path, name: str, caption: str) -> Html | None:
+    """The panels of a figure beside each other, and its caption once."""
+    folder = run / "figures"
+    files = {path.stem for pattern in (name, f"{name}-*") for path in folder.glob(f"{pattern}.[sp][vn]g")}
+    drawn = [panel for file in sorted(files) if (panel := figure(run, file, caption))]
+    return element("figure", element("div", *drawn, css="panels"), element("figcaption", caption)) if drawn else None
+
+
 def figures(run: Path) -> Html:
-    shown = [drawn for name, caption in FIGURES.items() if (drawn := figure(run, name, caption))]
+    shown = [panels for name, caption in FIGURES.items() if (panels := of_name(run, name, caption))]
     none = element(
         "p",
         "None were drawn. With matplotlib: scripts/python scripts/plot.py, then report.py again.",

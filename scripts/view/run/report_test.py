@@ -386,7 +386,7 @@ class ReportTest(unittest.TestCase):
         write_run(self.run_folder)
         figures = self.run_folder / "figures"
         figures.mkdir()
-        (figures / "scaling.svg").write_text(
+        (figures / "speedup.svg").write_text(
             '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
             'viewBox="0 0 9 9" width="90pt" onload="alert(1)"><script>alert(2)</script><style>@import "x"</style>'
             '<image xlink:href="http://example.invalid/x"/><foreignObject><p>alert(3)</p></foreignObject>'
@@ -403,9 +403,9 @@ class ReportTest(unittest.TestCase):
         markup = (self.run_folder / "report.html").read_text(encoding="utf-8")
         self.assertNotIn("alert(", markup)
         self.assertNotIn("example.invalid", markup)
-        self.assertIn('id="scaling-m"', markup)
-        self.assertIn('href="#scaling-m"', markup)
-        self.assertIn("url(#scaling-m)", markup)
+        self.assertIn('id="speedup-m"', markup)
+        self.assertIn('href="#speedup-m"', markup)
+        self.assertIn("url(#speedup-m)", markup)
         self.assertIn("fill: var(--ink)", markup)
         self.assertIn(("src", "data:image/png;base64,iVBORw=="), page.attributes)
 
