@@ -48,6 +48,18 @@ target_compile_options(
   scalebench_options
   INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow>"
             "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>") # for ccache
+if(SCALEBENCH_HARDENED)
+  # What Debian's own packages have, and the stack's guard pages. _FORTIFY_SOURCE needs an optimiser.
+  include(CheckPIESupported)
+  check_pie_supported()
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+  add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-U_FORTIFY_SOURCE;-fstack-protector-strong;-fstack-clash-protection>"
+                      "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<NOT:$<CONFIG:Debug>>>:-D_FORTIFY_SOURCE=3>")
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+    add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-fcf-protection>")
+  endif()
+  add_link_options(LINKER:-z,relro,-z,now)
+endif()
 if(SCALEBENCH_SANITIZE)
   # GCC's own manual: instrumented code makes -Wmaybe-uninitialized see what is not there.
   add_compile_options(-fsanitize=${SCALEBENCH_SANITIZE} -fno-omit-frame-pointer
