@@ -245,7 +245,8 @@ void add_simulate(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<SimulateOptions>(verb, invocation, simulate_platforms);
   verb.add_option("--instance", options.instance, "type of the nodes, as in the catalog")
       ->required();
-  add_shown(verb, "--instances", options.instances, "catalog of instance types")->type_name("FILE");
+  verb.add_option("--instances", options.instances, "a catalog instead of configs/instances.csv")
+      ->type_name("FILE");
   add_shown(verb, "--nodes", options.nodes, "numbers of nodes, separated by commas");
   add_shown(verb, "--per-node", options.per_node, "ranks of a node; 0: one for each of its GPUs");
   add_shown(verb, "--algorithms", options.algorithms, "names separated by commas");

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bus bandwidth of allreduce over the message size, both logarithmic: a line with its interval for
-# each algorithm, a figure for each transport and number of ranks. Dashed: the fitted cost model, where asked for.
-# Black: what memory alone would allow. All numbers are cells of allreduce.csv, fit_points.csv and
-# bound.csv; the last two may be missing.
+# each algorithm, a figure for each transport and number of ranks. Dashed: the fitted cost model,
+# where asked for. Black: what memory alone would allow. All numbers are cells of allreduce.csv,
+# fit_points.csv and bound.csv; the last two may be missing.
 from __future__ import annotations
 
 import math

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the hosts did while ranks worked: lanes for CPU, memory, disk, network and GPUs over the time
-# of the run, a figure a host, launches shaded. A lane in which nothing happened is not drawn. All numbers are cells of monitor.csv in other units.
+# of the run, a figure a host, launches shaded. A lane in which nothing happened is not drawn. All
+# numbers are cells of monitor.csv in other units.
 from __future__ import annotations
 
 import math
@@ -38,9 +39,11 @@ HOST_LANES = (
     Lane("CPU, %", 100, (Line("rank_cores_share", "ranks' cores", BLUE), Line("cpu_share", "all cores", GREY),
                          Line("steal_share", "stolen", RED)), full=True),
     Lane("memory, GiB", 2**-30, (Line("memory_used_bytes", "host", GREY), Line("ranks_memory_bytes", "ranks", BLUE))),
-    Lane("disk, MB/s", 1e-6, (Line("disk_read_bytes_per_s", "read", BLUE), Line("disk_write_bytes_per_s", "written", RED)), idle=IDLE),
+    Lane("disk, MB/s", 1e-6, (Line("disk_read_bytes_per_s", "read", BLUE), Line("disk_write_bytes_per_s", "written", RED)),
+         idle=IDLE),
     Lane("network, MB/s", 1e-6, (Line("network_received_bytes_per_s", "received", BLUE),
-                                 Line("network_sent_bytes_per_s", "sent", RED), Line("loopback_bytes_per_s", "loopback", GREY)), idle=IDLE),
+                                 Line("network_sent_bytes_per_s", "sent", RED),
+                                 Line("loopback_bytes_per_s", "loopback", GREY)), idle=IDLE),
 )  # fmt: skip
 GPU_LANES = (
     ("GPU busy, %", "gpu_share", 100.0, True),
