@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # A .deb of what cmake --install installs: cmake --preset package && cmake --build --preset package && cpack --preset package
-# What the programs are linked with is found by dpkg-shlibdeps (Debian: dpkg-dev).
+# What the programs are linked with is found by dpkg-shlibdeps (Debian: dpkg-dev, file).
 set(CPACK_PACKAGE_NAME scalebench)
 set(CPACK_PACKAGE_VENDOR scalebench)
-set(CPACK_PACKAGE_CONTACT "scalebench maintainers <maintainers@users.noreply.github.com>")
+# Who packs answers for it, named as for Debian's own tools.
+set(CPACK_PACKAGE_CONTACT "nobody <nobody@localhost>")
+if(DEFINED ENV{DEBEMAIL})
+  set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+endif()
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "benchmarks of scaling efficiency on 1..N devices and nodes")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
     "Runners for allreduce algorithms, training steps and whole epochs on 1..N\n\
@@ -16,8 +20,5 @@ set(CPACK_DEBIAN_PACKAGE_DEPENDS "openmpi-bin, python3")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3-matplotlib")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "dataset-fashion-mnist")
 set(CPACK_STRIP_FILES ON)
-# Nobody but root writes there, whatever the umask of who packs.
-set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
-                                                WORLD_EXECUTE)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/PackageFiles.cmake)
 include(CPack)

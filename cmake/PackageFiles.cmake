@@ -21,4 +21,6 @@ file(WRITE ${doc}/changelog "${CPACK_PACKAGE_NAME} (${CPACK_PACKAGE_VERSION}) un
  -- ${CPACK_PACKAGE_CONTACT}  ${today}
 ")
 file(GLOB pages ${share}/man/man1/*.1)
+# Nobody but root writes there, whatever the umask of who packs.
+execute_process(COMMAND chmod --recursive go-w ${CPACK_TEMPORARY_INSTALL_DIRECTORY} COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND gzip --best --no-name ${doc}/changelog ${pages} COMMAND_ERROR_IS_FATAL ANY)
