@@ -35,8 +35,8 @@ std::int64_t seed_steps_per_epoch(std::string_view model, int workers);
 // the right place. All zero: none.
 
 struct Faults {
-  /// In each step this rank sleeps so long at the begin of its forward pass, for which the others
-  /// then wait. -1: no rank.
+  /// In each step this rank computes so much longer at the begin of its forward pass, for which the
+  /// others then wait. -1: no rank.
   int sleep_rank = -1;
   double sleep_seconds = 0;
   /// Each communication takes so much longer, on all ranks, after the last of them has come.

@@ -52,9 +52,9 @@ samples = {samples}
 epochs = {epochs}
 evaluate = false
 """
-# The training that is slowed down: on one rank, so that it takes longer by just what its rank sleeps. Its steps are
-# long, as a sleep lasts 0.05 ms longer than asked for, and bound by computing: the rounds of resnet20 lie within 1 to
-# 3 % of each other on two cores where those of mlp, bound by memory, lie within 4 %.
+# The training that is slowed down: on one rank, so that it takes longer by just what is put in. Its steps are bound by
+# computing: the rounds of resnet20 lie within 1 to 3 % of each other on two cores where those of mlp, bound by memory,
+# lie within 4 %.
 SLOWED_SYNC = "none"
 # Of the sizes of one launch, which are all slowed down, the one that is to be found: a short allreduce waits longer than asked for.
 SLOWED_SIZE = " 4 MiB "
@@ -66,7 +66,7 @@ CELLS = 7  # five sizes in the one launch, and the two others; ten would be enou
 ALARMS = ("REGRESSED", "CONFIRMED", "DRIFT", "OPEN")
 COLUMNS = ["kind", "night", "word", "label", "metric", "slowed", "verdict", "rounds", "change", "q_value", "mde", "seconds_a_cell", "rerun_seconds"]
 # A night that was made with others says nothing of these.
-SETTINGS = ("launches", "slower", "sleep", "model", "batch", "samples", "epochs", "programs")
+SETTINGS = ("launches", "slower", "model", "batch", "samples", "epochs", "programs")
 
 
 @dataclass
@@ -231,8 +231,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="to measure now; default: both")
     parser.add_argument("--launches", type=int, default=12, help="rounds of a night")
     parser.add_argument("--slower", type=float, default=5.0, help="per cent of the time that are put in")
-    parser.add_argument("--sleep", type=float, help="per cent of its time that a training step sleeps, where the sleep makes the rest of "
-                                                    "the step longer, too; default: as --slower says")  # fmt: skip
     parser.add_argument("--model", default="resnet20")
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--samples", type=int, default=64)
@@ -241,7 +239,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no night after so many, and exit with 3")
     parser.add_argument("--programs", type=Path, default=ROOT / "build/release/bin")
     words = parser.parse_args(arguments)
-    words.sleep = words.slower if words.sleep is None else words.sleep
     require_programs(parser, words.programs, "scalebench", "bench_epoch", "bench_allreduce")
     words.until = time.monotonic() + 60 * words.minutes
     words.folder, words.programs = words.folder.resolve(), words.programs.resolve()
@@ -259,7 +256,7 @@ def main(arguments: list[str]) -> int:
     try:
         base = accepted(words, study)
         (run,) = [folder for folder in base.glob("*-night_error-*") if folder.is_dir()]
-        steps = {SLOWED_SYNC: step_seconds(run)[SLOWED_SYNC] * words.sleep / words.slower}
+        steps = {SLOWED_SYNC: step_seconds(run)[SLOWED_SYNC]}
         programs = {"same": words.programs, "slow": slowed(words.programs, words.folder / "slowed", words.slower / 100, steps)}
         for number in range(1, words.nights + 1):
             kinds = list(programs)
