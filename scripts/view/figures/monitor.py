@@ -143,7 +143,8 @@ def finish(axes: Axes, title: str, shown: list[tuple[str, str, list[float], list
     axes.grid(axis="x", visible=False)
     tallest = 0.0
     for label, color, x, y in shown:
-        axes.plot(x, y, color=color, linewidth=1.0, label=label)
+        # A launch may have a single sample, which a line alone does not show.
+        axes.plot(x, y, color=color, linewidth=1.0, marker=".", markersize=2, label=label)
         tallest = max([tallest, *(value for value in y if not math.isnan(value))])
     axes.set_ylim(0, 104 if full else (1.08 * tallest or 1))
     # Above the lane: its lines may be anywhere in it.
