@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "bench/cli/command_line.hpp"
+#include "bench/cli/console.hpp"
 #include "bench/cli/help.hpp"
+#include "bench/cli/old_names.hpp"
 #include "bench/machine/environment.hpp"
 #include "bench/program/join/daemons.hpp"
 #include "bench/program/program.hpp"
@@ -75,14 +77,17 @@ ExitCode run(int argc, char** argv) {
   // CLI11 gives what follows -- to no subcommand.
   char** const end = std::find(argv, argv + argc, std::string_view("--"));
   if (end != argv + argc) invocation.after_dashes.assign(end + 1, argv + argc);
+  const std::vector<const char*> typed(argv, end);
+  const CurrentWords current = current_words(typed);
+  Console console(/*speaks=*/true, /*quiet=*/true);
+  for (const std::string& warning : current.warnings) console.warn(warning);
   std::string text;
   // What packagers try first.
-  std::vector<char*> words(argv, end);
-  if (words.size() == 3 && words[1] == std::string_view("--version")) words[1] += 2;
+  std::vector<const char*> words = current.pointers();
+  if (words.size() > 2 && words[1] == std::string_view("--version")) words[1] += 2;
   // As launchers have it; the parser knows one dash before one letter.
-  std::string np = "--np";
   std::ranges::replace_if(
-      words, [](std::string_view word) { return word == "-np"; }, np.data());
+      words, [](std::string_view word) { return word == "-np"; }, "--np");
   if (!parse_command_line(app, static_cast<int>(words.size()), words.data(), text)) {
     fmt::print("{}", text);
     return ExitCode::ok;

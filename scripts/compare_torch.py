@@ -84,7 +84,7 @@ def bench_command(options: argparse.Namespace, leg: str, model: str) -> list[str
     sync = shlex.split(options.sync) if leg == "sync" else ["--gradient-sync", syncs[leg]]
     return [
         "mpirun", "--bind-to", "core", "-np", str(ranks_of(leg, options)),
-        str(options.programs / "bench_epoch"), "--model", model, "--data-dir", data,
+        str(options.programs / "bench_epoch"), "--model", model, "--data", data,
         "--global-batch", str(batch), "--samples", str(samples), "--warmup-steps", str(warm_up), *sync,
         "--no-evaluation", "--device", "cpu", "--quiet", "--format", "json",
     ]  # fmt: skip
@@ -94,7 +94,7 @@ def torch_command(options: argparse.Namespace, leg: str, model: str) -> list[str
     data, batch, samples, warm_up = WORK[model]
     return [
         options.python, str(REFERENCE), "--model", model, "--data", data,
-        "--batch", str(batch // ranks_of(leg, options)), "--samples", str(samples), "--warm-up", str(warm_up),
+        "--batch-per-rank", str(batch // ranks_of(leg, options)), "--samples", str(samples), "--warm-up", str(warm_up),
     ]  # fmt: skip
 
 

@@ -125,8 +125,8 @@ def our_command(options: argparse.Namespace, case: Case, help_text: str) -> list
         kernels = [str(options.programs / "bench_kernels"), "--device", options.device, "--format", "csv"]
         return [*kernels, f"--benchmark_filter=^{name}($|/)"]
     return [
-        str(options.programs / "bench_throughput"), "--model", case.model, "--batch", str(case.batch),
-        "--precision", case.precision, *step_words(case, help_text), "--data-dir", f"synthetic:{4 * case.batch}",
+        str(options.programs / "bench_throughput"), "--model", case.model, "--batch-per-rank", str(case.batch),
+        "--precision", case.precision, *step_words(case, help_text), "--data", f"synthetic:{4 * case.batch}",
         "--device", options.device, "--max-seconds", str(options.max_seconds), "--quiet", "--format", "json",
     ]  # fmt: skip
 
@@ -136,7 +136,7 @@ def torch_command(options: argparse.Namespace, case: Case, leg: str) -> list[str
     command += ["--max-seconds", str(options.max_seconds)]
     if case.model == "gemm":
         return [*command, "--side", str(case.batch), "--dtype", case.precision]
-    command += ["--batch", str(case.batch), "--precision", case.precision]
+    command += ["--batch-per-rank", str(case.batch), "--precision", case.precision]
     if case.channels_last:
         command.append("--channels-last")
     return [*command, "--compile"] if leg == "compile" else command

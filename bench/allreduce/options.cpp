@@ -252,8 +252,8 @@ void describe_method(CLI::App& app, int ranks, AllreduceOptions& options) {
   app.add_option_function<double>("--max-seconds", max_seconds,
                                   "cap on the repetitions of a case; default: 5, or less where "
                                   "that many cases would take minutes");
-  yes_or_no("--bound", options.bound, "--bound: must be 0 or 1",
-            "measure how fast memory alone would let each size be: 1 or 0");
+  app.add_flag("!--no-bound", options.bound,
+               "leave out how fast memory alone would let each size be");
   add_host_options(app, options.hosts);
   app.add_option("--choices", options.choices,
                  "allreduce.csv of an earlier run from which `auto` chooses, instead of a short "

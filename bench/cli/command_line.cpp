@@ -38,8 +38,15 @@ void add_fail_on_option(CLI::App& app, bool& on_suspect) {
   offer(option, kWords);
 }
 
-void add_json_option(CLI::App& app, bool& as_json) {
-  app.add_flag("--json", as_json, "one JSON document on stdout instead of text");
+void add_format_option(CLI::App& app, bool& as_json) {
+  constexpr std::array<std::string_view, 2> kWords{"table", "json"};
+  const auto take = [&as_json, kWords](const std::string& word) {
+    require_known("--format", word, kWords);
+    as_json = word == kWords[1];
+  };
+  CLI::Option* const option = app.add_option_function<std::string>(
+      "--format", take, "table, or json: one document on stdout; default: table");
+  offer(option, kWords);
 }
 
 std::vector<std::string> offered(CLI::Option& option) {

@@ -34,8 +34,8 @@ CLI::Option* offer(CLI::Option* option, const Names& names) {
 /// --fail-on nothing|suspect: whether a host that the last line names makes the exit code 1.
 void add_fail_on_option(CLI::App& app, bool& on_suspect);
 
-/// --json.
-void add_json_option(CLI::App& app, bool& as_json);
+/// --format table|json.
+void add_format_option(CLI::App& app, bool& as_json);
 
 /// What was offered; empty: nothing was.
 std::vector<std::string> offered(CLI::Option& option);

@@ -77,7 +77,7 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 def algorithm_names() -> list[str]:
     """Of all allreduce algorithms, in the table's order."""
-    listed = run([str(settings.programs / "scalebench"), "list", "algorithms", "--json"])
+    listed = run([str(settings.programs / "scalebench"), "list", "algorithms", "--format", "json"])
     return [algorithm["name"] for algorithm in json.loads(listed.stdout)["algorithms"]]
 
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 
@@ -20,8 +19,6 @@ namespace {
 
 constexpr int kRoundTrips = 40;  // round trips of each pair: of 2 % lost, both ways, nearly two
 constexpr double kHostSeconds = 0.15;  // the watchdog waits a hundred times as long for each host
-
-constexpr std::array<std::string_view, 2> kYesOrNo{"0", "1"};
 
 std::vector<std::string> names_of(const Topology& topology,
                                   const std::vector<std::string>& of_rank) {
@@ -73,8 +70,8 @@ std::vector<double> shorter_of(std::vector<double> a, const std::vector<double>&
 
 void add_host_options(CLI::App& app, HostOptions& options) {
   const Heading parallelism(app, kParallelism);
-  add_choice(app, "--links", options.look, kYesOrNo,
-             "of several hosts, look first at each one's link and processor: 1 or 0");
+  app.add_flag("!--no-links", options.look,
+               "of several hosts, leave out the first look at each one's link and processor");
   add_fail_on_option(app, options.fail_on_suspect);
 }
 

@@ -19,7 +19,7 @@ struct HostOptions {
   bool fail_on_suspect = false;  // a host that is named makes the exit code 1
 };
 
-/// --links and --fail-on.
+/// --no-links and --fail-on.
 void add_host_options(CLI::App& app, HostOptions& options);
 
 /// What a launch found out about its hosts; empty on one host.

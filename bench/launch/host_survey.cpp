@@ -55,7 +55,7 @@ Answer ask_hosts(LaunchSettings settings, const Hosts& hosts, const std::string&
     command.push_back(word);
   }
   command.insert(command.end(), settings.mpirun_arguments.begin(), settings.mpirun_arguments.end());
-  command.insert(command.end(), {(settings.programs / program).string(), "--where"});
+  command.insert(command.end(), {(settings.programs / program).string(), "--places"});
   CommandAnswer said = ask(command, patience_seconds);
   for (int again = 0; again < 2 && !said.answered && lost_its_folder(said); ++again) {
     said = ask(command, patience_seconds);

@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "bench/cli/console.hpp"
+#include "bench/cli/old_names.hpp"
 #include "bench/machine/identity.hpp"
 #include "bench/program/join/daemons.hpp"
 #include "bench/program/join/handshake.hpp"
@@ -106,7 +108,7 @@ RankProgram own_program(int argc, char** argv) {
   return program;
 }
 
-constexpr std::string_view kWhere = "--where";
+constexpr std::string_view kPlaces = "--places";
 
 int code_of(ExitCode code) { return static_cast<int>(code); }
 
@@ -116,12 +118,8 @@ int code_of(ExitCode code) { return static_cast<int>(code); }
   session.abort(code_of(code));
 }
 
-bool asks_where(int argc, char** argv) {
-  return std::any_of(argv, argv + argc, [](const char* word) { return word == kWhere; });
-}
-
 /// Every rank's identity, by rank.
-ExitCode say_where(const MpiSession& session, Communicator& host) {
+ExitCode say_places(const MpiSession& session, Communicator& host) {
   const LinkedLibraries libraries{
       .mpi = MpiSession::library_version(), .torch = "", .nccl = nccl_version()};
   const std::string mine = identity_line(identity_here(libraries, session.host(), device_count()));
@@ -165,14 +163,19 @@ WatchdogOptions watchdog_options(const MpiSession& session, const CallMarks& cal
   return watchdog;
 }
 
-int run_on_ranks(int argc, char** argv, const std::function<ProgramWords(int ranks)>& parse,
+int run_on_ranks(int argc, char** argv, const ParseWords& parse,
                  const std::function<ExitCode(const Ranks&)>& body) {
   MpiSession session(argc, argv);
-  const bool where = asks_where(argc, argv);
+  bool places = false;
   ProgramWords words;
   try {
     // Every rank reads the same command line and comes to the same end: one of them says it.
-    if (!where) words = parse(session.size());
+    const std::vector<const char*> typed(argv, argv + argc);
+    const CurrentWords current = current_words(typed);
+    Console console(session.rank() == 0, /*quiet=*/true);
+    for (const std::string& warning : current.warnings) console.warn(warning);
+    places = std::ranges::find(current.words, kPlaces) != current.words.end();
+    if (!places) words = parse(current.pointers(), session.size());
     if (!words.text.empty()) {
       if (session.rank() == 0) fmt::print("{}", words.text);
       return code_of(ExitCode::ok);
@@ -186,7 +189,7 @@ int run_on_ranks(int argc, char** argv, const std::function<ProgramWords(int ran
     CallMarks calls;
     const auto host = make_mpi_communicator();
     host->set_marks(&calls);
-    if (where) return code_of(say_where(session, *host));
+    if (places) return code_of(say_places(session, *host));
     Watchdog watchdog(*host, watchdog_options(session, calls, words.timeout_seconds));
     watchdog.work("preparing");
     return code_of(body({session, *host, watchdog}));
@@ -237,7 +240,7 @@ std::vector<std::vector<double>> gather_lists(Communicator& host, std::vector<do
   return lists;
 }
 
-int run_program(int argc, char** argv, const std::function<ProgramWords(int ranks)>& parse,
+int run_program(int argc, char** argv, const ParseWords& parse,
                 const std::function<ExitCode(const Ranks&)>& body) {
   if (const auto code = joined_program(argc, argv)) return *code;
   try {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,10 +87,13 @@ struct ProgramWords {
   double timeout_seconds = 0;  // of the watchdog; 0: its own
 };
 
+/// From a command line without old names.
+using ParseWords = std::function<ProgramWords(std::span<const char* const> words, int ranks)>;
+
 /// Runs a program on every rank: `parse` first, whose UsageError rank 0 reports; then `body`,
 /// watched, any failure of which is reported by the rank that has it and ends all ranks. Returns
 /// the exit code.
-int run_program(int argc, char** argv, const std::function<ProgramWords(int ranks)>& parse,
+int run_program(int argc, char** argv, const ParseWords& parse,
                 const std::function<ExitCode(const Ranks&)>& body);
 
 /// The same for options that hold these words.
@@ -99,8 +103,8 @@ int run_program(int argc, char** argv, Options (*parse)(int, const char* const*,
   Options options;
   return run_program(
       argc, argv,
-      [&](int ranks) {
-        options = parse(argc, argv, ranks);
+      [&](std::span<const char* const> words, int ranks) {
+        options = parse(static_cast<int>(words.size()), words.data(), ranks);
         return ProgramWords{options.text, options.timeout_seconds};
       },
       [&](const Ranks& ranks) { return body(ranks, options); });

@@ -49,7 +49,7 @@ std::vector<ResultRow> placement_of(const Ranks& ranks) {
 void add_record_options(CLI::App& app, RecordOptions& options) {
   app.add_option("--out", options.out, "also write CSVs and a manifest into this new folder")
       ->type_name("DIR");
-  app.add_flag("--where", options.where,
+  app.add_flag("--places", options.places,
                "say on which host and with which libraries each rank runs, and stop")
       ->group(kRecording);
   app.add_option("--run-id", options.run_id, "set by scalebench: the study that this belongs to")

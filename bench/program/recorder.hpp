@@ -25,7 +25,7 @@ struct RecordOptions {
   std::string run_id;  // set by a study, whose folder `out` then lies in
   int launch = 0;
   int round = 0;          // of the study
-  bool where = false;     // --where, which run_program answers
+  bool places = false;    // --places, which run_program answers
   bool emulated = false;  // what is measured stands for something else; else ranks and cores say it
 };
 void add_record_options(CLI::App& app, RecordOptions& options);

@@ -131,7 +131,7 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
           ->capture_default_str(),
       names);
   app.add_option(
-         "--data-dir", trainer.dataset,
+         "--data", trainer.dataset,
          "fashion-mnist, synthetic, or a folder: IDX files named as MNIST's, CIFAR-10's binary "
          "files, or JPEG files as class/image.jpg, also below train/ and val/")
       ->capture_default_str()

@@ -63,7 +63,7 @@ def command(words: argparse.Namespace, folder: Path) -> list[str]:
         config.write_text(STUDY, encoding="utf-8")
         return [str(words.programs / "scalebench"), "run", str(config), "--out", str(folder / "run"), "--no-figures", "-q", "--oversubscribe"]
     return ["mpirun", "-np", str(HOSTS), "--map-by", "node", str(words.programs / "bench_allreduce"), "--transport", "mpi",
-            "--algorithm", "ring", "-b", "64K", "-e", "64K", "--max-seconds", "0.2", "--bound", "0", "--quiet"]  # fmt: skip
+            "--algorithm", "ring", "-b", "64K", "-e", "64K", "--max-seconds", "0.2", "--no-bound", "--quiet"]  # fmt: skip
 
 
 def last_line(stdout: str) -> str:

@@ -76,13 +76,13 @@ class CompareTorchSteps(unittest.TestCase):
         ours = steps.our_command(options, RESNET50, "--step TEXT")
         theirs = steps.torch_command(options, RESNET50, "compile")
         for command in (ours, theirs):
-            for name, value in (("--model", "resnet50"), ("--batch", "256"), ("--precision", "bf16")):
+            for name, value in (("--model", "resnet50"), ("--batch-per-rank", "256"), ("--precision", "bf16")):
                 self.assertEqual(command[command.index(name) + 1], value)
         self.assertIn("--step graph --channels-last yes", " ".join(ours))
         self.assertEqual(theirs[-2:], ["--channels-last", "--compile"])
         self.assertEqual(steps.step_words(MLP, "--step-graph"), ["--step-graph"])
         fused = steps.our_command(options, FUSED, "--step TEXT")
-        self.assertIn("--model resnet50 --batch 256 --precision bf16 --step fused --channels-last yes", " ".join(fused))
+        self.assertIn("--model resnet50 --batch-per-rank 256 --precision bf16 --step fused --channels-last yes", " ".join(fused))
         gemm = steps.our_command(options, steps.CASES["cuda"][0], "")[-1]
         self.assertIn("gemm/bfloat16/8192 x 8192/device", gemm)
 

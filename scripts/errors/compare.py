@@ -33,7 +33,7 @@ record_trace = false
 [[epoch]]
 model = "{model}"
 scaling = "strong"
-batch = 128
+global_batch = 128
 samples = {samples}
 evaluate = false
 """,

@@ -66,7 +66,7 @@ def recorded(programs: Path, folder: Path) -> list[Path]:
     for model, batch in MODELS.items():
         trace = folder / f"{model}.json"
         if not trace.exists():
-            call(programs / "bench_epoch", "--model", model, "--data-dir", f"synthetic:{4 * batch}", "--global-batch", batch,
+            call(programs / "bench_epoch", "--model", model, "--data", f"synthetic:{4 * batch}", "--global-batch", batch,
                  "--samples", 4 * batch, "--no-evaluation", "--device", "cpu", "--gradient-sync", "one_device", "--record-trace", trace, "--quiet")  # fmt: skip
         traces.append(trace)
     return traces

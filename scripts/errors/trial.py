@@ -38,7 +38,7 @@ max_seconds = 0.02
 """
 HERE, IN_BOX = "ranks = [2]", 'layouts = ["2x1"]'
 TRAINING = ["--model", "mlp", "--ranks", "2", "--kill-rank", "1@3", "--epochs", "2", "--deadline", "60", "--oversubscribe"]
-MORE = ["--", "--data-dir", "synthetic:256", "--samples", "128", "--global-batch", "64", "--warmup-steps", "0"]
+MORE = ["--", "--data", "synthetic:256", "--samples", "128", "--global-batch", "64", "--warmup-steps", "0"]
 LIMIT = 5  # seconds without a sign of life, while something is done; what goes on afterwards has the usual limit
 # The start of mpirun: a watchdog that gives up soon, where SCALEBENCH_KILLS_LIMIT says so.
 LAUNCHER = """#!/bin/sh

@@ -10,7 +10,7 @@ from pathlib import Path
 from gpu import judge
 from gpu.verdict import Verdict
 
-RESNET50 = ["--model", "resnet50", "--data-dir", "synthetic:1024", "--device", "cuda"]
+RESNET50 = ["--model", "resnet50", "--data", "synthetic:1024", "--device", "cuda"]
 # The one place that knows the comparison's command line.
 PYTORCH = ["python3", "scripts/compare_torch_steps.py", "--device", "cuda"]
 DEVICE_TESTS = {"kernels_device_test": "kernels", "device_transports_test": "collectives/transport",
@@ -98,13 +98,13 @@ STEPS = (
     Step(
         "resnet50", "resnet50 in bf16 with batch 256 as a graph: more than 3 079 images/s", 120,
         throughput("resnet50", *RESNET50, "--precision", "bf16", "--channels-last", "yes", "--step", "graph",
-                   "--batch", "256", "--max-seconds", "15"),
+                   "--batch-per-rank", "256", "--max-seconds", "15"),
         lambda here, output: judge.images(here.rows("resnet50", "throughput.csv"), 3079),
     ),
     Step(
         "fused", "resnet50 in bf16 with batch 256 and fused layers: faster than as a graph without", 120,
         throughput("fused", *RESNET50, "--precision", "bf16", "--channels-last", "yes", "--step", "fused",
-                   "--batch", "256", "--max-seconds", "15"),
+                   "--batch-per-rank", "256", "--max-seconds", "15"),
         lambda here, output: judge.faster(here.rows("fused", "throughput.csv"), here.rows("resnet50", "throughput.csv")),
     ),
     Step(
@@ -151,7 +151,7 @@ STEPS = (
         "profile", "where the time of a step goes, kernel by kernel", 180,
         lambda here: [["nsys", "profile", "--trace", "cuda,nvtx", "--stats", "true", "--force-overwrite", "true",
                        "--output", str(here.out / "profile" / "resnet50"), here.program("bench_throughput"), *RESNET50,
-                       "--precision", "bf16", "--channels-last", "yes", "--batch", "256", "-n", "20"]],
+                       "--precision", "bf16", "--channels-last", "yes", "--batch-per-rank", "256", "-n", "20"]],
         lambda here, output: judge.profile(output), deep=True,
     ),
     Step(
@@ -159,7 +159,7 @@ STEPS = (
         # A capture that fails may leave the process unfit: a process each.
         lambda here: [
             command for way in ("eager", "graph", "fused")
-            for command in throughput(f"throughput/{way}", *RESNET50, "--precision", "bf16", "--channels-last", "both", "--step", way, "--batch", "64,256,largest",
+            for command in throughput(f"throughput/{way}", *RESNET50, "--precision", "bf16", "--channels-last", "both", "--step", way, "--batch-per-rank", "64,256,largest",
                                       "--max-seconds", "5")(here)
         ],
         lambda here, output: judge.complete(

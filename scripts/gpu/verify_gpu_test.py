@@ -230,9 +230,9 @@ class Steps(unittest.TestCase):
     def test_lists_without_a_card(self) -> None:
         done = self.verify("--list", "--only", "resnet50")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("--precision bf16 --channels-last yes --step graph --batch 256", done.stdout)
+        self.assertIn("--precision bf16 --channels-last yes --step graph --batch-per-rank 256", done.stdout)
         fused = self.verify("--list", "--only", "fused,compile").stdout
-        self.assertIn("--channels-last yes --step fused --batch 256", fused)
+        self.assertIn("--channels-last yes --step fused --batch-per-rank 256", fused)
         self.assertIn("--legs graph,compile --models resnet50_fused", fused)
         quick = self.verify("--list", "--quick").stdout
         self.assertNotIn("sanitizer", quick)

@@ -63,8 +63,8 @@ struct WatchdogOptions {
 /// there, in a call that is marked, it has the limit of a span. With one rank the watchdog does
 /// nothing.
 ///
-/// It watches from its construction to its end. MPI_Init, the answer to --where, its own linking up
-/// (which has a time limit) and MPI_Finalize are outside: there only the launcher's limit helps.
+/// It watches from its construction to its end. MPI_Init, the answer to --places, its own linking
+/// up (which has a time limit) and MPI_Finalize are outside: there only the launcher's limit helps.
 class Watchdog {
  public:
   /// Collective, at most eight seconds. Where some rank cannot reach rank 0 over TCP, rank 0 warns

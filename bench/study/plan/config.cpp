@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "bench/record/file.hpp"
+#include "bench/study/plan/old_keys.hpp"
 #include "bench/study/plan/toml_reader.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
@@ -83,8 +84,8 @@ void keys(auto& io, auto& table, StudyConfig& config) {
   config.seed = static_cast<std::uint64_t>(seed);
   io.whole(table, "threads", config.threads, 1, 4096);
   io.choice(table, "device", config.device, {"auto", "cpu", "cuda"});
-  io.whole(table, "devices", config.devices, 1, 65536);
-  io.text(table, "gpus", config.gpus);
+  io.whole(table, "slots", config.slots, 1, 65536);
+  io.text(table, "devices", config.devices);
   io.flag(table, "share_devices", config.share_devices);
   io.flag(table, "monitor", config.monitor);
   io.flag(table, "record_trace", config.record_trace);
@@ -109,8 +110,8 @@ void keys(auto& io, auto& table, AllreduceStudy& study, const KnownNames& known)
 void keys(auto& io, auto& table, ThroughputStudy& study, const KnownNames& known) {
   io.choices(table, "models", study.models, known.models);
   io.text(table, "data", study.data);
-  io.whole(table, "batch", study.batch, 1, kMany);
-  io.wholes_or(table, "batches", study.batches, 1, kMany, "largest");
+  io.whole(table, "batch_per_rank", study.batch_per_rank, 1, kMany);
+  io.wholes_or(table, "batches_per_rank", study.batches_per_rank, 1, kMany, "largest");
   io.choices(table, "precisions", study.precisions, {"float32", "tf32", "bf16", "fp16"});
   io.choice(table, "channels_last", study.channels_last, {"no", "yes", "both"});
   io.choices(table, "steps", study.steps, {"eager", "graph", "fused"});
@@ -125,7 +126,8 @@ void keys(auto& io, auto& table, EpochStudy& study, const KnownNames& known) {
   io.choice(table, "transport", study.transport, kTransports);
   io.choice(table, "scaling", study.scaling, {"strong", "weak"});
   io.text(table, "data", study.data);
-  io.whole(table, "batch", study.batch, 1, kMany);
+  io.whole(table, "global_batch", study.global_batch, 1, kMany);
+  io.whole(table, "batch_per_rank", study.batch_per_rank, 1, kMany);
   io.whole(table, "samples", study.samples, 1, kMany);
   io.whole(table, "epochs", study.epochs, 1, 100'000);
   io.flag(table, "evaluate", study.evaluate);
@@ -177,9 +179,9 @@ void read_layouts(TomlReader& reader, const toml::table& table, StudyConfig& con
 
 void read(TomlReader& reader, const toml::table& table, StudyConfig& config) {
   keys(reader, table, config);
-  if (config.device == "cpu" && (config.share_devices || !config.gpus.empty())) {
-    reader.complain(*table.get(config.gpus.empty() ? "share_devices" : "gpus"),
-                    "gpus and share_devices are about GPUs, and device is \"cpu\"");
+  if (config.device == "cpu" && (config.share_devices || !config.devices.empty())) {
+    reader.complain(*table.get(config.devices.empty() ? "share_devices" : "devices"),
+                    "devices and share_devices are about GPUs, and device is \"cpu\"");
   }
   read_layouts(reader, table, config);
   if (config.share_devices && config.ranks.empty() && config.layouts.empty()) {
@@ -210,8 +212,9 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
           ThroughputStudy& study) {
   if (!known.data.empty()) study.data = known.data;
   keys(reader, table, study, known);
-  if (table.contains("batch") && table.contains("batches")) {
-    reader.complain(*table.get("batch"), "batch: batches lists them; leave one of the two out");
+  if (table.contains("batch_per_rank") && table.contains("batches_per_rank")) {
+    reader.complain(*table.get("batch_per_rank"),
+                    "batch_per_rank: batches_per_rank lists them; leave one of the two out");
   }
   reader.required(table, "models");
   reader.no_other_keys(table);
@@ -248,6 +251,16 @@ void read_model(TomlReader& reader, const toml::table& table, const KnownNames& 
   }
 }
 
+/// The batch that stays while N grows.
+void refuse_other_batch(TomlReader& reader, const toml::table& table, const EpochStudy& study) {
+  const bool strong = study.scaling == "strong";
+  if (!strong && study.scaling != "weak") return;
+  const char* const other = strong ? "batch_per_rank" : "global_batch";
+  if (!table.contains(other)) return;
+  reader.complain(*table.get(other), fmt::format("{}: {} scaling takes {}", other, study.scaling,
+                                                 strong ? "global_batch" : "batch_per_rank"));
+}
+
 void require_weak(TomlReader& reader, const toml::table& table, const EpochStudy& study) {
   if (study.scaling == "weak") return;
   const toml::node* const scaling = table.get("scaling");
@@ -267,6 +280,7 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
     reader.complain(*table.get("target_accuracy"),
                     "target_accuracy: needs the evaluation that evaluate = false leaves out");
   }
+  refuse_other_batch(reader, table, study);
   if (is_replay(study.model)) {
     require_weak(reader, table, study);
   } else if (study.scaling == "weak" && study.samples == 0) {
@@ -335,6 +349,9 @@ StudyConfig parse_study_config(std::string text, const std::filesystem::path& pa
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
     fail<UsageError>("{}:{}:{}: {}", path.string(), at.line, at.column, error.description());
+  }
+  for (const std::string& renamed : rename_old_keys(root)) {
+    config.warnings.push_back(fmt::format("{}:{}", path.string(), renamed));
   }
   TomlReader reader(path.string());
   if (const toml::table* study = reader.table(root, "study")) read(reader, *study, config);

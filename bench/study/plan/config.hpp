@@ -30,8 +30,8 @@ struct AllreduceStudy {
 struct ThroughputStudy {
   std::vector<std::string> models;
   std::string data = "fashion-mnist";
-  std::int64_t batch = 0;            // per rank; 0: the model's default
-  std::vector<std::string> batches;  // instead of `batch`: several, also "largest"
+  std::int64_t batch_per_rank = 0;            // 0: the model's default
+  std::vector<std::string> batches_per_rank;  // instead: several, also "largest"
   // Of the step, every combination a case: as bench_throughput's options.
   std::vector<std::string> precisions{"float32"};
   std::string channels_last = "no";
@@ -49,8 +49,9 @@ struct EpochStudy {
   std::string transport = "auto";
   std::string scaling = "strong";
   std::string data = "fashion-mnist";
-  std::int64_t batch = 0;    // of all ranks (strong) or of each (weak); 0: the model's default
-  std::int64_t samples = 0;  // an epoch; 0: the whole data set
+  std::int64_t global_batch = 0;    // strong scaling; 0: the model's default
+  std::int64_t batch_per_rank = 0;  // weak scaling; 0: the model's default
+  std::int64_t samples = 0;         // an epoch; 0: the whole data set
   std::int64_t epochs = 1;
   bool evaluate = true;        // test accuracy after each epoch
   double target_accuracy = 0;  // ends a training before `epochs`; 0: none
@@ -68,8 +69,8 @@ struct StudyConfig {
   std::uint64_t seed = 1;
   std::int64_t threads = 1;  // CPU threads of a rank: what counts as one device on a CPU
   std::string device = "auto";
-  std::int64_t devices = 0;    // ranks that fit on all hosts together; 0: this host's cores or GPUs
-  std::string gpus;            // of each host, as --devices says them; empty: all
+  std::int64_t slots = 0;      // ranks that fit on all hosts together; 0: this host's cores or GPUs
+  std::string devices;         // of each host, as --devices says them; empty: all
   bool share_devices = false;  // several ranks may be on one GPU: rows are then emulated
   bool monitor = true;         // training launches record what the machine does beside them
   bool record_trace = true;    // the one_device launches record steps layer by layer
@@ -77,7 +78,8 @@ struct StudyConfig {
   std::optional<AllreduceStudy> allreduce;
   std::optional<ThroughputStudy> throughput;
   std::vector<EpochStudy> epochs;
-  std::string text;  // the file itself
+  std::string text;                   // the file itself
+  std::vector<std::string> warnings;  // of its old keys: "quick.toml:9:1: gpus is now devices"
 };
 
 /// The names that a config may use; an empty list allows any.

@@ -23,19 +23,19 @@ StudyConfig full_config() {
   config.seed = 42;
   config.threads = 3;
   config.device = "cpu";
-  config.devices = 16;
+  config.slots = 16;
   config.monitor = false;
   config.hosts = "h1:4,h2:4";
   config.mpirun_arguments = {"--hostfile", "with \"quotes\" and \\"};
   config.allreduce.emplace().max_seconds = 0.02;
   config.throughput.emplace().models = {"mlp", "resnet20"};
-  config.throughput->batches = {"32", "largest"};
+  config.throughput->batches_per_rank = {"32", "largest"};
   config.throughput->precisions = {"float32", "bf16"};
   config.throughput->channels_last = "both";
   config.throughput->memory_limit = "2GiB";
   EpochStudy& epoch = config.epochs.emplace_back();
   epoch.model = "mlp";
-  epoch.batch = 64;
+  epoch.global_batch = 64;
   epoch.target_accuracy = 0.85;
   epoch.learning_rate = 1e-3;
   epoch.optimizer = "adam";
@@ -112,7 +112,7 @@ TEST_F(ReplayModel, IsPlannedWithItsDilationAndWithoutImages) {
     EXPECT_EQ(argument_of(launch, "--model"), config.epochs[0].model);
     EXPECT_EQ(argument_of(launch, "--dilation"), "10");
     EXPECT_EQ(argument_of(launch, "--scaling"), "weak");
-    EXPECT_EQ(std::ranges::count(launch.arguments, "--data-dir"), 0);
+    EXPECT_EQ(std::ranges::count(launch.arguments, "--data"), 0);
     EXPECT_EQ(argument_of(launch, "--record-trace"), "") << "it is one already";
     seen = true;
   }
@@ -209,7 +209,7 @@ max_seconds = 0.5
 [throughput]
 models = ["mlp", "resnet20"]
 data = "synthetic"
-batch = 32
+batch_per_rank = 32
 max_seconds = 2
 [[epoch]]
 model = "mlp"
@@ -218,7 +218,7 @@ allreduce = "native"
 transport = "mpi"
 scaling = "weak"
 data = "synthetic:600"
-batch = 16
+batch_per_rank = 16
 samples = 320
 epochs = 3
 evaluate = false
@@ -245,7 +245,7 @@ target_accuracy = 0.91
   EXPECT_THAT(config.allreduce->pages, ElementsAre("default", "huge"));
   EXPECT_EQ(config.allreduce->max_seconds, 0.5);
   EXPECT_THAT(config.throughput->models, ElementsAre("mlp", "resnet20"));
-  EXPECT_EQ(config.throughput->batch, 32);
+  EXPECT_EQ(config.throughput->batch_per_rank, 32);
   EXPECT_EQ(config.throughput->max_seconds, 2) << "a whole number is a number";
   ASSERT_EQ(config.epochs.size(), 2U);
   EXPECT_EQ(config.epochs[0].scaling, "weak");
@@ -310,9 +310,10 @@ TEST(StudyConfig, ReadsWhatEditorsAddAndRefusesAnotherEncoding) {
 }
 
 TEST(StudyConfig, RefusesAnUnknownKeyWithTheNearest) {
-  EXPECT_EQ(refusal("[throughput]\nmodels = [\"mlp\"]\nbacth = 3\n"),
-            "bad.toml:3:1: unknown key 'bacth'; valid: models, data, batch, batches, precisions, "
-            "channels_last, steps, memory_limit, roofline, max_seconds (did you mean 'batch'?)");
+  EXPECT_EQ(refusal("[throughput]\nmodels = [\"mlp\"]\nstepz = 3\n"),
+            "bad.toml:3:1: unknown key 'stepz'; valid: models, data, batch_per_rank, "
+            "batches_per_rank, precisions, channels_last, steps, memory_limit, roofline, "
+            "max_seconds (did you mean 'steps'?)");
   EXPECT_THAT(epoch_refusal("scalling = \"weak\""),
               AllOf(StartsWith("bad.toml:3:1: unknown key 'scalling'; valid: model, "),
                     EndsWith("(did you mean 'scaling'?)")));
@@ -325,7 +326,7 @@ TEST(StudyConfig, ThroughputTakesListsAsTheProgramDoes) {
   const ThroughputStudy study = *read(R"(
 [throughput]
 models = ["mlp"]
-batches = [32, 64, "largest"]
+batches_per_rank = [32, 64, "largest"]
 precisions = ["float32", "bf16"]
 channels_last = "both"
 steps = ["eager", "graph", "fused"]
@@ -333,18 +334,19 @@ memory_limit = "2GiB"
 roofline = false
 )")
                                      .throughput;
-  EXPECT_THAT(study.batches, ElementsAre("32", "64", "largest"));
+  EXPECT_THAT(study.batches_per_rank, ElementsAre("32", "64", "largest"));
   EXPECT_THAT(study.precisions, ElementsAre("float32", "bf16"));
   EXPECT_EQ(study.channels_last, "both");
   EXPECT_THAT(study.steps, ElementsAre("eager", "graph", "fused"));
   EXPECT_EQ(study.memory_limit, "2GiB");
   EXPECT_FALSE(study.roofline);
   const std::string models = "[throughput]\nmodels = [\"mlp\"]\n";
-  EXPECT_EQ(refusal(models + "batches = [32, \"all\"]\n"),
-            "bad.toml:3:11: batches: expected a list of whole numbers from 1 to 1000000000 or "
-            "\"largest\"");
-  EXPECT_EQ(refusal(models + "batch = 3\nbatches = [32]\n"),
-            "bad.toml:3:9: batch: batches lists them; leave one of the two out");
+  EXPECT_EQ(
+      refusal(models + "batches_per_rank = [32, \"all\"]\n"),
+      "bad.toml:3:20: batches_per_rank: expected a list of whole numbers from 1 to 1000000000 or "
+      "\"largest\"");
+  EXPECT_EQ(refusal(models + "batch_per_rank = 3\nbatches_per_rank = [32]\n"),
+            "bad.toml:3:18: batch_per_rank: batches_per_rank lists them; leave one of the two out");
   EXPECT_THAT(refusal(models + "precisions = [\"fp61\"]\n"), HasSubstr("did you mean 'fp16'?"));
 }
 
@@ -374,8 +376,8 @@ TEST(StudyConfig, RefusesAWrongType) {
 }
 
 TEST(StudyConfig, RefusesAnImpossibleValue) {
-  EXPECT_EQ(epoch_refusal("batch = 0"),
-            "bad.toml:3:9: batch: expected a whole number from 1 to 1000000000");
+  EXPECT_EQ(epoch_refusal("global_batch = 0"),
+            "bad.toml:3:16: global_batch: expected a whole number from 1 to 1000000000");
   EXPECT_EQ(epoch_refusal("learning_rate = -0.1"),
             "bad.toml:3:17: learning_rate: expected a positive number");
   EXPECT_EQ(epoch_refusal("learning_rate = nan"),
@@ -386,6 +388,10 @@ TEST(StudyConfig, RefusesAnImpossibleValue) {
   EXPECT_THAT(epoch_refusal("scaling = \"weak\""),
               AllOf(HasSubstr("bad.toml:3:11: scaling: "), HasSubstr("valid: samples = ")))
       << "it would be the same images for every N";
+  EXPECT_EQ(epoch_refusal("batch_per_rank = 8"),
+            "bad.toml:3:18: batch_per_rank: strong scaling takes global_batch");
+  EXPECT_EQ(epoch_refusal("scaling = \"weak\"\nsamples = 8\nglobal_batch = 8"),
+            "bad.toml:5:16: global_batch: weak scaling takes batch_per_rank");
   const std::string study = fmt::format("\n{}", kEpoch);
   EXPECT_EQ(refusal(fmt::format("{}{}", "[study]\nlaunches = 0", study)),
             "bad.toml:2:12: launches: expected a whole number from 1 to 1000");
@@ -403,12 +409,13 @@ TEST(StudyConfig, SaysWhichGpusAndWhetherTheyAreShared) {
   const auto study = [](std::string_view keys) {
     return fmt::format("[study]\n{}\n{}", keys, kEpoch);
   };
-  const StudyConfig config = read(study("gpus = \"2,0\"\nshare_devices = true\nranks = [1, 4]"));
-  EXPECT_EQ(config.gpus, "2,0");
+  const StudyConfig config = read(study("devices = \"2,0\"\nshare_devices = true\nranks = [1, 4]"));
+  EXPECT_EQ(config.devices, "2,0");
   EXPECT_TRUE(config.share_devices);
-  EXPECT_THAT(config_text(config), AllOf(HasSubstr("gpus = "), HasSubstr("share_devices = true")));
+  EXPECT_THAT(config_text(config),
+              AllOf(HasSubstr("devices = "), HasSubstr("share_devices = true")));
   EXPECT_THAT(refusal(study("share_devices = true")), HasSubstr("name the ranks"));
-  EXPECT_THAT(refusal(study("device = \"cpu\"\ngpus = \"0\"")), HasSubstr("about GPUs"));
+  EXPECT_THAT(refusal(study("device = \"cpu\"\ndevices = \"0\"")), HasSubstr("about GPUs"));
 }
 
 TEST(StudyConfig, RefusesAPartThatIsNoTable) {
@@ -419,8 +426,8 @@ TEST(StudyConfig, RefusesAPartThatIsNoTable) {
 }
 
 TEST(StudyConfig, RefusesAPartWithoutWhatItMeasures) {
-  EXPECT_EQ(refusal("[[epoch]]\nbatch = 4\n"), "bad.toml:1:1: model is missing");
-  EXPECT_EQ(refusal("[throughput]\nbatch = 4\n"), "bad.toml:1:1: models is missing");
+  EXPECT_EQ(refusal("[[epoch]]\nglobal_batch = 4\n"), "bad.toml:1:1: model is missing");
+  EXPECT_EQ(refusal("[throughput]\nbatch_per_rank = 4\n"), "bad.toml:1:1: models is missing");
 }
 
 TEST(StudyConfig, RefusesNamesThatNoProgramKnows) {
@@ -457,9 +464,9 @@ launches = "five"
 sead = 3
 [throughput]
 models = ["mlp"]
-batch = -1
+batch_per_rank = -1
 [[epoch]]
-batch = 64
+global_batch = 64
 scaling = "weka"
 )"));
   std::vector<std::string> complaints;
@@ -467,7 +474,7 @@ scaling = "weka"
   EXPECT_THAT(complaints,
               ElementsAre(StartsWith("bad.toml:2:12: launches: expected a whole"),
                           StartsWith("bad.toml:3:1: unknown key 'sead'; valid: name, "),
-                          StartsWith("bad.toml:6:9: batch: expected a whole number"),
+                          StartsWith("bad.toml:6:18: batch_per_rank: expected a whole number"),
                           "bad.toml:7:1: model is missing",
                           StartsWith("bad.toml:9:11: unknown scaling 'weka'; valid: ")));
 }

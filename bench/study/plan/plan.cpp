@@ -89,7 +89,7 @@ void append(PlannedLaunch& launch, const char* option, const std::vector<std::st
 /// How its ranks find their devices, in every program of a study.
 void append_devices(PlannedLaunch& launch, const StudyConfig& config) {
   append(launch, "--device", config.device);
-  if (!config.gpus.empty()) append(launch, "--devices", config.gpus);
+  if (!config.devices.empty()) append(launch, "--devices", config.devices);
   if (config.share_devices) launch.arguments.emplace_back("--share-devices");
 }
 
@@ -155,9 +155,9 @@ PlannedLaunch throughput_launch(const StudyConfig& config, const std::string& mo
   const ThroughputStudy& study = *config.throughput;
   PlannedLaunch launch = launch_on(place, "throughput-" + model, "bench_throughput");
   append(launch, "--model", model);
-  append(launch, "--data-dir", study.data);
-  if (study.batches.empty()) append(launch, "--batch", study.batch);
-  if (!study.batches.empty()) append(launch, "--batch", study.batches);
+  append(launch, "--data", study.data);
+  if (study.batches_per_rank.empty()) append(launch, "--batch-per-rank", study.batch_per_rank);
+  if (!study.batches_per_rank.empty()) append(launch, "--batch-per-rank", study.batches_per_rank);
   append(launch, "--threads", config.threads);
   append(launch, "--max-seconds", study.max_seconds);
   append(launch, "--seed", config.seed);
@@ -170,12 +170,13 @@ PlannedLaunch throughput_launch(const StudyConfig& config, const std::string& mo
   if (!study.roofline) launch.arguments.emplace_back("--no-roofline");
   if (config.monitor) launch.arguments.emplace_back("--monitor");
   const std::size_t formats = study.channels_last == "both" ? 2 : 1;
-  const std::size_t cases = std::max<std::size_t>(1, study.batches.size()) *
+  const std::size_t cases = std::max<std::size_t>(1, study.batches_per_rank.size()) *
                             study.precisions.size() * formats * study.steps.size();
   // A case is warmed up and profiled with whole steps, which may be longer than all that repeats.
   constexpr double kBatch = 128, kStepsBeside = 12;
-  const double step = (study.batch > 0 ? static_cast<double>(study.batch) : kBatch) /
-                      guessed_images_per_second(model);
+  const double step =
+      (study.batch_per_rank > 0 ? static_cast<double>(study.batch_per_rank) : kBatch) /
+      guessed_images_per_second(model);
   const double roofline = study.roofline ? 0.8 : 0;
   launch.guess_seconds = kStartSeconds + roofline +
                          static_cast<double>(cases) * (study.max_seconds + kStepsBeside * step);
@@ -196,12 +197,13 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   launch.gradient_sync = sync;
   append(launch, "--model", study.model);
   if (replayed) append(launch, "--dilation", study.dilation);
-  if (!replayed) append(launch, "--data-dir", study.data);
+  if (!replayed) append(launch, "--data", study.data);
   append(launch, "--gradient-sync", sync);
   append(launch, "--allreduce", study.allreduce);
   append(launch, "--transport", study.transport);
   append(launch, "--scaling", study.scaling);
-  append(launch, strong ? "--global-batch" : "--batch", study.batch);
+  if (strong) append(launch, "--global-batch", study.global_batch);
+  if (!strong) append(launch, "--batch-per-rank", study.batch_per_rank);
   append(launch, "--samples", study.samples);
   append(launch, "--epochs", study.epochs);
   append(launch, "--lr", study.learning_rate);
@@ -221,9 +223,9 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   }
   if (sync == "one_device" && ranks > 1) {
     launch.skipped_because = "one_device is the base on one rank; mirrored is its like for more";
-  } else if (strong && study.batch > 0 && study.batch % ranks != 0) {
+  } else if (strong && study.global_batch % ranks != 0) {
     launch.skipped_because =
-        fmt::format("global batch {} cannot be split over {} ranks", study.batch, ranks);
+        fmt::format("global batch {} cannot be split over {} ranks", study.global_batch, ranks);
   }
   const double samples = study.samples > 0 ? static_cast<double>(study.samples) : 60000;
   // Of weak scaling each rank has as many.

@@ -23,7 +23,7 @@ using testing::Lt;
 EpochStudy mlp(std::int64_t batch = 64) {
   EpochStudy study;
   study.model = "mlp";
-  study.batch = batch;
+  study.global_batch = batch;
   return study;
 }
 
@@ -76,14 +76,14 @@ TEST(Plan, ThroughputSaysOnlyWhatIsNotUsual) {
   config.allreduce.reset();
   config.ranks = {1};
   const PlannedLaunch plain = plan_of(config, {.devices = 4}).front();
-  EXPECT_EQ(argument(plain, "--batch"), "0");
+  EXPECT_EQ(argument(plain, "--batch-per-rank"), "0");
   EXPECT_EQ(argument(plain, "--precision"), "");
-  config.throughput->batches = {"32", "largest"};
+  config.throughput->batches_per_rank = {"32", "largest"};
   config.throughput->precisions = {"float32", "bf16"};
   config.throughput->steps = {"eager", "graph"};
   config.throughput->memory_limit = "2GiB";
   const PlannedLaunch many = plan_of(config, {.devices = 4}).front();
-  EXPECT_EQ(argument(many, "--batch"), "32,largest");
+  EXPECT_EQ(argument(many, "--batch-per-rank"), "32,largest");
   EXPECT_EQ(argument(many, "--precision"), "float32,bf16");
   EXPECT_EQ(argument(many, "--step"), "eager,graph");
   EXPECT_EQ(argument(many, "--memory-limit"), "2GiB");
@@ -171,7 +171,7 @@ TEST(Plan, GuessesAShareOfAnEpochAsAShare) {
   config.ranks = {1, 2};
   EpochStudy& study = config.epochs.emplace_back();
   study.model = "mnist_cnn";
-  study.batch = 128;
+  study.global_batch = 128;
   study.samples = 60000;
   study.ladder = true;
   std::map<std::string, double> guess;
@@ -341,11 +341,12 @@ TEST(Plan, KeepsTheBatchOfARankInWeakScaling) {
   StudyConfig config;
   config.launches = 1;
   config.ranks = {1, 3};
-  config.epochs = {mlp(64)};
+  config.epochs = {mlp(0)};
   config.epochs[0].scaling = "weak";
+  config.epochs[0].batch_per_rank = 64;
   for (const PlannedLaunch& launch : plan_of(config, {.devices = 3})) {
     EXPECT_EQ(launch.skipped_because, "");
-    EXPECT_EQ(argument(launch, "--batch"), "64");
+    EXPECT_EQ(argument(launch, "--batch-per-rank"), "64");
     EXPECT_EQ(argument(launch, "--global-batch"), "");
   }
 }
@@ -410,7 +411,7 @@ TEST(Plan, PutsEveryWordOfTheStudyOnTheCommandLine) {
   study.target_accuracy = 0.9;
   for (const PlannedLaunch& launch : plan_of(config, {.devices = 2})) {
     const std::map<std::string, std::string> expected{{"--model", "mlp"},
-                                                      {"--data-dir", "synthetic:600"},
+                                                      {"--data", "synthetic:600"},
                                                       {"--global-batch", "96"},
                                                       {"--samples", "480"},
                                                       {"--epochs", "2"},
@@ -434,7 +435,7 @@ TEST(Plan, EveryProgramIsToldWhichDevices) {
   StudyConfig config = everything();
   config.ranks = {2};
   config.device = "cuda";
-  config.gpus = "2,0";
+  config.devices = "2,0";
   config.share_devices = true;
   std::set<std::string> programs;
   for (const PlannedLaunch& launch : plan_of(config, {.devices = 2})) {

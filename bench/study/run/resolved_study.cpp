@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "bench/cli/console.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/launch/doctor.hpp"
 #include "bench/launch/launcher.hpp"
@@ -114,6 +115,8 @@ StudyConfig config_of(StudyChoice& choice) {
   KnownNames known = known_names();
   if (choice.job && choice.job->data) known.data = choice.job->data->value;
   StudyConfig config = read_study_config(choice.config, known);
+  Console console(/*speaks=*/true, /*quiet=*/true);
+  for (const std::string& warning : config.warnings) console.warn(warning);
   if (choice.job && !uses(config, known.data)) choice.job->data.reset();
   if (!choice.ranks.empty() && !choice.layouts.empty()) {
     fail<UsageError>("--ranks and --layouts: one says what the other does; give one of them");
@@ -197,10 +200,10 @@ Hosts hosts_of(const StartOptions& options, const StudyConfig& config,
   }
   const auto unsaid = [](const Host& host) { return host.slots == 0; };
   if (std::ranges::any_of(hosts, unsaid)) {
-    // `devices` are those of all hosts together.
+    // `slots` are those of all hosts together.
     const int all = static_cast<int>(hosts.size());
-    const int each = config.devices > 0 ? std::max(1, static_cast<int>(config.devices) / all)
-                                        : devices_of(config);
+    const int each =
+        config.slots > 0 ? std::max(1, static_cast<int>(config.slots) / all) : devices_of(config);
     for (Host& host : hosts) host.slots = unsaid(host) ? each : host.slots;
   }
   return hosts;
@@ -218,7 +221,7 @@ HostVariables host_variables() {
 }
 
 int gpus_of(const StudyConfig& config) {
-  const auto named = static_cast<int>(parse_devices(config.gpus).size());
+  const auto named = static_cast<int>(parse_devices(config.devices).size());
   if (config.device == "cpu" || device_count() == 0) return 0;
   return named > 0 ? named : device_count();
 }
@@ -228,7 +231,7 @@ bool shares_gpus(const StudyConfig& config, int ranks_of_a_host) {
 }
 
 int devices_of(const StudyConfig& config) {
-  if (config.devices > 0) return static_cast<int>(config.devices);
+  if (config.slots > 0) return static_cast<int>(config.slots);
   const int gpus = gpus_of(config);
   if (gpus > 0 && !config.share_devices) return gpus;
   if (gpus == 0 && config.device == "cuda") {

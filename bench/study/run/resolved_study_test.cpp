@@ -60,7 +60,7 @@ TEST(HostsOf, HaveTheSlotsOfThisHostWhereNoneAreSaid) {
   places.config.device = "cpu";
   places.options.hosts = "a:7,b";
   EXPECT_EQ(places.hosts(), "a:7,b:" + std::to_string(devices_of(places.config)));
-  places.config.devices = 10;  // of all hosts together
+  places.config.slots = 10;  // of all hosts together
   EXPECT_EQ(places.hosts(), "a:7,b:5");
 }
 

@@ -53,7 +53,8 @@ Build build_in(const std::filesystem::path& folder) {
     fail<UsageError>("{}: no scalebench here or in bin/; valid: a folder of built programs",
                      folder.string());
   }
-  const CommandAnswer answer = ask({program.string(), "version", "--json"}, kPatienceSeconds);
+  const CommandAnswer answer =
+      ask({program.string(), "version", "--format", "json"}, kPatienceSeconds);
   const nlohmann::json said = nlohmann::json::parse(answer.output, nullptr, false);
   if (!answer.answered || !said.is_object()) {
     fail<UsageError>("{} does not start here: {}", program.string(),

@@ -49,7 +49,7 @@ void add_doctor(CLI::App& verb, Invocation& invocation) {
   add_shown(verb, "--results", options.results, "where runs would go")->type_name("DIR");
   add_shown(verb, "--mpirun", options.mpirun, "launcher")->type_name("FILE");
   verb.add_option("--ranks", options.ranks, "ranks on this host that will be asked for");
-  add_json_option(verb, options.as_json);
+  add_format_option(verb, options.as_json);
 }
 
 }  // namespace scalebench

@@ -31,7 +31,7 @@ StudyConfig config_of(const DoorOptions& options, const std::string& name) {
   config.name = name;
   const std::string device = argument_of(options.more, "--device");
   if (!device.empty()) config.device = device;
-  config.gpus = argument_of(options.more, "--devices");
+  config.devices = argument_of(options.more, "--devices");
   config.share_devices = std::ranges::count(options.more, "--share-devices") > 0;
   config.threads = read_number<int>(argument_of(options.more, "--threads")).value_or(1);
   if (config.threads < 1) config.threads = 1;  // which the benchmark refuses

@@ -302,7 +302,7 @@ void add_list(CLI::App& verb, Invocation& invocation) {
                       "log), instances, published or runs; without it, the first five"),
       kListKinds);
   add_shown(verb, "--results", options.results, "folder of the runs")->type_name("DIR");
-  add_json_option(verb, options.as_json);
+  add_format_option(verb, options.as_json);
 }
 
 }  // namespace scalebench

@@ -78,7 +78,7 @@ void add_plan(CLI::App& verb, Invocation& invocation) {
   add_study_options(verb, options);
   options.results_option = add_results_option(verb, options);
   add_launcher_options(verb, options);
-  add_json_option(verb, options.as_json);
+  add_format_option(verb, options.as_json);
 }
 
 }  // namespace scalebench

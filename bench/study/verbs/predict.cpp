@@ -261,7 +261,7 @@ void add_predict(CLI::App& verb, Invocation& invocation) {
                   "the run)")
       ->type_name("DIR");
   verb.add_flag("!--no-figures", options.figures, "only the table and prediction.csv");
-  add_json_option(verb, options.as_json);
+  add_format_option(verb, options.as_json);
 }
 
 }  // namespace scalebench

@@ -49,7 +49,7 @@ ExitCode show_version(bool as_json) {
 }  // namespace
 
 void add_version(CLI::App& verb, Invocation& invocation) {
-  add_json_option(verb, options_of<bool>(verb, invocation, show_version));
+  add_format_option(verb, options_of<bool>(verb, invocation, show_version));
 }
 
 }  // namespace scalebench

@@ -29,7 +29,7 @@ bool given(const CLI::App& app, const char* option) { return app.count(option) >
 /// Options of what is computed, of images, and of a model's quality.
 constexpr std::array<const char*, 15> kOfComputing{
     "--precision",       "--channels-last", "--step",       "--accumulate", "--micro-batches",
-    "--loader-threads",  "--bad-images",    "--page-cache", "--epoch-rule", "--data-dir",
+    "--loader-threads",  "--bad-images",    "--page-cache", "--epoch-rule", "--data",
     "--target-accuracy", "--share-of",      "--devices",    "--loss",       "--input-shape"};
 
 /// A sleeping model needs no warming up, the communication does.
@@ -114,6 +114,9 @@ void add_learning_options(CLI::App& app, EpochOptions& options) {
 /// Files that tell when something happened.
 void add_event_options(CLI::App& app, EpochOptions& options) {
   const Heading recording(app, kRecording);
+  app.add_option("--mlperf-log", options.mlperf_log,
+                 "file for the training as MLPerf's logs tell it, lines of :::MLLOG")
+      ->type_name("FILE");
   app.add_option("--timeline", options.timeline,
                  "horovod, bucketed_overlap: file for chrome://tracing of what rank 0's gradients "
                  "go through in the first epoch")
@@ -129,7 +132,8 @@ void describe(CLI::App& app, int ranks, StepFaultWords& step_fault, EpochOptions
   add_training_options(app, options.training);
   add_choice(app, "--scaling", options.scaling, kScalings,
              "strong: the global batch stays, each rank takes 1/N; weak: the batch per rank stays");
-  app.add_option("--batch", trainer.batch, "images per rank and step; 0: the model's default")
+  app.add_option("--batch-per-rank", trainer.batch,
+                 "images per rank and step (weak scaling); 0: the model's default")
       ->capture_default_str();
   app.add_option("--global-batch", trainer.global_batch,
                  "images of all ranks in a step (strong scaling); 0: the model's default")
@@ -172,7 +176,7 @@ void describe(CLI::App& app, int ranks, StepFaultWords& step_fault, EpochOptions
   add_examples(app,
                {"--model mlp --gradient-sync bucketed_overlap",
                 "--model mnist_cnn --scaling weak --samples 6000 --out results/mine",
-                "--model resnet20 --data-dir synthetic --samples 1024 --format json"},
+                "--model resnet20 --data synthetic --samples 1024 --format json"},
                "mpirun -np 2 bench_epoch");
 }
 
@@ -236,12 +240,13 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   const bool strong = options.scaling == "strong";
   if (strong && trainer.batch > 0 && trainer.global_batch == 0) {
     fail<UsageError>(
-        "--batch is per rank and changes the global batch with N: strong scaling takes "
-        "--global-batch (or give --scaling weak)");
+        "--batch-per-rank changes the global batch with N: strong scaling takes --global-batch (or "
+        "give --scaling weak)");
   }
   if (!strong && trainer.global_batch > 0) {
     fail<UsageError>(
-        "--global-batch stays fixed: weak scaling takes --batch (or give --scaling strong)");
+        "--global-batch stays fixed: weak scaling takes --batch-per-rank (or give --scaling "
+        "strong)");
   }
   // The textbook's rule says itself how many.
   if (!strong && trainer.samples_per_epoch == 0 && trainer.epoch_rule != EpochRule::seed) {

@@ -140,16 +140,17 @@ TEST(EpochOptions, RefuseAnImpossibleNumber) {
 }
 
 TEST(EpochOptions, RefuseABatchThatTheScalingChanges) {
-  EXPECT_THAT(epoch_refusal({"--batch", "32"}),
+  EXPECT_THAT(epoch_refusal({"--batch-per-rank", "32"}),
               AllOf(HasSubstr("--global-batch"), HasSubstr("--scaling weak")));
   EXPECT_THAT(epoch_refusal({"--scaling", "weak", "--global-batch", "32"}),
-              AllOf(HasSubstr("--batch"), HasSubstr("--scaling strong")));
-  EXPECT_EQ(epoch_refusal({"--scaling", "weak", "--batch", "32", "--samples", "64"}), "accepted");
+              AllOf(HasSubstr("--batch-per-rank"), HasSubstr("--scaling strong")));
+  EXPECT_EQ(epoch_refusal({"--scaling", "weak", "--batch-per-rank", "32", "--samples", "64"}),
+            "accepted");
 }
 
 TEST(EpochOptions, RefuseWeakScalingOfADataSetThatDoesNotGrow) {
   for (const int ranks : {1, 2}) {
-    EXPECT_THAT(epoch_refusal({"--scaling", "weak", "--batch", "32"}, ranks),
+    EXPECT_THAT(epoch_refusal({"--scaling", "weak", "--batch-per-rank", "32"}, ranks),
                 AllOf(HasSubstr("--scaling weak"), HasSubstr("--samples")));
   }
   EXPECT_THAT(epoch_refusal({"--scaling", "weak", "--samples", "0"}), HasSubstr("--samples"));
@@ -306,7 +307,7 @@ TEST(ThroughputOptions, RefuseWhatIsNotValid) {
   for (const Words& words : {Words{"-n", "-1"},
                              {"--max-seconds", "0"},
                              {"--max-seconds", "nan"},
-                             {"--batch", "-1"},
+                             {"--batch-per-rank", "-1"},
                              {"-n", "1.5"}}) {
     EXPECT_NE(throughput_refusal(words), "accepted") << words[0] << " " << words[1];
   }
@@ -314,8 +315,9 @@ TEST(ThroughputOptions, RefuseWhatIsNotValid) {
 
 TEST(ThroughputOptions, TakeAListOfBatches) {
   EXPECT_THAT(throughput({}).batches, testing::ElementsAre(0));
-  EXPECT_THAT(throughput({"--batch", "16,32,64"}).batches, testing::ElementsAre(16, 32, 64));
-  EXPECT_NE(throughput_refusal({"--batch", "16,x"}), "accepted");
+  EXPECT_THAT(throughput({"--batch-per-rank", "16,32,64"}).batches,
+              testing::ElementsAre(16, 32, 64));
+  EXPECT_NE(throughput_refusal({"--batch-per-rank", "16,x"}), "accepted");
 }
 
 /// One study of everything, so that no word of a plan goes untested.
@@ -368,7 +370,7 @@ TEST(EpochOptions, AManagedJobGivesDefaults) {
     return parse_epoch_options(static_cast<int>(words.size()), words.data(), ranks);
   };
   EXPECT_EQ(parse({}).training.trainer.dataset, "synthetic:64");
-  EXPECT_EQ(parse({"--data-dir", "synthetic"}).training.trainer.dataset, "synthetic");
+  EXPECT_EQ(parse({"--data", "synthetic"}).training.trainer.dataset, "synthetic");
   EXPECT_EQ(parse({}).checkpoints.folder, "/opt/ml/model");
   EXPECT_EQ(parse({"--checkpoint", "mine"}).checkpoints.folder, "mine");
   EXPECT_EQ(parse({"--run-id", "study"}).checkpoints.folder, "") << "a study keeps no model";
@@ -423,13 +425,13 @@ TEST_F(ReplayOptions, TakeOnlyTheRecordedBatch) {
   EXPECT_THAT(epoch_refusal({"--model", model_}, 2),
               AllOf(HasSubstr("of 4 images a step"), HasSubstr("has 2 here"),
                     HasSubstr("--scaling weak"), HasSubstr("--global-batch 8")));
-  EXPECT_THAT(refused({"--batch", "5"}), HasSubstr("each worker has 5 here"));
+  EXPECT_THAT(refused({"--batch-per-rank", "5"}), HasSubstr("each worker has 5 here"));
 }
 
 TEST_F(ReplayOptions, RefuseWhatOnlyComputingHas) {
   for (const Words& words :
        {Words{"--precision", "bf16"}, Words{"--channels-last", "yes"}, Words{"--accumulate", "2"},
-        Words{"--loader-threads", "1"}, Words{"--data-dir", "synthetic"},
+        Words{"--loader-threads", "1"}, Words{"--data", "synthetic"},
         Words{"--target-accuracy", "0.5"}, Words{"--share-of", "2"}}) {
     EXPECT_THAT(refused(words), AllOf(HasSubstr(words[0]), HasSubstr("leave it out")));
   }

@@ -14,11 +14,11 @@ constexpr std::string_view kLargest = "largest";
 
 std::vector<std::int64_t> parse_batches(const std::string& list) {
   std::vector<std::int64_t> batches;
-  for (const std::string& word : split_list("--batch", list)) {
+  for (const std::string& word : split_list("--batch-per-rank", list)) {
     const auto batch =
         word == kLargest ? kLargestBatch : read_number<std::int64_t>(word).value_or(-2);
     if (batch < 0 && word != kLargest) {
-      fail<UsageError>("--batch {}: expected a number of images or {}", word, kLargest);
+      fail<UsageError>("--batch-per-rank {}: expected a number of images or {}", word, kLargest);
     }
     batches.push_back(batch);
   }
@@ -35,9 +35,9 @@ ThroughputOptions parse_throughput_options(int argc, const char* const* argv, in
   add_training_options(app, options.training);
   const auto batches = [&](const std::string& list) { options.batches = parse_batches(list); };
   offer(add_word<std::string>(
-            app, "--batch", "0", batches,
-            "images per rank and step, or a list as 32,64,largest; largest: as many as memory "
-            "holds, found by trying; 0: the model's default"),
+            app, "--batch-per-rank", "0", batches,
+            "images of a step, or a list as 32,64,largest; largest: as many as memory holds, found "
+            "by trying; 0: the model's default"),
         {std::string(kLargest)});
   const auto memory_limit = [&](const std::string& size) {
     options.memory_limit = parse_size("--memory-limit", size);
@@ -58,8 +58,8 @@ ThroughputOptions parse_throughput_options(int argc, const char* const* argv, in
       ->capture_default_str();
   add_timeout_option(app, options.timeout_seconds);
   add_examples(app,
-               {"--model mlp", "--model mnist_cnn --batch 32,64,largest",
-                "--model resnet20 --data-dir synthetic --precision float32,bf16"},
+               {"--model mlp", "--model mnist_cnn --batch-per-rank 32,64,largest",
+                "--model resnet20 --data synthetic --precision float32,bf16"},
                "mpirun -np 2 bench_throughput");
   app.add_option("--max-seconds", options.max_seconds, "cap on the timed steps")
       ->capture_default_str();

@@ -37,9 +37,9 @@ TEST(ThroughputOptions, OneCaseByDefault) {
 }
 
 TEST(ThroughputOptions, ListsMultiply) {
-  const ThroughputOptions options =
-      throughput({"--precision", "float32,tf32,bf16,fp16", "--channels-last", "both", "--step",
-                  "eager,graph,fused", "--batch", "32,64,largest", "--memory-limit", "2GiB"});
+  const ThroughputOptions options = throughput(
+      {"--precision", "float32,tf32,bf16,fp16", "--channels-last", "both", "--step",
+       "eager,graph,fused", "--batch-per-rank", "32,64,largest", "--memory-limit", "2GiB"});
   const auto& ways = options.training.variants;
   ASSERT_EQ(ways.size(), 4 * (2 + 3)) << "fused steps are channels last, once";
   EXPECT_EQ(ways[1].precision, Precision::float32);
@@ -63,9 +63,9 @@ TEST(ThroughputOptions, FusedStepsAreChannelsLastWhateverTheOthersAre) {
 }
 
 TEST(ThroughputOptions, RefusesInOneLine) {
-  EXPECT_EQ(refusal({"--batch", "32,larget"}),
-            "--batch larget: expected a number of images or largest");
-  EXPECT_THAT(refusal({"--batch", "-2"}), HasSubstr("--batch -2"));
+  EXPECT_EQ(refusal({"--batch-per-rank", "32,larget"}),
+            "--batch-per-rank larget: expected a number of images or largest");
+  EXPECT_THAT(refusal({"--batch-per-rank", "-2"}), HasSubstr("--batch-per-rank -2"));
   EXPECT_THAT(refusal({"--precision", "float32,tf23"}), HasSubstr("did you mean 'tf32'?"));
   EXPECT_THAT(refusal({"--channels-last", "maybe"}), HasSubstr("no, yes, both"));
   EXPECT_THAT(refusal({"--step", "eager,grpah"}), HasSubstr("did you mean 'graph'?"));

@@ -61,7 +61,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", choices=MODELS, required=True)
     parser.add_argument("--data", default="fashion-mnist")
-    parser.add_argument("--batch", type=int, required=True, help="images per rank and step")
+    parser.add_argument("--batch-per-rank", dest="batch", type=int, required=True, help="images per rank and step")
     parser.add_argument("--samples", type=int, required=True, help="of all ranks in an epoch")
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--warm-up", type=int, default=10, help="steps before the clock starts")

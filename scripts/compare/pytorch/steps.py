@@ -83,7 +83,7 @@ def main() -> None:
     parser.add_argument("--model", choices=[*MODELS, "gemm"], required=True)
     parser.add_argument("--side", type=int, default=512, help="of the matrices of gemm")
     parser.add_argument("--dtype", choices=DTYPES, default="float", help="of gemm")
-    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--batch-per-rank", dest="batch", type=int, default=16)
     parser.add_argument("--precision", choices=PRECISIONS, default="float32")
     parser.add_argument("--channels-last", action="store_true")
     parser.add_argument("--compile", action="store_true")
