@@ -62,8 +62,9 @@ class Trainer {
   /// Ranks that see images, all or fewer.
   int workers() const;
   std::int64_t steps_per_epoch() const;
-  /// Images in the training split, and the data set's name.
+  /// Images in the training split and in the test split, and the data set's name.
   std::int64_t training_images() const;
+  std::int64_t test_images() const;
   const std::string& dataset_name() const;
 
   /// Whether the data set's files are read while training.

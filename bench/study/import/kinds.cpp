@@ -122,6 +122,7 @@ constexpr ImportKind kKinds[]{
     {"csv", "", by_map},
     {"log", " (any program's)", by_lines},
     {"google-benchmark", "", by_text<read_google_benchmark, kernels_schema>},
+    {"mlperf", " (its :::MLLOG lines)", by_text<read_mlperf, epoch_schema>},
     {"published", " (names of `list published`)", by_name},
 };
 

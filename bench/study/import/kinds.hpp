@@ -69,6 +69,15 @@ ImportedFile read_osu(std::string_view text, const std::string& file, const Sett
 ImportedFile read_google_benchmark(std::string_view text, const std::string& file,
                                    const Settings& settings);
 
+// MLPerf Training's logs (result_0.txt of a submission): lines with ":::MLLOG {json}", whatever
+// else is between them. An epoch is from its start to its stop, without evaluation; where the log
+// has blocks alone, a block's mean epoch. Source: mlcommons/logging, mlperf_logging/mllog.
+
+/// Each run in `text` is a launch with one row of epoch.csv; its eval_accuracy, a share, stands as
+/// test_accuracy. An epoch that is cut off becomes a finding. Throws UsageError where `settings` do
+/// not say the ranks, since these logs do not.
+ImportedFile read_mlperf(std::string_view text, const std::string& file, const Settings& settings);
+
 // Any program's log by regular expressions: each names one of our columns and has the number in its
 // first group. Several matches of the column that carries the values are samples (steps, epochs) in
 // their order.

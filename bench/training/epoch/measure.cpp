@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -131,16 +132,37 @@ class FaultyClock {
   std::int64_t steps_ = 0;
 };
 
+/// What MLPerf's rules want to know before a training begins. Caches are as they are.
+void describe(const Trainer& trainer, const EpochOptions& options, MlperfLog& log) {
+  using nlohmann::json;
+  const TrainerOptions& used = trainer.options();
+  const json none = json::object();
+  log.point("submission_benchmark", used.model == "resnet50" ? "resnet" : used.model, none);
+  log.point("submission_division", "open", none);
+  log.point("submission_status", "research", none);
+  log.point("submission_org", "scalebench", none);
+  log.point("submission_platform", fmt::format("{} ranks", trainer.workers()), none);
+  log.point("cache_clear", false, none);
+  log.point("seed", used.seed, none);
+  log.point("global_batch_size", used.global_batch, none);
+  log.point("opt_name", used.optimizer, none);
+  log.point("opt_base_learning_rate", used.rate.base, none);
+  log.point("train_samples",
+            used.samples_per_epoch > 0 ? used.samples_per_epoch : trainer.training_images(), none);
+  log.point("eval_samples", options.evaluate ? trainer.test_images() : 0, none);
+}
+
 class EpochTimer {
  public:
   EpochTimer(const Ranks& ranks, const RankDevices& devices, Trainer& trainer, EventLog& log,
-             const HostClock& clock, StepMarks& marks, double step_seconds)
+             const HostClock& clock, StepMarks& marks, double step_seconds, MlperfLog& mlperf)
       : ranks_(ranks),
         trainer_(trainer),
         log_(log),
         clock_(clock),
         marks_(marks),
         step_seconds_(step_seconds),
+        mlperf_(mlperf),
         energy_(ranks, devices) {}
 
   EpochMeasurement run(int epoch, bool evaluate, bool check_replicas) {
@@ -150,7 +172,9 @@ class EpochTimer {
     watchdog.span(fmt::format("start of epoch {}", epoch));
     const ClockModel before =
         followed(step_seconds_ * static_cast<double>(trainer_.steps_per_epoch()));
+    const nlohmann::json of_epoch{{"epoch_num", epoch + 1}};
     energy_.start();
+    mlperf_.start("epoch_start", of_epoch);
     ranks_.host.barrier();
     marks_.begin(fmt::format("epoch {}", epoch));
     log_.restart();
@@ -160,6 +184,7 @@ class EpochTimer {
 
     watchdog.span(fmt::format("results of epoch {}", epoch));
     ranks_.host.barrier();  // whoever asks for the time shall not wait for an answer
+    mlperf_.stop("epoch_stop", of_epoch);
     const EpochEnergy energy = energy_.stop();
     EpochMeasurement measured{
         join_traces(ranks_.host, trace, ClockBridge(before, followed(trace.end - trace.begin)))};
@@ -185,12 +210,15 @@ class EpochTimer {
                           static_cast<double>(std::max<std::int64_t>(1, measured.samples));
       watchdog.span(fmt::format("evaluation after epoch {}", epoch));
       watchdog.expect(most / kLimitOverExpected);
+      mlperf_.start("eval_start", of_epoch);
       const double begin = local_seconds();
       const Evaluation evaluation = trainer_.evaluate();
       measured.test_accuracy = evaluation.accuracy;
       measured.test_loss = evaluation.loss;
       measured.evaluate_seconds =
           std::ranges::max(all_gather(ranks_.host, local_seconds() - begin));
+      mlperf_.stop("eval_stop", of_epoch);
+      mlperf_.point("eval_accuracy", evaluation.accuracy, of_epoch);
       watchdog.span(fmt::format("results of epoch {}", epoch));
     }
     report_input(measured);
@@ -241,6 +269,7 @@ class EpochTimer {
   const HostClock& clock_;
   StepMarks& marks_;
   const double step_seconds_;
+  MlperfLog& mlperf_;
   EnergyAccount energy_;
   std::set<std::string> warned_;
 };
@@ -288,6 +317,9 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   Communicator& gradients = transport.communicator();
   const Checkpointing checkpoints(ranks, options.checkpoints);
   run.transport = gradients.transport();
+  MlperfLog mlperf(ranks.first() ? options.mlperf_log : "");
+  const nlohmann::json none = nlohmann::json::object();
+  mlperf.start("init_start", none);
   tune_for_training(ranks, gradients, wanted);
   StepWatch watch(ranks, options.fault, options.milestones);
   const double step_seconds = warm_up(wanted, gradients, ranks, options.warm_up_steps, run);
@@ -317,8 +349,8 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
   run.workers = trainer.workers();
   run.reads_files = trainer.reads_files();
-  EpochTimer timer(ranks, options.training.placed, trainer, log, clock.clock(), marks,
-                   step_seconds);
+  EpochTimer timer(ranks, options.training.placed, trainer, log, clock.clock(), marks, step_seconds,
+                   mlperf);
   if (!options.checkpoints.resume.empty()) ranks.watchdog.work("reading the checkpoint");
   run.earlier = checkpoints.resume(trainer);
   if (run.earlier.epochs >= options.epochs) {
@@ -327,6 +359,9 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   }
   watch.begin(run.earlier.epochs * trainer.steps_per_epoch(),
               options.epochs * trainer.steps_per_epoch());
+  describe(trainer, options, mlperf);
+  mlperf.stop("init_stop", none);
+  mlperf.start("run_start", none);
   for (bool ends = false; !ends;) {
     if (timeline && run.epochs.empty()) timeline->start();
     const EpochMeasurement epoch =
@@ -349,6 +384,8 @@ void measure(const Ranks& ranks, const EpochOptions& options,
     ranks.watchdog.end_cell();
     after_epoch(run);
   }
+  const bool missed = options.target_accuracy > 0 && !reached_target(options, run);
+  mlperf.stop("run_stop", {{"status", missed ? "aborted" : "success"}});
 }
 
 }  // namespace

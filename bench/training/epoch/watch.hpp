@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,6 +62,28 @@ class StepWatch {
   std::int64_t first_ = 0;
   std::atomic<std::int64_t> steps_ = 0;  // done
   bool inside_ = false;
+};
+
+// A training as MLPerf's logs tell it: a line ":::MLLOG {json}" for each event, by the wall clock
+// in milliseconds. Format: mlcommons/logging, mlperf_logging/mllog.
+
+class MlperfLog {
+ public:
+  /// Of the one rank that writes. An empty `path`: nothing is written. Throws UsageError when it
+  /// cannot be.
+  explicit MlperfLog(const std::string& path);
+
+  /// What is so: "global_batch_size". `more`: what belongs to it, by name.
+  void point(std::string_view key, const nlohmann::json& value, const nlohmann::json& more);
+  /// Of an interval: "epoch_start" and "epoch_stop".
+  void start(std::string_view key, const nlohmann::json& more);
+  void stop(std::string_view key, const nlohmann::json& more);
+
+ private:
+  void write(std::string_view type, std::string_view key, const nlohmann::json& value,
+             const nlohmann::json& more);
+
+  std::ofstream file_;
 };
 
 // A timeline as the file that chrome://tracing and Perfetto read: one row a lane, one bar an
