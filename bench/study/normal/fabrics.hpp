@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What joins the GPUs of a host, by their names: configs/fabrics.csv. The rate of a link is the one
+// that NCCL's own model of the hardware has, which is what its rings reach.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace scalebench {
+
+struct Fabric {
+  std::string name;          // "nvlink4-h100"
+  std::string matches;       // RE2, anywhere in a GPU's name
+  std::string link;          // "NVLink 4"
+  double links = 0;          // of a GPU
+  double gb_per_s = 0;       // of a link, in one direction
+  double nvls_gb_per_s = 0;  // busbw with NVLink SHARP on 8 GPUs; NaN: has none, or nobody told
+  std::string source;
+
+  /// GB/s of busbw that a ring reaches.
+  double ring() const { return links * gb_per_s; }
+};
+
+/// Throws UsageError `file:line:column: what; what is valid`.
+std::vector<Fabric> read_fabrics(const std::filesystem::path& path);
+
+/// Null: none of them, or GPUs that belong to several.
+const Fabric* fabric_of(const std::vector<Fabric>& fabrics, const std::vector<std::string>& gpus);
+
+/// Throws UsageError with the valid names and the nearest.
+const Fabric& fabric_named(const std::vector<Fabric>& fabrics, std::string_view name);
+
+}  // namespace scalebench

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/normal/fabrics.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/error.hpp"
+#include "kernels/testing.hpp"
+
+namespace scalebench {
+namespace {
+
+using testing::HasSubstr;
+
+std::string fabric_name(const std::vector<std::string>& gpus) {
+  static const std::vector<Fabric> fabrics = read_fabrics(SCALEBENCH_FABRICS);
+  const Fabric* const fabric = fabric_of(fabrics, gpus);
+  return fabric == nullptr ? "" : fabric->name;
+}
+
+TEST(Fabrics, AreToldByTheNamesThatNcclTestsPrints) {
+  EXPECT_EQ(fabric_name({"NVIDIA H100 80GB HBM3"}), "nvlink4-h100");
+  EXPECT_EQ(fabric_name({"NVIDIA H200"}), "nvlink4-h100");
+  EXPECT_EQ(fabric_name({"NVIDIA A100-SXM4-80GB"}), "nvlink3-a100");
+  EXPECT_EQ(fabric_name({"NVIDIA A100 80GB PCIe"}), "pcie4");
+  EXPECT_EQ(fabric_name({"Tesla V100-SXM2-16GB"}), "nvlink2-v100");
+  EXPECT_EQ(fabric_name({"Tesla V100-PCIE-16GB"}), "pcie3");
+  EXPECT_EQ(fabric_name({"NVIDIA A40"}), "pcie4");
+  EXPECT_EQ(fabric_name({"NVIDIA B200"}), "nvlink5-b200");
+}
+
+TEST(Fabrics, OfNoOneOrOfSeveralAreUnknown) {
+  EXPECT_EQ(fabric_name({"NVIDIA GeForce RTX 5090"}), "");
+  EXPECT_EQ(fabric_name({"AMD Instinct MI300X"}), "");
+  EXPECT_EQ(fabric_name({"NVIDIA H200", "NVIDIA A40"}), "");
+  EXPECT_EQ(fabric_name({}), "");
+}
+
+TEST(Fabrics, OneIsNamedOrRefused) {
+  const std::vector<Fabric> fabrics = read_fabrics(SCALEBENCH_FABRICS);
+  EXPECT_NEAR(fabric_named(fabrics, "nvlink4-h100").ring(), 370.8, 1e-9);
+  EXPECT_THAT(message_of<UsageError>([&] { fabric_named(fabrics, "nvlink4-h1000"); }),
+              HasSubstr("did you mean 'nvlink4-h100'?"));
+}
+
+TEST(Fabrics, WhatIsNoneIsRefusedWithItsPlace) {
+  const TemporaryFolder folder;
+  const std::string head = "name,matches,link,links,gb_per_s,nvls_gb_per_s,source\n";
+  const auto refusal = [&](const std::string& row) {
+    const auto path = folder.write("fabrics.csv", head + row);
+    return message_of<UsageError>([&] { read_fabrics(path); });
+  };
+  EXPECT_EQ(refusal("a,b,c,1,2,,s\n"), "");
+  EXPECT_THAT(refusal("a,b,c,0,2,,s\n"), HasSubstr("fabrics.csv:2:7: links: '0'; valid: "));
+  EXPECT_THAT(refusal("a,b,c,1,,,s\n"), HasSubstr("gb_per_s: ''"));
+  EXPECT_THAT(refusal("a,(,c,1,2,,s\n"), HasSubstr("valid: an RE2 expression"));
+  EXPECT_THAT(refusal("a,b,c,1,2,,\n"), HasSubstr("source is empty"));
+}
+
+}  // namespace
+}  // namespace scalebench

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/normal/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "bench/cli/quantity.hpp"
+
+namespace scalebench {
+namespace {
+
+/// Of a network device's line rate, what NCCL's rings reach with GPU-direct: 24 GB/s of 200 Gbit/s,
+/// 12 of 100 (https://github.com/NVIDIA/nccl-tests/issues/119, NET_BW of its src/graph/topo.h).
+constexpr double kOfLineRate = 0.96;
+/// Between two hosts a tree, and NVLink SHARP within them, sends each byte once where busbw counts
+/// it nearly twice (https://github.com/NVIDIA/nccl-tests/issues/153).
+constexpr double kOnTwoNodes = 2;
+constexpr double kTooGood = 1.15;
+/// Of what host memory alone allows; results/reference has 0.73 to 0.95 from 1 MiB on.
+constexpr double kLowOfMemory = 0.6;
+constexpr double kLeastOfMemory = 1e-4;
+constexpr double kAlike = 0.15;  // what one number of rails, or a ring, explains
+
+Expectation unknown(std::string why) {
+  Expectation expectation;
+  expectation.why_unknown = std::move(why);
+  return expectation;
+}
+
+Expectation within_a_host(const MeasuredLine& line, const Place& place) {
+  if (place.fabric == nullptr) {
+    const auto bound = place.memory_busbw.find(line.bytes);
+    if (bound != place.memory_busbw.end()) {
+      return {bound->second,
+              bound->second,
+              kLowOfMemory,
+              kLeastOfMemory,
+              "what memory alone allows, as measured",
+              "bound.csv",
+              ""};
+    }
+    return unknown(place.why_no_fabric.empty() ? "nothing is known of what joins these ranks"
+                                               : place.why_no_fabric);
+  }
+  const Fabric& fabric = *place.fabric;
+  if (line.ranks == 2 && fabric.link.starts_with("PCIe") && !place.fabric_is_said) {
+    return unknown("a pair of these GPUs may have an NVLink bridge; say --fabric");
+  }
+  Expectation expectation;
+  expectation.busbw = expectation.most = fabric.ring();
+  expectation.factors =
+      fmt::format("a ring over {:g} x {:g} GB/s of {}", fabric.links, fabric.gb_per_s, fabric.link);
+  expectation.source = fabric.source;
+  // NVLink SHARP is taken by default where it is, and its figure is for 8 GPUs.
+  if (!std::isnan(fabric.nvls_gb_per_s)) {
+    expectation.most = std::max(fabric.nvls_gb_per_s, fabric.ring());
+    if (line.ranks == 8) {
+      expectation.busbw = fabric.nvls_gb_per_s;
+      expectation.factors =
+          fmt::format("NVLink SHARP; {} = {:.0f} GB/s", expectation.factors, fabric.ring());
+    }
+  }
+  return expectation;
+}
+
+Expectation between_hosts(const MeasuredLine& line, const Place& place) {
+  if (!(place.rail_gb_per_s > 0)) {
+    return unknown("over several hosts the network decides; say it with --network and --rails");
+  }
+  Expectation network;
+  network.busbw = kOfLineRate * place.rail_gb_per_s * place.rails;
+  network.factors = fmt::format("{} rail{} x {:g} GB/s x {:g}", place.rails,
+                                place.rails == 1 ? "" : "s", place.rail_gb_per_s, kOfLineRate);
+  network.source = "https://github.com/NVIDIA/nccl-tests/issues/119";
+  if (place.fabric != nullptr && place.fabric->ring() < network.busbw) {
+    network.busbw = place.fabric->ring();
+    network.factors = fmt::format("{:g} x {:g} GB/s of {} within a host, less than its network",
+                                  place.fabric->links, place.fabric->gb_per_s, place.fabric->link);
+    network.source = place.fabric->source;
+  }
+  network.most = network.busbw * (line.nodes == 2 ? kOnTwoNodes : 1);
+  return network;
+}
+
+JudgedLine judged(const MeasuredLine& line, const Place& place) {
+  JudgedLine one{line, expected(line, place), Normality::unknown, ""};
+  const Expectation& expectation = one.expectation;
+  if (line.ranks < 2) {
+    one.why = "one rank moves nothing";
+  } else if (!(line.seconds > 0)) {
+    one.why = "it has no time";
+  } else if (!(expectation.busbw > 0)) {
+    one.why = expectation.why_unknown;
+  } else {
+    const double least = line.factor() * static_cast<double>(line.bytes) / 1e9 / expectation.busbw;
+    const double share = one.share();
+    if (line.busbw() > kTooGood * expectation.most) {
+      one.verdict = Normality::fast;
+    } else if (least < expectation.least_seconds) {
+      one.why = fmt::format("too small: {} at the full rate, so latency decides", show_time(least));
+    } else {
+      one.verdict = share < expectation.low_share ? Normality::slow : Normality::normal;
+    }
+  }
+  return one;
+}
+
+bool alike(double value, double other) { return std::abs(value / other - 1) <= kAlike; }
+
+/// What the number itself points to.
+std::vector<std::string> causes_of(const JudgedLine& best, const Place& place,
+                                   const Evidence& evidence) {
+  std::vector<std::string> causes;
+  if (best.verdict == Normality::fast) {
+    causes.emplace_back(
+        "more than the hardware moves: a unit, a wrong number of ranks, or bytes "
+        "that were never sent");
+    return causes;
+  }
+  if (best.verdict != Normality::slow) return causes;
+  const double busbw = best.line.busbw();
+  const Fabric* const fabric = place.fabric;
+  const bool one_host = best.line.nodes == 1;
+  if (one_host && fabric != nullptr && best.expectation.busbw > fabric->ring() &&
+      alike(busbw, fabric->ring())) {
+    causes.push_back(fmt::format("a ring instead of NVLink SHARP: {:.0f} GB/s is what a ring has",
+                                 fabric->ring()));
+  }
+  for (int rails = 1; !one_host && rails < place.rails; ++rails) {
+    if (!alike(busbw, kOfLineRate * place.rail_gb_per_s * rails)) continue;
+    causes.push_back(fmt::format("as over {} of {} rails", rails, place.rails));
+  }
+  const auto used = static_cast<int>(evidence.rails.size());
+  if (!one_host && used > 0 && used < place.rails) {
+    causes.push_back(fmt::format("the log shows {} of {} rails in use", used, place.rails));
+  }
+  for (const Sign& sign : evidence.signs) {
+    causes.push_back(fmt::format("{} (line {}: {})", sign.cause, sign.line, sign.seen));
+  }
+  return causes;
+}
+
+std::string sentence_of(const JudgedLine& best) {
+  if (best.verdict == Normality::unknown) return fmt::format("UNKNOWN: {}", best.why);
+  return fmt::format("{}: {:.4g} GB/s at {}, {:.0f} % of the {:.4g} GB/s that is expected: {}",
+                     name_of(best.verdict), best.line.busbw(),
+                     show_size(static_cast<std::size_t>(best.line.bytes)), 100 * best.share(),
+                     best.expectation.busbw, best.expectation.factors);
+}
+
+}  // namespace
+
+std::string_view name_of(Normality normality) {
+  constexpr std::array<std::string_view, 4> kNames{"NORMAL", "SLOW", "FAST", "UNKNOWN"};
+  return kNames.at(static_cast<std::size_t>(normality));
+}
+
+double MeasuredLine::factor() const { return ranks > 0 ? 2.0 * (ranks - 1) / ranks : 0; }
+
+double MeasuredLine::busbw() const {
+  const bool known = ranks > 1 && seconds > 0;
+  return known ? factor() * static_cast<double>(bytes) / seconds / 1e9 : std::nan("");
+}
+
+double JudgedLine::share() const {
+  return expectation.busbw > 0 ? line.busbw() / expectation.busbw : std::nan("");
+}
+
+Expectation expected(const MeasuredLine& line, const Place& place) {
+  return line.nodes > 1 ? between_hosts(line, place) : within_a_host(line, place);
+}
+
+Judgement judge(const std::vector<MeasuredLine>& lines, const Place& place,
+                const Evidence& evidence) {
+  Judgement judgement;
+  for (const MeasuredLine& line : lines) judgement.lines.push_back(judged(line, place));
+  const JudgedLine* best = nullptr;
+  const auto better = [](const JudgedLine& one, const JudgedLine& other) {
+    const bool fast = one.verdict == Normality::fast, other_fast = other.verdict == Normality::fast;
+    if (fast != other_fast) return fast;
+    const bool known = one.verdict != Normality::unknown;
+    const bool other_known = other.verdict != Normality::unknown;
+    if (known != other_known) return known;
+    return known && one.share() > other.share();
+  };
+  for (const JudgedLine& line : judgement.lines) {
+    if (best == nullptr || better(line, *best)) best = &line;
+  }
+  if (best == nullptr) {
+    judgement.sentence = "UNKNOWN: no allreduce in it";
+    return judgement;
+  }
+  judgement.verdict = best->verdict;
+  judgement.sentence = sentence_of(*best);
+  judgement.causes = causes_of(*best, place, evidence);
+  return judgement;
+}
+
+}  // namespace scalebench

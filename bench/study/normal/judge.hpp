@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether an allreduce reached what such hardware gives: what is expected follows from links, rates
+// and the number of hosts, with its factors written out; what nobody knows is UNKNOWN.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/study/normal/evidence.hpp"
+#include "bench/study/normal/fabrics.hpp"
+
+namespace scalebench {
+
+enum class Normality { normal, slow, fast, unknown };
+/// "NORMAL", ...
+std::string_view name_of(Normality normality);
+
+/// One allreduce of a run or of a log.
+struct MeasuredLine {
+  std::string algorithm, transport;
+  std::int64_t bytes = 0;  // of a rank's buffer
+  int ranks = 0;
+  int nodes = 1;
+  double seconds = 0;
+
+  /// 2 (N - 1) / N: by which busbw exceeds algbw.
+  double factor() const;
+  /// GB/s; NaN for one rank or no time.
+  double busbw() const;
+};
+
+/// What is known of the place.
+struct Place {
+  const Fabric* fabric = nullptr;  // of its GPUs; null: unknown, or host memory
+  bool fabric_is_said = false;     // by a person, not by the GPUs' names
+  std::string why_no_fabric;       // where it is null and GPUs were there
+  double rail_gb_per_s = 0;        // line rate of one network device of a host; 0: unknown
+  int rails = 1;                   // of a host
+  std::map<std::int64_t, double> memory_busbw;  // by bytes: what host memory alone allows, measured
+};
+
+struct Expectation {
+  double busbw = 0;             // GB/s; 0: nobody knows
+  double most = 0;              // what another algorithm may show on the same hardware
+  double low_share = 0.8;       // below: SLOW
+  double least_seconds = 1e-3;  // shorter ones are decided by latency, not by rates
+  std::string factors;          // "18 links x 20.6 GB/s of NVLink 4"
+  std::string source;
+  std::string why_unknown;
+};
+
+Expectation expected(const MeasuredLine& line, const Place& place);
+
+struct JudgedLine {
+  MeasuredLine line;
+  Expectation expectation;
+  Normality verdict = Normality::unknown;
+  std::string why;  // where it is unknown
+
+  /// Of what is expected; NaN: unknown.
+  double share() const;
+};
+
+struct Judgement {
+  std::vector<JudgedLine> lines;  // as given
+  Normality verdict = Normality::unknown;
+  std::string sentence;             // the verdict with its line and factors
+  std::vector<std::string> causes;  // likely ones, the evidence with each
+};
+
+/// The verdict is that of the line that came nearest to what is expected; one that exceeds it by
+/// more than any algorithm could makes it FAST.
+Judgement judge(const std::vector<MeasuredLine>& lines, const Place& place,
+                const Evidence& evidence);
+
+}  // namespace scalebench

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// scalebench normal RUN|LOG: is that what such hardware gives? Of a run of ours or an imported one,
+// or of a log of nccl-tests or osu_allreduce as it is. Exit: ok for NORMAL; regression for SLOW and
+// FAST; nothing_measured for UNKNOWN.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "bench/cli/command_line.hpp"
+#include "bench/cli/console.hpp"
+#include "bench/cli/quantity.hpp"
+#include "bench/record/file.hpp"
+#include "bench/record/manifest.hpp"
+#include "bench/record/result_row.hpp"
+#include "bench/study/analysis/rows.hpp"
+#include "bench/study/import/kinds.hpp"
+#include "bench/study/normal/judge.hpp"
+#include "bench/study/run/setup.hpp"
+#include "bench/study/verbs/verb.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct NormalOptions {
+  fs::path what;
+  std::string fabric;
+  std::string network;
+  int rails = 1;
+  std::vector<std::string> settings;
+  bool as_json = false;
+};
+
+/// What is to be judged, and what is known beside it.
+struct Subject {
+  std::vector<MeasuredLine> lines;
+  std::vector<std::string> gpus;  // their names
+  bool host_memory = true;        // no rank's buffer is in a GPU
+  std::map<std::int64_t, double> memory_busbw;
+  Evidence evidence;
+};
+
+int whole_in(const ResultRow& row, std::string_view column, int otherwise) {
+  const double value = number_in(row, column);
+  return std::isnan(value) ? otherwise : static_cast<int>(value);
+}
+
+void add_line(const ResultRow& row, double seconds, Subject& subject) {
+  MeasuredLine& line = subject.lines.emplace_back();
+  line.algorithm = row.get("algorithm");
+  line.transport = row.get("transport");
+  line.bytes = static_cast<std::int64_t>(number_in(row, "size_bytes"));
+  line.ranks = whole_in(row, "ranks", 0);
+  line.nodes = whole_in(row, "nodes", 1);
+  line.seconds = seconds;
+  subject.host_memory &= row.get("memory") != "device";
+}
+
+/// The texts of a list, or the one text.
+std::vector<std::string> names_in(const Facts& facts, std::string_view name) {
+  const auto found = facts.find(name);
+  if (found == facts.end()) return {};
+  const nlohmann::json& value = found->second.value;
+  if (value.is_string()) return {value.get<std::string>()};
+  std::vector<std::string> names;
+  for (const nlohmann::json& one : value.is_array() ? value : nlohmann::json::array()) {
+    if (one.is_string()) names.push_back(one.get<std::string>());
+  }
+  return names;
+}
+
+Subject subject_of_run(const fs::path& folder) {
+  Subject subject;
+  subject.gpus = names_in(read_manifest(folder).environment.key, "gpus");
+  for (const ResultRow& row : rows_in(folder, allreduce_schema())) {
+    if (row.get("status") == "ok") add_line(row, number_in(row, "seconds_median"), subject);
+  }
+  for (const ResultRow& row : rows_in(folder, bound_schema())) {
+    const double busbw = number_in(row, "busbw_gb_per_s");
+    if (row.get("transport") != "shared_memory" || std::isnan(busbw)) continue;
+    double& most = subject.memory_busbw[static_cast<std::int64_t>(number_in(row, "size_bytes"))];
+    most = std::max(most, busbw);
+  }
+  return subject;
+}
+
+Subject subject_of_log(const NormalOptions& options) {
+  const std::string text = read_file(options.what);
+  const std::string file = options.what.string();
+  const std::vector<Settings> settings = parse_settings(options.settings, allreduce_schema(), 1);
+  const bool osu = text.find("# OSU ") != std::string::npos;
+  const ImportedFile read =
+      osu ? read_osu(text, file, settings.front()) : read_nccl_tests(text, file, settings.front());
+  Subject subject;
+  subject.gpus = names_in(read.key, "gpus");
+  subject.evidence = evidence_in(text);
+  for (const ImportedLaunch& launch : read.launches) {
+    for (std::size_t i = 0; i < launch.cases.size(); ++i) {
+      const ImportedCase one = launch.cases[i];
+      if (!one.seconds.empty()) add_line(one.row, one.seconds.front(), subject);
+    }
+  }
+  return subject;
+}
+
+Place place_of(const NormalOptions& options, const Subject& subject,
+               const std::vector<Fabric>& fabrics) {
+  Place place;
+  if (options.rails < 1) fail<UsageError>("--rails {}: must be at least 1", options.rails);
+  if (!options.network.empty()) place.rail_gb_per_s = parse_rate(options.network) / 8e9;
+  place.rails = options.rails;
+  place.memory_busbw = subject.memory_busbw;
+  if (!options.fabric.empty()) {
+    place.fabric = &fabric_named(fabrics, options.fabric);
+    place.fabric_is_said = true;
+  } else if (!subject.host_memory) {
+    place.fabric = fabric_of(fabrics, subject.gpus);
+    if (place.fabric == nullptr) {
+      place.why_no_fabric =
+          fmt::format("configs/fabrics.csv has no row for {}; say what joins them with --fabric",
+                      subject.gpus.empty() ? "GPUs without a name"
+                                           : fmt::format("{}", fmt::join(subject.gpus, ", ")));
+    }
+  }
+  return place;
+}
+
+std::string text_of(const Judgement& judgement) {
+  std::string text = fmt::format("# {:>10} {:<20} {:<14} {:>5} {:>10} {:>9} {:>9} {:>6}  {}\n",
+                                 "size", "algorithm", "transport", "ranks", "time", "busbw",
+                                 "expected", "share", "verdict");
+  for (const JudgedLine& one : judgement.lines) {
+    const MeasuredLine& line = one.line;
+    const auto number = [](double value, int digits) {
+      return std::isnan(value) || value == 0 ? "-" : fmt::format("{:.{}f}", value, digits);
+    };
+    text += fmt::format("{:>12} {:<20} {:<14} {:>5} {:>10} {:>9} {:>9} {:>6}  {}{}\n",
+                        show_size(static_cast<std::size_t>(line.bytes)), printable(line.algorithm),
+                        printable(line.transport), line.ranks, show_time(line.seconds),
+                        number(line.busbw(), 2), number(one.expectation.busbw, 1),
+                        number(100 * one.share(), 0), name_of(one.verdict),
+                        one.why.empty() ? "" : ": " + one.why);
+  }
+  text += "\n" + printable(judgement.sentence) + "\n";
+  for (const std::string& cause : judgement.causes) text += "  " + printable(cause) + "\n";
+  for (const JudgedLine& one : judgement.lines) {
+    if (one.verdict != judgement.verdict || one.expectation.source.empty()) continue;
+    return text + "  source: " + one.expectation.source + "\n";
+  }
+  return text;
+}
+
+nlohmann::json json_of(const JudgedLine& one) {
+  const auto number = [](double value) {
+    return std::isfinite(value) && value > 0 ? nlohmann::json(value) : nlohmann::json();
+  };
+  return {{"algorithm", one.line.algorithm},
+          {"transport", one.line.transport},
+          {"size_bytes", one.line.bytes},
+          {"ranks", one.line.ranks},
+          {"nodes", one.line.nodes},
+          {"seconds", number(one.line.seconds)},
+          {"busbw_gb_per_s", number(one.line.busbw())},
+          {"expected_gb_per_s", number(one.expectation.busbw)},
+          {"factors", one.expectation.factors},
+          {"source", one.expectation.source},
+          {"verdict", name_of(one.verdict)},
+          {"why", one.why}};
+}
+
+std::string document_of(const NormalOptions& options, const Judgement& judgement) {
+  nlohmann::json lines = nlohmann::json::array();
+  for (const JudgedLine& one : judgement.lines) lines.push_back(json_of(one));
+  return document({{"of", options.what.string()},
+                   {"verdict", name_of(judgement.verdict)},
+                   {"sentence", judgement.sentence},
+                   {"causes", judgement.causes},
+                   {"lines", std::move(lines)}});
+}
+
+ExitCode show_normal(const NormalOptions& options) {
+  const bool run = fs::is_directory(options.what);
+  const Subject subject = run ? subject_of_run(options.what) : subject_of_log(options);
+  const std::vector<Fabric> fabrics = read_fabrics(configs_folder() / "fabrics.csv");
+  const Place place = place_of(options, subject, fabrics);
+  const Judgement judgement = judge(subject.lines, place, subject.evidence);
+  const Console console(/*speaks=*/true, /*quiet=*/true);
+  console.result(options.as_json ? document_of(options, judgement) : text_of(judgement));
+  constexpr std::array<ExitCode, 4> kCodes{ExitCode::ok, ExitCode::regression, ExitCode::regression,
+                                           ExitCode::nothing_measured};
+  return kCodes.at(static_cast<std::size_t>(judgement.verdict));
+}
+
+}  // namespace
+
+void add_normal(CLI::App& verb, Invocation& invocation) {
+  auto& options = options_of<NormalOptions>(verb, invocation, show_normal);
+  takes_runs(verb.add_option("what", options.what,
+                             "a run, also an imported one, or a log of nccl-tests or "
+                             "osu_allreduce"))
+      ->required()
+      ->type_name("RUN|FILE");
+  verb.add_option("--fabric", options.fabric,
+                  "what joins the GPUs of a host, as configs/fabrics.csv names it; default: by "
+                  "their names")
+      ->type_name("NAME");
+  verb.add_option("--network", options.network,
+                  "line rate of one network device of a host, as 200gbit; several hosts need it")
+      ->type_name("RATE");
+  add_shown(verb, "--rails", options.rails, "network devices of a host that are used together");
+  verb.add_option("--set", options.settings, "what a log does not say, as ranks=8")
+      ->type_name("NAME=VALUE");
+  add_format_option(verb, options.as_json);
+}
+
+}  // namespace scalebench
