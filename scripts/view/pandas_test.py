@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# The lines of pandas in results/README.md, run as they stand there on a summary.csv.
+# The lines of pandas in results/README.md, run as they stand there on a summary.csv; and the notebook, cell by cell.
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import tempfile
 import unittest
 from pathlib import Path
 
-README = Path(__file__).resolve().parents[2] / "results" / "README.md"
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "results" / "README.md"
+NOTEBOOK = ROOT / "results" / "pandas.ipynb"
 SUMMARY = """model,strategy,ranks,h_seconds,ideal_seconds,measured_seconds,low,high,speedup,efficiency,largest_loss,trust
 mlp,one_device,1,2,2,2,1.9,2.1,1,1,,"measured, 3 round(s), range of rounds"
 mlp,mirrored,2,2,1,1.25,1.2,1.3,1.6,0.8,transfer,"measured, 3 round(s), range of rounds"
@@ -36,6 +39,22 @@ class SixLines(unittest.TestCase):
         self.assertEqual(lines["ideal"], [1, 2, 4])
         self.assertEqual(lines["(mlp, mirrored)"][1:], [1.6, 2.5])
         self.assertGreater(Path("speedup.png").stat().st_size, 1000)
+
+    def test_the_notebook_runs_and_finds_what_is_stored(self) -> None:
+        notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
+        self.addCleanup(os.chdir, os.getcwd())
+        os.environ.setdefault("MPLBACKEND", "Agg")
+        os.chdir(NOTEBOOK.parent)
+        names: dict[str, object] = {}
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code":
+                self.assertEqual((cell["outputs"], cell["execution_count"]), ([], None), "stored without what it printed")
+                exec("".join(cell["source"]), names)
+        differ = names["differ"]
+        self.assertGreater(len(differ), 5)  # type: ignore[arg-type]
+        self.assertLess(differ.max(), 1e-9)  # type: ignore[attr-defined]
+        self.assertFalse(differ.isna().any())  # type: ignore[attr-defined]
+        self.assertTrue(names["axes"].get_lines())  # type: ignore[attr-defined]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+# configs/nightly/grafana-dashboard.json: it asks for series that scalebench.prom has, and a real Prometheus that
+# has read one answers each of its queries. Without `prometheus` on the PATH that part is skipped.
+from __future__ import annotations
+
+import contextlib
+import csv
+import http.server
+import json
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fixtures.night import write_night
+from view.night.prometheus import write_textfile
+from view.night.record import read_night
+
+DASHBOARD = json.loads((Path(__file__).resolve().parents[3] / "configs/nightly/grafana-dashboard.json").read_text(encoding="utf-8"))
+PATIENCE = 60
+
+
+def queries() -> list[str]:
+    """Of every panel and of what its variables choose among."""
+    chosen = [variable["query"]["query"] for variable in DASHBOARD["templating"]["list"] if variable["type"] == "query"]
+    return [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]] + chosen
+
+
+def as_asked(query: str) -> str:
+    """With all studies and cells chosen; of label_values(SERIES, LABEL), which is Grafana's own, the series."""
+    series = re.sub(r"^label_values\((.*), \w+\)$", r"\1", query)
+    return re.sub(r"\$(study|cell)\b", ".*", series)
+
+
+def textfile() -> str:
+    """Of a night whose last cell is an efficiency."""
+    with tempfile.TemporaryDirectory() as folder:
+        night = write_night(Path(folder), "PASS")
+        with open(night / "gate.csv", encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        rows[-1]["metric"] = "efficiency"
+        with open(night / "gate.csv", "w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+        return write_textfile(read_night(night))
+
+
+class Dashboard(unittest.TestCase):
+    def test_it_asks_for_series_and_labels_that_exist(self) -> None:
+        written = textfile()
+        self.assertGreater(len(queries()), 8)
+        for query in queries():
+            for name, labels in re.findall(r"(scalebench_\w+)(?:\{([^}]*)\})?", query):
+                series = [line for line in written.splitlines() if line.startswith(f"{name}{{")]
+                self.assertTrue(series, query)
+                for label in re.findall(r"(\w+)=~", labels):
+                    self.assertIn(f'{label}="', series[0], query)
+            self.assertNotIn("$", as_asked(query), "a variable that the dashboard has")
+
+    def test_each_place_holds_one_panel(self) -> None:
+        taken: set[tuple[int, int]] = set()
+        for panel in DASHBOARD["panels"]:
+            place = panel["gridPos"]
+            cells = {(x, y) for x in range(place["x"], place["x"] + place["w"]) for y in range(place["y"], place["y"] + place["h"])}
+            self.assertFalse(taken & cells, panel["title"])
+            self.assertLessEqual(place["x"] + place["w"], 24, "Grafana's columns")
+            taken |= cells
+        numbers = [panel["id"] for panel in DASHBOARD["panels"]]
+        self.assertEqual(len(set(numbers)), len(numbers))
+
+    @unittest.skipUnless(shutil.which("prometheus"), "no prometheus here (apt install prometheus)")
+    def test_prometheus_answers_every_query(self) -> None:
+        with prometheus_over(textfile()) as ask:
+            for query in queries():
+                self.assertTrue(ask(as_asked(query)), query)
+            self.assertEqual(ask("scalebench_night_no_such_series"), [])
+
+
+class Textfile(http.server.BaseHTTPRequestHandler):
+    text = ""
+
+    def do_GET(self) -> None:  # noqa: N802
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain; version=0.0.4")
+        self.end_headers()
+        self.wfile.write(self.text.encode())
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@contextlib.contextmanager
+def prometheus_over(text: str) -> Iterator[Any]:
+    """A Prometheus that has scraped `text`, as a function from a query to its result."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Served", (Textfile,), {"text": text}))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    port = free_port()
+
+    def ask(query: str) -> list[Any]:
+        address = f"http://127.0.0.1:{port}/api/v1/query?{urllib.parse.urlencode({'query': query})}"
+        with urllib.request.urlopen(address, timeout=PATIENCE) as answer:  # noqa: S310
+            return list(json.load(answer)["data"]["result"])
+
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder) / "prometheus.yml"
+        job = {"job_name": "night", "scrape_interval": "1s", "static_configs": [{"targets": [f"127.0.0.1:{server.server_port}"]}]}
+        config.write_text(json.dumps({"scrape_configs": [job]}), encoding="utf-8")  # JSON is YAML
+        command = ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{port}"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            try:
+                until = time.monotonic() + PATIENCE
+                while True:
+                    with contextlib.suppress(urllib.error.URLError, ConnectionError):
+                        if ask("scalebench_night_verdict"):
+                            break
+                    if process.poll() is not None or time.monotonic() > until:
+                        raise AssertionError("prometheus has scraped nothing")
+                    time.sleep(0.1)
+                yield ask
+            finally:
+                process.terminate()
+                process.wait()
+                server.shutdown()
+                server.server_close()
+
+
+if __name__ == "__main__":
+    unittest.main()
