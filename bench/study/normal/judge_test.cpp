@@ -114,6 +114,9 @@ TEST(Judge, OneRankNoTimeAndNothingAtAll) {
 TEST(Judge, TheBestLineSpeaksAndATooGoodOneAlways) {
   const Place where = place("nvlink3-a100");
   EXPECT_EQ(judge({line(60), line(235), line(10)}, where, {}).verdict, Normality::normal);
+  const Judgement three = judge({line(60), line(235), line(60, 8, 1, kLarge / 2)}, where, {});
+  EXPECT_EQ(three.lines[0].why, "another line of this size reaches it");
+  EXPECT_EQ(three.lines[2].verdict, Normality::slow) << "of that size none does";
   EXPECT_EQ(judge({line(235), line(500)}, where, {}).verdict, Normality::fast);
   EXPECT_EQ(judge({line(5, 8, 1, 1024), line(60)}, where, {}).verdict, Normality::slow);
 }

@@ -109,11 +109,19 @@ Subject subject_of_log(const NormalOptions& options) {
   return subject;
 }
 
+double rate_of(const std::string& network) {
+  try {
+    return parse_rate(network);
+  } catch (const UsageError& error) {
+    fail<UsageError>("--network: {}", error.what());
+  }
+}
+
 Place place_of(const NormalOptions& options, const Subject& subject,
                const std::vector<Fabric>& fabrics) {
   Place place;
   if (options.rails < 1) fail<UsageError>("--rails {}: must be at least 1", options.rails);
-  if (!options.network.empty()) place.rail_gb_per_s = parse_rate(options.network) / 8e9;
+  if (!options.network.empty()) place.rail_gb_per_s = rate_of(options.network) / 8e9;
   place.rails = options.rails;
   place.memory_busbw = subject.memory_busbw;
   if (!options.fabric.empty()) {
