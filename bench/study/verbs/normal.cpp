@@ -32,7 +32,7 @@ struct NormalOptions {
   fs::path what;
   std::string fabric;
   std::string network;
-  int rails = 1;
+  int rails = 0;  // 0: not said
   std::vector<std::string> settings;
   bool as_json = false;
 };
@@ -120,9 +120,12 @@ double rate_of(const std::string& network) {
 Place place_of(const NormalOptions& options, const Subject& subject,
                const std::vector<Fabric>& fabrics) {
   Place place;
-  if (options.rails < 1) fail<UsageError>("--rails {}: must be at least 1", options.rails);
+  if (options.rails < 0) fail<UsageError>("--rails {}: must be at least 1", options.rails);
+  if (options.rails > 0 && options.network.empty()) {
+    fail<UsageError>("--rails {}: of which rate? add --network", options.rails);
+  }
   if (!options.network.empty()) place.rail_gb_per_s = rate_of(options.network) / 8e9;
-  place.rails = options.rails;
+  place.rails = std::max(1, options.rails);
   place.memory_busbw = subject.memory_busbw;
   if (!options.fabric.empty()) {
     place.fabric = &fabric_named(fabrics, options.fabric);
@@ -221,7 +224,8 @@ void add_normal(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--network", options.network,
                   "line rate of one network device of a host, as 200gbit; several hosts need it")
       ->type_name("RATE");
-  add_shown(verb, "--rails", options.rails, "network devices of a host that are used together");
+  verb.add_option("--rails", options.rails,
+                  "network devices of a host that are used together, with --network; default: 1");
   verb.add_option("--set", options.settings, "what a log does not say, as ranks=8")
       ->type_name("NAME=VALUE");
   add_format_option(verb, options.as_json);

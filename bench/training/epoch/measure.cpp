@@ -134,22 +134,20 @@ class FaultyClock {
 
 /// What MLPerf's rules want to know before a training begins. Caches are as they are.
 void describe(const Trainer& trainer, const EpochOptions& options, MlperfLog& log) {
-  using nlohmann::json;
   const TrainerOptions& used = trainer.options();
-  const json none = json::object();
-  log.point("submission_benchmark", used.model == "resnet50" ? "resnet" : used.model, none);
-  log.point("submission_division", "open", none);
-  log.point("submission_status", "research", none);
-  log.point("submission_org", "scalebench", none);
-  log.point("submission_platform", fmt::format("{} ranks", trainer.workers()), none);
-  log.point("cache_clear", false, none);
-  log.point("seed", used.seed, none);
-  log.point("global_batch_size", used.global_batch, none);
-  log.point("opt_name", used.optimizer, none);
-  log.point("opt_base_learning_rate", used.rate.base, none);
+  log.point("submission_benchmark", used.model == "resnet50" ? "resnet" : used.model);
+  log.point("submission_division", "open");
+  log.point("submission_status", "research");
+  log.point("submission_org", "scalebench");
+  log.point("submission_platform", fmt::format("{} ranks", trainer.workers()));
+  log.point("cache_clear", false);
+  log.point("seed", used.seed);
+  log.point("global_batch_size", used.global_batch);
+  log.point("opt_name", used.optimizer);
+  log.point("opt_base_learning_rate", used.rate.base);
   log.point("train_samples",
-            used.samples_per_epoch > 0 ? used.samples_per_epoch : trainer.training_images(), none);
-  log.point("eval_samples", options.evaluate ? trainer.test_images() : 0, none);
+            used.samples_per_epoch > 0 ? used.samples_per_epoch : trainer.training_images());
+  log.point("eval_samples", options.evaluate ? trainer.test_images() : 0);
 }
 
 class EpochTimer {
@@ -318,8 +316,7 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   const Checkpointing checkpoints(ranks, options.checkpoints);
   run.transport = gradients.transport();
   MlperfLog mlperf(ranks.first() ? options.mlperf_log : "");
-  const nlohmann::json none = nlohmann::json::object();
-  mlperf.start("init_start", none);
+  mlperf.start("init_start");
   tune_for_training(ranks, gradients, wanted);
   StepWatch watch(ranks, options.fault, options.milestones);
   const double step_seconds = warm_up(wanted, gradients, ranks, options.warm_up_steps, run);
@@ -360,8 +357,8 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   watch.begin(run.earlier.epochs * trainer.steps_per_epoch(),
               options.epochs * trainer.steps_per_epoch());
   describe(trainer, options, mlperf);
-  mlperf.stop("init_stop", none);
-  mlperf.start("run_start", none);
+  mlperf.stop("init_stop");
+  mlperf.start("run_start");
   for (bool ends = false; !ends;) {
     if (timeline && run.epochs.empty()) timeline->start();
     const EpochMeasurement epoch =

@@ -58,7 +58,7 @@ TEST(MlperfLog, IsALineAnEvent) {
   const auto path = folder / "mlperf.txt";
   {
     MlperfLog log(path);
-    log.point("global_batch_size", 128, nlohmann::json::object());
+    log.point("global_batch_size", 128);
     log.start("epoch_start", {{"epoch_num", 1}});
     log.stop("epoch_stop", {{"epoch_num", 1}});
     MlperfLog("").start("epoch_start", {{"epoch_num", 2}});
@@ -78,6 +78,7 @@ TEST(MlperfLog, IsALineAnEvent) {
   EXPECT_LE(events[1]["time_ms"].get<double>(), events[2]["time_ms"].get<double>());
   EXPECT_GT(events[0]["time_ms"].get<double>(), 1.7e12) << "since 1970";
   EXPECT_THROW(MlperfLog("/none/log"), UsageError);
+  EXPECT_THROW(MlperfLog("/dev/full").start("run_start"), Error) << "a disk without room";
 }
 
 TEST(ChromeTimeline, IsBoundedAndSaysWhatItDropped) {

@@ -102,6 +102,7 @@ void MlperfLog::write(std::string_view type, std::string_view key, const nlohman
       {"value", value},
       {"metadata", more}};
   file_ << ":::MLLOG " << event.dump() << '\n' << std::flush;
+  if (!file_) fail("--mlperf-log: writing failed");
 }
 
 ChromeTimeline::ChromeTimeline(const std::string& path, double (*clock)(), std::size_t most_events)

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,10 +74,12 @@ class MlperfLog {
   explicit MlperfLog(const std::string& path);
 
   /// What is so: "global_batch_size". `more`: what belongs to it, by name.
-  void point(std::string_view key, const nlohmann::json& value, const nlohmann::json& more);
+  /// All throw Error when the file cannot be written.
+  void point(std::string_view key, const nlohmann::json& value,
+             const nlohmann::json& more = nlohmann::json::object());
   /// Of an interval: "epoch_start" and "epoch_stop".
-  void start(std::string_view key, const nlohmann::json& more);
-  void stop(std::string_view key, const nlohmann::json& more);
+  void start(std::string_view key, const nlohmann::json& more = nlohmann::json::object());
+  void stop(std::string_view key, const nlohmann::json& more = nlohmann::json::object());
 
  private:
   void write(std::string_view type, std::string_view key, const nlohmann::json& value,
