@@ -11,9 +11,11 @@
 #include <cstring>
 
 #include "bench/cli/console.hpp"
+#include "bench/launch/launcher.hpp"
 #include "bench/launch/process.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/verbs/verb.hpp"
+#include "collectives/mpi_session.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
@@ -86,6 +88,12 @@ std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSet
   return command;
 }
 
+/// Of a benchmark that refuses its options mpirun has pages to say. That of Open MPI 5 knows no way
+/// to be quiet, and takes the option for a mistake.
+bool can_be_quiet(const std::string& open_mpi) {
+  return mpi_version_in(open_mpi).version.starts_with("4.");
+}
+
 /// Only returns by throwing.
 [[noreturn]] void become(const std::vector<std::string>& command, const Variables& environment) {
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
@@ -113,8 +121,9 @@ ExitCode open_door(const std::string& program, DoorOptions options) {
   const ResolvedStudy study =
       resolve(std::move(options), std::move(config), std::move(limits), {launch});
   LaunchSettings settings = study.settings;
-  // Of a benchmark that refuses its options mpirun has pages to say.
-  if (settings.launcher == "open_mpi") settings.mpirun_arguments.emplace_back("--quiet");
+  if (settings.launcher == "open_mpi" && can_be_quiet(MpiSession::library_version())) {
+    settings.mpirun_arguments.emplace_back("--quiet");
+  }
   const std::vector<std::string> command = command_of(launch, settings);
   if (!find_program(command.front())) {
     fail<UsageError>(
