@@ -233,6 +233,13 @@ void FileDescriptor::reset() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
+WatchdogLink::WatchdogLink(FileDescriptor fd) : fd_(std::move(fd)) {
+  // A message that waits for the acknowledgement of the last one dies with its process, and it may
+  // be the one that says where that was.
+  const int at_once = 1;
+  setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once));
+}
+
 void WatchdogLink::send(const WatchdogMessage& message) {
   constexpr std::size_t kMostPending = 64 * sizeof(WatchdogMessage);
   if (!open() || out_.size() >= kMostPending) return;

@@ -41,7 +41,8 @@ struct WatchdogMessage {
 class WatchdogLink {
  public:
   WatchdogLink() = default;
-  explicit WatchdogLink(FileDescriptor fd) : fd_(std::move(fd)) {}
+  /// Over a connection, whose messages go out at once.
+  explicit WatchdogLink(FileDescriptor fd);
 
   bool open() const { return fd_.get() >= 0; }
   int fd() const { return fd_.get(); }

@@ -131,9 +131,9 @@ class WatchdogGuard {
                : alert ? kAlertLook
                        : next_look_ - watchdog_seconds());
       forget_wake();
-      // What has begun is told at once: it may be the last that this rank tells.
-      if (!over && command_.load() != Command::freeze && has_begun()) tell_progress();
       const Command command = command_.load();
+      // After it: what has begun is told at once, before any command, as the last of this rank.
+      if (!over && command != Command::freeze && has_begun()) tell_progress();
       if (command == Command::part) return part(Kind::goodbye);
       if (command == Command::part_failing) {
         if (!over) leave_early();
