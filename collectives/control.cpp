@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <new>
 
 namespace scalebench {
 namespace {
@@ -81,8 +82,9 @@ std::string common_problem(Communicator& host, const std::string& problem) {
 
 ReleaseTogether::~ReleaseTogether() {
   if (borrowed_.empty() && own_.empty()) return;
-  // Never deleted, on purpose.
-  static_cast<void>(new auto(std::pair(std::move(borrowed_), std::move(own_))));
+  // Never deleted, on purpose; without memory for it they are let go as members are.
+  using Kept = std::pair<decltype(borrowed_), decltype(own_)>;
+  static_cast<void>(new (std::nothrow) Kept(std::move(borrowed_), std::move(own_)));
 }
 
 void ReleaseTogether::release(std::shared_ptr<void> borrowed, std::shared_ptr<void> own) noexcept {

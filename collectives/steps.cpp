@@ -165,7 +165,8 @@ std::size_t TwoTrees::edge(int tree, int rank) {
 }
 
 std::size_t TwoTrees::first_slot(int tree, int rank) const {
-  return static_cast<std::size_t>(2 * height_of(position(tree, rank)) + colours_[edge(tree, rank)]);
+  const int slot = 2 * height_of(position(tree, rank)) + colours_[edge(tree, rank)];
+  return static_cast<std::size_t>(slot);
 }
 
 /// Edges that must differ in colour share their sender (one in each tree) or their receiver (two

@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cinttypes>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -17,8 +16,11 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "kernels/device.hpp"
@@ -190,6 +192,21 @@ std::size_t host_bytes_available(const std::string& root) {
 
 std::string_view name_of(Pages pages) { return pages == Pages::huge ? "huge" : "default"; }
 
+namespace {
+
+/// Where the mapping lies whose first line in smaps this is; nothing for the lines about it.
+std::optional<std::pair<std::uintptr_t, std::uintptr_t>> mapping_of(std::string_view line) {
+  std::uintptr_t begin = 0, end = 0;
+  const char* const last = line.data() + line.size();
+  const auto [dash, no_begin] = std::from_chars(line.data(), last, begin, 16);
+  if (no_begin != std::errc() || dash == last || *dash != '-') return std::nullopt;
+  const auto [blank, no_end] = std::from_chars(dash + 1, last, end, 16);
+  if (no_end != std::errc() || blank == last || *blank != ' ') return std::nullopt;
+  return std::pair(begin, end);
+}
+
+}  // namespace
+
 std::optional<double> huge_page_share(ConstSpan span) {
   if (span.memory == Memory::device || span.empty()) return std::nullopt;
   // A mapping's first line is "55d0-55f0 rw-p 00000000 00:00 0 [heap]"; lines such as
@@ -204,18 +221,17 @@ std::optional<double> huge_page_share(ConstSpan span) {
     in_huge += here * std::min(1.0, huge / resident);
   };
   for (std::string line; std::getline(smaps, line);) {
-    std::uintptr_t begin = 0, end = 0;
+    std::string key;
     double kib = 0;
-    std::array<char, 32> key{};
-    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2) {
+    if (const auto mapping = mapping_of(line)) {
       end_of_mapping();
-      const std::uintptr_t from = std::max(begin, first), to = std::min(end, last);
+      const std::uintptr_t from = std::max(mapping->first, first);
+      const std::uintptr_t to = std::min(mapping->second, last);
       here = from < to ? static_cast<double>(to - from) : 0;
       resident = huge = 0;
-    } else if (here > 0 && std::sscanf(line.c_str(), "%31[^:]: %lf", key.data(), &kib) == 2) {
-      const std::string_view name = key.data();
-      if (name == "Rss") resident = kib;
-      if (name == "AnonHugePages" || name == "ShmemPmdMapped") huge += kib;
+    } else if (here > 0 && std::istringstream(line) >> key >> kib) {
+      if (key == "Rss:") resident = kib;
+      if (key == "AnonHugePages:" || key == "ShmemPmdMapped:") huge += kib;
     }
   }
   end_of_mapping();

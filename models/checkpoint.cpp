@@ -102,7 +102,7 @@ const StoredTensor* found(const Checkpoint& checkpoint, const std::string& name)
   return nullptr;
 }
 
-void copy_into(torch::Tensor to, const Checkpoint& checkpoint, const std::string& name) {
+void copy_into(const torch::Tensor& to, const Checkpoint& checkpoint, const std::string& name) {
   const StoredTensor* const from = found(checkpoint, name);
   if (from == nullptr || from->shape != to.sizes().vec()) {
     fail<UsageError>("the checkpoint has no tensor '{}' of the network's shape", name);

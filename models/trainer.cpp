@@ -424,7 +424,7 @@ std::string Trainer::checkpoint(int epochs, double seconds) {
   checkpoint.progress = {epochs, epochs * steps_per_epoch(), seconds};
   checkpoint.loss_scale = state.loss_scale.state();
   checkpoint.training = state.description();
-  const std::string bytes = state.rank == 0 ? bytes_of(checkpoint) : std::string();
+  std::string bytes = state.rank == 0 ? bytes_of(checkpoint) : std::string();
   state.enter(Phase::other);
   return bytes;
 }

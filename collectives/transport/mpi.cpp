@@ -230,6 +230,7 @@ class MpiCommunicator final : public Communicator {
     std::vector<int> lowest_of(static_cast<std::size_t>(size_));
     MPI_CHECK(MPI_Allgather(&lowest, 1, MPI_INT, lowest_of.data(), 1, MPI_INT, world_));
     std::vector<std::string> names;
+    names.reserve(lowest_of.size());
     for (const int node_name : lowest_of) names.push_back(std::to_string(node_name));
     return topology_of_hosts(names);
   }

@@ -218,6 +218,7 @@ void run_ranks(int ranks, const std::function<void(Communicator&)>& body, SendMo
   Hub hub(ranks, mode);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(static_cast<std::size_t>(ranks));
     for (int rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&hub, &body, &topology, rank] {
         try {

@@ -36,7 +36,7 @@ constexpr std::array<const char*, 6> kFiles{"data_batch_1.bin", "data_batch_2.bi
                                             "data_batch_3.bin", "data_batch_4.bin",
                                             "data_batch_5.bin", "test_batch.bin"};
 constexpr ImageShape kShape{3, 32, 32, 10};
-constexpr std::size_t kPixels = 3 * 32 * 32;
+constexpr std::size_t kPixels = 3UL * 32 * 32;
 constexpr std::size_t kRecord = 1 + kPixels;
 
 void append(const fs::path& file, Dataset& set) {
@@ -99,7 +99,7 @@ fs::path find_file(const fs::path& directory, std::string_view prefix, std::stri
                    std::string_view kind) {
   for (const char* separator : {"-", "."}) {
     for (const char* suffix : {"", ".gz"}) {
-      const fs::path file =
+      fs::path file =
           directory / fmt::format("{}-{}{}{}-ubyte{}", prefix, what, separator, kind, suffix);
       if (fs::is_regular_file(file)) return file;
     }
@@ -218,9 +218,9 @@ std::vector<std::uint8_t> class_patterns(const ImageShape& shape, std::uint64_t 
     for (int channel = 0; channel < shape.channels; ++channel) {
       for (int y = 0; y < shape.height; ++y) {
         for (int x = 0; x < shape.width; ++x) {
-          const auto cell = static_cast<std::uint64_t>(
-              ((label * shape.channels + channel) * shape.height + y / kCell) * shape.width +
-              x / kCell);
+          const int row = (label * shape.channels + channel) * shape.height + y / kCell;
+          const int column = row * shape.width + x / kCell;
+          const auto cell = static_cast<std::uint64_t>(column);
           patterns.push_back((SplitMix(seed ^ (cell << 20U)).next() >> 63U) != 0U ? 80 : 48);
         }
       }

@@ -117,7 +117,7 @@ torch::Tensor ImageStore::convert(torch::Tensor bytes) const {
 }
 
 torch::Tensor ImageStore::gathered(const torch::Tensor& indices, torch::ScalarType type) const {
-  const torch::Tensor batch = torch::empty(
+  torch::Tensor batch = torch::empty(
       {indices.size(0), model_.channels, model_.height, model_.width},
       torch::TensorOptions(type).device(device()).memory_format(torch::MemoryFormat::ChannelsLast));
   const auto extent = [](auto channels, auto height, auto width) {

@@ -216,8 +216,7 @@ bool unscale(const at::Tensor& gradients, double gradient_scale) {
   const torch::NoGradGuard no_grad;
   const torch::Tensor sum = gradients.sum();  // one pass; infinities that cancel give no number
   if (!std::isfinite(sum.item<float>())) return false;
-  torch::Tensor values = gradients;
-  values.mul_(1 / gradient_scale);
+  gradients.mul_(1 / gradient_scale);
   return true;
 }
 

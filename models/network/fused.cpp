@@ -86,7 +86,7 @@ class Norm : public torch::autograd::Function<Norm> {
       fail("what is added to a normalised tensor has another shape or type");
     }
     const Grid grid = grid_of(x, shape);
-    const torch::Tensor y = room_like(x);
+    torch::Tensor y = room_like(x);
     const torch::Tensor numbers = floats(kNormNumbers * shape.channels, x);
     const torch::Tensor scratch = floats(scratch_floats(shape, grid), x);
     const bool keeps_bits = way.differentiable && way.tail == Tail::add_relu;
@@ -162,7 +162,7 @@ class BiasRelu : public torch::autograd::Function<BiasRelu> {
     const torch::Tensor x = in_rows(given);
     const Activations shape = shape_of(x);
     require_layer(shape);
-    const torch::Tensor y = room_like(x);
+    torch::Tensor y = room_like(x);
     const torch::Tensor bits = differentiable ? bits_for(x) : torch::Tensor();
     const BiasForward layer{shape, x.data_ptr(), bias.data_ptr<float>(), y.data_ptr(),
                             bytes_of(bits)};

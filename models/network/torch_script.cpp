@@ -13,8 +13,7 @@ namespace {
 
 class TorchScriptNetwork : public Network {
  public:
-  TorchScriptNetwork(torch::jit::Module module, const std::string& file)
-      : module_(std::move(module)) {
+  TorchScriptNetwork(const torch::jit::Module& module, const std::string& file) : module_(module) {
     for (const auto& parameter : module_.named_parameters()) {
       if (!parameter.value.requires_grad()) {
         keep(parameter.name, parameter.value);

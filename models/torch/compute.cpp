@@ -192,7 +192,7 @@ std::string why_no_step(Precision precision, StepKind step, const StepDevice& de
 std::string why_no_step(Precision precision, StepKind step, ComputeDevice kind, int index,
                         int threads) {
   const torch::Device device = select_compute_device(kind, index, threads);
-  const std::string why = why_no_step(precision, step, {.cuda = device.is_cuda(), .tf32 = true});
+  std::string why = why_no_step(precision, step, {.cuda = device.is_cuda(), .tf32 = true});
   if (!why.empty()) return why;
   try {
     require_precision(precision, device);
