@@ -93,10 +93,9 @@ def scaling(run: Path) -> Html:
         )
     with_target = any(row["target_accuracy"] for row in rows)
     if with_target:
-        head += ["target", "epochs to it", "s to it", "E_stat", "E_tta"]
         words += (
             " E_stat: epochs to the target accuracy at 1 ÷ at N; E_tta = E · E_stat: what is left of the efficiency in "
-            "time to accuracy. Empty: the target was not reached."
+            "time to accuracy, in a table of its own. Empty: the target was not reached."
         )
     with_link = any(row["link_share"] for row in rows)
     if with_link:
@@ -117,7 +116,6 @@ def scaling(run: Path) -> Html:
     groups = {
         title: [
             scaling_cells(row, more)
-            + (target_cells(row) if with_target else [])
             + ([number(row, "link_share", percent)] if with_link else [])
             + (energy_cells(row) if with_energy else [])
             for row in group
@@ -132,8 +130,18 @@ def scaling(run: Path) -> Html:
     for title, group in by_workload(rows).items():
         cells = [[row[place] for place in kept] for row in groups[title]]
         shown = table(head, cells, numbers=right, weak=not_measured(group), rest="scaling.csv")
-        parts += [element("h3", title), shown]
+        parts += [element("h3", title), shown, to_the_target(group, more)]
     return section("Scaling", *parts)
+
+
+def to_the_target(group: list[Row], more: tuple[str, ...]) -> Html:
+    """What those rows of a workload took that were trained to an accuracy; nothing where none was."""
+    rows = [row for row in group if row["target_accuracy"]]
+    if not rows:
+        return Html("")
+    head = ["strategy", "N", "target", "epochs to it", "s to it", "E_stat", "E_tta"]
+    cells = [[how(row, *more), row.ranks(), *target_cells(row)] for row in rows]
+    return table(head, cells, numbers=range(1, len(head)), weak=not_measured(rows), rest="scaling.csv")
 
 
 def of_intervals(rows: list[Row]) -> str:
