@@ -55,7 +55,7 @@ namespace {
 /// ",huge" or, as the option's letter, ",R2": what has no column of its own, where it was chosen.
 std::string how_of_buffers(const ResultRow& row) {
   if (row.get("pages") == name_of(Pages::huge)) return ",huge";
-  const std::string registration = row.get("register");
+  const std::string& registration = row.get("register");
   const bool usual = registration.empty() || registration == name_of(Registration::local);
   return usual ? "" : ",R" + registration;
 }
@@ -152,10 +152,10 @@ class AllreduceTable final : public AllreduceReport {
 /// A positive number in `width` characters, with as many decimals as fit, at most two.
 std::string fitted(double value, int width) {
   for (const int decimals : {2, 1}) {
-    const std::string text = fmt::format("{:.{}f}", value, decimals);
+    std::string text = fmt::format("{:.{}f}", value, decimals);
     if (static_cast<int>(text.size()) < width) return text;
   }
-  const std::string whole = fmt::format("{:.0f}", value);
+  std::string whole = fmt::format("{:.0f}", value);
   if (static_cast<int>(whole.size()) <= width) return whole;
   return fmt::format("{:.{}e}", value, width >= 7 ? 1 : 0);
 }

@@ -54,7 +54,7 @@ std::string wrapped(std::string head, std::string_view text, std::size_t indent,
 /// What is typed behind a name: its few values, or what kind of value.
 std::string value_of(const OptionEntry& option) {
   constexpr std::size_t kMost = 16;
-  const std::string choices = fmt::format("{}", fmt::join(option.choices, "|"));
+  std::string choices = fmt::format("{}", fmt::join(option.choices, "|"));
   if (!choices.empty() && choices.size() <= kMost) return choices;
   return !choices.empty() && option.value == "TEXT" ? "NAME" : option.value;
 }

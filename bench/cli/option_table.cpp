@@ -16,7 +16,7 @@ namespace scalebench {
 namespace {
 
 /// As users call what the parser has C++'s names for.
-std::string kind_of(std::string type) {
+std::string kind_of(const std::string& type) {
   if (type == "INT" || type == "UINT") return "N";
   return type == "FLOAT" ? "NUMBER" : type;
 }

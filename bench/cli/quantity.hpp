@@ -64,7 +64,7 @@ inline std::string show_p(const std::string& cell) {
 /// "2.31 [2.28, 2.35]", each times `factor`; without the bracket where there is no interval.
 inline std::string with_interval(const std::string& value, const std::string& low,
                                  const std::string& high, double factor, int digits) {
-  const std::string text = scaled(value, factor, digits);
+  std::string text = scaled(value, factor, digits);
   if (low.empty()) return text;
   return fmt::format("{} [{}, {}]", text, scaled(low, factor, digits),
                      scaled(high, factor, digits));

@@ -263,7 +263,7 @@ std::string settle(LaunchSettings& settings, const HostSurvey& survey,
     settings.host_names[host.name] = survey.name_of(host.name);
   }
   require_places(survey, plan, settings);
-  const std::string machine = survey.one_machine();
+  std::string machine = survey.one_machine();
   const auto says_so = [](const auto& variable) { return variable.first == kEmulatedVariable; };
   if (machine.empty() || std::ranges::any_of(settings.environment, says_so)) return {};
   settings.environment.emplace_back(kEmulatedVariable, machine);

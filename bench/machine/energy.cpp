@@ -57,7 +57,7 @@ bool is_counted(const std::string& name) { return name.starts_with("package") ||
 
 }  // namespace
 
-EnergyMeter::EnergyMeter(bool host, const std::string& card, std::filesystem::path root,
+EnergyMeter::EnergyMeter(bool host, const std::string& card, const std::filesystem::path& root,
                          const std::string& library)
     : nvml_(card.empty() ? "" : library) {
   if (host) find_zones(root);

@@ -31,7 +31,7 @@ class EnergyMeter {
  public:
   /// `host`: this rank asks for its host. `card`: the UUID of the card to ask for; empty: none.
   /// `root` and `library` are others than the machine's own in tests only.
-  EnergyMeter(bool host, const std::string& card, std::filesystem::path root = "/",
+  EnergyMeter(bool host, const std::string& card, const std::filesystem::path& root = "/",
               const std::string& library = "libnvidia-ml.so.1");
   ~EnergyMeter();
   EnergyMeter(const EnergyMeter&) = delete;

@@ -325,9 +325,7 @@ class Warnings {
  private:
   static constexpr const char* kRelease = "build with: cmake --preset release";
 
-  void add(std::string text, std::string remedy) {
-    found.push_back({std::move(text), std::move(remedy)});
-  }
+  void add(const std::string& text, const std::string& remedy) { found.push_back({text, remedy}); }
 
   const Facts& key_;
   const Facts& treatment_;

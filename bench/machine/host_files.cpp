@@ -199,8 +199,8 @@ Fact available_memory_gib(const HostFiles& host) {
 }
 
 Fact swap_used_gib(const HostFiles& host) {
-  const Fact total = host.gib_fact("SwapTotal");
-  const Fact unused = host.gib_fact("SwapFree");
+  Fact total = host.gib_fact("SwapTotal");
+  Fact unused = host.gib_fact("SwapFree");
   if (total.value.is_null()) return total;
   if (unused.value.is_null()) return unused;
   return with_one_decimal(total.value.get<double>() - unused.value.get<double>());

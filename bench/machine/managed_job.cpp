@@ -28,7 +28,7 @@ std::optional<JobValue> value_of(const JobVariables& variables, std::string_view
 
 std::optional<JobValue> training_channel(const JobVariables& variables) {
   for (const std::string_view name : {"SM_CHANNEL_TRAINING", "SM_CHANNEL_TRAIN"}) {
-    if (const auto value = value_of(variables, name)) return value;
+    if (auto value = value_of(variables, name)) return value;
   }
   std::optional<JobValue> only;
   for (const auto& [name, folder] : variables) {

@@ -93,7 +93,7 @@ constexpr int kPoints = 20;
 constexpr int kPingPongs = 10;  // per point, which is the fastest of them
 // A drift needs a stretch of time to show: a long one at first, later the calls lie apart anyway.
 constexpr double kSpacing = 0.001;
-constexpr std::size_t kRemembered = 10 * kPoints;
+constexpr std::size_t kRemembered = 10UL * kPoints;
 
 struct Answer {
   double now = 0;

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <string_view>
 #include <thread>
 
 #include "bench/cli/console.hpp"
@@ -102,8 +104,10 @@ RankProgram own_program(int argc, char** argv) {
   RankProgram program;
   program.command.assign(argv, argv + argc);
   program.command.front() = std::filesystem::read_symlink("/proc/self/exe");
-  const char* const threads = std::getenv("OMP_NUM_THREADS");
-  program.threads = threads == nullptr ? 1 : std::max(1, std::atoi(threads));
+  const char* const set = std::getenv("OMP_NUM_THREADS");
+  const std::string_view threads = set == nullptr ? "" : set;  // a number, or one for each level
+  std::from_chars(threads.data(), threads.data() + threads.size(), program.threads);
+  program.threads = std::max(1, program.threads);
   program.drives_devices = device_count() > 0;
   return program;
 }

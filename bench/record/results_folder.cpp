@@ -282,7 +282,7 @@ std::optional<Holder> holder_unless_created(const fs::path& path,
     }
     if (about_to_break) about_to_break();
     const fs::path breaking = path.string() + std::string(kBreakEnding);
-    if (const auto breaker = holder_unless_created(breaking, {})) return breaker;
+    if (auto breaker = holder_unless_created(breaking, {})) return breaker;
     if (is_gone(holder_in(path))) ::unlink(path.c_str());
     ::unlink(breaking.c_str());
   }

@@ -199,7 +199,7 @@ void seal_folder(const fs::path& folder, const std::map<std::string, std::string
 std::string sealed_hash(const fs::path& folder) {
   const fs::path path = folder / kCompleteFile;
   const std::string text = read_file(path);
-  const std::string hash = text.substr(0, kHashLength);
+  std::string hash = text.substr(0, kHashLength);
   if (!is_hash(hash) || text != line_of(hash, kSumsFile)) {
     fail<UsageError>("{}:1: not the SHA-256 of {}", path.string(), kSumsFile);
   }

@@ -20,6 +20,7 @@
 #include <fstream>
 #include <optional>
 #include <span>
+#include <sstream>
 #include <string_view>
 #include <thread>
 
@@ -45,7 +46,7 @@ using Command = std::vector<Word>;
 /// not read his profile yet. Who has met here has his environment.
 constexpr std::string_view kProfile = "( test ! -r ./.profile || . ./.profile;";
 
-std::string without_profile(std::string line) {
+std::string without_profile(const std::string& line) {
   const bool has = line.starts_with(kProfile) && line.ends_with(" )");
   return has ? line.substr(kProfile.size(), line.size() - kProfile.size() - 2) : line;
 }
@@ -207,16 +208,14 @@ pid_t parent_of(const fs::path& process) {
   std::string line;
   std::getline(file, line);
   const std::size_t name_end = line.rfind(')');
-  int parent = 0;
+  if (name_end == std::string::npos) return 0;
+  std::istringstream fields(line.substr(name_end + 1));
   char state = 0;
-  if (name_end == std::string::npos ||
-      std::sscanf(line.c_str() + name_end + 1, " %c %d", &state, &parent) != 2) {
-    return 0;
-  }
-  return parent;
+  pid_t parent = 0;
+  return fields >> state >> parent ? parent : 0;
 }
 
-bool write_whole(const char* path, const std::string& text) {
+bool write_whole(const char* path, std::string_view text) {
   const int file = open(path, O_WRONLY | O_CLOEXEC);
   if (file < 0) return false;
   const bool written = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
@@ -238,7 +237,7 @@ class OwnHostName {
     if (unshare(CLONE_NEWUTS) != 0) {
       if (unshare(CLONE_NEWUSER | CLONE_NEWUTS) != 0) return false;
       if (!write_whole("/proc/self/uid_map", users_) ||
-          !write_whole("/proc/self/setgroups", kDeny) ||
+          !write_whole("/proc/self/setgroups", "deny") ||
           !write_whole("/proc/self/gid_map", groups_)) {
         return false;
       }
@@ -247,7 +246,6 @@ class OwnHostName {
   }
 
  private:
-  static inline const std::string kDeny = "deny";
   std::string name_, users_, groups_;
 };
 

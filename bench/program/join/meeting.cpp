@@ -248,7 +248,8 @@ void Meeting::wait_for_something() const {
 void Meeting::let_in() {
   std::string peer;
   is_full_ = false;
-  const auto most = static_cast<std::size_t>(plan_.size() + door_.strangers);
+  const int known = plan_.size();
+  const auto most = static_cast<std::size_t>(known) + static_cast<std::size_t>(door_.strangers);
   for (std::size_t turn = 0; turn < most; ++turn) {
     Descriptor one = accept_from(listener_.socket, peer);
     if (!one.is_open()) {

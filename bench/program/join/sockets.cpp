@@ -284,7 +284,8 @@ std::optional<Message> MessageStream::receive_within(std::chrono::milliseconds p
 
 std::string text_in(const Message& message, const char* member, std::string otherwise) {
   const auto found = message.find(member);
-  return found != message.end() && found->is_string() ? found->get<std::string>() : otherwise;
+  return found != message.end() && found->is_string() ? found->get<std::string>()
+                                                      : std::move(otherwise);
 }
 
 int number_in(const Message& message, const char* member, int otherwise) {

@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <cinttypes>
-#include <cstdio>
+#include <cstdint>
+#include <sstream>
+#include <string>
 #include <utility>
 
 #include "bench/program/watchdog/link.hpp"
@@ -34,10 +35,10 @@ class ProcText {
   /// Of an `io` file: what has gone through read, write and their like, on every file system, and
   /// not through send and recv.
   std::int64_t bytes() const {
-    std::int64_t in = 0;
-    std::int64_t out = 0;
-    const int found = std::sscanf(text(), "rchar: %" SCNd64 " wchar: %" SCNd64, &in, &out);
-    return found == 2 ? in + out : 0;
+    std::istringstream words(text());
+    std::string rchar, wchar;
+    std::int64_t in = 0, out = 0;
+    return words >> rchar >> in >> wchar >> out ? in + out : 0;
   }
 
  private:
@@ -53,9 +54,9 @@ std::int64_t bytes_of_others() {
 
 /// Of the main thread: on a processor, or waiting for one.
 double runnable_seconds() {
-  std::int64_t ran = 0;
-  std::int64_t waited = 0;
-  std::sscanf(ProcText("/proc/self/schedstat").text(), "%" SCNd64 " %" SCNd64, &ran, &waited);
+  std::istringstream words(ProcText("/proc/self/schedstat").text());
+  std::int64_t ran = 0, waited = 0;
+  words >> ran >> waited;
   return 1e-9 * static_cast<double>(ran + waited);
 }
 

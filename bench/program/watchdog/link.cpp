@@ -167,7 +167,7 @@ void accept_ranks(std::span<const FileDescriptor> doors, std::uint64_t token, do
       if (expected) {
         came[rank] = true;
         one.send(hello(token, 0));
-        links[rank] = std::move(one);
+        links[rank] = std::exchange(one, {});
         --missing;
       }
       one.close();

@@ -187,7 +187,8 @@ std::string largest_loss(const ResultRow& scaling, const std::vector<ResultRow>&
 
 std::string trust_of(const ResultRow& row) {
   if (row.get("status") != "ok") return row.get("status") + ": " + row.get("note");
-  const std::string rounds = row.get("rounds"), interval = row.get("speedup_interval");
+  const std::string& rounds = row.get("rounds");
+  const std::string& interval = row.get("speedup_interval");
   std::string words = row.get("origin");
   if (row.get("efficiency").empty()) return words + ": no base to compare with";
   words += rounds == "0" ? ": ratio of medians" : fmt::format(", {} round(s)", rounds);

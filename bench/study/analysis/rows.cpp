@@ -111,7 +111,7 @@ std::string sample_key(const std::string& case_id, const std::string& ranks, std
 
 /// Which rank's samples stand behind a row: in throughput.csv, `all` is the slowest rank's step.
 std::string sampled_rank(const LaunchRows& launch, const ResultRow& row) {
-  const std::string rank = text_in(row, "rank");
+  std::string rank = text_in(row, "rank");
   if (row.schema().file != throughput_schema().file || rank != "all") return rank;
   if (row.get("ranks") == "1") {
     // One rank has no row of its own; an import has no samples of it either.

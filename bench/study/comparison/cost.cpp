@@ -124,7 +124,8 @@ namespace {
 
 /// Whether the row is a training of all ranks together: what one would pay for.
 bool is_training(const ResultRow& row) {
-  const std::string share = row.get("share_of"), sync = row.get("gradient_sync");
+  const std::string& share = row.get("share_of");
+  const std::string& sync = row.get("gradient_sync");
   const bool alone = row.get("ranks") == "1";
   return row.get("rank") == "all" && (share.empty() || share == "1") && sync != "barrier_only" &&
          (sync != "none" || alone);

@@ -137,7 +137,7 @@ class NcclTestsRun {
     if (ranks_) return std::to_string(*ranks_);
     const auto listed = std::ranges::count(seen_, first_group_, &std::pair<int, int>::first);
     if (listed > 0) return std::to_string(listed);
-    const std::string given = setting(*settings_, "ranks");
+    std::string given = setting(*settings_, "ranks");
     if (given.empty()) {
       fail<UsageError>(
           "{}: no list of devices, so the number of ranks is unknown; add --set ranks=N", file_);

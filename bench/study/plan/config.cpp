@@ -18,7 +18,9 @@
 namespace scalebench {
 namespace {
 
-const std::vector<std::string_view> kTransports{"auto", "mpi", "shared_memory", "nccl", "cuda_ipc"};
+std::vector<std::string_view> transports() {
+  return {"auto", "mpi", "shared_memory", "nccl", "cuda_ipc"};
+}
 constexpr std::int64_t kMany = 1'000'000'000;
 
 /// Writes into a table what a TomlReader reads out of it. What is 0 or empty stands for a default
@@ -97,7 +99,7 @@ void keys(auto& io, auto& table, StudyConfig& config) {
 void keys(auto& io, auto& table, AllreduceStudy& study, const KnownNames& known) {
   io.choices(table, "algorithms", study.algorithms, or_all(known.algorithms));
   io.choices(table, "dtypes", study.dtypes, or_all(known.dtypes));
-  io.choice(table, "transport", study.transport, kTransports);
+  io.choice(table, "transport", study.transport, transports());
   io.text(table, "min", study.min_bytes);
   io.text(table, "max", study.max_bytes);
   io.whole(table, "factor", study.factor, 2, 1024);
@@ -123,7 +125,7 @@ void keys(auto& io, auto& table, ThroughputStudy& study, const KnownNames& known
 void keys(auto& io, auto& table, EpochStudy& study, const KnownNames& known) {
   io.choices(table, "gradient_syncs", study.gradient_syncs, known.gradient_syncs);
   io.choice(table, "allreduce", study.allreduce, known.algorithms);
-  io.choice(table, "transport", study.transport, kTransports);
+  io.choice(table, "transport", study.transport, transports());
   io.choice(table, "scaling", study.scaling, {"strong", "weak"});
   io.text(table, "data", study.data);
   io.whole(table, "global_batch", study.global_batch, 1, kMany);
