@@ -89,7 +89,7 @@ void count(const GateReport& report, const std::map<std::string, double>& drops,
     canary.expected += student_t_tail(
         (std::log1p(-drop->second) - least) / cell.test.estimate.width, cell.test.estimate.df);
     const bool caught = std::ranges::any_of(seen.cells, [&](const GateCell& its) {
-      return its.cell.key == cell.cell.key && its.test.signal == Signal::worse;
+      return its.cell.key == cell.cell.key && its.test.is_suspect();
     });
     canary.caught += caught ? 1 : 0;
   }

@@ -122,8 +122,10 @@ class Judge {
     decide();
     test_.rerun_shift = rerun_shift();
     for (std::size_t c = 0; c < set_.cells.size(); ++c) {
-      if (test_.cells[c].signal == Signal::worse) test_.cells[c].rerun = agreement(c);
+      CellTest& cell = test_.cells[c];
+      if (cell.signal == Signal::worse && cell.rounds == 0) cell.rerun = agreement(c);
     }
+    judge_rounds_again();
     return std::move(test_);
   }
 
@@ -145,13 +147,10 @@ class Judge {
       test.estimate = against_history(c, cell.y[night_], host_.value);
     }
     if (!test.estimate.known()) return test;
-    const auto& [value, width, df] = test.estimate;
-    const double reach = student_t_quantile(0.025, df) * width;
     test.signal = Signal::none;
-    test.change = std::expm1(value);
-    test.change_low = std::expm1(value - reach);
-    test.change_high = std::expm1(value + reach);
-    test.score = value / width;
+    set_change(test, test.estimate);
+    const double df = test.estimate.df;
+    test.score = test.estimate.value / test.estimate.width;
     if (test.rounds == 0 && host_.alarm()) {
       test.signal = Signal::shifted;
     } else if (!cell.kept_out[night_]) {
@@ -159,6 +158,13 @@ class Judge {
       test.p_worse = student_t_tail(-test.score, df);
     }
     return test;
+  }
+
+  static void set_change(CellTest& test, const Estimate& of) {
+    const double reach = student_t_quantile(0.025, of.df) * of.width;
+    test.change = std::expm1(of.value);
+    test.change_low = std::expm1(of.value - reach);
+    test.change_high = std::expm1(of.value + reach);
   }
 
   /// The first of the nights that are kept out up to tonight.
@@ -186,11 +192,14 @@ class Judge {
       if (std::isnan(cell.p_worse)) continue;
       cell.q_worse = q_worse[c];
       cell.q_better = q_better[c];
-      if (cell.q_worse <= kFalseDiscoveryRate && cell.change <= -set_.cells[c].floor) {
+      const double floor = set_.cells[c].floor;
+      if (cell.q_worse <= kFalseDiscoveryRate && cell.change <= -floor) {
         cell.signal = Signal::worse;
-      } else if (cell.q_better <= kFalseDiscoveryRate && cell.change >= set_.cells[c].floor) {
+      } else if (cell.q_better <= kFalseDiscoveryRate && cell.change >= floor) {
         cell.signal = Signal::better;
       }
+      cell.doubtful = cell.signal != Signal::worse && cell.rounds > 0 &&
+                      cell.p_worse <= kSuspicion && cell.change <= -kSuspectShare * floor;
     }
   }
 
@@ -213,22 +222,57 @@ class Judge {
   }
 
   bool shows(std::size_t c, const Estimate& again) const {
-    return student_t_tail(-again.value / again.width, again.df) < kRerunSignificance &&
+    return p_worse_of(again) < kRerunSignificance &&
            std::expm1(again.value) <= -set_.cells[c].floor;
   }
 
+  static double p_worse_of(const Estimate& of) {
+    return student_t_tail(-of.value / of.width, of.df);
+  }
+
+  /// Suspects beside the accepted build, by the rounds of sweep and rerun together: all that were
+  /// tested are the tests among which they are discoveries.
+  void judge_rounds_again() {
+    std::vector<double> p_both;
+    std::vector<Estimate> both(set_.cells.size());
+    for (std::size_t c = 0; c < set_.cells.size(); ++c) {
+      const CellTest& cell = test_.cells[c];
+      p_both.push_back(std::isnan(cell.p_worse) ? kNotMeasured : 1);
+      const std::vector<double> again = known_of(set_.cells[c].beside[night_].rerun);
+      const bool asked = cell.is_suspect() && cell.rounds > 0;
+      if (!asked || again.size() < kFewestRounds) continue;
+      std::vector<double> all = known_of(set_.cells[c].beside[night_].sweep);
+      all.insert(all.end(), again.begin(), again.end());
+      both[c] = of_rounds(c, all, again);
+      if (p_worse_of(of_rounds(c, again, again)) < kRerunAlone) p_both[c] = p_worse_of(both[c]);
+    }
+    const std::vector<double> q_both = benjamini_hochberg(p_both);
+    for (std::size_t c = 0; c < set_.cells.size(); ++c) {
+      if (!both[c].known()) continue;
+      CellTest& cell = test_.cells[c];
+      const bool again =
+          q_both[c] <= kRerunSignificance && std::expm1(both[c].value) <= -set_.cells[c].floor;
+      cell.rerun = again ? Agreement::agrees : Agreement::disagrees;
+      if (!again) continue;
+      cell.signal = Signal::worse;
+      set_change(cell, both[c]);
+    }
+  }
+
+  /// What `rounds` of a cell say, the spread of one being that of the sweep and of `again`.
+  Estimate of_rounds(std::size_t c, const std::vector<double>& rounds,
+                     const std::vector<double>& again) const {
+    const CellTest& test = test_.cells[c];
+    const Estimate accepted = accepted_part(set_, c, night_);
+    const double width = location_width(spread_with(test, again), rounds.size());
+    return {median_of(pairwise_means(rounds)) - accepted.value,
+            width * std::sqrt(1 + accepted.width * accepted.width),
+            test.estimate.df + static_cast<double>(again.size() - 1)};
+  }
+
+  /// Of a cell that is judged by the nights before.
   Agreement agreement(std::size_t c) const {
     const auto said = [](bool yes) { return yes ? Agreement::agrees : Agreement::disagrees; };
-    const CellTest& test = test_.cells[c];
-    if (test.rounds > 0) {
-      const std::vector<double> rounds = known_of(set_.cells[c].beside[night_].rerun);
-      if (rounds.size() < kFewestRounds) return Agreement::unknown;
-      const Estimate accepted = accepted_part(set_, c, night_);
-      const double width = location_width(spread_with(test, rounds), rounds.size());
-      return said(
-          shows(c, {median_of(pairwise_means(rounds)) - accepted.value,
-                    width * std::sqrt(1 + accepted.width * accepted.width), test.estimate.df}));
-    }
     const double y = set_.cells[c].rerun[night_];
     if (std::isnan(y)) return Agreement::unknown;
     const double moved = test_.rerun_shift;
@@ -263,32 +307,42 @@ NightTest test_night(const GateSeriesSet& set, const NightBaseline& baseline, co
 
 namespace {
 
-/// What a drop has to pass to be found, and to be found again.
-struct Thresholds {
-  double first = 0;
-  double again = 0;
+/// What a drop has to pass, and how surely it does.
+struct Hurdle {
+  double threshold = 0;
+  double width = 0;
+  double df = 1;
+  double power(double drop) const { return student_t_tail((threshold - drop) / width, df); }
 };
 
-Thresholds thresholds_of(double limit, double floor, double width, double df) {
-  const double least = -std::log1p(-floor);
-  return {std::max(student_t_quantile(limit, df) * width, least),
-          std::max(student_t_quantile(kRerunSignificance, df) * width, least)};
-}
+/// To be found, and to be found again. Both are taken to be independent: where a night's luck is in
+/// both, or the rounds of one are among those of the other, they agree more often.
+struct Hurdles {
+  Hurdle first, again;
+  double power(double drop) const { return first.power(drop) * again.power(drop); }
+};
 
-/// How surely a drop, a positive logarithm, passes both. Sweep and rerun are taken to be
-/// independent; where a night's luck is in both, they agree more often.
-double power_at(double drop, const Thresholds& thresholds, double width, double df) {
-  return student_t_tail((thresholds.first - drop) / width, df) *
-         student_t_tail((thresholds.again - drop) / width, df);
+Hurdles hurdles_of(const CellTest& test, double limit, double floor, double width) {
+  const double least = -std::log1p(-floor), df = test.estimate.df;
+  const auto hurdle = [](double p, double at_least, double w, double freedom) {
+    return Hurdle{std::max(student_t_quantile(p, freedom) * w, at_least), w, freedom};
+  };
+  if (test.rounds == 0) {
+    return {hurdle(limit, least, width, df), hurdle(kRerunSignificance, least, width, df)};
+  }
+  const double of_both = width / std::numbers::sqrt2;
+  const double limit_of_both = limit * kRerunSignificance / kFalseDiscoveryRate;
+  return {hurdle(std::max(limit, kSuspicion), -std::log1p(-kSuspectShare * floor), width, df),
+          hurdle(limit_of_both, least, of_both, df + static_cast<double>(test.rounds - 1))};
 }
 
 /// The relative drop that is found, and found again, with kNightPower.
-double found_with_power(double limit, double floor, double width, double df) {
-  const Thresholds thresholds = thresholds_of(limit, floor, width, df);
-  double low = 0, high = thresholds.first + 60 * width;
+double found_with_power(const Hurdles& hurdles) {
+  double low = 0, high = std::max(hurdles.first.threshold, hurdles.again.threshold) +
+                         60 * hurdles.first.width;
   for (int i = 0; i < 40; ++i) {
     const double drop = (low + high) / 2;
-    (power_at(drop, thresholds, width, df) < kNightPower ? low : high) = drop;
+    (hurdles.power(drop) < kNightPower ? low : high) = drop;
   }
   return -std::expm1(-high);
 }
@@ -310,9 +364,8 @@ std::optional<std::size_t> launches_for(const CellTest& test, const GateSeries& 
                                         double limit) {
   constexpr std::size_t kMost = 1000;
   const auto sees = [&](std::size_t launches) {
-    const double width = width_with(test, cell, launches), df = test.estimate.df;
-    return power_at(-std::log1p(-kToBeSeen), thresholds_of(limit, cell.floor, width, df), width,
-                    df) >= kNightPower;
+    const double width = width_with(test, cell, launches);
+    return hurdles_of(test, limit, cell.floor, width).power(-std::log1p(-kToBeSeen)) >= kNightPower;
   };
   if (!sees(kMost)) return std::nullopt;
   std::size_t low = 1, high = kMost;
@@ -345,11 +398,10 @@ std::vector<Sensitivity> sensitivities(const GateSeriesSet& set, const NightTest
   std::vector<Sensitivity> found(set.cells.size());
   for (std::size_t c = 0; c < set.cells.size(); ++c) {
     if (std::isnan(limits[c])) continue;
-    const auto& [value, width, df] = test.cells[c].estimate;
-    const double floor = set.cells[c].floor;
-    found[c].critical_drop =
-        std::max(-std::expm1(-student_t_quantile(limits[c], df) * width), floor);
-    found[c].mde = found_with_power(limits[c], floor, width, df);
+    const CellTest& cell = test.cells[c];
+    const Hurdles hurdles = hurdles_of(cell, limits[c], set.cells[c].floor, cell.estimate.width);
+    found[c].critical_drop = -std::expm1(-hurdles.first.threshold);
+    found[c].mde = found_with_power(hurdles);
     if (!found[c].sees()) {
       found[c].launches_needed = launches_for(test.cells[c], set.cells[c], limits[c]);
     }

@@ -12,6 +12,13 @@ namespace scalebench {
 /// Fewer rounds have no spread worth the name: such a cell is judged by its history.
 inline constexpr std::size_t kFewestRounds = 3;
 inline constexpr double kRerunSignificance = 0.01;
+/// Beside the accepted build a suspect is easily one: p up to this, and this share of the floor.
+/// Found it is by all rounds together, sweep's and rerun's, as one test among those of all cells;
+/// the rerun alone has to show it, too. Two stages that are judged jointly see more than a second
+/// one that has to prove all of it anew (Skol et al. 2006, Nature Genetics 38, 209).
+inline constexpr double kSuspicion = 0.02;
+inline constexpr double kSuspectShare = 2.0 / 3;
+inline constexpr double kRerunAlone = 0.05;
 
 enum class Signal {
   untested,
@@ -40,8 +47,10 @@ struct Estimate {
 struct CellTest {
   Signal signal = Signal::untested;
   Agreement rerun = Agreement::unknown;
+  bool doubtful = false;             // not clearly worse, but a suspect: to be measured again
   std::size_t rounds = 0;            // beside the accepted build; 0: against the nights before
-  double change = kNotMeasured;      // relative, positive is better, without what all cells share
+  double change = kNotMeasured;      // relative, positive is better, without what all cells share;
+                                     // of the rerun's rounds, too, where they agree
   double change_low = kNotMeasured;  // 95 %
   double change_high = kNotMeasured;
   double score = kNotMeasured;  // t
@@ -51,6 +60,8 @@ struct CellTest {
   double q_better = kNotMeasured;
   Estimate estimate;             // what the above rests on
   double spread = kNotMeasured;  // of one round, or of one night
+
+  bool is_suspect() const { return signal == Signal::worse || doubtful; }
 };
 
 struct NightTest {

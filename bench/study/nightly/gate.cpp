@@ -363,7 +363,7 @@ std::vector<const GateCell*> GateReport::suspects() const {
   std::vector<const GateCell*> found, all;
   for (const GateCell& cell : cells) {
     if (cell.verdict == GateVerdict::excluded) continue;
-    const bool unasked = cell.test.signal == Signal::worse && cell.test.rerun == Agreement::unknown;
+    const bool unasked = cell.test.is_suspect() && cell.test.rerun == Agreement::unknown;
     const bool there_too = rerun_run.empty() && accepted_suspects.contains(cell.cell.key);
     if (unasked || there_too) found.push_back(&cell);
     if (cell.verdict == GateVerdict::unjudged && cell.cell.is_time()) all.push_back(&cell);

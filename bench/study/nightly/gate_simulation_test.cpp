@@ -59,7 +59,7 @@ Counts counted(NightMemory memory) {
       const Discovery outcome = night.outcomes[c];
       counts.found += outcome == Discovery::regressed || outcome == Discovery::confirmed ? 1 : 0;
       counts.drifts += outcome == Discovery::drift ? 1 : 0;
-      counts.suspects += night.test.cells[c].signal == Signal::worse ? 1 : 0;
+      counts.suspects += night.test.cells[c].is_suspect() ? 1 : 0;
       counts.improved += night.test.cells[c].signal == Signal::better ? 1 : 0;
     }
   }
@@ -227,7 +227,7 @@ Found of_drop(const std::string& what, const Drop& drop, const Noise& noise = {}
     for (std::size_t c = 0; c < drop.changed; ++c) {
       const double share = 1 / static_cast<double>(drop.changed);
       sum.found += night.outcomes[c] != Discovery::none ? share : 0;
-      sum.suspects += night.test.cells[c].signal == Signal::worse ? share : 0;
+      sum.suspects += night.test.cells[c].is_suspect() ? share : 0;
     }
     const bool suite = night.test.suite.alarm() && night.test.suite.value < 0;
     sum.host += night.host_alarm ? 1 : 0;

@@ -242,6 +242,30 @@ TEST(Beside, FirstNightNeedsNoHistory) {
   EXPECT_EQ(verdict_in(gate(input), 3), GateVerdict::ambiguous);
 }
 
+TEST(Beside, SweepAndRerunAreJudgedTogether) {
+  const auto night = [](double sweep, double again) {
+    GateInput input = Story(1).slow(3, 0, sweep).input();
+    input.beside = beside(0, 1.0);
+    const std::string key = input.tonight.cells[3].key;
+    input.beside->ratios[key] = rounds(sweep);
+    input.beside->rerun_ratios.clear();
+    if (again > 0) input.beside->rerun_ratios[key] = rounds(again, 9);
+    return gate(input);
+  };
+  // Less than the floor is no alarm, but a reason to measure it again.
+  GateReport report = night(1.026, 0);
+  EXPECT_EQ(verdict_in(report, 3), GateVerdict::ok);
+  EXPECT_EQ(report.suspects().size(), 1U);
+  report = night(1.026, 1.05);
+  EXPECT_EQ(verdict_in(report, 3), GateVerdict::regressed);
+  EXPECT_NEAR(report.cells[3].test.change, 1 / 1.038 - 1, 0.004) << "of both together";
+  report = night(1.026, 1.026);
+  EXPECT_EQ(verdict_in(report, 3), GateVerdict::ok);
+  EXPECT_TRUE(report.suspects().empty());
+  EXPECT_EQ(verdict_in(night(1.09, 1.0), 3), GateVerdict::ambiguous)
+      << "4.5 % together, of which the rerun saw nothing";
+}
+
 TEST(Beside, RoundsThatLackASideAreLeftOutAndTooFewAreNone) {
   GateInput input = Story(1).input();
   input.beside = beside(0, 1.0);
