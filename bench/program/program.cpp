@@ -2,6 +2,7 @@
 #include "bench/program/program.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -17,6 +18,7 @@
 #include "bench/cli/old_names.hpp"
 #include "bench/machine/identity.hpp"
 #include "bench/program/join/daemons.hpp"
+#include "bench/program/join/environments.hpp"
 #include "bench/program/join/handshake.hpp"
 #include "bench/program/join/start.hpp"
 #include "bench/program/watchdog/termination.hpp"
@@ -167,33 +169,51 @@ WatchdogOptions watchdog_options(const MpiSession& session, const CallMarks& cal
   return watchdog;
 }
 
-int run_on_ranks(int argc, char** argv, const ParseWords& parse,
-                 const std::function<ExitCode(const Ranks&)>& body) {
-  MpiSession session(argc, argv);
-  bool places = false;
+/// A command line that was read: what runs, or the exit code of one that asks for a text or is not
+/// valid.
+struct ReadLine {
   ProgramWords words;
+  bool places = false;
+  std::optional<int> code;
+};
+
+/// Every rank reads the same command line and comes to the same end: the one that `speaks` says it.
+ReadLine read_line(int argc, char** argv, const ParseWords& parse, int ranks, bool speaks) {
+  ReadLine line;
   try {
-    // Every rank reads the same command line and comes to the same end: one of them says it.
     const std::vector<const char*> typed(argv, argv + argc);
     const CurrentWords current = current_words(typed);
-    Console console(session.rank() == 0, /*quiet=*/true);
+    Console console(speaks, /*quiet=*/true);
     for (const std::string& warning : current.warnings) console.warn(warning);
-    places = std::ranges::find(current.words, kPlaces) != current.words.end();
-    if (!places) words = parse(current.pointers(), session.size());
-    if (!words.text.empty()) {
-      if (session.rank() == 0) fmt::print("{}", words.text);
-      return code_of(ExitCode::ok);
-    }
+    line.places = std::ranges::find(current.words, kPlaces) != current.words.end();
+    if (!line.places) line.words = parse(current.pointers(), ranks);
+    if (line.words.text.empty()) return line;
+    if (speaks) fmt::print("{}", line.words.text);
+    line.code = code_of(ExitCode::ok);
   } catch (const UsageError& error) {
-    if (session.rank() == 0) fmt::print(stderr, "{}\n", error.what());
-    return code_of(ExitCode::usage);
+    if (speaks) fmt::print(stderr, "{}\n", error.what());
+    line.code = code_of(ExitCode::usage);
   }
+  return line;
+}
+
+int run_on_ranks(int argc, char** argv, const ParseWords& parse,
+                 const std::function<ExitCode(const Ranks&)>& body) {
+  ReadLine line;
+  // Who asks for help or mistypes need not have an MPI that works.
+  const bool alone = !is_mpi_rank(environment_variables(::environ));
+  if (alone) line = read_line(argc, argv, parse, 1, /*speaks=*/true);
+  if (line.code) return *line.code;
+  MpiSession session(argc, argv);
+  if (!alone) line = read_line(argc, argv, parse, session.size(), session.rank() == 0);
+  if (line.code) return *line.code;
+  const ProgramWords& words = line.words;
   try {
     require_promised_ranks(session);
     CallMarks calls;
     const auto host = make_mpi_communicator();
     host->set_marks(&calls);
-    if (places) return code_of(say_places(session, *host));
+    if (line.places) return code_of(say_places(session, *host));
     Watchdog watchdog(*host, watchdog_options(session, calls, words.timeout_seconds));
     watchdog.work("preparing");
     return code_of(body({session, *host, watchdog}));

@@ -332,9 +332,13 @@ constexpr std::array kEnvironments{&torchrun_plan, &tf_config_plan, &sagemaker_p
 
 }  // namespace
 
+bool is_mpi_rank(const EnvironmentVariables& variables) {
+  return std::ranges::any_of(kMpiRanks,
+                             [&](std::string_view name) { return has(variables, name); });
+}
+
 std::optional<JoinPlan> join_plan(const EnvironmentVariables& variables) {
-  const auto is_set = [&](std::string_view name) { return has(variables, name); };
-  if (is_set(kJoinedVariable) || std::ranges::any_of(kMpiRanks, is_set)) return std::nullopt;
+  if (has(variables, kJoinedVariable) || is_mpi_rank(variables)) return std::nullopt;
   for (const auto plan_of : kEnvironments) {
     if (auto plan = plan_of(variables)) return plan;
   }

@@ -48,6 +48,9 @@ struct JoinPlan {
   const std::string& name() const { return processes[static_cast<std::size_t>(process)]; }
 };
 
+/// Whether a launcher of MPI has started this process.
+bool is_mpi_rank(const EnvironmentVariables& variables);
+
 /// Empty where a launcher of MPI has started this process, where nothing was started jointly, and
 /// in processes that a joint start has started itself. Throws UsageError, one line that names the
 /// variable.
