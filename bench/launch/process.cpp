@@ -16,18 +16,24 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <thread>
 
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
 
 constexpr std::size_t kMostOutput = 65536;
 constexpr int kGraceSeconds = 10;
+constexpr double kRestSeconds = 2;  // that a rank without its launcher has for its own end
+/// Tells the processes of a launch, wherever they are: a mark for each launch that it is within.
+constexpr const char* kLaunchVariable = "SCALEBENCH_LAUNCH";
 
 class Pipe {
  public:
@@ -193,6 +199,40 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
+std::string new_mark() {
+  return fmt::format(":{}.{}:", getpid(), Clock::now().time_since_epoch().count());
+}
+
+/// Living processes with that mark, `but` one.
+std::vector<pid_t> marked_processes(const std::string& mark, pid_t but) {
+  std::vector<pid_t> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const auto process = read_number<pid_t>(entry.path().filename().string());
+    if (!process || *process == but) continue;
+    std::ifstream file(entry.path() / "environ", std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (text.find(mark) != std::string::npos) found.push_back(*process);
+  }
+  return found;
+}
+
+/// Ends what is left of a launch whose launcher has ended. Ranks are in groups of their own, and
+/// notice only after a while that they are alone. Meanwhile they would disturb the next launch, and
+/// write to files that have been taken up.
+void end_rest(const std::string& mark, pid_t launcher) {
+  for (const int signal : {SIGTERM, SIGKILL}) {
+    const Clock::time_point begin = Clock::now();
+    std::vector<pid_t> left = marked_processes(mark, launcher);
+    for (const pid_t process : left) ::kill(process, signal);
+    while (!left.empty() && seconds_since(begin) < kRestSeconds) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      left = marked_processes(mark, launcher);
+    }
+    if (left.empty()) return;
+  }
+}
+
 int open_log(const std::filesystem::path& path) {
   const int descriptor = open_to_write(path, O_WRONLY | O_CREAT | O_TRUNC);
   if (descriptor < 0) fail("{}: {}", path.string(), std::strerror(errno));
@@ -303,7 +343,11 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
   const int err = open_log(folder / "stderr.log");
   const std::uint64_t killed_before = killed_for_memory();
   const Clock::time_point begin = Clock::now();
-  const pid_t child = start(command, environment, out, err).process;
+  const char* const outer = std::getenv(kLaunchVariable);
+  const std::string mark = new_mark();
+  Variables marked = environment;
+  marked.emplace_back(kLaunchVariable, (outer == nullptr ? "" : outer) + mark);
+  const pid_t child = start(command, marked, out, err).process;
   close(out);
   close(err);
 
@@ -323,9 +367,8 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  // What mpirun may have left in its group. Ranks are in groups of their own: they end by
-  // themselves when they notice that mpirun is gone.
-  kill(-child, SIGKILL);
+  kill(-child, SIGKILL);  // what mpirun may have left in its group
+  end_rest(mark, child);
   end.seconds = seconds_since(begin);
   const bool lost = ended.kind == ChildEnd::Kind::lost;
   const int status = ended.status;

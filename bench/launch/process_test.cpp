@@ -203,6 +203,17 @@ TEST_F(LaunchTest, LeavesNoProcessBehindThatTheProgramForgot) {
   EXPECT_FALSE(is_running(forgotten));
 }
 
+TEST_F(LaunchTest, EndsRanksWhoseLauncherWasKilledBeforeTheNextOnesBegin) {
+  // In a session of its own, as mpirun's ranks are in groups of their own.
+  const LaunchEnd end =
+      run_script("setsid sh -c 'echo $$ >" + path("pid") + "; exec sleep 300' & while [ ! -s " +
+                 path("pid") + " ]; do sleep 0.01; done; kill -KILL $$");
+  EXPECT_FALSE(end.ok);
+  const std::string rank = wait_for("pid");
+  ASSERT_NE(rank, "");
+  EXPECT_FALSE(is_running(rank));
+}
+
 TEST_F(LaunchTest, EndsAtTheDeadline) {
   const LaunchEnd end = run_script("echo waiting for rank 1 >&2; exec sleep 300", 0.5);
   EXPECT_FALSE(end.ok);
