@@ -22,6 +22,7 @@
 #include <sstream>
 #include <thread>
 
+#include "bench/machine/identity.hpp"
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
@@ -128,15 +129,20 @@ ChildEnd end_of(pid_t child) {
   return end;
 }
 
-/// Why a killed process is waited for no longer. In state D it is in a call of the kernel that
-/// cannot be broken off: of a disk, of a file server that is gone, of a driver.
-std::string still_there(pid_t process) {
+/// As ps has it: R, S, D, T, Z; '?' where it cannot be read.
+char state_of(pid_t process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
   std::string text;
   std::getline(file, text);
   const std::size_t name_end = text.rfind(") ");
-  const char state = name_end == std::string::npos ? '?' : text[name_end + 2];
-  return fmt::format("process {} was killed and does not end (state {})", process, state);
+  return name_end == std::string::npos ? '?' : text[name_end + 2];
+}
+
+/// Why a killed process is waited for no longer. In state D it is in a call of the kernel that
+/// cannot be broken off: of a disk, of a file server that is gone, of a driver.
+std::string still_there(pid_t process) {
+  return fmt::format("process {} was killed and does not end (state {})", process,
+                     state_of(process));
 }
 
 /// How `child` ends, unless it outlives its closed output by that much.
@@ -203,6 +209,11 @@ std::string new_mark() {
   return fmt::format(":{}.{}:", getpid(), Clock::now().time_since_epoch().count());
 }
 
+std::string environment_of(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/environ", process), std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 /// Living processes with that mark, `but` one.
 std::vector<pid_t> marked_processes(const std::string& mark, pid_t but) {
   std::vector<pid_t> found;
@@ -210,11 +221,28 @@ std::vector<pid_t> marked_processes(const std::string& mark, pid_t but) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
     const auto process = read_number<pid_t>(entry.path().filename().string());
     if (!process || *process == but) continue;
-    std::ifstream file(entry.path() / "environ", std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (text.find(mark) != std::string::npos) found.push_back(*process);
+    if (environment_of(*process).find(mark) != std::string::npos) found.push_back(*process);
   }
   return found;
+}
+
+/// Of a launch that does not end, ranks on this host that somebody has stopped: where MPI begins
+/// and ends no watchdog sees them. "; rank 1 on n3 (process 4711) is stopped" each.
+std::string stopped_ranks(const std::string& mark, pid_t launcher) {
+  std::string text;
+  for (const pid_t process : marked_processes(mark, launcher)) {
+    if (state_of(process) != 'T') continue;
+    const std::string variables = environment_of(process);
+    for (const std::string_view name : {"OMPI_COMM_WORLD_RANK=", "PMIX_RANK=", "PMI_RANK="}) {
+      const std::size_t at = variables.find(name);
+      if (at == std::string::npos) continue;
+      const char* const rank = variables.c_str() + at + name.size();
+      text +=
+          fmt::format("; rank {} on {} (process {}) is stopped", rank, own_host_name(), process);
+      break;
+    }
+  }
+  return text;
 }
 
 /// Ends what is left of a launch whose launcher has ended. Ranks are in groups of their own, and
@@ -353,12 +381,14 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
 
   LaunchEnd end;
   double asked_to_end = -1;  // seconds after begin; -1: not asked
+  std::string stopped;       // by then
   ChildEnd ended;
   while ((ended = end_of(child)).kind == ChildEnd::Kind::runs) {
     const double now = seconds_since(begin);
     if (asked_to_end < 0 && (stop || now > deadline_seconds)) {
       end.interrupted = stop;
       asked_to_end = now;
+      stopped = stopped_ranks(mark, child);
       kill(-child, SIGTERM);
     } else if (asked_to_end >= 0 && now > asked_to_end + 2 * kGraceSeconds) {
       break;  // nobody can end it, and the launches to come need not wait for it
@@ -377,8 +407,8 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
   if (end.interrupted) {
     end.why = "interrupted";
   } else if (asked_to_end >= 0) {
-    end.why = fmt::format("did not end within {:.0f} s: {}", deadline_seconds,
-                          reason_in(folder / "stderr.log"));
+    end.why = fmt::format("did not end within {:.0f} s: {}{}", deadline_seconds,
+                          reason_in(folder / "stderr.log"), stopped);
   } else if (lost) {
     end.why = "its exit status is lost: how it ended is unknown";
   } else if (!end.ok) {

@@ -221,6 +221,14 @@ TEST_F(LaunchTest, EndsAtTheDeadline) {
   EXPECT_THAT(end.why, AllOf(StartsWith("did not end within"), HasSubstr(": waiting for rank 1")));
 }
 
+TEST_F(LaunchTest, NamesTheRankThatIsStoppedWhereNoWatchdogSeesIt) {
+  const LaunchEnd end =
+      run_script("OMPI_COMM_WORLD_RANK=1 setsid sh -c 'kill -STOP $$' & wait", 0.5);
+  EXPECT_FALSE(end.ok);
+  EXPECT_THAT(end.why, AllOf(StartsWith("did not end within"), HasSubstr("; rank 1 on "),
+                             EndsWith(") is stopped")));
+}
+
 // Takes the ten seconds of grace.
 TEST_F(LaunchTest, KillsWhatIgnoresThePoliteSignal) {
   const LaunchEnd end =

@@ -325,4 +325,102 @@ Shift common_shift(const GateSeriesSet& set, const NightBaseline& baseline, std:
   return shift_with(cells, value, width, df);
 }
 
+namespace {
+
+/// Sums over whitened values from which every step's fit follows.
+struct Step {
+  double t = 0;
+  double size = 0;
+  std::size_t place = 0;
+  std::size_t earliest = 0;  // that fits nearly as well
+};
+
+/// The clearest step for the worse in `y`, whose values follow each other with correlation phi.
+Step clearest_step(const std::vector<double>& y, double phi) {
+  const std::size_t n = y.size();
+  const double first = std::sqrt(1 - phi * phi), rest = 1 - phi;
+  std::vector<double> e(n);  // what is new in each
+  e[0] = first * y[0];
+  for (std::size_t i = 1; i < n; ++i) e[i] = y[i] - phi * y[i - 1];
+  double sum_xx = first * first, sum_xe = first * e[0], sum_ee = e[0] * e[0];
+  for (std::size_t i = 1; i < n; ++i) {
+    sum_xx += rest * rest;
+    sum_xe += rest * e[i];
+    sum_ee += e[i] * e[i];
+  }
+  Step clearest;
+  std::vector<double> left(n, std::numeric_limits<double>::infinity());  // by the step's place
+  double later = 0;  // sum of e after the step's first night
+  for (std::size_t k = n - 1; k >= kDriftBefore; --k) {
+    const auto after = static_cast<double>(n - k - 1);
+    const double zz = 1 + after * rest * rest;
+    const double xz = rest + after * rest * rest;
+    const double ze = e[k] + rest * later;
+    later += e[k];
+    if (k + kDriftSide > n) continue;
+    const double alone = zz - xz * xz / sum_xx;
+    const double size = (ze - xz * sum_xe / sum_xx) / alone;
+    const double residual = sum_ee - sum_xe * sum_xe / sum_xx - size * size * alone;
+    left[k] = residual;
+    const double variance = std::max(residual / static_cast<double>(n - 2),
+                                     kSpreadFloor * kSpreadFloor * (1 - phi * phi));
+    const double t = -size / std::sqrt(variance / alone);
+    if (t > clearest.t) clearest = {t, size, k, k};
+  }
+  // Places whose likelihood ratio to the clearest one is within its 95 %.
+  constexpr double kChiSquare = 3.84;
+  const double most = left[clearest.place] * std::exp(kChiSquare / static_cast<double>(n));
+  for (std::size_t k = clearest.place; clearest.t > 0 && k >= kDriftBefore; --k) {
+    if (left[k] <= most) clearest.earliest = k;
+  }
+  return clearest;
+}
+
+}  // namespace
+
+Drift drift_of(const GateSeries& cell, std::size_t night, const std::vector<double>& shift,
+               std::optional<double> phi) {
+  Drift drift;
+  if (std::isnan(cell.y[night])) return drift;
+  std::vector<std::size_t> nights = nights_of(cell, night + 1, kDriftNights, cell.segment[night]);
+  std::ranges::reverse(nights);
+  if (nights.size() < kDriftBefore + kDriftSide) return drift;
+  std::vector<double> y;
+  for (const std::size_t k : nights) {
+    // Relative to the first value, so that little is lost to rounding.
+    const bool moved = cell.moves_with_host && !std::isnan(shift[k]);
+    y.push_back(cell.y[k] - cell.y[nights[0]] - (moved ? shift[k] : 0));
+  }
+  Step step = clearest_step(y, phi.value_or(0));
+  if (!phi && step.t > 0) {
+    std::vector<double> flat = y;
+    for (std::size_t i = step.place; i < flat.size(); ++i) flat[i] -= step.size;
+    step = clearest_step(y, correlation_of(flat));
+  }
+  if (!(step.t > 0)) return drift;
+  drift.change = std::expm1(step.size);
+  drift.since = nights[step.place];
+  drift.earliest = nights[step.earliest];
+  const double p = student_t_tail(step.t, static_cast<double>(y.size() - 2));
+  drift.found = p < kDriftSignificance && drift.change <= -kDriftFloor;
+  return drift;
+}
+
+std::vector<double> host_series(const GateSeriesSet& set, std::size_t night) {
+  std::vector<std::vector<double>> of_night(night + 1);
+  for (const GateSeries& cell : set.cells) {
+    if (!cell.moves_with_host || std::isnan(cell.y[night])) continue;
+    std::vector<double> values;
+    const auto nights = nights_of(cell, night + 1, kDriftNights, cell.segment[night]);
+    for (const std::size_t k : nights) values.push_back(cell.y[k]);
+    const double middle = median_of(values);
+    for (const std::size_t k : nights) of_night[k].push_back(cell.y[k] - middle);
+  }
+  std::vector<double> series;
+  for (const std::vector<double>& values : of_night) {
+    series.push_back(values.size() >= kFewestForHost ? median_of(values) : kNotMeasured);
+  }
+  return series;
+}
+
 }  // namespace scalebench

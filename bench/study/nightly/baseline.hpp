@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is expected of a night, out of the nights before it, as logarithms in which larger is
 // better: per cell a level and a robust spread that borrows from the cell's family, with fewer
-// effective nights where each resembles the one before; and the shift that all cells share. Pure
-// values. Method and simulation: docs/gate.md.
+// effective nights where each resembles the one before; the shift that all cells share; and drifts.
+// Pure values. Method and simulation: docs/gate.md.
 #pragma once
 
 #include <cstddef>
@@ -133,5 +133,33 @@ NightBaseline baseline_of(const GateSeriesSet& set, std::size_t night);
 
 /// What all cells together did in `night`, beside how that differs between nights.
 Shift common_shift(const GateSeriesSet& set, const NightBaseline& baseline, std::size_t night);
+
+// A change too small or too slow for one night: where, among the last nights, would two levels fit
+// better than one? Generalised least squares for every place of the step, since nights resemble
+// each other.
+
+inline constexpr std::size_t kDriftNights = 40;
+inline constexpr std::size_t kDriftSide = 3;    // fewest nights after the step
+inline constexpr std::size_t kDriftBefore = 5;  // and before it
+inline constexpr double kDriftSignificance = 1e-6;
+inline constexpr double kDriftFloor = 0.02;
+
+struct Drift {
+  bool found = false;
+  double change = kNotMeasured;  // relative, negative is worse; of the clearest step for the worse
+  std::size_t since = 0;         // the first night after it
+  std::size_t earliest = 0;      // the first at which the step may as well lie
+};
+
+/// The last nights of one cell up to `night`, of its segment; `shift` is removed from each night
+/// where it is known.
+/// `phi`: how much a night resembles the one before; none: by what this series shows beside its
+/// clearest step.
+Drift drift_of(const GateSeries& cell, std::size_t night, const std::vector<double>& shift,
+               std::optional<double> phi);
+
+/// What all cells share in each night, relative to their own medians over the nights; kNotMeasured
+/// for nights in which too few tell.
+std::vector<double> host_series(const GateSeriesSet& set, std::size_t night);
 
 }  // namespace scalebench

@@ -97,32 +97,4 @@ struct Sensitivity {
 /// judged.
 std::vector<Sensitivity> sensitivities(const GateSeriesSet& set, const NightTest& test);
 
-// A change too small or too slow for one night: where, among the last nights, would two levels fit
-// better than one? Generalised least squares for every place of the step, since nights resemble
-// each other.
-
-inline constexpr std::size_t kDriftNights = 40;
-inline constexpr std::size_t kDriftSide = 3;    // fewest nights after the step
-inline constexpr std::size_t kDriftBefore = 5;  // and before it
-inline constexpr double kDriftSignificance = 1e-6;
-inline constexpr double kDriftFloor = 0.02;
-
-struct Drift {
-  bool found = false;
-  double change = kNotMeasured;  // relative, negative is worse; of the clearest step for the worse
-  std::size_t since = 0;         // the first night after it
-  std::size_t earliest = 0;      // the first at which the step may as well lie
-};
-
-/// The last nights of one cell up to `night`, of its segment; `shift` is removed from each night
-/// where it is known.
-/// `phi`: how much a night resembles the one before; none: by what this series shows beside its
-/// clearest step.
-Drift drift_of(const GateSeries& cell, std::size_t night, const std::vector<double>& shift,
-               std::optional<double> phi);
-
-/// What all cells share in each night, relative to their own medians over the nights; kNotMeasured
-/// for nights in which too few tell.
-std::vector<double> host_series(const GateSeriesSet& set, std::size_t night);
-
 }  // namespace scalebench
