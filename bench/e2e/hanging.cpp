@@ -52,9 +52,10 @@ extern "C" int memfd_create(const char* name, unsigned flags) noexcept {
 
 /// Both a list of requests and one of statuses are pointers, whatever MPI makes of their elements.
 extern "C" int MPI_Waitall(int count, void* requests, void* statuses) {
-  static const char* const wanted = std::getenv("SCALEBENCH_TEST_CALL");
-  static std::atomic<int> calls = 0;
-  if (wanted != nullptr && is_rank("1") && ++calls == std::atoi(wanted)) {
+  static const char* const said = std::getenv("SCALEBENCH_TEST_CALL");
+  static const long wanted = said == nullptr ? 0 : std::strtol(said, nullptr, 10);
+  static std::atomic<long> calls = 0;
+  if (wanted > 0 && is_rank("1") && ++calls == wanted) {
     while (true) pause();
   }
   using Waitall = int (*)(int, void*, void*);

@@ -190,14 +190,15 @@ void results(std::string_view bytes) {
   make_rows(reader(bytes, "file", Settings{{"ranks", "4"}}), schema());
 }
 
-const Settings kTraining{{"ranks", "2"}, {"model", "resnet50"}, {"batch", "32"}};
+Settings training_settings() { return {{"ranks", "2"}, {"model", "resnet50"}, {"batch", "32"}}; }
 
 /// Lines as --metric has them, "---", the log.
 void log_by_patterns(std::string_view bytes) {
   const auto [patterns, log] = divided(bytes);
   const Schema& schema = epoch_schema();
-  make_rows(read_log(log, "log", schema, parse_metrics(lines_in(patterns), schema), kTraining),
-            schema);
+  make_rows(
+      read_log(log, "log", schema, parse_metrics(lines_in(patterns), schema), training_settings()),
+      schema);
 }
 
 /// The name of a preset, "---", the log.
@@ -206,7 +207,7 @@ void log_of_preset(std::string_view bytes) {
   const std::string_view log = divided(bytes).second;
   for (const Schema* const schema : {&epoch_schema(), &throughput_schema()}) {
     tried([&] { make_rows(read_preset(log, "log", *schema, name, Settings()), *schema); });
-    tried([&] { make_rows(read_preset(log, "log", *schema, name, kTraining), *schema); });
+    tried([&] { make_rows(read_preset(log, "log", *schema, name, training_settings()), *schema); });
   }
 }
 
@@ -221,7 +222,7 @@ void published(std::string_view bytes) {
   const fs::path file = file_of("published.csv", bytes);
   const CsvTable table = CsvTable::read(file);
   if (table.size() == 0) return;
-  const std::string name = table.text(0, "name");
+  const std::string& name = table.text(0, "name");
   const Schema& schema = published_schema(file, {name}, "");
   make_rows(read_published(file, name, schema, Settings()), schema);
 }
@@ -268,7 +269,7 @@ void join_messages(std::string_view bytes) {
   }
   while (const auto message = stream.receive()) {
     greeted(*message);
-    const Message copy = *message;
+    const Message& copy = *message;
     knows_key(copy, "key", "nonce");
     is_welcome(copy, *message, "key", "nonce");
     plain_host_name(text_in(*message, "host"));
@@ -326,7 +327,7 @@ void jpeg(std::string_view bytes) {
   for (const int divisor : {1, 2, 4, 8}) {
     Picture picture;
     decoder.decode(file, divisor, picture);
-    std::vector<float> out(3 * kSide * kSide);
+    std::vector<float> out(std::size_t{3} * kSide * kSide);
     resize(picture, training_crop(picture.height, picture.width, 1, 1, divisor), kSide, kSide, out);
     resize(picture, evaluation_crop(picture.height, picture.width, kSide, kSide), kSide, kSide,
            out);
