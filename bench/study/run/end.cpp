@@ -62,7 +62,7 @@ std::string metric_lines(const std::vector<ResultRow>& rows) {
   for (const ResultRow& row : rows) {
     for (const Metric& metric : metrics()) {
       if (&row.schema() != &metric.schema || !counts(row)) continue;
-      const std::string value = row.get(metric.column);
+      const std::string& value = row.get(metric.column);
       if (value.empty()) continue;
       lines += fmt::format("scalebench: metric={}", metric.name);
       for (const std::string_view label : metric.labels) {
@@ -153,7 +153,7 @@ namespace {
 std::string fit_line(const ResultRow& row) {
   std::string transport = row.get("transport");
   if (row.get("pages") == "huge") transport += ",huge";  // default pages go without saying
-  const std::string registered = row.get("register");
+  const std::string& registered = row.get("register");
   if (!registered.empty() && registered != "1") transport += ",R" + registered;
   std::string text = fmt::format("{:<20} {:<18} {:<8} {:<9} {:>7} ", row.get("algorithm"),
                                  transport, row.get("dtype"), row.get("op"), row.get("ranks"));

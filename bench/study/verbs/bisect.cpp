@@ -117,7 +117,7 @@ class Bisection {
 
   fs::path tree() const { return folder_ / "tree"; }
   fs::path logs_of(const std::string& name) const {
-    const fs::path logs = folder_ / "logs" / name;
+    fs::path logs = folder_ / "logs" / name;
     fs::create_directories(logs);
     return logs;
   }

@@ -82,7 +82,7 @@ void require_valid(const NightlyOptions& options) {
 
 /// Looks before anything is measured; the findings, and the step "doctor".
 std::vector<Finding> examine(const NightlyOptions& options, std::vector<NightStep>& steps) {
-  const std::vector<Finding> findings =
+  std::vector<Finding> findings =
       diagnose(doctor_inputs(options.mpirun.empty() ? "mpirun" : options.mpirun, options.results));
   std::size_t warnings = 0;
   std::string missing;
@@ -123,7 +123,7 @@ std::set<std::string> time_cells(const std::vector<const GateCell*>& suspects) {
 
 /// Analyses, writes, reports and publishes a night whose runs are all there.
 ExitCode conclude(const NightlyOptions& options, const fs::path& results, const StoredRun& run,
-                  Analysis analysis, NightRecord night, Console& console) {
+                  const Analysis& analysis, NightRecord night, Console& console) {
   const FailOn fail_on = fail_on_of(options);
   night.run = run.manifest;
   night.run.run_id = run.folder.filename().string();
@@ -200,7 +200,7 @@ ExitCode analyse_again(const NightlyOptions& options, Console& console) {
   const StoredRun run = read_stored_run(folder, WithSamples::no);
   NightRecord night;
   Analysis analysis = timed_analysis(options, results, run, night.steps.emplace_back());
-  return conclude(options, results, run, std::move(analysis), std::move(night), console);
+  return conclude(options, results, run, analysis, std::move(night), console);
 }
 
 /// The night of a machine that cannot measure anything: it has its record and its reports, so that
@@ -218,8 +218,7 @@ ExitCode conclude_unmeasured(const NightlyOptions& options, const StudyConfig& c
     night.steps.push_back({step, "skipped", std::nullopt, "nothing can be measured here"});
   }
   console.result(render(night.doctor));
-  return conclude(options, options.results, nothing, std::move(analysis), std::move(night),
-                  console);
+  return conclude(options, options.results, nothing, analysis, std::move(night), console);
 }
 
 ExitCode measure_night(const NightlyOptions& options, NightSetup setup) {
@@ -258,7 +257,7 @@ ExitCode measure_night(const NightlyOptions& options, NightSetup setup) {
   if (interruption.stop()) return interrupted();
   if (!suspects.empty()) analysis = timed_analysis(options, results, run, analysed);
   night.steps.push_back(analysed);
-  return conclude(options, results, run, std::move(analysis), std::move(night), console);
+  return conclude(options, results, run, analysis, std::move(night), console);
 }
 
 ExitCode busy(const fs::path& results, const NightlyLock& lock, Console& console) {

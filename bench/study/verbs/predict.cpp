@@ -181,7 +181,7 @@ fs::path folder_for(const PredictOptions& options, const Manifest& manifest) {
   if (!options.out.empty()) return ResultsFolder::at(options.out, kBytesNeededToPredict).path();
   const fs::path run = fs::absolute(options.run).lexically_normal();
   const fs::path parent = run.has_filename() ? run.parent_path() : run.parent_path().parent_path();
-  const fs::path folder = parent / "predictions" / manifest.run_id;
+  fs::path folder = parent / "predictions" / manifest.run_id;
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {

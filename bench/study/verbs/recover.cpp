@@ -79,7 +79,7 @@ ResolvedStudy study_of(const RecoverOptions& options, const RecoveryPlan& plan) 
 }
 
 void print(const RecoveryPlan& plan, const Console& console) {
-  const auto show = [&](int number, const std::string& name, std::vector<std::string> more) {
+  const auto show = [&](int number, const std::string& name, const std::vector<std::string>& more) {
     const PlannedLaunch launch = launch_of(plan, number, name, more);
     console.result(shell_line(command_of(launch, plan.settings, planned_folder(launch))) + "\n");
   };

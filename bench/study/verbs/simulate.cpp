@@ -144,7 +144,7 @@ void set_gamma(const SimulateOptions& options, SimulationPlan& plan) {
 }
 
 std::filesystem::path program() {
-  const std::filesystem::path path = programs_folder() / "simulate_allreduce";
+  std::filesystem::path path = programs_folder() / "simulate_allreduce";
   if (!std::filesystem::exists(path)) {
     fail<UsageError>(
         "simulate_allreduce is not built: install SimGrid (Debian: libsimgrid-dev), configure and "
