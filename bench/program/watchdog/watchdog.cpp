@@ -131,8 +131,8 @@ class WatchdogGuard {
                : alert ? kAlertLook
                        : next_look_ - watchdog_seconds());
       forget_wake();
+      // Read before the marks: what began before a command is told before that is obeyed.
       const Command command = command_.load();
-      // After it: what has begun is told at once, before any command, as the last of this rank.
       if (!over && command != Command::freeze && has_begun()) tell_progress();
       if (command == Command::part) return part(Kind::goodbye);
       if (command == Command::part_failing) {
