@@ -22,19 +22,16 @@
 #include <sstream>
 #include <thread>
 
-#include "bench/machine/identity.hpp"
+#include "bench/launch/launch_mark.hpp"
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
-#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
 
 constexpr std::size_t kMostOutput = 65536;
 constexpr int kGraceSeconds = 10;
-constexpr double kRestSeconds = 2;  // that a rank without its launcher has for its own end
-/// Tells the processes of a launch, wherever they are: a mark for each launch that it is within.
-constexpr const char* kLaunchVariable = "SCALEBENCH_LAUNCH";
+constexpr double kLookSeconds = 9;  // between two looks for ranks that are stopped
 
 class Pipe {
  public:
@@ -129,15 +126,6 @@ ChildEnd end_of(pid_t child) {
   return end;
 }
 
-/// As ps has it: R, S, D, T, Z; '?' where it cannot be read.
-char state_of(pid_t process) {
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_end = text.rfind(") ");
-  return name_end == std::string::npos ? '?' : text[name_end + 2];
-}
-
 /// Why a killed process is waited for no longer. In state D it is in a call of the kernel that
 /// cannot be broken off: of a disk, of a file server that is gone, of a driver.
 std::string still_there(pid_t process) {
@@ -203,62 +191,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-std::string new_mark() {
-  return fmt::format(":{}.{}:", getpid(), Clock::now().time_since_epoch().count());
-}
-
-std::string environment_of(pid_t process) {
-  std::ifstream file(fmt::format("/proc/{}/environ", process), std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// Living processes with that mark, `but` one.
-std::vector<pid_t> marked_processes(const std::string& mark, pid_t but) {
-  std::vector<pid_t> found;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    const auto process = read_number<pid_t>(entry.path().filename().string());
-    if (!process || *process == but) continue;
-    if (environment_of(*process).find(mark) != std::string::npos) found.push_back(*process);
-  }
-  return found;
-}
-
-/// Of a launch that does not end, ranks on this host that somebody has stopped: where MPI begins
-/// and ends no watchdog sees them. "; rank 1 on n3 (process 4711) is stopped" each.
-std::string stopped_ranks(const std::string& mark, pid_t launcher) {
-  std::string text;
-  for (const pid_t process : marked_processes(mark, launcher)) {
-    if (state_of(process) != 'T') continue;
-    const std::string variables = environment_of(process);
-    for (const std::string_view name : {"OMPI_COMM_WORLD_RANK=", "PMIX_RANK=", "PMI_RANK="}) {
-      const std::size_t at = variables.find(name);
-      if (at == std::string::npos) continue;
-      const char* const rank = variables.c_str() + at + name.size();
-      text +=
-          fmt::format("; rank {} on {} (process {}) is stopped", rank, own_host_name(), process);
-      break;
-    }
-  }
-  return text;
-}
-
-/// Ends what is left of a launch whose launcher has ended. Ranks are in groups of their own, and
-/// notice only after a while that they are alone. Meanwhile they would disturb the next launch, and
-/// write to files that have been taken up.
-void end_rest(const std::string& mark, pid_t launcher) {
-  for (const int signal : {SIGTERM, SIGKILL}) {
-    const Clock::time_point begin = Clock::now();
-    std::vector<pid_t> left = marked_processes(mark, launcher);
-    for (const pid_t process : left) ::kill(process, signal);
-    while (!left.empty() && seconds_since(begin) < kRestSeconds) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      left = marked_processes(mark, launcher);
-    }
-    if (left.empty()) return;
-  }
 }
 
 int open_log(const std::filesystem::path& path) {
@@ -371,24 +303,27 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
   const int err = open_log(folder / "stderr.log");
   const std::uint64_t killed_before = killed_for_memory();
   const Clock::time_point begin = Clock::now();
-  const char* const outer = std::getenv(kLaunchVariable);
-  const std::string mark = new_mark();
+  LaunchMark mark;
   Variables marked = environment;
-  marked.emplace_back(kLaunchVariable, (outer == nullptr ? "" : outer) + mark);
+  marked.push_back(mark.variable());
   const pid_t child = start(command, marked, out, err).process;
   close(out);
   close(err);
 
   LaunchEnd end;
   double asked_to_end = -1;  // seconds after begin; -1: not asked
-  std::string stopped;       // by then
+  double looked = 0;
+  std::string stopped;  // by then
   ChildEnd ended;
   while ((ended = end_of(child)).kind == ChildEnd::Kind::runs) {
     const double now = seconds_since(begin);
-    if (asked_to_end < 0 && (stop || now > deadline_seconds)) {
+    if (asked_to_end < 0 && now > looked + kLookSeconds) {
+      stopped = mark.still_stopped(child);
+      looked = now;
+    }
+    if (asked_to_end < 0 && (stop || now > deadline_seconds || !stopped.empty())) {
       end.interrupted = stop;
       asked_to_end = now;
-      stopped = stopped_ranks(mark, child);
       kill(-child, SIGTERM);
     } else if (asked_to_end >= 0 && now > asked_to_end + 2 * kGraceSeconds) {
       break;  // nobody can end it, and the launches to come need not wait for it
@@ -398,7 +333,7 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   kill(-child, SIGKILL);  // what mpirun may have left in its group
-  end_rest(mark, child);
+  mark.end_rest(child);
   end.seconds = seconds_since(begin);
   const bool lost = ended.kind == ChildEnd::Kind::lost;
   const int status = ended.status;
@@ -406,9 +341,11 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
            WEXITSTATUS(status) == 0 && !has_lost_a_host(folder / "stderr.log");
   if (end.interrupted) {
     end.why = "interrupted";
+  } else if (!stopped.empty()) {
+    end.why = fmt::format("{}: ended after {:.0f} s", stopped, asked_to_end);
   } else if (asked_to_end >= 0) {
-    end.why = fmt::format("did not end within {:.0f} s: {}{}", deadline_seconds,
-                          reason_in(folder / "stderr.log"), stopped);
+    end.why = fmt::format("did not end within {:.0f} s: {}", deadline_seconds,
+                          reason_in(folder / "stderr.log"));
   } else if (lost) {
     end.why = "its exit status is lost: how it ended is unknown";
   } else if (!end.ok) {

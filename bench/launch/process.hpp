@@ -49,7 +49,8 @@ struct LaunchEnd {
 /// Runs `command` in a process group of its own, with stdout and stderr in `folder`/stdout.log and
 /// stderr.log, the command in command.txt, and `environment` added to this process's. After
 /// `deadline_seconds`, or when `stop` becomes true, the group gets SIGTERM, and ten seconds later
-/// SIGKILL; what does not end within another ten seconds is left to itself.
+/// SIGKILL; what does not end within another ten seconds is left to itself. The same when a rank on
+/// this host, or the launcher, is found stopped twice in nine seconds: that one is named.
 LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& environment,
                      const std::filesystem::path& folder, double deadline_seconds,
                      const std::atomic<bool>& stop);

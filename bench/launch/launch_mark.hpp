@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes of one launch on this host, wherever mpirun has put them: its ranks are in groups
+// of their own. A mark in the environment, which every process inherits, tells them from all
+// others.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace scalebench {
+
+class LaunchMark {
+ public:
+  /// A mark that no other launch has, added to those of the launches that this process is within.
+  LaunchMark();
+
+  /// Name and value of the variable that a launch is to be started with.
+  const std::pair<std::string, std::string>& variable() const { return variable_; }
+
+  /// Ends what is left of the launch when its launcher has ended: ranks notice only after a while
+  /// that they are alone, and meanwhile would disturb the next launch and write to files that have
+  /// been taken up. At most four seconds.
+  void end_rest(pid_t launcher) const;
+
+  /// The ranks here, and the launcher, that were stopped (as by SIGSTOP) at the last call and have
+  /// been since: "rank 1 on n3 (process 4711) is stopped", joined by "; ". Where MPI begins and
+  /// ends no watchdog sees them. Cheap unless something on this host is stopped.
+  std::string still_stopped(pid_t launcher);
+
+ private:
+  bool is_on(pid_t process) const;
+
+  std::string mark_;
+  std::pair<std::string, std::string> variable_;
+  // By process: when it started and the processor time it had, both in the kernel's ticks. A
+  // process that runs between two calls has more.
+  std::map<pid_t, std::string> stopped_;
+};
+
+/// As ps has it: R, S, D, T, Z; '?' where it cannot be read.
+char state_of(pid_t process);
+
+}  // namespace scalebench

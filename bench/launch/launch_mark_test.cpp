@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Real processes, all of them /bin/sh, that are stopped or not.
+#include "bench/launch/launch_mark.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+namespace scalebench {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::StartsWith;
+
+/// A process of that launch, which waits or computes until it is killed.
+class Process {
+ public:
+  Process(const LaunchMark& mark, const char* rank, const char* script = "exec sleep 300")
+      : self_(fork()) {
+    if (self_ != 0) return;
+    setenv(mark.variable().first.c_str(), mark.variable().second.c_str(), 1);
+    if (rank != nullptr) setenv("OMPI_COMM_WORLD_RANK", rank, 1);
+    execl("/bin/sh", "sh", "-c", script, nullptr);
+    _exit(127);
+  }
+  ~Process() {
+    ::kill(self_, SIGKILL);
+    ::waitpid(self_, nullptr, 0);
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  pid_t self() const { return self_; }
+  /// Waits until it is stopped: the signal needs a moment, and the program too, to have its mark.
+  void stop() const {
+    wait_until_started();
+    ::kill(self_, SIGSTOP);
+    while (state_of(self_) != 'T') std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  void go_on() const { ::kill(self_, SIGCONT); }
+
+ private:
+  void wait_until_started() const {
+    while (executable() == own_executable()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  static std::string link_of(const std::string& path) {
+    std::string target(4096, '\0');
+    const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
+    target.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+    return target;
+  }
+  std::string executable() const { return link_of("/proc/" + std::to_string(self_) + "/exe"); }
+  static std::string own_executable() { return link_of("/proc/self/exe"); }
+
+  pid_t self_;
+};
+
+TEST(LaunchMark, NamesARankThatIsStoppedAtTwoLooks) {
+  LaunchMark mark;
+  const Process rank(mark, "3");
+  rank.stop();
+  EXPECT_EQ(mark.still_stopped(0), "") << "it may be for a moment";
+  EXPECT_THAT(mark.still_stopped(0),
+              AllOf(StartsWith("rank 3 on "),
+                    EndsWith("(process " + std::to_string(rank.self()) + ") is stopped")));
+}
+
+TEST(LaunchMark, NamesTheLauncher) {
+  LaunchMark mark;
+  const Process launcher(mark, nullptr);
+  launcher.stop();
+  mark.still_stopped(launcher.self());
+  EXPECT_THAT(mark.still_stopped(launcher.self()), StartsWith("the launcher on "));
+}
+
+TEST(LaunchMark, NamesNobodyWhoRanMeanwhile) {
+  LaunchMark mark;
+  const Process rank(mark, "0", "while :; do :; done");
+  rank.stop();
+  mark.still_stopped(0);
+  rank.go_on();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // many ticks, also beside others
+  rank.stop();
+  EXPECT_EQ(mark.still_stopped(0), "") << "a rank that gets little time is no rank that is stopped";
+  EXPECT_NE(mark.still_stopped(0), "");
+}
+
+TEST(LaunchMark, NamesNobodyOfAnotherLaunchAndNoHelper) {
+  LaunchMark mark;
+  const LaunchMark other;
+  const Process stranger(other, "1");
+  const Process helper(mark, nullptr);
+  stranger.stop();
+  helper.stop();
+  mark.still_stopped(0);
+  EXPECT_EQ(mark.still_stopped(0), "");
+}
+
+TEST(LaunchMark, HasTheMarksOfTheLaunchesThatItIsWithin) {
+  const LaunchMark outer;
+  setenv(outer.variable().first.c_str(), outer.variable().second.c_str(), 1);
+  const LaunchMark inner;
+  unsetenv(outer.variable().first.c_str());
+  EXPECT_THAT(inner.variable().second, StartsWith(outer.variable().second));
+  EXPECT_NE(inner.variable().second, outer.variable().second);
+}
+
+TEST(LaunchMark, EndsTheRest) {
+  const LaunchMark mark, other;
+  const Process rank(mark, "0"), stranger(other, "0");
+  rank.stop();
+  stranger.stop();
+  // A zombie of this test has no environment any more, and is no process that is left.
+  mark.end_rest(0);
+  EXPECT_EQ(state_of(rank.self()), 'Z');
+  EXPECT_EQ(state_of(stranger.self()), 'T');
+}
+
+}  // namespace
+}  // namespace scalebench
