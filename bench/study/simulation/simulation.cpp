@@ -17,6 +17,7 @@
 #include "bench/record/file.hpp"
 #include "bench/study/import/imported_rows.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -145,15 +146,17 @@ ResultRow case_row(const Platform& platform, std::string_view algorithm, std::si
 
 /// One line that simulate_allreduce printed; nothing for any other line.
 std::optional<ImportedCase> case_in(const std::string& line, const Platform& platform) {
-  std::vector<std::string> cells;
-  for (const auto cell : std::views::split(line, '\t'))
-    cells.emplace_back(cell.begin(), cell.end());
-  if (cells.size() != 6) return std::nullopt;
-  ImportedCase one{case_row(platform, cells[0], std::stoull(cells[1])), {}, {}};
-  const bool unchecked = cells[4].empty() && cells[2] == "ok";
-  one.row.set("status", cells[2]).set("wrong", cells[4]);
-  one.row.set("note", unchecked ? "not checked: too much data for all ranks" : cells[5]);
-  if (!cells[3].empty()) one.seconds.push_back(std::stod(cells[3]));
+  static const RE2 kCells(R"(([^\t]*)\t(\d+)\t([^\t]*)\t([^\t]*)\t([^\t]*)\t([^\t]*))");
+  std::string algorithm, status, seconds, wrong, note;
+  std::size_t bytes = 0;
+  if (!RE2::FullMatch(line, kCells, &algorithm, &bytes, &status, &seconds, &wrong, &note)) {
+    return std::nullopt;
+  }
+  ImportedCase one{case_row(platform, algorithm, bytes), {}, {}};
+  const bool unchecked = wrong.empty() && status == "ok";
+  one.row.set("status", status).set("wrong", wrong);
+  one.row.set("note", unchecked ? "not checked: too much data for all ranks" : note);
+  if (const auto time = read_number<double>(seconds)) one.seconds.push_back(*time);
   return one;
 }
 

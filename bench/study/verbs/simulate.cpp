@@ -3,6 +3,7 @@
 // as the catalog of instance types has them. Exit: ok; incomplete: a start failed or a result was
 // wrong; nothing_measured: no case ran.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <cmath>
@@ -89,9 +90,9 @@ SimulatedLink within(const SimulateOptions& options, const Instance& instance) {
 
 std::optional<FatTree> tree_of(const std::string& words) {
   if (words == "flat") return std::nullopt;
-  int leaf = 0, ratio = 0, end = 0;
-  if (std::sscanf(words.c_str(), "fat_tree:%6d:%6d%n", &leaf, &ratio, &end) != 2 ||
-      end != static_cast<int>(words.size())) {
+  static const RE2 kTree(R"(fat_tree:(\d{1,6}):(\d{1,6}))");
+  int leaf = 0, ratio = 0;
+  if (!RE2::FullMatch(words, kTree, &leaf, &ratio)) {
     fail<UsageError>(
         "--topology {}: valid: flat, or fat_tree:NODES_OF_A_SWITCH:OVERSUBSCRIPTION as "
         "fat_tree:16:4",
