@@ -15,6 +15,11 @@ namespace {
 constexpr std::size_t kBlock = 1024;
 using Block = std::array<std::int32_t, kBlock>;
 
+/// Where the hashes of a seed's elements begin, far from those of the seeds beside it.
+std::uint32_t start_of(std::size_t first, std::uint32_t seed) {
+  return static_cast<std::uint32_t>(first) + seed * 0x9e3779b9U;
+}
+
 /// 32 bits that depend on rank and index alike.
 constexpr std::uint32_t hash(std::uint32_t index, std::uint32_t rank) {
   const std::uint32_t mixed = (index + rank * 0x85ebca77U) * 0x9e3779b1U;
@@ -32,9 +37,8 @@ struct SumInputs {
   }
 };
 
-/// Inputs of `rank` for elements [first, first + kBlock).
-void fill_block(Block& values, std::size_t first, int rank, int ranks, ReduceOp op) {
-  const auto start = static_cast<std::uint32_t>(first);
+/// Inputs of `rank` for a block of elements, the first of which has that place among all hashes.
+void fill_block(Block& values, std::uint32_t start, int rank, int ranks, ReduceOp op) {
   const auto r = static_cast<std::uint32_t>(rank);
   if (op == ReduceOp::min || op == ReduceOp::max) {
     for (std::uint32_t i = 0; i < kBlock; ++i) {
@@ -71,7 +75,7 @@ void combine_blocks(Block& into, const Block& from, ReduceOp op) {
 
 /// The exact reduction over all ranks, before an average is divided; products as double, which
 /// holds every power of two that can occur.
-std::array<double, kBlock> reduced_block(std::size_t first, int ranks, ReduceOp op) {
+std::array<double, kBlock> reduced_block(std::uint32_t first, int ranks, ReduceOp op) {
   Block total, next;
   fill_block(total, first, 0, ranks, op);
   std::array<double, kBlock> result;
@@ -113,24 +117,24 @@ bool right(T got, double reduced, int ranks, ReduceOp op) {
 
 }  // namespace
 
-void fill_inputs(Span data, int rank, int ranks, ReduceOp op) {
+void fill_inputs(Span data, int rank, int ranks, ReduceOp op, std::uint32_t seed) {
   with_type(data.dtype, [&]<class T>() {
     const auto values = data.as<T>();
     Block block;
     for (std::size_t first = 0; first < values.size(); first += kBlock) {
-      fill_block(block, first, rank, ranks, op);
+      fill_block(block, start_of(first, seed), rank, ranks, op);
       const std::size_t length = std::min(kBlock, values.size() - first);
       for (std::size_t i = 0; i < length; ++i) values[first + i] = number<T>(block[i]);
     }
   });
 }
 
-std::size_t count_wrong(ConstSpan data, int ranks, ReduceOp op) {
+std::size_t count_wrong(ConstSpan data, int ranks, ReduceOp op, std::uint32_t seed) {
   return with_type(data.dtype, [&]<class T>() {
     std::size_t wrong = 0;
     const auto values = data.as<T>();
     for (std::size_t first = 0; first < values.size(); first += kBlock) {
-      const std::array<double, kBlock> reduced = reduced_block(first, ranks, op);
+      const std::array<double, kBlock> reduced = reduced_block(start_of(first, seed), ranks, op);
       const std::size_t length = std::min(kBlock, values.size() - first);
       for (std::size_t i = 0; i < length; ++i) {
         wrong += right(values[first + i], reduced[i], ranks, op) ? 0 : 1;

@@ -470,6 +470,7 @@ TEST(AllreduceCheck, SeesMissingDoubledAndMovedContributions) {
           EXPECT_GT(count_wrong(twice.span(), kRanks, op), most) << "rank 1 counted twice";
         }
         EXPECT_GT(count_wrong(all.span().part(1, 999), kRanks, op), most) << "shifted by one";
+        EXPECT_GT(count_wrong(all.span(), kRanks, op, 1), most) << "of inputs of another seed";
         poison(all.span());
         EXPECT_EQ(count_wrong(all.span(), kRanks, op), 1000U) << "never written";
       });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One case from check to check, on ranks that are threads.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "bench/allreduce/bound.hpp"
 #include "bench/allreduce/measure.hpp"
 #include "bench/allreduce/tuning.hpp"
 #include "collectives/transport/thread.hpp"
@@ -100,7 +102,7 @@ TEST(MeasureAllreduce, VoidsAWrongOne) {
   run_ranks(2, [&](Communicator& ranks) {
     const AllreduceResult result = measured(ranks, case_of(lazy, 100), brief());
     EXPECT_EQ(result.status, "wrong");
-    EXPECT_GT(result.wrong, 100U) << "both ranks' elements";
+    EXPECT_GT(result.all_wrong(), 100U) << "both ranks' elements";
     EXPECT_TRUE(result.timing.repetitions.empty()) << "no timing for a wrong result";
   });
 }
@@ -146,7 +148,23 @@ TEST(MeasureAllreduce, FindsOneElementThatARehearsedFaultChanged) {
     const AllreduceResult result = measured(ranks, case_of(allreduce_named("ring"), 100), brief(),
                                             ranks.rank() == 1 ? &fault : nullptr);
     EXPECT_EQ(result.status, "wrong");
-    EXPECT_EQ(result.wrong, 1U);
+    EXPECT_EQ(result.wrong, (std::vector<std::size_t>{0, 1}));
+    EXPECT_THAT(result.note, testing::HasSubstr(" of rank 1 differ"));
+  });
+}
+
+TEST(MeasureAllreduce, FindsARankThatIsWrongOnceInTenThousandOperations) {
+  const AllreduceFault fault = AllreduceFault::parse("wrong:1@1/10000", 2);
+  AllreduceMethod method = brief();
+  method.checks = 10500;
+  run_ranks(2, [&](Communicator& ranks) {
+    const AllreduceCase one = case_of(allreduce_named("one_shot"), 16);
+    const AllreduceResult result =
+        measured(ranks, one, method, ranks.rank() == 1 ? &fault : nullptr);
+    EXPECT_EQ(result.status, "wrong");
+    EXPECT_EQ(result.wrong, (std::vector<std::size_t>{0, 1}));
+    EXPECT_EQ(result.note,
+              "1 elements of rank 1 differ from the exact result, in check 10000 of 10501");
   });
 }
 
@@ -155,7 +173,7 @@ TEST(MeasureAllreduce, TakesLongerByTheShareThatIsInjected) {
   const AllreduceAlgorithm slow = algorithm_of(
       [](Communicator&, ConstSpan, Span, ReduceOp) { std::this_thread::sleep_for(kAsItIs); });
   AllreduceMethod method = brief();
-  method.check = false;
+  method.checks = 0;
   run_ranks(2, [&](Communicator& ranks) {
     const AllreduceCase one = case_of(slow, 100);
     const AllreduceBuffers buffers(ranks, footprint_of(one.bytes()));

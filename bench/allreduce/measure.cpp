@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/allreduce/measure.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
-#include <iterator>
 #include <numeric>
 
 #include "bench/measure/clock_sync.hpp"
@@ -45,6 +43,13 @@ std::size_t AllreduceFootprint::window_bytes(Memory memory, std::optional<Pages>
   if (pages != Pages::huge) return bytes;
   constexpr std::size_t kFewest = 2;  // a Buffer with less is too small for them
   return std::max(kFewest, (bytes + kHugePageBytes - 1) / kHugePageBytes) * kHugePageBytes;
+}
+
+AllreduceFootprint footprint_of(const AllreduceOptions& options) {
+  const bool apart = std::ranges::find(options.in_place, false) != options.in_place.end();
+  return {.largest_bytes = options.max_bytes,
+          .out_of_place = apart,
+          .cold = options.method.cache == Cache::cold};
 }
 
 AllreduceBuffers::AllreduceBuffers(Communicator& data, const AllreduceFootprint& footprint)
@@ -109,7 +114,7 @@ std::vector<AllreducePlace> places_of(const TransportPlan& plan, const Allreduce
 
 std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan,
                                              const AllreduceOptions& options,
-                                             const RankDevices& devices) {
+                                             const RankDevices& devices, const RankGroup& group) {
   try {
     require_nccl_for_registrations(options, plan.names);
   } catch (const UsageError& error) {
@@ -120,14 +125,17 @@ std::vector<LaunchTransport> open_transports(const Ranks& ranks, const Transport
     LaunchTransport transport;
     transport.place = place;
     transport.shares_devices = place.memory == Memory::device && devices.shared;
+    std::string why_not;
     try {
-      transport.communicator =
-          make_transport(ranks, place.transport, plan.mpi_memory, devices, place.registration);
+      transport.communicator = make_transport(ranks, place.transport, plan.mpi_memory, devices,
+                                              place.registration, group);
       if (place.pages) transport.communicator->set_pages(*place.pages);
     } catch (const Unavailable& reason) {
-      if (!plan.by_name) continue;
-      transport.why_not = reason.what();
+      why_not = reason.what();
     }
+    transport.why_not = common_problem(ranks.host, why_not);
+    if (!transport.why_not.empty()) transport.communicator.reset();
+    if (!transport.why_not.empty() && !plan.by_name) continue;
     transports.push_back(std::move(transport));
     if (plan.only_one) break;
   }
@@ -158,21 +166,26 @@ void require_pages(const LaunchTransport& transport, Communicator& host) {
 
 }  // namespace
 
-void allocate(std::vector<LaunchTransport>& transports, const AllreduceFootprint& footprint) {
+void allocate(std::vector<LaunchTransport>& transports, const AllreduceFootprint& footprint,
+              Communicator& host) {
   for (LaunchTransport& transport : transports) {
     if (!transport.communicator) continue;
+    std::string why_not;
     try {
       Communicator& data = *transport.communicator;
       transport.buffers = std::make_unique<AllreduceBuffers>(data, footprint);
       transport.registered = data.registration();
-      if (!transport.place.pages) continue;
-      transport.huge_share = least_huge_share(data, *transport.buffers);
-      require_pages(transport, data);
+      if (transport.place.pages) {
+        transport.huge_share = least_huge_share(data, *transport.buffers);
+        require_pages(transport, data);
+      }
     } catch (const Unavailable& reason) {
-      transport.why_not = reason.what();
-      transport.buffers.reset();
-      transport.communicator.reset();
+      why_not = reason.what();
     }
+    transport.why_not = common_problem(host, why_not);
+    if (transport.why_not.empty()) continue;
+    transport.buffers.reset();
+    transport.communicator.reset();
   }
 }
 
@@ -231,6 +244,19 @@ LaunchCost launch_cost(const AllreduceBench& bench, const CollectiveOperation& o
   return {median_of(enqueue), median_of(device)};
 }
 
+/// "3 elements of rank 1 differ from the exact result": the rank to look at, where it is not most.
+std::string described(const std::vector<std::size_t>& wrong) {
+  std::vector<std::size_t> ranks;
+  for (std::size_t rank = 0; rank < wrong.size(); ++rank) {
+    if (wrong[rank] > 0) ranks.push_back(rank);
+  }
+  const std::size_t all = std::accumulate(wrong.begin(), wrong.end(), std::size_t{0});
+  const std::string whose = 2 * ranks.size() > wrong.size() && ranks.size() > 1
+                                ? std::string()
+                                : fmt::format(" of rank {}", fmt::join(ranks, ", "));
+  return fmt::format("{} elements{} differ from the exact result", all, whose);
+}
+
 }  // namespace
 
 void AllreduceBench::run(const AllreduceCase& one, AllreduceSpans spans) const {
@@ -273,14 +299,19 @@ AllreduceResult measure_allreduce(const AllreduceBench& bench, const AllreduceCa
     if (graph) return graph->launch(bench.data.stream());
     bench.run(one, bench.buffers.slot(one, where));
   };
-  const auto right = [&] {
-    if (!method.check) return true;
-    result.wrong = bench.verifier.count_wrong(bench.data, bench.buffers.slot(one, 0), one.op, [&] {
-      operate(0);
-      bench.wait();
-    });
-    return result.wrong == 0;
+  std::uint32_t seed = 0;  // as many checks as there were
+  const auto right = [&](std::size_t checks) {
+    for (std::size_t i = 0; i < checks; ++i) {
+      result.wrong =
+          bench.verifier.count_wrong(bench.data, bench.buffers.slot(one, 0), one.op, seed++, [&] {
+            operate(0);
+            bench.wait();
+          });
+      if (result.all_wrong() > 0) return false;
+    }
+    return true;
   };
+  const std::size_t once = std::min<std::size_t>(method.checks, 1);
   // Every operation of a pipelined repetition has a slot of its own, too.
   const auto next = [&] {
     operate(slot);
@@ -296,24 +327,24 @@ AllreduceResult measure_allreduce(const AllreduceBench& bench, const AllreduceCa
   const CollectiveOperation operation{
       .prepare = prepare, .enqueue = next, .wait = [&] { bench.wait(); }};
   try {
-    bool fine = right();
+    bool fine = right(method.graph ? once : method.checks);
     if (fine && method.graph) {
       graph = captured(bench, one);
-      fine = right();
+      fine = right(method.checks);
     }
     if (fine) {
       result.timing = bench.timer.measure(operation, timing_of(one, method));
       result.launch = launch_cost(bench, operation);
-      fine = right();
+      fine = right(once);
     }
     if (fine) return result;
   } catch (const Unavailable& reason) {
     // Every rank meets it at the same place, before any message of this case.
     return {.status = "skipped", .note = reason.what()};
   }
-  return {.status = "wrong",
-          .note = fmt::format("{} elements differ from the exact result", result.wrong),
-          .wrong = result.wrong};
+  std::string note = described(result.wrong);
+  if (method.checks > 1) note += fmt::format(", in check {} of {}", seed, method.checks + once);
+  return {.status = "wrong", .note = std::move(note), .wrong = result.wrong};
 }
 
 namespace {
@@ -344,20 +375,29 @@ void zero(Span span) {
 AllreduceVerifier::AllreduceVerifier(Communicator& host, std::size_t largest_bytes)
     : host_(host), largest_bytes_(largest_bytes + sizeof(double)) {}
 
-ConstSpan AllreduceVerifier::inputs(const Communicator& data, std::size_t count, DType dtype,
-                                    ReduceOp op) {
+ConstSpan AllreduceVerifier::inputs(std::size_t count, const Kind& kind) {
   if (inputs_.bytes() == 0) inputs_ = Buffer(largest_bytes_ / sizeof(double), DType::float64);
-  if (dtype != dtype_ || op != op_ || count > filled_) {
-    fill_inputs(front(inputs_, count, dtype), data.rank(), data.size(), op);
-    dtype_ = dtype;
-    op_ = op;
+  if (kind != kind_ || count > filled_) {
+    fill_inputs(front(inputs_, count, kind.dtype), kind.rank, kind.ranks, kind.op, kind.seed);
+    kind_ = kind;
     filled_ = count;
   }
-  return front(inputs_, count, dtype);
+  return front(inputs_, count, kind.dtype);
 }
 
-std::size_t AllreduceVerifier::count_wrong(Communicator& data, AllreduceSpans spans, ReduceOp op,
-                                           const std::function<void()>& run) {
+void AllreduceVerifier::require_sight(Span right, const Kind& kind) {
+  if (right.empty() || !seen_.insert({kind.dtype, kind.op}).second) return;
+  poison(right.part(right.count / 2, 1));
+  const std::size_t wrong = scalebench::count_wrong(right, kind.ranks, kind.op, kind.seed);
+  if (wrong != 1) {
+    fail("the check of {} {} finds {} wrong elements where one was made wrong on purpose",
+         name_of(kind.dtype), name_of(kind.op), wrong);
+  }
+}
+
+std::vector<std::size_t> AllreduceVerifier::count_wrong(Communicator& data, AllreduceSpans spans,
+                                                        ReduceOp op, std::uint32_t seed,
+                                                        const std::function<void()>& run) {
   const Span out = spans.out;
   const bool in_place = spans.in.data == out.data;
   const bool on_device = data.memory() == Memory::device;
@@ -366,7 +406,8 @@ std::size_t AllreduceVerifier::count_wrong(Communicator& data, AllreduceSpans sp
   }
   // On a device, whatever the host is to see or to write passes through `staging`.
   const Span staging = on_device ? front(staging_, out.count, out.dtype) : out;
-  const ConstSpan given = inputs(data, out.count, out.dtype, op);
+  const Kind kind{data.rank(), data.size(), out.dtype, op, seed};
+  const ConstSpan given = inputs(out.count, kind);
   copy(given, spans.in);
   if (!in_place) {
     poison(staging);
@@ -374,7 +415,8 @@ std::size_t AllreduceVerifier::count_wrong(Communicator& data, AllreduceSpans sp
   }
   run();
   if (on_device) copy(out, staging);
-  std::size_t wrong = scalebench::count_wrong(staging, data.size(), op);
+  std::size_t wrong = scalebench::count_wrong(staging, data.size(), op, seed);
+  if (wrong == 0) require_sight(staging, kind);
   if (!in_place) {
     if (on_device) copy(spans.in, staging);
     wrong += count_changed(given, on_device ? staging : spans.in);
@@ -382,112 +424,9 @@ std::size_t AllreduceVerifier::count_wrong(Communicator& data, AllreduceSpans sp
   const std::vector<double> all = all_gather(host_, static_cast<double>(wrong));
   zero(spans.in);
   zero(out);
-  return static_cast<std::size_t>(std::accumulate(all.begin(), all.end(), 0.0));
-}
-
-namespace {
-
-constexpr std::size_t kSmallest = std::size_t{64} << 10U;
-
-struct Kernel {
-  std::string_view name;
-  double moved;  // bytes for each byte of the footprint
-  std::function<void(Span)> run;
-};
-
-/// Each touches the whole span once; zeros stay zeros.
-void combine_halves(Span span, Stores stores) {
-  const std::size_t half = span.count / 2;
-  const std::array<Span, 2> halves{span.part(0, half), span.part(half, half)};
-  const std::array<ConstSpan, 2> sources{halves[0], halves[1]};
-  combine(sources, halves, ReduceOp::sum, stores);
-}
-
-/// Each touches the whole span once; zeros stay zeros.
-std::array<Kernel, 4> kernels() {
-  return {{{"scale", 2, [](Span span) { scale(span, 0.5); }},
-           {"copy", 1,
-            [](Span span) {
-              const std::size_t half = span.count / 2;
-              stream_copy(span.part(0, half), span.part(half, half));
-            }},
-           {"combine", 2, [](Span span) { combine_halves(span, Stores::cached); }},
-           {"combine_streaming", 2, [](Span span) { combine_halves(span, Stores::streaming); }}}};
-}
-
-/// Seconds of the slowest rank for one pass; the median of a few. The same on all ranks.
-double seconds_of(Communicator& host, const Kernel& kernel, Span span) {
-  constexpr double kSecondsAKernel = 0.02;
-  constexpr double kFewest = 3, kMost = 15;
-  // Passes that are too short for a barrier's skew go several in a row.
-  const std::size_t passes = std::max<std::size_t>(1, (std::size_t{1} << 20U) / span.bytes());
-  const auto once = [&] {
-    host.barrier();
-    const double begin = local_seconds();
-    for (std::size_t i = 0; i < passes; ++i) kernel.run(span);
-    return (local_seconds() - begin) / static_cast<double>(passes);
-  };
-  const double first = std::ranges::max(all_gather(host, once())) * static_cast<double>(passes);
-  const double wanted = std::clamp(kSecondsAKernel / first, kFewest, kMost);
-  // A last-level cache takes several passes to fill as it will stay.
-  const double unmeasured = std::clamp(kSecondsAKernel / 2 / first, 1.0, kMost);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(unmeasured); ++i) once();
-  std::vector<double> mine;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(wanted); ++i) mine.push_back(once());
-  const std::vector<double> all = all_gather(host, mine);
-  std::vector<double> slowest = mine;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    double& of_pass = slowest[i % mine.size()];
-    of_pass = std::max(of_pass, all[i]);
-  }
-  return median_of(slowest);
-}
-
-double rank_0_seconds(Communicator& host) {
-  double now = local_seconds();
-  broadcast(host, span_of(std::span(&now, 1)), 0);
-  return now;
-}
-
-}  // namespace
-
-bool AllreduceBound::measure(std::size_t size) {
-  const std::size_t bytes = std::bit_floor(size);
-  if (bytes < kSmallest || host_.size() == 1) return false;
-  // Measuring again takes one part in thirty of the time at most.
-  constexpr double kFresh = 30, kFreshSeconds = 3;
-  const double begin = rank_0_seconds(host_);
-  const auto known = points_.find(bytes);
-  if (known == points_.end() && budget_seconds_ <= 0) return false;
-  if (known != points_.end()) {
-    const BoundPoint& point = known->second;
-    const double age = begin - point.measured_at;
-    if (age < kFreshSeconds || age < kFresh * point.cost_seconds) return false;
-  }
-  BoundPoint& point = points_[bytes];
-  const Span span = buffers_.front(bytes / sizeof(float), DType::float32);
-  const std::string_view only = point.kernel;
-  point.bytes_per_second = 0;
-  for (const Kernel& kernel : kernels()) {
-    if (!only.empty() && kernel.name != only) continue;
-    const double seconds = seconds_of(host_, kernel, span);
-    const double rate = kernel.moved * static_cast<double>(bytes) * host_.size() / seconds;
-    if (rate <= point.bytes_per_second) continue;
-    point.kernel = kernel.name;
-    point.bytes_per_second = rate;
-  }
-  point.best_bytes_per_second = std::max(point.best_bytes_per_second, point.bytes_per_second);
-  point.measured_at = rank_0_seconds(host_);
-  point.cost_seconds = point.measured_at - begin;
-  budget_seconds_ -= only.empty() ? point.cost_seconds : 0;
-  return true;
-}
-
-double AllreduceBound::seconds(std::size_t bytes) const {
-  const auto above = points_.upper_bound(bytes);
-  if (above == points_.begin()) return std::numeric_limits<double>::quiet_NaN();
-  const BoundPoint& point = std::prev(above)->second;
-  return 2.0 * static_cast<double>(bytes) * host_.size() / point.bytes_per_second;
+  std::vector<std::size_t> of_ranks;
+  for (const double one : all) of_ranks.push_back(static_cast<std::size_t>(one));
+  return of_ranks;
 }
 
 }  // namespace scalebench

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measuring one case: checked, timed, and checked again, in the memory in which all cases of one
-// transport run; and what that memory alone would let it be.
+// transport run.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
-#include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bench/allreduce/options.hpp"
@@ -39,6 +42,8 @@ struct AllreduceFootprint {
   /// In huge pages: whole ones, and as many as are worth asking for.
   std::size_t window_bytes(Memory memory, std::optional<Pages> pages = std::nullopt) const;
 };
+
+AllreduceFootprint footprint_of(const AllreduceOptions& options);
 
 class AllreduceBuffers {
  public:
@@ -76,42 +81,59 @@ struct LaunchTransport {
   std::unique_ptr<AllreduceBuffers> buffers;  // goes before the communicator
 };
 
-/// Collective, on those `devices`. In the plan's order, on host memory one for each kind of pages,
-/// with NCCL one for each registration; those that cannot work are left out unless they were asked
-/// for by name. Throws JointRefusal for a registration where there is no NCCL to be told.
+/// Collective, on those `devices`, among the ranks of `group`. In the plan's order, on host memory
+/// one for each kind of pages, with NCCL one for each registration; those that cannot work are left
+/// out unless they were asked for by name. Throws JointRefusal for a registration where there is no
+/// NCCL to be told.
 std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan,
                                              const AllreduceOptions& options,
-                                             const RankDevices& devices);
+                                             const RankDevices& devices,
+                                             const RankGroup& group = {});
 
-/// Collective: the window of each transport that works. One whose huge pages were not given cannot
-/// work: nothing else is measured under their name.
-void allocate(std::vector<LaunchTransport>& transports, const AllreduceFootprint& footprint);
+/// Collective over all ranks, of which `host` is the communicator: the window of each transport
+/// that works. One whose huge pages were not given cannot work: nothing else is measured under
+/// their name; and one that cannot in one group works in none.
+void allocate(std::vector<LaunchTransport>& transports, const AllreduceFootprint& footprint,
+              Communicator& host);
 
 // The exact check of a case: inputs whose reduction is known, a poisoned output, every element of
 // every rank compared; out of place, the input must also be what it was. Inputs of a longer buffer
-// begin with those of a shorter one, so they are made once per dtype and op.
+// begin with those of a shorter one, so they are made once per dtype, op and place of the rank.
 
 class AllreduceVerifier {
  public:
-  /// `host` joins the ranks' verdicts. `largest_bytes` of one rank's buffer.
+  /// `host` joins the verdicts of all ranks. `largest_bytes` of one rank's buffer.
   AllreduceVerifier(Communicator& host, std::size_t largest_bytes);
 
   /// Collective: fills `spans.in`, calls `run`, which returns when it is done, returns the wrong
-  /// elements over all ranks, and leaves zeros, which stay zeros however often they are reduced in
+  /// elements of each rank, and leaves zeros, which stay zeros however often they are reduced in
   /// place.
-  std::size_t count_wrong(Communicator& data, AllreduceSpans spans, ReduceOp op,
-                          const std::function<void()>& run);
+  /// The first count of a dtype and op is made twice, with an element that is wrong on purpose: an
+  /// Error where that is not seen.
+  std::vector<std::size_t> count_wrong(Communicator& data, AllreduceSpans spans, ReduceOp op,
+                                       std::uint32_t seed, const std::function<void()>& run);
 
  private:
-  ConstSpan inputs(const Communicator& data, std::size_t count, DType dtype, ReduceOp op);
+  /// What inputs depend on, besides how many they are.
+  struct Kind {
+    int rank = -1;
+    int ranks = 0;
+    DType dtype = DType::float32;
+    ReduceOp op = ReduceOp::sum;
+    std::uint32_t seed = 0;
+    bool operator==(const Kind&) const = default;
+  };
+  ConstSpan inputs(std::size_t count, const Kind& kind);
+  /// Spoils an element of a right result.
+  void require_sight(Span right, const Kind& kind);
 
   Communicator& host_;
   Buffer inputs_;
   Buffer staging_;  // what came back from a device
   std::size_t largest_bytes_;
-  DType dtype_ = DType::float32;
-  std::optional<ReduceOp> op_;
-  std::size_t filled_ = 0;  // leading elements of inputs_ that hold inputs of dtype_ and op_
+  Kind kind_;
+  std::size_t filled_ = 0;  // leading elements of inputs_ that hold inputs of kind_
+  std::set<std::pair<DType, ReduceOp>> seen_;  // that the check can tell a wrong element of
 };
 
 /// What enqueueing an operation costs the host, and how long the stream then works: medians of a
@@ -124,10 +146,14 @@ struct LaunchCost {
 struct AllreduceResult {
   std::string status = "ok";  // ok, skipped, wrong
   std::string note;
-  std::size_t wrong = 0;                 // elements, over all ranks, before and after timing
+  std::vector<std::size_t> wrong = {};   // elements of each rank, before or after timing
   Timing timing = {};                    // empty unless ok
   LaunchCost launch = {};                // on a device, this rank's
   std::vector<DeviceSpell> spells = {};  // of the cards, by repetition; empty: nothing watched
+
+  std::size_t all_wrong() const {
+    return std::accumulate(wrong.begin(), wrong.end(), std::size_t{0});
+  }
 };
 
 /// What a case runs on.
@@ -151,41 +177,5 @@ double slow_seconds(std::size_t bytes, int ranks);
 /// Collective. All ranks return the same result.
 AllreduceResult measure_allreduce(const AllreduceBench& bench, const AllreduceCase& one,
                                   const AllreduceMethod& method);
-
-// What memory alone would let an allreduce be: its buffers must at least be read once and written
-// once, 2 * bytes on every rank. All ranks together stream over the same footprint in the memory of
-// one transport, by scaling, copying or combining, whichever is fastest. Host memory only.
-
-/// The fastest kernel on a footprint of some bytes on each rank.
-struct BoundPoint {
-  std::string_view kernel;
-  double bytes_per_second = 0;       // of all ranks together, when last measured
-  double best_bytes_per_second = 0;  // of the launch
-  double measured_at = 0;            // local_seconds() of rank 0
-  double cost_seconds = 0;           // of measuring it
-};
-
-class AllreduceBound {
- public:
-  /// `budget_seconds`: for the first measurement of all sizes; those after it do without.
-  AllreduceBound(Communicator& host, const AllreduceBuffers& buffers, double budget_seconds)
-      : host_(host), buffers_(buffers), budget_seconds_(budget_seconds) {}
-
-  /// Collective, just before a case of that size, and `buffers` hold zeros: what memory gives
-  /// changes from minute to minute where a machine is shared. At the power of two below `bytes`,
-  /// from 64 KiB on; false, and cheap, when that was done a moment ago.
-  bool measure(std::size_t bytes);
-
-  /// By footprint, at powers of two.
-  const std::map<std::size_t, BoundPoint>& points() const { return points_; }
-  /// 2 * bytes * ranks at the last rate of the largest point not above `bytes`; NaN below all.
-  double seconds(std::size_t bytes) const;
-
- private:
-  Communicator& host_;
-  const AllreduceBuffers& buffers_;
-  double budget_seconds_;
-  std::map<std::size_t, BoundPoint> points_;
-};
 
 }  // namespace scalebench

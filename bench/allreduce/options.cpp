@@ -47,6 +47,10 @@ constexpr std::array<FormatDefault, 13> kFormatDefaults{{{"nccl", "--minbytes", 
                                                          {"osu", "--placement", "out_of_place"},
                                                          {"osu", "--algorithm", "native"}}};
 
+/// Every pair takes its turn: one size and one algorithm, unless more are asked for.
+constexpr std::array<std::pair<const char*, const char*>, 3> kPairDefaults{
+    {{"--minbytes", "4M"}, {"--maxbytes", "4M"}, {"--algorithm", "ring"}}};
+
 /// Letters of nccl-tests that take one value here, and why.
 struct Letter {
   const char* names;
@@ -216,19 +220,16 @@ void describe_cases(CLI::App& app, AllreduceOptions& options) {
   };
   add_word<int>(app, "-G,--cudagraph", 0, graph,
                 "replay a CUDA graph of the operation, this many times as many in pipelined mode");
+  add_group_options(app, options.groups);
   add_choice(app, "--order", options.shuffle, kOrders, "order of cases: ascending or shuffled");
   app.add_option("--seed", options.seed, "of the shuffle")->capture_default_str();
 }
 
 void describe_method(CLI::App& app, int ranks, AllreduceOptions& options) {
   AllreduceMethod& method = options.method;
-  const auto yes_or_no = [&](const char* names, bool& value, const std::string& refusal,
-                             const char* what) {
-    const auto take = [&value, refusal](int word) {
-      if (word != 0 && word != 1) fail<UsageError>(fmt::runtime(refusal), word);
-      value = word == 1;
-    };
-    add_word<int>(app, names, value ? 1 : 0, take, what);
+  const auto checks = [&](long number) {
+    if (number < 0) fail<UsageError>("-c {}: must not be negative", number);
+    method.checks = static_cast<std::size_t>(number);
   };
   const auto repetitions = [&](long number) {
     if (number < 0) fail<UsageError>("-n {}: must not be negative", number);
@@ -247,8 +248,9 @@ void describe_method(CLI::App& app, int ranks, AllreduceOptions& options) {
                  "95 % interval is narrow");
   const Heading more(app, kMethod);
   add_word<int>(app, "-w,--warmup_iters", -1, warm_up, "warm-up operations; -1: until steady");
-  yes_or_no("-c,--check", method.check, "-c {}: must be 0 or 1",
-            "verify results before and after timing: 1 or 0");
+  add_word<long>(app, "-c,--check", 1, checks,
+                 "verify so many results before timing, each of other inputs, and one after it; 0: "
+                 "none");
   app.add_option_function<double>("--max-seconds", max_seconds,
                                   "cap on the repetitions of a case; default: 5, or less where "
                                   "that many cases would take minutes");
@@ -331,6 +333,41 @@ void apply_nccl_letters(CLI::App& app) {
     fail<UsageError>("-z {}: must be 0 (pipelined), 1 or 3 (isolated)", blocking);
   }
   app.get_option("--mode")->default_val(blocking == 0 ? "pipelined" : "isolated");
+}
+
+void apply_pair_defaults(CLI::App& app, const GroupOptions& groups) {
+  for (const auto& [option, value] : kPairDefaults) {
+    const bool has_other = app.count("--minbytes") + app.count("--maxbytes") > 0 &&
+                           std::string_view(option).ends_with("bytes");
+    if (groups.pairs == PairsOf::nothing || app.count(option) > 0 || has_other) continue;
+    app.get_option(option)->default_val(value);
+  }
+}
+
+/// What --groups and --pairs do not go with.
+void check_groups(const CLI::App& app, const AllreduceOptions& options) {
+  if (!options.groups.any()) return;
+  const char* const option = options.groups.groups > 0 ? "--groups" : "--pairs";
+  if (options.groups.groups > 0 && options.groups.pairs != PairsOf::nothing) {
+    fail<UsageError>("--groups and --pairs: one of them");
+  }
+  if (options.one_transport()) {
+    fail<UsageError>("{}: --format {} has no column for groups; valid: table, csv, json", option,
+                     options.format);
+  }
+  if (options.method.graph) fail<UsageError>("{}: leave out -G", option);
+  if (options.per_rank || options.dry_run || app.count("--choices") > 0) {
+    fail<UsageError>("{} has a row for each group: leave out {}", option,
+                     options.per_rank  ? "--per-rank"
+                     : options.dry_run ? "--dry-run"
+                                       : "--choices");
+  }
+  for (const AllreduceAlgorithm* one : options.algorithms) {
+    if (!one->chooses() || app.count("--algorithm") == 0) continue;
+    if (typed<std::string>(app, "--algorithm") == "all") continue;
+    fail<UsageError>("{}: --algorithm auto chooses by a trial of all ranks; name the algorithm",
+                     option);
+  }
 }
 
 /// Throws UsageError for options that are right one by one and not together.
@@ -421,7 +458,12 @@ AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int 
   }
   apply_format_defaults(app, options.format);
   apply_nccl_letters(app);
+  apply_pair_defaults(app, options.groups);
   check_together(app, options);
+  check_groups(app, options);
+  if (options.groups.any()) {
+    std::erase_if(options.algorithms, [](const auto* one) { return one->chooses(); });
+  }
   AllreduceMethod& method = options.method;
   if (method.repetitions > 0) {
     method.pipeline = method.repetitions;

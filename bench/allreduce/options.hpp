@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/allreduce/groups.hpp"
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/hosts/hosts.hpp"
@@ -72,7 +73,7 @@ struct AllreduceMethod {
   std::size_t batches = 0;      // and its repetitions; 0: interval-driven
   WarmUpRule warm_up;
   double stop_seconds = 5;
-  bool check = true;
+  std::size_t checks = 1;  // with inputs of their own, before timing; 0: none, and none after it
   Cache cache = Cache::warm;
   bool graph = false;  // replay a CUDA graph of the operation
   StartMode start = StartMode::clock;
@@ -94,6 +95,7 @@ struct AllreduceOptions {
   std::size_t step_bytes = 0;  // 0: multiply by step_factor
   std::vector<const AllreduceAlgorithm*> algorithms;
   std::vector<std::string> transports;  // names, or `auto` or `all` alone
+  GroupOptions groups;
   MemoryChoice memory = MemoryChoice::automatic;
   std::vector<Pages> pages;                 // of host memory
   std::vector<Registration> registrations;  // with NCCL; empty: as it can

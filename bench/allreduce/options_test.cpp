@@ -76,11 +76,24 @@ TEST(AllreduceOptions, DevicesAndMemoryMustAgree) {
   EXPECT_TRUE(parsed({"--share-devices"}).devices.share);
 }
 
+TEST(AllreduceOptions, PairsAreMeasuredWithOneSizeAndOneAlgorithmUnlessMoreAreAskedFor) {
+  const AllreduceOptions few = parsed({"--pairs", "hosts"});
+  EXPECT_EQ(few.groups.pairs, PairsOf::hosts);
+  EXPECT_EQ(sizes_of(few), (std::vector<std::size_t>{std::size_t{4} << 20U}));
+  ASSERT_EQ(few.algorithms.size(), 1U);
+  EXPECT_EQ(few.algorithms[0]->name, "ring");
+  const AllreduceOptions more =
+      parsed({"--pairs", "ranks", "-b", "8", "-e", "32", "--algorithm", "all"});
+  EXPECT_EQ(sizes_of(more).front(), 8U);
+  EXPECT_EQ(sizes_of(more).back(), 32U);
+  EXPECT_EQ(more.algorithms.size() + 1, allreduce_algorithms().size()) << "all but auto";
+}
+
 TEST(AllreduceOptions, RefuseWhatIsNotValid) {
-  const std::array<std::vector<const char*>, 22> wrong{{{"-b", "2M", "-e", "1M"},
+  const std::array<std::vector<const char*>, 31> wrong{{{"-b", "2M", "-e", "1M"},
                                                         {"-f", "1"},
                                                         {"-n", "-3"},
-                                                        {"-c", "2"},
+                                                        {"-c", "-1"},
                                                         {"-d", "flaot"},
                                                         {"-o", "mean"},
                                                         {"--algorithm", "rnig"},
@@ -98,7 +111,16 @@ TEST(AllreduceOptions, RefuseWhatIsNotValid) {
                                                         {"--fault", "hang:2"},
                                                         {"--slower", "-1"},
                                                         {"--slower", "5", "-G", "1"},
-                                                        {"--format", "xml"}}};
+                                                        {"--format", "xml"},
+                                                        {"--fault", "wrong:1@1/0"},
+                                                        {"--groups", "0"},
+                                                        {"--groups", "2", "--pairs", "ranks"},
+                                                        {"--groups", "1", "--format", "osu"},
+                                                        {"--groups", "1", "--per-rank"},
+                                                        {"--groups", "1", "-G", "1"},
+                                                        {"--groups", "1", "--algorithm", "auto"},
+                                                        {"--pairs", "ranks", "--dry-run"},
+                                                        {"--pairs", "links"}}};
   for (const auto& words : wrong) EXPECT_THROW(parsed(words), UsageError) << words[0];
 }
 

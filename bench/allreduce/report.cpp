@@ -181,7 +181,7 @@ class NcclReport final : public AllreduceReport {
     print(fmt::format(
         "# scalebench allreduce in the columns of nccl-tests; validation: {}; time: the slowest "
         "rank's, median of the batches\n#\n{}#\n",
-        method.check ? 1 : 0, who_takes_part()));
+        method.checks, who_takes_part()));
     print(fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:^31}  {:^31}\n", "", "", "", "", "",
                       "out-of-place", "in-place"));
     const auto heads = [&](std::string_view a, std::string_view b, std::string_view c) {

@@ -91,9 +91,30 @@ std::string note_of(const AllreduceCase& one, const LaunchTransport& transport,
 
 }  // namespace
 
+AllreduceMethod method_of(const AllreduceOptions& options, const Recorder& recorder) {
+  AllreduceMethod method = options.method;
+  // Ranks that share a core cannot spin until a common instant.
+  if (recorder.origin() == "emulated") method.start = StartMode::barrier;
+  return method;
+}
+
+bool uses_devices(const std::vector<LaunchTransport>& transports) {
+  return std::ranges::any_of(transports, [](const LaunchTransport& transport) {
+    return transport.communicator && transport.place.memory == Memory::device;
+  });
+}
+
+std::vector<std::string> devices_of(const Ranks& ranks,
+                                    const std::vector<LaunchTransport>& transports,
+                                    const RankDevices& devices) {
+  const bool used = uses_devices(transports);
+  return all_gather(ranks.host, used ? device_name(devices.mine) : std::string());
+}
+
 ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
                  const LaunchTransport& transport, const AllreduceResult& result) {
-  ResultRow row = context.recorder.case_row(canonical(one, transport.place, context.method));
+  ResultRow row =
+      context.recorder.case_row(canonical(one, transport.place, context.method) + context.part);
   if (transport.shares_devices) row.set("origin", kEmulated);
   row.set("status", result.status).set("note", note_of(one, transport, result, context));
   row.set("algorithm", one.algorithm->name).set("transport", transport.place.transport);
@@ -108,7 +129,7 @@ ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
   row.set("size_bytes", one.bytes()).set("count", one.count);
   row.set("nodes", context.topology.nodes());
   if (result.status == "ok") set_measurement(row, one, result.timing, context.topology);
-  if (context.method.check && result.status != "skipped") row.set("wrong", result.wrong);
+  if (context.method.checks > 0 && result.status != "skipped") row.set("wrong", result.all_wrong());
   row.set("enqueue_seconds", result.launch.enqueue_seconds);
   row.set("device_seconds", result.launch.device_seconds);
   set_spells(row, result.spells);
@@ -117,8 +138,8 @@ ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
 
 ResultRow sample_head(const AllreduceRowContext& context, const AllreduceCase& one,
                       const LaunchTransport& transport) {
-  ResultRow row =
-      context.recorder.sample_row(canonical(one, transport.place, context.method), "allreduce");
+  ResultRow row = context.recorder.sample_row(
+      canonical(one, transport.place, context.method) + context.part, "allreduce");
   if (transport.shares_devices) row.set("origin", kEmulated);
   return row.set("bytes", one.bytes());
 }

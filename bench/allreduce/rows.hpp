@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/allreduce/bound.hpp"
 #include "bench/allreduce/measure.hpp"
 #include "bench/program/recorder.hpp"
 
@@ -15,12 +16,23 @@ namespace scalebench {
 struct AllreduceRowContext {
   const Recorder& recorder;
   const AllreduceMethod& method;
-  Topology topology;
-  std::vector<std::string> hosts;    // by rank
-  std::vector<std::string> devices;  // by rank; empty texts without one
+  Topology topology = {};
+  std::vector<std::string> hosts = {};    // by rank
+  std::vector<std::string> devices = {};  // by rank; empty texts without one
+  std::string part = {};  // added to the case's canonical parameters where not all ranks take part
 
   int ranks() const { return static_cast<int>(hosts.size()); }
 };
+
+/// As the options say it, but for ranks that share a core.
+AllreduceMethod method_of(const AllreduceOptions& options, const Recorder& recorder);
+
+bool uses_devices(const std::vector<LaunchTransport>& transports);
+
+/// Collective: each rank's card, where some transport uses it.
+std::vector<std::string> devices_of(const Ranks& ranks,
+                                    const std::vector<LaunchTransport>& transports,
+                                    const RankDevices& devices);
 
 ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
                  const LaunchTransport& transport, const AllreduceResult& result);

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <limits>
 
+#include "bench/allreduce/bound.hpp"
+#include "bench/allreduce/grouped_run.hpp"
 #include "bench/allreduce/report.hpp"
 #include "bench/allreduce/tuning.hpp"
 #include "bench/cli/quantity.hpp"
@@ -22,27 +25,6 @@ namespace scalebench {
 namespace {
 
 constexpr double kBoundSeconds = 2.5;  // of a launch, for all transports
-
-AllreduceMethod method_of(const AllreduceOptions& options, const Recorder& recorder) {
-  AllreduceMethod method = options.method;
-  // Ranks that share a core cannot spin until a common instant.
-  if (recorder.origin() == "emulated") method.start = StartMode::barrier;
-  return method;
-}
-
-bool uses_devices(const std::vector<LaunchTransport>& transports) {
-  return std::ranges::any_of(transports, [](const LaunchTransport& transport) {
-    return transport.communicator && transport.place.memory == Memory::device;
-  });
-}
-
-/// Each rank's card, where some transport uses it.
-std::vector<std::string> devices_of(const Ranks& ranks,
-                                    const std::vector<LaunchTransport>& transports,
-                                    const RankDevices& devices) {
-  const bool used = uses_devices(transports);
-  return all_gather(ranks.host, used ? device_name(devices.mine) : std::string());
-}
 
 std::vector<std::string> names_of(const std::vector<LaunchTransport>& transports) {
   std::vector<std::string> names;
@@ -269,13 +251,6 @@ class AllreduceRun {
   Outcome outcome_;
 };
 
-AllreduceFootprint footprint_of(const AllreduceOptions& options) {
-  const bool apart = std::ranges::find(options.in_place, false) != options.in_place.end();
-  return {.largest_bytes = options.max_bytes,
-          .out_of_place = apart,
-          .cold = options.method.cache == Cache::cold};
-}
-
 ExitCode list(const std::vector<AllreduceCase>& plan,
               const std::vector<LaunchTransport>& transports, const AllreduceOptions& options,
               const Console& console) {
@@ -299,22 +274,32 @@ ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
     ranks.watchdog.span("opening transport " + wanted.names.front());
     options.fault.strike({});
   }
+  // Letting go of windows is collective, and where one rank fails the others are elsewhere: nothing
+  // may unwind.
+  const auto or_end_all = [&](const std::function<ExitCode()>& work) {
+    try {
+      return work();
+    } catch (const std::exception& error) {
+      ranks.watchdog.give_up();
+      say_last(
+          fmt::format("rank {} {}: {}", ranks.session.rank(), ranks.session.host(), error.what()));
+      ranks.session.abort(static_cast<int>(ExitCode::internal));
+    }
+  };
+  if (options.groups.any()) {
+    GroupedRun run(ranks, options, wanted, devices, console);
+    return or_end_all([&] { return run.measure(); });
+  }
   std::vector<LaunchTransport> transports = open_transports(ranks, wanted, options, devices);
   const std::vector<AllreduceCase> plan = plan_of(options, transports.size());
   if (options.dry_run) return list(plan, transports, options, console);
   AllreduceRun run(ranks, options, transports, devices, console);
-  try {
+  return or_end_all([&] {
     ranks.watchdog.work("making buffers");
-    allocate(transports, footprint_of(options));
+    allocate(transports, footprint_of(options), ranks.host);
     ranks.watchdog.end_cell();
     return run.measure(plan);
-  } catch (const std::exception& error) {
-    // Letting go of windows is collective, and the other ranks are elsewhere: nothing may unwind.
-    ranks.watchdog.give_up();
-    say_last(
-        fmt::format("rank {} {}: {}", ranks.session.rank(), ranks.session.host(), error.what()));
-    ranks.session.abort(static_cast<int>(ExitCode::internal));
-  }
+  });
 }
 
 }  // namespace scalebench

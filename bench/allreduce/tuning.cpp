@@ -99,7 +99,7 @@ std::optional<double> seconds_of(const AllreduceBench& bench, Communicator& host
   AllreduceMethod brief = method;
   brief.repetitions = 15;
   brief.warm_up.fixed = warm > kShortSeconds ? 2 : 50;
-  brief.check = false;
+  brief.checks = 0;
   brief.graph = false;
   std::vector<double> seconds;
   for (const Repetition& repetition : measure_allreduce(bench, one, brief).timing.repetitions) {

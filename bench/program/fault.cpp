@@ -45,16 +45,22 @@ AllreduceFault AllreduceFault::parse(const std::string& text, int ranks) {
   const std::size_t colon = text.find(':');
   const auto kind = std::ranges::find(kKinds, text.substr(0, colon)) - kKinds.begin();
   std::string place = colon == std::string::npos ? "" : text.substr(colon + 1);
+  std::optional<std::size_t> every = fault.every;
+  if (const std::size_t slash = place.find('/'); slash != std::string::npos) {
+    every = read_number<std::size_t>(place.substr(slash + 1));
+    place.resize(slash);
+  }
   if (place.find('@') == std::string::npos) place += fmt::format("@{}", fault.case_number);
   const auto numbers = read_pair<int, std::size_t>(place, '@');
   const bool known = kind > 0 && kind < std::ssize(kKinds);
   const bool opening = numbers && numbers->second == 0;
-  if (!known || !numbers || numbers->first < 0 ||
+  if (!known || !numbers || numbers->first < 0 || every.value_or(0) == 0 ||
       (opening && static_cast<Kind>(kind) == Kind::wrong)) {
     fail<UsageError>("--fault '{}': write {}", text, kFaultForm);
   }
   fault.kind = static_cast<Kind>(kind);
   std::tie(fault.rank, fault.case_number) = *numbers;
+  fault.every = *every;
   if (fault.rank >= ranks) {
     fail<UsageError>("--fault {}: there are only {} rank(s)", text, ranks);
   }
@@ -62,6 +68,7 @@ AllreduceFault AllreduceFault::parse(const std::string& text, int ranks) {
 }
 
 void AllreduceFault::strike(Span out) const {
+  if (++operations_ % every != 0) return;
   if (kind == Kind::die) std::raise(SIGKILL);
   while (kind == Kind::hang) pause();
   if (out.empty()) return;

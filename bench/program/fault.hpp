@@ -18,21 +18,28 @@ struct AllreduceFault {
   Kind kind = Kind::none;
   int rank = 0;
   std::size_t case_number = 3;  // from 1; 0: while the transports open
+  std::size_t every = 1;        // of so many operations of that case the last one
 
-  /// "hang:RANK", "die:RANK" or "wrong:RANK", with "@CASE" behind. Throws UsageError, also for a
-  /// rank that is not among `ranks`, and for a wrong element where there is none. Empty text: none.
+  /// "hang:RANK", "die:RANK" or "wrong:RANK", with "@CASE" behind, and "/EVERY" behind that. Throws
+  /// UsageError, also for a rank that is not among `ranks`, and for a wrong element where there is
+  /// none. Empty text: none.
   static AllreduceFault parse(const std::string& text, int ranks);
 
   bool strikes(std::size_t number, int of_rank) const {
     return kind != Kind::none && number == case_number && of_rank == rank;
   }
-  /// After an operation whose result is in `out`: returns only if kind is `wrong`.
+  /// After an operation whose result is in `out`: returns only if kind is `wrong`, or it is not yet
+  /// the turn.
   void strike(Span out) const;
+
+ private:
+  mutable std::size_t operations_ = 0;  // so far
 };
 
 inline constexpr std::string_view kFaultForm =
     "hang:RANK, die:RANK or wrong:RANK, with @CASE for another case than the third (hang and die "
-    "also @0, while the transports open)";
+    "also @0, while the transports open), and /EVERY for one in so many operations, as "
+    "wrong:1@1/10000";
 
 // A rank that is killed or stopped on purpose at the begin of a step, to see how it is noticed and
 // what going on costs. Steps count from 0 over the whole training. Only a training from its

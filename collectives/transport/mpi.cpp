@@ -52,16 +52,16 @@ std::string why_no_device_memory() {
 /// arrives, still reading. What MPI has completed is there for whatever is enqueued afterwards.
 class MpiCommunicator final : public Communicator {
  public:
-  explicit MpiCommunicator(Memory memory) : Communicator(memory) {
+  MpiCommunicator(Memory memory, int group) : Communicator(memory) {
     if (memory == Memory::device) stream_.emplace();
-    MPI_CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &world_));
-    MPI_CHECK(MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN));
-    MPI_CHECK(MPI_Comm_rank(world_, &rank_));
-    MPI_CHECK(MPI_Comm_size(world_, &size_));
+    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, group, 0, &ranks_));
+    MPI_CHECK(MPI_Comm_set_errhandler(ranks_, MPI_ERRORS_RETURN));
+    MPI_CHECK(MPI_Comm_rank(ranks_, &rank_));
+    MPI_CHECK(MPI_Comm_size(ranks_, &size_));
     topology_ = gather_topology();
     piece_between_nodes_ = goes_over_tcp() ? kPieceOverTcp : kLargestPiece;
   }
-  ~MpiCommunicator() override { MPI_Comm_free(&world_); }
+  ~MpiCommunicator() override { MPI_Comm_free(&ranks_); }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -92,12 +92,12 @@ class MpiCommunicator final : public Communicator {
       if (i >= kPiecesUnderWay) finish(piece, from, meanwhile);
       if (const std::size_t at = i * in_piece; at < in.bytes()) {
         piece.expected = static_cast<int>(std::min(in_piece, in.bytes() - at));
-        MPI_CHECK(MPI_Irecv(in.data + at, piece.expected, MPI_BYTE, from, kTag, world_,
+        MPI_CHECK(MPI_Irecv(in.data + at, piece.expected, MPI_BYTE, from, kTag, ranks_,
                             &piece.requests[0]));
       }
       if (const std::size_t at = i * out_piece; at < out.bytes()) {
         const int bytes = static_cast<int>(std::min(out_piece, out.bytes() - at));
-        MPI_CHECK(MPI_Isend(out.data + at, bytes, MPI_BYTE, to, kTag, world_, &piece.requests[1]));
+        MPI_CHECK(MPI_Isend(out.data + at, bytes, MPI_BYTE, to, kTag, ranks_, &piece.requests[1]));
       }
     }
     for (PieceUnderWay& piece : under_way_) finish(piece, from, meanwhile);
@@ -105,7 +105,7 @@ class MpiCommunicator final : public Communicator {
 
   bool pending(int from) override {
     int waits = 0;
-    MPI_CHECK(MPI_Iprobe(from, kTag, world_, &waits, MPI_STATUS_IGNORE));
+    MPI_CHECK(MPI_Iprobe(from, kTag, ranks_, &waits, MPI_STATUS_IGNORE));
     return waits != 0;
   }
 
@@ -116,7 +116,7 @@ class MpiCommunicator final : public Communicator {
   void barrier() override {
     const CallMarks::Call call(marks());
     wait();
-    MPI_CHECK(MPI_Barrier(world_));
+    MPI_CHECK(MPI_Barrier(ranks_));
   }
 
   DeviceStream stream() const override { return stream_ ? stream_->get() : DeviceStream{}; }
@@ -130,7 +130,7 @@ class MpiCommunicator final : public Communicator {
     for (std::size_t at = 0; at < out.count; at += largest) {
       const int count = static_cast<int>(std::min(largest, out.count - at));
       const void* from = in.data == out.data ? MPI_IN_PLACE : in.part(at, 0).data;
-      MPI_CHECK(MPI_Allreduce(from, out.part(at, 0).data, count, type, mpi_op_of(op), world_));
+      MPI_CHECK(MPI_Allreduce(from, out.part(at, 0).data, count, type, mpi_op_of(op), ranks_));
     }
     if (op == ReduceOp::avg) scale(out, 1.0 / size_);
     return true;
@@ -205,7 +205,7 @@ class MpiCommunicator final : public Communicator {
     int faster = !MpiSession::library_version().starts_with("Open MPI") ||
                  std::filesystem::directory_iterator("/sys/class/infiniband", none) !=
                      std::filesystem::directory_iterator();
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faster, 1, MPI_INT, MPI_MAX, world_));
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faster, 1, MPI_INT, MPI_MAX, ranks_));
     return faster == 0;
   }
 
@@ -223,12 +223,12 @@ class MpiCommunicator final : public Communicator {
   /// Ranks that can share memory are one node: its lowest rank names it.
   Topology gather_topology() const {
     MPI_Comm node = MPI_COMM_NULL;
-    MPI_CHECK(MPI_Comm_split_type(world_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    MPI_CHECK(MPI_Comm_split_type(ranks_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
     int lowest = rank_;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_INT, MPI_MIN, node));
     MPI_CHECK(MPI_Comm_free(&node));
     std::vector<int> lowest_of(static_cast<std::size_t>(size_));
-    MPI_CHECK(MPI_Allgather(&lowest, 1, MPI_INT, lowest_of.data(), 1, MPI_INT, world_));
+    MPI_CHECK(MPI_Allgather(&lowest, 1, MPI_INT, lowest_of.data(), 1, MPI_INT, ranks_));
     std::vector<std::string> names;
     names.reserve(lowest_of.size());
     for (const int node_name : lowest_of) names.push_back(std::to_string(node_name));
@@ -236,7 +236,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   std::optional<OwnedStream> stream_;  // on a device
-  MPI_Comm world_ = MPI_COMM_NULL;
+  MPI_Comm ranks_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
   Topology topology_;
@@ -246,12 +246,12 @@ class MpiCommunicator final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_mpi_communicator(Memory memory) {
+std::unique_ptr<Communicator> make_mpi_communicator(Memory memory, int group) {
   if (memory == Memory::device) {
-    MpiCommunicator host(Memory::host);
+    MpiCommunicator host(Memory::host, 0);  // all of them
     throw_together<Unavailable>(host, "transport mpi on a device", why_no_device_memory());
   }
-  return std::make_unique<MpiCommunicator>(memory);
+  return std::make_unique<MpiCommunicator>(memory, group);
 }
 
 }  // namespace scalebench

@@ -185,6 +185,26 @@ class FiguresTest(PlotTest):
         self.assertEqual(self.drawn(), FIGURES - {"busbw", "waterfall"})
         self.assertIn("no busbw figure", said)
 
+    def test_pairs_are_a_square_of_ranks_or_hosts(self) -> None:
+        case = {"algorithm": "ring", "transport": "mpi", "memory": "host", "dtype": "float", "op": "sum", "status": "ok",
+                "placement": "in_place", "mode": "isolated", "cache": "warm", "graph": 0, "ranks": 2, "groups": 2}  # fmt: skip
+        rows = [
+            {**case, "size_bytes": size, "round": 0, "members": f"{low}-{high}" if high == low + 1 else f"{low},{high}",
+             "hosts": f"n{low // 2} n{high // 2}", "nodes": 1 + (low // 2 != high // 2),
+             "busbw_gb_per_s": 7.25 if (low, high) == (1, 3) else 9, "seconds_median": 1.5e-6}
+            for low in range(4) for high in range(low + 1, 4) for size in (8, 1 << 20)
+        ]  # fmt: skip
+        rows += [{**rows[-1], "ranks": 4, "algorithm": "direct", "members": "0-3", "hosts": "n1 n1 n2 n2"}]
+        write_csv(self.run_folder, "allreduce_groups.csv", rows)
+        self.plot()
+        names = {name for name in self.files() if name.startswith("pairs")}
+        self.assertEqual(names, {"pairs-ring-over-mpi-8-b-time-s", "pairs-ring-over-mpi-1-mib-bus-bandwidth-gb-s",
+                                 "pairs-direct-over-mpi-1-mib-bus-bandwidth-gb-s"})  # fmt: skip
+        svg = self.svg("pairs-ring-over-mpi-1-mib-bus-bandwidth-gb-s")
+        self.assertEqual(svg.count("<!-- 7.25 -->"), 2, "once on either side")
+        self.assertIn("<!-- 1.5 -->", self.svg("pairs-ring-over-mpi-8-b-time-s"))
+        self.assertIn("<!-- n2 -->", self.svg("pairs-direct-over-mpi-1-mib-bus-bandwidth-gb-s"))
+
     def test_missing_and_empty_files_leave_out_their_figure_and_an_older_one(self) -> None:
         write_run(self.run_folder, models=["mlp"])
         self.plot()
