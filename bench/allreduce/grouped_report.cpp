@@ -141,7 +141,7 @@ std::string GroupedReport::table_of(const Pairs& pairs) const {
 
 std::string GroupedReport::sentence_of(const PairOutlier& outlier) const {
   const auto named = [&](int member) {
-    const std::string name = name_of_member(member);
+    std::string name = name_of_member(member);
     if (context_.pairs == PairsOf::hosts) return name;
     return fmt::format("rank {} on {}", name, context_.hosts[static_cast<std::size_t>(member)]);
   };

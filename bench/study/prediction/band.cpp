@@ -29,7 +29,7 @@ double ErrorsLeftOut::mean() const {
 void ErrorsLeftOut::add(const ErrorsLeftOut& others) {
   ranks.insert(ranks.end(), others.ranks.begin(), others.ranks.end());
   std::ranges::sort(ranks);
-  ranks.erase(std::ranges::unique(ranks).begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());  // as in predict.cpp
   errors.insert(errors.end(), others.errors.begin(), others.errors.end());
   degrees += others.degrees;
 }

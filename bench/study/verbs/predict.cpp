@@ -65,8 +65,9 @@ PredictionQuestions questions_of(const PredictOptions& options) {
   PredictionQuestions questions;
   questions.ranks = parse_counts("--ranks", options.ranks);
   std::ranges::sort(questions.ranks);
-  const auto repeated = std::ranges::unique(questions.ranks);
-  questions.ranks.erase(repeated.begin(), repeated.end());
+  // Not std::ranges::unique, whose result Clang 14 cannot compile with this standard library.
+  questions.ranks.erase(std::unique(questions.ranks.begin(), questions.ranks.end()),
+                        questions.ranks.end());
   if (questions.ranks.front() < 2) {
     fail<UsageError>("--ranks {}: one rank is what predictions start from; valid: 2 and more",
                      questions.ranks.front());
