@@ -207,10 +207,11 @@ def summary(rows: list[Row]) -> str:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="scripts/error_rates kills", description="what is lost when commands are hit at random moments",
-                                     epilog=f"A rank that is stopped is named after {LIMIT} s here (-T), and where nobody watches it, the launch "
-                                            "ends after a minute. As root also: full disks, cut links.")  # fmt: skip
+                                     epilog=f"A rank that is stopped is named after {LIMIT} s here (-T), and where no watchdog sees it, by its "
+                                            "launch after 18 to 27. As root also: full disks, cut links.")  # fmt: skip
     parser.add_argument("folder", type=Path, help="for kills.csv; trials that are there are not made again")
     parser.add_argument("--times", type=int, default=1000, help="hits; a command that ends before counts as none")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, metavar="KIND", default=list(KINDS), help="of what is done; default: all")
     parser.add_argument("--seed", type=int, default=1, help="of what is done to which command, and when")
     parser.add_argument("--jobs", type=int, default=1, help="trials at a time; a rank that is stopped is mostly waited for")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no trial after so many, and exit with 3")
@@ -231,7 +232,7 @@ def main(arguments: list[str]) -> int:
         print(f"kills: without {kind}: {reason}", file=sys.stderr)
     table = Table(bench.folder / "kills.csv")
     try:
-        kinds = set(KINDS) - set(left_out)
+        kinds = set(words.kinds) - set(left_out)
         if table.missing(words.times) > 0 and time.monotonic() < words.until:
             with box() if "cut link" in kinds else contextlib.nullcontext():
                 measure(bench, kinds)
