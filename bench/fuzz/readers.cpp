@@ -356,6 +356,8 @@ constexpr Reader kReaders[]{
     {"nccl_tests", "nccl-tests, text and JSON", results<read_nccl_tests, allreduce_schema>},
     {"osu", "osu_allreduce", results<read_osu, allreduce_schema>},
     {"mlperf", "MLPerf's lines", results<read_mlperf, epoch_schema>},
+    {"nccl_inspector", "records of NCCL's inspector",
+     results<read_nccl_inspector, allreduce_schema>},
     {"google_benchmark", "its JSON", results<read_google_benchmark, kernels_schema>},
     {"log", "a log and a user's patterns", log_by_patterns},
     {"preset", "a log of a known program", log_of_preset},

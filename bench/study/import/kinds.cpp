@@ -118,6 +118,7 @@ struct ImportKind {
 
 constexpr ImportKind kKinds[]{
     {"nccl-tests", " (text or JSON)", by_text<read_nccl_tests, allreduce_schema>},
+    {"nccl-inspector", " (its JSON)", by_text<read_nccl_inspector, allreduce_schema>},
     {"osu", "", by_text<read_osu, allreduce_schema>},
     {"csv", "", by_map},
     {"log", " (any program's)", by_lines},

@@ -55,6 +55,15 @@ ImportReading import_reading(const std::string& kind, const ImportGuide& guide);
 ImportedFile read_nccl_tests(std::string_view text, const std::string& file,
                              const Settings& settings);
 
+// Records of NCCL's inspector plugin (NCCL 2.28 and later, NCCL_INSPECTOR_ENABLE=1; format v4): one
+// JSON object a line for each collective of a job, as the process that wrote the file saw it.
+// Source: NVIDIA/nccl, ext-profiler/inspector.
+
+/// Allreduces are values of their case, by size, ranks and nodes; a time is one rank's own. Other
+/// collectives are counted in a remark. Throws UsageError for a later version of the format.
+ImportedFile read_nccl_inspector(std::string_view text, const std::string& file,
+                                 const Settings& settings);
+
 // Results of osu_allreduce of the OSU Micro-Benchmarks (versions 3 to 7), with or without -f, as
 // text. Its time is each rank's mean over iterations, then the mean over ranks; with -f the range
 // over ranks becomes the skew.
