@@ -56,7 +56,8 @@ def square(title: str, rows: list[Row]) -> Figure:
     members = sorted({low for low, _ in values}, key=lambda name: (len(name), name) if name.isdigit() else (0, name))
     fields = [[values.get((low, high), math.nan) for high in members] for low in members]
     figure, (axes,) = theme.panel(title, 4.2)
-    image = axes.imshow(fields, cmap="viridis" if rated else "viridis_r", vmin=min(values.values()), vmax=max(values.values()))
+    # From 0: noise of a few per cent would be all colours otherwise.
+    image = axes.imshow(fields, cmap="viridis" if rated else "viridis_r", vmin=0, vmax=max(values.values()))
     axes.grid(False)
     step = max(1, math.ceil(len(members) / WRITTEN))
     axes.set_xticks(range(0, len(members), step), members[::step], rotation=0 if members[0].isdigit() else 90)
