@@ -145,7 +145,7 @@ AllreduceRowContext GroupedRun::context_of(std::size_t round, std::size_t group)
     context.hosts.push_back(hosts_[at]);
     context.devices.push_back(cards_[at]);
   }
-  // Hosts of one name are one node, as everywhere.
+  // Numbered anew: some of the launch's nodes may have no rank in the group.
   std::vector<std::string> nodes;
   for (const int rank : members) {
     nodes.push_back(std::to_string(topology_.node_of_rank[static_cast<std::size_t>(rank)]));
@@ -167,6 +167,10 @@ void GroupedRun::write(const AllreduceCase& one, std::size_t round, const Allred
     own.wrong.clear();
     for (const int rank : members) {
       if (!result.wrong.empty()) own.wrong.push_back(result.wrong[static_cast<std::size_t>(rank)]);
+    }
+    if (result.status == "wrong" && own.all_wrong() == 0) {
+      own.status = "skipped";
+      own.note = "not timed: another group's result is wrong";
     }
     const AllreduceRowContext context = context_of(round, group);
     const ResultRow head = sample_head(context, one, transport);

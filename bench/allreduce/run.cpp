@@ -279,6 +279,8 @@ ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
   const auto or_end_all = [&](const std::function<ExitCode()>& work) {
     try {
       return work();
+    } catch (const JointRefusal&) {
+      throw;  // on all ranks, before there is any window
     } catch (const std::exception& error) {
       ranks.watchdog.give_up();
       say_last(

@@ -54,8 +54,14 @@ def run(command: list[str], seconds: float = 600, **environment: str) -> subproc
                           capture_output=True, text=True, timeout=seconds, check=False)  # fmt: skip
 
 
+def own_temporary() -> dict[str, str]:
+    """A TMPDIR for one mpirun: two that start at once may both want to make what is missing there, and one of them fails."""
+    return {"TMPDIR": tempfile.mkdtemp(dir=_OWN_TMPDIR.name)}
+
+
 def on_ranks(ranks: int, program: str, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return run([*settings.mpirun, "-np", str(ranks), str(settings.programs / program), *map(str, words)], **environment)
+    command = [*settings.mpirun, "-np", str(ranks), str(settings.programs / program), *map(str, words)]
+    return run(command, **{**own_temporary(), **environment})
 
 
 def is_open_mpi(launcher: str) -> bool:

@@ -37,20 +37,23 @@ def title_of(row: Row) -> str:
     return f"{row['algorithm']} over {row['transport']}, {byte_size(row.number('size_bytes'))}: {what}"
 
 
-def ends_of(row: Row) -> tuple[str, str]:
-    """Two ranks; or where the groups are larger, their two hosts."""
-    if row.integer("ranks") == 2:
-        low, high = row["members"].replace("-", ",").split(",")
-        return low, high
-    low, high = dict.fromkeys(row["hosts"].split())
+def ranks_of(row: Row) -> list[str]:
+    return row["members"].replace("-", ",").split(",")
+
+
+def ends_of(row: Row, by_host: bool) -> tuple[str, str]:
+    low, high = dict.fromkeys(row["hosts"].split()) if by_host else ranks_of(row)
     return low, high
 
 
 def square(title: str, rows: list[Row]) -> Figure:
     rated = rows[0].number("size_bytes") >= RATED
+    # Pairs of hosts; of ranks, where a host has several of them and they meet.
+    hosts = {host for row in rows for host in row["hosts"].split()}
+    by_host = rows[0].integer("ranks") > 2 or len(hosts) == len({rank for row in rows for rank in ranks_of(row)})
     values = {}
     for row in rows:
-        low, high = ends_of(row)
+        low, high = ends_of(row, by_host)
         value = row.number("busbw_gb_per_s") if rated else 1e6 * row.number("seconds_median")
         values[low, high] = values[high, low] = value
     members = sorted({low for low, _ in values}, key=lambda name: (len(name), name) if name.isdigit() else (0, name))
