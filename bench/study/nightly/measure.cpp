@@ -40,8 +40,8 @@ ResolvedStudy aa_study_of(const NightSetup& setup, int ranks) {
 }
 
 /// From its beginning to its seal.
-StudyRun run_to_seal(const NightSetup& setup, ResolvedStudy resolved) {
-  StudyRun study = open_study(std::move(resolved), *setup.console);
+StudyRun run_to_seal(const NightSetup& setup, const ResolvedStudy& resolved) {
+  StudyRun study = open_study(resolved, *setup.console);
   study.measure(*setup.stop);
   study.summarise();
   study.seal(*setup.stop ? "partial" : "complete");
@@ -58,7 +58,7 @@ struct Measured {
 Measured run_beside(const NightSetup& setup, ResolvedStudy today,
                     std::vector<PlannedLaunch> as_is = {}) {
   const AcceptedTonight& accepted = setup.accepted;
-  if (!accepted.accepted) return {run_to_seal(setup, std::move(today)), std::nullopt};
+  if (!accepted.accepted) return {run_to_seal(setup, today), std::nullopt};
   StartOptions options = setup.options;
   StudyConfig config = today.config;
   config.name += "-accepted";

@@ -302,20 +302,20 @@ NightVerdict verdict_of(const GateReport& report, const NightEvents& events,
   const bool suspect = holds("suspect", events.suspect) && fails("suspect");
   const bool insufficient = holds("insufficient", report.tested() == 0);
 
-  verdict.word = slower                            ? "REGRESSED"
-                 : regression                      ? "HOST SHIFT"
-                 : blind                           ? "BLIND"
-                 : incomplete                      ? "INCOMPLETE"
-                 : ambiguous && fails("ambiguous") ? "INCOMPLETE"
-                 : suspect                         ? "SUSPECT"
-                 : insufficient                    ? "INSUFFICIENT"
-                                                   : "PASS";
-  if (regression && fails("regression")) {
+  const bool unfinished = incomplete || (ambiguous && fails("ambiguous"));
+  verdict.word = slower         ? "REGRESSED"
+                 : regression   ? "HOST SHIFT"
+                 : blind        ? "BLIND"
+                 : unfinished   ? "INCOMPLETE"
+                 : suspect      ? "SUSPECT"
+                 : insufficient ? "INSUFFICIENT"
+                                : "PASS";
+  const bool cannot_tell =
+      blind || (incomplete && fails("incomplete")) || (ambiguous && fails("ambiguous"));
+  if ((regression && fails("regression")) || (suspect && !cannot_tell)) {
     verdict.exit_code = kRegression;
-  } else if (blind || (incomplete && fails("incomplete")) || (ambiguous && fails("ambiguous"))) {
+  } else if (cannot_tell) {
     verdict.exit_code = kIncomplete;
-  } else if (suspect) {
-    verdict.exit_code = kRegression;
   } else {
     verdict.exit_code = kPass;
   }
