@@ -38,7 +38,8 @@ struct Grouping {
 /// and for pairs of fewer than two ranks or hosts.
 std::vector<Grouping> groupings_of(const GroupOptions& options, const Topology& topology);
 
-/// What those ranks had of each repetition: from the common start to the last end of them.
+/// What those ranks had of each repetition: the longest of their rank_seconds, which is from the
+/// common start to their last end, or with StartMode::barrier the longest own duration.
 Timing timing_of(const Timing& all, std::span<const int> members);
 
 /// "0-3,8": ranks in words.

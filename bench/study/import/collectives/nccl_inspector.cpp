@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "bench/record/columns.hpp"
 #include "bench/study/import/kinds.hpp"
@@ -14,9 +15,14 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kFormat = "v4.";  // of inspector_output_format_version
-constexpr std::size_t kLongestRecord = 1U
-                                       << 20U;  // its event trace has two entries for each channel
-constexpr double kSameRate = 0.01;              // how far busbw may be from what follows
+// Its event trace has two entries for each channel.
+constexpr std::size_t kLongestRecord = std::size_t{1} << 20U;
+constexpr double kSameRate = 0.01;  // how far busbw may be from what follows
+
+/// What the records do not say: columns, and what they then are.
+constexpr std::pair<std::string_view, std::string_view> kUnsaid[]{
+    {"algorithm", "native"}, {"transport", "nccl"},     {"memory", "device"}, {"dtype", "float"},
+    {"op", "sum"},           {"placement", "in_place"}, {"mode", "isolated"}, {"graph", "0"}};
 
 class InspectorReader {
  public:
@@ -56,17 +62,7 @@ class InspectorReader {
     row.set("ranks", member_text(header, "n_ranks")).set("nodes", member_text(header, "nnodes"));
     row.set("size_bytes", member_text(collective, "coll_msg_size_bytes"));
     apply(settings_, row, file_);
-    for (const auto& [column, value] :
-         std::map<std::string_view, std::string_view>{{"algorithm", "native"},
-                                                      {"transport", "nccl"},
-                                                      {"memory", "device"},
-                                                      {"dtype", "float"},
-                                                      {"op", "sum"},
-                                                      {"placement", "in_place"},
-                                                      {"mode", "isolated"},
-                                                      {"graph", "0"}}) {
-      set_where_empty(row, column, value);
-    }
+    for (const auto& [column, value] : kUnsaid) set_where_empty(row, column, value);
     row.set("sync", "barrier").set("operations", "1");
     const json& microseconds = member(collective, "coll_exec_time_us");
     const double seconds =
