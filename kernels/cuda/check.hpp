@@ -25,13 +25,3 @@ namespace scalebench {
                                 cudaGetErrorString(cuda_check_status));  \
     }                                                                    \
   } while (false)
-
-/// The same for cuBLAS.
-#define CUBLAS_CHECK(expression)                                             \
-  do {                                                                       \
-    const cublasStatus_t cublas_check_status = (expression);                 \
-    if (cublas_check_status != CUBLAS_STATUS_SUCCESS) {                      \
-      ::scalebench::cuda_failed(#expression, __FILE__, __LINE__, "cuBLAS",   \
-                                cublasGetStatusString(cublas_check_status)); \
-    }                                                                        \
-  } while (false)

@@ -2,7 +2,6 @@
 // The matrix product through cuBLAS. float stays float unless TF32 is asked for. A handle costs
 // tens of milliseconds and serves one thread and one device, so that each thread keeps one a
 // device.
-#include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
 #include <array>
@@ -11,6 +10,7 @@
 #include <type_traits>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/cuda/cublas.hpp"
 #include "kernels/device_kernels.hpp"
 #include "kernels/error.hpp"
 
@@ -18,7 +18,7 @@ namespace scalebench::device {
 namespace {
 
 struct Destroy {
-  void operator()(cublasHandle_t handle) const { static_cast<void>(cublasDestroy(handle)); }
+  void operator()(cublasHandle_t handle) const { static_cast<void>(cublas().destroy(handle)); }
 };
 using Handle = std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, Destroy>;
 
@@ -29,7 +29,7 @@ cublasHandle_t handle_of_current_device() {
   Handle& handle = handles[device];
   if (!handle) {
     cublasHandle_t raw = nullptr;
-    CUBLAS_CHECK(cublasCreate(&raw));
+    CUBLAS_CHECK(cublas().create(&raw));
     handle.reset(raw);
   }
   return handle.get();
@@ -60,7 +60,7 @@ void gemm(ConstSpan a, ConstSpan b, Span c, std::size_t m, std::size_t n, std::s
     return;
   }
   const cublasHandle_t handle = handle_of_current_device();
-  CUBLAS_CHECK(cublasSetStream(handle, raw_stream));
+  CUBLAS_CHECK(cublas().set_stream(handle, raw_stream));
   const bool is_double = c.dtype == DType::float64;
   const float one_float = 1, zero_float = 0;
   const double one_double = 1, zero_double = 0;
@@ -71,9 +71,9 @@ void gemm(ConstSpan a, ConstSpan b, Span c, std::size_t m, std::size_t n, std::s
   const int inner = static_cast<int>(k);
   // cuBLAS reads a row-major matrix as its transpose, and c' = b' * a'.
   const cublasStatus_t status =
-      cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, columns, rows, inner, one, b.data, type,
-                   columns, a.data, type, inner, zero, c.data, type, columns,
-                   compute_type_of(c.dtype, math), CUBLAS_GEMM_DEFAULT);
+      cublas().gemm_ex(handle, CUBLAS_OP_N, CUBLAS_OP_N, columns, rows, inner, one, b.data, type,
+                       columns, a.data, type, inner, zero, c.data, type, columns,
+                       compute_type_of(c.dtype, math), CUBLAS_GEMM_DEFAULT);
   // As of bfloat16 before Ampere.
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH) {
     fail<Unavailable>("gemm: cuBLAS has no product of {} on this card", name_of(c.dtype));
