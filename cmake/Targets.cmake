@@ -80,12 +80,36 @@ endfunction()
 set(SCALEBENCH_MPIRUN ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe --bind-to none
                       --mca btl_base_warn_component_unused 0)
 
-# scalebench_test(name SOURCES ... LIBRARIES ... [RANKS 1 2 4] [LABELS unit] [OWN_PRECOMPILED] [OPTIMIZED]):
-# one label. OPTIMIZED: its own loops are what takes the time.
+# scalebench_add_suites(name): each suite of the test is one of CTest; what its sources write in another
+# form than one that is looked for here is one more. Called when all sources are known.
+function(scalebench_add_suites name)
+  get_target_property(sources ${name} SOURCES)
+  list(FILTER sources INCLUDE REGEX "_test\\.cpp$")
+  set(suites)
+  foreach(source IN LISTS sources)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+    file(STRINGS ${source} lines REGEX "^(TYPED_)?TEST(_[FP])?\\([A-Za-z0-9]+,")
+    list(TRANSFORM lines REPLACE "^[A-Z_]+\\(([A-Za-z0-9]+),.*" "\\1")
+    list(APPEND suites ${lines})
+  endforeach()
+  list(REMOVE_DUPLICATES suites)
+  set(rest "-")
+  foreach(suite IN LISTS suites)
+    set(filter "${suite}.*:${suite}/*:*/${suite}.*:*/${suite}/*")
+    string(APPEND rest "${filter}:")
+    add_test(NAME ${suite} COMMAND ${name} --gtest_filter=${filter})
+  endforeach()
+  add_test(NAME ${name}.rest COMMAND ${name} --gtest_filter=${rest})
+  set_tests_properties(${suites} ${name}.rest PROPERTIES LABELS unit TIMEOUT 600 SKIP_RETURN_CODE 77)
+endfunction()
+
+# scalebench_test(name SOURCES ... LIBRARIES ... [RANKS 1 2 4] [LABELS unit] [OWN_PRECOMPILED] [OPTIMIZED]
+#                 [BY_SUITE]):
+# one label. OPTIMIZED: its own loops are what takes the time. BY_SUITE: it takes long to start, as LibTorch does.
 # With RANKS the same program runs once per count under mpirun, labelled mpi; it brings its own
-# main. Without, GoogleTest's main is linked and every TEST is a test of CTest.
+# main. Without, every TEST, or every suite of them, is a test of CTest.
 function(scalebench_test name)
-  cmake_parse_arguments(ARG "OWN_PRECOMPILED;OPTIMIZED" "" "SOURCES;LIBRARIES;RANKS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_PRECOMPILED;OPTIMIZED;BY_SUITE" "" "SOURCES;LIBRARIES;RANKS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   # Each test has made-up helpers of its own, under names that others use too.
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
@@ -102,6 +126,9 @@ function(scalebench_test name)
                COMMAND ${SCALEBENCH_MPIRUN} -np ${ranks} $<TARGET_FILE:${name}>)
       set_tests_properties(${name}.np${ranks} PROPERTIES LABELS "mpi" PROCESSORS 2 TIMEOUT 300)
     endforeach()
+  elseif(ARG_BY_SUITE)
+    target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/suite_main.cpp)
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL scalebench_add_suites ${name})")
   else()
     target_link_libraries(${name} PRIVATE GTest::gtest_main)
     include(GoogleTest)
