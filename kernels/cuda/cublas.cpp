@@ -10,10 +10,14 @@
 namespace scalebench::device {
 namespace {
 
+#define TEXT_OF(macro) TEXT(macro)
+#define TEXT(token) #token
+constexpr const char* kName =
+    "libcublas.so." TEXT_OF(CUBLAS_VER_MAJOR);  // scripts/bundle looks for it
+
 /// Stays loaded until the process ends: handles of threads may outlive any owner.
 void* open_cublas() {
-  const std::string name = fmt::format("libcublas.so.{}", CUBLAS_VER_MAJOR);
-  if (void* const found = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return found;
+  if (void* const found = dlopen(kName, RTLD_NOW | RTLD_LOCAL)) return found;
   const std::string why = dlerror();
   if (void* const found = dlopen(SCALEBENCH_CUBLAS, RTLD_NOW | RTLD_LOCAL)) return found;
   fail("cuBLAS: {}", why);
