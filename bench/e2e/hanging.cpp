@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A library for LD_PRELOAD, for tests: rank 1 never returns from making its shared memory, or ends
 // there as if all were well, where SCALEBENCH_TEST_EXIT is set; where SCALEBENCH_TEST_CALL is a
-// number, it never returns from the call of MPI_Waitall with that number; and where
-// SCALEBENCH_TEST_STALE names a file, its handle has gone stale, as NFS says of one that its server
-// does not know any more.
+// number, it never returns from the call of MPI_Waitall with that number; where
+// SCALEBENCH_TEST_STOP names MPI_Init_thread or MPI_Finalize, it is stopped at the beginning of
+// that call; and where SCALEBENCH_TEST_STALE names a file, its handle has gone stale, as NFS says
+// of one that its server does not know any more.
 #include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -35,6 +37,11 @@ bool is_stale(int descriptor) {
   const std::string_view file(path.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
   static std::atomic<int> writes = 0;
   return file.ends_with(stale) && ++writes > 1;  // the head of a table still gets there
+}
+
+void stop_in(std::string_view call) {
+  const char* const wanted = std::getenv("SCALEBENCH_TEST_STOP");
+  if (wanted != nullptr && wanted == call && is_rank("1")) raise(SIGSTOP);
 }
 
 /// Libraries of MPI may make memory of their own, before ranks are watched.
@@ -61,6 +68,18 @@ extern "C" int MPI_Waitall(int count, void* requests, void* statuses) {
   using Waitall = int (*)(int, void*, void*);
   static const auto real = reinterpret_cast<Waitall>(dlsym(RTLD_NEXT, "MPI_Waitall"));
   return real(count, requests, statuses);
+}
+
+extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  stop_in("MPI_Init_thread");
+  using Init = int (*)(int*, char***, int, int*);
+  return reinterpret_cast<Init>(dlsym(RTLD_NEXT, "MPI_Init_thread"))(argc, argv, required,
+                                                                     provided);
+}
+
+extern "C" int MPI_Finalize() {
+  stop_in("MPI_Finalize");
+  return reinterpret_cast<int (*)()>(dlsym(RTLD_NEXT, "MPI_Finalize"))();
 }
 
 extern "C" ssize_t write(int descriptor, const void* data, std::size_t bytes) {

@@ -21,6 +21,7 @@
 #include "bench/program/join/environments.hpp"
 #include "bench/program/join/handshake.hpp"
 #include "bench/program/join/start.hpp"
+#include "bench/program/watchdog/stop_guard.hpp"
 #include "bench/program/watchdog/termination.hpp"
 #include "bench/record/file.hpp"
 #include "collectives/control.hpp"
@@ -204,6 +205,8 @@ int run_on_ranks(int argc, char** argv, const ParseWords& parse,
   const bool alone = !is_mpi_rank(environment_variables(::environ));
   if (alone) line = read_line(argc, argv, parse, 1, /*speaks=*/true);
   if (line.code) return *line.code;
+  std::optional<StopGuard> guard;
+  if (!alone) guard.emplace(argc, argv);
   MpiSession session(argc, argv);
   if (!alone) line = read_line(argc, argv, parse, session.size(), session.rank() == 0);
   if (line.code) return *line.code;
@@ -216,6 +219,8 @@ int run_on_ranks(int argc, char** argv, const ParseWords& parse,
     if (line.places) return code_of(say_places(session, *host));
     Watchdog watchdog(*host, watchdog_options(session, calls, words.timeout_seconds));
     watchdog.work("preparing");
+    std::optional<StopGuard::Rest> rest;
+    if (guard) rest.emplace(*guard);
     return code_of(body({session, *host, watchdog}));
   } catch (const JointRefusal& error) {
     if (session.rank() == 0) fmt::print(stderr, "{}\n", error.what());

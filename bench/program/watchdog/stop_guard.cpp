@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// The child calls only what a fork of several threads may: system calls, on memory that is there.
+#include "bench/program/watchdog/stop_guard.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "bench/machine/identity.hpp"
+
+namespace scalebench {
+namespace {
+
+std::string name_of_this_process() {
+  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+    const char* const rank = std::getenv(name);
+    if (rank != nullptr) return fmt::format("rank {} on {}", rank, own_host_name());
+  }
+  return fmt::format("the rank on {}", own_host_name());
+}
+
+/// A process' state and the processor time that it has had, as in /proc/PID/stat: "12 3 ".
+struct Look {
+  bool stopped = false;
+  std::array<char, 64> time{};
+};
+
+Look look_at(const char* path) {
+  Look look;
+  std::array<char, 512> text{};
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return look;
+  const ssize_t size = read(file, text.data(), text.size() - 1);
+  close(file);
+  // The second field is a name in parentheses, which may hold any of them.
+  const char* const name_end = size > 0 ? std::strrchr(text.data(), ')') : nullptr;
+  if (name_end == nullptr || name_end[1] == '\0') return look;
+  const char* field = name_end + 2;
+  look.stopped = *field == 'T';
+  constexpr int kToUser = 11, kOfTimes = 2;  // from the state on
+  for (int i = 0; i < kToUser && *field != '\0'; ++field) i += *field == ' ' ? 1 : 0;
+  int times = 0;
+  for (char& character : std::span(look.time).first(look.time.size() - 1)) {
+    if (times == kOfTimes || *field == '\0') break;
+    times += *field == ' ' ? 1 : 0;
+    character = *field++;
+  }
+  return look;
+}
+
+/// In the child's copy of what /proc shows of a process.
+void look_like_nobody(int argc, char** argv) {
+  prctl(PR_SET_NAME, "stop_guard");
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    std::memset(*variable, 0, std::strlen(*variable));
+  }
+  for (int i = 0; i < argc; ++i) std::memset(argv[i], i == 0 ? '-' : 0, std::strlen(argv[i]));
+}
+
+/// What the parent closes is to be closed for others, too: `kept` becomes the only file but stderr.
+void close_all_but(int kept) {
+  dup2(kept, STDIN_FILENO);
+  close(STDOUT_FILENO);
+  close_range(STDERR_FILENO + 1, UINT_MAX, 0);
+}
+
+[[noreturn]] void guard(pid_t parent, const char* path, std::string_view words,
+                        std::chrono::milliseconds every) {
+  bool watching = true;
+  int looks = 0;
+  Look before;
+  while (true) {
+    pollfd waits{STDIN_FILENO, POLLIN, 0};
+    const int ready = poll(&waits, 1, watching ? static_cast<int>(every.count()) : -1);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready != 0) {
+      const bool told = read(STDIN_FILENO, &watching, sizeof watching) == sizeof watching;
+      if (!told) _exit(0);  // it has ended
+      looks = 0;
+      continue;
+    }
+    const Look now = look_at(path);
+    const bool same = looks == 0 || now.time == before.time;
+    looks = now.stopped ? (same ? looks + 1 : 1) : 0;
+    before = now;
+    if (looks < StopGuard::kLooks) continue;
+    static_cast<void>(!write(STDERR_FILENO, words.data(), words.size()));
+    kill(parent, SIGKILL);
+    _exit(0);
+  }
+}
+
+}  // namespace
+
+StopGuard::StopGuard(int argc, char** argv, std::chrono::milliseconds every) {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return;
+  const pid_t parent = getpid();
+  const std::string path = fmt::format("/proc/{}/stat", parent);
+  const std::string words =
+      fmt::format("{} (process {}) is stopped: it is ended\n", name_of_this_process(), parent);
+  child_ = fork();
+  if (child_ == 0) {
+    close_all_but(ends[0]);
+    setsid();  // what ends or stops the rank's group is not meant for it
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, SIG_IGN);
+    look_like_nobody(argc, argv);
+    guard(parent, path.c_str(), words, every);
+  }
+  close(ends[0]);
+  if (child_ < 0) {
+    close(ends[1]);
+    return;
+  }
+  socket_ = ends[1];
+}
+
+StopGuard::~StopGuard() {
+  if (child_ < 0) return;
+  close(socket_);
+  kill(child_, SIGKILL);  // it may be stopped itself
+  while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void StopGuard::tell(bool watches) const {
+  // No SIGPIPE where the child is gone.
+  if (socket_ >= 0) static_cast<void>(send(socket_, &watches, sizeof watches, MSG_NOSIGNAL));
+}
+
+}  // namespace scalebench
