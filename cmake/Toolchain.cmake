@@ -42,6 +42,9 @@ if(SCALEBENCH_CCACHE_WORKS)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()
 
+# GCC collects the garbage of its own memory from 128 MB on: the build takes a tenth longer, for 50 MB less.
+add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=300000>")
+
 add_library(scalebench_options INTERFACE)
 target_include_directories(scalebench_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(

@@ -67,7 +67,7 @@ void on_threads(NormArrays& arrays, Tail tail, const Grid& grid) {
 
 TEST(Norm, SumsDoNotDependOnChance) {
   const Activations shape{300, 24, DType::bfloat16};
-  const Grid grid = grid_for(shape, 32, 7);
+  const Grid grid = grid_for(shape, 8, 7);
   for (const Tail tail : {Tail::none, Tail::relu, Tail::add_relu}) {
     NormArrays once(shape, grid, Memory::host), twice(shape, grid, Memory::host);
     on_threads(once, tail, grid);
@@ -92,7 +92,7 @@ TEST(Norm, ABlockOfOneThreadFindsWhatManyFind) {
       for (const Tail tail : {Tail::none, Tail::relu, Tail::add_relu}) {
         SCOPED_TRACE(fmt::format("{} x {}, tail {}", rows, channels, static_cast<int>(tail)));
         const Activations shape{rows, channels, DType::float32};
-        const Grid lone = host_grid(shape), many = grid_for(shape, 32, 5);
+        const Grid lone = host_grid(shape), many = grid_for(shape, 8, 5);
         NormArrays one(shape, lone, Memory::host), all(shape, many, Memory::host);
         norm_forward(one.forward(tail, true), lone, in_order);
         on_threads(all, tail, many);

@@ -221,24 +221,25 @@ TEST(FusedNorm, EqualsTheUnfusedOperatorsForAnyRowsAndChannels) {
       expect_all_unfused(sizes, [](const Setting& s) { return by_autograd(s); });
       // With so many channels the host's threads meet too often for every setting.
       if (channels < 2048) {
-        expect_all_unfused(sizes, [](const Setting& s) { return by_threads(s, 32, 6); });
+        expect_all_unfused(sizes, [](const Setting& s) { return by_threads(s, 8, 6); });
       }
     }
   }
   const Setting wide{{3, 5, 5, 2048}, torch::kBFloat16, Tail::relu, true};
-  expect_unfused(by_threads(wide, 32, 6), wide);
+  expect_unfused(by_threads(wide, 8, 6), wide);
 }
 
 TEST(FusedNorm, EqualsThemForOneRowAndForBlocksOfTheDevicesSize) {
-  expect_all_unfused({1, 1, 1, 24}, [](const Setting& s) { return by_threads(s, 32, 6); });
-  expect_all_unfused({2, 9, 9, 64}, [](const Setting& s) { return by_threads(s, 256, 2); });
+  expect_all_unfused({1, 1, 1, 24}, [](const Setting& s) { return by_threads(s, 8, 6); });
+  const Setting large{{2, 9, 9, 64}, torch::kBFloat16, Tail::add_relu, true};
+  expect_unfused(by_threads(large, 256, 2), large);
 }
 
 TEST(FusedNorm, EqualsThemWhereEveryThreadGoesRoundManyTimes) {
   const Sizes many{4, 97, 101, 16};
   expect_all_unfused(many, [](const Setting& s) { return by_autograd(s); });
   const Setting setting{many, torch::kBFloat16, Tail::add_relu, true};
-  expect_unfused(by_threads(setting, 32, 3), setting);
+  expect_unfused(by_threads(setting, 8, 3), setting);
 }
 
 TEST(FusedNorm, EqualsThemOnACard) {
