@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -62,13 +63,19 @@ Look look_at(const char* path) {
   return look;
 }
 
+constexpr const char* kName = "stop_guard";
+
 /// In the child's copy of what /proc shows of a process.
 void look_like_nobody(int argc, char** argv) {
-  prctl(PR_SET_NAME, "stop_guard");
+  prctl(PR_SET_NAME, kName);
   for (char** variable = environ; *variable != nullptr; ++variable) {
     std::memset(*variable, 0, std::strlen(*variable));
   }
-  for (int i = 0; i < argc; ++i) std::memset(argv[i], i == 0 ? '-' : 0, std::strlen(argv[i]));
+  for (int i = 0; i < argc; ++i) {
+    const std::size_t length = std::strlen(argv[i]);
+    std::memset(argv[i], 0, length);
+    if (i == 0) std::memcpy(argv[i], kName, std::min(length, std::strlen(kName)));
+  }
 }
 
 /// What the parent closes is to be closed for others, too: `kept` becomes the only file but stderr.

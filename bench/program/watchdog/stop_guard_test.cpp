@@ -23,6 +23,7 @@ using std::chrono::milliseconds;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::MatchesRegex;
+using testing::Not;
 
 constexpr milliseconds kEvery{50};
 
@@ -140,6 +141,7 @@ TEST(StopGuard, IsNoRankForWhoeverLooksForRanks) {
     std::this_thread::sleep_for(milliseconds(5));
   }
   EXPECT_THAT(file_of(guarded.process(), "environ"), HasSubstr("PATH="));
+  EXPECT_THAT(file_of(*child, "cmdline"), Not(HasSubstr("bench")));
 }
 
 }  // namespace
