@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -44,10 +45,8 @@ class Guarded {
       close(said_[0]);
       close(said_[1]);
       setenv("PMIX_RANK", "7", 1);
-      std::array<char, 20> name{"bench_of_the_test"};
-      char* argument = name.data();
       {
-        StopGuard guard(1, &argument, kEvery);
+        StopGuard guard(1, &program_invocation_name, kEvery);
         life(guard);
       }
       _exit(0);
@@ -141,7 +140,7 @@ TEST(StopGuard, IsNoRankForWhoeverLooksForRanks) {
     std::this_thread::sleep_for(milliseconds(5));
   }
   EXPECT_THAT(file_of(guarded.process(), "environ"), HasSubstr("PATH="));
-  EXPECT_THAT(file_of(*child, "cmdline"), Not(HasSubstr("bench")));
+  EXPECT_THAT(file_of(*child, "cmdline"), Not(HasSubstr("stop_guard_test")));
 }
 
 }  // namespace
