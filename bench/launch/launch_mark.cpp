@@ -68,9 +68,9 @@ std::string stopped_at(pid_t process) {
 /// By the variable of its launcher; empty where it is no rank.
 std::string rank_of(pid_t process) {
   const std::string variables = environment_of(process);
-  for (const std::string_view name : {"OMPI_COMM_WORLD_RANK=", "PMIX_RANK=", "PMI_RANK="}) {
-    const std::size_t at = variables.find(name);
-    if (at != std::string::npos) return variables.c_str() + at + name.size();
+  for (const std::string_view name : kRankVariables) {
+    const std::size_t at = variables.find(std::string(name) + "=");
+    if (at != std::string::npos) return variables.c_str() + at + name.size() + 1;
   }
   return {};
 }

@@ -30,6 +30,10 @@ inline std::string own_host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
+/// In which launchers of MPI tell a process its rank: Open MPI, PMIx, PMI.
+constexpr std::array<std::string_view, 3> kRankVariables{"OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+                                                         "PMI_RANK"};
+
 /// The versions that only a program which links these libraries can tell. Empty: not in this build.
 struct LinkedLibraries {
   std::string mpi;    // MPI_Get_library_version

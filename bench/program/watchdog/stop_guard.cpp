@@ -27,8 +27,8 @@ namespace scalebench {
 namespace {
 
 std::string name_of_this_process() {
-  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
-    const char* const rank = std::getenv(name);
+  for (const std::string_view name : kRankVariables) {
+    const char* const rank = std::getenv(name.data());
     if (rank != nullptr) return fmt::format("rank {} on {}", rank, own_host_name());
   }
   return fmt::format("the rank on {}", own_host_name());
