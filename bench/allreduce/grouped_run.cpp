@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "bench/cli/quantity.hpp"
+#include "bench/program/own_turn.hpp"
 #include "bench/record/columns.hpp"
 #include "collectives/control.hpp"
 #include "collectives/transport/nccl.hpp"
@@ -102,6 +103,7 @@ void GroupedRun::measure_round(std::size_t round) {
             ? title(plan[at])
             : fmt::format("round {} of {}: {}", round + 1, groupings_.size(), title(plan[at]));
     console_.progress(done + 1, all, name, outcome_.seconds_left(all - done));
+    wait_for_turn(ranks_);
     ranks_.watchdog.cell(fmt::format("[{}/{}] {}", done + 1, all, name));
     ranks_.watchdog.expect(slow_seconds(plan[at].bytes(), ranks_.session.size()) *
                            static_cast<double>(plan[at].pipelined ? method_.pipeline : 1));

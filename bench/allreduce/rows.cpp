@@ -12,6 +12,7 @@
 #include "bench/measure/statistics.hpp"
 #include "bench/program/card_watch.hpp"
 #include "bench/record/columns.hpp"
+#include "collectives/control.hpp"
 
 namespace scalebench {
 namespace {

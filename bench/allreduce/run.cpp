@@ -14,6 +14,7 @@
 #include "bench/allreduce/tuning.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/hosts/hosts.hpp"
+#include "bench/program/own_turn.hpp"
 #include "bench/program/watchdog/termination.hpp"
 #include "bench/record/columns.hpp"
 #include "collectives/control.hpp"
@@ -80,6 +81,7 @@ class AllreduceRun {
       const AllreduceCase& one = plan[done];
       console_.progress(done + 1, plan.size(), title(one),
                         outcome_.seconds_left(plan.size() - done));
+      wait_for_turn(ranks_);
       ranks_.watchdog.cell(fmt::format("[{}/{}] {}", done + 1, plan.size(), title(one)));
       ranks_.watchdog.expect(slow_seconds(one.bytes(), context_.ranks()) *
                              static_cast<double>(one.pipelined ? method_.pipeline : 1));

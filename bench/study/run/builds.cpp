@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "bench/study/run/in_turns.hpp"
 #include "bench/study/run/rerun.hpp"
 #include "bench/study/run/run.hpp"
 #include "bench/study/run/setup.hpp"

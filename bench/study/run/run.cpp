@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <random>
+#include <optional>
 #include <utility>
 
 #include "bench/launch/host_survey.hpp"
@@ -110,35 +110,36 @@ void StudyRun::measure(const std::atomic<bool>& stop) {
 }
 
 void StudyRun::measure(std::size_t place, const std::string& label, const std::atomic<bool>& stop) {
+  std::optional<Begun> begun = begin(place, label);
+  if (!begun) return;
+  const LaunchEnd end = begun->run(settings_.environment, stop);
+  finish(std::move(*begun), end);
+}
+
+LaunchEnd StudyRun::Begun::run(const Variables& environment, const std::atomic<bool>& stop) const {
+  return run_launch(record.command, environment, folder, deadline_seconds, stop);
+}
+
+void StudyRun::say_disk_full(const DiskFull& error) const {
+  console_.clear_progress();
+  fail<DiskFull>(
+      "{}; everything that was measured is kept: free some room, then: scalebench "
+      "resume {}",
+      error.what(), folder().string());
+}
+
+std::optional<StudyRun::Begun> StudyRun::begin(std::size_t place, const std::string& label,
+                                               double share) {
   const PlannedLaunch& launch = plan_[place];
-  if (has_ended(launch)) return;
+  if (has_ended(launch)) return std::nullopt;
   try {
     require_room_for_next();
     console_.progress(place + 1, plan_.size(),
                       fmt::format("{}{} · round {}", label, launch.name, launch.round + 1),
                       seconds_left(place));
-    measure_one(launch, stop);
+    return begin(launch, share);
   } catch (const DiskFull& error) {
-    console_.clear_progress();
-    fail<DiskFull>(
-        "{}; everything that was measured is kept: free some room, then: scalebench "
-        "resume {}",
-        error.what(), folder().string());
-  }
-}
-
-std::string new_pair() {
-  constexpr std::size_t kDigits = 12;
-  std::random_device random;
-  return sha256_of(fmt::format("{} {} {}", utc_label(), random(), random())).substr(0, kDigits);
-}
-
-void measure_in_turns(StudyRun& a, StudyRun& b, const std::atomic<bool>& stop) {
-  for (std::size_t i = 0; i < a.plan().size(); ++i) {
-    const bool a_begins = a.plan()[i].round % 2 == 0;
-    for (const bool turn_of_a : {a_begins, !a_begins}) {
-      if (!stop) (turn_of_a ? a : b).measure(i, turn_of_a ? "A " : "B ", stop);
-    }
+    say_disk_full(error);
   }
 }
 
@@ -150,30 +151,38 @@ void StudyRun::enter(LaunchRecord record) {
   write_manifest(folder(), manifest_);
 }
 
-void StudyRun::measure_one(const PlannedLaunch& launch, const std::atomic<bool>& stop) {
+std::optional<StudyRun::Begun> StudyRun::begin(const PlannedLaunch& launch, double share) {
   LaunchRecord record = record_of(launch);
   if (!launch.skipped_because.empty()) {
     record.status = "skipped";
     record.note = launch.skipped_because;
     enter(std::move(record));
-    return;
+    return std::nullopt;
   }
   if (launch.nodes > 0 && !settings_.hosts.empty() &&
       launch.nodes > static_cast<int>(settings_.hosts.size())) {
     record.status = "failed";
     record.note = fmt::format("needs {} hosts and {} of them are left (hosts.csv says why)",
                               launch.nodes, settings_.hosts.size());
-    return enter(std::move(record));
+    enter(std::move(record));
+    return std::nullopt;
   }
   record.attempt = next_attempt(folder(), launch.number, launch.name);
   // As typed from here: a command with another machine's absolute path helps nobody.
   const fs::path own = fs::proximate(
       folder_.make_launch(launch.number, launch_folder_name(launch.name, record.attempt)));
   PlannedLaunch timed = launch;
-  timed.guess_seconds = expected_seconds(launch);
+  timed.guess_seconds = expected_seconds(launch) / share;
+  timed.most_seconds /= share;
   record.command = command_of(timed, settings_, own);
-  LaunchEnd end =
-      run_launch(record.command, settings_.environment, own, deadline_seconds(timed), stop);
+  return Begun{launch, std::move(record), own, deadline_seconds(timed)};
+}
+
+void StudyRun::finish(Begun begun, const LaunchEnd& how) {
+  LaunchEnd end = how;
+  LaunchRecord& record = begun.record;
+  const PlannedLaunch& launch = begun.planned;
+  const fs::path& own = begun.folder;
   if (end.ok && fs::exists(own / kUnfinishedFile)) {
     end.ok = false;
     end.why = fmt::format("exit code 0, but {} had not come to its end", launch.program);
@@ -197,10 +206,14 @@ void StudyRun::measure_one(const PlannedLaunch& launch, const std::atomic<bool>&
     return;
   }
   enter(std::move(record));
-  for (const std::string& line : keep_rows(folder(), own)) {
-    console_.warn(line);
+  try {
+    for (const std::string& line : keep_rows(folder(), own)) {
+      console_.warn(line);
+    }
+    if (no_room) fail<DiskFull>("launch {} ({}): {}", launch.number, launch.name, end.why);
+  } catch (const DiskFull& error) {
+    say_disk_full(error);
   }
-  if (no_room) fail<DiskFull>("launch {} ({}): {}", launch.number, launch.name, end.why);
   if (!end.ok && !end.interrupted) {
     console_.warn(fmt::format("launch {} ({}) failed: {}", launch.number, launch.name, end.why),
                   (own / "stderr.log").string());

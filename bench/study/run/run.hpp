@@ -7,11 +7,13 @@
 #include <atomic>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/cli/console.hpp"
 #include "bench/launch/launcher.hpp"
+#include "bench/record/file.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/results_folder.hpp"
 #include "bench/study/analysis/rows.hpp"
@@ -35,6 +37,19 @@ class StudyRun {
   /// One launch of the plan, by its place in it, unless it has ended. `label` is for the progress.
   void measure(std::size_t place, const std::string& label, const std::atomic<bool>& stop);
 
+  /// A launch that has its folder, and is started and waited for by whoever has begun it.
+  struct Begun {
+    PlannedLaunch planned;
+    LaunchRecord record;
+    std::filesystem::path folder;
+    double deadline_seconds = 0;
+    LaunchEnd run(const Variables& environment, const std::atomic<bool>& stop) const;
+  };
+  /// The same in two steps. Nothing to begin where it has ended, or is not to be started.
+  /// `share`: of the launch's time in which it is its turn; its limits are that much longer.
+  std::optional<Begun> begin(std::size_t place, const std::string& label, double share = 1);
+  void finish(Begun begun, const LaunchEnd& end);
+
   /// Writes the case files, the fits, scaling.csv and the rest from what was measured.
   void summarise();
   /// Writes one more file of rows, unless there are none.
@@ -52,9 +67,11 @@ class StudyRun {
   std::size_t failed() const { return count("failed"); }
   std::size_t measured() const { return count("ok"); }
   const std::vector<PlannedLaunch>& plan() const { return plan_; }
+  const LaunchSettings& settings() const { return settings_; }
 
  private:
-  void measure_one(const PlannedLaunch& launch, const std::atomic<bool>& stop);
+  std::optional<Begun> begin(const PlannedLaunch& launch, double share);
+  [[noreturn]] void say_disk_full(const DiskFull& error) const;
   void enter(LaunchRecord record);
   bool has_ended(const PlannedLaunch& launch) const;
   void require_room_for_next() const;
@@ -72,13 +89,6 @@ class StudyRun {
   StudyTables tables_;
   std::map<std::string, std::vector<LaunchRows>, std::less<>> launches_;  // by case file
 };
-
-/// A word that no other pair of runs has.
-std::string new_pair();
-
-/// Two builds' runs of one plan, launch by launch in turns: what the machine is like in a minute is
-/// in both. Which of the two begins changes from round to round, so that a drift favours neither.
-void measure_in_turns(StudyRun& a, StudyRun& b, const std::atomic<bool>& stop);
 
 /// What a new run says of itself before its first launch. `settings`: the study's, with the run's
 /// name and what looking at the hosts has changed.

@@ -12,6 +12,7 @@
 
 #include "bench/allreduce/tuning.hpp"
 #include "bench/measure/clock_sync.hpp"
+#include "bench/program/own_turn.hpp"
 #include "bench/program/transports.hpp"
 #include "bench/program/watchdog/watchdog.hpp"
 #include "bench/training/epoch/checkpoints.hpp"
@@ -165,6 +166,7 @@ class EpochTimer {
 
   EpochMeasurement run(int epoch, bool evaluate, bool check_replicas) {
     Watchdog& watchdog = ranks_.watchdog;
+    wait_for_turn(ranks_);
     watchdog.work("preparing the input files");
     const std::optional<Residency> files = trainer_.prepare_input();
     watchdog.span(fmt::format("start of epoch {}", epoch));

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rank does between two pieces of its work, where a study measures two builds in turns
+// (bench/launch/turns.hpp): it sleeps until it is its launch's turn.
+#pragma once
+
+#include "bench/program/program.hpp"
+
+namespace scalebench {
+
+/// Before each piece that is timed and that another build may come before: an epoch, a case, a
+/// round of steps. Called by all ranks alike. Returns the seconds that it has waited; at once, and
+/// 0, where nobody grants turns, or no longer does.
+double wait_for_turn(const Ranks& ranks);
+
+}  // namespace scalebench
