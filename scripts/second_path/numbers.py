@@ -2,6 +2,7 @@
 """Statistics from their definitions in results/README.md, by Python's standard library alone."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import combinations
@@ -59,8 +60,8 @@ def outliers(values: list[float]) -> int:
 
 def most_frequent(words: Iterable[str]) -> str:
     """Of equally frequent ones the first by name."""
-    ordered = sorted(words)
-    return max(ordered, key=ordered.count)
+    times = Counter(sorted(words))
+    return max(times, key=times.__getitem__)
 
 
 def both(a: Mapping[int, float], b: Mapping[int, float]) -> list[int]:
