@@ -33,7 +33,7 @@ class Run(Case):
     def begin(self, launches: int = 2, mpirun: object = "", out: Path | None = None) -> list[str]:
         config = self.write("tiny.toml", CONFIG.format(launches=launches))
         return [self.scalebench, "run", str(config), "--out", str(out or self.out), "--no-figures", "-q",
-                "--oversubscribe", "--mpirun", str(mpirun or settings.mpirun[0])]  # fmt: skip
+                "--oversubscribe", "--mpirun", str(mpirun or settings.launcher)]  # fmt: skip
 
     def resume(self, *words: str) -> list[str]:
         return [self.scalebench, "resume", str(self.out), "--no-figures", "-q", *words]
