@@ -10,8 +10,8 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -29,17 +29,27 @@ std::string any_name() {
   return fmt::format("scalebench-turns-{:08x}{:08x}{:08x}", random(), random(), random());
 }
 
+struct Address {
+  sockaddr_un address{};
+  socklen_t size = 0;
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+};
+
+/// In the abstract namespace, where nothing is left behind; `name` is shorter than a path may be.
+Address address_of(std::string_view name) {
+  Address its;
+  its.address.sun_family = AF_UNIX;
+  name.copy(its.address.sun_path + 1, sizeof its.address.sun_path - 1);  // the first byte is 0
+  its.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return its;
+}
+
 /// -1 where there is none to be had.
-int listen_at(const std::string& name) {
+int listen_at(std::string_view name) {
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket < 0) return -1;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, name.data(), name.size());  // the first byte 0: abstract
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  const bool listens = bind(socket, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
-                       listen(socket, SOMAXCONN) == 0;
-  if (listens) return socket;
+  const Address own = address_of(name);
+  if (bind(socket, own.get(), own.size) == 0 && listen(socket, SOMAXCONN) == 0) return socket;
   close(socket);
   return -1;
 }
@@ -51,6 +61,16 @@ bool is_of_this_user(int socket) {
 }
 
 }  // namespace
+
+int connect_to_turns(std::string_view name) {
+  if (name.empty() || name.size() >= sizeof(sockaddr_un::sun_path)) return -1;
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return -1;
+  const Address table = address_of(name);
+  if (connect(socket, table.get(), table.size) == 0 && is_of_this_user(socket)) return socket;
+  close(socket);
+  return -1;
+}
 
 class Turns::Table {
  public:

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <string_view>
 
 #include "bench/launch/process.hpp"
 
@@ -19,6 +20,9 @@ inline constexpr const char* kTurnsVariable = "SCALEBENCH_TURNS";
 /// What a rank says when it waits, and hears when it is its launch's turn.
 inline constexpr char kReady = 'r';
 inline constexpr char kGo = 'g';
+
+/// A rank's connection to who grants turns under that name; -1: nobody of this user is there.
+int connect_to_turns(std::string_view name);
 
 /// Only processes of the same user are heard. A launch whose ranks never ask (of a program that
 /// knows no turns, say) has the host until it has ended.

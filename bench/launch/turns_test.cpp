@@ -4,11 +4,9 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstddef>
-#include <cstring>
 #include <string>
 
 namespace scalebench {
@@ -19,14 +17,9 @@ const std::atomic<bool> kNoStop{false};
 /// A rank as the programs' own: it asks, and is told to go.
 class Rank {
  public:
-  explicit Rank(const Turns& turns, std::size_t launch)
-      : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const std::string name = turns.variables(launch).at(0).second;
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path + 1, name.data(), name.size());
-    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-    EXPECT_EQ(connect(socket_, reinterpret_cast<const sockaddr*>(&address), size), 0);
+  Rank(const Turns& turns, std::size_t launch)
+      : socket_(connect_to_turns(turns.variables(launch).at(0).second)) {
+    EXPECT_GE(socket_, 0);
   }
   ~Rank() { close(socket_); }
   Rank(const Rank&) = delete;
@@ -60,6 +53,13 @@ TEST(Turns, NobodyBeginsBeforeAllRanksOfBothAreThere) {
   EXPECT_TRUE(a0.goes());
   EXPECT_TRUE(a1.goes());
   EXPECT_TRUE(b.is_told_nothing());
+}
+
+TEST(Turns, NobodyIsFoundUnderAnotherName) {
+  const Turns turns({1, 1});
+  EXPECT_EQ(connect_to_turns(turns.variables(0).at(0).second + "0"), -1);
+  EXPECT_EQ(connect_to_turns(""), -1);
+  EXPECT_EQ(connect_to_turns(std::string(200, 'n')), -1);
 }
 
 TEST(Turns, AreTakenOneAfterTheOther) {
