@@ -28,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kVariable = "SCALEBENCH_LAUNCH";
 constexpr std::chrono::seconds kRest{2};  // that a rank without its launcher has for its own end
+constexpr std::chrono::milliseconds kLook{20};
 
 std::vector<pid_t> processes_here() {
   std::vector<pid_t> found;
@@ -43,6 +44,51 @@ std::vector<pid_t> processes_here() {
 std::string environment_of(pid_t process) {
   std::ifstream file(fmt::format("/proc/{}/environ", process), std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The marks of the launches that it is within; empty without one.
+std::string marks_of(pid_t process) {
+  const std::string name = std::string(kVariable) + "=";
+  const std::string variables = '\0' + environment_of(process);
+  const std::size_t at = variables.find('\0' + name);
+  return at == std::string::npos ? std::string() : variables.c_str() + at + 1 + name.size();
+}
+
+/// A folder is meant, whichever way it is named.
+std::string mark_of(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  const std::filesystem::path whole = std::filesystem::absolute(folder, ignored);
+  return fmt::format(":{}/", std::filesystem::weakly_canonical(whole, ignored).string());
+}
+
+/// The processes within launches that `mark` begins the mark of, but this one and `launcher`.
+std::vector<pid_t> processes_with(const std::string& mark, pid_t launcher) {
+  std::vector<pid_t> found;
+  for (const pid_t process : processes_here()) {
+    if (process == launcher || process == getpid()) continue;
+    if (marks_of(process).find(mark) != std::string::npos) found.push_back(process);
+  }
+  return found;
+}
+
+/// What is still there after that time.
+std::vector<pid_t> wait_for_ends(const std::string& mark, pid_t launcher,
+                                 std::chrono::seconds patience) {
+  const Clock::time_point begin = Clock::now();
+  std::vector<pid_t> rest = processes_with(mark, launcher);
+  while (!rest.empty() && Clock::now() - begin < patience) {
+    std::this_thread::sleep_for(kLook);
+    rest = processes_with(mark, launcher);
+  }
+  return rest;
+}
+
+/// Asks them to end, then ends them.
+void end_all(const std::string& mark, pid_t launcher) {
+  for (const int signal : {SIGTERM, SIGKILL}) {
+    for (const pid_t process : processes_with(mark, launcher)) ::kill(process, signal);
+    if (wait_for_ends(mark, launcher, kRest).empty()) return;
+  }
 }
 
 /// /proc/PID/stat from the third field on, which is the state (proc(5)): the second is the name,
@@ -82,34 +128,22 @@ char state_of(pid_t process) {
   return status.empty() ? '?' : status.front().front();
 }
 
-LaunchMark::LaunchMark()
-    : mark_(fmt::format(":{}.{}:", getpid(), Clock::now().time_since_epoch().count())) {
+LaunchMark::LaunchMark(const std::filesystem::path& folder) : mark_(mark_of(folder)) {
   const char* const outer = std::getenv(kVariable);
   variable_ = {kVariable, (outer == nullptr ? "" : outer) + mark_};
 }
 
 bool LaunchMark::is_on(pid_t process) const {
-  return environment_of(process).find(mark_) != std::string::npos;
+  return marks_of(process).find(mark_) != std::string::npos;
 }
 
-void LaunchMark::end_rest(pid_t launcher) const {
-  const auto left = [&] {
-    std::vector<pid_t> found;
-    for (const pid_t process : processes_here()) {
-      if (process != launcher && is_on(process)) found.push_back(process);
-    }
-    return found;
-  };
-  for (const int signal : {SIGTERM, SIGKILL}) {
-    const Clock::time_point begin = Clock::now();
-    std::vector<pid_t> rest = left();
-    for (const pid_t process : rest) ::kill(process, signal);
-    while (!rest.empty() && Clock::now() - begin < kRest) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      rest = left();
-    }
-    if (rest.empty()) return;
-  }
+void LaunchMark::end_rest(pid_t launcher) const { end_all(mark_, launcher); }
+
+int end_launches_in(const std::filesystem::path& run, std::chrono::seconds patience) {
+  const std::string mark = mark_of(run);
+  const std::vector<pid_t> rest = wait_for_ends(mark, 0, patience);
+  if (!rest.empty()) end_all(mark, 0);
+  return static_cast<int>(rest.size());
 }
 
 std::string LaunchMark::still_stopped(pid_t launcher) {

@@ -6,6 +6,8 @@
 
 #include <sys/types.h>
 
+#include <chrono>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -14,8 +16,9 @@ namespace scalebench {
 
 class LaunchMark {
  public:
-  /// A mark that no other launch has, added to those of the launches that this process is within.
-  LaunchMark();
+  /// The folder of the launch, which no other has, added to the marks of the launches that this
+  /// process is within.
+  explicit LaunchMark(const std::filesystem::path& folder);
 
   /// Name and value of the variable that a launch is to be started with.
   const std::pair<std::string, std::string>& variable() const { return variable_; }
@@ -39,6 +42,13 @@ class LaunchMark {
   // process that runs between two calls has more.
   std::map<pid_t, std::string> stopped_;
 };
+
+/// Waits for all launches whose folders are in `run` and which have outlived the program that
+/// started them: their launchers were asked to end when it was killed, and write to their logs
+/// until they have. Those that are there after `patience` are ended. Returns how many processes
+/// that were.
+int end_launches_in(const std::filesystem::path& run,
+                    std::chrono::seconds patience = std::chrono::seconds(10));
 
 /// As ps has it: R, S, D, T, Z; '?' where it cannot be read.
 char state_of(pid_t process);

@@ -45,14 +45,14 @@ class Process {
     ::kill(self_, SIGSTOP);
     while (state_of(self_) != 'T') std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  void go_on() const { ::kill(self_, SIGCONT); }
-
- private:
   void wait_until_started() const {
     while (executable() == own_executable()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
+  void go_on() const { ::kill(self_, SIGCONT); }
+
+ private:
   static std::string link_of(const std::string& path) {
     std::string target(4096, '\0');
     const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
@@ -66,7 +66,7 @@ class Process {
 };
 
 TEST(LaunchMark, NamesARankThatIsStoppedAtTwoLooks) {
-  LaunchMark mark;
+  LaunchMark mark("run/launches/001-a");
   const Process rank(mark, "3");
   rank.stop();
   EXPECT_EQ(mark.still_stopped(0), "") << "it may be for a moment";
@@ -76,7 +76,7 @@ TEST(LaunchMark, NamesARankThatIsStoppedAtTwoLooks) {
 }
 
 TEST(LaunchMark, NamesTheLauncher) {
-  LaunchMark mark;
+  LaunchMark mark("run/launches/001-a");
   const Process launcher(mark, nullptr);
   launcher.stop();
   mark.still_stopped(launcher.self());
@@ -84,7 +84,7 @@ TEST(LaunchMark, NamesTheLauncher) {
 }
 
 TEST(LaunchMark, NamesNobodyWhoRanMeanwhile) {
-  LaunchMark mark;
+  LaunchMark mark("run/launches/001-a");
   const Process rank(mark, "0", "while :; do :; done");
   rank.stop();
   mark.still_stopped(0);
@@ -96,8 +96,8 @@ TEST(LaunchMark, NamesNobodyWhoRanMeanwhile) {
 }
 
 TEST(LaunchMark, NamesNobodyOfAnotherLaunchAndNoHelper) {
-  LaunchMark mark;
-  const LaunchMark other;
+  LaunchMark mark("run/launches/001-a");
+  const LaunchMark other("run/launches/002-b");
   const Process stranger(other, "1");
   const Process helper(mark, nullptr);
   stranger.stop();
@@ -107,16 +107,16 @@ TEST(LaunchMark, NamesNobodyOfAnotherLaunchAndNoHelper) {
 }
 
 TEST(LaunchMark, HasTheMarksOfTheLaunchesThatItIsWithin) {
-  const LaunchMark outer;
+  const LaunchMark outer("run/launches/001-a");
   setenv(outer.variable().first.c_str(), outer.variable().second.c_str(), 1);
-  const LaunchMark inner;
+  const LaunchMark inner("of_outer/launches/001-a");
   unsetenv(outer.variable().first.c_str());
   EXPECT_THAT(inner.variable().second, StartsWith(outer.variable().second));
   EXPECT_NE(inner.variable().second, outer.variable().second);
 }
 
 TEST(LaunchMark, EndsTheRest) {
-  const LaunchMark mark, other;
+  const LaunchMark mark("run/launches/001-a"), other("run/launches/001-a-2");
   const Process rank(mark, "0"), stranger(other, "0");
   rank.stop();
   stranger.stop();
@@ -124,6 +124,26 @@ TEST(LaunchMark, EndsTheRest) {
   mark.end_rest(0);
   EXPECT_EQ(state_of(rank.self()), 'Z');
   EXPECT_EQ(state_of(stranger.self()), 'T');
+}
+
+TEST(LaunchMark, WaitsForTheLaunchesOfOneRun) {
+  const Process ends_itself(LaunchMark("run/launches/001-a"), nullptr, "sleep 0.3; exit 0");
+  ends_itself.wait_until_started();
+  const Process stranger(LaunchMark("run-2/launches/001-a"), nullptr);
+  stranger.stop();
+  EXPECT_EQ(end_launches_in("./run"), 0);
+  EXPECT_EQ(state_of(ends_itself.self()), 'Z');
+  siginfo_t how{};
+  ::waitid(P_PID, static_cast<id_t>(ends_itself.self()), &how, WEXITED | WNOHANG | WNOWAIT);
+  EXPECT_EQ(how.si_code, CLD_EXITED) << "it had the time for its own end";
+  EXPECT_EQ(state_of(stranger.self()), 'T');
+}
+
+TEST(LaunchMark, EndsALaunchOfARunThatDoesNotEnd) {
+  const Process rank(LaunchMark("run/launches/001-a"), "0");
+  rank.stop();
+  EXPECT_EQ(end_launches_in("run", std::chrono::seconds(0)), 1);
+  EXPECT_EQ(state_of(rank.self()), 'Z');
 }
 
 }  // namespace

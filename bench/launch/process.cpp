@@ -303,7 +303,7 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
   const int err = open_log(folder / "stderr.log");
   const std::uint64_t killed_before = killed_for_memory();
   const Clock::time_point begin = Clock::now();
-  LaunchMark mark;
+  LaunchMark mark(folder);
   Variables marked = environment;
   marked.push_back(mark.variable());
   const pid_t child = start(command, marked, out, err).process;

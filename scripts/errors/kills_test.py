@@ -34,7 +34,7 @@ else:
 (run / "launches/002-made/command.txt").touch()
 (run / "manifest.json").write_text("{}")
 samples = run / "samples.csv"
-if not samples.exists() or (verb == "resume" and "loses" in flaws):
+if not samples.exists() or samples.stat().st_size == 0 or (verb == "resume" and "loses" in flaws):
     samples.write_text("launch,case_id,rank,repetition,seconds\\n")
 done = len(samples.read_text().splitlines()) - 1
 

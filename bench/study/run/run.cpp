@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bench/launch/host_survey.hpp"
+#include "bench/launch/launch_mark.hpp"
 #include "bench/machine/digest.hpp"
 #include "bench/machine/managed_job.hpp"
 #include "bench/record/file.hpp"
@@ -403,6 +404,9 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
   ResultsFolder folder = ResultsFolder::of_run(options.run);
   FolderLock lock(folder.path());
   require_not_sealed(folder.path());
+  if (const int ended = end_launches_in(folder.path()); ended > 0) {
+    console.note(fmt::format("ended {} processes of a launch that outlived its study", ended));
+  }
   Manifest manifest = read_manifest(folder.path());
   require_same_inputs(folder.path(), manifest);
   StoredPlan plan = read_plan(folder.path());
