@@ -31,10 +31,11 @@ class Rank {
     char word = 0;
     return read(socket_, &word, 1) == 1 && word == kGo;
   }
-  /// Not now: whatever the table had to do is done once it has heard somebody who came later.
+  /// Not for a while, in which the table has mostly heard what it was told before.
   bool is_told_nothing() const {
+    constexpr int kWhileMilliseconds = 20;
     pollfd waits{socket_, POLLIN, 0};
-    return poll(&waits, 1, 0) == 0;
+    return poll(&waits, 1, kWhileMilliseconds) == 0;
   }
 
  private:

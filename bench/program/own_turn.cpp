@@ -22,13 +22,12 @@ int connected_as_told() {
 
 double wait_for_turn(const Ranks& ranks) {
   constexpr double kLongestTurnSeconds = 3600;
-  constexpr double kLimitOverExpected = 100;      // of Watchdog::expect
   static const int socket = connected_as_told();  // until this process ends
   if (socket < 0) return 0;
   const double begin = local_seconds();
   if (send(socket, &kReady, 1, MSG_NOSIGNAL) != 1) return 0;
   ranks.watchdog.span("waiting for its turn");
-  ranks.watchdog.expect(kLongestTurnSeconds / kLimitOverExpected);
+  ranks.watchdog.allow(kLongestTurnSeconds);
   char word = 0;  // kGo; nothing is read where who grants turns has ended
   while (read(socket, &word, 1) < 0 && errno == EINTR) {
   }

@@ -39,7 +39,7 @@ void ProgressMarks::end_cell() {
 void ProgressMarks::expect(double operation_seconds) {
   if (!stretches_) return;
   const std::lock_guard lock(mutex_);
-  cell_.limit_seconds = std::max(least_seconds(), 100 * operation_seconds);
+  cell_.limit_seconds = std::max(least_seconds(), kLimitOverExpected * operation_seconds);
 }
 
 RankProgress ProgressMarks::read() const {
@@ -56,7 +56,8 @@ RankProgress ProgressMarks::read() const {
     progress.waits = 1;
     progress.limit_seconds = limit_seconds_;
     const double expected = static_cast<double>(calls.bytes) / kSlowBytesPerSecond;
-    if (stretches_) progress.limit_seconds = std::max(limit_seconds_, 100 * expected);
+    if (stretches_)
+      progress.limit_seconds = std::max(limit_seconds_, kLimitOverExpected * expected);
   }
   return progress;
 }

@@ -15,6 +15,9 @@ namespace scalebench {
 /// Written by one thread, read by others.
 class ProgressMarks {
  public:
+  /// What may take a second may take so many before anybody is accused.
+  static constexpr double kLimitOverExpected = 100;
+
   /// `patience`: times the limit, where a rank's life is seen from outside. `calls`, which may be
   /// null, outlive this.
   ProgressMarks(double limit_seconds, bool stretches, double patience,

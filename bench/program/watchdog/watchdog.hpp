@@ -88,6 +88,8 @@ class Watchdog {
   /// An operation of this cell, or what lies between two, may take that long: waits at least a
   /// hundred times as long for it, where the limit stretches. Until the next cell, span or work.
   void expect(double operation_seconds) { marks_.expect(operation_seconds); }
+  /// What has begun may take that long as a whole, where the limit stretches.
+  void allow(double seconds) { marks_.expect(seconds / ProgressMarks::kLimitOverExpected); }
   void enter() { marks_.enter(); }
   void leave() { marks_.leave(); }
 
