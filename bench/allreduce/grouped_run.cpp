@@ -103,11 +103,13 @@ void GroupedRun::measure_round(std::size_t round) {
             ? title(plan[at])
             : fmt::format("round {} of {}: {}", round + 1, groupings_.size(), title(plan[at]));
     console_.progress(done + 1, all, name, outcome_.seconds_left(all - done));
-    wait_for_turn(ranks_);
-    ranks_.watchdog.cell(fmt::format("[{}/{}] {}", done + 1, all, name));
-    ranks_.watchdog.expect(slow_seconds(plan[at].bytes(), ranks_.session.size()) *
-                           static_cast<double>(plan[at].pipelined ? method_.pipeline : 1));
-    measure_case(plan[at], round);
+    const auto begin_part = [&, cell = fmt::format("[{}/{}] {}", done + 1, all, name)] {
+      return begin_in_turn(ranks_, cell,
+                           slow_seconds(plan[at].bytes(), ranks_.session.size()) *
+                               static_cast<double>(plan[at].pipelined ? method_.pipeline : 1));
+    };
+    begin_part();
+    measure_case(plan[at], round, begin_part);
     ranks_.watchdog.end_cell();
   }
 }
@@ -127,7 +129,8 @@ std::string GroupedRun::why_not(const AllreduceCase& one) {
   return common_problem(ranks_.host, problem);
 }
 
-void GroupedRun::measure_case(const AllreduceCase& one, std::size_t round) {
+void GroupedRun::measure_case(const AllreduceCase& one, std::size_t round,
+                              const std::function<double()>& begin_part) {
   if (const std::string reason = why_not(one); !reason.empty()) {
     return write(one, round, {.status = "skipped", .note = reason});
   }
@@ -136,6 +139,7 @@ void GroupedRun::measure_case(const AllreduceCase& one, std::size_t round) {
       *transport.communicator, *transport.buffers, timer_, *verifier_, &ranks_.watchdog, nullptr,
       method_.slower};
   if (options_.fault.strikes(round + 1, ranks_.session.rank())) bench.fault = &options_.fault;
+  if (takes_turns()) bench.next_part = begin_part;
   write(one, round, measure_allreduce(bench, one, method_));
 }
 

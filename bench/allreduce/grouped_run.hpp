@@ -3,6 +3,7 @@
 // transports of its own; a row of allreduce_groups.csv for each group of two or more.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,7 +29,8 @@ class GroupedRun {
   /// Opens the transports of a round: their groups are in its Grouping.
   void form_groups(const Grouping& grouping);
   void measure_round(std::size_t round);
-  void measure_case(const AllreduceCase& one, std::size_t round);
+  void measure_case(const AllreduceCase& one, std::size_t round,
+                    const std::function<double()>& begin_part);
   /// Empty, or why this case cannot run in some group: the others would wait for that one.
   std::string why_not(const AllreduceCase& one);
   void write(const AllreduceCase& one, std::size_t round, const AllreduceResult& result);

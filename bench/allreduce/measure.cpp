@@ -333,7 +333,9 @@ AllreduceResult measure_allreduce(const AllreduceBench& bench, const AllreduceCa
       fine = right(method.checks);
     }
     if (fine) {
-      result.timing = bench.timer.measure(operation, timing_of(one, method));
+      TimingMethod timing = timing_of(one, method);
+      timing.next_part = bench.next_part;
+      result.timing = bench.timer.measure(operation, timing);
       result.launch = launch_cost(bench, operation);
       fine = right(once);
     }

@@ -162,9 +162,10 @@ struct AllreduceBench {
   const AllreduceBuffers& buffers;  // made of it
   CollectiveTimer& timer;
   AllreduceVerifier& verifier;
-  Watchdog* watchdog = nullptr;           // is told of every operation
-  const AllreduceFault* fault = nullptr;  // strikes this rank's operations
-  double slower = 0;                      // as AllreduceMethod has it
+  Watchdog* watchdog = nullptr;            // is told of every operation
+  const AllreduceFault* fault = nullptr;   // strikes this rank's operations
+  double slower = 0;                       // as AllreduceMethod has it
+  std::function<double()> next_part = {};  // as TimingMethod has it
 
   /// Runs the case once.
   void run(const AllreduceCase& one, AllreduceSpans spans) const;

@@ -81,11 +81,14 @@ class AllreduceRun {
       const AllreduceCase& one = plan[done];
       console_.progress(done + 1, plan.size(), title(one),
                         outcome_.seconds_left(plan.size() - done));
-      wait_for_turn(ranks_);
-      ranks_.watchdog.cell(fmt::format("[{}/{}] {}", done + 1, plan.size(), title(one)));
-      ranks_.watchdog.expect(slow_seconds(one.bytes(), context_.ranks()) *
-                             static_cast<double>(one.pipelined ? method_.pipeline : 1));
-      measure_case(one, done + 1);
+      const auto begin_part =
+          [this, &one, cell = fmt::format("[{}/{}] {}", done + 1, plan.size(), title(one))] {
+            return begin_in_turn(ranks_, cell,
+                                 slow_seconds(one.bytes(), context_.ranks()) *
+                                     static_cast<double>(one.pipelined ? method_.pipeline : 1));
+          };
+      begin_part();
+      measure_case(one, done + 1, begin_part);
       ranks_.watchdog.end_cell();
     }
     console_.clear_progress();
@@ -165,7 +168,8 @@ class AllreduceRun {
     result.launch = {slowest(result.launch.enqueue_seconds), slowest(result.launch.device_seconds)};
   }
 
-  void measure_case(const AllreduceCase& one, std::size_t number) {
+  void measure_case(const AllreduceCase& one, std::size_t number,
+                    const std::function<double()>& begin_part) {
     const ProfilerRange range(title(one).c_str());
     const LaunchTransport& transport = transports_[one.transport];
     if (!transport.communicator)
@@ -181,6 +185,7 @@ class AllreduceRun {
     if (bound && bound->measure(one.bytes())) write_bounds();
     AllreduceBench here = bench(transport);
     if (options_.fault.strikes(number, ranks_.session.rank())) here.fault = &options_.fault;
+    if (takes_turns()) here.next_part = begin_part;
     AllreduceResult result = measure_allreduce(here, one, method_);
     if (result.note.empty()) result.note = note;
     join_device(transport, result);

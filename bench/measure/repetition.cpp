@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "bench/measure/clock_sync.hpp"
@@ -134,6 +135,50 @@ class Cell {
   std::vector<double> seconds_;      // of timing_.repetitions
 };
 
+/// Where the repetitions are cut, from values that all ranks share. What disturbs a machine lasts
+/// longer than a part: it then hits what is measured beside, too.
+class Parts {
+ public:
+  explicit Parts(const TimingMethod& method)
+      : next_(method.next_part),
+        seconds_(method.stop.at_most_seconds / TimingMethod::kParts),
+        repetitions_(parts_of(method.stop.fixed > 0 ? method.stop.fixed : method.stop.at_most)) {}
+
+  /// Of this part, where there are any: at most so many more.
+  std::size_t repetitions_left(std::size_t done) const {
+    return next_ ? begin_ + repetitions_ - done : std::numeric_limits<std::size_t>::max();
+  }
+
+  /// Too few to believe in a narrow interval: all may lie in one state of the machine.
+  bool too_few() const { return next_ && ended_ + 1 < TimingMethod::kParts; }
+
+  /// Begins the next one where this one is over; returns the seconds that were waited for it.
+  double go_on(std::size_t done, double elapsed) {
+    if (!next_ || (done < begin_ + repetitions_ && elapsed < begin_seconds_ + seconds_)) return 0;
+    ++ended_;
+    begin_ = done;
+    begin_seconds_ = elapsed;
+    return next_();
+  }
+
+  void restart() {
+    ended_ = begin_ = 0;
+    begin_seconds_ = 0;
+  }
+
+ private:
+  static std::size_t parts_of(std::size_t repetitions) {
+    return (repetitions + TimingMethod::kParts - 1) / TimingMethod::kParts;
+  }
+
+  const std::function<double()>& next_;
+  const double seconds_;           // of a part, at most
+  const std::size_t repetitions_;  // likewise
+  std::size_t ended_ = 0;
+  std::size_t begin_ = 0;  // of this part: repetitions that were done before
+  double begin_seconds_ = 0;
+};
+
 }  // namespace
 
 std::string_view name_of(StartMode mode) { return mode == StartMode::clock ? "clock" : "barrier"; }
@@ -164,23 +209,29 @@ Timing CollectiveTimer::measure(const CollectiveOperation& operation, const Timi
   timing.start = clocks_agree ? method.start : StartMode::barrier;
 
   double begin = local_seconds();
+  Parts parts(method);
   while (true) {
+    const std::size_t done = timing.repetitions.size();
     std::vector<Stamps> batch(
-        repetitions_to_decision(method.stop, timing.repetitions.size(), cell.repetition_seconds()));
+        std::min(repetitions_to_decision(method.stop, done, cell.repetition_seconds()),
+                 parts.repetitions_left(done)));
     for (Stamps& stamps : batch) stamps = cell.run(lead_seconds_);
     const auto [voided, elapsed] = cell.join(batch, local_seconds() - begin);
     if (2 * voided > batch.size()) lead_seconds_ = std::min(2 * lead_seconds_, kLongestLead);
     // More voided than kept: these ranks cannot start on time (they share a core, say).
     if (voided > 0 && timing.redone > 20 && timing.redone > timing.repetitions.size()) {
       cell.fall_back_to_barrier();
+      parts.restart();
       begin = local_seconds();
     }
     if (timing.repetitions.empty()) continue;
     const StopRule::Decision decision = method.stop.decide(cell.seconds(), elapsed);
-    if (decision.stop) {
+    const bool early = method.stop.fixed == 0 && decision.converged && parts.too_few();
+    if (decision.stop && !early) {
       timing.converged = decision.converged;
       return timing;
     }
+    begin += parts.go_on(timing.repetitions.size(), elapsed);
   }
 }
 

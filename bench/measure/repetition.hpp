@@ -79,6 +79,10 @@ struct TimingMethod {
   StartMode start = StartMode::clock;
   TimingMode mode = TimingMode::isolated;
   std::size_t pipeline = 20;  // operations of a pipelined repetition
+  /// Where another program is measured beside this one: called by all ranks alike between the parts
+  /// of the repetitions, kParts of them unless a cap is hit before. Returns the seconds it waited.
+  std::function<double()> next_part = {};
+  static constexpr std::size_t kParts = 8;
 };
 
 /// The same on all ranks.

@@ -120,6 +120,44 @@ TEST(CollectiveTimer, PipelinesBackToBackWithOneWait) {
   });
 }
 
+TEST(CollectiveTimer, CutsItsRepetitionsWhereAnotherProgramIsMeasuredBeside) {
+  run_ranks(2, [](Communicator& host) {
+    Calls calls;
+    CollectiveTimer timer(host);
+    TimingMethod method = briefly(StartMode::clock);
+    std::vector<std::size_t> begun;  // after so many operations
+    method.next_part = [&] {
+      begun.push_back(calls.enqueued);
+      return 0.0;
+    };
+    const Timing timing = timer.measure(calls.operation(), method);
+    EXPECT_EQ(timing.repetitions.size(), 25U);
+    EXPECT_EQ(begun.size(), 6U) << "parts of four, and one that is left";
+    const double enough = 1000;  // of an interval: the first tens are narrow
+    method.stop = {.at_most = 800, .target = enough};
+    begun.clear();
+    const Timing narrow = timer.measure(calls.operation(), method);
+    EXPECT_TRUE(narrow.converged);
+    EXPECT_EQ(begun.size(), TimingMethod::kParts - 1) << "not believed before the last part";
+    EXPECT_LT(narrow.repetitions.size(), 800U);
+  });
+}
+
+TEST(CollectiveTimer, WaitsForItsPartsOutsideOfItsTime) {
+  run_ranks(2, [](Communicator& host) {
+    Calls calls;
+    CollectiveTimer timer(host);
+    TimingMethod method{.warm_up = {.fixed = 2}, .stop = {.at_most = 80, .at_most_seconds = 10}};
+    std::size_t parts = 0;
+    method.next_part = [&] {
+      ++parts;
+      return 1e6;  // as if it had waited so long
+    };
+    timer.measure(calls.operation(), method);
+    EXPECT_GE(parts, TimingMethod::kParts - 1) << "else the cap on time had been hit";
+  });
+}
+
 TEST(CollectiveTimer, DividesByTheOperations) {
   run_ranks(2, [](Communicator& host) {
     const auto sleep = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };

@@ -18,11 +18,17 @@ int connected_as_told() {
   return name == nullptr ? -1 : connect_to_turns(name);
 }
 
+/// Until this process ends.
+int own_socket() {
+  static const int socket = connected_as_told();
+  return socket;
+}
+
 }  // namespace
 
 double wait_for_turn(const Ranks& ranks) {
   constexpr double kLongestTurnSeconds = 3600;
-  static const int socket = connected_as_told();  // until this process ends
+  const int socket = own_socket();
   if (socket < 0) return 0;
   const double begin = local_seconds();
   if (send(socket, &kReady, 1, MSG_NOSIGNAL) != 1) return 0;
@@ -32,6 +38,15 @@ double wait_for_turn(const Ranks& ranks) {
   while (read(socket, &word, 1) < 0 && errno == EINTR) {
   }
   return local_seconds() - begin;
+}
+
+bool takes_turns() { return own_socket() >= 0; }
+
+double begin_in_turn(const Ranks& ranks, const std::string& cell, double operation_seconds) {
+  const double waited = wait_for_turn(ranks);
+  ranks.watchdog.cell(cell);
+  ranks.watchdog.expect(operation_seconds);
+  return waited;
 }
 
 }  // namespace scalebench

@@ -3,6 +3,8 @@
 // (bench/launch/turns.hpp): it sleeps until it is its launch's turn.
 #pragma once
 
+#include <string>
+
 #include "bench/program/program.hpp"
 
 namespace scalebench {
@@ -11,5 +13,11 @@ namespace scalebench {
 /// round of steps. Called by all ranks alike. Returns the seconds that it has waited; at once, and
 /// 0, where nobody grants turns, or no longer does.
 double wait_for_turn(const Ranks& ranks);
+
+/// Whether somebody grants turns: what is timed is then to be cut into several pieces.
+bool takes_turns();
+
+/// As wait_for_turn, and tells the watchdog of the cell that begins then.
+double begin_in_turn(const Ranks& ranks, const std::string& cell, double operation_seconds);
 
 }  // namespace scalebench

@@ -41,10 +41,11 @@ transport = "shared_memory"
 min = "256KiB"
 max = "4MiB"
 factor = 2
-max_seconds = 0.1
+max_seconds = 0.5
 
 [[epoch]]
 model = "{model}"
+data = "synthetic:1200"
 gradient_syncs = ["one_device"]
 scaling = "strong"
 global_batch = {batch}
@@ -229,12 +230,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("folder", type=Path, help="for the nights; what is complete there is not made again")
     parser.add_argument("--nights", type=int, default=20, help="of each kind")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="to measure now; default: both")
-    parser.add_argument("--launches", type=int, default=12, help="rounds of a night")
+    parser.add_argument("--launches", type=int, default=8, help="rounds of a night")
     parser.add_argument("--slower", type=float, default=5.0, help="per cent of the time that are put in")
     parser.add_argument("--model", default="resnet20")
     parser.add_argument("--batch", type=int, default=8)
-    parser.add_argument("--samples", type=int, default=64)
-    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--samples", type=int, default=32)
+    parser.add_argument("--epochs", type=int, default=20, help="of a launch: the two builds take turns of an epoch")
     parser.add_argument("--seed", type=int, default=1, help="of the order of nights")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no night after so many, and exit with 3")
     parser.add_argument("--programs", type=Path, default=ROOT / "build/release/bin")

@@ -197,9 +197,7 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
   std::vector<TimeSpan> spans;
   double begin = local_seconds();
   while (true) {
-    begin += wait_for_turn(ranks);
-    ranks.watchdog.cell(title);
-    ranks.watchdog.expect(kRoundSeconds + first_seconds);
+    begin += begin_in_turn(ranks, title, kRoundSeconds + first_seconds);
     const std::size_t most = wanted > 0 ? wanted - std::min(wanted, mine.size()) : kUnlimited;
     if (fails([&] { return run_round(ranks, trainer, timer, most, mine); })) return result;
     append_spans(std::span(mine).subspan(spans.size()), local_seconds(), spans);
