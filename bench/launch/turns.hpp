@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two launches of one host that are there at the same time and never work at the same time: they
-// take turns of an epoch, a case or a round of steps. What the host is like in a second is in both,
-// and no start lies between two turns.
+// take turns of an epoch, a part of a case or a round of steps. What the host is like in a second
+// is in both, and no start lies between two turns.
 #pragma once
 
 #include <array>
