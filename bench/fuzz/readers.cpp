@@ -179,7 +179,7 @@ void make_rows(ImportedFile file, const Schema& schema) {
   const ImportedRows rows = imported_rows(std::move(launches), schema, {"run", "imported", ""});
   import_table(rows.cases);
   why_no_speedup(rows.cases);
-  if (schema.file == epoch_schema().file) scaling_of_import(rows.cases.unpacked());
+  if (schema.file == epoch_schema().file) answers_of_import(rows.cases.unpacked());
 }
 
 /// Without what a user may set, and with it.

@@ -87,6 +87,15 @@ std::map<int, Losses> losses_by_round(const ResultRow& leg, const Bases& bases,
   return losses;
 }
 
+/// Of the medians, where there are no launches to pair: as of one round.
+std::map<int, Losses> losses_of_medians(const ResultRow& leg, const Bases& bases) {
+  if (bases.one == nullptr) return {};
+  const auto at_one = epoch_in(*bases.one), at_n = epoch_in(leg);
+  if (!at_one || !at_n) return {};
+  const double rho = rho_of(leg, *bases.one);
+  return {{0, losses_of(*at_one, *at_n, rho, ranks_of(leg), kUnknown, work_of(leg))}};
+}
+
 /// A loss of a leg in each of its rounds.
 struct Loss {
   std::string_view name;
@@ -140,13 +149,19 @@ std::vector<ResultRow> loss_rows(const std::vector<ResultRow>& epoch_rows,
     const auto scaling =
         std::ranges::find_if(scaling_rows, [&](const ResultRow& row) { return is_of(row, *leg); });
     if (scaling == scaling_rows.end() || leg->get("ranks") == "1") continue;
-    const std::vector<Loss> losses = named(losses_by_round(*leg, bases_of(*leg, legs), rounds));
+    const Bases bases = bases_of(*leg, legs);
+    const bool paired = !launches.empty();
+    const std::vector<Loss> losses =
+        named(paired ? losses_by_round(*leg, bases, rounds) : losses_of_medians(*leg, bases));
     double rest = number_in(*scaling, "seconds_median") - number_in(*scaling, "ideal_seconds");
     for (const Loss& loss : losses) {
       const LaunchInterval seconds = across_rounds(loss.seconds);
       ResultRow& row = rows.emplace_back(about(*leg, losses_schema()));
-      row.set("loss", loss.name).set("rounds", loss.seconds.size());
-      if (loss.name == kJoinedName) row.set("note", "the hosts' clocks cannot tell them apart");
+      row.set("loss", loss.name).set("rounds", paired ? loss.seconds.size() : 0);
+      if (loss.name == kJoinedName) {
+        row.set("note",
+                fmt::format("the {} cannot tell them apart", paired ? "hosts' clocks" : "log"));
+      }
       set_interval(row.set("interval", interval_label(seconds.kind, "rounds")), "seconds", seconds);
       rest -= seconds.median;
     }
@@ -154,7 +169,7 @@ std::vector<ResultRow> loss_rows(const std::vector<ResultRow>& epoch_rows,
     ResultRow& row = rows.emplace_back(about(*leg, losses_schema()));
     row.set("loss", "unattributed")
         .set("seconds", rest)
-        .set("rounds", losses.front().seconds.size());
+        .set("rounds", paired ? losses.front().seconds.size() : 0);
   }
   return rows;
 }

@@ -148,12 +148,15 @@ std::vector<PlannedLaunch> plan_of_manifest(const StoredRun& run) {
   return plan;
 }
 
-std::vector<ResultRow> scaling_of_import(const std::vector<ResultRow>& epochs) {
-  std::vector<ResultRow> rows = scaling_rows(epochs, {});
-  const bool any = std::ranges::any_of(rows, [](const ResultRow& row) {
+ImportAnswers answers_of_import(const std::vector<ResultRow>& epochs) {
+  ImportAnswers answers{scaling_rows(epochs, {}), {}};
+  const bool any = std::ranges::any_of(answers.scaling, [](const ResultRow& row) {
     return row.get("ranks") != "1" && !row.get("efficiency").empty();
   });
-  return any ? rows : std::vector<ResultRow>();
+  if (!any) return {};
+  answers.losses = loss_rows(epochs, {}, answers.scaling);
+  add_answers(answers.scaling, answers.losses);
+  return answers;
 }
 
 StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>& plan,
@@ -168,7 +171,9 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
   };
   if (run.manifest.import) {
     std::vector<ResultRow> epochs = over(epoch_schema());
-    put(tables, scaling_schema(), scaling_of_import(epochs));
+    ImportAnswers answers = answers_of_import(epochs);
+    put(tables, scaling_schema(), std::move(answers.scaling));
+    put(tables, losses_schema(), std::move(answers.losses));
     put(tables, epoch_schema(), std::move(epochs));
     put(tables, allreduce_schema(), over(allreduce_schema()));
     put(tables, throughput_schema(), over(throughput_schema()));

@@ -25,14 +25,17 @@ Certificate certificate_of(const std::vector<LaunchRows>& launches,
 using StudyTables = std::map<std::string, std::vector<ResultRow>, std::less<>>;
 
 /// `run` was read with its samples. `plan`: of its plan.json; without one, what plan_of_manifest
-/// makes of an earlier version's manifest. An import has its case file and scaling_of_import.
+/// makes of an earlier version's manifest. An import has its case file and answers_of_import.
 StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>& plan,
                          const FitModel& model);
 std::vector<PlannedLaunch> plan_of_manifest(const StoredRun& run);
 
-/// scaling.csv of an import: nothing says which files are of one round, so it has ratios of
-/// medians. Empty where no row has a base.
-std::vector<ResultRow> scaling_of_import(const std::vector<ResultRow>& epochs);
+/// scaling.csv and losses.csv of an import: nothing says which files are of one round, so they are
+/// made of medians. Empty where no row has a base, and losses where its epochs have no states.
+struct ImportAnswers {
+  std::vector<ResultRow> scaling, losses;
+};
+ImportAnswers answers_of_import(const std::vector<ResultRow>& epochs);
 
 /// The files that study_tables can make.
 const std::vector<const Schema*>& study_table_schemas();

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 #include "bench/measure/statistics.hpp"
@@ -69,6 +71,32 @@ void complete_training(ResultRow& row) {
     if (ranks == 1) set_where_empty(row, "gradient_sync", "one_device");
   }
   set_where_empty(row, "rank", "all");
+}
+
+std::string add_states(ImportedCase& one) {
+  const auto part = [&](std::string_view name, double otherwise) {
+    const double seconds = number_in(one.row, fmt::format("{}_seconds", name));
+    return std::isnan(seconds) ? otherwise : seconds;
+  };
+  const double must_be_there = std::numeric_limits<double>::quiet_NaN();
+  const double compute =
+      part("forward", must_be_there) + part("backward", must_be_there) + part("update", 0);
+  const double sync = part("sync", must_be_there), load = part("load", 0);
+  const double evaluation = part("evaluate", 0);
+  const double parts = compute + sync + load + evaluation;
+  if (one.seconds.empty() || std::isnan(parts) || !std::isnan(part("compute", must_be_there))) {
+    return "";
+  }
+  const double mean = std::accumulate(one.seconds.begin(), one.seconds.end(), 0.0) /
+                      static_cast<double>(one.seconds.size());
+  constexpr double kRounding = 0.01;  // of what a log prints
+  if (parts > (1 + kRounding) * mean) {
+    return fmt::format("the parts of an epoch sum to {:g} s, and it takes {:g} s", parts, mean);
+  }
+  one.row.set("compute_seconds", compute).set("transfer_and_wait_seconds", sync);
+  one.row.set("input_seconds", load).set("evaluation_seconds", evaluation);
+  one.row.set("host_seconds", mean - parts);
+  return "";
 }
 
 double fastest_images_per_s(const ResultRow& row) {

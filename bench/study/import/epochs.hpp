@@ -34,6 +34,11 @@ std::optional<double> known_samples(std::string_view dataset);
 /// data set; the batch of one rank from that of all, and back; one_device for one rank.
 void complete_training(ResultRow& row);
 
+/// What the parts of an epoch that a log tells are in the account of losses: computing, the
+/// reduction that nothing hides, input, and the rest of a mean epoch. Nothing without forward,
+/// backward and sync. Returns why the parts cannot be, else nothing.
+std::string add_states(ImportedCase& one);
+
 /// How many images a second one rank could train at the very most.
 double fastest_images_per_s(const ResultRow& row);
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "bench/record/seal.hpp"
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/analysis/stored_run.hpp"
@@ -59,16 +61,46 @@ ResultRow epoch(int ranks, const char* sync, const char* samples) {
 
 TEST(ImportFolder, HasAScalingTableWhereSeveralRanksHaveABase) {
   const std::vector<ResultRow> rows =
-      scaling_of_import({epoch(1, "one_device", "600"), epoch(4, "ddp", "600")});
+      answers_of_import({epoch(1, "one_device", "600"), epoch(4, "ddp", "600")}).scaling;
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[1].get("speedup"), "4");
   EXPECT_EQ(rows[1].get("h_seconds"), "12");
-  EXPECT_TRUE(scaling_of_import({epoch(1, "one_device", "600")}).empty());
-  EXPECT_TRUE(scaling_of_import({epoch(1, "plain", "600"), epoch(4, "ddp", "600")}).empty());
+  EXPECT_TRUE(answers_of_import({epoch(1, "one_device", "600")}).scaling.empty());
+  EXPECT_TRUE(
+      answers_of_import({epoch(1, "plain", "600"), epoch(4, "ddp", "600")}).scaling.empty());
   for (const char* samples : {"", "600"}) {
     // Nobody says how many images the epochs of H have.
-    EXPECT_TRUE(scaling_of_import({epoch(1, "one_device", ""), epoch(4, "ddp", samples)}).empty());
+    EXPECT_TRUE(
+        answers_of_import({epoch(1, "one_device", ""), epoch(4, "ddp", samples)}).scaling.empty());
   }
+}
+
+ResultRow with_states(ResultRow row, double compute, double sync) {
+  row.set("compute_seconds", compute).set("transfer_and_wait_seconds", sync);
+  return row.set("input_seconds", 0.5).set("evaluation_seconds", 0).set("host_seconds", 0.25);
+}
+
+TEST(ImportFolder, SaysWhereTheTimeWentWhereALogTellsTheParts) {
+  // 12 s = 11.25 + 0 + 0.5 + 0.25; 3 s = 1.5 + 0.75 + 0.5 + 0.25 on four.
+  const ImportAnswers answers =
+      answers_of_import({with_states(epoch(1, "one_device", "600"), 11.25, 0),
+                         with_states(epoch(4, "ddp", "600"), 1.5, 0.75)});
+  std::map<std::string, double> losses;
+  for (const ResultRow& row : answers.losses) {
+    losses[row.get("loss")] = number_in(row, "seconds");
+    EXPECT_EQ(row.get("rounds"), "0");
+    EXPECT_EQ(row.get("seconds_ci_low"), "") << "nothing was paired";
+  }
+  const std::map<std::string, double> expected{{"work", 0},
+                                               {"compute", 1.5 - 11.25 / 4},
+                                               {"transfer_and_wait", 0.75},
+                                               {"input", 0.5 - 0.125},
+                                               {"evaluation", 0},
+                                               {"host", 0.25 - 0.0625},
+                                               {"unattributed", 0}};
+  EXPECT_EQ(losses, expected);
+  EXPECT_EQ(answers.scaling[1].get("largest_loss"), "transfer_and_wait");
+  EXPECT_EQ(answers.scaling[1].get("trust"), "imported: ratio of medians, no interval");
 }
 
 TEST(ImportFolder, HasNamesThatStayInIt) {

@@ -321,8 +321,10 @@ void write_rows(const fs::path& run, const std::vector<fs::path>& launches,
   write(run, samples_schema(), csv_of(samples_schema(), samples));
   write(run, schema, cases);
   if (schema.file == epoch_schema().file) {
-    const PackedRows scaling(scaling_of_import(rows.cases.unpacked()));
+    const ImportAnswers answers = answers_of_import(rows.cases.unpacked());
+    const PackedRows scaling(answers.scaling), losses(answers.losses);
     write(run, scaling_schema(), csv_of(scaling_schema(), {&scaling}));
+    write(run, losses_schema(), csv_of(losses_schema(), {&losses}));
   }
   const PackedRows accuracies(rows.accuracies);
   write(run, accuracy_schema(), csv_of(accuracy_schema(), {&accuracies}));
@@ -355,7 +357,7 @@ std::string why_no_speedup(const PackedRows& cases) {
     });
   };
   if (several == legs.end() || of_one(false) == legs.end()) return "";
-  if (!scaling_of_import(rows).empty()) return "";
+  if (!answers_of_import(rows).scaling.empty()) return "";
   if (of_one(true) == legs.end())
     return "no speedup: name H with --set gradient_sync=one_device,...";
   const ResultRow &leg = **several, &one = **of_one(true);

@@ -48,9 +48,9 @@ void require_cases(const std::vector<NumberedLaunch>& launches);
 ImportedRows imported_rows(std::vector<NumberedLaunch> launches, const Schema& schema,
                            const ImportIdentity& identity);
 
-/// Writes samples.csv, the case file, scaling.csv where the rows have a base for it, accuracy.csv,
-/// of each launch the case file into its folder and, last, the manifest with this status. What is
-/// complete is sealed.
+/// Writes samples.csv, the case file, scaling.csv where the rows have a base for it, losses.csv
+/// where they have states, accuracy.csv, of each launch the case file into its folder and, last,
+/// the manifest with this status. What is complete is sealed.
 void write_rows(const std::filesystem::path& run,
                 const std::vector<std::filesystem::path>& launches, const ImportedRows& rows,
                 const Schema& schema, Manifest manifest, const std::string& status);

@@ -130,6 +130,7 @@ class LogReader {
     if (is_epoch(schema_)) {
       add_epochs(one);
       require_possible(one, file_);
+      if (const std::string problem = add_states(one); !problem.empty()) find(0, problem);
     }
     return one;
   }
