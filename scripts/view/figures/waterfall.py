@@ -123,7 +123,8 @@ def share_of(seconds: float, whole: float) -> str:
 def words_of(account: Account) -> str:
     """What is median and whisker here, and what a grey bar says."""
     rounds, interval = account.rounds(), losses.interval_of([account])
-    over = f"seconds an epoch; losses: % of it,\nmedians over {rounds} round{'s' if rounds != 1 else ''}"
+    medians = f"medians over {rounds} round{'s' if rounds != 1 else ''}" if rounds else "of medians, nothing is paired"
+    over = f"seconds an epoch; losses: % of it,\n{medians}"
     return over + (f"\nwhisker: {interval}\ngrey: cannot be told from 0" if interval else ", without an interval")
 
 
