@@ -61,7 +61,7 @@ SLOWED_SYNC = "none"
 SLOWED_SIZE = " 4 MiB "
 MOST_SECONDS = 60  # a cell and night, without the rerun
 # A launch on two cores: the start of LibTorch and of the ranks, and what is measured.
-LAUNCH_SECONDS = 2
+LAUNCH_SECONDS = 3.5
 LAUNCHES = 3  # of a round: the allreduces, the slowed epochs, their base
 CELLS = 7  # five sizes in the one launch, and the two others; ten would be enough to tell what all cells share
 ALARMS = ("REGRESSED", "CONFIRMED", "DRIFT", "OPEN")
@@ -225,7 +225,7 @@ def summary(nights: list[Judged], slower: float) -> tuple[str, int]:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="scripts/error_rates nights", description="how often a night beside the accepted build is wrong",
-                                     epilog=f"20 + 20 nights of 12 rounds take about {40 * expected_seconds(12) / 3600:.1f} hours on two cores, "
+                                     epilog=f"20 + 20 nights of 8 rounds take about {40 * expected_seconds(8) / 3600:.1f} hours on two cores, "
                                             "and half as much again for the suspects; it may be ended and taken up again.")
     parser.add_argument("folder", type=Path, help="for the nights; what is complete there is not made again")
     parser.add_argument("--nights", type=int, default=20, help="of each kind")
