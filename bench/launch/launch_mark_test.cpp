@@ -20,6 +20,14 @@ using testing::AllOf;
 using testing::EndsWith;
 using testing::StartsWith;
 
+/// The folder of a launch of a run that no other test has, at the same time.
+std::string launch(const std::string& name, const std::string& run = "run") {
+  return run + "-" + std::to_string(getpid()) + "/launches/" + name;
+}
+std::string run_of(const std::string& of_launch) {
+  return of_launch.substr(0, of_launch.find('/'));
+}
+
 /// A process of that launch, which waits or computes until it is killed.
 class Process {
  public:
@@ -66,7 +74,7 @@ class Process {
 };
 
 TEST(LaunchMark, NamesARankThatIsStoppedAtTwoLooks) {
-  LaunchMark mark("run/launches/001-a");
+  LaunchMark mark(launch("001-a"));
   const Process rank(mark, "3");
   rank.stop();
   EXPECT_EQ(mark.still_stopped(0), "") << "it may be for a moment";
@@ -76,7 +84,7 @@ TEST(LaunchMark, NamesARankThatIsStoppedAtTwoLooks) {
 }
 
 TEST(LaunchMark, NamesTheLauncher) {
-  LaunchMark mark("run/launches/001-a");
+  LaunchMark mark(launch("001-a"));
   const Process launcher(mark, nullptr);
   launcher.stop();
   mark.still_stopped(launcher.self());
@@ -84,7 +92,7 @@ TEST(LaunchMark, NamesTheLauncher) {
 }
 
 TEST(LaunchMark, NamesNobodyWhoRanMeanwhile) {
-  LaunchMark mark("run/launches/001-a");
+  LaunchMark mark(launch("001-a"));
   const Process rank(mark, "0", "while :; do :; done");
   rank.stop();
   mark.still_stopped(0);
@@ -96,8 +104,8 @@ TEST(LaunchMark, NamesNobodyWhoRanMeanwhile) {
 }
 
 TEST(LaunchMark, NamesNobodyOfAnotherLaunchAndNoHelper) {
-  LaunchMark mark("run/launches/001-a");
-  const LaunchMark other("run/launches/002-b");
+  LaunchMark mark(launch("001-a"));
+  const LaunchMark other(launch("002-b"));
   const Process stranger(other, "1");
   const Process helper(mark, nullptr);
   stranger.stop();
@@ -107,16 +115,16 @@ TEST(LaunchMark, NamesNobodyOfAnotherLaunchAndNoHelper) {
 }
 
 TEST(LaunchMark, HasTheMarksOfTheLaunchesThatItIsWithin) {
-  const LaunchMark outer("run/launches/001-a");
+  const LaunchMark outer(launch("001-a"));
   setenv(outer.variable().first.c_str(), outer.variable().second.c_str(), 1);
-  const LaunchMark inner("of_outer/launches/001-a");
+  const LaunchMark inner(launch("001-a", "run-of-outer"));
   unsetenv(outer.variable().first.c_str());
   EXPECT_THAT(inner.variable().second, StartsWith(outer.variable().second));
   EXPECT_NE(inner.variable().second, outer.variable().second);
 }
 
 TEST(LaunchMark, EndsTheRest) {
-  const LaunchMark mark("run/launches/001-a"), other("run/launches/001-a-2");
+  const LaunchMark mark(launch("001-a")), other(launch("001-a-2"));
   const Process rank(mark, "0"), stranger(other, "0");
   rank.stop();
   stranger.stop();
@@ -127,11 +135,11 @@ TEST(LaunchMark, EndsTheRest) {
 }
 
 TEST(LaunchMark, WaitsForTheLaunchesOfOneRun) {
-  const Process ends_itself(LaunchMark("run/launches/001-a"), nullptr, "sleep 0.3; exit 0");
+  const Process ends_itself(LaunchMark(launch("001-a")), nullptr, "sleep 0.3; exit 0");
   ends_itself.wait_until_started();
-  const Process stranger(LaunchMark("run-2/launches/001-a"), nullptr);
+  const Process stranger(LaunchMark(launch("001-a", "another-run")), nullptr);
   stranger.stop();
-  EXPECT_EQ(end_launches_in("./run"), 0);
+  EXPECT_EQ(end_launches_in("./" + run_of(launch("001-a"))), 0);
   EXPECT_EQ(state_of(ends_itself.self()), 'Z');
   siginfo_t how{};
   ::waitid(P_PID, static_cast<id_t>(ends_itself.self()), &how, WEXITED | WNOHANG | WNOWAIT);
@@ -140,9 +148,9 @@ TEST(LaunchMark, WaitsForTheLaunchesOfOneRun) {
 }
 
 TEST(LaunchMark, EndsALaunchOfARunThatDoesNotEnd) {
-  const Process rank(LaunchMark("run/launches/001-a"), "0");
+  const Process rank(LaunchMark(launch("001-a")), "0");
   rank.stop();
-  EXPECT_EQ(end_launches_in("run", std::chrono::seconds(0)), 1);
+  EXPECT_EQ(end_launches_in(run_of(launch("001-a")), std::chrono::seconds(0)), 1);
   EXPECT_EQ(state_of(rank.self()), 'Z');
 }
 
