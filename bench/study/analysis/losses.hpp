@@ -48,9 +48,9 @@ Losses losses_of(const Epoch& one, const Epoch& n, double rho, int devices, doub
 
 /// losses.csv: of each row of scaling.csv (`scaling_rows`) what lies between its ideal and its
 /// measured time, one row a loss, in the order of the account; one row for transfer and waiting
-/// where a round cannot part them. Each is taken in every round and
-/// stands as the median over rounds; `unattributed`, the last, is what these do not sum to. Without
-/// any launches (an import) they are those of the medians, in no round.
+/// where a round cannot part them. Each is taken in every round and stands as the median over
+/// rounds; `unattributed`, the last, is what these do not sum to. Without any launches (an import)
+/// they are those of the medians, in no round.
 std::vector<ResultRow> loss_rows(const std::vector<ResultRow>& epoch_rows,
                                  const std::vector<LaunchRows>& launches,
                                  const std::vector<ResultRow>& scaling_rows);

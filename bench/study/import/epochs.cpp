@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "bench/measure/statistics.hpp"
@@ -87,8 +86,7 @@ std::string add_states(ImportedCase& one) {
   if (one.seconds.empty() || std::isnan(parts) || !std::isnan(part("compute", must_be_there))) {
     return "";
   }
-  const double mean = std::accumulate(one.seconds.begin(), one.seconds.end(), 0.0) /
-                      static_cast<double>(one.seconds.size());
+  const double mean = summarise(one.seconds).mean;
   constexpr double kRounding = 0.01;  // of what a log prints
   if (parts > (1 + kRounding) * mean) {
     return fmt::format("the parts of an epoch sum to {:g} s, and it takes {:g} s", parts, mean);
