@@ -34,6 +34,7 @@ TRAINING = "model gradient_sync allreduce transport device dataset scaling globa
 
 COPIED = {
     "allreduce.csv": [*SHARED, *EXCHANGE, "count", "sync", "operations"],
+    "kernels.csv": [*SHARED, *"kernel memory device dtype count bytes flops".split()],
     "throughput.csv": (
         "model parameters device dtype memory_format step threads batch largest batches_tried ranks nodes rank host "
         "gflop_per_image roofline_gb_per_s roofline_gflop_per_s published_gflop_per_s"

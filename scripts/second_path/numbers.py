@@ -59,9 +59,9 @@ def outliers(values: list[float]) -> int:
 
 
 def most_frequent(words: Iterable[str]) -> str:
-    """Of equally frequent ones the first by name."""
+    """Of equally frequent ones the first by name; of none nothing."""
     times = Counter(sorted(words))
-    return max(times, key=times.__getitem__)
+    return max(times, key=times.__getitem__, default="")
 
 
 def both(a: Mapping[int, float], b: Mapping[int, float]) -> list[int]:

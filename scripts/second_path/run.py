@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from second_path.columns import FILES_WITHOUT, WITHOUT, is_difference
@@ -32,7 +32,12 @@ def number(text: str | None) -> float | None:
 
 
 def case_of(row: Row, rank: str | None = None) -> Case:
-    return row["case_id"], row["ranks"], row.get("nodes") or "1", row.get("rank", "") if rank is None else rank
+    return row["case_id"], row.get("ranks", ""), row.get("nodes") or "1", row.get("rank", "") if rank is None else rank
+
+
+def is_import(folder: Path) -> bool:
+    manifest = folder / "manifest.json"
+    return manifest.exists() and bool(json.loads(manifest.read_text(encoding="utf-8")).get("import"))
 
 
 class Run:
@@ -46,7 +51,9 @@ class Run:
         self.seen: set[tuple[str, int, str]] = set()
         self.made: dict[tuple[str, int, str], float | str | None] = {}  # what came out, for what follows from it
         self.tables = {path.name: read(path) for path in sorted(folder.glob("*.csv")) if path.name not in FILES_WITHOUT}
-        plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))["launches"]
+        # An import has no plan: its launches share no rounds, and its ratios are of medians.
+        self.imported = is_import(folder)
+        plan = [] if self.imported else json.loads((folder / "plan.json").read_text(encoding="utf-8"))["launches"]
         self.round_of: dict[Launch, int] = {launch["number"]: launch["round"] for launch in plan}
         self.name_of: dict[Launch, str] = {launch["number"]: launch["name"] for launch in plan}
         # seconds and images: of a launch, case, N and rank ('' stands for all of them together)
@@ -72,7 +79,7 @@ class Run:
         for path in sorted((folder / "launches").glob("*/*.csv")):
             launch, attempt = int(path.parent.name.split("-")[0]), int((path.parent.name.split(".attempt") + ["1"])[1])
             for row in read(path) if (launch, attempt) in counts else ():
-                if "status" in row and "case_id" in row and "ranks" in row:
+                if "status" in row and "case_id" in row:
                     self.rows[path.name][case_of(row)][launch] = row
                     self.beside[path.name].append(row)
 
@@ -154,10 +161,10 @@ class Run:
             elif there.count(key) > 1:
                 self.differences.append(f"{table}: {key}: published {there.count(key)} times")
 
-    def check_launch(self, launch: Launch, table: str, row: Row, column: str, value: float) -> None:
-        """A number of one launch, which the tables of the run are made of."""
+    def check_launch(self, launch: Launch, table: str, row: Row, column: str, value: float, of: float = 0) -> None:
+        """A number of one launch, which the tables of the run are made of; `of`: what it may be a small part of."""
         there = number(row[column])
-        if there is None or abs(there - value) > 1e-9 * max(abs(there), abs(value)):
+        if there is None or abs(there - value) > 1e-9 * max(abs(there), abs(value), of):
             self._differs(f"launch {launch}: {table}", row, column, value)
 
     def leave(self, table: str, row: Row, columns: Iterable[str], reason: str) -> None:
@@ -213,8 +220,12 @@ class Run:
         values = (number(row.get(column)) for row in self.launches_of(table, case).values())
         return [value for value in values if value is not None]
 
+    def rounds(self, paired: Collection[int]) -> int:
+        """How many a table says; an import's values stand in a single one here, which is none."""
+        return 0 if self.imported else len(paired)
+
     def by_round(self, values: Mapping[Launch, float | None]) -> dict[int, float]:
-        return {self.round_of[launch]: value for launch, value in values.items() if value is not None}
+        return {self.round_of[launch]: value for launch, value in values.items() if value is not None and launch in self.round_of}
 
     def measured(self, table: str) -> list[Row]:
         """Published rows, each checked to be there and, where nothing was measured, to be what a launch says."""

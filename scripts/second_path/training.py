@@ -22,6 +22,8 @@ def check_throughput(run: Run) -> None:
     table = "throughput.csv"
 
     def ranks_of(row: Row) -> list[str]:
+        if run.imported:  # what an import says is of all its ranks
+            return [""]
         return [str(rank) for rank in range(int(row["ranks"]))] if row["rank"] == "all" else [row["rank"]]
 
     def steps(launch: Launch, row: Row, rank: str) -> list[float]:
@@ -36,12 +38,13 @@ def check_throughput(run: Run) -> None:
         slowest = {one: max((steps(one, row, rank) for rank in ranks_of(row)), key=median) for one in launches}
         statistics_of(run, table, row, slowest)
         for percent in (95, 99):
-            tails = (percentile(values, percent) for values in slowest.values())
+            tails = (percentile(values, percent) for values in slowest.values() if not run.imported)
             run.expect(table, row, f"step_seconds_p{percent}", middle(tail for tail in tails if tail is not None))
         # Each rank by its own time.
         first = next(iter(launches.values()))
         batch = float(first["batch"])
-        rates[case] = {one: sum(batch / median(steps(one, row, rank)) for rank in ranks_of(row)) for one in launches}
+        of_each = int(row["ranks"]) if run.imported else 1
+        rates[case] = {one: sum(of_each * batch / median(steps(one, row, rank)) for rank in ranks_of(row)) for one in launches}
         rate = run.expect_over(table, row, "images_per_s", rates[case].values())
         work = number(first.get("gflop_per_image"))
         for share, peak in (("mfu", "roofline_gflop_per_s"), ("mfu_published", "published_gflop_per_s")):
@@ -78,12 +81,14 @@ class Leg:
 
 def _reached(run: Run, launch: Launch, row: Row) -> tuple[float, float] | None:
     """Epochs and seconds until the target."""
-    target = number(row["target_accuracy"])
-    for epoch in run.accuracy[launch, row["case_id"], row["ranks"]]:
-        accuracy = number(epoch["test_accuracy"])
-        if target is not None and accuracy is not None and accuracy >= target:
-            return float(epoch["epoch"]), float(epoch["seconds_so_far"])
-    return None
+    target, epochs = number(row["target_accuracy"]), run.accuracy[launch, row["case_id"], row["ranks"]]
+    for epoch in epochs:
+        accuracy, so_far = number(epoch["test_accuracy"]), number(epoch["seconds_so_far"])
+        if target is not None and accuracy is not None and accuracy >= target and so_far is not None:
+            return float(epoch["epoch"]), so_far
+    said = number(row["epochs_to_target"]), number(row["seconds_to_target"])
+    # An import may have a result and no epochs.
+    return said if run.imported and not epochs and None not in said else None
 
 
 def _with_never(reached: list[float | None]) -> float | None:
@@ -138,6 +143,21 @@ def _check_sums(run: Run, row: Row, published: list[Row]) -> None:
             run.expect(table, row, f"{name}_seconds", mean(float(one[f"{name}_seconds"]) for one in ranks))
 
 
+def _check_imported_sums(run: Run, launches: dict[Launch, Row], epochs: dict[Launch, list[float]]) -> None:
+    """Where a log tells phases and no states, these are made of them, and their sum is the mean epoch."""
+    for launch, row in launches.items():
+        if row["forward_seconds"] and row["transfer_and_wait_seconds"]:
+            phase = {name: number(row[f"{name}_seconds"]) or 0 for name in (*PHASES, "evaluate")}
+            made = {
+                "compute": phase["forward"] + phase["backward"] + phase["update"], "transfer_and_wait": phase["sync"],
+                "input": phase["load"], "evaluation": phase["evaluate"],
+            }  # fmt: skip
+            whole = mean(epochs[launch])
+            made["host"] = whole - sum(made.values())
+            for name, value in made.items():
+                run.check_launch(launch, "epoch.csv", row, f"{name}_seconds", value, whole)
+
+
 def _check_energy(run: Run, row: Row, launches: dict[Launch, Row], images: float | None) -> None:
     """Of launches in which the same was counted as in the first that knows it."""
     table = "epoch.csv"
@@ -172,12 +192,15 @@ def check_epochs(run: Run) -> list[Leg]:
         times = sorted(whole, key=lambda one: median(run.seconds[one, row["case_id"], row["ranks"], ""]))
         _check_parts(run, row, launches, sorted({times[(len(times) - 1) // 2], times[len(times) // 2]}, key=times.index))
         _check_energy(run, row, launches, images)
-        if row["rank"] == "all":
+        if row["rank"] == "all" and not run.imported:
             _check_sums(run, row, published)
             leg = Leg(first, row, launches, run.by_round({one: median(values) for one, values in epochs.items()}), images)
             leg.by_round = {run.round_of[one]: of for one, of in launches.items()}
             leg.to_target = {run.round_of[one]: value for one, value in to_target.items()}
             legs.append(leg)
+        elif row["rank"] == "all":
+            _check_imported_sums(run, launches, epochs)
+            legs.append(Leg(first, row, launches, {0: seconds}, images, {0: row}))
     return legs
 
 

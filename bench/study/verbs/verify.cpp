@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench verify RUN: are the files those that were sealed, and does every published number
 // follow from samples.csv? Once by the code that publishes, which a mistake of its own would
-// pass, and the tables of a study once more by scripts/recompute.py, which shares nothing with it.
+// pass, and those of a study or an import once more by scripts/recompute.py, which shares nothing
+// with it.
 // A line for each difference, then the counts. Exit: ok: none differs; incomplete: some do;
 // nothing_measured: nothing to verify.
 #include <fmt/format.h>
@@ -50,8 +51,8 @@ struct SecondPath {
   bool differs = false;
 };
 
-SecondPath second_path(const std::filesystem::path& folder) {
-  if (!std::filesystem::exists(folder / "plan.json")) return {};
+SecondPath second_path(const std::filesystem::path& folder, const Manifest& manifest) {
+  if (!manifest.import && !std::filesystem::exists(folder / "plan.json")) return {};
   const std::filesystem::path scripts = scripts_folder();
   // New, and of a name that nobody can know ahead: links in it would be followed.
   std::string logs_name =
@@ -93,7 +94,7 @@ ExitCode verify(const std::filesystem::path& folder) {
       fmt::format("{} numbers recomputed from {} samples, {} differ; {} files hashed, {} differ\n",
                   grouped(rows.numbers), grouped(rows.samples), grouped(rows.differences.size()),
                   grouped(hashes.files), grouped(hashes.differences.size())));
-  const SecondPath again = second_path(folder);
+  const SecondPath again = second_path(folder, manifest);
   for (const std::string& line : again.lines) console.result(line + "\n");
   console.result(fmt::format("SHA-256 of manifest.json: {}\n", hashes.manifest_sha256));
   const bool differs = !hashes.differences.empty() || !rows.differences.empty() || again.differs;
