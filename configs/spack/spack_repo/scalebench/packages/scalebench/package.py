@@ -9,12 +9,9 @@ class Scalebench(CMakePackage, CudaPackage):
     """Benchmarks of scaling efficiency: allreduce algorithms, training steps and whole epochs on
     1..N ranks, compared with the ideal H/N."""
 
-    # There is no release to fetch yet: docs/packages.md says how a checkout is built.
-    has_code = True
-
     license("Apache-2.0")
 
-    version("0.1.0")
+    version("0.1.0")  # nothing to fetch yet: docs/packages.md says how a checkout is built
 
     variant("training", default=True, description="bench_throughput and bench_epoch, on LibTorch")
     variant("jpeg", default=True, description="Training on folders of JPEG files")
