@@ -84,6 +84,13 @@ void set_throughput(ResultRow& row, const SamplesOfRank& samples) {
   std::size_t sampled = 0;
   double images = 0, images_low = 0, images_high = 0;
   const int ranks = static_cast<int>(number_in(row, "ranks"));
+  if (const auto together = samples.find(""); together != samples.end()) {
+    // An import's, of all ranks: it has no images of its own.
+    const Summary steps = summarise(column_of(together->second, "seconds"));
+    set_times(row, steps);
+    row.set("images_per_s", number_in(row, "batch") * ranks / steps.median);
+    return;
+  }
   for (int rank = 0; rank < ranks; ++rank) {
     const auto found = samples.find(std::to_string(rank));
     if (found == samples.end()) continue;
