@@ -85,7 +85,7 @@ void set_throughput(ResultRow& row, const SamplesOfRank& samples) {
   double images = 0, images_low = 0, images_high = 0;
   const int ranks = static_cast<int>(number_in(row, "ranks"));
   if (const auto together = samples.find(""); together != samples.end()) {
-    // An import's, of all ranks: it has no images of its own.
+    // An import's, of all its ranks.
     const Summary steps = summarise(column_of(together->second, "seconds"));
     set_times(row, steps);
     row.set("images_per_s", number_in(row, "batch") * ranks / steps.median);
@@ -97,7 +97,8 @@ void set_throughput(ResultRow& row, const SamplesOfRank& samples) {
     if (row.get("rank") != "all" && row.get("rank") != found->first) continue;
     const Summary one = summarise(column_of(found->second, "seconds"));
     if (sampled++ == 0 || one.median > slowest.median) slowest = one;
-    const double batch = number_in(*found->second.back(), "samples");
+    const double sampled_images = number_in(*found->second.back(), "samples");
+    const double batch = std::isnan(sampled_images) ? number_in(row, "batch") : sampled_images;
     images += batch / one.median;
     images_low += batch / one.ci_high;
     images_high += batch / one.ci_low;
