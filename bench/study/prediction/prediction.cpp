@@ -88,6 +88,14 @@ double Beside::at(double ranks) const {
          (after->second - below.second) * (ranks - below.first) / (after->first - below.first);
 }
 
+double Beside::of_time_at(double ranks) const {
+  if (measured_.empty() || ranks <= measured_.rbegin()->first) return at(ranks);
+  const auto& [most, factor] = *measured_.rbegin();
+  const double falls = slope();
+  // From the last measured one as steep as the line.
+  return falls < 0 && factor > 0 ? factor * std::pow(ranks / most, falls / factor) : at(ranks);
+}
+
 PredictionCase without(PredictionCase of, int ranks) {
   std::erase_if(of.legs, [&](const EpochLeg& leg) { return leg.at.ranks == ranks; });
   std::erase_if(of.shares, [&](const ShareOfBatch& share) { return share.ranks == ranks; });
@@ -310,6 +318,10 @@ Forecast Predictor::forecast(const Question& question) const {
   forecast.wait_seconds = calibration_.jitter * longest_over_mean(in.profile, forecast.workers) +
                           calibration_.static_wait * forecast.step.compute_seconds;
   forecast.step_seconds = forecast.step.seconds() + forecast.wait_seconds;
+  if (!is_positive(forecast.step_seconds)) {
+    fail<Unavailable>("the measured N would make a step of {} s: they are too noisy",
+                      forecast.step_seconds);
+  }
   forecast.epoch_seconds = steps * forecast.step_seconds;
   forecast.samples = steps * images;
   forecast.scaling =

@@ -77,6 +77,10 @@ class Beside {
   void set(double ranks, double factor) { measured_[ranks] = factor; }
   const std::map<double, double>& measured() const { return measured_; }
   double at(double ranks) const;
+  /// The same for what multiplies a time: a factor that falls goes on falling by the same share for
+  /// each doubling, since a line would lead below 0. So two noisy epochs say nothing absurd of more
+  /// ranks.
+  double of_time_at(double ranks) const;
 
  private:
   double slope() const;
@@ -135,8 +139,12 @@ class Predictor {
   Forecast forecast(const Question& question) const;
   const Calibration& calibration() const { return calibration_; }
   /// Of those on as many ranks beside each other as that layout has.
-  double contention(const RankLayout& at) const { return calibration_.contention.at(beside(at)); }
-  double transfer(const RankLayout& at) const { return calibration_.transfer.at(beside(at)); }
+  double contention(const RankLayout& at) const {
+    return calibration_.contention.of_time_at(beside(at));
+  }
+  double transfer(const RankLayout& at) const {
+    return calibration_.transfer.of_time_at(beside(at));
+  }
   double overlap(const RankLayout& at) const;
   /// What computing a part of the batch is taken from in strong scaling, in words.
   std::string batch_basis() const;

@@ -225,6 +225,35 @@ TEST(Beside, IsStraightBetweenAndGoesOnBeyond) {
   EXPECT_EQ(alone.at(8), 1.1);
 }
 
+TEST(Beside, OfATimeNeverFallsBelowZero) {
+  Beside factor;
+  factor.set(2, 0.4);  // two short epochs beside other work: a line would be at -0.2 for four
+  EXPECT_LT(factor.at(4), 0);
+  EXPECT_EQ(factor.of_time_at(2), 0.4);
+  EXPECT_NEAR(factor.of_time_at(1.5), 0.7, 1e-12);
+  // As steep as the line where it begins: 0.6 / ln 2 for each unit of ln N.
+  EXPECT_NEAR(factor.of_time_at(2.002), factor.at(2.002), 1e-6);
+  EXPECT_NEAR(factor.of_time_at(4), 0.4 * std::exp(-1.5), 1e-12);
+  EXPECT_GT(factor.of_time_at(64), 0);
+  Beside grows;
+  grows.set(2, 1.2);
+  EXPECT_EQ(grows.of_time_at(8), grows.at(8));
+}
+
+TEST(Predictor, ShortNoisyEpochsOnTwoRanksStillHaveAStepOnMore) {
+  PredictionCase of = world_case("mirrored", false, {});
+  of.on_one_machine = true;
+  of = without(without(of, 4), 3);
+  for (EpochLeg& leg : of.legs) {
+    const double less = 0.7 * leg.launches[0].compute_seconds;
+    leg.launches[0].compute_seconds -= less;
+    leg.launches[0].seconds -= less;
+  }
+  const Predictor predictor(of);
+  EXPECT_GT(predictor.contention({4, 4}), 0);
+  EXPECT_GT(predictor.forecast({{4, 4}}).step_seconds, 0);
+}
+
 TEST(Resampled, DrawsLaunchesAndIsTheSameEachTime) {
   PredictionCase of = world_case("mirrored", false, {});
   for (MeasuredCurve& point : of.curves["ring"]) {
