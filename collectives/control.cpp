@@ -17,20 +17,33 @@ std::vector<std::int32_t> words_for(std::size_t bytes) {
 
 std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
 
+/// Every rank's block, one after the other by rank; `counts` are their lengths. Each of
+/// ceil(log2 ranks) rounds doubles the blocks that a rank has: Bruck et al., "Efficient Algorithms
+/// for All-to-All Communications in Multiport Message-Passing Systems", IEEE TPDS 8 (1997).
+template <class Number>
+std::vector<Number> gather_blocks(Communicator& host, std::span<const Number> mine,
+                                  const std::vector<std::size_t>& counts) {
+  const std::size_t p = counts.size(), rank = index(host.rank());
+  // Blocks lie in the order of ranks from this one on, around the circle; where each begins.
+  std::vector<std::size_t> begin{0};
+  for (std::size_t i = 0; i < p; ++i) begin.push_back(begin.back() + counts[(rank + i) % p]);
+  std::vector<Number> all(begin.back());
+  std::ranges::copy(mine, all.begin());
+  const Span whole = span_of(std::span(all));
+  for (std::size_t have = 1; have < p; have *= 2) {
+    const std::size_t more = std::min(have, p - have);
+    host.exchange(whole.part(0, begin[more]), static_cast<int>((rank + p - have) % p),
+                  whole.part(begin[have], begin[have + more] - begin[have]),
+                  static_cast<int>((rank + have) % p));
+  }
+  std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(begin[(p - rank) % p]));
+  return all;
+}
+
 }  // namespace
 
 std::vector<double> all_gather(Communicator& host, std::span<const double> values) {
-  const int p = host.size();
-  const std::size_t n = values.size();
-  std::vector<double> all(index(p) * n);
-  const Span whole = span_of(std::span(all));
-  const auto block = [&](int rank) { return whole.part(index((rank + p) % p) * n, n); };
-  std::ranges::copy(values, all.begin() + static_cast<std::ptrdiff_t>(index(host.rank()) * n));
-  for (int step = 0; step < p - 1; ++step) {
-    host.exchange(block(host.rank() - step), (host.rank() + 1) % p, block(host.rank() - step - 1),
-                  (host.rank() + p - 1) % p);
-  }
-  return all;
+  return gather_blocks(host, values, std::vector<std::size_t>(index(host.size()), values.size()));
 }
 
 std::vector<double> all_gather(Communicator& host, double value) {
@@ -39,23 +52,33 @@ std::vector<double> all_gather(Communicator& host, double value) {
 
 std::vector<std::string> all_gather(Communicator& host, const std::string& text) {
   const std::vector<double> sizes = all_gather(host, static_cast<double>(text.size()));
+  std::vector<std::size_t> counts;
+  for (const double size : sizes)
+    counts.push_back(words_for(static_cast<std::size_t>(size)).size());
+  std::vector<std::int32_t> mine = words_for(text.size());
+  if (!text.empty()) std::memcpy(mine.data(), text.data(), text.size());
+  const auto all = gather_blocks<std::int32_t>(host, mine, counts);
   std::vector<std::string> texts;
-  for (int rank = 0; rank < host.size(); ++rank) {
-    std::string& one = texts.emplace_back(text);
-    one.resize(static_cast<std::size_t>(sizes[index(rank)]));
-    broadcast_bytes(host, std::as_writable_bytes(std::span(one)), rank);
+  const std::int32_t* block = all.data();
+  for (std::size_t rank = 0; rank < sizes.size(); ++rank) {
+    texts.emplace_back(reinterpret_cast<const char*>(block), static_cast<std::size_t>(sizes[rank]));
+    block += counts[rank];
   }
   return texts;
 }
 
 void broadcast(Communicator& host, Span data, int root) {
+  const int p = host.size();
   const Span nothing = data.part(0, 0);
-  if (host.rank() != root) {
-    host.exchange(nothing, root, data, root);
-    return;
-  }
-  for (int to = 0; to < host.size(); ++to) {
-    if (to != root) host.exchange(data, to, nothing, to);
+  const auto rank_of = [&](int place) { return (place + root) % p; };
+  const int place = (host.rank() - root + p) % p;  // the root's is 0
+  // In each round whoever has it tells the rank as many places on as have it.
+  for (int told = 1; told < p; told *= 2) {
+    if (place < told && place + told < p) {
+      host.exchange(data, rank_of(place + told), nothing, rank_of(place + told));
+    } else if (place >= told && place < 2 * told) {
+      host.exchange(nothing, rank_of(place - told), data, rank_of(place - told));
+    }
   }
 }
 
@@ -64,6 +87,15 @@ void broadcast_bytes(Communicator& host, std::span<std::byte> bytes, int root) {
   if (!bytes.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
   broadcast(host, span_of(std::span(words)), root);
   if (!bytes.empty()) std::memcpy(bytes.data(), words.data(), bytes.size());
+}
+
+std::string broadcast_text(Communicator& host, const std::string& text, int root) {
+  auto length = static_cast<double>(text.size());
+  broadcast(host, span_of(std::span(&length, 1)), root);
+  std::string told = text;
+  told.resize(static_cast<std::size_t>(length));
+  broadcast_bytes(host, std::as_writable_bytes(std::span(told)), root);
+  return told;
 }
 
 bool all_agree(Communicator& host, bool mine) {

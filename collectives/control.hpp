@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small collectives for the benchmark's own coordination, over any host transport. They are made of
-// exchange() alone, so that threads and MPI share them, and are never inside a timed region.
+// exchange() alone, so that threads and MPI share them, and are never inside a timed region. Each
+// takes ceil(log2 ranks) messages of a rank, or twice as many.
 // Every function is collective and takes the same sizes on every rank unless it says otherwise.
 #pragma once
 
@@ -28,6 +29,8 @@ std::vector<double> all_gather(Communicator& host, std::span<const double> value
 /// Rank `root`'s data replaces everybody's. Host spans of equal count.
 void broadcast(Communicator& host, Span data, int root);
 void broadcast_bytes(Communicator& host, std::span<std::byte> bytes, int root);
+/// Rank `root`'s text, which others need not know the length of.
+std::string broadcast_text(Communicator& host, const std::string& text, int root);
 
 /// True on every rank if it is true on all / on any of them.
 bool all_agree(Communicator& host, bool mine);

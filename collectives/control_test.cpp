@@ -3,16 +3,19 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <functional>
 
 #include "collectives/transport/thread.hpp"
+#include "collectives/transport/transport_test.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
 
 TEST(Control, GathersNumbersAndTextsByRank) {
-  for (const int ranks : {1, 2, 3, 5}) {
+  for (const int ranks : {1, 2, 3, 5, 8, 13}) {
     run_ranks(ranks, [&](Communicator& host) {
       const auto numbers = all_gather(host, host.rank() * 1.5);
       const auto texts = all_gather(host, std::string(static_cast<std::size_t>(host.rank()), 'x'));
@@ -25,13 +28,59 @@ TEST(Control, GathersNumbersAndTextsByRank) {
   }
 }
 
-TEST(Control, BroadcastsFromAnyRoot) {
-  run_ranks(3, [](Communicator& host) {
-    for (int root = 0; root < 3; ++root) {
-      std::string text = host.rank() == root ? "from the root" : "             ";
-      broadcast_bytes(host, std::as_writable_bytes(std::span(text)), root);
-      EXPECT_EQ(text, "from the root");
+TEST(Control, GathersManyNumbersAndTextsOfManyLengths) {
+  run_ranks(7, [](Communicator& host) {
+    const auto text_of = [](int rank) {
+      // None, shorter than a word, a word, and longer.
+      constexpr std::array kLengths{0, 3, 4, 5, 0, 1000, 1};
+      return std::string(static_cast<std::size_t>(kLengths.at(static_cast<std::size_t>(rank))),
+                         static_cast<char>('a' + rank));
+    };
+    const double mine = host.rank();
+    const std::vector<double> all = all_gather(host, std::array{mine, -mine, mine / 3});
+    const std::vector<std::string> texts = all_gather(host, text_of(host.rank()));
+    ASSERT_EQ(all.size(), 21U);
+    ASSERT_EQ(texts.size(), 7U);
+    for (int rank = 0; rank < 7; ++rank) {
+      const double theirs = rank;
+      EXPECT_EQ((std::vector(&all[3 * static_cast<std::size_t>(rank)],
+                             &all[3 * static_cast<std::size_t>(rank)] + 3)),
+                (std::vector{theirs, -theirs, theirs / 3}));
+      EXPECT_EQ(texts[static_cast<std::size_t>(rank)], text_of(rank));
     }
+    EXPECT_TRUE(all_gather(host, std::span<const double>()).empty());
+    EXPECT_EQ(all_gather(host, std::string()), std::vector<std::string>(7));
+  });
+}
+
+TEST(Control, BroadcastsFromAnyRoot) {
+  for (const int ranks : {1, 2, 3, 6, 8, 13}) {
+    run_ranks(ranks, [&](Communicator& host) {
+      for (int root = 0; root < ranks; ++root) {
+        const bool here = host.rank() == root;
+        std::string text = here ? "from the root" : "             ";
+        broadcast_bytes(host, std::as_writable_bytes(std::span(text)), root);
+        EXPECT_EQ(text, "from the root");
+        EXPECT_EQ(broadcast_text(host, here ? "of any length" : "mine", root), "of any length");
+        EXPECT_EQ(broadcast_text(host, here ? "" : "mine", root), "");
+      }
+    });
+  }
+}
+
+TEST(Control, TakesAsManyMessagesAsTheRanksAreOftenDoubled) {
+  run_ranks(13, [](Communicator& threads) {
+    const auto messages = [&](const std::function<void(Communicator&)>& call) {
+      CountingCommunicator host(threads);
+      call(host);
+      return host.steps();
+    };
+    EXPECT_EQ(messages([](Communicator& host) { all_gather(host, 1.0); }), 4U);
+    EXPECT_EQ(messages([](Communicator& host) { all_gather(host, std::string("text")); }), 8U);
+    double value = 1;
+    EXPECT_LE(
+        messages([&](Communicator& host) { broadcast(host, span_of(std::span(&value, 1)), 5); }),
+        4U);
   });
 }
 

@@ -112,7 +112,7 @@ std::optional<double> seconds_of(const AllreduceBench& bench, Communicator& host
 
 EarlierRows::EarlierRows(Communicator& host, const std::string& path) : path_(path) {
   const std::string mine = host.rank() == 0 ? read_rows(path, host.size()) : std::string();
-  const std::string words = all_gather(host, mine).front();
+  const std::string words = broadcast_text(host, mine, 0);
   if (words.starts_with(kProblem)) throw UsageError(words.substr(kProblem.size()));
   std::istringstream stream(words);
   std::string transport, memory, pages, registration, dtype, op;

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -120,14 +121,20 @@ class Visitors {
   explicit Visitors(std::size_t ranks) : most_(ranks + kMostStrangers) {}
 
   std::vector<WatchdogLink>& all() { return all_; }
+  /// All who wait at the door.
   void let_in(const FileDescriptor& door) {
-    FileDescriptor fd(accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (fd.get() >= 0) {
-      if (all_.size() >= most_) send_away(1);
-      all_.emplace_back(std::move(fd));
-    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      send_away(all_.size() / 2 + 1);
-      sleep_on(-1, {}, 0.01);
+    for (std::size_t count = 0; count < most_; ++count) {
+      FileDescriptor fd(accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (fd.get() >= 0) {
+        if (all_.size() >= most_) send_away(1);
+        all_.emplace_back(std::move(fd));
+        continue;
+      }
+      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        send_away(all_.size() / 2 + 1);
+        sleep_on(-1, {}, 0.01);
+      }
+      return;
     }
   }
   void forget_gone() {
@@ -145,6 +152,18 @@ class Visitors {
   const std::size_t most_;
   std::vector<WatchdogLink> all_;  // by age
 };
+
+/// So many ranks and some more may be open at once, where the system lets a process ask for it:
+/// 1 024 is what most begin with.
+void allow_open_files(std::size_t ranks) {
+  constexpr rlim_t kOthers = 256;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t needed = 2 * ranks + kOthers;  // a visitor may be there twice
+  if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= needed) return;
+  limit.rlim_cur = std::min(needed, limit.rlim_max);
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 /// Accepts until every rank has come with the token, or time is up. Who says anything else is sent
 /// away.
@@ -293,6 +312,7 @@ WatchdogLinks link_to_first_rank(Communicator& host, double seconds) {
   std::vector<FileDescriptor> doors;
   Invitation invitation;
   if (me == 0) {
+    allow_open_files(ranks);
     std::random_device random;
     invitation.token = (std::uint64_t{random()} << 32U) | random();
     for (const std::string& address : needed_addresses(own_addresses(), places)) {
@@ -303,7 +323,7 @@ WatchdogLinks link_to_first_rank(Communicator& host, double seconds) {
       invitation.doors.push_back({address, port});
     }
   }
-  invitation = Invitation::parse(all_gather(host, invitation.text())[0]);
+  invitation = Invitation::parse(broadcast_text(host, invitation.text(), 0));
 
   std::vector<WatchdogLink> links(me == 0 ? ranks : 1);
   const double deadline = watchdog_seconds() + seconds;
@@ -312,14 +332,14 @@ WatchdogLinks link_to_first_rank(Communicator& host, double seconds) {
   }
   if (me != 0) links[0] = connect_to(invitation, host.rank(), places[me] == places[0], deadline);
   // Rank 0 knows best: a link counts when it has been answered and is still there.
-  std::vector<double> linked(ranks, 1);
-  for (std::size_t rank = 1; me == 0 && rank < ranks; ++rank) linked[rank] = links[rank].open();
-  if (me != 0) linked[me] = links[0].open();
-  const std::vector<double> all = all_gather(host, linked);
+  std::vector<double> linked = all_gather(host, me == 0 || links[0].open() ? 1.0 : 0.0);
+  for (std::size_t rank = 1; me == 0 && rank < ranks; ++rank) {
+    if (!links[rank].open()) linked[rank] = 0;
+  }
+  broadcast(host, span_of(std::span(linked)), 0);
   std::vector<std::string> unreachable;
   for (std::size_t rank = 1; rank < ranks; ++rank) {
-    if (all[rank] != 0 && all[rank * ranks + rank] != 0) continue;
-    unreachable.push_back(fmt::format("rank {} on {}", rank, hosts[rank]));
+    if (linked[rank] == 0) unreachable.push_back(fmt::format("rank {} on {}", rank, hosts[rank]));
   }
   if (unreachable.empty()) return {std::move(links), hosts};
   if (me == 0) {

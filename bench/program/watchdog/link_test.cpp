@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -35,7 +36,7 @@ struct Invited {
 Invited be_invited(Communicator& host) {
   all_gather(host, own_host_name());
   all_gather(host, own_place());
-  std::istringstream text(all_gather(host, std::string())[0]);
+  std::istringstream text(broadcast_text(host, std::string(), 0));
   Invited invited;
   text >> invited.token >> invited.address >> invited.port;
   return invited;
@@ -43,7 +44,8 @@ Invited be_invited(Communicator& host) {
 
 /// The second half.
 void be_linked(Communicator& host) {
-  all_gather(host, std::vector<double>(static_cast<std::size_t>(host.size()), 1));
+  std::vector<double> linked = all_gather(host, 1.0);
+  broadcast(host, span_of(std::span(linked)), 0);
 }
 
 /// Closed where nobody listens.
@@ -149,6 +151,24 @@ TEST(WatchdogLink, StrangersWhoSayNothingMakeRoom) {
     for (int i = 0; i < 40; ++i) strangers.push_back(visit("127.0.0.1", invited.port));
     EXPECT_TRUE(is_sent_away(strangers.front()));
   });
+}
+
+TEST(WatchdogLink, ManyRanksAreLetInWhereFewFilesMayBeOpen) {
+  // All of them are threads of this process: two descriptors a link.
+  constexpr int kRanks = 100;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  if (before.rlim_max < 1024) GTEST_SKIP() << "no more than " << before.rlim_max << " are allowed";
+  const rlimit few{50, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::atomic<int> linked = 0;
+  run_ranks(kRanks, [&](Communicator& host) {
+    const WatchdogLinks links = link_to_first_rank(host, kPatience);
+    for (const WatchdogLink& link : links.links) linked += link.open() ? 1 : 0;
+    host.barrier();
+  });
+  EXPECT_EQ(linked, 2 * (kRanks - 1));
+  setrlimit(RLIMIT_NOFILE, &before);
 }
 
 }  // namespace
