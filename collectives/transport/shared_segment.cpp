@@ -120,7 +120,7 @@ void Rendezvous::exchange(std::size_t out_bytes, int to, const Offer& offer, std
   }
 }
 
-SharedSegment::SharedSegment(std::size_t bytes, Pages pages) : bytes_(bytes) {
+SharedSegment::SharedSegment(std::size_t bytes, Pages pages, Mapped mapped) : bytes_(bytes) {
   // Asked first: Linux would take memory until there is none, and then kill the process.
   if (bytes > host_bytes_available()) {
     fail("out of shared memory: {} bytes asked for, {} available", bytes, host_bytes_available());
@@ -132,12 +132,12 @@ SharedSegment::SharedSegment(std::size_t bytes, Pages pages) : bytes_(bytes) {
       fail("out of shared memory: {} bytes asked for: {}", bytes, std::strerror(errno));
     }
     if (pages == Pages::standard) fill();
-    map(pages);
+    map(pages, mapped);
     if (pages == Pages::huge) fill();
   });
 }
 
-SharedSegment::SharedSegment(const SegmentName& name, std::size_t bytes, Pages pages)
+SharedSegment::SharedSegment(const SegmentName& name, std::size_t bytes, Pages pages, Mapped mapped)
     : bytes_(bytes) {
   const std::string path = fmt::format("/proc/{}/fd/{}", name.process, name.descriptor);
   descriptor_ = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -146,7 +146,7 @@ SharedSegment::SharedSegment(const SegmentName& name, std::size_t bytes, Pages p
   }
   give_up_unless([&] {
     require_same(name);
-    map(pages);
+    map(pages, mapped);
   });
   close_descriptor();
 }
@@ -206,12 +206,12 @@ void SharedSegment::fill() {
   }
 }
 
-void SharedSegment::map(Pages pages) {
+void SharedSegment::map(Pages pages, Mapped mapped) {
   constexpr int kAccess = PROT_READ | PROT_WRITE;
   void* address = MAP_FAILED;
   if (pages == Pages::standard) {
-    // Populated: the first use of a page is no page fault in somebody's timed region.
-    address = mmap(nullptr, bytes_, kAccess, MAP_SHARED | MAP_POPULATE, descriptor_, 0);
+    const int populate = mapped == Mapped::whole ? MAP_POPULATE : 0;
+    address = mmap(nullptr, bytes_, kAccess, MAP_SHARED | populate, descriptor_, 0);
   } else {
     // A place in which one that begins with a huge page fits; what is left around it is given back.
     const std::size_t room = bytes_ + kHugePageBytes;
@@ -268,9 +268,9 @@ std::vector<SegmentName> names_of_all(Communicator& control, const SegmentName& 
 }  // namespace
 
 SharedSegments share_segments(Communicator& control, std::size_t bytes, std::string& problem,
-                              Pages pages) {
+                              Pages pages, Mapped mapped) {
   SharedSegments shared;
-  problem = problem_of([&] { shared.own = SharedSegment(bytes, pages); });
+  problem = problem_of([&] { shared.own = SharedSegment(bytes, pages, mapped); });
   const std::vector<SegmentName> all = names_of_all(control, shared.own.name());
   const std::vector<int> node = control.topology().node_of_rank;
   const auto me = static_cast<std::size_t>(control.rank());
@@ -280,7 +280,8 @@ SharedSegments share_segments(Communicator& control, std::size_t bytes, std::str
       shared.base_of_rank.back() = shared.own.data();
     } else if (node[rank] == node[me] && all[rank].descriptor >= 0) {  // below: that rank says why
       problem = problem_of([&] {
-        shared.base_of_rank.back() = shared.of_peers.emplace_back(all[rank], bytes, pages).data();
+        shared.of_peers.emplace_back(all[rank], bytes, pages, mapped);
+        shared.base_of_rank.back() = shared.of_peers.back().data();
       });
     }
   }

@@ -26,16 +26,24 @@ struct SegmentName {
   std::uint64_t file = 0;  // inode
 };
 
+/// Which of a segment's pages a process has mapped from the beginning. All of them are there.
+enum class Mapped {
+  whole,   // no first use of one is a page fault in somebody's timed region
+  on_use,  // where a process uses little of many large ones
+};
+
 class SharedSegment {
  public:
   SharedSegment() = default;
   /// Zeroed memory of this process, all of it really there. Throws Error with the bytes asked for
   /// when there is not enough. Huge pages are asked for, and may be refused without a word:
   /// huge_page_share() tells.
-  explicit SharedSegment(std::size_t bytes, Pages pages = Pages::standard);
+  explicit SharedSegment(std::size_t bytes, Pages pages = Pages::standard,
+                         Mapped mapped = Mapped::whole);
   /// The segment of `bytes` that another process has told this one of. Throws Error when this
   /// process may not open it, and when what it finds there is another file or has another size.
-  SharedSegment(const SegmentName& name, std::size_t bytes, Pages pages = Pages::standard);
+  SharedSegment(const SegmentName& name, std::size_t bytes, Pages pages = Pages::standard,
+                Mapped mapped = Mapped::whole);
   ~SharedSegment();
   SharedSegment(SharedSegment&& other) noexcept { swap(other); }
   SharedSegment& operator=(SharedSegment&& other) noexcept {
@@ -52,7 +60,7 @@ class SharedSegment {
 
  private:
   void require_same(const SegmentName& name) const;
-  void map(Pages pages);
+  void map(Pages pages, Mapped mapped);
   /// Makes sure that all of it is really there.
   void fill();
   void let_go();
@@ -77,9 +85,9 @@ struct SharedSegments {
 
 /// Collective: every rank makes a segment of that size and maps those of its host's other ranks.
 /// `problem`: why this rank could not, else empty. Until all are known to have done it, the own
-/// descriptor stays open.
+/// descriptor stays open. Huge pages are always mapped as a whole.
 SharedSegments share_segments(Communicator& control, std::size_t bytes, std::string& problem,
-                              Pages pages = Pages::standard);
+                              Pages pages = Pages::standard, Mapped mapped = Mapped::whole);
 
 // Where ranks of one host tell each other what lies ready in memory that both can address, and when
 // it has been taken. Nobody waits for more than its own two messages, as in MPI_Sendrecv, so that

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "collectives/transport/thread.hpp"
@@ -99,6 +100,32 @@ TEST(SharedSegment, IsWhatItsOwnerToldOf) {
     const SharedSegment first(owner.names[0], kSegmentBytes, pages);
     EXPECT_EQ(first.data()[0], std::byte{42});
     EXPECT_EQ(SharedSegment(owner.names[1], kSegmentBytes, pages).data()[0], std::byte{0});
+  }
+}
+
+/// Of the mapping that begins there: what of it is in this process's own memory, in KiB.
+std::size_t resident_kib(const std::byte* begin) {
+  std::ifstream mappings("/proc/self/smaps");
+  const std::string first = fmt::format("{:08x}-", reinterpret_cast<std::uintptr_t>(begin));
+  std::string line;
+  while (std::getline(mappings, line) && !line.starts_with(first)) continue;
+  while (std::getline(mappings, line)) {
+    if (line.starts_with("Rss:")) return std::stoul(line.substr(4));
+  }
+  return 0;
+}
+
+TEST(SharedSegment, HasAllOfItsPagesMappedAtOnceOrAsTheyAreUsed) {
+  const Owner owner(kSegmentBytes);
+  const SharedSegment whole(owner.names[0], kSegmentBytes);
+  EXPECT_EQ(resident_kib(whole.data()), kSegmentBytes >> 10U);
+  const SharedSegment mine(kSegmentBytes, Pages::standard, Mapped::on_use);
+  const SharedSegment theirs(owner.names[1], kSegmentBytes, Pages::standard, Mapped::on_use);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  for (const SharedSegment* some : {&mine, &theirs}) {
+    EXPECT_EQ(resident_kib(some->data()), 0U);
+    some->data()[page] = std::byte{7};
+    EXPECT_EQ(resident_kib(some->data()), page >> 10U);
   }
 }
 
