@@ -142,6 +142,12 @@ class Communicator {
   /// are in reach is the same for all windows.
   virtual std::optional<Span> peer(Span mine, int rank);
 
+  /// Collective, with the same count on all ranks, for the shortest messages: every rank's `in`,
+  /// one after the other by rank, is copied to `all`. One look at each peer's memory, where a
+  /// barrier and reading what it announces are two. False, on all ranks alike and with nothing
+  /// done: the transport has no such way, or not for that many.
+  virtual bool gather_short(ConstSpan in, Span all);
+
   /// Returns when everything enqueued by this rank is done.
   virtual void wait() {}
 

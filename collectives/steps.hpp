@@ -107,7 +107,8 @@ class Fold {
 
 inline constexpr std::size_t kPeersOnStack = 64;
 
-/// The same part of the same window of every rank, by rank; AnySpan is Span, or ConstSpan to read.
+/// The same part of the same window of every rank, by rank, or copies of it; AnySpan is Span, or
+/// ConstSpan to read.
 template <class AnySpan>
 class PeerSpans {
  public:
@@ -121,6 +122,13 @@ class PeerSpans {
       spans_.push_back(*found);
     }
     return true;
+  }
+
+  /// `all` in parts of `count` elements.
+  void cut(Span all, std::size_t count) {
+    spans_.clear();
+    spans_.reserve(all.count / count);
+    for (std::size_t at = 0; at < all.count; at += count) spans_.push_back(all.part(at, count));
   }
 
   /// Only this part of every span.

@@ -41,9 +41,10 @@ class Spinner {
 };
 
 /// Collective. Every rank makes a segment of that size and maps those of its host's other ranks.
-SharedSegments make_shared(Communicator& control, std::size_t bytes, Pages pages) {
+SharedSegments make_shared(Communicator& control, std::size_t bytes, Pages pages,
+                           Mapped mapped = Mapped::whole) {
   std::string problem;
-  SharedSegments shared = share_segments(control, bytes, problem, pages);
+  SharedSegments shared = share_segments(control, bytes, problem, pages, mapped);
   for (const std::string& said : all_gather(control, problem)) {
     if (!said.empty()) fail<Unavailable>("transport shared_memory: {}", said);
   }
@@ -79,6 +80,15 @@ struct alignas(kCacheLine) Mailbox {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
 
+/// Part of a short message that all ranks of a host read, with the word that it is there: both
+/// travel at once.
+struct alignas(kCacheLine) Note {
+  static constexpr std::size_t kBytes = kCacheLine - sizeof(std::uint64_t);
+
+  std::array<std::byte, kBytes> part;
+  std::atomic<std::uint64_t> number;  // of the latest short message that it is of
+};
+
 class SharedMemoryCommunicator final : public Communicator {
  public:
   explicit SharedMemoryCommunicator(Communicator& control)
@@ -89,8 +99,10 @@ class SharedMemoryCommunicator final : public Communicator {
       if (topology_.node_of_rank[index(other)] == node) local_ranks_.push_back(other);
     }
     crowded_ = local_ranks_.size() > static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
+    // Of all mailboxes of a host, which grow with the square of its ranks, a rank uses few: its own
+    // to and from those it exchanges with, which it does while warming up.
     board_ = make_shared(control_, sizeof(Board) + local_ranks_.size() * sizeof(Mailbox),
-                         Pages::standard);
+                         Pages::standard, Mapped::on_use);
     control_.barrier();
   }
 
@@ -166,6 +178,32 @@ class SharedMemoryCommunicator final : public Communicator {
     return windows_->find(mine, rank);
   }
 
+  bool gather_short(ConstSpan in, Span all) override {
+    if (local_ranks_.size() < index(size()) || in.bytes() > kMostShortBytes) return false;
+    const CallMarks::Call call(marks(), in.bytes());
+    const std::uint64_t number = ++short_messages_;
+    const std::size_t bytes = in.bytes();
+    Note* const mine = board(rank()).notes[number % 2].data();
+    in_notes(bytes, [&](std::size_t i, std::size_t at, std::size_t of_note) {
+      std::memcpy(mine[i].part.data(), in.data + at, of_note);
+      mine[i].number.store(number, std::memory_order_release);
+    });
+    for (const int other : local_ranks_) {
+      std::byte* const to = all.data + index(other) * bytes;
+      if (other == rank()) {
+        std::memcpy(to, in.data, bytes);
+        continue;
+      }
+      const Note* const theirs = board(other).notes[number % 2].data();
+      in_notes(bytes, [&](std::size_t i, std::size_t at, std::size_t of_note) {
+        Spinner spinner(crowded_);
+        while (theirs[i].number.load(std::memory_order_acquire) != number) spinner.pause();
+        std::memcpy(to + at, theirs[i].part.data(), of_note);
+      });
+    }
+    return true;
+  }
+
   void barrier() override {
     if (local_ranks_.size() < index(size())) return control_.barrier();
     const CallMarks::Call call(marks());
@@ -179,9 +217,13 @@ class SharedMemoryCommunicator final : public Communicator {
   }
 
  private:
+  static constexpr std::size_t kMostShortBytes = 1024;
   /// What each rank shows to its host; its mailboxes to the ranks there follow.
   struct alignas(kCacheLine) Board {
     std::atomic<std::uint64_t> barriers;  // that this rank has entered
+    /// Of the last two short messages: who has written one has read all of the one before, and so
+    /// nobody reads any more what the next but one overwrites.
+    std::array<std::array<Note, (kMostShortBytes + Note::kBytes - 1) / Note::kBytes>, 2> notes;
   };
   struct Sending {
     ConstSpan data;
@@ -196,6 +238,14 @@ class SharedMemoryCommunicator final : public Communicator {
     int from;
     std::size_t received = 0;
   };
+
+  /// Calls `work` with each note's index, where it begins, and its bytes.
+  template <class Work>
+  static void in_notes(std::size_t bytes, Work work) {
+    std::size_t i = 0, at = 0;
+    for (; at + Note::kBytes <= bytes; at += Note::kBytes) work(i++, at, Note::kBytes);
+    if (at < bytes) work(i, at, bytes - at);
+  }
 
   /// Going around the caches spares reading the lines that are overwritten. In place they are read
   /// anyway, and as long as all ranks' buffers fit into the last cache they are better kept there.
@@ -286,6 +336,7 @@ class SharedMemoryCommunicator final : public Communicator {
   // Shared with the windows, the last of which outlive this object as scratch of its base.
   std::shared_ptr<WindowTable> windows_ = std::make_shared<WindowTable>();
   std::uint64_t barriers_ = 0;
+  std::uint64_t short_messages_ = 0;
 };
 
 }  // namespace

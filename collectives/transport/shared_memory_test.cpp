@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <vector>
 
 #include "collectives/control.hpp"
 #include "collectives/mpi_session.hpp"
@@ -15,6 +16,33 @@
 
 namespace scalebench {
 namespace {
+
+/// MPI whose ranks take each two of them for a host.
+class PretendedHosts final : public Communicator {
+ public:
+  explicit PretendedHosts(Communicator& mpi) : Communicator(Memory::host), mpi_(mpi) {}
+
+  int rank() const override { return mpi_.rank(); }
+  int size() const override { return mpi_.size(); }
+  Topology topology() const override {
+    Topology topology;
+    for (int rank = 0; rank < size(); ++rank) topology.node_of_rank.push_back(rank / 2);
+    return topology;
+  }
+  std::string_view transport() const override { return mpi_.transport(); }
+  void exchange(ConstSpan out, int to, Span in, int from) override {
+    mpi_.exchange(out, to, in, from);
+  }
+  void exchange_meanwhile(ConstSpan out, int to, Span in, int from,
+                          const std::function<bool()>& meanwhile) override {
+    mpi_.exchange_meanwhile(out, to, in, from, meanwhile);
+  }
+  bool pending(int from) override { return mpi_.pending(from); }
+  void barrier() override { mpi_.barrier(); }
+
+ private:
+  Communicator& mpi_;
+};
 
 TEST(SharedMemoryCommunicator, EveryAlgorithmIsExact) {
   const auto mpi = make_mpi_communicator();
@@ -43,6 +71,41 @@ TEST(SharedMemoryCommunicator, ReadersOfSharedScratchAreNeverOvertaken) {
   }
 }
 
+TEST(SharedMemoryCommunicator, ShortMessagesAreNeitherOvertakenNorTorn) {
+  const auto mpi = make_mpi_communicator();
+  const auto shared = make_shared_memory_communicator(*mpi);
+  const auto ranks = static_cast<std::size_t>(shared->size());
+  constexpr std::size_t kMost = 256;  // elements: 1 KiB
+  std::vector<std::int32_t> mine(kMost), all(kMost * ranks);
+  for (std::size_t round = 0; round < 20'000; ++round) {
+    const std::size_t count = 1 + round * 37 % kMost;  // a note, some, all
+    for (std::size_t i = 0; i < count; ++i) {
+      mine[i] = static_cast<std::int32_t>(round * 1000 + i) * (shared->rank() + 1);
+    }
+    const Span into = span_of(std::span(all)).part(0, count * ranks);
+    ASSERT_TRUE(shared->gather_short(span_of(std::span(mine)).part(0, count), into));
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(all[rank * count + i],
+                  static_cast<std::int32_t>(round * 1000 + i) * static_cast<std::int32_t>(rank + 1))
+            << round;
+      }
+    }
+  }
+}
+
+TEST(SharedMemoryCommunicator, LongerMessagesAndThoseOfSeveralHostsAreNotShort) {
+  const auto mpi = make_mpi_communicator();
+  const auto shared = make_shared_memory_communicator(*mpi);
+  std::vector<std::int32_t> mine(257), all(257 * static_cast<std::size_t>(mpi->size()));
+  EXPECT_FALSE(shared->gather_short(span_of(std::span(mine)), span_of(std::span(all))));
+  if (mpi->size() < 3) return;
+  PretendedHosts hosts(*mpi);
+  const auto across = make_shared_memory_communicator(hosts);
+  EXPECT_FALSE(across->gather_short(span_of(std::span(mine)).part(0, 1),
+                                    span_of(std::span(all)).part(0, 4)));
+}
+
 TEST(SharedMemoryCommunicator, TellsWhoeverWatchesOfItsCalls) {
   const auto mpi = make_mpi_communicator();
   expect_marks_tell_of_calls(*make_shared_memory_communicator(*mpi));
@@ -53,33 +116,6 @@ TEST(SharedMemoryCommunicator, TellsOfMessages) {
   const auto shared = make_shared_memory_communicator(*mpi);
   expect_pending_tells_of_messages(*shared);
 }
-
-/// MPI whose ranks take each two of them for a host.
-class PretendedHosts final : public Communicator {
- public:
-  explicit PretendedHosts(Communicator& mpi) : Communicator(Memory::host), mpi_(mpi) {}
-
-  int rank() const override { return mpi_.rank(); }
-  int size() const override { return mpi_.size(); }
-  Topology topology() const override {
-    Topology topology;
-    for (int rank = 0; rank < size(); ++rank) topology.node_of_rank.push_back(rank / 2);
-    return topology;
-  }
-  std::string_view transport() const override { return mpi_.transport(); }
-  void exchange(ConstSpan out, int to, Span in, int from) override {
-    mpi_.exchange(out, to, in, from);
-  }
-  void exchange_meanwhile(ConstSpan out, int to, Span in, int from,
-                          const std::function<bool()>& meanwhile) override {
-    mpi_.exchange_meanwhile(out, to, in, from, meanwhile);
-  }
-  bool pending(int from) override { return mpi_.pending(from); }
-  void barrier() override { mpi_.barrier(); }
-
- private:
-  Communicator& mpi_;
-};
 
 TEST(SharedMemoryCommunicator, WithinAHostNothingWaitsForWhatCrossesHosts) {
   const auto mpi = make_mpi_communicator();

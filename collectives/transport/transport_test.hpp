@@ -239,6 +239,12 @@ class CountingCommunicator final : public Communicator {
     if (found && rank != this->rank()) of_peers_.push_back(*found);
     return found;
   }
+  bool gather_short(ConstSpan in, Span all) override {
+    if (!inner_.gather_short(in, all)) return false;
+    ++steps_;
+    elements_sent_ += all.count - in.count;
+    return true;
+  }
   void wait() override { inner_.wait(); }
   void barrier() override {
     ++steps_;
