@@ -145,6 +145,21 @@ std::vector<LaunchTransport> open_transports(const Ranks& ranks, const Transport
 
 namespace {
 
+/// Tells the watchdog of a communicator's calls, as long as it lives.
+class MarkedMeanwhile {
+ public:
+  MarkedMeanwhile(Communicator& data, CallMarks* marks) : data_(data), before_(data.marks()) {
+    data_.set_marks(marks);
+  }
+  ~MarkedMeanwhile() { data_.set_marks(before_); }
+  MarkedMeanwhile(const MarkedMeanwhile&) = delete;
+  MarkedMeanwhile& operator=(const MarkedMeanwhile&) = delete;
+
+ private:
+  Communicator& data_;
+  CallMarks* before_;
+};
+
 /// Collective: the rank with the fewest; empty where some rank cannot tell.
 std::optional<double> least_huge_share(Communicator& data, const AllreduceBuffers& buffers) {
   constexpr double kUnknown = -1;
@@ -173,6 +188,8 @@ void allocate(std::vector<LaunchTransport>& transports, const AllreduceFootprint
     std::string why_not;
     try {
       Communicator& data = *transport.communicator;
+      // Of its calls, too, the watchdog knows in which a rank waits here; timed ones go without.
+      const MarkedMeanwhile marked(data, host.marks());
       transport.buffers = std::make_unique<AllreduceBuffers>(data, footprint);
       transport.registered = data.registration();
       if (transport.place.pages) {
