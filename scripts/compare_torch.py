@@ -2,7 +2,8 @@
 # compare_torch.py: whole epochs of bench_epoch beside the same models in Python's PyTorch, alone and
 # as DistributedDataParallel over gloo, one core a rank, strong scaling. Each start runs every leg
 # once, in random order; ratios are taken within a start, and their medians over the starts are
-# printed with their range. Everything measured stays in --out.
+# printed with their range. With --best PyTorch runs under every setting that might make it faster,
+# and its fastest of the start counts. Everything measured stays in --out.
 # Needs a Python with torch, of the LibTorch that the suite was built with (Debian: python3-torch).
 # Exit: 0 done, 2 usage, 3 some legs failed.
 from __future__ import annotations
@@ -40,6 +41,26 @@ WORK = {
 }
 # torch and plain are loops without synchronisation on one rank; together is plain on all at once.
 LEGS = ("torch", "ddp", "plain", "one_device", "together", "sync")
+AS_WRITTEN = "as written"
+# Of PyTorch's legs: options of epochs.py. torch.compile does not go with a static graph.
+SETTINGS = {
+    "torch": {
+        AS_WRITTEN: [],
+        "fused": ["--fused"],
+        "fused, channels last": ["--fused", "--channels-last"],
+        "fused, compiled": ["--fused", "--compile"],
+        "fused, compiled, channels last": ["--fused", "--compile", "--channels-last"],
+    },
+    "ddp": {
+        AS_WRITTEN: [],
+        "fused, static graph": ["--fused", "--views", "--static-graph"],
+        "fused, static graph, channels last": ["--fused", "--views", "--static-graph", "--channels-last"],
+        "fused, static graph, buckets of 1 MB": ["--fused", "--views", "--static-graph", "--bucket-mb", "1"],
+        "fused, static graph, one bucket": ["--fused", "--views", "--static-graph", "--bucket-mb", "1000"],
+        "fused, compiled": ["--fused", "--views", "--compile"],
+        "fused, compiled, channels last": ["--fused", "--views", "--compile", "--channels-last"],
+    },
+}
 
 
 def arguments_of(argv: list[str]) -> argparse.Namespace:
@@ -57,6 +78,7 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
         default="--gradient-sync mirrored --transport shared_memory --allreduce direct",
         help="bench_epoch's options of the strategy",
     )
+    parser.add_argument("--best", action="store_true", help="PyTorch under every setting, and its fastest counts")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help="a new folder")
     options = parser.parse_args(argv)
@@ -90,11 +112,12 @@ def bench_command(options: argparse.Namespace, leg: str, model: str) -> list[str
     ]  # fmt: skip
 
 
-def torch_command(options: argparse.Namespace, leg: str, model: str) -> list[str]:
+def torch_command(options: argparse.Namespace, leg: str, model: str, setting: str = AS_WRITTEN) -> list[str]:
     data, batch, samples, warm_up = WORK[model]
     return [
         options.python, str(REFERENCE), "--model", model, "--data", data,
         "--batch-per-rank", str(batch // ranks_of(leg, options)), "--samples", str(samples), "--warm-up", str(warm_up),
+        *SETTINGS[leg][setting],
     ]  # fmt: skip
 
 
@@ -115,11 +138,11 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def run_torch(options: argparse.Namespace, leg: str, model: str) -> float:
+def run_torch(options: argparse.Namespace, leg: str, model: str, setting: str) -> float:
     ranks = ranks_of(leg, options)
     shared = {**os.environ, "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1"}
     shared |= {"MASTER_PORT": str(free_port()), "GLOO_SOCKET_IFNAME": "lo"}
-    command = torch_command(options, leg, model)
+    command = torch_command(options, leg, model, setting)
     processes = [
         subprocess.Popen(
             command, cwd=ROOT, env={**shared, "RANK": str(rank)}, text=True,
@@ -132,6 +155,12 @@ def run_torch(options: argparse.Namespace, leg: str, model: str) -> float:
         if process.returncode != 0:
             raise RuntimeError(last_line(errors))
     return statistics.median(json.loads(ended[0][0])["seconds"])
+
+
+def trials_of(options: argparse.Namespace) -> list[tuple[str, str]]:
+    """What runs in a start: legs with their settings; ours have none."""
+    settings = {leg: list(SETTINGS[leg]) if options.best else [AS_WRITTEN] for leg in SETTINGS}
+    return [(leg, setting) for leg in LEGS for setting in settings.get(leg, [""])]
 
 
 def ratios_of(seconds: dict[str, float], ranks: int) -> dict[str, float]:
@@ -175,21 +204,22 @@ def main(argv: list[str]) -> int:
     failed = 0
     with open(options.out / "samples.csv", "w", newline="", encoding="utf-8") as file:
         samples = csv.writer(file, lineterminator="\n")
-        samples.writerow(["start", "model", "leg", "ranks", "seconds"])
+        samples.writerow(["start", "model", "leg", "ranks", "seconds", "setting"])
         for number in range(options.starts):
             for model in options.models:
                 seconds: dict[str, float] = {}
-                for leg in shuffled.sample(LEGS, len(LEGS)):
-                    run = run_torch if leg in ("torch", "ddp") else run_bench
-                    print(f"[{number + 1}/{options.starts}] {model} {leg}", file=sys.stderr)
+                trials = trials_of(options)
+                for leg, setting in shuffled.sample(trials, len(trials)):
+                    print(f"[{number + 1}/{options.starts}] {model} {leg} {setting}".rstrip(), file=sys.stderr)
                     try:
-                        seconds[leg] = run(options, leg, model)
+                        took = run_torch(options, leg, model, setting) if setting else run_bench(options, leg, model)
                     except RuntimeError as error:
                         failed += 1
-                        print(f"compare_torch: {model} {leg}: {error}", file=sys.stderr)
+                        print(f"compare_torch: {model} {leg} {setting}: {error}", file=sys.stderr)
                         continue
-                    samples.writerow([number, model, leg, ranks_of(leg, options), f"{seconds[leg]:.6f}"])
+                    samples.writerow([number, model, leg, ranks_of(leg, options), f"{took:.6f}", setting])
                     file.flush()
+                    seconds[leg] = min(took, seconds.get(leg, took))
                 if len(seconds) == len(LEGS):
                     starts[model].append(seconds)
     rows = [summary_row(model, done, options.ranks) for model, done in starts.items() if done]

@@ -2,11 +2,13 @@
 # compare_torch.py on made-up seconds: ratios within a start, medians over starts, commands.
 from __future__ import annotations
 
+import csv
 import io
 import tempfile
 import unittest
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest import mock
 
 import compare_torch
 
@@ -54,6 +56,34 @@ class CompareTorch(unittest.TestCase):
             self.assertEqual(command[command.index("--samples") + 1], "3840")
         self.assertIn("64", compare_torch.torch_command(options, "ddp", "mnist_cnn"))
         self.assertIn("direct", compare_torch.bench_command(options, "sync", "mnist_cnn"))
+
+    def test_best_tries_every_setting_of_pytorch_and_nothing_else_of_ours(self) -> None:
+        plain, best = self.options("--models", "mlp"), self.options("--models", "mlp", "--best")
+        self.assertEqual(len(compare_torch.trials_of(plain)), len(compare_torch.LEGS))
+        trials = compare_torch.trials_of(best)
+        self.assertEqual([leg for leg, setting in trials if not setting], ["plain", "one_device", "together", "sync"])
+        for leg, settings in compare_torch.SETTINGS.items():
+            self.assertEqual({setting for of, setting in trials if of == leg}, set(settings))
+        command = compare_torch.torch_command(best, "ddp", "mlp", "fused, static graph, one bucket")
+        self.assertEqual(command[command.index("--bucket-mb") + 1], "1000")
+
+    def test_of_several_settings_the_fastest_of_the_start_counts(self) -> None:
+        options = self.options("--models", "mlp", "--best", "--starts", "1")
+        slow = lambda _, leg, model, setting: 3.0 if setting == compare_torch.AS_WRITTEN else 2.0 + len(setting) / 100  # noqa: E731
+        with (
+            mock.patch.object(compare_torch, "arguments_of", return_value=options),
+            mock.patch.object(compare_torch, "run_torch", side_effect=slow),
+            mock.patch.object(compare_torch, "run_bench", return_value=1.0),
+            redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()),
+        ):  # fmt: skip
+            self.assertEqual(compare_torch.main([]), 0)
+        with open(options.out / "samples.csv", newline="", encoding="utf-8") as file:
+            samples = list(csv.DictReader(file))
+        with open(options.out / "compare_torch.csv", newline="", encoding="utf-8") as file:
+            (row,) = csv.DictReader(file)
+        fastest = min(float(sample["seconds"]) for sample in samples if sample["leg"] == "torch")
+        self.assertEqual(float(row["torch_seconds"]), fastest)
+        self.assertEqual({sample["setting"] for sample in samples if sample["leg"] == "sync"}, {""})
 
     def test_refuses_what_cannot_work(self) -> None:
         for more in (["--models", "vgg"], ["--ranks", "1"], ["--ranks", "3"], ["--out", str(self.folder)]):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a PyTorch user would run: the suite's networks trained by an ordinary loop in Python, alone or
-# as DistributedDataParallel over gloo, one core a rank. The peer of compare_torch.py, which starts it
+# as DistributedDataParallel over gloo, one core a rank, as written or with what makes PyTorch faster. The peer of compare_torch.py, which starts it
 # once for each rank with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT set; rank 0 prints one line of
 # JSON with the seconds of each epoch, from barrier to barrier.
 from __future__ import annotations
@@ -23,16 +23,23 @@ def train(options: argparse.Namespace, rank: int, ranks: int) -> list[float]:
     torch.manual_seed(1)
     model: nn.Module = kind()
     images, labels = images_of(options.data, channels, side)
+    layout = torch.channels_last if options.channels_last and channels > 1 else torch.contiguous_format
+    model = model.to(memory_format=layout)
     if ranks > 1:
-        model = nn.parallel.DistributedDataParallel(model)
-    optimizer = optimizer_of(optimizer_name, model, rate)
+        model = nn.parallel.DistributedDataParallel(
+            model, bucket_cap_mb=options.bucket_mb, gradient_as_bucket_view=options.views, static_graph=options.static_graph
+        )
+    optimizer = optimizer_of(optimizer_name, model, rate, options.fused)
+    if options.compile:
+        model = torch.compile(model)
     batch = options.batch
     steps = options.samples // (batch * ranks)
 
     def step(order: Tensor, number: int) -> None:
         first = (number * ranks + rank) * batch
         chosen = order[first : first + batch]
-        inputs, targets = converted(images[chosen], channels, side), labels[chosen]
+        inputs = converted(images[chosen], channels, side).contiguous(memory_format=layout)
+        targets = labels[chosen]
         optimizer.zero_grad(set_to_none=True)
         F.cross_entropy(model(inputs), targets).backward()
         optimizer.step()
@@ -65,6 +72,12 @@ def main() -> None:
     parser.add_argument("--samples", type=int, required=True, help="of all ranks in an epoch")
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--warm-up", type=int, default=10, help="steps before the clock starts")
+    parser.add_argument("--fused", action="store_true", help="the optimizer's one kernel")
+    parser.add_argument("--compile", action="store_true", help="torch.compile, while warming up")
+    parser.add_argument("--channels-last", action="store_true", help="the other layout of images and weights")
+    parser.add_argument("--bucket-mb", type=float, default=25, help="of DistributedDataParallel")
+    parser.add_argument("--views", action="store_true", help="gradients are views of its buckets")
+    parser.add_argument("--static-graph", action="store_true", help="it is told that no step differs")
     options = parser.parse_args()
     rank, ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     allowed = sorted(os.sched_getaffinity(0))

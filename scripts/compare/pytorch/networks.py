@@ -166,7 +166,8 @@ def converted(bytes_: Tensor, channels: int, side: int) -> Tensor:
     return images if images.size(1) == channels else images.expand(-1, channels, -1, -1).contiguous()
 
 
-def optimizer_of(name: str, model: nn.Module, rate: float) -> torch.optim.Optimizer:
+def optimizer_of(name: str, model: nn.Module, rate: float, fused: bool = False) -> torch.optim.Optimizer:
+    more = {"fused": True} if fused else {}  # which PyTorch has for the CPU since 2.4
     if name == "adam":
-        return torch.optim.Adam(model.parameters(), lr=rate)
-    return torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9)
+        return torch.optim.Adam(model.parameters(), lr=rate, **more)
+    return torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9, **more)
