@@ -2,6 +2,7 @@
 #include "collectives/control.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -16,6 +17,14 @@ std::vector<std::int32_t> words_for(std::size_t bytes) {
 }
 
 std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
+
+// In each round of a broadcast whoever has been told tells the rank as many places on as there are
+// who have been.
+
+/// Counted from the root.
+int place_of(const Communicator& host, int root) {
+  return (host.rank() - root + host.size()) % host.size();
+}
 
 /// Every rank's block, one after the other by rank; `counts` are their lengths. Each of
 /// ceil(log2 ranks) rounds doubles the blocks that a rank has: Bruck et al., "Efficient Algorithms
@@ -41,6 +50,12 @@ std::vector<Number> gather_blocks(Communicator& host, std::span<const Number> mi
 }
 
 }  // namespace
+
+int teller_of(const Communicator& host, int root) {
+  const auto place = static_cast<unsigned>(place_of(host, root));
+  return static_cast<int>(place - std::bit_floor(place) + static_cast<unsigned>(root)) %
+         host.size();
+}
 
 std::vector<double> all_gather(Communicator& host, std::span<const double> values) {
   return gather_blocks(host, values, std::vector<std::size_t>(index(host.size()), values.size()));
@@ -68,17 +83,16 @@ std::vector<std::string> all_gather(Communicator& host, const std::string& text)
 }
 
 void broadcast(Communicator& host, Span data, int root) {
-  const int p = host.size();
+  const int p = host.size(), place = place_of(host, root);
   const Span nothing = data.part(0, 0);
-  const auto rank_of = [&](int place) { return (place + root) % p; };
-  const int place = (host.rank() - root + p) % p;  // the root's is 0
-  // In each round whoever has it tells the rank as many places on as have it.
-  for (int told = 1; told < p; told *= 2) {
-    if (place < told && place + told < p) {
-      host.exchange(data, rank_of(place + told), nothing, rank_of(place + told));
-    } else if (place >= told && place < 2 * told) {
-      host.exchange(nothing, rank_of(place - told), data, rank_of(place - told));
-    }
+  if (place > 0) {
+    const int teller = teller_of(host, root);
+    host.exchange(nothing, teller, data, teller);
+  }
+  for (int told = static_cast<int>(std::bit_ceil(static_cast<unsigned>(place) + 1));
+       place + told < p; told *= 2) {
+    const int next = (place + told + root) % p;
+    host.exchange(data, next, nothing, next);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <thread>
 
 #include "collectives/transport/thread.hpp"
 #include "collectives/transport/transport_test.hpp"
@@ -58,6 +59,8 @@ TEST(Control, BroadcastsFromAnyRoot) {
     run_ranks(ranks, [&](Communicator& host) {
       for (int root = 0; root < ranks; ++root) {
         const bool here = host.rank() == root;
+        // Who looks before it asks must look at the right one.
+        while (!here && !host.pending(teller_of(host, root))) std::this_thread::yield();
         std::string text = here ? "from the root" : "             ";
         broadcast_bytes(host, std::as_writable_bytes(std::span(text)), root);
         EXPECT_EQ(text, "from the root");

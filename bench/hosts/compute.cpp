@@ -59,7 +59,7 @@ double rounds_of_a_turn() {
 
 /// What `root` has, on all ranks.
 double told_by(Communicator& host, double value, int root) {
-  if (host.rank() != root) await(host, root);
+  if (host.rank() != root) await(host, teller_of(host, root));
   broadcast(host, span_of(std::span<double>(&value, 1)), root);
   return value;
 }

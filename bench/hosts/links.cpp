@@ -139,7 +139,7 @@ void share(Communicator& host, Link& link, int root) {
                               static_cast<double>(link.late),
                               link.retransmits,
                               link.long_retransmits};
-  if (host.rank() != root) await(host, root);
+  if (host.rank() != root) await(host, teller_of(host, root));
   broadcast(host, span_of(std::span<double>(found)), root);
   link.bytes = static_cast<std::size_t>(found[0]);
   link.seconds = found[1];

@@ -114,10 +114,11 @@ constexpr std::array<std::string_view, 8> kFlags{
 constexpr std::array<std::string_view, 7> kOptions{"-mca",  "--mca",     "-gmca",    "--gmca",
                                                    "-omca", "--prtemca", "--pmixmca"};
 
-/// Of the daemon itself, with a text for a value.
-constexpr std::array<std::string_view, 9> kParameters{
+/// Of the daemon itself, with a text for a value. PREFIXES are names of frameworks: those whose
+/// parameters are PRRTE's.
+constexpr std::array<std::string_view, 10> kParameters{
     "ess", "ess_base_nspace", "orte_hnp_uri",    "orte_node_regex", "orte_parent_uri",
-    "plm", "prte_hnp_uri",    "prte_node_regex", "prte_parent_uri"};
+    "plm", "prte_hnp_uri",    "prte_node_regex", "prte_parent_uri", "PREFIXES"};
 /// Frameworks whose parameters choose and tune how ranks are placed and how they communicate.
 constexpr std::array<std::string_view, 20> kFrameworks{
     "bml", "btl",  "coll", "grpcomm", "hwloc",  "mpi",   "mpool", "mtl",    "oob",   "opal_common",

@@ -195,6 +195,9 @@ TEST_F(OwnDaemon, TakesWhatMpirunTellsIt) {
                             "--prtemca",
                             "plm",
                             "ssh",
+                            "--prtemca",
+                            "PREFIXES",
+                            "errmgr,ess,filem,hwloc,if,reachable",
                             "--pmixmca",
                             "pmix_client_spawn",
                             "1"}};
