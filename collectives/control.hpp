@@ -28,8 +28,8 @@ std::vector<double> all_gather(Communicator& host, std::span<const double> value
 
 /// Rank `root`'s data replaces everybody's. Host spans of equal count.
 void broadcast(Communicator& host, Span data, int root);
-/// The rank that tells this one, which is not `root`, in a broadcast of `root`: pending() of it says
-/// whether it has.
+/// The rank that tells this one, which is not `root`, in a broadcast of `root`: pending() of it
+/// says whether it has.
 int teller_of(const Communicator& host, int root);
 void broadcast_bytes(Communicator& host, std::span<std::byte> bytes, int root);
 /// Rank `root`'s text, which others need not know the length of.
