@@ -45,7 +45,8 @@ std::vector<Number> gather_blocks(Communicator& host, std::span<const Number> mi
                   whole.part(begin[have], begin[have + more] - begin[have]),
                   static_cast<int>((rank + have) % p));
   }
-  std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(begin[(p - rank) % p]));
+  std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(begin[(p - rank) % p]),
+              all.end());
   return all;
 }
 
