@@ -145,8 +145,9 @@ class Communicator {
   /// Collective, with the same count on all ranks, for the shortest messages: every rank's `in`,
   /// one after the other by rank, is copied to `all`. One look at each peer's memory, where a
   /// barrier and reading what it announces are two. False, on all ranks alike and with nothing
-  /// done: the transport has no such way, or not for that many.
+  /// done: the transport has no such way, or `in` is longer than kMostShortBytes.
   virtual bool gather_short(ConstSpan in, Span all);
+  static constexpr std::size_t kMostShortBytes = 1024;
 
   /// Returns when everything enqueued by this rank is done.
   virtual void wait() {}

@@ -9,16 +9,11 @@
 #include "collectives/steps.hpp"
 
 namespace scalebench::allreduce {
-namespace {
-
-constexpr std::size_t kShortBytes = 1024;  // no transport gathers more
-
-}  // namespace
 
 void one_shot(Communicator& communicator, ConstSpan in, Span out, ReduceOp op) {
   if (communicator.size() == 1 || in.empty()) return communicator.copy(in, out);
   PeerSpans<ConstSpan> copies;
-  if (in.bytes() <= kShortBytes) {
+  if (in.bytes() <= Communicator::kMostShortBytes) {
     const Span all =
         communicator.scratch(in.count * static_cast<std::size_t>(communicator.size()), in.dtype);
     if (communicator.gather_short(in, all)) {

@@ -217,7 +217,6 @@ class SharedMemoryCommunicator final : public Communicator {
   }
 
  private:
-  static constexpr std::size_t kMostShortBytes = 1024;
   /// What each rank shows to its host; its mailboxes to the ranks there follow.
   struct alignas(kCacheLine) Board {
     std::atomic<std::uint64_t> barriers;  // that this rank has entered

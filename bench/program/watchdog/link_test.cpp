@@ -158,6 +158,7 @@ TEST(WatchdogLink, ManyRanksAreLetInWhereFewFilesMayBeOpen) {
   constexpr int kRanks = 100;
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  // Where the system allows no more, there is nothing to raise.
   if (before.rlim_max < 1024) GTEST_SKIP() << "no more than " << before.rlim_max << " are allowed";
   const rlimit few{50, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
