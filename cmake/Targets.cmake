@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The three kinds of target: a room's library, a program, a test.
-# Sources of a room are compiled together (CMAKE_UNITY_BUILD), since most of their time goes into
-# headers that they share; what most of them share is precompiled. A build without unity
+# Sources of a room are compiled together (CMAKE_UNITY_BUILD), and so are its tests, since most of their
+# time goes into headers that they share; what most of them share is precompiled. A build without unity
 # (SCALEBENCH_UNITY=OFF) also compiles every header alone, so that none leans on its includer.
 set(headers <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <filesystem> <fstream> <functional>
             <map> <memory> <optional> <set> <span> <string> <string_view> <vector>)
@@ -116,8 +116,8 @@ endfunction()
 function(scalebench_test name)
   cmake_parse_arguments(ARG "OWN_PRECOMPILED;OPTIMIZED;BY_SUITE" "" "SOURCES;LIBRARIES;RANKS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  # Each test has made-up helpers of its own, under names that others use too.
-  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+  # A test whose made-up helpers have the names of another's is in a namespace of its own.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 8)
   if(NOT ARG_OPTIMIZED)
     target_compile_options(${name} PRIVATE ${SCALEBENCH_TEST_OPTIONS})
     if(NOT ARG_OWN_PRECOMPILED)

@@ -10,7 +10,7 @@
 #include "bench/cli/command_line.hpp"
 #include "kernels/error.hpp"
 
-namespace scalebench {
+namespace scalebench::option_table_test {
 namespace {
 
 using testing::ElementsAre;
@@ -111,4 +111,4 @@ TEST(CommandLine, NamesTheNearestVerb) {
 }
 
 }  // namespace
-}  // namespace scalebench
+}  // namespace scalebench::option_table_test

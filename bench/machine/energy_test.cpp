@@ -12,7 +12,7 @@
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 
-namespace scalebench {
+namespace scalebench::energy_test {
 namespace {
 
 using testing::HasSubstr;
@@ -161,4 +161,4 @@ TEST(EnergyMeter, ACardThatNobodyKnowsHasAReason) {
 }
 
 }  // namespace
-}  // namespace scalebench
+}  // namespace scalebench::energy_test

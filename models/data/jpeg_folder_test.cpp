@@ -7,7 +7,7 @@
 #include "models/testing.hpp"
 #include "models/trainer.hpp"
 
-namespace scalebench {
+namespace scalebench::jpeg_folder_test {
 namespace {
 
 constexpr ImageShape kShape{3, 16, 16, 10};
@@ -246,4 +246,4 @@ TEST_F(JpegImagesTest, OnlyFilesHaveAPageCache) {
 
 }  // namespace
 
-}  // namespace scalebench
+}  // namespace scalebench::jpeg_folder_test

@@ -9,7 +9,7 @@
 #include "collectives/transport/thread.hpp"
 #include "models/testing.hpp"
 
-namespace scalebench {
+namespace scalebench::replica_test {
 namespace {
 
 using Tensors = std::vector<torch::Tensor>;
@@ -179,4 +179,4 @@ TEST(GradientBuckets, TheFirstIsNotLargerThanTheOthers) {
 
 }  // namespace
 
-}  // namespace scalebench
+}  // namespace scalebench::replica_test

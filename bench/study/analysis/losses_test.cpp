@@ -12,7 +12,7 @@
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/scaling.hpp"
 
-namespace scalebench {
+namespace scalebench::losses_test {
 
 // A ladder whose rungs are known by hand, what it says beside a trace, and ladders with holes.
 
@@ -264,4 +264,4 @@ TEST(ScalingsOf, SayWhenOneNStoodInTwoWays) {
 
 }  // namespace
 
-}  // namespace scalebench
+}  // namespace scalebench::losses_test

@@ -13,7 +13,7 @@
 #include "bench/study/analysis/rows.hpp"
 #include "kernels/error.hpp"
 
-namespace scalebench {
+namespace scalebench::scaling_test {
 
 // Which row is divided by which: H from one_device, H_raw from none, and nothing that differs in
 // more than N and strategy.
@@ -497,4 +497,4 @@ TEST(Scaling, RefusesWhatHasNoMeaning) {
 
 }  // namespace
 
-}  // namespace scalebench
+}  // namespace scalebench::scaling_test

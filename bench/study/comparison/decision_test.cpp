@@ -11,7 +11,7 @@
 
 #include "bench/study/comparison/cost.hpp"
 
-namespace scalebench {
+namespace scalebench::decision_test {
 namespace {
 
 using testing::ElementsAre;
@@ -330,4 +330,4 @@ TEST(Decision, NeedsEpochsOfBoth) {
 }
 
 }  // namespace
-}  // namespace scalebench
+}  // namespace scalebench::decision_test

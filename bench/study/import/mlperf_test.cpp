@@ -11,7 +11,7 @@
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 
-namespace scalebench {
+namespace scalebench::mlperf_test {
 namespace {
 
 using testing::DoubleNear;
@@ -121,4 +121,4 @@ TEST(Mlperf, AsksForTheNumberOfAccelerators) {
 }
 
 }  // namespace
-}  // namespace scalebench
+}  // namespace scalebench::mlperf_test

@@ -14,7 +14,7 @@
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 
-namespace scalebench {
+namespace scalebench::presets_test {
 namespace {
 
 using testing::AllOf;
@@ -390,4 +390,4 @@ TEST(Presets, AreOneRowOfATableEach) {
 }
 
 }  // namespace
-}  // namespace scalebench
+}  // namespace scalebench::presets_test

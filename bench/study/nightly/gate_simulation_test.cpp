@@ -10,7 +10,7 @@
 
 #include "bench/study/nightly/made_up_nights.hpp"
 
-namespace scalebench {
+namespace scalebench::gate_simulation_test {
 namespace {
 
 constexpr std::size_t kCells = 200;
@@ -440,4 +440,4 @@ TEST(GateSimulation, StatesTheDropThatItFindsFourTimesInFive) {
 }
 
 }  // namespace
-}  // namespace scalebench
+}  // namespace scalebench::gate_simulation_test

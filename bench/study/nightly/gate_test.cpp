@@ -11,7 +11,7 @@
 
 #include "bench/study/nightly/report.hpp"
 
-namespace scalebench {
+namespace scalebench::gate_test {
 namespace {
 
 using testing::HasSubstr;
@@ -473,4 +473,4 @@ TEST(GateRows, HaveARowACellAndEmptyValuesWhereNothingWasMeasured) {
 }
 
 }  // namespace
-}  // namespace scalebench
+}  // namespace scalebench::gate_test

@@ -11,7 +11,7 @@
 
 #include "bench/study/nightly/gate.hpp"
 
-namespace scalebench {
+namespace scalebench::memory_test {
 namespace {
 
 using testing::ElementsAre;
@@ -365,4 +365,4 @@ TEST(Sensitivity, NamesTheLaunchesThatItWouldTake) {
 }
 
 }  // namespace
-}  // namespace scalebench
+}  // namespace scalebench::memory_test

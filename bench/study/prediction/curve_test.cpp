@@ -9,7 +9,7 @@
 #include "bench/study/prediction/step.hpp"
 #include "kernels/error.hpp"
 
-namespace scalebench {
+namespace scalebench::curve_test {
 namespace {
 
 constexpr double kAlpha = 50e-6, kBeta = 8e-9, kGamma = 1e-10;
@@ -137,4 +137,4 @@ TEST(AllreduceCurve, OfAHierarchyIsInsideAndBetween) {
 }
 
 }  // namespace
-}  // namespace scalebench
+}  // namespace scalebench::curve_test

@@ -10,7 +10,7 @@
 
 #include "kernels/error.hpp"
 
-namespace scalebench {
+namespace scalebench::prediction_test {
 namespace {
 
 constexpr double kAlpha = 100e-6, kBeta = 8e-9;
@@ -277,4 +277,4 @@ TEST(Resampled, DrawsLaunchesAndIsTheSameEachTime) {
 }
 
 }  // namespace
-}  // namespace scalebench
+}  // namespace scalebench::prediction_test

@@ -9,7 +9,7 @@
 
 #include "kernels/error.hpp"
 
-namespace scalebench {
+namespace scalebench::step_test {
 namespace {
 
 StepProfile profile() {
@@ -197,4 +197,4 @@ TEST(StepOf, RefusesWhatHasNoFormula) {
 
 }  // namespace
 
-}  // namespace scalebench
+}  // namespace scalebench::step_test

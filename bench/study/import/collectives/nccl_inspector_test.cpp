@@ -9,7 +9,7 @@
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 
-namespace scalebench {
+namespace scalebench::nccl_inspector_test {
 namespace {
 
 using testing::ElementsAre;
@@ -79,4 +79,4 @@ TEST(NcclInspector, NamesARecordThatIsCutAndAVersionThatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace scalebench
+}  // namespace scalebench::nccl_inspector_test

@@ -8,7 +8,7 @@
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 
-namespace scalebench {
+namespace scalebench::nccl_tests_test {
 namespace {
 
 using testing::ElementsAre;
@@ -254,4 +254,4 @@ TEST(NcclTestsJson, RefusesWhatItIsNot) {
 }
 
 }  // namespace
-}  // namespace scalebench
+}  // namespace scalebench::nccl_tests_test

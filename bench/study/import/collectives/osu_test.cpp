@@ -7,7 +7,7 @@
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 
-namespace scalebench {
+namespace scalebench::osu_test {
 namespace {
 
 using testing::ElementsAre;
@@ -95,4 +95,4 @@ TEST(Osu, LeavesOutOtherBenchmarks) {
 }
 
 }  // namespace
-}  // namespace scalebench
+}  // namespace scalebench::osu_test
