@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-namespace scalebench {
+namespace scalebench::signed_rank_test {
 namespace {
 
 /// Ratios with these logarithms, as pairs.
@@ -132,4 +132,4 @@ TEST(PairedRatio, CoversTheTruthAsOftenAsItSays) {
 }
 
 }  // namespace
-}  // namespace scalebench
+}  // namespace scalebench::signed_rank_test

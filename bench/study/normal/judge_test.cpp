@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace scalebench {
+namespace scalebench::judge_test {
 namespace {
 
 using testing::Contains;
@@ -122,4 +122,4 @@ TEST(Judge, TheBestLineSpeaksAndATooGoodOneAlways) {
 }
 
 }  // namespace
-}  // namespace scalebench
+}  // namespace scalebench::judge_test

@@ -13,7 +13,7 @@
 #include "bench/training/epoch/account_rows.hpp"
 #include "collectives/transport/thread.hpp"
 
-namespace scalebench {
+namespace scalebench::account_test {
 namespace {
 
 using ::testing::AllOf;
@@ -249,4 +249,4 @@ TEST(Laggard, OfFewStepsNeedsMore) {
 }
 
 }  // namespace
-}  // namespace scalebench
+}  // namespace scalebench::account_test
