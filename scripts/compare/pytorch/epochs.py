@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a PyTorch user would run: the suite's networks trained by an ordinary loop in Python, alone or
 # as DistributedDataParallel over gloo, one core a rank, as written or with what makes PyTorch faster.
-# The peer of compare_torch.py, which starts it
-# once for each rank with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT set; rank 0 prints one line of
-# JSON with the seconds of each epoch, from barrier to barrier.
+# The peer of compare_torch.py, which starts it once for each rank with RANK, WORLD_SIZE, MASTER_ADDR and
+# MASTER_PORT set; rank 0 prints one line of JSON with the seconds of each epoch, from barrier to barrier.
 from __future__ import annotations
 
 import argparse
