@@ -94,7 +94,13 @@ struct FlatReplica::Hook final : torch::autograd::FunctionPostHook {
 };
 
 FlatReplica::FlatReplica(const std::vector<torch::Tensor>& parameters, Communicator& communicator)
-    : parameters_(parameters), gathered_(parameters.size()) {
+    : FlatReplica(parameters, communicator,
+                  !parameters.empty() && parameters.front().is_cuda() ? Moves::at_once
+                                                                      : Moves::as_completed) {}
+
+FlatReplica::FlatReplica(const std::vector<torch::Tensor>& parameters, Communicator& communicator,
+                         Moves moves)
+    : moves_(moves), parameters_(parameters), gathered_(parameters.size()) {
   if (parameters_.empty()) fail<UsageError>("a model without trainable parameters");
   const torch::NoGradGuard no_grad;
   const torch::Device device = parameters_.front().device();
@@ -105,6 +111,7 @@ FlatReplica::FlatReplica(const std::vector<torch::Tensor>& parameters, Communica
   flat_parameters_ = tensor_of(parameter_window_, device);
   flat_gradients_ = tensor_of(gradient_window_, device);
   flat_parameters_.mutable_grad() = flat_gradients_;
+  gap_ = torch::zeros({static_cast<std::int64_t>(kAlignment)}, flat_gradients_.options());
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     torch::Tensor& parameter = parameters_[i];
     const auto view = [&](const torch::Tensor& flat) {
@@ -153,19 +160,54 @@ FlatReplica::~FlatReplica() {
 void FlatReplica::begin_step() {
   for (const torch::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
   gathered_.assign(gathered_.size(), false);
+  left_ = gathered_.size();
   last_ = false;
 }
 
 void FlatReplica::gather(std::size_t index) {
-  torch::Tensor& gradient = parameters_[index].mutable_grad();
-  if (gradient.data_ptr() != views_[index].data_ptr()) {
-    const torch::NoGradGuard no_grad;
-    views_[index].copy_(gradient);
-    gradient = views_[index];
-  }
-  if (!last_) return;
+  if (!waits()) move(index);
+  if (last_ && !gathered_[index]) complete(index);
+}
+
+void FlatReplica::complete(std::size_t index) {
   gathered_[index] = true;
   if (ready_) ready_(index);
+  if (--left_ == 0 && waits()) move_all();
+}
+
+void FlatReplica::move(std::size_t index) {
+  torch::Tensor& gradient = parameters_[index].mutable_grad();
+  if (gradient.data_ptr() == views_[index].data_ptr()) return;
+  const torch::NoGradGuard no_grad;
+  views_[index].copy_(gradient);
+  gradient = views_[index];
+}
+
+void FlatReplica::move_all() {
+  std::vector<ConstSpan> parts;
+  bool whole = true;
+  for (std::size_t left = parameters_.size(); left > 0 && whole; --left) {
+    const std::size_t index = left - 1;
+    const torch::Tensor &gradient = parameters_[index].grad(), &view = views_[index];
+    // Those of a step before the last pass, or without part in it, are in their places.
+    whole = gradient.data_ptr() != view.data_ptr() && gradient.scalar_type() == torch::kFloat32 &&
+            gradient.strides() == view.strides();
+    const std::size_t count = places_[index].count;
+    parts.emplace_back(reinterpret_cast<const std::byte*>(gradient.data_ptr()), count,
+                       DType::float32, gradients().memory);
+    if (const std::size_t gap = (kAlignment - count % kAlignment) % kAlignment; gap > 0) {
+      parts.emplace_back(reinterpret_cast<const std::byte*>(gap_.data_ptr()), gap, DType::float32,
+                         gradients().memory);
+    }
+  }
+  if (whole) pack(parts, gradients(), flat_gradients_.is_cuda() ? torch_stream() : DeviceStream{});
+  for (std::size_t index = 0; index < parameters_.size(); ++index) {
+    if (whole) {
+      parameters_[index].mutable_grad() = views_[index];
+    } else {
+      move(index);
+    }
+  }
 }
 
 void FlatReplica::finish_step() {
@@ -173,13 +215,12 @@ void FlatReplica::finish_step() {
     const std::size_t index = left - 1;
     if (gathered_[index]) continue;
     torch::Tensor& gradient = parameters_[index].mutable_grad();
-    // A pass before the last one may have left a gradient in place.
+    // A pass before the last one may have left a gradient.
     if (!gradient.defined()) {
       views_[index].zero_();
       gradient = views_[index];
     }
-    gathered_[index] = true;
-    if (ready_) ready_(index);
+    complete(index);
   }
 }
 

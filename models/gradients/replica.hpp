@@ -4,7 +4,8 @@
 // Both hold the parameters from the last to the first, which is about the order in which a backward
 // pass completes their gradients, each at a multiple of 64 bytes.
 // Autograd makes each step's gradients anew; a hook moves each into its place as soon as it is
-// complete. That is one pass less over memory than zeroing a buffer into which autograd then adds.
+// complete, or on a device where nobody waits for single ones all of them in one launch behind the
+// last. That is one pass less over memory than zeroing a buffer into which autograd then adds.
 #pragma once
 
 #include <torch/csrc/autograd/function.h>
@@ -53,9 +54,14 @@ Window window_for(std::size_t count, Memory memory, Communicator& communicator);
 
 class FlatReplica {
  public:
+  /// When gradients are moved that on_ready() does not ask for.
+  enum class Moves : std::uint8_t { as_completed, at_once };
+
   /// Collective. float32 parameters on one device, whose values are kept; buffers lie in windows
   /// where the communicator's memory is the device's.
   FlatReplica(const std::vector<torch::Tensor>& parameters, Communicator& communicator);
+  FlatReplica(const std::vector<torch::Tensor>& parameters, Communicator& communicator,
+              Moves moves);
   /// The parameters get memory of their own again, and no gradients.
   ~FlatReplica();
   FlatReplica(const FlatReplica&) = delete;
@@ -82,7 +88,12 @@ class FlatReplica {
 
  private:
   void gather(std::size_t index);
+  void complete(std::size_t index);
+  void move(std::size_t index);
+  void move_all();
+  bool waits() const { return moves_ == Moves::at_once && !ready_; }
 
+  const Moves moves_;
   std::vector<torch::Tensor> parameters_;
   std::vector<Place> places_;
   Window parameter_window_;
@@ -90,7 +101,9 @@ class FlatReplica {
   torch::Tensor flat_parameters_;
   torch::Tensor flat_gradients_;
   std::vector<torch::Tensor> views_;  // of the gradients, by index
+  torch::Tensor gap_;                 // the zeros between them
   std::vector<bool> gathered_;
+  std::size_t left_ = 0;  // not gathered
   bool last_ = false;
   std::function<void(std::size_t)> ready_;
   struct Hook;

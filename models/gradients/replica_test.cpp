@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
 
 #include "collectives/transport/thread.hpp"
@@ -18,10 +19,12 @@ Tensors two_parameters() {
   return {torch::ones({2, 3}, torch::requires_grad()), torch::ones({5}, torch::requires_grad())};
 }
 
+constexpr std::array kMoves{FlatReplica::Moves::as_completed, FlatReplica::Moves::at_once};
+
 TEST(FlatReplica, HoldsParametersAndGradientsFromTheLastToTheFirst) {
   run_ranks(1, [](Communicator& communicator) {
     const Tensors parameters = two_parameters();
-    FlatReplica replica(parameters, communicator);
+    FlatReplica replica(parameters, communicator, FlatReplica::Moves::at_once);
     EXPECT_EQ(replica.places()[1].first, 0U);
     EXPECT_EQ(replica.places()[0].first, 16U);
     EXPECT_EQ(replica.gradients().count, 32U);
@@ -65,15 +68,52 @@ TEST(FlatReplica, AddsTheGradientsOfSeveralPasses) {
 
 TEST(FlatReplica, AParameterWithoutPartInTheStepHasAZeroGradient) {
   run_ranks(1, [](Communicator& communicator) {
-    const Tensors parameters = two_parameters();
-    FlatReplica replica(parameters, communicator);
-    for (const bool both : {true, false}) {
-      replica.begin_step();
-      replica.before_last_backward();
-      (both ? parameters[0].sum() + parameters[1].sum() : parameters[0].sum()).backward();
-      replica.finish_step();
-      EXPECT_EQ(replica.gradients().as<float>()[0], both ? 1.F : 0.F);
-      EXPECT_EQ(parameters[1].grad().sum().item<float>(), both ? 5.F : 0.F);
+    for (const FlatReplica::Moves moves : kMoves) {
+      const Tensors parameters = two_parameters();
+      FlatReplica replica(parameters, communicator, moves);
+      for (const bool both : {true, false}) {
+        replica.begin_step();
+        replica.before_last_backward();
+        (both ? parameters[0].sum() + parameters[1].sum() : parameters[0].sum()).backward();
+        replica.finish_step();
+        EXPECT_EQ(replica.gradients().as<float>()[0], both ? 1.F : 0.F);
+        EXPECT_EQ(replica.gradients().as<float>()[16], 1.F);
+        EXPECT_EQ(parameters[1].grad().sum().item<float>(), both ? 5.F : 0.F);
+      }
+    }
+  });
+}
+
+// In every order of numbers and of passes, with gaps before, between and behind.
+TEST(FlatReplica, MovesAllAtOnceWhatItWouldMoveOneByOne) {
+  run_ranks(1, [](Communicator& communicator) {
+    torch::manual_seed(2);
+    const auto image = torch::rand({4, 3, 2, 2}), row = torch::rand({16}), word = torch::rand({7});
+    const auto gradients = [&](FlatReplica::Moves moves, int passes) {
+      const Tensors parameters{image.clone(torch::MemoryFormat::ChannelsLast).requires_grad_(),
+                               row.clone().requires_grad_(), word.clone().requires_grad_()};
+      FlatReplica replica(parameters, communicator, moves);
+      for (int step = 0; step < 2; ++step) {
+        replica.begin_step();
+        for (int pass = 1; pass <= passes; ++pass) {
+          if (pass == passes) replica.before_last_backward();
+          const auto factor = static_cast<double>(step + pass);
+          const auto sum = (parameters[0] * image).sum() + parameters[1].pow(3).sum();
+          // The last parameter has part in the first pass alone.
+          (factor * (pass == 1 ? sum + parameters[2].pow(2).sum() : sum)).backward();
+        }
+        replica.finish_step();
+        for (std::size_t i = 0; i < parameters.size(); ++i) {
+          const auto* const at = replica.gradients().as<float>().data() + replica.places()[i].first;
+          EXPECT_EQ(parameters[i].grad().data_ptr<float>(), at) << i;
+        }
+      }
+      const auto all = replica.gradients().as<float>();
+      return std::vector<float>(all.begin(), all.end());
+    };
+    for (const int passes : {1, 2, 3}) {
+      EXPECT_EQ(gradients(FlatReplica::Moves::at_once, passes),
+                gradients(FlatReplica::Moves::as_completed, passes));
     }
   });
 }
