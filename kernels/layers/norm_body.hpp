@@ -249,13 +249,15 @@ enum class Mask : std::uint8_t {
 };
 
 /// Sums of the gradient that the ReLU lets through, and of it times x - mean where there is an x.
-template <class T, Mask kMask>
+/// `kTwo`: the gradient is the sum of two, rounded to T.
+template <class T, Mask kMask, bool kTwo = false>
 struct GradientSums {
   static constexpr unsigned kSharedFloats = 2 * kWide;
 
   Activations shape;
   Grid grid;
   const T* gradient;
+  const T* second;
   const T* x;
   const std::uint8_t* positive;
   const float* numbers;
@@ -264,6 +266,7 @@ struct GradientSums {
 
   struct Held {
     Eight<T> gradient;
+    Eight<T> second;
     Eight<T> x;
     unsigned bits;
   };
@@ -287,24 +290,33 @@ struct GradientSums {
       scale[i] = numbers[2 * shape.channels + share.channel + i];
       shift[i] = numbers[3 * shape.channels + share.channel + i];
     }
-    each_row<rows_ahead<T>(2)>(
+    each_row<rows_ahead<T>(kTwo ? 3 : 2)>(
         share,
         [&](std::size_t row) {
           const std::size_t at = row * shape.channels + share.channel;
           Held held;
           held.gradient = eight_at(gradient + at);
+          if constexpr (kTwo) held.second = eight_at(second + at);
           held.x = has_x ? eight_at(x + at) : Eight<T>{};
           if constexpr (kMask == Mask::bits) held.bits = positive[at / kWide];
           return held;
         },
         [&](std::size_t row, const Held& held) {
-          Eight<T> through;
+          Eight<T> through = held.gradient;
+          if constexpr (kTwo) {
+            float both[kWide];
+            for (unsigned i = 0; i < kWide; ++i) {
+              both[i] = static_cast<float>(held.gradient.lane[i]) +
+                        static_cast<float>(held.second.lane[i]);
+            }
+            through = block.template narrowed<T>(both);
+          }
           for (unsigned i = 0; i < kWide; ++i) {
             const float value = static_cast<float>(held.x.lane[i]) - mean[i];
             bool off = false;
             if constexpr (kMask == Mask::again) off = value * scale[i] + shift[i] <= 0;
             if constexpr (kMask == Mask::bits) off = (held.bits >> i & 1U) == 0;
-            through.lane[i] = off ? T{} : held.gradient.lane[i];
+            if (off) through.lane[i] = T{};
             const auto passed = static_cast<float>(through.lane[i]);
             sum[i] += passed;
             product[i] += passed * value;
@@ -442,9 +454,10 @@ void norm_backward(const NormBackward& layer, const Grid& grid, Launch launch) {
     const auto* const y_gradient = static_cast<const T*>(layer.y_gradient);
     const auto* const x = static_cast<const T*>(layer.x);
     auto* const left = static_cast<T*>(layer.beside_gradient);
-    const auto sums = [&]<Mask kMask>() {
-      launch(GradientSums<T, kMask>{shape, grid, y_gradient, x, layer.positive, layer.numbers, left,
-                                    layer.scratch},
+    const auto* const second = static_cast<const T*>(layer.second_gradient);
+    const auto sums = [&]<Mask kMask, bool kTwo = false>() {
+      launch(GradientSums<T, kMask, kTwo>{shape, grid, y_gradient, second, x, layer.positive,
+                                          layer.numbers, left, layer.scratch},
              grid.tiles, grid.slices);
     };
     const float* const off = layer.scratch + std::size_t{2} * grid.slices * shape.channels;
@@ -455,7 +468,10 @@ void norm_backward(const NormBackward& layer, const Grid& grid, Launch launch) {
     };
     if (layer.tail == Tail::none) sums.template operator()<Mask::none>();
     if (layer.tail == Tail::relu) sums.template operator()<Mask::again>();
-    if (layer.tail == Tail::add_relu) sums.template operator()<Mask::bits>();
+    if (layer.tail == Tail::add_relu && second == nullptr) sums.template operator()<Mask::bits>();
+    if (layer.tail == Tail::add_relu && second != nullptr) {
+      sums.template operator()<Mask::bits, true>();
+    }
     launch(GradientTotals{shape.rows, shape.channels, grid.slices, layer.training, layer.numbers,
                           layer.scratch, layer.weight_gradient, layer.bias_gradient},
            channel_blocks(shape, grid), 1);
@@ -479,7 +495,7 @@ void bias_backward(const BiasBackward& layer, const Grid& grid, Launch launch) {
   const Activations& shape = layer.shape;
   with_activations(shape, [&]<class T>() {
     launch(GradientSums<T, Mask::bits>{shape, grid, static_cast<const T*>(layer.y_gradient),
-                                       nullptr, layer.positive, nullptr,
+                                       nullptr, nullptr, layer.positive, nullptr,
                                        static_cast<T*>(layer.x_gradient), layer.scratch},
            grid.tiles, grid.slices);
     launch(GradientTotals{shape.rows, shape.channels, grid.slices, false, nullptr, layer.scratch,

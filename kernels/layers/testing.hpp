@@ -119,11 +119,13 @@ class NormArrays {
             .numbers = floats(numbers),
             .scratch = floats(scratch)};
   }
-  NormBackward backward(Tail tail, bool training) {
+  /// `twice`: y was used for two things, the gradient of the second being `beside`.
+  NormBackward backward(Tail tail, bool training, bool twice = false) {
     return {.shape = shape_,
             .tail = tail,
             .training = training,
             .y_gradient = y_gradient.get().data,
+            .second_gradient = twice ? beside.get().data : nullptr,
             .x = x.get().data,
             .positive = bits(),
             .numbers = floats(numbers),

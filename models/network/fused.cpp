@@ -3,7 +3,6 @@
 
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/nn/modules/activation.h>
-#include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/pooling.h>
 
 #include <cstdint>
@@ -62,6 +61,11 @@ Grid grid_of(const torch::Tensor& x, const Activations& shape) {
   return x.is_cuda() ? device::layer_grid(shape) : host_grid(shape);
 }
 
+// Keys of what a normalisation leaves to its backward pass, and Split to it.
+constexpr const char* kTail = "tail";
+constexpr const char* kTraining = "training";
+constexpr const char* kSecond = "second gradient";
+
 /// What a normalisation is besides its tensors.
 struct Way {
   Tail tail;
@@ -113,16 +117,17 @@ class Norm : public torch::autograd::Function<Norm> {
       norm_forward(layer, grid, &in_parallel);
     }
     context->save_for_backward({x, numbers, bits});
-    context->saved_data["tail"] = static_cast<std::int64_t>(way.tail);
-    context->saved_data["training"] = way.training;
+    context->saved_data[kTail] = static_cast<std::int64_t>(way.tail);
+    context->saved_data[kTraining] = way.training;
     return y;
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const variable_list saved = context->get_saved_variables();
     const torch::Tensor &x = saved[0], &numbers = saved[1], &bits = saved[2];
-    const auto tail = static_cast<Tail>(context->saved_data["tail"].toInt());
+    const auto tail = static_cast<Tail>(context->saved_data[kTail].toInt());
     const torch::Tensor gradient = in_rows(gradients[0]);
+    const torch::Tensor second = take_second(*context);
     const Activations shape = shape_of(x);
     const Grid grid = grid_of(x, shape);
     const torch::Tensor x_gradient = room_like(x);
@@ -133,8 +138,9 @@ class Norm : public torch::autograd::Function<Norm> {
     const NormBackward layer{
         .shape = shape,
         .tail = tail,
-        .training = context->saved_data["training"].toBool(),
+        .training = context->saved_data[kTraining].toBool(),
         .y_gradient = gradient.data_ptr(),
+        .second_gradient = second.defined() ? second.data_ptr() : nullptr,
         .x = x.data_ptr(),
         .positive = bytes_of(bits),
         .numbers = numbers.data_ptr<float>(),
@@ -152,6 +158,32 @@ class Norm : public torch::autograd::Function<Norm> {
     variable_list all{x_gradient, weight_gradient, bias_gradient, {}, {}, {}, {}};
     if (tail == Tail::add_relu) all.push_back(beside_gradient);
     return all;
+  }
+
+ private:
+  static torch::Tensor take_second(AutogradContext& context) {
+    const auto left = context.saved_data.find(kSecond);
+    if (left == context.saved_data.end()) return {};
+    const torch::Tensor second = left->second.toTensor();
+    context.saved_data.erase(kSecond);
+    return in_rows(second);
+  }
+};
+
+/// A tensor as two, of which the gradient of the second is left to the normalisation that made the
+/// tensor and whose backward pass comes next.
+class Split : public torch::autograd::Function<Split> {
+ public:
+  static variable_list forward(AutogradContext* context, const torch::Tensor& x,
+                               AutogradContext* norm) {
+    // Kept by the node that autograd goes to from here.
+    context->saved_data["norm"] = reinterpret_cast<std::int64_t>(norm);
+    return {x, x};
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    auto* const norm = reinterpret_cast<AutogradContext*>(context->saved_data["norm"].toInt());
+    norm->saved_data[kSecond] = gradients[1];
+    return {gradients[0], {}};
   }
 };
 
@@ -222,12 +254,30 @@ torch::Tensor norm_relu(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x
   return normalised(norm, x, beside, beside.defined() ? Tail::add_relu : Tail::relu);
 }
 
+Fork forked(const torch::Tensor& x) {
+  auto* const norm = dynamic_cast<torch::autograd::CppNode<Norm>*>(x.grad_fn().get());
+  if (norm == nullptr || !torch::GradMode::is_enabled() ||
+      norm->ctx_.saved_data[kTail].toInt() != static_cast<std::int64_t>(Tail::add_relu)) {
+    return {x, x};
+  }
+  const variable_list both = Split::apply(x, &norm->ctx_);
+  return {both[0], both[1]};
+}
+
 torch::Tensor norm_only(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x) {
   return normalised(norm, x, {}, Tail::none);
 }
 
 torch::Tensor bias_relu(const torch::Tensor& x, const torch::Tensor& bias) {
   return BiasRelu::apply(x, bias, torch::GradMode::is_enabled());
+}
+
+torch::Tensor convolved(torch::nn::Conv2dImpl& convolution, const torch::Tensor& x) {
+  const torch::Tensor& weight = convolution.weight;
+  const std::int64_t padding = x.size(1) - weight.size(1);
+  if (padding <= 0) return convolution.forward(x);
+  const torch::Tensor wide = torch::constant_pad_nd(weight, {0, 0, 0, 0, 0, padding});
+  return torch::conv2d(x, wide, {}, *convolution.options.stride(), (weight.size(2) - 1) / 2);
 }
 
 torch::Tensor run_fused(torch::nn::SequentialImpl& chain, torch::Tensor x,
@@ -244,7 +294,7 @@ torch::Tensor run_fused(torch::nn::SequentialImpl& chain, torch::Tensor x,
     } else if (norm != nullptr) {
       x = norm_only(*norm, x);
     } else if (auto* const convolution = module->as<torch::nn::Conv2d>()) {
-      x = convolution->forward(x);
+      x = convolved(*convolution, x);
     } else if (auto* const pool = module->as<torch::nn::MaxPool2d>()) {
       x = pool->forward(x);
     } else {

@@ -7,6 +7,7 @@
 
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/conv.h>
 #include <torch/types.h>
 
 namespace scalebench {
@@ -18,11 +19,25 @@ namespace scalebench {
 torch::Tensor norm_relu(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
                         const torch::Tensor& beside = {});
 
+/// x twice, for what reads the end of a block twice: the next block's layers and what goes beside
+/// them. Where norm_relu() with `beside` made x, it adds the gradients of both within its own
+/// backward pass; elsewhere autograd adds them.
+struct Fork {
+  torch::Tensor path;
+  torch::Tensor beside;
+};
+Fork forked(const torch::Tensor& x);
+
 /// norm(x) alone.
 torch::Tensor norm_only(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x);
 
 /// relu(x + bias): x (n, channels, height, width) or (n, channels), bias float32 (channels).
 torch::Tensor bias_relu(const torch::Tensor& x, const torch::Tensor& bias);
+
+/// What the convolution computes, which has no bias and is padded to keep the size. x may have more
+/// channels than it takes, those behind being padding of an image to what tensor cores read at once
+/// (kernels/layers/input.hpp): they meet weights of zero.
+torch::Tensor convolved(torch::nn::Conv2dImpl& convolution, const torch::Tensor& x);
 
 /// What `chain` computes, its batch normalisations together with a ReLU behind them, the last one
 /// with `beside` if that is defined: then with a ReLU in any case.

@@ -4,8 +4,10 @@
 #include "models/network/fused.hpp"
 
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
+#include <utility>
 
 #include "kernels/layers/testing.hpp"
 #include "models/network/modules.hpp"
@@ -25,13 +27,14 @@ struct Setting {
   torch::ScalarType type = torch::kFloat32;
   Tail tail = Tail::relu;
   bool training = true;
+  bool twice = false;  // the result is used for two things
 };
 
 std::string text_of(const Setting& setting) {
   const Sizes& sizes = setting.sizes;
-  return fmt::format("{} x {} x {} x {} of {}, tail {}, training {}", sizes.images, sizes.height,
-                     sizes.width, sizes.channels, c10::toString(setting.type),
-                     static_cast<int>(setting.tail), setting.training);
+  return fmt::format("{} x {} x {} x {} of {}, tail {}, training {}, twice {}", sizes.images,
+                     sizes.height, sizes.width, sizes.channels, c10::toString(setting.type),
+                     static_cast<int>(setting.tail), setting.training, setting.twice);
 }
 
 /// Channels last and of the setting's type; parameters and statistics are float32.
@@ -49,6 +52,7 @@ struct Inputs {
     x = drawn(8);
     beside = drawn(0);
     gradient = drawn(0.1);
+    second = drawn(0.1);
     norm = torch::nn::BatchNorm2d(setting.sizes.channels);
     const torch::NoGradGuard no_grad;
     norm->weight.uniform_(0.5, 1.5);
@@ -57,9 +61,11 @@ struct Inputs {
     norm->running_var.uniform_(0.5, 2);
     norm->train(setting.training);
     norm->to(device);
-    for (torch::Tensor* const tensor : {&x, &beside, &gradient}) *tensor = tensor->to(device);
+    for (torch::Tensor* const tensor : {&x, &beside, &gradient, &second}) {
+      *tensor = tensor->to(device);
+    }
   }
-  torch::Tensor x, beside, gradient;
+  torch::Tensor x, beside, gradient, second;
   torch::nn::BatchNorm2d norm{nullptr};
 };
 
@@ -76,7 +82,12 @@ Found by_autograd(const Setting& setting, torch::Device device = torch::kCPU) {
   const torch::Tensor y = setting.tail == Tail::none   ? norm_only(norm, x)
                           : setting.tail == Tail::relu ? norm_relu(norm, x)
                                                        : norm_relu(norm, x, beside);
-  y.backward(in.gradient);
+  if (setting.twice) {
+    const Fork fork = forked(y);
+    torch::autograd::backward({fork.path, fork.beside}, {in.gradient, in.second});
+  } else {
+    y.backward(in.gradient);
+  }
   const auto here = [](const torch::Tensor& tensor) {
     return tensor.defined() ? tensor.detach().cpu() : tensor;
   };
@@ -129,6 +140,7 @@ Found by_threads(const Setting& setting, unsigned threads, std::size_t blocks) {
                        .tail = setting.tail,
                        .training = setting.training,
                        .y_gradient = in.gradient.data_ptr(),
+                       .second_gradient = setting.twice ? in.second.data_ptr() : nullptr,
                        .x = in.x.data_ptr(),
                        .positive = bits.data_ptr<std::uint8_t>(),
                        .numbers = numbers.data_ptr<float>(),
@@ -185,7 +197,7 @@ void expect_unfused(const Found& found, const Setting& setting) {
   EXPECT_EQ(found.batches, setting.training ? 1 : 0);
 
   // The ReLU is where it was in what was found; it may be elsewhere only beside zero.
-  auto through = wide(in.gradient);
+  auto through = wide(setting.twice ? in.gradient + in.second : in.gradient);
   if (setting.tail != Tail::none) {
     const auto on = found.y > 0;
     const auto elsewhere = on.logical_xor(z > 0);
@@ -211,6 +223,9 @@ void expect_all_unfused(const Sizes& sizes, Find find) {
         const Setting setting{sizes, type, tail, training};
         expect_unfused(find(setting), setting);
       }
+      if (tail != Tail::add_relu) continue;
+      const Setting setting{sizes, type, tail, true, /*twice=*/true};
+      expect_unfused(find(setting), setting);
     }
   }
 }
@@ -315,6 +330,56 @@ TEST(FusedChain, EqualsTheChain) {
                               1e-4, 1e-5));
   chain->push_back(torch::nn::Flatten());
   expect_error<Error>([&] { run_fused(*chain, x); }, {"Flatten"});
+}
+
+TEST(Fork, IsAddedByAutogradWhereNothingElseCan) {
+  torch::nn::BatchNorm2d norm(16);
+  const auto x = torch::randn({2, 16, 5, 5}).requires_grad_();
+  const auto gradient_with = [&](auto split) {
+    const auto y = norm_relu(*norm, x);  // adds nothing, so its backward pass takes no second
+    const Fork fork = split(y);
+    torch::autograd::backward({(fork.path.pow(2) + fork.beside.pow(3)).sum()}, {});
+    return std::exchange(x.mutable_grad(), {});
+  };
+  EXPECT_TRUE(torch::equal(gradient_with(&forked), gradient_with([](const torch::Tensor& y) {
+                             return Fork{y, y};
+                           })));
+  const torch::NoGradGuard no_grad;
+  const auto y = norm_relu(*norm, x, x.detach());
+  EXPECT_TRUE(forked(y).path.is_same(y));
+}
+
+TEST(Fork, AddsAllThatItsUsersHaveAndEveryTimeAnew) {
+  torch::nn::BatchNorm2d norm(16);
+  const auto x = torch::randn({2, 16, 5, 5}).requires_grad_(), beside = torch::randn({2, 16, 5, 5});
+  const auto y = norm_relu(*norm, x, beside);
+  const Fork fork = forked(y);
+  const auto gradient_of = [&](const torch::Tensor& result) {
+    result.sum().backward({}, /*retain_graph=*/true);
+    return std::exchange(x.mutable_grad(), {});
+  };
+  // A third user, one of the two alone, both, and again.
+  const auto expected = gradient_of(y * 6);
+  EXPECT_TRUE(torch::allclose(gradient_of(y + 2 * fork.path + 3 * fork.beside), expected));
+  EXPECT_TRUE(torch::allclose(gradient_of(6 * fork.beside), expected));
+  EXPECT_TRUE(torch::allclose(gradient_of(6 * fork.path), expected));
+  EXPECT_TRUE(torch::allclose(gradient_of(2 * fork.path + 4 * fork.beside), expected));
+}
+
+TEST(Convolved, MeetsThePaddingOfAnImageWithZeros) {
+  torch::manual_seed(5);
+  torch::nn::Conv2d convolution = plain_convolution(3, 8, 7, 2);
+  const auto x = torch::randn({2, 3, 15, 16});
+  const auto wide = torch::cat({x, torch::full({2, 1, 15, 16}, 9.F)}, 1);
+  const auto run = [&](const torch::Tensor& images) {
+    const auto y = convolved(*convolution, images);
+    y.pow(2).sum().backward();
+    return std::pair(y.detach(), std::exchange(convolution->weight.mutable_grad(), {}));
+  };
+  const auto [y, gradient] = run(x);
+  const auto [same_y, same_gradient] = run(wide);
+  EXPECT_TRUE(torch::allclose(same_y, y, 1e-5, 1e-5));
+  EXPECT_TRUE(torch::allclose(same_gradient, gradient, 1e-4, 1e-4));
 }
 
 // Whole networks: the fused layers take the place of the others without changing what is computed.

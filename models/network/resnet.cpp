@@ -21,8 +21,9 @@ class Block : public torch::nn::Module {
 
   torch::Tensor forward(const torch::Tensor& images) {
     if (fused_) {
-      return run_fused(*path_, images,
-                       shortcut_->is_empty() ? images : run_fused(*shortcut_, images));
+      const Fork in = forked(images);
+      return run_fused(*path_, in.path,
+                       shortcut_->is_empty() ? in.beside : run_fused(*shortcut_, in.beside));
     }
     const torch::Tensor beside = shortcut_->is_empty() ? images : shortcut_->forward(images);
     return path_->forward(images).add_(beside).relu_();

@@ -21,8 +21,9 @@ class PaddedBlock : public torch::nn::Module {
 
   torch::Tensor forward(const torch::Tensor& images) {
     if (fused_) {
-      const auto inner = norm_relu(*norm1_, conv1_->forward(images));
-      return norm_relu(*norm2_, conv2_->forward(inner), shortcut(images));
+      const Fork in = forked(images);
+      const auto inner = norm_relu(*norm1_, conv1_->forward(in.path));
+      return norm_relu(*norm2_, conv2_->forward(inner), shortcut(in.beside));
     }
     const auto inner = torch::relu(norm1_->forward(conv1_->forward(images)));
     return torch::relu(norm2_->forward(conv2_->forward(inner)) + shortcut(images));
@@ -55,8 +56,8 @@ class Resnet20 : public LayeredNetwork {
   Resnet20() {
     then(
         [this](const torch::Tensor& x) {
-          const auto convolved = conv_->forward(x);
-          return fused_ ? norm_relu(*norm_, convolved) : torch::relu(norm_->forward(convolved));
+          return fused_ ? norm_relu(*norm_, convolved(*conv_, x))
+                        : torch::relu(norm_->forward(conv_->forward(x)));
         },
         {conv_.ptr(), norm_.ptr()});
     int in = 16, blocks = 0;
