@@ -130,11 +130,14 @@ struct Trainer::State {
     }
     check_choices();
     if (is_recorded(options.step, device.is_cuda())) {
-      step_graph =
-          make_step_graph({[this](const torch::Tensor& images, const torch::Tensor& labels) {
-                             return work(network_pass, {images, labels}, rate_of_graph).loss;
-                           },
-                           [this] { return network->generators(); }});
+      step_graph = make_step_graph({[this](const std::vector<torch::Tensor>& inputs) {
+                                      const Batch batch = inputs.size() == 1
+                                                              ? batch_of(*training, inputs[0], 0,
+                                                                         options.channels_last)
+                                                              : Batch{inputs[0], inputs[1]};
+                                      return work(network_pass, batch, rate_of_graph).loss;
+                                    },
+                                    [this] { return network->generators(); }});
     }
     network->seed_dropout(
         SplitMix(SplitMix(options.seed).next() + static_cast<std::uint64_t>(rank)).next());
@@ -180,9 +183,10 @@ struct Trainer::State {
   static std::unique_ptr<ImageSource> images_of(const TrainerOptions& options, Split split,
                                                 torch::Device where) {
     const auto type = options.precision == Precision::bf16 ? torch::kBFloat16 : torch::kFloat32;
+    const OnePass fused{type, /*padded=*/where.is_cuda()};
     return open_image_source(options.dataset, split, options.choice.shape, options.seed,
                              options.data.bad_images, where,
-                             options.step == StepKind::fused ? std::optional(type) : std::nullopt);
+                             options.step == StepKind::fused ? std::optional(fused) : std::nullopt);
   }
 
   std::unique_ptr<GradientSync> make_sync(const TrainerOptions& given, Communicator& gradients) {
@@ -206,7 +210,8 @@ struct Trainer::State {
     return std::make_unique<BatchStream>(
         *training, sampler.epoch(epoch), device,
         BatchStreamOptions{options.batch, epoch, options.data.loader_threads,
-                           options.faults.throttle_input_seconds, options.channels_last});
+                           options.faults.throttle_input_seconds, options.channels_last,
+                           /*by_index=*/step_graph != nullptr});
   }
 
   /// `batches` are those of the epoch which `step`, counted over all epochs, belongs to.
@@ -259,7 +264,8 @@ struct Trainer::State {
       fail<UsageError>("a step graph needs parameters that are float32 without gaps");
     }
     rate_of_graph = rate;
-    return step_graph->run(batch.images, batch.labels);
+    if (batch.indices.defined()) return step_graph->run({batch.indices});
+    return step_graph->run({batch.images, batch.labels});
   }
 
   /// For an injected fault. Busy, since a core that slept takes longer for what follows, too: on a

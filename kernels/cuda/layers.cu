@@ -90,9 +90,7 @@ void bias_backward(const BiasBackward& layer, const Grid& grid, DeviceStream str
 
 void gather_images(const ImageGather& gather, DeviceStream stream) {
   if (gather.count == 0) return;
-  const ImageExtent& wanted = gather.wanted;
-  const std::size_t numbers = gather.count * wanted.channels * wanted.height * wanted.width;
-  const std::size_t most = (numbers + kThreads * kWide - 1) / (kThreads * kWide);
+  const std::size_t most = (gather.numbers() + kThreads * kWide - 1) / (kThreads * kWide);
   const auto slices = static_cast<unsigned>(std::min<std::size_t>(most, 8 * blocks_at_once()));
   body::gather_images(gather, slices, launcher(kThreads, stream));
 }

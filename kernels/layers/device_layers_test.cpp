@@ -33,15 +33,19 @@ TEST_P(DeviceLayer, NormHasTheBitsOfItsBodiesOnTheHost) {
     const Activations shape{rows, channels, GetParam()};
     // Blocks of a warp or two, so that the host's threads are few.
     const Grid grid = grid_for(shape, channels == 64 ? 64 : 32, 6);
-    for (const Tail tail : {Tail::none, Tail::relu, Tail::add_relu}) {
+    for (const auto& [tail, twice] : {std::pair{Tail::none, false},
+                                      {Tail::relu, false},
+                                      {Tail::add_relu, false},
+                                      {Tail::add_relu, true}}) {
       for (const bool training : {true, false}) {
-        SCOPED_TRACE(fmt::format("{} x {}, tail {}, training {}", rows, channels,
-                                 static_cast<int>(tail), training));
+        SCOPED_TRACE(fmt::format("{} x {}, tail {}, twice {}, training {}", rows, channels,
+                                 static_cast<int>(tail), twice, training));
         NormArrays here(shape, grid, Memory::host), there(shape, grid, Memory::device);
         body::norm_forward(here.forward(tail, training), grid, thread_launcher(grid.threads));
-        body::norm_backward(here.backward(tail, training), grid, thread_launcher(grid.threads));
+        body::norm_backward(here.backward(tail, training, twice), grid,
+                            thread_launcher(grid.threads));
         device::norm_forward(there.forward(tail, training), grid, stream.get());
-        device::norm_backward(there.backward(tail, training), grid, stream.get());
+        device::norm_backward(there.backward(tail, training, twice), grid, stream.get());
         stream.synchronize();
         expect_same(there.results(), here.results());
       }
@@ -106,7 +110,8 @@ TEST_P(DeviceLayer, BiasHasTheBitsOfItsBodiesOnTheHost) {
 
 TEST_P(DeviceLayer, GatherHasTheHostsBits) {
   const ImageExtent has{1, 28, 28}, wanted{3, 33, 32};
-  const std::size_t numbers = 5 * wanted.channels * wanted.height * wanted.width;
+  constexpr std::size_t kPadding = 1;
+  const std::size_t numbers = 5 * (wanted.channels + kPadding) * wanted.height * wanted.width;
   TestSpan images(10 * has.height * has.width / 4, DType::int32);
   images.fill([](std::size_t i) { return static_cast<double>(i * 2654435761U % 2147483647U); });
   const TestSpan indices(5, DType::float64), y(numbers, GetParam());
@@ -123,6 +128,7 @@ TEST_P(DeviceLayer, GatherHasTheHostsBits) {
                        5,
                        has,
                        wanted,
+                       kPadding,
                        to.get().data,
                        GetParam()};
   };

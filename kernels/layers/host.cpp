@@ -63,9 +63,7 @@ void bias_backward(const BiasBackward& layer, const Grid& grid, const Parallel& 
 }
 
 void gather_images(const ImageGather& gather, const Parallel& parallel) {
-  const ImageExtent& wanted = gather.wanted;
-  const std::size_t bytes =
-      gather.count * wanted.channels * wanted.height * wanted.width * size_of(gather.dtype);
+  const std::size_t bytes = gather.numbers() * size_of(gather.dtype);
   body::gather_images(gather, static_cast<unsigned>(slices_of(bytes)), launcher(parallel));
 }
 

@@ -12,10 +12,10 @@ struct Gather {
   ImageGather gather;
   unsigned slices;
 
+  std::size_t numbers;
+
   template <class Block>
   SCALEBENCH_KERNEL void operator()(Block& block) const {
-    const ImageExtent& wanted = gather.wanted;
-    const std::size_t numbers = gather.count * wanted.channels * wanted.height * wanted.width;
     const std::size_t threads = std::size_t{slices} * block.threads();
     auto* const y = static_cast<T*>(gather.y);
     std::size_t first = (std::size_t{block.slice()} * block.threads() + block.thread()) * kWide;
@@ -35,12 +35,14 @@ struct Gather {
   /// Numbers first, first + 1, ... of the result; one division of each kind for all of them.
   SCALEBENCH_KERNEL void read(std::size_t first, std::size_t some, float (&values)[kWide]) const {
     const ImageExtent &has = gather.has, &wanted = gather.wanted;
-    std::size_t channel = first % wanted.channels, pixel = first / wanted.channels;
+    const std::size_t channels = wanted.channels + gather.padding;
+    std::size_t channel = first % channels, pixel = first / channels;
     std::size_t column = pixel % wanted.width, row = pixel / wanted.width % wanted.height;
     std::size_t image = pixel / wanted.width / wanted.height;
     for (std::size_t i = 0; i < kWide; ++i) {
-      values[i] = i < some ? at(image, has.channels == 1 ? 0 : channel, row, column) : 0;
-      if (++channel < wanted.channels) continue;
+      const bool padding = i >= some || channel >= wanted.channels;
+      values[i] = padding ? 0 : at(image, has.channels == 1 ? 0 : channel, row, column);
+      if (++channel < channels) continue;
       channel = 0;
       if (++column < wanted.width) continue;
       column = 0;
@@ -69,8 +71,11 @@ struct Gather {
 /// `launch` as in norm_body.hpp.
 template <class Launch>
 void gather_images(const ImageGather& gather, unsigned slices, Launch launch) {
-  if (gather.dtype == DType::float32) return launch(Gather<float>{gather, slices}, 1, slices);
-  launch(Gather<BFloat16>{gather, slices}, 1, slices);
+  const std::size_t numbers = gather.numbers();
+  if (gather.dtype == DType::float32) {
+    return launch(Gather<float>{gather, slices, numbers}, 1, slices);
+  }
+  launch(Gather<BFloat16>{gather, slices, numbers}, 1, slices);
 }
 
 }  // namespace scalebench::body

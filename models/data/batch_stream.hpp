@@ -113,7 +113,15 @@ struct BatchStreamOptions {
   double throttle_seconds = 0;
   /// Images with the channel as the fastest index.
   bool channels_last = false;
+  /// Where its images lie instead of a batch, for a recorded step that makes the batch itself, so
+  /// that its kernels are launched with the others. A batch all the same where the source is not on
+  /// the training device, or threads make batches ahead, or they are delayed.
+  bool by_index = false;
 };
+
+/// The images of `source` at `indices`, which are where it wants them, in that order of numbers.
+Batch batch_of(const ImageSource& source, const torch::Tensor& indices, int epoch,
+               bool channels_last, const std::stop_token& stop = {});
 
 class BatchStream {
  public:
@@ -126,12 +134,14 @@ class BatchStream {
   Batch next();
 
  private:
+  torch::Tensor indices_of(std::int64_t number) const;
   Batch make(std::int64_t number, const std::stop_token& stop) const;
 
   const ImageSource& source_;
   torch::Tensor order_;
   torch::Device device_;
   BatchStreamOptions options_;
+  bool by_index_;
   /// Last: its threads use the others.
   Prefetcher<Batch> prefetcher_;
 };

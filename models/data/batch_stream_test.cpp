@@ -45,6 +45,33 @@ TEST(BatchStream, GivesTheSameBatchesForAnyNumberOfThreads) {
   }
 }
 
+TEST(BatchStream, GivesPlacesToWhoMakesTheBatchItself) {
+  const ImageStore images = store(50);
+  const auto order = backwards(50);
+  BatchStreamOptions options{.batch = 16, .channels_last = true};
+  BatchStream made(images, order, torch::kCPU, options);
+  options.by_index = true;
+  BatchStream places(images, order, torch::kCPU, options);
+  for (int batch = 0; batch < 4; ++batch) {
+    const Batch place = places.next(), expected = made.next();
+    EXPECT_FALSE(place.images.defined());
+    const Batch own = batch_of(images, place.indices, 0, options.channels_last);
+    EXPECT_TRUE(own.images.equal(expected.images));
+    EXPECT_EQ(own.images.strides(), expected.images.strides());
+    EXPECT_TRUE(own.labels.equal(expected.labels));
+  }
+  expect_error<Error>([&] { places.next(); }, {"no more"});
+}
+
+TEST(BatchStream, MakesBatchesThatThreadsOrDelaysAreFor) {
+  const ImageStore images = store(50);
+  for (const BatchStreamOptions& options :
+       {BatchStreamOptions{.batch = 16, .loader_threads = 1, .by_index = true},
+        BatchStreamOptions{.batch = 16, .throttle_seconds = 1e-3, .by_index = true}}) {
+    EXPECT_TRUE(BatchStream(images, backwards(50), torch::kCPU, options).next().images.defined());
+  }
+}
+
 /// Fails at one image.
 class Broken final : public ImageSource {
  public:

@@ -18,7 +18,7 @@ namespace scalebench {
 std::unique_ptr<ImageSource> open_image_source(const std::string& dataset, Split split,
                                                const ImageShape& shape, std::uint64_t seed,
                                                BadImages bad_images, torch::Device device,
-                                               std::optional<torch::ScalarType> one_pass) {
+                                               std::optional<OnePass> one_pass) {
   if (is_jpeg_folder(dataset)) {
     return std::make_unique<JpegImages>(dataset, split, shape, seed, bad_images);
   }
@@ -90,7 +90,7 @@ void for_own_files(const ImageSource& source, const Communicator& control, Funct
 }  // namespace
 
 ImageStore::ImageStore(const Dataset& set, const ImageShape& model, torch::Device device,
-                       std::optional<torch::ScalarType> one_pass)
+                       std::optional<OnePass> one_pass)
     : name_(set.name), model_(model), one_pass_(one_pass) {
   const ImageShape& has = set.shape;
   if (has.height > model.height || has.width > model.width ||
@@ -116,21 +116,27 @@ torch::Tensor ImageStore::convert(torch::Tensor bytes) const {
   return images.expand({-1, model_.channels, -1, -1}).contiguous();
 }
 
-torch::Tensor ImageStore::gathered(const torch::Tensor& indices, torch::ScalarType type) const {
-  torch::Tensor batch = torch::empty(
-      {indices.size(0), model_.channels, model_.height, model_.width},
-      torch::TensorOptions(type).device(device()).memory_format(torch::MemoryFormat::ChannelsLast));
+torch::Tensor ImageStore::gathered(const torch::Tensor& indices, const OnePass& pass) const {
+  const auto wanted = static_cast<std::size_t>(model_.channels);
+  const std::size_t padding = pass.padded ? padded_channels(wanted) - wanted : 0;
+  torch::Tensor batch =
+      torch::empty({indices.size(0), model_.channels + static_cast<std::int64_t>(padding),
+                    model_.height, model_.width},
+                   torch::TensorOptions(pass.type).device(device()).memory_format(
+                       torch::MemoryFormat::ChannelsLast));
   const auto extent = [](auto channels, auto height, auto width) {
     return ImageExtent{static_cast<std::size_t>(channels), static_cast<std::size_t>(height),
                        static_cast<std::size_t>(width)};
   };
-  const ImageGather gather{.images = images_.data_ptr<std::uint8_t>(),
-                           .indices = indices.data_ptr<std::int64_t>(),
-                           .count = static_cast<std::size_t>(indices.size(0)),
-                           .has = extent(images_.size(1), images_.size(2), images_.size(3)),
-                           .wanted = extent(model_.channels, model_.height, model_.width),
-                           .y = batch.data_ptr(),
-                           .dtype = type == torch::kBFloat16 ? DType::bfloat16 : DType::float32};
+  const ImageGather gather{
+      .images = images_.data_ptr<std::uint8_t>(),
+      .indices = indices.data_ptr<std::int64_t>(),
+      .count = static_cast<std::size_t>(indices.size(0)),
+      .has = extent(images_.size(1), images_.size(2), images_.size(3)),
+      .wanted = extent(model_.channels, model_.height, model_.width),
+      .padding = padding,
+      .y = batch.data_ptr(),
+      .dtype = pass.type == torch::kBFloat16 ? DType::bfloat16 : DType::float32};
   if (device().is_cuda()) {
     device::gather_images(gather, torch_stream());
   } else {

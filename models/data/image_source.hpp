@@ -24,12 +24,21 @@
 namespace scalebench {
 
 struct Batch {
-  /// float32, or the type that was asked for, (n, channels, height, width) of the model, in
-  /// [-1, 1]; int64 (n).
-  torch::Tensor images;
-  torch::Tensor labels;
+  /// float32, or as OnePass says, (n, channels, height, width) of the model, in [-1, 1]; int64 (n).
+  torch::Tensor images{};
+  torch::Tensor labels{};
   /// Images in it that stand for others, which could not be decoded.
   std::int64_t replaced = 0;
+  /// Instead of both: where they lie in their source, as BatchStreamOptions::by_index asks.
+  torch::Tensor indices{};
+};
+
+/// How a batch is made in one pass, with the channel as the fastest index.
+struct OnePass {
+  /// float32 or bfloat16.
+  torch::ScalarType type = torch::kFloat32;
+  /// Whether three channels become four, the last of zeros, as tensor cores want them.
+  bool padded = false;
 };
 
 class ImageSource {
@@ -52,12 +61,11 @@ class ImageSource {
 
 /// What `dataset` names (see load_dataset), for a model that takes `shape`; `seed` is that of
 /// synthetic and shuffled images. Sets in memory are put on `device`, and their batches are made in
-/// one pass where a type for them is given, float32 or bfloat16. Throws UsageError with what was
-/// expected and what was found.
-std::unique_ptr<ImageSource> open_image_source(
-    const std::string& dataset, Split split, const ImageShape& shape, std::uint64_t seed,
-    BadImages bad_images, torch::Device device,
-    std::optional<torch::ScalarType> one_pass = std::nullopt);
+/// one pass where that is wanted. Throws UsageError with what was expected and what was found.
+std::unique_ptr<ImageSource> open_image_source(const std::string& dataset, Split split,
+                                               const ImageShape& shape, std::uint64_t seed,
+                                               BadImages bad_images, torch::Device device,
+                                               std::optional<OnePass> one_pass = std::nullopt);
 
 // A data set on the training device, as bytes, and its conversion to what a model takes. One
 // conversion for every data set, so that none needs constants of its own:
@@ -72,7 +80,7 @@ class ImageStore final : public ImageSource {
   /// Copies `set` to `device`. Throws UsageError when its images are larger than the model's, have
   /// several channels but not the model's number, or more classes.
   ImageStore(const Dataset& set, const ImageShape& model, torch::Device device,
-             std::optional<torch::ScalarType> one_pass = std::nullopt);
+             std::optional<OnePass> one_pass = std::nullopt);
 
   const std::string& name() const override { return name_; }
   std::int64_t count() const override { return labels_.size(0); }
@@ -83,11 +91,11 @@ class ImageStore final : public ImageSource {
 
  private:
   torch::Tensor convert(torch::Tensor bytes) const;
-  torch::Tensor gathered(const torch::Tensor& indices, torch::ScalarType type) const;
+  torch::Tensor gathered(const torch::Tensor& indices, const OnePass& pass) const;
 
   std::string name_;
   ImageShape model_;
-  std::optional<torch::ScalarType> one_pass_;
+  std::optional<OnePass> one_pass_;
   torch::Tensor images_;
   torch::Tensor labels_;
 };

@@ -59,9 +59,9 @@ void keep_freed_memory();
 /// Returns when everything enqueued on the device is done; at once for the CPU.
 void finish(torch::Device device);
 
-// A whole step after the batch is there (forward, backward, update) recorded once as a CUDA graph
-// and then replayed: its hundreds of kernels start as one, which wins where launching them takes
-// longer than running them. Only a LibTorch with CUDA has it.
+// A whole step (forward, backward, update, and the batch where the device can make it) recorded
+// once as a CUDA graph and then replayed: its hundreds of kernels start as one, which wins where
+// launching them takes longer than running them. Only a LibTorch with CUDA has it.
 
 /// Before the network is built: the calling thread works on a stream of its own from now on, since
 /// the default stream cannot be recorded. Throws UsageError in one line where there are no graphs.
@@ -69,8 +69,9 @@ void begin_step_graphs(torch::Device device);
 
 /// What is recorded.
 struct RecordedStep {
-  /// Enqueues a step on these images and labels and returns its loss.
-  std::function<torch::Tensor(const torch::Tensor& images, const torch::Tensor& labels)> run;
+  /// Enqueues a step on these tensors, images and labels or what they are made of, and returns its
+  /// loss.
+  std::function<torch::Tensor(const std::vector<torch::Tensor>& inputs)> run;
   /// Whose random numbers it draws, asked just before recording.
   std::function<std::vector<at::Generator>()> generators;
 };
@@ -79,9 +80,10 @@ class StepGraph {
  public:
   virtual ~StepGraph() = default;
   /// One step, launched as it is for kStepsBeforeGraph steps, then recorded, then replayed. All
-  /// calls need the same number of images. Returns the loss. Throws NotRecorded when the step does
-  /// what cannot be recorded, OutOfMemory when there is too little to record it.
-  virtual torch::Tensor run(const torch::Tensor& images, const torch::Tensor& labels) = 0;
+  /// calls need as many inputs of the same sizes, on the device. Returns the loss. Throws
+  /// NotRecorded when the step does what cannot be recorded, OutOfMemory when there is too little
+  /// to record it.
+  virtual torch::Tensor run(const std::vector<torch::Tensor>& inputs) = 0;
 };
 
 std::unique_ptr<StepGraph> make_step_graph(RecordedStep step);

@@ -131,15 +131,13 @@ class CudaStepGraph final : public StepGraph {
  public:
   explicit CudaStepGraph(RecordedStep step) : step_(std::move(step)) {}
 
-  torch::Tensor run(const torch::Tensor& images, const torch::Tensor& labels) override {
-    if (!images_.defined()) {
-      images_ = images.clone();
-      labels_ = labels.clone();
+  torch::Tensor run(const std::vector<torch::Tensor>& inputs) override {
+    if (inputs_.empty()) {
+      for (const torch::Tensor& input : inputs) inputs_.push_back(input.clone());
     } else {
-      images_.copy_(images);
-      labels_.copy_(labels);
+      for (std::size_t i = 0; i < inputs.size(); ++i) inputs_[i].copy_(inputs[i]);
     }
-    if (steps_++ < kStepsBeforeGraph) return step_.run(images_, labels_);
+    if (steps_++ < kStepsBeforeGraph) return step_.run(inputs_);
     if (!loss_.defined()) record();
     graph_.replay();
     return loss_.clone();  // the next replay overwrites it
@@ -153,12 +151,12 @@ class CudaStepGraph final : public StepGraph {
     c10::cuda::CUDACachingAllocator::emptyCache();
     const c10::cuda::MempoolId_t id = at::cuda::graph_pool_handle();
     Recording graph(graph_, id);
-    const DevicePool on_device{images_.device().index(), id};
+    const DevicePool on_device{device().index(), id};
     const PinnedPool pinned{id};
     try {
       torch::Tensor loss;
       capture(
-          graph, [&] { loss = step_.run(images_, labels_); }, on_device, pinned);
+          graph, [&] { loss = step_.run(inputs_); }, on_device, pinned);
       loss_ = loss;
     } catch (const std::exception& error) {
       const std::string why = last_line(error);
@@ -175,18 +173,19 @@ class CudaStepGraph final : public StepGraph {
 
   void forget_recordings() {
     try {
-      forget_recording(at::cuda::detail::getDefaultCUDAGenerator(images_.device().index()));
+      forget_recording(at::cuda::detail::getDefaultCUDAGenerator(device().index()));
       for (const at::Generator& generator : step_.generators()) forget_recording(generator);
     } catch (const std::exception&) {
       Recording::forget_failure();  // the stream records all the same: then nothing is to be saved
     }
   }
 
+  torch::Device device() const { return inputs_.front().device(); }
+
   RecordedStep step_;
   int steps_ = 0;
   // Destroyed after the graph that reads and writes them.
-  torch::Tensor images_;
-  torch::Tensor labels_;
+  std::vector<torch::Tensor> inputs_;
   torch::Tensor loss_;
   at::cuda::CUDAGraph graph_;
 };
