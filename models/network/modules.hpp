@@ -3,6 +3,7 @@
 // them instantiated in every source, which takes longer than all else in it.
 #pragma once
 
+#include <ATen/ops/_fused_dropout.h>
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/container/sequential.h>
@@ -13,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <tuple>
 
 #include "models/network/network.hpp"
 
@@ -53,6 +55,8 @@ class Dropout {
       generator_.set_current_seed(seed_);
       if (restored_.defined() && restored_.numel() > 0) generator_.set_state(restored_);
     }
+    // One kernel, and one of the backward pass; the CPU has no such.
+    if (values.is_cuda()) return std::get<0>(at::_fused_dropout(values, keep_, generator_));
     return values * torch::empty_like(values).bernoulli_(keep_, generator_).div_(keep_);
   }
 

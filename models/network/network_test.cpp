@@ -6,7 +6,9 @@
 #include "models/data/image_source.hpp"
 #include "models/gradients/replica.hpp"
 #include "models/network/models.hpp"
+#include "models/network/modules.hpp"
 #include "models/testing.hpp"
+#include "models/torch/device.hpp"
 
 namespace scalebench {
 namespace {
@@ -109,6 +111,24 @@ TEST(Network, DropoutIsOursAndOffInEvaluation) {
   EXPECT_TRUE(torch::equal(network->forward(images), network->forward(images)));
 }
 
+TEST(Network, DropoutOnACardKeepsItsShareAndHasTheMaskOfItsGradient) {
+  if (!torch_sees_cuda()) GTEST_SKIP() << "this LibTorch sees no CUDA device";
+  Dropout dropout(0.25);
+  const auto masked = [&](std::uint64_t seed) {
+    dropout.seed(seed);
+    const auto ones = torch::ones({1000, 1000}, torch::device(torch::kCUDA)).requires_grad_();
+    const auto kept = dropout(ones);
+    kept.sum().backward();
+    EXPECT_TRUE(torch::equal(kept, ones.grad()));
+    return kept.detach().cpu();
+  };
+  const auto kept = masked(3);
+  EXPECT_TRUE(torch::allclose(kept, kept.ne(0) / 0.75));
+  EXPECT_NEAR(kept.mean().item<double>(), 1, 0.01);  // 17 deviations
+  EXPECT_TRUE(torch::equal(kept, masked(3)));
+  EXPECT_FALSE(torch::equal(kept, masked(4)));
+}
+
 TEST(Network, RefusesUnknownNames) {
   expect_error([] { make_network("mlpp", 1); }, {"mlpp", "did you mean 'mlp'"});
 }
@@ -130,15 +150,19 @@ TEST(ImageStore, MakesTheSameImagesInOnePass) {
   Dataset set{"noise", {1, 5, 6, 10}, {}, {1, 2, 3}};
   for (int i = 0; i < 3 * 5 * 6; ++i) set.images.push_back(static_cast<std::uint8_t>(i * 89));
   const auto indices = torch::tensor({2, 0, 1, 2}, torch::kInt64);
-  const auto batch_of = [&](std::optional<torch::ScalarType> one_pass) {
+  const auto made = [&](std::optional<OnePass> one_pass) {
     return ImageStore(set, {3, 8, 9, 10}, torch::kCPU, one_pass).at(indices, 0, std::stop_token());
   };
-  const auto expected = batch_of(std::nullopt);
-  const auto wide = batch_of(torch::kFloat32), narrow = batch_of(torch::kBFloat16);
+  const auto expected = made(std::nullopt);
+  const auto wide = made(OnePass{torch::kFloat32}), narrow = made(OnePass{torch::kBFloat16});
   EXPECT_TRUE(torch::equal(wide.images, expected.images));
   EXPECT_TRUE(torch::equal(narrow.images, expected.images.to(torch::kBFloat16)));
   EXPECT_TRUE(narrow.images.is_contiguous(torch::MemoryFormat::ChannelsLast));
   EXPECT_TRUE(torch::equal(narrow.labels, expected.labels));
+  const auto padded = made(OnePass{torch::kFloat32, /*padded=*/true}).images;
+  ASSERT_EQ(padded.size(1), 4);
+  EXPECT_TRUE(torch::equal(padded.narrow(1, 0, 3), expected.images));
+  EXPECT_EQ(padded.select(1, 3).abs().max().item<float>(), 0);
 }
 
 }  // namespace
