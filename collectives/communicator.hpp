@@ -164,6 +164,10 @@ class Communicator {
   /// no such thing here, or no window yet.
   virtual std::string_view registration() const { return {}; }
 
+  /// How the library went about the latest native_allreduce() of so many bytes, in the words of
+  /// result files; empty: it does not say, or not on this rank.
+  virtual std::string native_choice(std::size_t /*bytes*/) { return {}; }
+
   /// Where work is enqueued; the default one on the host, where nothing is.
   virtual DeviceStream stream() const { return {}; }
 

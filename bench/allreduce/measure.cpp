@@ -354,6 +354,7 @@ AllreduceResult measure_allreduce(const AllreduceBench& bench, const AllreduceCa
       timing.next_part = bench.next_part;
       result.timing = bench.timer.measure(operation, timing);
       result.launch = launch_cost(bench, operation);
+      result.choice = bench.data.native_choice(one.bytes());
       fine = right(once);
     }
     if (fine) return result;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "collectives/control.hpp"
+#include "collectives/transport/nccl_log.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/cuda/check.hpp"
 #include "kernels/error.hpp"
@@ -228,6 +229,8 @@ class NcclCommunicator final : public Communicator {
     return registration_ ? name_of(*registration_) : std::string_view();
   }
 
+  std::string native_choice(std::size_t bytes) override { return log_.choice_since(bytes); }
+
   void exchange(ConstSpan out, int to, Span in, int from) override {
     const ncclComm_t nccl = this->nccl();
     NCCL_CHECK(ncclGroupStart());
@@ -309,6 +312,7 @@ class NcclCommunicator final : public Communicator {
   Communicator& control_;
   const std::optional<Registration> wanted_;
   std::optional<Registration> registration_;  // of the latest window
+  NcclLog log_{nccl_choice_log()};
   std::shared_ptr<Shared> shared_;
 };
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include "bench/measure/statistics.hpp"
 #include "bench/record/columns.hpp"
@@ -330,6 +331,12 @@ ResultRow join(const std::vector<LaunchCase>& cases, const std::vector<int>& mid
     if (!warm.empty()) row.set("warm", std::ranges::min(warm));
     const std::vector<double> huge = numbers(measured, "huge_share");
     if (!huge.empty()) row.set("huge_share", std::ranges::min(huge));
+  }
+  if (row.schema().has("nccl_choice")) {
+    std::set<std::string> choices;
+    for (const LaunchCase& one : measured) choices.insert(one.row->get("nccl_choice"));
+    choices.erase("");
+    row.set("nccl_choice", fmt::format("{}", fmt::join(choices, " or ")));
   }
   if (measured.size() < cases.size()) {
     const std::string few =
