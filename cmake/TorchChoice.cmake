@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Which LibTorch is taken, and whether with its CUDA half: decisions over values alone, so that
-# torch_choice_test.cmake can check them. Each sets <out>_ERROR to one line where nothing fits.
+# torch_choice_test.cmake can check them. A choice sets <out>_ERROR to one line where nothing fits.
 
 # scalebench_choose_torch(out FROM AUTO|PYTHON|SYSTEM
 #   [NAMED_FOLDER folder NAMED_BY name]   that the user named: by CMAKE_PREFIX_PATH, Torch_ROOT, Torch_DIR
@@ -95,4 +95,23 @@ CUDACXX to the nvcc of a CUDA ${torch_major}, or leave LibTorch's GPU half out b
   set(${out}_CUDA ${cuda} PARENT_SCOPE)
   set(${out}_WHY "${why}" PARENT_SCOPE)
   set(${out}_ERROR "${error}" PARENT_SCOPE)
+endfunction()
+
+# scalebench_folders_inside(out LIBRARIES file... TREES folder...): the folders of libraries that lie below one of the
+# trees. CMake takes those for the project's own and leaves them out of what an installed program searches
+# (CMAKE_INSTALL_RPATH_USE_LINK_PATH); it would then find the system's LibTorch, or none.
+function(scalebench_folders_inside out)
+  cmake_parse_arguments(ARG "" "" "LIBRARIES;TREES" ${ARGN})
+  set(folders)
+  foreach(library IN LISTS ARG_LIBRARIES)
+    cmake_path(GET library PARENT_PATH folder)
+    foreach(tree IN LISTS ARG_TREES)
+      cmake_path(IS_PREFIX tree "${folder}" NORMALIZE inside)
+      if(inside)
+        list(APPEND folders "${folder}")
+      endif()
+    endforeach()
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  set(${out} "${folders}" PARENT_SCOPE)
 endfunction()

@@ -63,3 +63,13 @@ halves("no toolkit, but wanted" OFF "only be used on the CPU: nvcc not found" WA
 halves("a CPU build" OFF "no CUDA half" WANTED AUTO TOOLKIT 13.0.88)
 halves("a CPU build, but wanted" OFF "no CUDA half" WANTED ON TOOLKIT 13.0.88)
 halves("a typo" OFF "expected AUTO, ON or OFF" WANTED YES TORCH 13.0 TOOLKIT 13.0.88)
+
+# inside(test folders LIBRARIES file... TREES folder...)
+function(inside test folders)
+  scalebench_folders_inside(own ${ARGN})
+  expect(own "^${folders}$")
+endfunction()
+
+inside("a wheel in the checkout" "/src/wheel/torch/lib" TREES /src /src/build
+       LIBRARIES /src/wheel/torch/lib/libtorch_cpu.so /src/wheel/torch/lib/libc10.so)
+inside("one beside it" "" TREES /src /build LIBRARIES /src2/torch/lib/libc10.so /usr/lib/libc10.so)
