@@ -41,7 +41,10 @@ def tests(output: str) -> Verdict:
     words = f"{passed} tests passed, {skipped} skipped, {len(codes)} programs"
     if failed > 0 or any(codes):
         return missed(f"{words}; {failed} failed, exit codes {' '.join(map(str, codes))}")
-    return reached(words) if passed > 0 else not_run(words)
+    if passed > 0:
+        return reached(words)
+    why = re.search(r"(?:^skipped: |: Skipped\n)(.+)", output, re.MULTILINE)
+    return not_run(f"{words}: {why[1]}" if why else words)
 
 
 def sanitizer(output: str) -> Verdict:
@@ -119,7 +122,7 @@ MOVED = {"ring": lambda ranks: 5 * (ranks - 1), "direct": lambda ranks: 2 * rank
 def shared(rows: Rows, copy_gb_per_s: float | None, at_least_bytes: int = 64 << 20, target: float = 0.8) -> Verdict:
     """Seconds of an allreduce over the card's own memory against what its bytes take at the copy's rate."""
     if copy_gb_per_s is None:
-        return not_run("the card's copy was not measured (step kernels)")
+        return not_run(reasons(rows) or "the card's copy was not measured (step kernels)")
     shares = {}
     for row in ok(rows):
         size, ranks = int(row["size_bytes"]), int(row["ranks"])
@@ -141,14 +144,15 @@ def copy_rate(rows: Rows) -> float | None:
     return max(float(row["gb_per_s"]) for row in copies if int(row["bytes"]) == largest)
 
 
-def comparison(rows: Rows) -> Verdict:
-    """compare_torch_steps.py has judged each ratio itself."""
+def comparison(rows: Rows, output: str = "") -> Verdict:
+    """compare_torch_steps.py has judged each ratio itself, or says which leg has failed and why."""
     name = lambda row: row["model"] + (" fused" if row.get("step") == "fused" else "")  # noqa: E731
     said = [
         f"{name(row)} {row['ratio']} of {row['against']} ({row['verdict']})"
         for row in rows if row["target"] or row["against"] == "graph"
     ]  # fmt: skip
     if not said:
-        return not_run("compare_torch_steps.py judged nothing")
+        failed = re.findall(r"^compare_torch_steps: (.+: .+)", output, re.MULTILINE)
+        return not_run(failed[-1] if failed else "compare_torch_steps.py judged nothing")
     verdict = missed if any(row["verdict"] == "missed" for row in rows) else reached
     return verdict("; ".join(said))

@@ -15,10 +15,11 @@ RESNET50 = ["--model", "resnet50", "--data", "synthetic:1024", "--device", "cuda
 PYTORCH = ["python3", "scripts/compare_torch_steps.py", "--device", "cuda"]
 DEVICE_TESTS = {"kernels_device_test": "kernels", "device_transports_test": "collectives/transport",
                 "device_processes_test": "collectives/transport"}  # fmt: skip
-LIBRARIES = """
-import torch
-print("PyTorch", torch.__version__, "CUDA", torch.version.cuda, "cuDNN", torch.backends.cudnn.version(), "NCCL", torch.cuda.nccl.version())
-"""
+# In one line, as verify.md has a line for each step.
+LIBRARIES = (
+    'import torch as t; print("PyTorch", t.__version__, "CUDA", t.version.cuda, "cuDNN", t.backends.cudnn.version(), '
+    '"NCCL", t.cuda.nccl.version())'
+)
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ class Step:
     deep: bool = False  # not among what ten minutes hold
 
 
-def kernels_filter(kernels: str) -> str:
-    return f"--benchmark_filter=^({kernels})/.*/256 MiB/device$"
+def kernels_filter(kernels: str, size: str) -> str:
+    return f"--benchmark_filter=^({kernels})/.*/{size}/device/"  # Google Benchmark puts /manual_time behind the name
 
 
 def throughput(step: str, *words: str) -> Callable[[Context], list[list[str]]]:
@@ -68,7 +69,7 @@ def compared(step: str, *words: str) -> Callable[[Context], list[list[str]]]:
 
 
 def compared_rows(step: str) -> Callable[[Context, str], Verdict]:
-    return lambda here, output: judge.comparison(here.rows(step, "compare_torch_steps.csv"))
+    return lambda here, output: judge.comparison(here.rows(step, "compare_torch_steps.csv"), output)
 
 
 def shared_ranks(here: Context, step: str, *ranks: int) -> list[list[str]]:
@@ -115,7 +116,7 @@ STEPS = (
         "kernels", "add, cast and pack at 256 MiB: 90 % of the card's copy", 90,
         lambda here: [
             [here.program("bench_kernels"), "--device", "cuda", "--benchmark_repetitions=5",
-             kernels_filter("memcpy|copy|add|cast_to_float|cast_from_float|pack|unpack"),
+             kernels_filter("memcpy|copy|add|cast_to_float|cast_from_float|pack|unpack", "256 MiB"),
              "--out", str(here.out / "kernels")]
         ],
         lambda here, output: judge.kernels(here.rows("kernels", "kernels.csv")),
@@ -124,7 +125,7 @@ STEPS = (
         "gemm", "products of 8192 x 8192 in every dtype, measured", 90,
         lambda here: [
             [here.program("bench_kernels"), "--device", "cuda", "--benchmark_repetitions=5",
-             "--benchmark_filter=^gemm/.*/8192 x 8192/device$", "--out", str(here.out / "gemm")]
+             kernels_filter("gemm", "8192 x 8192"), "--out", str(here.out / "gemm")]
         ],
         lambda here, output: judge.complete(here.rows("gemm", "kernels.csv")),
     ),

@@ -54,7 +54,8 @@ class Judging(unittest.TestCase):
         self.assertEqual(judge.tests(passed).line(), "reached: 40 tests passed, 1 skipped, 1 programs")
         self.assertEqual(judge.tests(passed + "[  FAILED  ] 2 tests, listed below:\n[exit code 1]\n").status, MISSED)
         self.assertEqual(judge.tests(passed + "terminated\n[exit code -6]\n").status, MISSED, "no summary at all")
-        self.assertEqual(judge.tests("skipped: no CUDA device\n[exit code 0]\n").status, NOT_RUN)
+        for skip in ("skipped: no CUDA device\n[exit code 0]\n", "kernels/testing.hpp:36: Skipped\nno CUDA device\n"):
+            self.assertRegex(judge.tests(skip).line(), r"^not run: 0 tests passed, .*: no CUDA device$")
 
     def test_a_card_is_fact_enough(self) -> None:
         card = "NVIDIA H200, 580.1, 143771 MiB\n"
@@ -115,7 +116,8 @@ class Judging(unittest.TestCase):
         rows = [ring(2, 64, 100e-6), ring(4, 64, 300e-6), ring(2, 1, 1.0), ring(2, 64, 1.0, transport="nccl")]
         self.assertEqual(judge.shared(rows, 4000).status, REACHED)
         self.assertEqual(judge.shared([*rows, ring(4, 128, 1200e-6)], 4000).status, MISSED)
-        self.assertEqual(judge.shared(rows, None).status, NOT_RUN)
+        self.assertIn("copy was not measured", judge.shared(rows, None).line())
+        self.assertEqual(judge.shared([ring(2, 64, 1, status="skipped", note="no peers")], None).line(), "not run: no peers")
         self.assertEqual(judge.shared([ring(2, 64, 1, status="skipped", note="no peers")], 4000).line(), "not run: no peers")
         # direct moves four times 64 MiB between 2 ranks: 67.1 us.
         self.assertEqual(judge.shared([ring(2, 64, 80e-6, algorithm="direct")], 4000).status, REACHED)
@@ -126,6 +128,8 @@ class Judging(unittest.TestCase):
         self.assertEqual(judge.comparison([row]).line(), "reached: mlp 3.400 of eager (reached)")
         self.assertEqual(judge.comparison([row, {**row, "verdict": "missed"}]).status, MISSED)
         self.assertEqual(judge.comparison([{**row, "target": ""}]).status, NOT_RUN)
+        said = "compare_torch_steps: mlp ours: no CUDA device\ncompare_torch_steps: no start had all its legs\n"
+        self.assertEqual(judge.comparison([], said).line(), "not run: mlp ours: no CUDA device")
         fused = {**row, "model": "resnet50", "step": "fused", "ratio": "1.020", "target": "1"}
         beside = {**fused, "against": "graph", "ratio": "1.200", "target": "", "verdict": "no target"}
         self.assertEqual(judge.comparison([beside, {**fused, "against": "compile"}]).line(),
@@ -236,7 +240,7 @@ class Steps(unittest.TestCase):
         self.assertIn("--legs graph,compile --models resnet50_fused", fused)
         quick = self.verify("--list", "--quick").stdout
         self.assertNotIn("sanitizer", quick)
-        self.assertIn("'--benchmark_filter=^gemm/.*/8192 x 8192/device$'", quick)
+        self.assertIn("'--benchmark_filter=^(gemm)/.*/8192 x 8192/device/'", quick)
         self.assertNotIn("resnet50 as fast as torch.compile", self.verify("--list", "--deep", "--only", "ring").stdout)
         for words in (["--only", "rign"], ["--budget", "0"], ["--quick", "--deep"], ["--deep", "--only", "tests"],
                       ["--bundle", "/nowhere"]):  # fmt: skip
