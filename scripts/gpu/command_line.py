@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import math
 import os
@@ -15,16 +16,19 @@ import tarfile
 import threading
 import time
 from pathlib import Path
+from types import FrameType
 from typing import TextIO
 
+from gpu import mps
 from gpu.card import first_card, folder_name
 from gpu.steps import STEPS, Context, Step, named
-from gpu.verdict import Verdict, exit_code, not_run
+from gpu.verdict import NOT_RUN, Verdict, exit_code, not_run
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 NO_CARD = 4
 GRACE = 5.0  # seconds to end in
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def arguments_of(argv: list[str]) -> argparse.Namespace:
@@ -39,6 +43,8 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     depth = parser.add_mutually_exclusive_group()
     depth.add_argument("--quick", action="store_true", help="what fits into ten minutes, most valuable first")
     depth.add_argument("--deep", action="store_true", help="the rest")
+    parser.add_argument("--mps", action="store_true", help="also the steps where ranks share the card under CUDA's MPS, which is "
+                        "started with folders of its own for each and stopped behind it; nothing of the card is changed")  # fmt: skip
     parser.add_argument("--budget", type=float, default=math.inf, metavar="SECONDS", help="for all steps together")
     parser.add_argument("--archive", type=Path, help="packed anew after each step; default with --quick: OUT.tar.gz")
     options = parser.parse_args(argv)
@@ -46,6 +52,10 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
         options.steps = named([name for name in options.only.split(",") if name])
     except ValueError as error:
         parser.error(str(error))
+    if not options.mps:
+        if named_mps := [step.name for step in options.steps if step.mps and options.only]:
+            parser.error(f"--only {named_mps[0]}: needs --mps")
+        options.steps = [step for step in options.steps if not step.mps]
     if options.quick or options.deep:
         options.steps = [step for step in options.steps if step.deep == options.deep]
     if not options.steps:
@@ -57,10 +67,22 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     return options
 
 
-def ended(command: list[str], log: TextIO, seconds: float) -> int | None:
-    """Its exit code; None: it was ended after so many seconds. What it prints goes to the log and to stdout at once."""
+def end(process: subprocess.Popen[str]) -> None:
+    """And all that is in its group."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def ended(command: list[str], log: TextIO, seconds: float, environment: dict[str, str]) -> int | None:
+    """Its exit code; None: it was ended after so many seconds. What it prints goes to the log and to stdout at once. Nothing
+    of it is left, also when this program is ended."""
     process = subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ, **MPI_AS_ROOT}, text=True, errors="replace", stdin=subprocess.DEVNULL,
+        command, cwd=ROOT, env={**os.environ, **MPI_AS_ROOT, **environment}, text=True, errors="replace", stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
     )  # fmt: skip
 
@@ -70,23 +92,16 @@ def ended(command: list[str], log: TextIO, seconds: float) -> int | None:
             log.flush()
             print(f"    {line}", end="", flush=True)
 
-    follower = threading.Thread(target=follow)
-    follower.start()
     code: int | None = None
+    follower = threading.Thread(target=follow, daemon=True)  # what holds the pipe open must not hold us
     try:
+        follower.start()
         code = process.wait(seconds)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            pass
-    if code is None:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        process.wait()
+        pass
+    finally:
+        if code is None:
+            end(process)
     follower.join(GRACE)
     if process.stdout is not None and not follower.is_alive():
         process.stdout.close()
@@ -101,20 +116,20 @@ def judged(step: Step, here: Context, log: Path) -> Verdict:
         return not_run(f"rows unreadable: {type(error).__name__}: {error}")
 
 
-def run(step: Step, here: Context, seconds: float) -> Verdict:
+def run(step: Step, here: Context, seconds: float, **environment: str) -> Verdict:
     """Its commands, whose output goes to a log; the judge sees it all, or what there was of it after so many seconds. A
     command that cannot start is not run."""
     path = here.out / "logs" / f"{step.name}.txt"
     path.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(here.out / step.name, ignore_errors=True)  # of an earlier run
-    end = time.monotonic() + seconds
+    until = time.monotonic() + seconds
     with path.open("w", encoding="utf-8") as log:
         for command in step.commands(here):
             print(f"  $ {shlex.join(command)}", flush=True)
             log.write(f"$ {shlex.join(command)}\n")
             if shutil.which(command[0]) is None:
                 return not_run(f"no program {command[0]}")
-            code = ended(command, log, max(0.0, end - time.monotonic()))
+            code = ended(command, log, max(0.0, until - time.monotonic()), environment)
             if code is None:
                 log.write(f"[ended after {seconds:.0f} s]\n")
                 log.flush()
@@ -125,6 +140,17 @@ def run(step: Step, here: Context, seconds: float) -> Verdict:
                 said = path.read_text(encoding="utf-8").strip().splitlines()[-2]
                 return not_run(f"exit code {code}: {said}")
     return judged(step, here, path)
+
+
+def run_under_mps(step: Step, here: Context, seconds: float) -> Verdict:
+    try:
+        with mps.daemon(here.out / "logs" / step.name) as daemon:
+            verdict = run(step, here, seconds, **daemon.environment)
+            if verdict.status == NOT_RUN or daemon.has_served():
+                return verdict
+            return not_run(f"the ranks did not reach the MPS daemon; without it {verdict.line()}")
+    except mps.Unavailable as error:
+        return not_run(str(error))
 
 
 def pack(out: Path, archive: Path) -> None:
@@ -157,6 +183,13 @@ def write_summary(out: Path, card: str, results: list[tuple[Step, Verdict, float
     )
 
 
+def stop(number: int, frame: FrameType | None) -> None:
+    """As an exception, so that what was started is ended, and once: that takes seconds, and no other signal cuts it short."""
+    for each in ENDING:
+        signal.signal(each, signal.SIG_IGN)
+    raise SystemExit(128 + number)
+
+
 def main(argv: list[str]) -> int:
     options = arguments_of(argv)
     for name in ("out", "bundle", "archive"):
@@ -178,14 +211,19 @@ def main(argv: list[str]) -> int:
     out.mkdir(parents=True, exist_ok=True)
     archive = options.archive or (out.with_name(f"{out.name}.tar.gz") if options.quick else None)
     here = Context(options.build, out, options.bundle)
+    for number in ENDING:
+        if signal.getsignal(number) != signal.SIG_IGN:  # of nohup
+            signal.signal(number, stop)
     results = []
-    end = time.monotonic() + options.budget
+    until = time.monotonic() + options.budget
     for step in options.steps:
         print(f"{step.name}: {step.target}", flush=True)
         begin = time.monotonic()
-        left = end - begin
-        used_up = not_run(f"the budget of {options.budget:.0f} s is used up")
-        verdict = run(step, here, min(step.seconds, left)) if left > 0 else used_up
+        left = until - begin
+        if left > 0:
+            verdict = (run_under_mps if step.mps else run)(step, here, min(step.seconds, left))
+        else:
+            verdict = not_run(f"the budget of {options.budget:.0f} s is used up")
         print(f"  {verdict.line()}", flush=True)
         results.append((step, verdict, time.monotonic() - begin))
         write_summary(out, card, results, here)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from gpu.verdict import Verdict, at_least, missed, not_run, reached
+from gpu.verdict import Verdict, at_least, grouped, missed, not_run, reached
 
 Rows = Sequence[Mapping[str, str]]
 
@@ -72,7 +72,7 @@ def kernels(rows: Rows, at_least_bytes: int = 256 << 20, target: float = 0.9) ->
         return not_run(reasons(rows) or "the card's copy was not measured")
     best = max(copies.values())
     verdict = at_least(target, {name: rate / best for name, rate in rates(KERNELS).items()})
-    return Verdict(verdict.status, f"{verdict.detail} of the copy's {best:,.0f} GB/s".replace(",", " "))
+    return Verdict(verdict.status, f"{verdict.detail} of the copy's {grouped(best)} GB/s")
 
 
 def images(rows: Rows, target: float) -> Verdict:
@@ -94,7 +94,7 @@ def faster(rows: Rows, than: Rows) -> Verdict:
         return not_run(reasons([*rows, *than]) or "one of the two was not measured")
     images = [max(float(row["images_per_s"]) for row in some) for some in (ours, theirs)]
     verdict = at_least(1.0, {f"{ours[0]['step']} over {theirs[0]['step']}": images[0] / images[1]})
-    return Verdict(verdict.status, f"{verdict.detail}; {images[0]:,.0f} images/s".replace(",", " "))
+    return Verdict(verdict.status, f"{verdict.detail}; {grouped(images[0])} images/s")
 
 
 def complete(rows: Rows) -> Verdict:
@@ -119,8 +119,9 @@ def profile(output: str) -> Verdict:
 MOVED = {"ring": lambda ranks: 5 * (ranks - 1), "direct": lambda ranks: 2 * ranks}
 
 
-def shared(rows: Rows, copy_gb_per_s: float | None, at_least_bytes: int = 64 << 20, target: float = 0.8) -> Verdict:
-    """Seconds of an allreduce over the card's own memory against what its bytes take at the copy's rate."""
+def shared(rows: Rows, copy_gb_per_s: float | None, target: float | None, at_least_bytes: int = 64 << 20) -> Verdict:
+    """Seconds of an allreduce over the card's own memory against what its bytes take at the copy's rate. Ranks that take
+    turns on the card have no target."""
     if copy_gb_per_s is None:
         return not_run(reasons(rows) or "the card's copy was not measured (step kernels)")
     shares = {}

@@ -53,6 +53,7 @@ class Step:
     commands: Callable[[Context], list[list[str]]]
     judge: Callable[[Context, str], Verdict]  # of rows, and of what the commands printed
     deep: bool = False  # not among what ten minutes hold
+    mps: bool = False  # under CUDA's MPS, with --mps alone
 
 
 def kernels_filter(kernels: str, size: str) -> str:
@@ -77,9 +78,9 @@ def shared_ranks(here: Context, step: str, *ranks: int) -> list[list[str]]:
     return [[*here.mpirun(p), here.program("bench_allreduce"), *words, "--out", str(here.out / step / str(p))] for p in ranks]
 
 
-def judge_shared(here: Context, step: str, *ranks: int) -> Verdict:
+def judge_shared(here: Context, step: str, *ranks: int, target: float | None = None) -> Verdict:
     rows = [row for p in ranks for row in here.rows(f"{step}/{p}", "allreduce.csv")]
-    return judge.shared(rows, judge.copy_rate(here.rows("kernels", "kernels.csv")))
+    return judge.shared(rows, judge.copy_rate(here.rows("kernels", "kernels.csv")), target)
 
 
 # By value: what comes first is what a proof that is cut short has.
@@ -136,8 +137,13 @@ STEPS = (
         lambda here, output: judge.complete(here.rows("nccl", "allreduce.csv")),
     ),
     Step(
-        "shared", "ring and direct over cuda_ipc, 2 ranks on the card, 64 MiB and more: 80 % of the bound from the copy", 90,
+        "shared", "ring and direct over cuda_ipc, 2 ranks taking turns on the card, 64 MiB and more: share of the bound from the copy, measured", 90,
         lambda here: shared_ranks(here, "shared", 2), lambda here, output: judge_shared(here, "shared", 2),
+    ),
+    Step(
+        "shared_mps", "the same 2 ranks under CUDA's MPS: 80 % of the bound from the copy", 90,
+        lambda here: shared_ranks(here, "shared_mps", 2),
+        lambda here, output: judge_shared(here, "shared_mps", 2, target=0.8), mps=True,
     ),
     Step(
         "compile", "resnet50 with fused layers as fast as torch.compile, beside the graph without", 270,
@@ -168,8 +174,13 @@ STEPS = (
         ), deep=True,
     ),
     Step(
-        "ring", "ring and direct over cuda_ipc, 2 and 4 ranks on the card: 80 % of the bound from the copy", 180,
+        "ring", "ring and direct over cuda_ipc, 2 and 4 ranks taking turns on the card: share of the bound from the copy, measured", 180,
         lambda here: shared_ranks(here, "ring", 2, 4), lambda here, output: judge_shared(here, "ring", 2, 4), deep=True,
+    ),
+    Step(
+        "ring_mps", "the same 2 and 4 ranks under CUDA's MPS: 80 % of the bound from the copy", 180,
+        lambda here: shared_ranks(here, "ring_mps", 2, 4),
+        lambda here, output: judge_shared(here, "ring_mps", 2, 4, target=0.8), deep=True, mps=True,
     ),
     Step(
         "pytorch", "gemm 97 % of PyTorch's, resnet50 as fast as its eager AMP and torch.compile, mlp 5 and mnist_cnn 3 times eager", 1300,

@@ -30,14 +30,21 @@ def not_run(why: str) -> Verdict:
     return Verdict(NOT_RUN, why)
 
 
-def at_least(target: float, values: dict[str, float], unit: str = "") -> Verdict:
-    """All of them reach the target, or the smallest is named."""
+def grouped(value: float, digits: str = ".0f") -> str:
+    """With a space between thousands."""
+    return f"{value:,{digits}}".replace(",", " ")
+
+
+def at_least(target: float | None, values: dict[str, float], unit: str = "") -> Verdict:
+    """All of them reach the target, or the smallest is named. Without a target it is told."""
     if not values:
         return not_run("no row was measured")
     name, smallest = min(values.items(), key=lambda item: item[1])
-    words = f"{name} {smallest:,.4g}{unit}".replace(",", " ")
+    words = f"{name} {grouped(smallest, '.4g')}{unit}"
     of = f", the smallest of {len(values)}" if len(values) > 1 else ""
-    wanted = f"target {target:,.4g}{unit}".replace(",", " ")
+    if target is None:
+        return reached(f"{words}{of}; no target")
+    wanted = f"target {grouped(target, '.4g')}{unit}"
     return (reached if smallest >= target else missed)(f"{words}{of}; {wanted}")
 
 
