@@ -78,4 +78,13 @@ bool set_gemm_threads(int threads) {
   return set != nullptr;
 }
 
+HostBlas host_blas() {
+  using Text = const char* (*)();
+  const auto config = reinterpret_cast<Text>(dlsym(RTLD_DEFAULT, "openblas_get_config"));
+  const auto core = reinterpret_cast<Text>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
+  if (config == nullptr || core == nullptr) return {};
+  const std::string all = config();  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
+  return {all.substr(0, all.find(' ', all.find(' ') + 1)), core()};
+}
+
 }  // namespace scalebench

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "kernels/buffer.hpp"
 #include "kernels/device.hpp"
@@ -25,5 +26,13 @@ void gemm(ConstSpan a, ConstSpan b, Span c, std::size_t m, std::size_t n, std::s
 /// Threads of later products on the host. False when the linked BLAS is none that this knows how
 /// to ask (OpenBLAS): the number of its threads is then unknown.
 bool set_gemm_threads(int threads);
+
+/// The BLAS of products on the host, and the processor whose kernels it has chosen: "OpenBLAS
+/// 0.3.21", "SkylakeX". Both are empty where it is none that this knows how to ask.
+struct HostBlas {
+  std::string name;
+  std::string kernels;
+};
+HostBlas host_blas();
 
 }  // namespace scalebench

@@ -17,6 +17,7 @@
 #include "commit.inc"
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
+#include "kernels/gemm.hpp"
 #include "kernels/read_number.hpp"
 
 namespace scalebench {
@@ -119,7 +120,7 @@ Environment capture_environment(const LinkedLibraries& libraries,
   take(environment.observation,
        {"usable_cores", "usable_hardware_threads", "load_average", "running_processes",
         "available_memory_gib", "swap_used_gib", "clock_source", "cpu_quota_cores", "allowed_cpus",
-        "uptime_seconds"});
+        "uptime_seconds", "vectors"});
   environment.treatment = std::move(host);
   environment.key["architecture"] = architecture();
   add_devices(environment);
@@ -130,6 +131,11 @@ Environment capture_environment(const LinkedLibraries& libraries,
   treatment["mpi"] = version_fact(libraries.mpi, "MPI");
   treatment["torch"] = version_fact(libraries.torch, "LibTorch");
   treatment["nccl"] = version_fact(libraries.nccl, "NCCL");
+  const HostBlas blas = host_blas();
+  constexpr const char* kUnasked = "this BLAS cannot be asked";
+  treatment["blas"] = blas.name.empty() ? Fact::absent(kUnasked) : Fact::of(blas.name);
+  treatment["blas_kernels"] =
+      blas.kernels.empty() ? Fact::absent(kUnasked) : Fact::of(blas.kernels);
   const std::string emulation = declared_emulation();
   treatment["emulation"] =
       emulation.empty() ? Fact::absent("SCALEBENCH_EMULATED is not set") : Fact::of(emulation);
@@ -305,15 +311,7 @@ class Warnings {
       add("transparent huge pages are off: large buffers pay for TLB misses",
           "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled");
     }
-    // One variable can cost the training benchmarks a third of their speed: a Zen 5 core told to be
-    // a Haswell leaves half of its vector width unused.
-    const auto variables = treatment_.find("variables");
-    if (variables != treatment_.end() && variables->second.value.contains("OPENBLAS_CORETYPE")) {
-      add(fmt::format("OPENBLAS_CORETYPE={} makes BLAS use that processor's kernels, whatever "
-                      "this one is",
-                      variables->second.value["OPENBLAS_CORETYPE"].get<std::string>()),
-          "unset OPENBLAS_CORETYPE");
-    }
+    look_at_blas();
     if (flag_of(treatment_, "dirty").value_or(false)) {
       add("built from changed files: no commit tells what was measured",
           "commit or stash the changes and build again");
@@ -323,6 +321,35 @@ class Warnings {
   std::vector<Warning> found;
 
  private:
+  /// Which kernels BLAS takes decides what a training computes with. An OpenBLAS before 0.3.25
+  /// takes those of the oldest processor on one that is newer than itself (its issue 4267); told to
+  /// be a Haswell, a Zen 5 leaves half of its vector width unused.
+  void look_at_blas() {
+    constexpr std::array<std::string_view, 12> kWithoutAvx{
+        "Prescott", "Katmai",  "Coppermine",   "Northwood", "Banias",    "Core2",
+        "Penryn",   "Nehalem", "Opteron_SSE3", "Opteron",   "Barcelona", "Atom"};
+    const std::string vectors = text_of(observation_, "vectors").value_or("");
+    const std::string kernels = text_of(treatment_, "blas_kernels").value_or("");
+    const std::string fitting = vectors == "AVX-512" ? "SkylakeX"
+                                : vectors == "AVX2"  ? "Haswell"
+                                                     : "";
+    if (!fitting.empty() && std::ranges::find(kWithoutAvx, kernels) != kWithoutAvx.end()) {
+      add(fmt::format("BLAS knows no processor like this and takes {}'s kernels, without {}",
+                      kernels, vectors),
+          fmt::format("export OPENBLAS_CORETYPE={}, or install OpenBLAS 0.3.25 or newer", fitting));
+    }
+    const auto variables = treatment_.find("variables");
+    if (variables == treatment_.end() || !variables->second.value.contains("OPENBLAS_CORETYPE")) {
+      return;
+    }
+    const auto told = variables->second.value["OPENBLAS_CORETYPE"].get<std::string>();
+    if (told == fitting) return;
+    add(fmt::format("OPENBLAS_CORETYPE={} makes BLAS use that processor's kernels, whatever "
+                    "this one is",
+                    told),
+        "unset OPENBLAS_CORETYPE");
+  }
+
   static constexpr const char* kRelease = "build with: cmake --preset release";
 
   void add(const std::string& text, const std::string& remedy) { found.push_back({text, remedy}); }

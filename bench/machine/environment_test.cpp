@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "bench/machine/host_files.hpp"
+#include "kernels/gemm.hpp"
 #include "kernels/testing.hpp"
 
 namespace scalebench {
@@ -166,6 +167,40 @@ TEST(Warnings, NameWhoUsesACardAlready) {
   EXPECT_EQ(said(environment), "");
 }
 
+TEST(Warnings, NameABlasThatDoesNotKnowTheProcessor) {
+  const auto with = [](const char* vectors, const char* kernels, const char* told) {
+    Environment environment = quiet_machine();
+    environment.observation["vectors"] = Fact::of(vectors);
+    environment.treatment["blas_kernels"] = Fact::of(kernels);
+    if (*told != '\0') {
+      environment.treatment["variables"] = Fact::of({{"OPENBLAS_CORETYPE", told}});
+    }
+    std::string all;
+    for (const Warning& one : warnings(environment)) all += one.text + ": " + one.remedy + "\n";
+    EXPECT_EQ(said(environment).empty(), all.empty());
+    return all;
+  };
+  EXPECT_THAT(with("AVX-512", "Prescott", ""),
+              AllOf(HasSubstr("takes Prescott's kernels, without AVX-512"),
+                    HasSubstr("export OPENBLAS_CORETYPE=SkylakeX")));
+  EXPECT_THAT(with("AVX2", "Nehalem", ""), HasSubstr("OPENBLAS_CORETYPE=Haswell"));
+  EXPECT_EQ(with("AVX-512", "SkylakeX", ""), "");
+  EXPECT_EQ(with("AVX-512", "SkylakeX", "SkylakeX"), "") << "as it was told to do";
+  EXPECT_EQ(with("AVX-512", "Cooperlake", ""), "");
+  EXPECT_EQ(with("SSE", "Nehalem", ""), "");
+  EXPECT_THAT(with("AVX-512", "Haswell", "Haswell"), HasSubstr("unset OPENBLAS_CORETYPE"));
+}
+
+TEST(Environment, SaysWhichKernelsBlasTakes) {
+  const Environment environment = capture_environment({});
+  const HostBlas blas = host_blas();
+  if (blas.name.empty()) GTEST_SKIP() << "this BLAS cannot be asked";
+  EXPECT_THAT(blas.name, testing::MatchesRegex("OpenBLAS [0-9.]+(dev)?"));
+  EXPECT_EQ(environment.treatment.at("blas").value, blas.name);
+  EXPECT_EQ(environment.treatment.at("blas_kernels").value, blas.kernels);
+  EXPECT_NE(blas.kernels, "");
+}
+
 TEST(Warnings, NameWhatSpoilsNumbers) {
   const auto with = [](Facts Environment::*set, const char* name, nlohmann::json value) {
     Environment environment = quiet_machine();
@@ -180,6 +215,8 @@ TEST(Warnings, NameWhatSpoilsNumbers) {
   EXPECT_THAT(with(treatment, "sanitized", true), HasSubstr("sanitizer"));
   EXPECT_THAT(with(treatment, "variables", {{"OPENBLAS_CORETYPE", "Haswell"}}),
               HasSubstr("OPENBLAS_CORETYPE=Haswell"));
+  EXPECT_EQ(with(treatment, "blas_kernels", "Prescott"), "")
+      << "which vectors there are is unknown";
   EXPECT_THAT(with(treatment, "dirty", true), HasSubstr("changed files"));
   EXPECT_THAT(with(treatment, "transparent_huge_pages", "never"), HasSubstr("huge pages"));
   EXPECT_THAT(with(observation, "load_average", 4.1), HasSubstr("4.10 on 8 cores"));

@@ -179,6 +179,18 @@ Fact cpu_model(const HostFiles& host) {
   return Fact::of(fmt::format("implementer {} part {}", *implementer, *part));
 }
 
+/// The widest that this processor and its kernel have.
+Fact vectors(const HostFiles& host) {
+  const auto flags = host.field("proc/cpuinfo", "flags");
+  if (!flags) return Fact::absent("/proc/cpuinfo names no flags");
+  const std::string words = " " + *flags + " ";
+  for (const auto& [flag, name] :
+       {std::pair{" avx512f ", "AVX-512"}, {" avx2 ", "AVX2"}, {" avx ", "AVX"}}) {
+    if (words.find(flag) != std::string::npos) return Fact::of(name);
+  }
+  return Fact::of("SSE");
+}
+
 Fact container(const HostFiles& host) {
   if (host.has(".dockerenv")) return Fact::of("docker");
   if (host.has("run/.containerenv")) return Fact::of("podman");
@@ -353,6 +365,7 @@ Fact virtualization() { return Fact::absent("this processor has no instruction t
 Facts host_facts(const fs::path& root) {
   const HostFiles host(root);
   Facts facts{{"cpu_model", cpu_model(host)},
+              {"vectors", vectors(host)},
               {"microcode",
                Fact::of(host.field("proc/cpuinfo", "microcode"), "/proc/cpuinfo has no microcode")},
               {"memory_gib", memory_gib(host)},

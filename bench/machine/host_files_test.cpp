@@ -60,7 +60,7 @@ TEST(HostFiles, SaysWhyNothingIsKnown) {
        {"cpu_model", "microcode", "kernel", "distribution", "memory_gib", "available_memory_gib",
         "swap_used_gib", "load_average", "running_processes", "uptime_seconds", "governor", "turbo",
         "transparent_huge_pages", "address_randomization", "clock_source", "isolated_cpus",
-        "allowed_cpus", "cpu_quota_cores"}) {
+        "allowed_cpus", "cpu_quota_cores", "vectors"}) {
     const Fact& fact = host.at(name);
     EXPECT_TRUE(fact.value.is_null()) << fact.value;
     EXPECT_NE(fact.absent_because, "");
@@ -75,6 +75,18 @@ TEST(HostFiles, HasNoMoreMemoryThanAControlGroupAllows) {
   root.write("sys/fs/cgroup/a/memory.max", "3221225472\n");
   root.write("sys/fs/cgroup/a/memory.current", "1073741824\n");
   EXPECT_EQ(host_facts(root.path()).at("available_memory_gib").value, 2.0);
+}
+
+TEST(HostFiles, NamesTheWidestVectors) {
+  const TemporaryFolder root;
+  const auto with = [&](const std::string& flags) {
+    root.write("proc/cpuinfo", "processor\t: 0\nflags\t\t: " + flags + "\n");
+    return host_facts(root.path()).at("vectors").value;
+  };
+  EXPECT_EQ(with("fpu avx avx2 avx512f avx512bw"), "AVX-512");
+  EXPECT_EQ(with("avx avx2"), "AVX2");
+  EXPECT_EQ(with("fpu avx fma"), "AVX");
+  EXPECT_EQ(with("fpu sse2"), "SSE");
 }
 
 TEST(HostFiles, NamesAnArmCore) {
