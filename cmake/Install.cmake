@@ -8,6 +8,9 @@ if(SCALEBENCH_HAS_TORCH)
   list(APPEND programs bench_epoch bench_throughput)
 endif()
 add_custom_target(programs DEPENDS ${programs}) # without the tests
+set(of_quickstart ${programs})
+list(REMOVE_ITEM of_quickstart bench_kernels)
+add_custom_target(quickstart_programs DEPENDS ${of_quickstart}) # what its study starts
 if(TARGET simulate_allreduce)
   add_dependencies(programs simulate_allreduce) # scalebench simulate runs it
 endif()
