@@ -293,6 +293,11 @@ class ThroughputRun {
     for (const ResultRow& row : rows) {
       recorder_.write(row);
       console_.result(throughput_line(row, options_.training.format));
+      if (number_in(row, "mfu") > 1) {
+        console_.note(
+            "mfu is over 1: LibTorch's layers are faster than the products of the BLAS here; "
+            "scalebench doctor looks at it");
+      }
       outcome_.count(row.get("status"));
     }
   }
