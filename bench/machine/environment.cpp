@@ -10,10 +10,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <thread>
 
 #include "bench/machine/host_files.hpp"
+#include "bench/machine/host_load.hpp"
 #include "commit.inc"
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
@@ -100,6 +103,26 @@ void add_build(Facts& treatment) {
   treatment["sanitized"] = Fact::of(build.sanitized);
 }
 
+/// More of each usable core says that something else runs.
+constexpr double kHighLoad = 0.5, kBusy = 0.25;
+
+/// The share of all cores' time that was busy just now. Looked at where the load average is high,
+/// which remembers for a minute what has ended, as a build.
+Fact busy_share(const Facts& observation, const std::filesystem::path& root) {
+  const auto load = number_of(observation, "load_average");
+  const auto usable = number_of(observation, "usable_cores");
+  if (!load || !usable || *load <= kHighLoad * *usable) {
+    return Fact::absent("the load average is low");
+  }
+  const HostLoadReader reader({}, {}, root);
+  const CoreTime before = reader.read().all;
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const CoreTime after = reader.read().all;
+  const double total = after.total - before.total;
+  if (!(total > 0)) return Fact::absent("/proc/stat does not say");
+  return Fact::of((after.busy - before.busy) / total);
+}
+
 Fact architecture() {
   utsname name{};
   if (::uname(&name) != 0) return Fact::absent("uname fails");
@@ -121,6 +144,7 @@ Environment capture_environment(const LinkedLibraries& libraries,
        {"usable_cores", "usable_hardware_threads", "load_average", "running_processes",
         "available_memory_gib", "swap_used_gib", "clock_source", "cpu_quota_cores", "allowed_cpus",
         "uptime_seconds", "vectors"});
+  environment.observation["busy_share"] = busy_share(environment.observation, root);
   environment.treatment = std::move(host);
   environment.key["architecture"] = architecture();
   add_devices(environment);
@@ -255,7 +279,8 @@ class Warnings {
           "raise the container's CPU limit, or use no more threads than that");
     }
     const auto load = number_of(observation_, "load_average");
-    if (load && *load > 0.5 * *usable) {
+    const auto busy = number_of(observation_, "busy_share");
+    if (load && *load > kHighLoad * *usable && busy.value_or(1) > kBusy) {
       add(fmt::format("load average {:.2f} on {} cores: something else is running", *load, *usable),
           "stop other work (see top), or wait until the load is below 0.5 per core");
     }

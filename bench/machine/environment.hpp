@@ -65,7 +65,8 @@ struct Environment {
 };
 
 /// Looks at this machine and process; a probe that finds nothing leaves a null with its reason.
-/// Takes some milliseconds. `root` is another folder than / in tests only.
+/// Takes some milliseconds, and 200 more where the load average is high. `root` is another folder
+/// than / in tests only.
 Environment capture_environment(const LinkedLibraries& libraries,
                                 const std::filesystem::path& root = "/");
 

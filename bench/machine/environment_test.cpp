@@ -167,6 +167,31 @@ TEST(Warnings, NameWhoUsesACardAlready) {
   EXPECT_EQ(said(environment), "");
 }
 
+TEST(Warnings, ForgetALoadThatHasEnded) {
+  Environment environment = quiet_machine();
+  environment.observation["load_average"] = Fact::of(7.5);
+  EXPECT_THAT(said(environment), HasSubstr("7.50 on 8 cores"));
+  environment.observation["busy_share"] = Fact::of(0.6);
+  EXPECT_THAT(said(environment), HasSubstr("7.50 on 8 cores"));
+  environment.observation["busy_share"] = Fact::of(0.02);
+  EXPECT_EQ(said(environment), "");
+}
+
+TEST(Environment, LooksAtHowBusyItIsWhereTheLoadIsHigh) {
+  const TemporaryFolder root;
+  const auto busy_with = [&](const char* load) {
+    root.write("proc/loadavg", fmt::format("{} 0.5 0.2 3/400 999\n", load));
+    root.write("proc/stat", "cpu 100 0 100 800 0 0 0 0\n");
+    return capture_environment({}, root.path()).observation.at("busy_share");
+  };
+  EXPECT_EQ(busy_with("0").absent_because, "the load average is low");
+  EXPECT_EQ(busy_with("10000").absent_because, "/proc/stat does not say") << "it stands still";
+  const Fact here = capture_environment({}).observation.at("busy_share");
+  if (here.value.is_null()) return;
+  EXPECT_GE(here.value.get<double>(), 0);
+  EXPECT_LE(here.value.get<double>(), 1);
+}
+
 TEST(Warnings, NameABlasThatDoesNotKnowTheProcessor) {
   const auto with = [](const char* vectors, const char* kernels, const char* told) {
     Environment environment = quiet_machine();
