@@ -189,7 +189,7 @@ void FlatReplica::move_all() {
   for (std::size_t left = parameters_.size(); left > 0 && whole; --left) {
     const std::size_t index = left - 1;
     const torch::Tensor &gradient = parameters_[index].grad(), &view = views_[index];
-    // Those of a step before the last pass, or without part in it, are in their places.
+    // That of a parameter without part in the step is in its place.
     whole = gradient.data_ptr() != view.data_ptr() && gradient.scalar_type() == torch::kFloat32 &&
             gradient.strides() == view.strides();
     const std::size_t count = places_[index].count;
