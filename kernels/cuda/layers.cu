@@ -9,6 +9,7 @@
 #include "kernels/cuda/map.cuh"
 #include "kernels/layers/input_body.hpp"
 #include "kernels/layers/norm_body.hpp"
+#include "kernels/layers/pool_body.hpp"
 
 namespace scalebench::device {
 namespace {
@@ -68,6 +69,14 @@ unsigned blocks_at_once() {
   return static_cast<unsigned>(processors) * kBlocks;
 }
 
+// A row has 450 to 900 pieces of work in a resnet: of small blocks the last round is less idle.
+constexpr unsigned kPoolThreads = 128;
+
+unsigned slices_of_rows(std::size_t rows) {
+  constexpr std::size_t kMost = 32768;  // a grid has at most 65535 of them
+  return static_cast<unsigned>(std::clamp<std::size_t>(rows, 1, kMost));
+}
+
 }  // namespace
 
 Grid layer_grid(const Activations& shape) { return grid_for(shape, kThreads, blocks_at_once()); }
@@ -86,6 +95,18 @@ void bias_forward(const BiasForward& layer, const Grid& grid, DeviceStream strea
 
 void bias_backward(const BiasBackward& layer, const Grid& grid, DeviceStream stream) {
   body::bias_backward(layer, grid, launcher(grid.threads, stream));
+}
+
+void pool_forward(const PoolForward& layer, DeviceStream stream) {
+  const PoolShape& shape = layer.shape;
+  body::pool_forward(layer, slices_of_rows(shape.images * shape.out_height()),
+                     launcher(kPoolThreads, stream));
+}
+
+void pool_backward(const PoolBackward& layer, DeviceStream stream) {
+  const PoolShape& shape = layer.shape;
+  body::pool_backward(layer, slices_of_rows(shape.images * shape.height),
+                      launcher(kPoolThreads, stream));
 }
 
 void gather_images(const ImageGather& gather, DeviceStream stream) {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "kernels/layers/input_body.hpp"
+#include "kernels/layers/pool_body.hpp"
+#include "kernels/layers/pool_testing.hpp"
 #include "kernels/layers/testing.hpp"
 
 namespace scalebench {
@@ -57,9 +59,6 @@ TEST_P(DeviceLayer, NormHasTheBitsOfItsBodiesOnTheHost) {
 TEST_P(DeviceLayer, BlocksOfFullSizeAgreeWithTheHostWithinTheRoundingOfTheirSums) {
   const Activations shape{20'001, 64, GetParam()};
   const Grid host = host_grid(shape);
-  const auto in_order = [](unsigned count, const std::function<void(unsigned)>& piece) {
-    for (unsigned i = 0; i < count; ++i) piece(i);
-  };
   // A thread adds up to 1000 numbers of size 2. Beside that a number of size 4 may be rounded to
   // the next bfloat16.
   const double close = 2000 * 0x1p-24 + (GetParam() == DType::float32 ? 0 : 4 * 0x1p-7);
@@ -105,6 +104,26 @@ TEST_P(DeviceLayer, BiasHasTheBitsOfItsBodiesOnTheHost) {
     device::bias_backward(there.bias_backward(), grid, stream.get());
     stream.synchronize();
     expect_same(there.results(), here.results());
+  }
+}
+
+TEST_P(DeviceLayer, PoolHasTheHostsBits) {
+  std::vector<PoolShape> shapes = pool_shapes();
+  // As in a network: threads go round in a row, and blocks have one row each or several.
+  shapes.push_back({3, 56, 56, 64, GetParam(), 3, 2, 1});
+  shapes.push_back({1200, 28, 12, 8, GetParam(), 2, 2, 0});
+  for (const PoolShape& shape : shapes) {
+    if (shape.dtype != GetParam()) continue;
+    for (const bool twice : {false, true}) {
+      SCOPED_TRACE(text_of(shape, twice));
+      PoolArrays here(shape, Memory::host), there(shape, Memory::device);
+      pool_forward(here.forward(), in_order);
+      pool_backward(here.backward(twice), in_order);
+      device::pool_forward(there.forward(), {});
+      device::pool_backward(there.backward(twice), {});
+      device_synchronize();
+      EXPECT_EQ(there.results(), here.results());
+    }
   }
 }
 

@@ -13,10 +13,6 @@
 namespace scalebench {
 namespace {
 
-void in_order(unsigned count, const std::function<void(unsigned)>& piece) {
-  for (unsigned i = 0; i < count; ++i) piece(i);
-}
-
 class Place {
  public:
   Place(unsigned thread, unsigned tile, unsigned slice)

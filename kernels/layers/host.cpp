@@ -8,6 +8,7 @@
 #include "kernels/error.hpp"
 #include "kernels/layers/input_body.hpp"
 #include "kernels/layers/norm_body.hpp"
+#include "kernels/layers/pool_body.hpp"
 
 namespace scalebench {
 namespace {
@@ -60,6 +61,29 @@ void bias_forward(const BiasForward& layer, const Grid& grid, const Parallel& pa
 
 void bias_backward(const BiasBackward& layer, const Grid& grid, const Parallel& parallel) {
   body::bias_backward(layer, grid, launcher(parallel));
+}
+
+void require_pool(const PoolShape& shape) {
+  require_layer({0, shape.channels, shape.dtype});
+  const bool fits = shape.window <= shape.height + 2 * shape.padding &&
+                    shape.window <= shape.width + 2 * shape.padding;
+  if (shape.window < 1 || shape.window > kMostWindow || shape.stride < 1 ||
+      shape.padding > shape.window / 2 || !fits) {
+    fail(
+        "windows of {} at every {} with a padding of {} over {} x {}: expected 1 to {} that fit, "
+        "and a padding of at most half of it",
+        shape.window, shape.stride, shape.padding, shape.height, shape.width, kMostWindow);
+  }
+}
+
+void pool_forward(const PoolForward& layer, const Parallel& parallel) {
+  const std::size_t bytes = layer.shape.results() * size_of(layer.shape.dtype);
+  body::pool_forward(layer, static_cast<unsigned>(slices_of(bytes)), launcher(parallel));
+}
+
+void pool_backward(const PoolBackward& layer, const Parallel& parallel) {
+  const std::size_t bytes = layer.shape.results() * size_of(layer.shape.dtype);
+  body::pool_backward(layer, static_cast<unsigned>(slices_of(bytes)), launcher(parallel));
 }
 
 void gather_images(const ImageGather& gather, const Parallel& parallel) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device's half of norm.hpp and input.hpp in a build without CUDA: whoever asks is told why.
+// The device's half of norm.hpp, pool.hpp and input.hpp in a build without CUDA: whoever asks is
+// told why.
 #include "kernels/error.hpp"
 #include "kernels/layers/input.hpp"
 #include "kernels/layers/norm.hpp"
+#include "kernels/layers/pool.hpp"
 
 namespace scalebench::device {
 namespace {
@@ -16,6 +18,8 @@ void norm_forward(const NormForward&, const Grid&, DeviceStream) { refuse_layer(
 void norm_backward(const NormBackward&, const Grid&, DeviceStream) { refuse_layer(); }
 void bias_forward(const BiasForward&, const Grid&, DeviceStream) { refuse_layer(); }
 void bias_backward(const BiasBackward&, const Grid&, DeviceStream) { refuse_layer(); }
+void pool_forward(const PoolForward&, DeviceStream) { refuse_layer(); }
+void pool_backward(const PoolBackward&, DeviceStream) { refuse_layer(); }
 void gather_images(const ImageGather&, DeviceStream) { refuse_layer(); }
 
 }  // namespace scalebench::device

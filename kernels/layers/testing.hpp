@@ -16,6 +16,11 @@
 
 namespace scalebench {
 
+/// A Parallel of one thread.
+inline void in_order(unsigned count, const std::function<void(unsigned)>& piece) {
+  for (unsigned i = 0; i < count; ++i) piece(i);
+}
+
 class ThreadBlock {
  public:
   ThreadBlock(unsigned thread, unsigned threads, std::barrier<>& barrier, float* shared)

@@ -11,6 +11,7 @@
 
 #include "kernels/error.hpp"
 #include "kernels/layers/norm.hpp"
+#include "kernels/layers/pool.hpp"
 #include "models/torch/compute.hpp"
 #include "models/torch/device.hpp"
 
@@ -61,10 +62,20 @@ Grid grid_of(const torch::Tensor& x, const Activations& shape) {
   return x.is_cuda() ? device::layer_grid(shape) : host_grid(shape);
 }
 
-// Keys of what a normalisation leaves to its backward pass, and Split to it.
+// Keys of what a layer leaves to its backward pass, and Split to it.
 constexpr const char* kTail = "tail";
 constexpr const char* kTraining = "training";
+constexpr const char* kShape = "shape";
 constexpr const char* kSecond = "second gradient";
+
+/// What Split has left, in rows; not defined where it has left nothing.
+torch::Tensor take_second(AutogradContext& context) {
+  const auto left = context.saved_data.find(kSecond);
+  if (left == context.saved_data.end()) return {};
+  const torch::Tensor second = left->second.toTensor();
+  context.saved_data.erase(kSecond);
+  return in_rows(second);
+}
 
 /// What a normalisation is besides its tensors.
 struct Way {
@@ -159,30 +170,81 @@ class Norm : public torch::autograd::Function<Norm> {
     if (tail == Tail::add_relu) all.push_back(beside_gradient);
     return all;
   }
+};
 
- private:
-  static torch::Tensor take_second(AutogradContext& context) {
-    const auto left = context.saved_data.find(kSecond);
-    if (left == context.saved_data.end()) return {};
-    const torch::Tensor second = left->second.toTensor();
-    context.saved_data.erase(kSecond);
-    return in_rows(second);
+class MaxPool : public torch::autograd::Function<MaxPool> {
+ public:
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given,
+                               PoolShape shape, bool differentiable) {
+    const torch::Tensor x = in_rows(given);
+    shape.images = static_cast<std::size_t>(x.size(0));
+    shape.channels = static_cast<std::size_t>(x.size(1));
+    shape.height = static_cast<std::size_t>(x.size(2));
+    shape.width = static_cast<std::size_t>(x.size(3));
+    shape.dtype = type_of(x);
+    require_pool(shape);
+    const auto options = x.options().requires_grad(false);
+    const std::vector<std::int64_t> sizes{x.size(0), x.size(1),
+                                          static_cast<std::int64_t>(shape.out_height()),
+                                          static_cast<std::int64_t>(shape.out_width())};
+    torch::Tensor y = torch::empty(sizes, options, torch::MemoryFormat::ChannelsLast);
+    const torch::Tensor places =
+        differentiable ? torch::empty({y.numel()}, options.dtype(torch::kUInt8)) : torch::Tensor();
+    const PoolForward layer{shape, x.data_ptr(), y.data_ptr(), bytes_of(places)};
+    if (x.is_cuda()) {
+      device::pool_forward(layer, torch_stream());
+    } else {
+      pool_forward(layer, &in_parallel);
+    }
+    context->save_for_backward({places});
+    context->saved_data[kShape] = c10::IValue(std::vector<std::int64_t>{
+        x.size(2), x.size(3), static_cast<std::int64_t>(shape.window),
+        static_cast<std::int64_t>(shape.stride), static_cast<std::int64_t>(shape.padding)});
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const torch::Tensor places = context->get_saved_variables()[0];
+    const torch::Tensor gradient = in_rows(gradients[0]);
+    const torch::Tensor second = take_second(*context);
+    const std::vector<std::int64_t> kept = context->saved_data[kShape].toIntVector();
+    const auto at = [&](std::size_t i) { return static_cast<std::size_t>(kept[i]); };
+    const PoolShape shape{static_cast<std::size_t>(gradient.size(0)),
+                          at(0),
+                          at(1),
+                          static_cast<std::size_t>(gradient.size(1)),
+                          type_of(gradient),
+                          at(2),
+                          at(3),
+                          at(4)};
+    const torch::Tensor x_gradient =
+        torch::empty({gradient.size(0), gradient.size(1), kept[0], kept[1]},
+                     gradient.options().requires_grad(false), torch::MemoryFormat::ChannelsLast);
+    const PoolBackward layer{shape, gradient.data_ptr(),
+                             second.defined() ? second.data_ptr() : nullptr, bytes_of(places),
+                             x_gradient.data_ptr()};
+    if (gradient.is_cuda()) {
+      device::pool_backward(layer, torch_stream());
+    } else {
+      pool_backward(layer, &in_parallel);
+    }
+    return {x_gradient, {}, {}};
   }
 };
 
-/// A tensor as two, of which the gradient of the second is left to the normalisation that made the
-/// tensor and whose backward pass comes next.
+/// A tensor as two, of which the gradient of the second is left to the layer that made the tensor
+/// and whose backward pass comes next.
 class Split : public torch::autograd::Function<Split> {
  public:
   static variable_list forward(AutogradContext* context, const torch::Tensor& x,
-                               AutogradContext* norm) {
+                               AutogradContext* maker) {
     // Kept by the node that autograd goes to from here.
-    context->saved_data["norm"] = reinterpret_cast<std::int64_t>(norm);
+    context->saved_data["maker"] = reinterpret_cast<std::int64_t>(maker);
     return {x, x};
   }
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    auto* const norm = reinterpret_cast<AutogradContext*>(context->saved_data["norm"].toInt());
-    norm->saved_data[kSecond] = gradients[1];
+    auto* const maker = reinterpret_cast<AutogradContext*>(context->saved_data["maker"].toInt());
+    maker->saved_data[kSecond] = gradients[1];
     return {gradients[0], {}};
   }
 };
@@ -247,6 +309,16 @@ torch::Tensor normalised(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& 
                      torch::TensorList(added));
 }
 
+/// Of the layer that made x, if it adds two gradients within its backward pass.
+AutogradContext* maker_that_adds(const torch::Tensor& x) {
+  torch::autograd::Node* const node = x.grad_fn().get();
+  if (auto* const pool = dynamic_cast<torch::autograd::CppNode<MaxPool>*>(node)) return &pool->ctx_;
+  auto* const norm = dynamic_cast<torch::autograd::CppNode<Norm>*>(node);
+  if (norm == nullptr) return nullptr;
+  const auto tail = static_cast<Tail>(norm->ctx_.saved_data[kTail].toInt());
+  return tail == Tail::add_relu ? &norm->ctx_ : nullptr;
+}
+
 }  // namespace
 
 torch::Tensor norm_relu(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x,
@@ -255,12 +327,9 @@ torch::Tensor norm_relu(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x
 }
 
 Fork forked(const torch::Tensor& x) {
-  auto* const norm = dynamic_cast<torch::autograd::CppNode<Norm>*>(x.grad_fn().get());
-  if (norm == nullptr || !torch::GradMode::is_enabled() ||
-      norm->ctx_.saved_data[kTail].toInt() != static_cast<std::int64_t>(Tail::add_relu)) {
-    return {x, x};
-  }
-  const variable_list both = Split::apply(x, &norm->ctx_);
+  AutogradContext* const maker = torch::GradMode::is_enabled() ? maker_that_adds(x) : nullptr;
+  if (maker == nullptr) return {x, x};
+  const variable_list both = Split::apply(x, maker);
   return {both[0], both[1]};
 }
 
@@ -270,6 +339,14 @@ torch::Tensor norm_only(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x
 
 torch::Tensor bias_relu(const torch::Tensor& x, const torch::Tensor& bias) {
   return BiasRelu::apply(x, bias, torch::GradMode::is_enabled());
+}
+
+torch::Tensor max_pool(const torch::Tensor& x, std::int64_t window, std::int64_t stride,
+                       std::int64_t padding) {
+  const PoolShape shape{.window = static_cast<std::size_t>(window),
+                        .stride = static_cast<std::size_t>(stride),
+                        .padding = static_cast<std::size_t>(padding)};
+  return MaxPool::apply(x, shape, torch::GradMode::is_enabled());
 }
 
 torch::Tensor convolved(torch::nn::Conv2dImpl& convolution, const torch::Tensor& x) {
@@ -296,7 +373,9 @@ torch::Tensor run_fused(torch::nn::SequentialImpl& chain, torch::Tensor x,
     } else if (auto* const convolution = module->as<torch::nn::Conv2d>()) {
       x = convolved(*convolution, x);
     } else if (auto* const pool = module->as<torch::nn::MaxPool2d>()) {
-      x = pool->forward(x);
+      const torch::nn::MaxPool2dOptions& options = pool->options;
+      x = max_pool(x, options.kernel_size()->at(0), options.stride()->at(0),
+                   options.padding()->at(0));
     } else {
       fail("a chain of fused layers has a {}", module->name());
     }

@@ -20,8 +20,8 @@ torch::Tensor norm_relu(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x
                         const torch::Tensor& beside = {});
 
 /// x twice, for what reads the end of a block twice: the next block's layers and what goes beside
-/// them. Where norm_relu() with `beside` made x, it adds the gradients of both within its own
-/// backward pass; elsewhere autograd adds them.
+/// them. Where norm_relu() with `beside`, or max_pool(), made x, it adds the gradients of both
+/// within its own backward pass; elsewhere autograd adds them.
 struct Fork {
   torch::Tensor path;
   torch::Tensor beside;
@@ -33,6 +33,12 @@ torch::Tensor norm_only(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x
 
 /// relu(x + bias): x (n, channels, height, width) or (n, channels), bias float32 (channels).
 torch::Tensor bias_relu(const torch::Tensor& x, const torch::Tensor& bias);
+
+/// The largest number of each square window, as torch::max_pool2d. x: (n, channels, height, width)
+/// with channels that are a multiple of 8; of windows of 1 to 16. A window that does not fit is
+/// left out, and what lies in the padding counts as nothing.
+torch::Tensor max_pool(const torch::Tensor& x, std::int64_t window, std::int64_t stride,
+                       std::int64_t padding = 0);
 
 /// What the convolution computes, which has no bias and is padded to keep the size. x may have more
 /// channels than it takes, those behind being padding of an image to what tensor cores read at once

@@ -318,6 +318,31 @@ TEST(BiasRelu, EqualsTheUnfusedOperators) {
   }
 }
 
+TEST(MaxPool, EqualsLibTorchsAlsoWhereItsResultIsUsedTwice) {
+  torch::manual_seed(3);
+  for (const auto type : {torch::kFloat32, torch::kBFloat16}) {
+    for (const auto& [window, stride, padding] :
+         {std::tuple<int, int, int>{3, 2, 1}, {2, 2, 0}, {5, 3, 2}}) {
+      // Integers, so that many are equal and that sums are exact in any order.
+      const auto x = torch::randint(-4, 5, {3, 16, 11, 12}).to(type).requires_grad_();
+      const auto y = max_pool(x, window, stride, padding);
+      const auto same = x.detach().to(torch::kFloat64).requires_grad_();
+      const auto want = torch::max_pool2d(same, window, stride, padding);
+      EXPECT_TRUE(torch::equal(y.to(torch::kFloat64), want));
+      EXPECT_EQ(y.scalar_type(), type);
+      const auto one = torch::randint(-4, 5, y.sizes()), other = torch::randint(-4, 5, y.sizes());
+      const Fork fork = forked(y);
+      EXPECT_FALSE(fork.path.is_same(y));
+      torch::autograd::backward({fork.path, fork.beside}, {one.to(type), other.to(type)});
+      want.backward((one + other).to(torch::kFloat64));
+      EXPECT_TRUE(torch::equal(x.grad().to(torch::kFloat64), same.grad()));
+    }
+  }
+  const torch::NoGradGuard no_grad;
+  const auto x = torch::randn({1, 8, 4, 4});
+  EXPECT_TRUE(torch::equal(max_pool(x, 2, 2), torch::max_pool2d(x, 2)));
+}
+
 TEST(FusedChain, EqualsTheChain) {
   torch::manual_seed(5);
   torch::nn::Sequential chain(
