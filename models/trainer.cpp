@@ -103,9 +103,8 @@ struct Trainer::State {
         sync(make_sync(given, gradients)),
         options(resolved(given, sync->workers().count * given.share_of)),
         // Loader threads work beside the device, so their images stay with the CPU.
-        training(images_of(options, Split::train,
-                           options.data.loader_threads > 0 ? torch::kCPU : device)),
-        test(images_of(options, Split::test, device)),
+        training(images_of(Split::train, options.data.loader_threads > 0 ? torch::kCPU : device)),
+        test(images_of(Split::test, device)),
         sampler({training->count(), options.samples_per_epoch, options.batch,
                  sync->workers().count * options.share_of, std::max(0, sync->workers().index),
                  options.seed,
@@ -180,10 +179,9 @@ struct Trainer::State {
     }
   }
 
-  static std::unique_ptr<ImageSource> images_of(const TrainerOptions& options, Split split,
-                                                torch::Device where) {
+  std::unique_ptr<ImageSource> images_of(Split split, torch::Device where) const {
     const auto type = options.precision == Precision::bf16 ? torch::kBFloat16 : torch::kFloat32;
-    const OnePass fused{type, /*padded=*/where.is_cuda()};
+    const OnePass fused{type, where.is_cuda() ? network->image_layout() : ImageLayout::plain};
     return open_image_source(options.dataset, split, options.choice.shape, options.seed,
                              options.data.bad_images, where,
                              options.step == StepKind::fused ? std::optional(fused) : std::nullopt);

@@ -128,34 +128,37 @@ TEST_P(DeviceLayer, PoolHasTheHostsBits) {
 }
 
 TEST_P(DeviceLayer, GatherHasTheHostsBits) {
-  const ImageExtent has{1, 28, 28}, wanted{3, 33, 32};
-  constexpr std::size_t kPadding = 1;
-  const std::size_t numbers = 5 * (wanted.channels + kPadding) * wanted.height * wanted.width;
+  const ImageExtent has{1, 28, 28}, wanted{3, 34, 32};
   TestSpan images(10 * has.height * has.width / 4, DType::int32);
   images.fill([](std::size_t i) { return static_cast<double>(i * 2654435761U % 2147483647U); });
-  const TestSpan indices(5, DType::float64), y(numbers, GetParam());
+  const TestSpan indices(5, DType::float64);
   const std::vector<std::int64_t> chosen{9, 0, 4, 4, 7};
   std::copy(chosen.begin(), chosen.end(), reinterpret_cast<std::int64_t*>(indices.get().data));
   const TestSpan images_there(images.get().count, DType::int32, 0, Memory::device);
   const TestSpan indices_there(5, DType::float64, 0, Memory::device);
-  const TestSpan y_there(numbers, GetParam(), 0, Memory::device);
   copy(images, images_there);
   copy(indices, indices_there);
-  const auto gather = [&](const TestSpan& from, const TestSpan& which, const TestSpan& to) {
-    return ImageGather{reinterpret_cast<const std::uint8_t*>(from.get().data),
-                       reinterpret_cast<const std::int64_t*>(which.get().data),
-                       5,
-                       has,
-                       wanted,
-                       kPadding,
-                       to.get().data,
-                       GetParam()};
-  };
-  body::gather_images(gather(images, indices, y), 2, thread_launcher(8));
-  device::gather_images(gather(images_there, indices_there, y_there), {});
-  device_synchronize();
-  EXPECT_EQ(y_there.values(), y.values());
-  EXPECT_TRUE(y_there.margins_are_zero());
+  for (const ImageLayout layout : {ImageLayout::plain, ImageLayout::padded, ImageLayout::blocks}) {
+    const auto gather = [&](const TestSpan& from, const TestSpan& which) {
+      return ImageGather{.images = reinterpret_cast<const std::uint8_t*>(from.get().data),
+                         .indices = reinterpret_cast<const std::int64_t*>(which.get().data),
+                         .count = 5,
+                         .has = has,
+                         .wanted = wanted,
+                         .layout = layout,
+                         .dtype = GetParam()};
+    };
+    ImageGather here = gather(images, indices), there = gather(images_there, indices_there);
+    const TestSpan y(here.numbers(), GetParam());
+    const TestSpan y_there(here.numbers(), GetParam(), 0, Memory::device);
+    here.y = y.get().data;
+    there.y = y_there.get().data;
+    body::gather_images(here, 2, thread_launcher(8));
+    device::gather_images(there, {});
+    device_synchronize();
+    EXPECT_EQ(y_there.values(), y.values());
+    EXPECT_TRUE(y_there.margins_are_zero());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(BothTypes, DeviceLayer, testing::Values(DType::float32, DType::bfloat16),

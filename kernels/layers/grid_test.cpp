@@ -127,31 +127,52 @@ double pixel(const std::vector<std::uint8_t>& images, const ImageExtent& has,
   return images[at] * static_cast<float>(2.0 / 255.0) - 1.0F;
 }
 
-TEST(GatherImages, PadsScalesAndRepeatsInAnyNumberOfThreads) {
+/// Number i of the result, by the definition of its layout.
+double number(const std::vector<std::uint8_t>& images, const ImageGather& gather, std::size_t i) {
+  const ImageExtent& wanted = gather.wanted;
+  const auto image = [&](std::size_t at) { return static_cast<std::size_t>(gather.indices[at]); };
+  if (gather.layout == ImageLayout::blocks) {
+    const std::size_t across = wanted.width / 2 + 3, down = wanted.height / 2 + 3;
+    const std::size_t block = i / 16, row = 2 * (block / across % down) + i / 8 % 2;
+    const std::size_t column = 2 * (block % across) + i / 4 % 2;
+    const bool inside =
+        row >= 4 && row < wanted.height + 4 && column >= 4 && column < wanted.width + 4;
+    if (!inside) return 0;
+    return pixel(images, gather.has, wanted, image(block / across / down), i % 4, row - 4,
+                 column - 4);
+  }
+  const bool wide = gather.layout == ImageLayout::padded;
+  const std::size_t channels = !wide ? 3 : gather.dtype == DType::float32 ? 4 : 8;
+  const std::size_t at = i / channels, row = at / wanted.width % wanted.height;
+  return pixel(images, gather.has, wanted, image(at / wanted.width / wanted.height), i % channels,
+               row, at % wanted.width);
+}
+
+TEST(GatherImages, LaysOutScalesAndRepeatsInAnyNumberOfThreads) {
   const std::vector<std::int64_t> indices{3, 0, 3};
-  for (const ImageExtent& has : {ImageExtent{1, 3, 4}, ImageExtent{3, 5, 5}}) {
-    for (const ImageExtent& wanted : {ImageExtent{3, 5, 5}, ImageExtent{3, 6, 9}}) {
+  for (const ImageExtent& has : {ImageExtent{1, 3, 4}, ImageExtent{3, 4, 4}}) {
+    for (const ImageExtent& wanted :
+         {ImageExtent{3, 4, 4}, ImageExtent{3, 5, 9}, ImageExtent{3, 8, 6}}) {
       std::vector<std::uint8_t> images(4 * has.channels * has.height * has.width);
       for (std::size_t i = 0; i < images.size(); ++i) images[i] = i * 37 % 256;
-      for (const std::size_t padding : {0, 1, 5}) {
-        const std::size_t channels = 3 + padding;
-        const std::size_t numbers = indices.size() * channels * wanted.height * wanted.width;
+      for (const ImageLayout layout :
+           {ImageLayout::plain, ImageLayout::padded, ImageLayout::blocks}) {
+        if (layout == ImageLayout::blocks && wanted.height % 2 == 1) continue;
         for (const DType dtype : {DType::float32, DType::bfloat16}) {
-          TestSpan lone(numbers, dtype), many(numbers, dtype), expected(numbers, dtype);
-          const auto to = [&](const TestSpan& y) {
-            return ImageGather{images.data(), indices.data(), indices.size(), has,
-                               wanted,        padding,        y.get().data,   dtype};
+          ImageGather gather{images.data(), indices.data(), indices.size(), has,
+                             wanted,        layout,         nullptr,        dtype};
+          const auto made = [&](auto run) {
+            const TestSpan y(gather.numbers(), dtype);
+            gather.y = y.get().data;
+            run();
+            EXPECT_TRUE(y.margins_are_zero());
+            return y.values();
           };
-          gather_images(to(lone), in_order);
-          body::gather_images(to(many), 3, thread_launcher(4));
-          expected.fill([&](std::size_t i) {
-            const std::size_t at = i / channels, row = at / wanted.width % wanted.height;
-            const auto image = static_cast<std::size_t>(indices[at / wanted.width / wanted.height]);
-            return pixel(images, has, wanted, image, i % channels, row, at % wanted.width);
-          });
-          EXPECT_EQ(lone.values(), expected.values());
-          EXPECT_EQ(many.values(), expected.values());
-          EXPECT_TRUE(many.margins_are_zero());
+          TestSpan expected(gather.numbers(), dtype);
+          expected.fill([&](std::size_t i) { return number(images, gather, i); });
+          EXPECT_EQ(made([&] { gather_images(gather, in_order); }), expected.values());
+          EXPECT_EQ(made([&] { body::gather_images(gather, 3, thread_launcher(4)); }),
+                    expected.values());
         }
       }
     }

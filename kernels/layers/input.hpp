@@ -11,10 +11,28 @@
 
 namespace scalebench {
 
-/// Channels of an image as tensor cores read them: three are padded to four, as NVIDIA's loader
-/// pads them for its own ResNet-50 (DALI, pad_output). A convolution of three would have them
-/// padded to as many in a pass of its own.
-constexpr std::size_t padded_channels(std::size_t channels) { return channels == 3 ? 4 : channels; }
+/// How the first convolution of a network reads its images.
+enum class ImageLayout : std::uint8_t {
+  plain,
+  /// Three channels with channels of zeros behind them, up to the 16 bytes that tensor cores read
+  /// at once: cuDNN would pad them so in a pass of its own.
+  padded,
+  /// For a convolution of 7 x 7 at every second pixel: blocks of 2 x 2 pixels of four channels each
+  /// are the channels of a pixel, with a margin of zeros, so that it becomes one of 4 x 4 blocks at
+  /// every block, with half the products by zero. The field's name is space to depth; submissions
+  /// to MLPerf take their ResNet-50's first layer so.
+  blocks
+};
+
+/// Channels of zeros behind three.
+constexpr std::size_t padding_of(ImageLayout layout, std::size_t channels, DType dtype) {
+  if (layout != ImageLayout::padded || channels != 3) return 0;
+  return (dtype == DType::float32 ? 4 : 8) - channels;
+}
+
+/// Of ImageLayout::blocks: numbers of a block, and blocks of zeros above, below, left and right of
+/// the image's.
+inline constexpr std::size_t kBlockChannels = 16, kBlocksBefore = 2, kBlocksBehind = 1;
 
 struct ImageExtent {
   std::size_t channels = 1;
@@ -23,20 +41,31 @@ struct ImageExtent {
 };
 
 /// y[n] is image `indices[n]`: bytes (channels, height, width) each of `has`, as (height, width,
-/// channels + padding) of `wanted`, which is not smaller; one channel may become several.
+/// channels + padding) of `wanted`, which is not smaller; one channel may become several. In
+/// blocks: as (height / 2 + 3, width / 2 + 3, 2, 2, 4), where `wanted` has three channels and even
+/// sides.
 struct ImageGather {
   const std::uint8_t* images = nullptr;
   const std::int64_t* indices = nullptr;
   std::size_t count = 0;
   ImageExtent has;
   ImageExtent wanted;
-  /// Channels of zeros behind those that are wanted.
-  std::size_t padding = 0;
+  ImageLayout layout = ImageLayout::plain;
   void* y = nullptr;             // at a multiple of 16 bytes
   DType dtype = DType::float32;  // or bfloat16
 
-  std::size_t numbers() const {
-    return count * wanted.height * wanted.width * (wanted.channels + padding);
+  constexpr std::size_t padding() const { return padding_of(layout, wanted.channels, dtype); }
+  constexpr std::size_t blocks_down() const {
+    return wanted.height / 2 + kBlocksBefore + kBlocksBehind;
+  }
+  constexpr std::size_t blocks_across() const {
+    return wanted.width / 2 + kBlocksBefore + kBlocksBehind;
+  }
+  constexpr std::size_t numbers() const {
+    if (layout == ImageLayout::blocks) {
+      return count * blocks_down() * blocks_across() * kBlockChannels;
+    }
+    return count * wanted.height * wanted.width * (wanted.channels + padding());
   }
 };
 

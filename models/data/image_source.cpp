@@ -117,26 +117,26 @@ torch::Tensor ImageStore::convert(torch::Tensor bytes) const {
 }
 
 torch::Tensor ImageStore::gathered(const torch::Tensor& indices, const OnePass& pass) const {
-  const auto wanted = static_cast<std::size_t>(model_.channels);
-  const std::size_t padding = pass.padded ? padded_channels(wanted) - wanted : 0;
-  torch::Tensor batch =
-      torch::empty({indices.size(0), model_.channels + static_cast<std::int64_t>(padding),
-                    model_.height, model_.width},
-                   torch::TensorOptions(pass.type).device(device()).memory_format(
-                       torch::MemoryFormat::ChannelsLast));
   const auto extent = [](auto channels, auto height, auto width) {
     return ImageExtent{static_cast<std::size_t>(channels), static_cast<std::size_t>(height),
                        static_cast<std::size_t>(width)};
   };
-  const ImageGather gather{
-      .images = images_.data_ptr<std::uint8_t>(),
-      .indices = indices.data_ptr<std::int64_t>(),
-      .count = static_cast<std::size_t>(indices.size(0)),
-      .has = extent(images_.size(1), images_.size(2), images_.size(3)),
-      .wanted = extent(model_.channels, model_.height, model_.width),
-      .padding = padding,
-      .y = batch.data_ptr(),
-      .dtype = pass.type == torch::kBFloat16 ? DType::bfloat16 : DType::float32};
+  ImageGather gather{.images = images_.data_ptr<std::uint8_t>(),
+                     .indices = indices.data_ptr<std::int64_t>(),
+                     .count = static_cast<std::size_t>(indices.size(0)),
+                     .has = extent(images_.size(1), images_.size(2), images_.size(3)),
+                     .wanted = extent(model_.channels, model_.height, model_.width),
+                     .layout = pass.layout,
+                     .dtype = pass.type == torch::kBFloat16 ? DType::bfloat16 : DType::float32};
+  const auto size = [](std::size_t number) { return static_cast<std::int64_t>(number); };
+  const bool blocks = pass.layout == ImageLayout::blocks;
+  torch::Tensor batch = torch::empty(
+      {indices.size(0), blocks ? size(kBlockChannels) : model_.channels + size(gather.padding()),
+       blocks ? size(gather.blocks_down()) : model_.height,
+       blocks ? size(gather.blocks_across()) : model_.width},
+      torch::TensorOptions(pass.type).device(device()).memory_format(
+          torch::MemoryFormat::ChannelsLast));
+  gather.y = batch.data_ptr();
   if (device().is_cuda()) {
     device::gather_images(gather, torch_stream());
   } else {

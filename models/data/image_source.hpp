@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "collectives/communicator.hpp"
+#include "kernels/layers/input.hpp"
 #include "models/data/dataset.hpp"
 #include "models/data/image_folder.hpp"
 #include "models/data/picture.hpp"
@@ -37,8 +38,7 @@ struct Batch {
 struct OnePass {
   /// float32 or bfloat16.
   torch::ScalarType type = torch::kFloat32;
-  /// Whether three channels become four, the last of zeros, as tensor cores want them.
-  bool padded = false;
+  ImageLayout layout = ImageLayout::plain;
 };
 
 class ImageSource {

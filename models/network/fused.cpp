@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/error.hpp"
+#include "kernels/layers/input.hpp"
 #include "kernels/layers/norm.hpp"
 #include "kernels/layers/pool.hpp"
 #include "models/torch/compute.hpp"
@@ -309,6 +310,16 @@ torch::Tensor normalised(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& 
                      torch::TensorList(added));
 }
 
+/// Weights (out, 3, 7, 7) as (out, 16, 4, 4), which meet images in blocks. The seven pixels of a
+/// row begin with the second of a block.
+torch::Tensor in_blocks(const torch::Tensor& weight) {
+  const torch::Tensor eight = torch::constant_pad_nd(weight, {1, 0, 1, 0, 0, 1});
+  return eight.view({-1, 4, 4, 2, 4, 2})
+      .permute({0, 2, 4, 3, 5, 1})
+      .reshape({-1, 4, 4, static_cast<std::int64_t>(kBlockChannels)})
+      .permute({0, 3, 1, 2});
+}
+
 /// Of the layer that made x, if it adds two gradients within its backward pass.
 AutogradContext* maker_that_adds(const torch::Tensor& x) {
   torch::autograd::Node* const node = x.grad_fn().get();
@@ -353,6 +364,8 @@ torch::Tensor convolved(torch::nn::Conv2dImpl& convolution, const torch::Tensor&
   const torch::Tensor& weight = convolution.weight;
   const std::int64_t padding = x.size(1) - weight.size(1);
   if (padding <= 0) return convolution.forward(x);
+  if (x.size(1) == kBlockChannels && weight.size(2) == 7)
+    return torch::conv2d(x, in_blocks(weight));
   const torch::Tensor wide = torch::constant_pad_nd(weight, {0, 0, 0, 0, 0, padding});
   return torch::conv2d(x, wide, {}, *convolution.options.stride(), (weight.size(2) - 1) / 2);
 }

@@ -40,9 +40,9 @@ torch::Tensor bias_relu(const torch::Tensor& x, const torch::Tensor& bias);
 torch::Tensor max_pool(const torch::Tensor& x, std::int64_t window, std::int64_t stride,
                        std::int64_t padding = 0);
 
-/// What the convolution computes, which has no bias and is padded to keep the size. x may have more
-/// channels than it takes, those behind being padding of an image to what tensor cores read at once
-/// (kernels/layers/input.hpp): they meet weights of zero.
+/// What the convolution computes, which has no bias and is padded to keep the size. x may have any
+/// ImageLayout (kernels/layers/input.hpp): channels behind those that it takes meet weights of
+/// zero, and blocks are for a convolution of 7 x 7 at every second pixel.
 torch::Tensor convolved(torch::nn::Conv2dImpl& convolution, const torch::Tensor& x);
 
 /// What `chain` computes, its batch normalisations together with a ReLU behind them, the last one

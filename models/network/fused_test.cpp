@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kernels/layers/testing.hpp"
+#include "models/data/image_source.hpp"
 #include "models/network/modules.hpp"
 #include "models/testing.hpp"
 #include "models/torch/device.hpp"
@@ -391,20 +392,27 @@ TEST(Fork, AddsAllThatItsUsersHaveAndEveryTimeAnew) {
   EXPECT_TRUE(torch::allclose(gradient_of(2 * fork.path + 4 * fork.beside), expected));
 }
 
-TEST(Convolved, MeetsThePaddingOfAnImageWithZeros) {
+TEST(Convolved, TakesImagesInEveryLayout) {
   torch::manual_seed(5);
+  Dataset set{"noise", {3, 14, 16, 10}, {}, {1, 2}};
+  for (int i = 0; i < 2 * 3 * 14 * 16; ++i) set.images.push_back(static_cast<std::uint8_t>(i * 89));
   torch::nn::Conv2d convolution = plain_convolution(3, 8, 7, 2);
-  const auto x = torch::randn({2, 3, 15, 16});
-  const auto wide = torch::cat({x, torch::full({2, 1, 15, 16}, 9.F)}, 1);
-  const auto run = [&](const torch::Tensor& images) {
+  make_channels_last(*convolution);
+  const auto run = [&](ImageLayout layout) {
+    const OnePass pass{torch::kFloat32, layout};
+    const ImageStore store(set, {3, 14, 16, 10}, torch::kCPU, pass);
+    const auto images = store.at(torch::tensor({1, 0}, torch::kInt64), 0, {}).images;
     const auto y = convolved(*convolution, images);
     y.pow(2).sum().backward();
     return std::pair(y.detach(), std::exchange(convolution->weight.mutable_grad(), {}));
   };
-  const auto [y, gradient] = run(x);
-  const auto [same_y, same_gradient] = run(wide);
-  EXPECT_TRUE(torch::allclose(same_y, y, 1e-5, 1e-5));
-  EXPECT_TRUE(torch::allclose(same_gradient, gradient, 1e-4, 1e-4));
+  const auto [y, gradient] = run(ImageLayout::plain);
+  EXPECT_EQ(y.size(2), 7);
+  for (const ImageLayout layout : {ImageLayout::padded, ImageLayout::blocks}) {
+    const auto [same_y, same_gradient] = run(layout);
+    EXPECT_TRUE(torch::allclose(same_y, y, 1e-5, 1e-5));
+    EXPECT_TRUE(torch::allclose(same_gradient, gradient, 1e-4, 1e-4));
+  }
 }
 
 // Whole networks: the fused layers take the place of the others without changing what is computed.

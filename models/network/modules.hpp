@@ -81,6 +81,7 @@ class Resnet : public LayeredNetwork {
   Resnet(Path path, int expansion, const std::array<int, 4>& blocks);
 
   bool fuse() override;
+  ImageLayout image_layout() const override { return ImageLayout::blocks; }
   void initialise(at::Generator& generator) override;
 
  private:

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/layers/input.hpp"
 #include "models/network/models.hpp"
 #include "models/step/replay_trace.hpp"
 #include "models/step/step_trace.hpp"
@@ -42,6 +43,9 @@ class Network : public torch::nn::Module {
   /// Computes its layers by fused.hpp from now on, where they can be: the same numbers but for
   /// roundings. False, and nothing changes: none of them can.
   virtual bool fuse() { return false; }
+
+  /// How its fused layers want their images on a GPU.
+  virtual ImageLayout image_layout() const { return ImageLayout::padded; }
 
   /// Restarts the network's own random numbers, if it uses any (dropout). They never come from
   /// LibTorch's generator, which all ranks of one process share.

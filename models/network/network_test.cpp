@@ -159,10 +159,11 @@ TEST(ImageStore, MakesTheSameImagesInOnePass) {
   EXPECT_TRUE(torch::equal(narrow.images, expected.images.to(torch::kBFloat16)));
   EXPECT_TRUE(narrow.images.is_contiguous(torch::MemoryFormat::ChannelsLast));
   EXPECT_TRUE(torch::equal(narrow.labels, expected.labels));
-  const auto padded = made(OnePass{torch::kFloat32, /*padded=*/true}).images;
+  const auto padded = made(OnePass{torch::kFloat32, ImageLayout::padded}).images;
   ASSERT_EQ(padded.size(1), 4);
   EXPECT_TRUE(torch::equal(padded.narrow(1, 0, 3), expected.images));
   EXPECT_EQ(padded.select(1, 3).abs().max().item<float>(), 0);
+  EXPECT_EQ(made(OnePass{torch::kBFloat16, ImageLayout::padded}).images.size(1), 8);
 }
 
 }  // namespace
