@@ -34,13 +34,14 @@ struct Activations {
 };
 
 /// `tiles` blocks lie side by side over the channels, `slices` above each other over the rows. Of
-/// the threads of a block `lanes` lie side by side, kWide channels each.
+/// the threads of a block `lanes` lie side by side, kWide channels each. Of several threads all
+/// blocks go through the rows together, so that a device's cache has what was read last behind each
+/// other. A lone thread has rows of its own, which a processor's cache keeps for the next tile.
 struct Grid {
   unsigned threads = 1;
   unsigned lanes = 1;
   unsigned tiles = 1;
   unsigned slices = 1;
-  std::size_t rows_per_slice = 1;
 
   unsigned lines() const { return threads / lanes; }
 };
@@ -54,9 +55,7 @@ inline Grid grid_for(const Activations& shape, unsigned threads, std::size_t blo
   grid.tiles = static_cast<unsigned>((groups + grid.lanes - 1) / grid.lanes);
   const std::size_t rows = std::max<std::size_t>(1, shape.rows);
   const std::size_t most = (rows + grid.lines() - 1) / grid.lines();
-  const std::size_t slices = std::clamp<std::size_t>(blocks / grid.tiles, 1, most);
-  grid.rows_per_slice = (rows + slices - 1) / slices;
-  grid.slices = static_cast<unsigned>((rows + grid.rows_per_slice - 1) / grid.rows_per_slice);
+  grid.slices = static_cast<unsigned>(std::clamp<std::size_t>(blocks / grid.tiles, 1, most));
   return grid;
 }
 
@@ -107,13 +106,13 @@ class LoneBlock {
   float shared_[2 * kWide] = {};
 };
 
-/// The rows `row`, row + step, ... before `end` and kWide channels from `channel`, of one thread.
+/// `count` rows `row`, row + step, ... and kWide channels from `channel`, of one thread.
 struct Share {
   bool any;  // false: the thread has no channels, and no rows
   std::size_t channel;
-  std::size_t row;
-  std::size_t step;
-  std::size_t end;
+  std::ptrdiff_t row;
+  std::ptrdiff_t step;
+  unsigned count;
 };
 
 template <class Block>
@@ -121,10 +120,26 @@ SCALEBENCH_KERNEL Share share_of(const Block& block, const Activations& shape, c
   const unsigned lane = block.thread() % grid.lanes, line = block.thread() / grid.lanes;
   const unsigned lines = grid.threads / grid.lanes;
   const std::size_t channel = (std::size_t{block.tile()} * grid.lanes + lane) * kWide;
-  const std::size_t first = block.slice() * grid.rows_per_slice;
-  const std::size_t behind = first + grid.rows_per_slice;
-  const std::size_t end = behind < shape.rows ? behind : shape.rows;
-  return {line < lines && channel < shape.channels, channel, first + line, lines, end};
+  const bool any = line < lines && channel < shape.channels;
+  if (grid.threads == 1) {
+    const std::size_t most = (shape.rows + grid.slices - 1) / grid.slices;
+    const std::size_t first = block.slice() * most;
+    const std::size_t left = first < shape.rows ? shape.rows - first : 0;
+    return {any, channel, static_cast<std::ptrdiff_t>(first), 1,
+            static_cast<unsigned>(left < most ? left : most)};
+  }
+  const std::size_t first = std::size_t{block.slice()} * lines + line;
+  const std::size_t step = std::size_t{grid.slices} * lines;
+  const std::size_t count = first < shape.rows ? (shape.rows - first - 1) / step + 1 : 0;
+  return {any, channel, static_cast<std::ptrdiff_t>(first), static_cast<std::ptrdiff_t>(step),
+          static_cast<unsigned>(count)};
+}
+
+/// The last row first: what was written last is still in the cache.
+SCALEBENCH_KERNEL Share backwards(const Share& share) {
+  if (share.count == 0) return share;
+  const std::ptrdiff_t last = share.row + std::ptrdiff_t{share.count - 1} * share.step;
+  return {share.any, share.channel, last, -share.step, share.count};
 }
 
 /// Rows that a thread reads before it uses the first, kWide of T from each of so many arrays: 64
@@ -138,15 +153,17 @@ constexpr unsigned rows_ahead(unsigned arrays) {
 /// that their loads are under way together.
 template <unsigned Ahead, class Read, class Use>
 SCALEBENCH_KERNEL void each_row(const Share& share, Read read, Use use) {
-  std::size_t row = share.row;
-  for (; row + (Ahead - 1) * share.step < share.end; row += Ahead * share.step) {
-    decltype(read(row)) held[Ahead];
+  std::ptrdiff_t row = share.row;
+  const auto further = [&](unsigned k) { return static_cast<std::size_t>(row + k * share.step); };
+  unsigned left = share.count;
+  for (; left >= Ahead; left -= Ahead, row += Ahead * share.step) {
+    decltype(read(further(0))) held[Ahead];
     SCALEBENCH_UNROLL
-    for (unsigned k = 0; k < Ahead; ++k) held[k] = read(row + k * share.step);
+    for (unsigned k = 0; k < Ahead; ++k) held[k] = read(further(k));
     SCALEBENCH_UNROLL
-    for (unsigned k = 0; k < Ahead; ++k) use(row + k * share.step, held[k]);
+    for (unsigned k = 0; k < Ahead; ++k) use(further(k), held[k]);
   }
-  for (; row < share.end; row += share.step) use(row, read(row));
+  for (; left > 0; --left, row += share.step) use(further(0), read(further(0)));
 }
 
 template <class T>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // norm.hpp as bodies of kernels and the order in which they run, for whoever can launch them: the
-// device, the host, and a test that has a thread for each thread of a block.
+// device, the host, and a test that has a thread for each thread of a block. Passes take turns in
+// the direction: sums go backwards over what was just written, the pass behind them forwards.
 #pragma once
 
 #include <cmath>
@@ -23,7 +24,7 @@ struct StatisticsSums {
 
   template <class Block>
   SCALEBENCH_KERNEL void operator()(Block& block) const {
-    const Share share = share_of(block, shape, grid);
+    const Share share = backwards(share_of(block, shape, grid));
     float sum[kWide] = {}, square[kWide] = {};
     if (share.any) {
       const Eight<T> first = eight_at(x + share.channel);
@@ -192,7 +193,7 @@ struct GradientSums {
 
   template <class Block>
   SCALEBENCH_KERNEL void operator()(Block& block) const {
-    const Share share = share_of(block, shape, grid);
+    const Share share = backwards(share_of(block, shape, grid));
     float sum[kWide] = {}, product[kWide] = {};
     if (share.any) add_rows(block, share, sum, product);
     put_partial(block, shape, grid, share, sum, product, partial);

@@ -70,10 +70,21 @@ SCALEBENCH_KERNEL Totals totals_of(Block& block, const float* partial, std::size
   const std::size_t channel = std::size_t{block.tile()} * columns + thread % columns;
   const unsigned parts = threads / columns, part = thread / columns;
   float first = 0, second = 0;
-  for (unsigned slice = part; slice < slices; slice += parts) {
-    const float* const at = partial + std::size_t{2} * slice * channels + channel;
-    first += at[0];
-    second += at[channels];
+  constexpr unsigned kAhead = 8;  // loads under way together, or their latency is all the time
+  for (unsigned slice = part; slice < slices; slice += kAhead * parts) {
+    float ahead[2 * kAhead];
+    SCALEBENCH_UNROLL
+    for (unsigned k = 0; k < kAhead; ++k) {
+      const unsigned here = slice + k * parts;
+      const float* const at = partial + std::size_t{2} * here * channels + channel;
+      ahead[2 * k] = here < slices ? at[0] : 0;
+      ahead[2 * k + 1] = here < slices ? at[channels] : 0;
+    }
+    SCALEBENCH_UNROLL
+    for (unsigned k = 0; k < kAhead; ++k) {
+      first += ahead[2 * k];
+      second += ahead[2 * k + 1];
+    }
   }
   float* const shared = block.shared();
   shared[thread] = first;
