@@ -88,7 +88,7 @@ void initialize_google(std::vector<std::string> arguments) {
   if (count > 1) fail<UsageError>("unknown option '{}'; see bench_kernels --help", pointers[1]);
 }
 
-KernelEntries register_cases(const DeviceOptions& devices) {
+KernelEntries register_cases(const DeviceOptions& devices, KernelTimer& timer) {
   std::vector<Memory> memories;
   if (devices.device != "cuda") memories.push_back(Memory::host);
   if (devices.required() || (devices.device == "auto" && device_count() > 0)) {
@@ -100,8 +100,8 @@ KernelEntries register_cases(const DeviceOptions& devices) {
       const std::string name = one.name();
       // Nodes of a map stay where they are, also when the map is moved.
       KernelEntry& entry = entries.emplace(name, KernelEntry{one, {}}).first->second;
-      const auto body = [&entry](benchmark::State& state) {
-        time_kernel(state, entry.one, entry.status);
+      const auto body = [&entry, &timer](benchmark::State& state) {
+        timer.time(state, entry.one, entry.status);
       };
       benchmark::RegisterBenchmark(name.c_str(), body)->UseManualTime();
     }
@@ -132,7 +132,8 @@ ExitCode run(KernelOptions options) {
     fmt::print(stderr, "warning: gemm may use several threads (link OpenBLAS to be sure of one)\n");
   }
   choose_device(options);
-  return run_kernels(options.report, register_cases(options.devices));
+  KernelTimer timer;
+  return run_kernels(options.report, register_cases(options.devices, timer));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -18,6 +19,7 @@
 #include <iterator>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -171,11 +173,18 @@ class TestSpan {
     const Buffer host(buffer_.span().count, span_.dtype);
     copy(buffer_.span(), host.span());
     const auto shift = static_cast<std::size_t>(span_.data - buffer_.span().data);
-    for (std::size_t i = 0; i < host.bytes(); ++i) {
-      const bool inside = i >= shift && i < shift + span_.bytes();
-      if (!inside && host.span().data[i] != std::byte{0}) return false;
-    }
-    return true;
+    const std::span<const std::byte> all(host.span().data, host.bytes());
+    const auto zero = [](std::byte value) { return value == std::byte{0}; };
+    return std::ranges::all_of(all.first(shift), zero) &&
+           std::ranges::all_of(all.subspan(shift + span_.bytes()), zero);
+  }
+
+  bool has_the_bits_of(const TestSpan& other) const {
+    const Buffer here(span_.count, span_.dtype), there(other.span_.count, other.span_.dtype);
+    copy(span_, here.span());
+    copy(other.span_, there.span());
+    return std::ranges::equal(std::span(here.span().data, here.bytes()),
+                              std::span(there.span().data, there.bytes()));
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,8 +49,22 @@ struct KernelStatus {
   std::vector<KernelLook> looks = {};  // of all starts, the repetitions last
 };
 
-/// The body of a benchmark with manual time. An iteration is one.calls() calls. Never throws: what
-/// went wrong is in `status` and ends the case.
-void time_kernel(benchmark::State& state, const KernelCase& one, KernelStatus& status);
+/// Times one case after the other. A case is set up and checked once: its buffers are kept for its
+/// other trials and repetitions, until another case comes.
+class KernelTimer {
+ public:
+  KernelTimer();
+  ~KernelTimer();
+
+  /// The body of a benchmark with manual time. An iteration is one.calls() calls. Never throws:
+  /// what went wrong is in `status` and ends the case.
+  void time(benchmark::State& state, const KernelCase& one, KernelStatus& status);
+
+ private:
+  struct Ready;
+  void check_and_time(benchmark::State& state, const KernelCase& one, KernelStatus& status);
+
+  std::unique_ptr<Ready> ready_;
+};
 
 }  // namespace scalebench
