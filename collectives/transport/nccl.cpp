@@ -271,7 +271,8 @@ class NcclCommunicator final : public Communicator {
 
   bool native_allreduce(ConstSpan in, Span out, ReduceOp op) override {
     if (out.empty()) return true;
-    // NCCL before 2.29.7 leaves the last elements of a mean over one rank unwritten (its issue 1950).
+    // NCCL before 2.29.7 leaves the last elements of a mean over one rank unwritten (its issue
+    // 1950).
     if (op == ReduceOp::avg && size() == 1) op = ReduceOp::sum;
     NCCL_CHECK(ncclAllReduce(in.data, out.data, out.count,
                              kTypeOfDtype[static_cast<std::size_t>(out.dtype)],

@@ -105,7 +105,8 @@ void pool_forward(const PoolForward& layer, DeviceStream stream) {
 
 void pool_backward(const PoolBackward& layer, DeviceStream stream) {
   const PoolShape& shape = layer.shape;
-  body::pool_backward(layer, slices_of_rows(shape.images * shape.height),
+  // About as many rows of cells.
+  body::pool_backward(layer, slices_of_rows(shape.images * (shape.out_height() + 1)),
                       launcher(kPoolThreads, stream));
 }
 

@@ -7,8 +7,8 @@
 
 namespace scalebench::body {
 
-/// The wanted image's number there, from the bytes that there are.
-SCALEBENCH_KERNEL float number_at(const ImageGather& gather, std::size_t image, std::size_t channel,
+/// The wanted image's number there, from the bytes that there are of image `which`.
+SCALEBENCH_KERNEL float number_at(const ImageGather& gather, std::size_t which, std::size_t channel,
                                   std::size_t row, std::size_t column) {
   const ImageExtent &has = gather.has, &wanted = gather.wanted;
   // Below the margin they wrap round and are beyond the end.
@@ -16,7 +16,6 @@ SCALEBENCH_KERNEL float number_at(const ImageGather& gather, std::size_t image, 
   column -= (wanted.width - has.width) / 2;
   float byte = 0;
   if (row < has.height && column < has.width) {
-    const auto which = static_cast<std::size_t>(gather.indices[image]);
     const std::size_t plane = which * has.channels + (has.channels == 1 ? 0 : channel);
     byte = gather.images[(plane * has.height + row) * has.width + column];
   }
@@ -57,7 +56,8 @@ struct Gather {
     std::size_t image = pixel / wanted.width / wanted.height;
     for (std::size_t i = 0; i < kWide; ++i) {
       const bool padding = i >= some || channel >= wanted.channels;
-      values[i] = padding ? 0 : number_at(gather, image, channel, row, column);
+      const auto which = [&] { return static_cast<std::size_t>(gather.indices[image]); };
+      values[i] = padding ? 0 : number_at(gather, which(), channel, row, column);
       if (++channel < channels) continue;
       channel = 0;
       if (++column < wanted.width) continue;
@@ -80,7 +80,8 @@ struct GatherBlocks {
     const std::size_t down = gather.blocks_down(), across = gather.blocks_across();
     auto* const y = static_cast<T*>(gather.y);
     for (std::size_t at = block.slice(); at < gather.count * down; at += slices) {
-      const std::size_t image = at / down, above = at % down;
+      const std::size_t above = at % down;
+      const auto which = static_cast<std::size_t>(gather.indices[at / down]);
       for (std::size_t half = block.thread(); half < 2 * across; half += block.threads()) {
         // Before the margin's end they wrap round and are beyond the image.
         const std::size_t row = 2 * (above - kBlocksBefore) + half % 2;
@@ -88,7 +89,7 @@ struct GatherBlocks {
         float values[kWide] = {};
         const bool inside = row < gather.wanted.height && column < gather.wanted.width;
         for (unsigned i = 0; i < kWide && inside; ++i) {
-          if (i % 4 < 3) values[i] = number_at(gather, image, i % 4, row, column + i / 4);
+          if (i % 4 < 3) values[i] = number_at(gather, which, i % 4, row, column + i / 4);
         }
         block.put(y + at * across * kBlockChannels + half * kWide,
                   block.template narrowed<T>(values));
