@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # compare_torch_steps.py: one device's matrix product and training steps beside Python's PyTorch,
 # eager and compiled, each against its target. Each start runs every leg once, in random order; ratios
-# are taken within a start, and their medians over the starts are judged. Everything measured stays in
-# --out. Needs a Python with torch, of the LibTorch that the suite was built with. On a CPU the cases
-# are small and have no targets: there it shows that the comparison works.
-# Exit: 0 done, 1 a target was missed, 2 usage, 3 some legs failed.
+# are taken within a start, and their medians over the starts are judged. Everything measured is in --out
+# after each leg: compiling takes minutes, and whoever is cut off there keeps the legs before it. Needs a
+# Python with torch, of the LibTorch that the suite was built with. On a CPU the cases are small and have
+# no targets: there it shows that the comparison works.
+# Exit: 0 done, 1 a target was missed, 2 usage, 3 some legs failed, 130 and 143 interrupted.
 from __future__ import annotations
 
 import argparse
@@ -14,10 +15,14 @@ import json
 import os
 import random
 import shlex
+import signal
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
 
 from compare.shared import (
     MPI_AS_ROOT,
@@ -54,25 +59,41 @@ class Case:
 CASES = {
     "cuda": [
         Case("gemm", "gemm", 8192, "bfloat16", {"eager": 0.97}),
-        Case("resnet50", "resnet50", 256, "bf16", {"eager": 1.0, "compile": 1.0}, "graph", True, PUBLISHED_RESNET50),
+        Case("resnet50", "resnet50", 256, "bf16", {"eager": 1.0, "compile": 1.0, "max-autotune": 1.0}, "graph", True,
+             PUBLISHED_RESNET50),
         Case("mlp", "mlp", 16, "float32", {"eager": 5.0}, "graph"),
         Case("mnist_cnn", "mnist_cnn", 128, "float32", {"eager": 3.0}, "graph"),
-        Case("resnet50_fused", "resnet50", 256, "bf16", {"graph": None, "compile": 1.0}, "fused", True,
-             PUBLISHED_RESNET50),
+        Case("resnet50_fused", "resnet50", 256, "bf16", {"graph": None, "compile": 1.0, "max-autotune": 1.0},
+             "fused", True, PUBLISHED_RESNET50),
     ],
     "cpu": [
         Case("gemm", "gemm", 512, "float", {"eager": None}),
         Case("resnet20", "resnet20", 16, "bf16", {"eager": None}, channels_last=True),
-        Case("mlp", "mlp", 16, "float32", {"eager": None, "compile": None}),
+        Case("mlp", "mlp", 16, "float32", {"eager": None, "compile": None, "max-autotune": None}),
         Case("mnist_cnn", "mnist_cnn", 128, "float32", {"eager": None}),
     ],
 }  # fmt: skip
 # PyTorch's ways, and our own step as a graph without fused layers.
-LEGS = ("eager", "compile", "graph")
+LEGS = ("eager", "compile", "max-autotune", "graph")
+COMPILED = {"compile": "default", "max-autotune": "max-autotune"}  # modes of torch.compile
+SAMPLES = "start model batch precision step leg seconds leg_seconds command".split()
 COLUMNS = (
-    "model batch precision step device torch starts against ours_seconds against_seconds images_per_s "
+    "model batch precision step device torch starts against ours_seconds against_seconds leg_seconds images_per_s "
     "ratio ratio_low ratio_high target verdict"
 ).split()
+NOT_MEASURED = "not measured"
+ENDING = (signal.SIGINT, signal.SIGTERM)
+LINE = "{:>10} {:>6} {:>9} {:>6} {:>14} {:>11} {:>11} {:>8} {:>9} {:>7} {:>16} {:>7}  {}"
+HEAD = LINE.format("model", "batch", "precision", "step", "against", "ours (ms)", "it (ms)", "leg (s)", "images/s", "ratio",
+                   "range", "target", "verdict")  # fmt: skip
+
+
+class Timed(NamedTuple):
+    seconds: float  # of a step or product
+    leg_seconds: float  # from start to end, so with what PyTorch compiles and tries out
+
+
+Start = dict[str, Timed]  # by leg: those measured by now
 
 
 def arguments_of(argv: list[str]) -> argparse.Namespace:
@@ -84,7 +105,7 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--python", default="python3", help="interpreter that has torch")
     parser.add_argument("--device", choices=CASES, default="cuda")
     parser.add_argument("--models", help="comma-separated; default: all of the device")
-    parser.add_argument("--legs", default=",".join(LEGS), help="comma-separated: PyTorch's eager and compile, our graph")
+    parser.add_argument("--legs", default=",".join(LEGS), help="comma-separated; PyTorch's, and graph of ours: default all")
     parser.add_argument("--starts", type=int, default=3, help="of every leg")
     parser.add_argument("--max-seconds", type=float, default=5, help="of timed steps in a leg")
     parser.add_argument("--seed", type=int, default=1)
@@ -139,7 +160,7 @@ def torch_command(options: argparse.Namespace, case: Case, leg: str) -> list[str
     command += ["--batch-per-rank", str(case.batch), "--precision", case.precision]
     if case.channels_last:
         command.append("--channels-last")
-    return [*command, "--compile"] if leg == "compile" else command
+    return [*command, "--compile", COMPILED[leg]] if leg in COMPILED else command
 
 
 def output_of(command: list[str]) -> str:
@@ -169,40 +190,57 @@ def judged(ratio: float, target: float | None) -> str:
     return "no target" if target is None else "reached" if ratio >= target else "missed"
 
 
-def summary_rows(case: Case, starts: list[dict[str, float]], torch: str, device: str) -> list[dict[str, str]]:
-    """One for each leg that ours is compared with, and one for what is to be exceeded."""
-    ours = statistics.median(start["ours"] for start in starts)
+def median(starts: list[Start], leg: str, what: str = "seconds") -> str:
+    values = [getattr(start[leg], what) for start in starts if leg in start]
+    return f"{statistics.median(values):.6g}" if values else ""
+
+
+def summary_rows(case: Case, starts: list[Start], torch: str, device: str) -> list[dict[str, str]]:
+    """One for each leg that ours is compared with, and one for what is to be exceeded; also for what is not measured yet."""
     common = {"model": case.model, "batch": str(case.batch), "precision": case.precision, "device": device}
-    common |= {"step": "" if case.model == "gemm" else case.step, "torch": torch, "starts": str(len(starts)), "ours_seconds": f"{ours:.6g}"}
-    if case.model != "gemm":
-        common["images_per_s"] = f"{case.batch / ours:.1f}"
+    common |= {"step": "" if case.model == "gemm" else case.step, "torch": torch}
+
+    def row_of(against: str, target: float | None, of: list[Start], theirs: str, ratios: list[float]) -> dict[str, str]:
+        ours = median(of, "ours")
+        row = common | {"starts": str(len(ratios)), "against": against, "ours_seconds": ours, "against_seconds": theirs}
+        row |= {"target": "" if target is None else f"{target:g}", "verdict": NOT_MEASURED}
+        if ours and case.model != "gemm":
+            row["images_per_s"] = f"{case.batch / float(ours):.1f}"
+        if ratios:
+            ratio = statistics.median(ratios)
+            row |= {"ratio": f"{ratio:.3f}", "verdict": judged(ratio, target)}
+        return row
+
     rows = []
     for leg, target in case.targets.items():
-        ratios = [start[leg] / start["ours"] for start in starts]
-        theirs, ratio = statistics.median(start[leg] for start in starts), statistics.median(ratios)
-        row = common | {"against": leg, "against_seconds": f"{theirs:.6g}", "ratio": f"{ratio:.3f}"}
-        row |= {"ratio_low": f"{min(ratios):.3f}", "ratio_high": f"{max(ratios):.3f}"}
-        row |= {"target": "" if target is None else f"{target:g}", "verdict": judged(ratio, target)}
+        both = [start for start in starts if "ours" in start and leg in start]
+        of = both or starts  # one of the two may be measured
+        ratios = [start[leg].seconds / start["ours"].seconds for start in both]
+        row = row_of(leg, target, of, median(of, leg), ratios) | {"leg_seconds": median(of, leg, "leg_seconds")}
+        if ratios:
+            row |= {"ratio_low": f"{min(ratios):.3f}", "ratio_high": f"{max(ratios):.3f}"}
         rows.append(row)
     if case.images_per_s is not None:
-        ratio = case.batch / ours / case.images_per_s
-        against = {"against": f"{case.images_per_s:g} images/s", "ratio": f"{ratio:.3f}", "target": "1"}
-        rows.append(common | against | {"verdict": judged(ratio, 1.0)})
+        published = case.batch / case.images_per_s
+        ratios = [published / start["ours"].seconds for start in starts if "ours" in start]
+        rows.append(row_of(f"{case.images_per_s:g} images/s", 1.0, starts, f"{published:.6g}", ratios))
     return rows
+
+
+def table_line(row: dict[str, str]) -> str:
+    cell = lambda name: row.get(name, "") or "-"  # noqa: E731
+    number = lambda name, factor, digits: f"{factor * float(row[name]):.{digits}f}" if row.get(name) else "-"  # noqa: E731
+    spread = f"[{row['ratio_low']}, {row['ratio_high']}]" if "ratio_low" in row else "-"
+    return LINE.format(row["model"], row["batch"], row["precision"], cell("step"), row["against"],
+                       number("ours_seconds", 1e3, 3), number("against_seconds", 1e3, 3), number("leg_seconds", 1, 1),
+                       cell("images_per_s"), cell("ratio"), spread, cell("target"), row["verdict"])  # fmt: skip
 
 
 def print_table(rows: list[dict[str, str]]) -> None:
     print(f"# {rows[0]['device']}, PyTorch {rows[0]['torch'] or 'not asked'}; ratio: times as fast as PyTorch, medians of starts")
-    line = "{:>10} {:>6} {:>9} {:>6} {:>14} {:>11} {:>11} {:>9} {:>7} {:>16} {:>7}  {}"
-    print(line.format("model", "batch", "precision", "step", "against", "ours (ms)", "it (ms)", "images/s", "ratio", "range",
-                      "target", "verdict"))  # fmt: skip
-    milliseconds = lambda text: f"{1e3 * float(text):.3f}" if text else "-"  # noqa: E731
+    print(HEAD)
     for row in rows:
-        cell = lambda name: row.get(name, "") or "-"  # noqa: E731, B023
-        spread = f"[{row['ratio_low']}, {row['ratio_high']}]" if "ratio_low" in row else "-"
-        print(line.format(row["model"], row["batch"], row["precision"], cell("step"), row["against"],
-                          milliseconds(row["ours_seconds"]), milliseconds(row.get("against_seconds", "")),
-                          cell("images_per_s"), row["ratio"], spread, cell("target"), row["verdict"]))  # fmt: skip
+        print(table_line(row))
 
 
 def run_leg(options: argparse.Namespace, case: Case, leg: str, help_text: str) -> dict[str, object]:
@@ -215,57 +253,82 @@ def run_leg(options: argparse.Namespace, case: Case, leg: str, help_text: str) -
     return said | {"seconds": statistics.median(said["seconds"]), "command": shlex.join(command)}
 
 
-def summarise(options: argparse.Namespace, starts: list[list[dict[str, float]]], about: dict[str, object]) -> list[dict[str, str]]:
-    """Its rows, of what is complete by now, are also those of the file: whoever is cut off has them."""
-    rows = [
-        row for case, complete in zip(options.cases, starts) if complete
-        for row in summary_rows(case, complete, str(about["torch"]), str(about["device"]))
-    ]  # fmt: skip
-    beside = options.out / ".compare_torch_steps.csv"
-    write_rows(beside, COLUMNS, rows)
-    beside.replace(options.out / "compare_torch_steps.csv")
-    return rows
+class Kept:
+    """What there is by now, in the files after every leg: whoever is cut off has it."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.about: dict[str, object] = {"torch": "", "device": options.device}  # until a leg of PyTorch knows better
+        self.samples: list[dict[str, str]] = []
+        self.starts: dict[str, list[Start]] = {case.name: [] for case in options.cases}
+        self.rows: list[dict[str, str]] = []
+        self.write()
+
+    def write(self) -> None:
+        torch, device = str(self.about["torch"]), str(self.about["device"])
+        self.rows = [row for case in self.options.cases for row in summary_rows(case, self.starts[case.name], torch, device)]
+        write_rows(self.options.out / "samples.csv", SAMPLES, self.samples)
+        write_rows(self.options.out / "compare_torch_steps.csv", COLUMNS, self.rows)
+
+    def add(self, number: int, case: Case, leg: str, done: dict[str, object], leg_seconds: float) -> None:
+        """Each row that has a ratio more is also a line."""
+        self.about |= {name: done[name] for name in self.about if name in done}
+        timed = Timed(float(str(done["seconds"])), leg_seconds)
+        self.starts[case.name][number][leg] = timed
+        sample = {"start": str(number), "model": case.model, "batch": str(case.batch), "precision": case.precision}
+        sample |= {"step": "" if case.model == "gemm" else case.step, "leg": leg, "seconds": f"{timed.seconds:.9g}"}
+        self.samples.append(sample | {"leg_seconds": f"{leg_seconds:.2f}", "command": str(done["command"])})
+        before = self.rows
+        self.write()
+        for row, old in zip(self.rows, before):
+            if row["starts"] != old["starts"]:
+                print(table_line(row), flush=True)
+
+
+def measure(options: argparse.Namespace, kept: Kept, help_text: str) -> int:
+    """How many legs failed."""
+    shuffled = random.Random(options.seed)
+    failed = 0
+    for number in range(options.starts):
+        for case in options.cases:
+            kept.starts[case.name].append({})
+            for leg in shuffled.sample(case.legs(), len(case.legs())):
+                print(f"[{number + 1}/{options.starts}] {case.name} {leg}", file=sys.stderr)
+                begin = time.monotonic()
+                try:
+                    done = run_leg(options, case, leg, help_text)
+                except RuntimeError as error:
+                    failed += 1
+                    print(f"compare_torch_steps: {case.name} {leg}: {error}", file=sys.stderr)
+                    continue
+                kept.add(number, case, leg, done, time.monotonic() - begin)
+    return failed
+
+
+def stop(number: int, frame: FrameType | None) -> None:
+    """As an exception, so that the leg is ended and the table printed, and once: no other signal cuts that short."""
+    for each in ENDING:
+        signal.signal(each, signal.SIG_IGN)
+    raise SystemExit(128 + number)
 
 
 def main(argv: list[str]) -> int:
     options = arguments_of(argv)
     options.out.mkdir(parents=True)
-    shuffled = random.Random(options.seed)
     help_text = output_of([str(options.programs / "bench_throughput"), "--help-all"])
-    starts: list[list[dict[str, float]]] = [[] for _ in options.cases]
-    about: dict[str, object] = {"torch": "", "device": options.device}  # until a leg of PyTorch knows better
-    rows: list[dict[str, str]] = []
-    failed = 0
-    with open(options.out / "samples.csv", "w", newline="", encoding="utf-8") as file:
-        samples = csv.writer(file, lineterminator="\n")
-        samples.writerow(["start", "model", "batch", "precision", "step", "leg", "seconds", "command"])
-        for number in range(options.starts):
-            for case, complete in zip(options.cases, starts):
-                seconds: dict[str, float] = {}
-                for leg in shuffled.sample(case.legs(), len(case.legs())):
-                    print(f"[{number + 1}/{options.starts}] {case.name} {leg}", file=sys.stderr)
-                    try:
-                        done = run_leg(options, case, leg, help_text)
-                    except RuntimeError as error:
-                        failed += 1
-                        print(f"compare_torch_steps: {case.name} {leg}: {error}", file=sys.stderr)
-                        continue
-                    about, seconds[leg] = about | done, float(done["seconds"])
-                    step = "" if case.model == "gemm" else case.step
-                    row = [number, case.model, case.batch, case.precision, step, leg]
-                    samples.writerow([*row, f"{seconds[leg]:.9g}", done["command"]])
-                    file.flush()
-                if len(seconds) == len(case.legs()):
-                    complete.append(seconds)
-                    rows = summarise(options, starts, about)
-    if not rows:
-        print("compare_torch_steps: no start had all its legs", file=sys.stderr)
-        return 3
-    print_table(rows)
+    kept = Kept(options)
+    print(HEAD, flush=True)
+    try:
+        failed = measure(options, kept, help_text)
+    finally:  # also of an interrupt
+        print_table(kept.rows)
     if failed:
         return 3
-    return 1 if any(row["verdict"] == "missed" for row in rows) else 0
+    return 1 if any(row["verdict"] == "missed" for row in kept.rows) else 0
 
 
 if __name__ == "__main__":
+    for ending in ENDING:
+        if signal.getsignal(ending) != signal.SIG_IGN:  # of a shell's background jobs
+            signal.signal(ending, stop)
     sys.exit(main(sys.argv[1:]))

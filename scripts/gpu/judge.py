@@ -146,14 +146,23 @@ def copy_rate(rows: Rows) -> float | None:
 
 
 def comparison(rows: Rows, output: str = "") -> Verdict:
-    """compare_torch_steps.py has judged each ratio itself, or says which leg has failed and why."""
+    """compare_torch_steps.py has judged each ratio itself. A leg without one is named, and why it failed. Where the step was
+    cut off, the ratios that there are decide."""
     name = lambda row: row["model"] + (" fused" if row.get("step") == "fused" else "")  # noqa: E731
-    said = [
-        f"{name(row)} {row['ratio']} of {row['against']} ({row['verdict']})"
-        for row in rows if row["target"] or row["against"] == "graph"
+    told = [row for row in rows if row["target"] or row["against"] == "graph"]
+    said = [f"{name(row)} {row['ratio']} of {row['against']} ({row['verdict']})" for row in told if row["ratio"]]
+    absent = [row for row in told if not row["ratio"]]
+    legs = [
+        f"{name(row)} {leg}" for row in absent
+        for leg, seconds in (("ours", row["ours_seconds"]), (row["against"], row["against_seconds"])) if not seconds
     ]  # fmt: skip
-    if not said:
-        failed = re.findall(r"^compare_torch_steps: (.+: .+)", output, re.MULTILINE)
-        return not_run(failed[-1] if failed else "compare_torch_steps.py judged nothing")
-    verdict = missed if any(row["verdict"] == "missed" for row in rows) else reached
-    return verdict("; ".join(said))
+    parts = list(said)
+    if legs:
+        parts.append(f"not measured: {', '.join(dict.fromkeys(legs))}")
+    if absent or not said:
+        parts += dict.fromkeys(re.findall(r"^compare_torch_steps: (.+: .+)", output, re.MULTILINE))
+    words = "; ".join(parts) or "compare_torch_steps.py judged nothing"
+    if any(row["verdict"] == "missed" for row in told):
+        return missed(words)
+    cut_off = re.search(r"^\[ended after", output, re.MULTILINE)
+    return reached(words) if said and (cut_off or not absent) else not_run(words)

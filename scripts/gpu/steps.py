@@ -150,6 +150,10 @@ STEPS = (
         compared("compile", "--legs", "graph,compile", "--models", "resnet50_fused", "--starts", "1"), compared_rows("compile"),
     ),
     Step(
+        "autotune", "resnet50 with fused layers as fast as torch.compile with max-autotune", 300,
+        compared("autotune", "--legs", "max-autotune", "--models", "resnet50_fused", "--starts", "1"), compared_rows("autotune"),
+    ),
+    Step(
         "sanitizer", "compute-sanitizer: memcheck on kernels and transports, racecheck and synccheck on layers: 0 findings", 600,
         lambda here: [["scripts/sanitize_device", *(["--bundle", str(here.bundle)] if here.bundle else [str(here.build)])]],
         lambda here, output: judge.sanitizer(output), deep=True,
@@ -183,7 +187,7 @@ STEPS = (
         lambda here, output: judge_shared(here, "ring_mps", 2, 4, target=0.8), deep=True, mps=True,
     ),
     Step(
-        "pytorch", "gemm 97 % of PyTorch's, resnet50 as fast as its eager AMP and torch.compile, mlp 5 and mnist_cnn 3 times eager", 1300,
+        "pytorch", "gemm 97 % of PyTorch's, resnet50 as fast as its eager AMP and both torch.compile, mlp 5 and mnist_cnn 3 times eager", 2400,
         compared("pytorch"), compared_rows("pytorch"), deep=True,
     ),
 )  # fmt: skip

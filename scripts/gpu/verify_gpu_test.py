@@ -138,6 +138,21 @@ class Judging(unittest.TestCase):
         self.assertEqual(judge.comparison([beside, {**fused, "against": "compile"}]).line(),
                          "reached: resnet50 fused 1.200 of graph (no target); resnet50 fused 1.020 of compile (reached)")  # fmt: skip
 
+    def test_a_comparison_that_was_cut_off_names_what_is_missing(self) -> None:
+        row = {"model": "resnet50", "step": "fused", "ratio": "1.020", "against": "compile", "target": "1", "verdict": "reached"}
+        nothing = {**row, "ratio": "", "ours_seconds": "", "against_seconds": "", "verdict": "not measured"}
+        tuned = {**nothing, "against": "max-autotune", "ours_seconds": "0.07"}
+        here = "resnet50 fused 1.020 of compile (reached); not measured: resnet50 fused max-autotune"
+        self.assertEqual(judge.comparison([row, tuned], "[ended after 100 s]\n").line(), f"reached: {here}")
+        missed_too = judge.comparison([{**row, "verdict": "missed"}, tuned], "[ended after 100 s]\n")
+        self.assertEqual(missed_too.status, MISSED)
+        # A leg that failed is no leg that reached its target.
+        said = "compare_torch_steps: resnet50_fused max-autotune: out of memory\n[exit code 3]\n"
+        self.assertEqual(judge.comparison([row, tuned], said).line(),
+                         f"not run: {here}; resnet50_fused max-autotune: out of memory")  # fmt: skip
+        self.assertEqual(judge.comparison([nothing], "[ended after 100 s]\n").line(),
+                         "not run: not measured: resnet50 fused ours, resnet50 fused compile")  # fmt: skip
+
     def test_the_worst_step_is_the_exit_code(self) -> None:
         self.assertEqual(exit_code([reached("")]), 0)
         self.assertEqual(exit_code([reached(""), not_run("")]), 3)
@@ -241,6 +256,9 @@ class Steps(unittest.TestCase):
         fused = self.verify("--list", "--only", "fused,compile").stdout
         self.assertIn("--channels-last yes --step fused --batch-per-rank 256", fused)
         self.assertIn("--legs graph,compile --models resnet50_fused", fused)
+        names = [step.name for step in STEPS]
+        self.assertEqual(names[names.index("compile") + 1], "autotune")
+        self.assertIn("--legs max-autotune --models resnet50_fused", self.verify("--list", "--quick").stdout)
         quick = self.verify("--list", "--quick").stdout
         self.assertNotIn("sanitizer", quick)
         self.assertIn("'--benchmark_filter=^(gemm)/.*/8192 x 8192/device/'", quick)
