@@ -63,6 +63,7 @@ CASES = {
              PUBLISHED_RESNET50),
         Case("mlp", "mlp", 16, "float32", {"eager": 5.0}, "graph"),
         Case("mnist_cnn", "mnist_cnn", 128, "float32", {"eager": 3.0}, "graph"),
+        Case("mnist_cnn_fused", "mnist_cnn", 128, "float32", {"eager": 3.0}, "fused", True),
         Case("resnet50_fused", "resnet50", 256, "bf16", {"graph": None, "compile": 1.0, "max-autotune": 1.0},
              "fused", True, PUBLISHED_RESNET50),
     ],

@@ -79,4 +79,12 @@ inline void set_utilisation(ResultRow& row) {
   row.set("mfu_published", rate / number_in(row, "published_gflop_per_s"));
 }
 
+/// Fills in `gpu_joules_per_image` of a row of throughput.csv: the mean watts of its cards, one for
+/// each rank that the row is of, over images/s.
+inline void set_joules(ResultRow& row) {
+  const double cards = row.get("rank") == "all" ? number_in(row, "ranks") : 1;
+  row.set("gpu_joules_per_image",
+          cards * number_in(row, "gpu_watts") / number_in(row, "images_per_s"));
+}
+
 }  // namespace scalebench

@@ -18,5 +18,18 @@ TEST(Utilisation, IsModelFlopsOverPeak) {
   EXPECT_EQ(row.get("mfu"), "");
 }
 
+TEST(Joules, AreOfAllCardsOfARow) {
+  ResultRow row(throughput_schema());
+  row.set("ranks", 2).set("rank", "all").set("images_per_s", 1000.0);
+  set_joules(row);
+  EXPECT_EQ(row.get("gpu_joules_per_image"), "") << "no card";
+  row.set("gpu_watts", 500.0);
+  set_joules(row);
+  EXPECT_EQ(row.get("gpu_joules_per_image"), "1");
+  row.set("rank", 1);
+  set_joules(row);
+  EXPECT_EQ(row.get("gpu_joules_per_image"), "0.5");
+}
+
 }  // namespace
 }  // namespace scalebench

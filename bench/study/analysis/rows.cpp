@@ -316,6 +316,7 @@ ResultRow join(const std::vector<LaunchCase>& cases, const std::vector<int>& mid
   for (const std::string_view column : kMedians) {
     if (row.schema().has(column)) row.set(column, median_of(numbers(measured, column)));
   }
+  if (row.schema().has("gpu_joules_per_image")) set_joules(row);
   if (row.schema().has("test_accuracy")) {
     set_interval(row, "test_accuracy", across_launches(numbers(measured, "test_accuracy")));
     set_to_target(row, measured);

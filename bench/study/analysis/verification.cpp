@@ -108,6 +108,7 @@ void set_throughput(ResultRow& row, const SamplesOfRank& samples) {
   row.set("images_per_s", images).set("images_per_s_ci_low", images_low);
   row.set("images_per_s_ci_high", images_high);
   set_utilisation(row);
+  set_joules(row);
 }
 
 void set_epoch(ResultRow& row, const Summary& summary,

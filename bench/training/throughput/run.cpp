@@ -109,6 +109,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
       ResultRow& row = rows.emplace_back(row_for(head, result, summaries[rank]));
       row.set("rank", rank).set("host", hosts[rank]);
       set_spells(row, result.spells[rank]);
+      set_joules(row);
       set_peaks(row, result, roofline, rank, 1);
     }
     images += batch / summaries[rank].median;
@@ -121,6 +122,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
   all.set("images_per_s", images);
   all.set("images_per_s_ci_low", images_low).set("images_per_s_ci_high", images_high);
   set_spells(all, spells);
+  set_joules(all);
   set_peaks(all, result, roofline, 0, summaries.size());
   rows.push_back(all);
   return rows;
@@ -177,9 +179,10 @@ std::string throughput_head(const ThroughputOptions& options, int ranks, const R
   }
   return head + emulation_line() +
          fmt::format(
-             "{:>6} {:>13} {:>6} {:>7} {:>6} {:>20} {:>11} {:>11} {:>11} {:>12} {:>6} {:>7}\n",
+             "{:>6} {:>13} {:>6} {:>7} {:>6} {:>20} {:>11} {:>11} {:>11} {:>12} {:>8} {:>6} "
+             "{:>7}\n",
              "dtype", "format", "step", "batch", "rank", "host", "step (ms)", "low (ms)",
-             "high (ms)", "images/s", "mfu", "steps");
+             "high (ms)", "images/s", "J/image", "mfu", "steps");
 }
 
 std::string throughput_line(const ResultRow& row, const std::string& format) {
@@ -192,10 +195,11 @@ std::string throughput_line(const ResultRow& row, const std::string& format) {
     return fmt::format("{} {}: {}\n", way, row.get("status"), row.get("note"));
   }
   return fmt::format(
-      "{} {:>20} {:>11} {:>11} {:>11} {:>12} {:>6} {:>7}{}\n", way, row.get("host"),
+      "{} {:>20} {:>11} {:>11} {:>11} {:>12} {:>8} {:>6} {:>7}{}\n", way, row.get("host"),
       scaled(row.get("seconds_median"), 1e3, 3), scaled(row.get("seconds_ci_low"), 1e3, 3),
       scaled(row.get("seconds_ci_high"), 1e3, 3), scaled(row.get("images_per_s"), 1, 1),
-      scaled(row.get("mfu"), 1, 2), row.get("repetitions"), row.get("converged") == "1" ? "" : "*");
+      scaled(row.get("gpu_joules_per_image"), 1, 4), scaled(row.get("mfu"), 1, 2),
+      row.get("repetitions"), row.get("converged") == "1" ? "" : "*");
 }
 
 /// Why the device or the model cannot do it this way; empty: they can.
