@@ -7,7 +7,7 @@
 
 #include "kernels/layers/input_body.hpp"
 #include "kernels/layers/pool_body.hpp"
-#include "kernels/layers/pool_testing.hpp"
+#include "kernels/layers/pool_test.hpp"
 #include "kernels/layers/testing.hpp"
 
 namespace scalebench {

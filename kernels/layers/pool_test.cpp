@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The largest of each window and the gradients that go back to it, against a plain loop over all
 // pairs of a window and a pixel.
+#include "kernels/layers/pool_test.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
 #include "kernels/layers/pool_body.hpp"
-#include "kernels/layers/pool_testing.hpp"
 
 namespace scalebench {
 namespace {

@@ -20,7 +20,7 @@ import compare_torch_steps as steps
 
 RESNET50 = steps.CASES["cuda"][1]
 MLP = steps.CASES["cuda"][2]
-FUSED = steps.CASES["cuda"][4]
+FUSED = steps.CASES["cuda"][5]
 SCRIPT = Path(steps.__file__)
 # What stands for the programs and for PyTorch: the step takes so many seconds.
 PROGRAM = """#!{python}
@@ -117,7 +117,7 @@ class CompareTorchSteps(unittest.TestCase):
         self.assertEqual(verdicts[("mlp", "eager")], "missed")
         self.assertEqual(code, 1)
         self.assertIn("missed", table)
-        self.assertEqual(len(self.rows("samples.csv")), 2 * 14)
+        self.assertEqual(len(self.rows("samples.csv")), 2 * 16)
         self.assertTrue(all(0 < float(row["leg_seconds"]) < 60 for row in self.rows("samples.csv")))
 
     def test_fused_steps_stand_beside_our_graph_and_the_compiler(self) -> None:
