@@ -168,26 +168,29 @@ class TestSpan {
     return result;
   }
 
-  /// True while the elements before and behind the span are still zero.
-  bool margins_are_zero() const {
-    const Buffer host(buffer_.span().count, span_.dtype);
-    copy(buffer_.span(), host.span());
-    const auto shift = static_cast<std::size_t>(span_.data - buffer_.span().data);
-    const std::span<const std::byte> all(host.span().data, host.bytes());
-    const auto zero = [](std::byte value) { return value == std::byte{0}; };
-    return std::ranges::all_of(all.first(shift), zero) &&
-           std::ranges::all_of(all.subspan(shift + span_.bytes()), zero);
+  /// A copy on the host, margins and all.
+  TestSpan on_host() const {
+    TestSpan result(span_.count, span_.dtype, shift());
+    copy(buffer_.span(), result.buffer_.span());
+    return result;
   }
 
-  bool has_the_bits_of(const TestSpan& other) const {
-    const Buffer here(span_.count, span_.dtype), there(other.span_.count, other.span_.dtype);
-    copy(span_, here.span());
-    copy(other.span_, there.span());
-    return std::ranges::equal(std::span(here.span().data, here.bytes()),
-                              std::span(there.span().data, there.bytes()));
+  /// True while the elements before and behind the span are still zero.
+  bool margins_are_zero() const {
+    if (span_.memory == Memory::device) return on_host().margins_are_zero();
+    const std::span<const std::byte> all(buffer_.span().data, buffer_.bytes());
+    const std::size_t before = shift() * size_of(span_.dtype);
+    const auto zero = [](std::byte value) { return value == std::byte{0}; };
+    return std::ranges::all_of(all.first(before), zero) &&
+           std::ranges::all_of(all.subspan(before + span_.bytes()), zero);
   }
 
  private:
+  /// In elements.
+  std::size_t shift() const {
+    return static_cast<std::size_t>(span_.data - buffer_.span().data) / size_of(span_.dtype);
+  }
+
   Buffer buffer_;
   Span span_;
 };
