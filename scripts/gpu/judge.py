@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Mapping, Sequence
 
 from gpu.verdict import Verdict, at_least, grouped, missed, not_run, reached
@@ -87,14 +88,15 @@ def images(rows: Rows, target: float) -> Verdict:
     return Verdict(verdict.status, verdict.detail + mfu)
 
 
-def faster(rows: Rows, than: Rows) -> Verdict:
-    """Images a second of one way over those of another."""
-    ours, theirs = ([row for row in ok(some) if row["rank"] == "all"] for some in (rows, than))
-    if not ours or not theirs:
-        return not_run(reasons([*rows, *than]) or "one of the two was not measured")
-    images = [max(float(row["images_per_s"]) for row in some) for some in (ours, theirs)]
-    verdict = at_least(1.0, {f"{ours[0]['step']} over {theirs[0]['step']}": images[0] / images[1]})
-    return Verdict(verdict.status, f"{verdict.detail}; {grouped(images[0])} images/s")
+def steady(rows: Rows, column: str, spread: float, unit: str) -> Verdict:
+    """How far the starts of one case are apart, as a share of the one in the middle."""
+    values = sorted(float(row[column]) for row in ok(rows) if row["rank"] == "all" and row.get(column))
+    if len(values) < 2:
+        return not_run(reasons(rows) or f"{column} of fewer than two starts")
+    middle = statistics.median(values)
+    apart = (values[-1] - values[0]) / middle
+    words = f"{len(values)} starts of {middle:.4g} {unit}, {100 * apart:.1f} % apart; target {100 * spread:g} %"
+    return reached(words) if apart <= spread else missed(words)
 
 
 def complete(rows: Rows) -> Verdict:

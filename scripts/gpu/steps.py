@@ -11,6 +11,7 @@ from gpu import judge
 from gpu.verdict import Verdict
 
 RESNET50 = ["--model", "resnet50", "--data", "synthetic:1024", "--device", "cuda"]
+STARTS = ("1", "2", "3", "4", "5")
 # The one place that knows the comparison's command line.
 PYTORCH = ["python3", "scripts/compare_torch_steps.py", "--device", "cuda"]
 DEVICE_TESTS = {"kernels_device_test": "kernels", "device_transports_test": "collectives/transport",
@@ -106,10 +107,10 @@ STEPS = (
         lambda here, output: judge.images(here.rows("resnet50", "throughput.csv"), 3079),
     ),
     Step(
-        "fused", "resnet50 in bf16 with batch 256 and fused layers: faster than as a graph without", 120,
+        "fused", "resnet50 in bf16 with batch 256 and fused layers: more than 7 945 images/s", 120,
         throughput("fused", *RESNET50, "--precision", "bf16", "--channels-last", "yes", "--step", "fused",
                    "--batch-per-rank", "256", "--max-seconds", "15"),
-        lambda here, output: judge.faster(here.rows("fused", "throughput.csv"), here.rows("resnet50", "throughput.csv")),
+        lambda here, output: judge.images(here.rows("fused", "throughput.csv"), 7945),
     ),
     Step(
         "eager", "beside eager PyTorch: gemm 97 %, resnet50 as fast, mlp 5 times, mnist_cnn 3 times, as graphs", 200,
@@ -154,6 +155,17 @@ STEPS = (
     Step(
         "autotune", "resnet50 with fused layers as fast as torch.compile with max-autotune", 300,
         compared("autotune", "--legs", "max-autotune", "--models", "resnet50_fused", "--starts", "1"), compared_rows("autotune"),
+    ),
+    Step(
+        "joules", "joules an image of resnet50 with fused layers: five starts within 2 %", 120,
+        lambda here: [
+            command for start in STARTS
+            for command in throughput(f"joules/{start}", *RESNET50, "--precision", "bf16", "--step", "fused", "--batch-per-rank", "256",
+                                      "--max-seconds", "4", "--no-roofline")(here)
+        ],
+        lambda here, output: judge.steady(
+            [row for start in STARTS for row in here.rows(f"joules/{start}", "throughput.csv")], "gpu_joules_per_image", 0.02, "J"
+        ),
     ),
     Step(
         "sanitizer", "compute-sanitizer: memcheck on kernels and transports, racecheck and synccheck on layers: 0 findings", 600,

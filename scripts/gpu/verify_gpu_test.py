@@ -97,12 +97,12 @@ class Judging(unittest.TestCase):
         why = judge.images([step_row(0, status="skipped", note="no CUDA")], 3079)
         self.assertEqual(why.line(), "not run: no CUDA")
 
-    def test_one_way_is_held_against_another(self) -> None:
-        fused, graph = [step_row(3600, step="fused")], [step_row(3000)]
-        self.assertEqual(judge.faster(fused, graph).line(), "reached: fused over graph 1.2; target 1; 3 600 images/s")
-        self.assertEqual(judge.faster(graph, fused).status, MISSED)
-        self.assertEqual(judge.faster(fused, []).status, NOT_RUN)
-        why = judge.faster([step_row(0, status="failed", note="out of memory")], graph)
+    def test_starts_stay_together(self) -> None:
+        rows = [step_row(8600, joules=joules) for joules in ("0.0790", "0.0800", "0.0795")]
+        self.assertEqual(judge.steady(rows, "joules", 0.02, "J").line(), "reached: 3 starts of 0.0795 J, 1.3 % apart; target 2 %")
+        self.assertEqual(judge.steady(rows, "joules", 0.01, "J").status, MISSED)
+        self.assertEqual(judge.steady(rows[:1], "joules", 0.02, "J").status, NOT_RUN)
+        why = judge.steady([step_row(0, status="failed", note="out of memory")], "joules", 0.02, "J")
         self.assertEqual(why.line(), "not run: out of memory")
 
     def test_a_sweep_may_skip_but_not_fail(self) -> None:
