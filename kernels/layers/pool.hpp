@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The largest number of each window, forward and backward, with the channel as the fastest index.
-// LibTorch keeps 8 bytes beside each result to find it again and adds gradients atomically into
-// zeros; here it is one byte, and each gradient is gathered and written once.
+// LibTorch keeps 8 bytes beside each result to find it again, and fills the gradient with zeros
+// first; here it is one byte, and each gradient is gathered and written once.
 #pragma once
 
 #include <cstddef>
