@@ -35,6 +35,9 @@ class Context:
     def test(self, name: str) -> str:
         return self.program(name) if self.bundle else str(self.build / DEVICE_TESTS[name] / name)
 
+    def kernel_trace(self) -> str:
+        return str((self.bundle or self.build) / "lib/libscalebench_kernel_trace.so")
+
     def mpirun(self, ranks: int) -> list[str]:
         return [self.program("mpirun") if self.bundle else "mpirun", "--oversubscribe", "-np", str(ranks)]
 
@@ -149,6 +152,13 @@ STEPS = (
         lambda here, output: judge_shared(here, "shared_mps", 2, target=0.8), mps=True,
     ),
     Step(
+        "profile", "where the time of a fused step of resnet50 goes, kernel by kernel", 90,
+        lambda here: [["python3", "scripts/kernel_times", "--library", here.kernel_trace(), "--out", str(here.out / "profile"), "--",
+                       here.program("bench_throughput"), *RESNET50, "--precision", "bf16", "--step", "fused",
+                       "--batch-per-rank", "256", "-n", "20", "--no-roofline"]],
+        lambda here, output: judge.profile(here.rows("profile", "kernels.csv")),
+    ),
+    Step(
         "compile", "resnet50 with fused layers as fast as torch.compile, beside the graph without", 270,
         compared("compile", "--legs", "graph,compile", "--models", "resnet50_fused", "--starts", "1"), compared_rows("compile"),
     ),
@@ -171,13 +181,6 @@ STEPS = (
         "sanitizer", "compute-sanitizer: memcheck on kernels and transports, racecheck and synccheck on layers: 0 findings", 600,
         lambda here: [["scripts/sanitize_device", *(["--bundle", str(here.bundle)] if here.bundle else [str(here.build)])]],
         lambda here, output: judge.sanitizer(output), deep=True,
-    ),
-    Step(
-        "profile", "where the time of a step goes, kernel by kernel", 180,
-        lambda here: [["nsys", "profile", "--trace", "cuda,nvtx", "--stats", "true", "--force-overwrite", "true",
-                       "--output", str(here.out / "profile" / "resnet50"), here.program("bench_throughput"), *RESNET50,
-                       "--precision", "bf16", "--channels-last", "yes", "--batch-per-rank", "256", "-n", "20"]],
-        lambda here, output: judge.profile(output), deep=True,
     ),
     Step(
         "throughput", "resnet50 in bf16, both formats and all steps, batch 64, 256 and the largest, measured", 650,

@@ -64,9 +64,10 @@ class Judging(unittest.TestCase):
         self.assertEqual(judge.facts("No devices were found\n").status, NOT_RUN)
 
     def test_the_longest_kernel_is_named(self) -> None:
-        table = "[6/8] Executing 'cuda_gpu_kern_sum' stats report\n\n Time (%)  Total  Name\n -----\n     23.4  12345 void bn_fwd\n      9.9  99 other\n"
-        self.assertEqual(judge.profile(table).line(), "reached: 23.4 % in bn_fwd")
-        self.assertEqual(judge.profile("nothing").status, NOT_RUN)
+        rows = [{"kernel": "norm<T>", "launches": "53", "seconds": "0.03", "share": "0.75"},
+                {"kernel": "add", "launches": "1", "seconds": "0.01", "share": "0.25"}]  # fmt: skip
+        self.assertEqual(judge.profile(rows).line(), "reached: 40.0 ms, of which 75.0% in norm<T>")
+        self.assertEqual(judge.profile([]).status, NOT_RUN)
 
     def test_findings_are_summed_over_processes(self) -> None:
         clean = "========= ERROR SUMMARY: 0 errors\n========= ERROR SUMMARY: 0 errors\n"

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+# scripts/kernel_times, with a program that writes a trace as the library does.
+from __future__ import annotations
+
+import csv
+import ctypes
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from gpu.kernel_times import ROOT, Kernel, Launch, kernels_of, launches_in
+
+LIBRARY = Path(sys.argv.pop()) if len(sys.argv) > 1 and sys.argv[-1].endswith(".so") else None
+
+
+class KernelTimes(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.library = self.folder / "library.so"
+        self.library.touch()
+
+    def test_a_step_is_the_median_replay_of_each_node(self) -> None:
+        warming = [Launch(0, 9_000_000, 0, "convolution, tried")]
+        capture = [Launch(0, 7000, 5, "of another graph")]
+        steps = [Launch(at, at + length, node, name) for at, lengths in ((0, (5, 2, 3)), (100, (9, 2, 4)), (200, (4, 2, 3)))
+                 for node, name, length in zip((1, 2, 3), ("add", "mul", "add"), lengths, strict=True)]  # fmt: skip
+        kernels, replays = kernels_of([*warming, *capture, *steps])
+        self.assertEqual(replays, 3)
+        self.assertEqual(kernels, [Kernel("add", 2, 8e-9), Kernel("mul", 1, 2e-9)])
+
+    def test_without_replays_all_counts(self) -> None:
+        kernels, replays = kernels_of([Launch(0, 5, 0, "a"), Launch(9, 12, 0, "b"), Launch(20, 30, 0, "b")])
+        self.assertEqual((replays, [kernel.name for kernel in kernels], kernels[0].launches), (0, ["b", "a"], 2))
+        self.assertAlmostEqual(kernels[0].seconds, 13e-9)
+        self.assertEqual(kernels_of([]), ([], 0))
+
+    def test_names_may_have_anything_in_them(self) -> None:
+        path = self.folder / "trace"
+        path.write_text("1\t4\t7\tvoid f<a, b>(int)\tand more\n", encoding="utf-8")
+        self.assertEqual(launches_in(path), [Launch(1, 4, 7, "void f<a, b>(int)\tand more")])
+        self.assertEqual(launches_in(self.folder / "none"), [])
+
+    def run_it(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(ROOT / "scripts/kernel_times"), "--library", str(self.library), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def test_writes_and_shows_them_and_ends_as_the_program(self) -> None:
+        out = self.folder / "out"
+        program = 'test -e "$CUDA_INJECTION64_PATH" && printf "0\\t3000000\\t0\\tx\\n0\\t1000000\\t0\\ty\\n" > "$SCALEBENCH_KERNEL_TRACE"; exit 3'
+        done = self.run_it("--out", str(out), "--", "sh", "-c", program)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("# 4.000 ms in 2 kernels, copies and fills: all launches", done.stdout)
+        self.assertIn(" 75.0%     3.000         1  x", done.stdout)
+        with (out / "kernels.csv").open(newline="", encoding="utf-8") as file:
+            self.assertEqual(list(csv.DictReader(file))[1],
+                             {"kernel": "y", "launches": "1", "seconds": "0.001000000", "share": "0.250000"})  # fmt: skip
+
+    def test_says_what_is_wrong(self) -> None:
+        nothing = self.run_it("--out", str(self.folder / "out"), "--", "true")
+        self.assertEqual((nothing.returncode, nothing.stderr), (4, "kernel_times: nothing ran on a card\n"))
+        self.assertFalse((self.folder / "out").exists())
+        for words in (["--out", "x"], ["--out", str(self.folder), "--", "true"], ["--", "true"]):
+            self.assertEqual(self.run_it(*words).returncode, 2, words)
+        missing = self.run_it("--out", str(self.folder / "out"), "--", "no-such-program")
+        self.assertEqual((missing.returncode, missing.stderr), (2, "kernel_times: no-such-program: No such file or directory\n"))
+        self.library.unlink()
+        self.assertIn("it is built where CUDA 13", self.run_it("--out", "x", "--", "true").stderr)
+
+    @unittest.skipIf(LIBRARY is None, "no CUPTI in this build")
+    def test_the_library_loads_and_has_what_the_driver_calls(self) -> None:
+        self.assertTrue(hasattr(ctypes.CDLL(str(LIBRARY)), "InitializeInjection"))
+
+
+if __name__ == "__main__":
+    unittest.main()
