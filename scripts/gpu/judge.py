@@ -135,7 +135,7 @@ def shared(rows: Rows, copy_gb_per_s: float | None, target: float | None, at_lea
         bound = MOVED[row["algorithm"]](ranks) * size / (copy_gb_per_s * 1e9)
         shares[f"{row['algorithm']}, {ranks} ranks, {size >> 20} MiB:"] = bound / float(row["seconds_median"])
     if not shares:
-        return not_run(reasons(rows) or "no row of 64 MiB or more")
+        return not_run(reasons(rows) or f"no row of {at_least_bytes >> 20} MiB or more")
     return at_least(target, shares)
 
 
