@@ -103,7 +103,7 @@ class UnderMps(unittest.TestCase):
     def test_a_daemon_of_its_own_for_as_long_as_the_step_takes(self) -> None:
         done = self.verify()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(self.row(), "reached: ring, 2 ranks, 64 MiB: 0.8389; target 0.8")
+        self.assertEqual(self.row(), "reached: ring, 2 ranks, 256 MiB: 0.8389; target 0.8")
         start, rank, *rest = self.calls()
         self.assertRegex(start, r"^start /tmp/mps-\w+/pipe all$")  # short, and with all cards
         self.assertEqual([rank, *rest], [f"rank {start.split()[1]}", "get_server_list", "quit"])
@@ -113,7 +113,7 @@ class UnderMps(unittest.TestCase):
     def test_without_it_nothing_is_started_and_turns_have_no_target(self) -> None:
         done = self.verify("--only", "shared")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(self.row("shared"), "reached: ring, 2 ranks, 64 MiB: 0.8389; no target")
+        self.assertEqual(self.row("shared"), "reached: ring, 2 ranks, 256 MiB: 0.8389; no target")
         self.assertEqual(self.calls(), ["rank "])
         self.assertNotIn("_mps", self.verify("--list").stdout)
         listed = self.verify("--list", "--mps").stdout
