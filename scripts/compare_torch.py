@@ -2,8 +2,8 @@
 # compare_torch.py: whole epochs of bench_epoch beside the same models in Python's PyTorch, alone and
 # as DistributedDataParallel over gloo, one core a rank, strong scaling. Each start runs every leg
 # once, in random order; ratios are taken within a start, and their medians over the starts are
-# printed with their range. With --best PyTorch runs under every setting that might make it faster,
-# and its fastest of the start counts. Everything measured stays in --out.
+# printed with their range. With --best both run under every setting that might make them faster, PyTorch
+# under more, and each one's fastest of the start counts. Everything measured stays in --out.
 # Needs a Python with torch, of the LibTorch that the suite was built with (Debian: python3-torch).
 # Exit: 0 done, 2 usage, 3 some legs failed.
 from __future__ import annotations
@@ -41,8 +41,9 @@ WORK = {
 }
 # torch and plain are loops without synchronisation on one rank; together is plain on all at once.
 LEGS = ("torch", "ddp", "plain", "one_device", "together", "sync")
+PYTORCHS = ("torch", "ddp")
 AS_WRITTEN = "as written"
-# Of PyTorch's legs: options of epochs.py. torch.compile does not go with a static graph.
+# Options of epochs.py, or of bench_epoch. torch.compile does not go with a static graph.
 SETTINGS = {
     "torch": {
         AS_WRITTEN: [],
@@ -60,6 +61,7 @@ SETTINGS = {
         "fused, compiled": ["--fused", "--views", "--compile"],
         "fused, compiled, channels last": ["--fused", "--views", "--compile", "--channels-last"],
     },
+    **{leg: {AS_WRITTEN: [], "channels last": ["--channels-last", "yes"]} for leg in LEGS if leg not in PYTORCHS},
 }
 
 
@@ -78,7 +80,7 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
         default="--gradient-sync mirrored --transport shared_memory --allreduce direct",
         help="bench_epoch's options of the strategy",
     )
-    parser.add_argument("--best", action="store_true", help="PyTorch under every setting, and its fastest counts")
+    parser.add_argument("--best", action="store_true", help="both under every setting, and each one's fastest counts")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help="a new folder")
     options = parser.parse_args(argv)
@@ -100,7 +102,7 @@ def ranks_of(leg: str, options: argparse.Namespace) -> int:
     return 1 if leg in ("torch", "plain", "one_device") else options.ranks
 
 
-def bench_command(options: argparse.Namespace, leg: str, model: str) -> list[str]:
+def bench_command(options: argparse.Namespace, leg: str, model: str, setting: str = AS_WRITTEN) -> list[str]:
     data, batch, samples, warm_up = WORK[model]
     syncs = {"plain": "none", "together": "none", "one_device": "one_device"}
     sync = shlex.split(options.sync) if leg == "sync" else ["--gradient-sync", syncs[leg]]
@@ -108,7 +110,7 @@ def bench_command(options: argparse.Namespace, leg: str, model: str) -> list[str
         "mpirun", "--bind-to", "core", "-np", str(ranks_of(leg, options)),
         str(options.programs / "bench_epoch"), "--model", model, "--data", data,
         "--global-batch", str(batch), "--samples", str(samples), "--warmup-steps", str(warm_up), *sync,
-        "--no-evaluation", "--device", "cpu", "--quiet", "--format", "json",
+        "--no-evaluation", "--device", "cpu", "--quiet", "--format", "json", *SETTINGS[leg][setting],
     ]  # fmt: skip
 
 
@@ -121,9 +123,9 @@ def torch_command(options: argparse.Namespace, leg: str, model: str, setting: st
     ]  # fmt: skip
 
 
-def run_bench(options: argparse.Namespace, leg: str, model: str) -> float:
+def run_bench(options: argparse.Namespace, leg: str, model: str, setting: str) -> float:
     done = subprocess.run(
-        bench_command(options, leg, model),
+        bench_command(options, leg, model, setting),
         cwd=ROOT, env={**MPI_AS_ROOT, **os.environ}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:
@@ -158,9 +160,8 @@ def run_torch(options: argparse.Namespace, leg: str, model: str, setting: str) -
 
 
 def trials_of(options: argparse.Namespace) -> list[tuple[str, str]]:
-    """What runs in a start: legs with their settings; ours have none."""
-    settings = {leg: list(SETTINGS[leg]) if options.best else [AS_WRITTEN] for leg in SETTINGS}
-    return [(leg, setting) for leg in LEGS for setting in settings.get(leg, [""])]
+    """What runs in a start: legs with their settings."""
+    return [(leg, setting) for leg in LEGS for setting in (SETTINGS[leg] if options.best else [AS_WRITTEN])]
 
 
 def ratios_of(seconds: dict[str, float], ranks: int) -> dict[str, float]:
@@ -212,7 +213,7 @@ def main(argv: list[str]) -> int:
                 for leg, setting in shuffled.sample(trials, len(trials)):
                     print(f"[{number + 1}/{options.starts}] {model} {leg} {setting}".rstrip(), file=sys.stderr)
                     try:
-                        took = run_torch(options, leg, model, setting) if setting else run_bench(options, leg, model)
+                        took = (run_torch if leg in PYTORCHS else run_bench)(options, leg, model, setting)
                     except RuntimeError as error:
                         failed += 1
                         print(f"compare_torch: {model} {leg} {setting}: {error}", file=sys.stderr)

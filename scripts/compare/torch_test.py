@@ -57,11 +57,13 @@ class CompareTorch(unittest.TestCase):
         self.assertIn("64", compare_torch.torch_command(options, "ddp", "mnist_cnn"))
         self.assertIn("direct", compare_torch.bench_command(options, "sync", "mnist_cnn"))
 
-    def test_best_tries_every_setting_of_pytorch_and_nothing_else_of_ours(self) -> None:
+    def test_best_tries_every_setting_of_both(self) -> None:
         plain, best = self.options("--models", "mlp"), self.options("--models", "mlp", "--best")
         self.assertEqual(len(compare_torch.trials_of(plain)), len(compare_torch.LEGS))
         trials = compare_torch.trials_of(best)
-        self.assertEqual([leg for leg, setting in trials if not setting], ["plain", "one_device", "together", "sync"])
+        self.assertEqual({leg for leg, _ in trials}, set(compare_torch.LEGS))
+        self.assertEqual(compare_torch.bench_command(best, "sync", "mlp", "channels last")[-2:], ["--channels-last", "yes"])
+        self.assertNotIn("--channels-last", compare_torch.bench_command(plain, "sync", "mlp"))
         for leg, settings in compare_torch.SETTINGS.items():
             self.assertEqual({setting for of, setting in trials if of == leg}, set(settings))
         command = compare_torch.torch_command(best, "ddp", "mlp", "fused, static graph, one bucket")
@@ -73,7 +75,7 @@ class CompareTorch(unittest.TestCase):
         with (
             mock.patch.object(compare_torch, "arguments_of", return_value=options),
             mock.patch.object(compare_torch, "run_torch", side_effect=slow),
-            mock.patch.object(compare_torch, "run_bench", return_value=1.0),
+            mock.patch.object(compare_torch, "run_bench", side_effect=slow),
             redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()),
         ):  # fmt: skip
             self.assertEqual(compare_torch.main([]), 0)
@@ -81,9 +83,9 @@ class CompareTorch(unittest.TestCase):
             samples = list(csv.DictReader(file))
         with open(options.out / "compare_torch.csv", newline="", encoding="utf-8") as file:
             (row,) = csv.DictReader(file)
-        fastest = min(float(sample["seconds"]) for sample in samples if sample["leg"] == "torch")
-        self.assertEqual(float(row["torch_seconds"]), fastest)
-        self.assertEqual({sample["setting"] for sample in samples if sample["leg"] == "sync"}, {""})
+        for leg in ("torch", "sync"):
+            fastest = min(float(sample["seconds"]) for sample in samples if sample["leg"] == leg)
+            self.assertEqual(float(row[f"{leg}_seconds"]), fastest)
 
     def test_refuses_what_cannot_work(self) -> None:
         for more in (["--models", "vgg"], ["--ranks", "1"], ["--ranks", "3"], ["--out", str(self.folder)]):
