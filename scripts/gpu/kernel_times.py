@@ -90,17 +90,17 @@ def show(kernels: list[Kernel], replays: int) -> None:
 
 def arguments_of(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/kernel_times", description="where the time of a program goes on a card")
-    parser.add_argument("--library", type=Path, help=f"{LIBRARY}; default: of the build or the bundle beside this script")
+    parser.add_argument("--library", type=Path, dest="trace_with", help=f"{LIBRARY}; default: of the build or the bundle beside this script")
     parser.add_argument("--out", type=Path, required=True, help="a new folder, for kernels.csv")
     parser.add_argument("program", nargs=argparse.REMAINDER, metavar="-- PROGRAM ARG...")
     options = parser.parse_args(argv)
     options.program = options.program[1:] if options.program[:1] == ["--"] else options.program
     if not options.program:
         parser.error("no program; expected -- PROGRAM ARG...")
-    if options.library is None:
-        options.library = next((place for place in PLACES if place.exists()), PLACES[0])
-    if not options.library.exists():
-        parser.error(f"{options.library}: not there; it is built where CUDA 13 or newer has CUPTI")
+    if options.trace_with is None:
+        options.trace_with = next((place for place in PLACES if place.exists()), PLACES[0])
+    if not options.trace_with.exists():
+        parser.error(f"{options.trace_with}: not there; it is built where CUDA 13 or newer has CUPTI")
     if options.out.exists():
         parser.error(f"--out {options.out}: is already there")
     return options
@@ -110,7 +110,7 @@ def main(argv: list[str]) -> int:
     options = arguments_of(argv)
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace"
-        watched = {"CUDA_INJECTION64_PATH": str(options.library.resolve()), "SCALEBENCH_KERNEL_TRACE": str(trace)}
+        watched = {"CUDA_INJECTION64_PATH": str(options.trace_with.resolve()), "SCALEBENCH_KERNEL_TRACE": str(trace)}
         try:
             code = subprocess.run(options.program, env={**os.environ, **watched}, check=False).returncode
         except OSError as error:

@@ -20,8 +20,8 @@ class KernelTimes(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        self.library = self.folder / "library.so"
-        self.library.touch()
+        self.watcher = self.folder / "library.so"
+        self.watcher.touch()
 
     def test_a_step_is_the_median_replay_of_each_node(self) -> None:
         warming = [Launch(0, 9_000_000, 0, "convolution, tried")]
@@ -45,7 +45,7 @@ class KernelTimes(unittest.TestCase):
         self.assertEqual(launches_in(self.folder / "none"), [])
 
     def run_it(self, *words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, str(ROOT / "scripts/kernel_times"), "--library", str(self.library), *words]
+        command = [sys.executable, str(ROOT / "scripts/kernel_times"), "--library", str(self.watcher), *words]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def test_writes_and_shows_them_and_ends_as_the_program(self) -> None:
@@ -67,7 +67,7 @@ class KernelTimes(unittest.TestCase):
             self.assertEqual(self.run_it(*words).returncode, 2, words)
         missing = self.run_it("--out", str(self.folder / "out"), "--", "no-such-program")
         self.assertEqual((missing.returncode, missing.stderr), (2, "kernel_times: no-such-program: No such file or directory\n"))
-        self.library.unlink()
+        self.watcher.unlink()
         self.assertIn("it is built where CUDA 13", self.run_it("--out", "x", "--", "true").stderr)
 
     @unittest.skipIf(LIBRARY is None, "no CUPTI in this build")
