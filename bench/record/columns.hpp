@@ -80,8 +80,9 @@ inline void set_utilisation(ResultRow& row) {
 }
 
 /// Fills in `gpu_joules_per_image` of a row of throughput.csv: the mean watts of its cards, one for
-/// each rank that the row is of, over images/s.
+/// each rank that the row is of, over images/s. Empty where ranks may share cards.
 inline void set_joules(ResultRow& row) {
+  if (row.get("origin") == "emulated") return;
   const double cards = row.get("rank") == "all" ? number_in(row, "ranks") : 1;
   row.set("gpu_joules_per_image",
           cards * number_in(row, "gpu_watts") / number_in(row, "images_per_s"));

@@ -29,6 +29,10 @@ TEST(Joules, AreOfAllCardsOfARow) {
   row.set("rank", 1);
   set_joules(row);
   EXPECT_EQ(row.get("gpu_joules_per_image"), "0.5");
+  ResultRow shared(throughput_schema());
+  shared.set("origin", "emulated").set("ranks", 2).set("rank", "all").set("gpu_watts", 500.0);
+  set_joules(shared.set("images_per_s", 1000.0));
+  EXPECT_EQ(shared.get("gpu_joules_per_image"), "") << "one card may be both ranks'";
 }
 
 }  // namespace
