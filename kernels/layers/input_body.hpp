@@ -56,8 +56,9 @@ struct Gather {
     std::size_t image = pixel / wanted.width / wanted.height;
     for (std::size_t i = 0; i < kWide; ++i) {
       const bool padding = i >= some || channel >= wanted.channels;
-      const auto which = [&] { return static_cast<std::size_t>(gather.indices[image]); };
-      values[i] = padding ? 0 : number_at(gather, which(), channel, row, column);
+      values[i] = padding ? 0
+                          : number_at(gather, static_cast<std::size_t>(gather.indices[image]),
+                                      channel, row, column);
       if (++channel < channels) continue;
       channel = 0;
       if (++column < wanted.width) continue;

@@ -210,14 +210,14 @@ class MaxPool : public torch::autograd::Function<MaxPool> {
     const torch::Tensor second = take_second(*context);
     const std::vector<std::int64_t> kept = context->saved_data[kShape].toIntVector();
     const auto at = [&](std::size_t i) { return static_cast<std::size_t>(kept[i]); };
-    const PoolShape shape{static_cast<std::size_t>(gradient.size(0)),
-                          at(0),
-                          at(1),
-                          static_cast<std::size_t>(gradient.size(1)),
-                          type_of(gradient),
-                          at(2),
-                          at(3),
-                          at(4)};
+    const PoolShape shape{.images = static_cast<std::size_t>(gradient.size(0)),
+                          .height = at(0),
+                          .width = at(1),
+                          .channels = static_cast<std::size_t>(gradient.size(1)),
+                          .dtype = type_of(gradient),
+                          .window = at(2),
+                          .stride = at(3),
+                          .padding = at(4)};
     const torch::Tensor x_gradient =
         torch::empty({gradient.size(0), gradient.size(1), kept[0], kept[1]},
                      gradient.options().requires_grad(false), torch::MemoryFormat::ChannelsLast);
@@ -387,6 +387,11 @@ torch::Tensor run_fused(torch::nn::SequentialImpl& chain, torch::Tensor x,
       x = convolved(*convolution, x);
     } else if (auto* const pool = module->as<torch::nn::MaxPool2d>()) {
       const torch::nn::MaxPool2dOptions& options = pool->options;
+      const auto even = [](const auto& sides) { return sides->at(0) == sides->at(1); };
+      if (!even(options.kernel_size()) || !even(options.stride()) || !even(options.padding()) ||
+          options.ceil_mode() || options.dilation()->at(0) != 1 || !even(options.dilation())) {
+        fail("a chain of fused layers has pooling of other than whole square windows");
+      }
       x = max_pool(x, options.kernel_size()->at(0), options.stride()->at(0),
                    options.padding()->at(0));
     } else {

@@ -356,6 +356,8 @@ TEST(FusedChain, EqualsTheChain) {
                               1e-4, 1e-5));
   chain->push_back(torch::nn::Flatten());
   expect_error<Error>([&] { run_fused(*chain, x); }, {"Flatten"});
+  torch::nn::Sequential wide(torch::nn::MaxPool2d(torch::nn::MaxPool2dOptions({2, 3})));
+  expect_error<Error>([&] { run_fused(*wide, x); }, {"square windows"});
 }
 
 TEST(Fork, IsAddedByAutogradWhereNothingElseCan) {
