@@ -15,11 +15,11 @@ import sys
 import tarfile
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from types import FrameType
 from typing import TextIO
 
-from gpu import mps
+from gpu import endings, mps
 from gpu.card import first_card, folder_name
 from gpu.steps import STEPS, Context, Step, named
 from gpu.verdict import NOT_RUN, Verdict, exit_code, not_run
@@ -28,7 +28,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 NO_CARD = 4
 GRACE = 5.0  # seconds to end in
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def arguments_of(argv: list[str]) -> argparse.Namespace:
@@ -81,26 +80,28 @@ def end(process: subprocess.Popen[str]) -> None:
 def ended(command: list[str], log: TextIO, seconds: float, environment: dict[str, str]) -> int | None:
     """Its exit code; None: it was ended after so many seconds. What it prints goes to the log and to stdout at once. Nothing
     of it is left, also when this program is ended."""
-    process = subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ, **MPI_AS_ROOT, **environment}, text=True, errors="replace", stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-    )  # fmt: skip
+    process: subprocess.Popen[str] | None = None
+    code: int | None = None
 
-    def follow() -> None:
-        for line in process.stdout or ():
+    def follow(lines: Iterable[str]) -> None:
+        for line in lines:
             log.write(line)
             log.flush()
             print(f"    {line}", end="", flush=True)
 
-    code: int | None = None
-    follower = threading.Thread(target=follow, daemon=True)  # what holds the pipe open must not hold us
     try:
+        with endings.held_back():
+            process = subprocess.Popen(
+                command, cwd=ROOT, env={**os.environ, **MPI_AS_ROOT, **environment}, text=True, errors="replace",
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        # A daemon: what holds the pipe open must not hold us.
+        follower = threading.Thread(target=follow, args=(process.stdout or (),), daemon=True)
         follower.start()
-        code = process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        pass
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = process.wait(seconds)
     finally:
-        if code is None:
+        if process is not None and code is None:
             end(process)
     follower.join(GRACE)
     if process.stdout is not None and not follower.is_alive():
@@ -183,13 +184,6 @@ def write_summary(out: Path, card: str, results: list[tuple[Step, Verdict, float
     )
 
 
-def stop(number: int, frame: FrameType | None) -> None:
-    """As an exception, so that what was started is ended, and once: that takes seconds, and no other signal cuts it short."""
-    for each in ENDING:
-        signal.signal(each, signal.SIG_IGN)
-    raise SystemExit(128 + number)
-
-
 def main(argv: list[str]) -> int:
     options = arguments_of(argv)
     for name in ("out", "bundle", "archive"):
@@ -211,9 +205,7 @@ def main(argv: list[str]) -> int:
     out.mkdir(parents=True, exist_ok=True)
     archive = options.archive or (out.with_name(f"{out.name}.tar.gz") if options.quick else None)
     here = Context(options.build, out, options.bundle)
-    for number in ENDING:
-        if signal.getsignal(number) != signal.SIG_IGN:  # of nohup
-            signal.signal(number, stop)
+    endings.listen()
     results = []
     until = time.monotonic() + options.budget
     for step in options.steps:

@@ -13,6 +13,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from gpu.endings import held_back
+
 CONTROL = "nvidia-cuda-mps-control"
 USUAL = Path("/tmp/nvidia-mps")  # where a daemon is when nobody has said otherwise
 PATIENCE = 10.0  # seconds for an answer
@@ -94,7 +96,8 @@ def daemon(keep: Path, usual: Path = USUAL) -> Iterator[Daemon]:
     one = Daemon(folder)
     try:
         try:
-            one.start()
+            with held_back():  # a daemon that is on its way has no socket yet by which to stop it
+                one.start()
         except (OSError, subprocess.SubprocessError) as error:
             raise Unavailable(f"{CONTROL} -d: {error}") from error
         yield one

@@ -12,9 +12,10 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
-from gpu import mps
+from gpu import command_line, endings, mps
 from gpu.steps import STEPS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -170,6 +171,34 @@ class UnderMps(unittest.TestCase):
                 self.assertEqual([call.split()[0] for call in self.calls()], ["start", "quit"])
                 self.assertFalse(lives(int(rank.read_text(encoding="utf-8"))))
                 self.assertFalse(Path(self.calls()[0].split()[1]).parent.exists())
+
+    def test_a_signal_amid_a_start_ends_what_was_started(self) -> None:
+        """Whatever it is: the ranks, or the daemon, which has no socket yet."""
+        first = {number: signal.getsignal(number) for number in endings.ENDING}
+        started: list[subprocess.Popen[str]] = []
+
+        class Interrupted(subprocess.Popen):  # type: ignore[type-arg]
+            def __init__(self, *words: Any, **options: Any) -> None:
+                super().__init__(*words, **options)
+                started.append(self)
+                signal.raise_signal(signal.SIGTERM)
+
+        try:
+            endings.listen()
+            log = self.folder / "log"
+            with log.open("w", encoding="utf-8") as text, patch("subprocess.Popen", Interrupted):
+                with self.assertRaises(SystemExit) as ended:
+                    command_line.ended(["sleep", "600"], text, 60, {})
+            self.assertEqual((ended.exception.code, started[0].returncode), (128 + signal.SIGTERM, -signal.SIGTERM))
+            for number in endings.ENDING:
+                signal.signal(number, endings.stop)
+            with patch.dict(os.environ, self.environment), patch("subprocess.Popen", Interrupted):
+                with self.assertRaises(SystemExit):
+                    mps.daemon(self.out / "logs/one", usual=self.folder / "none").__enter__()
+            self.assertEqual([call.split()[0] for call in self.calls()], ["start", "quit"])
+        finally:
+            for number, handler in first.items():
+                signal.signal(number, handler)
 
 
 if __name__ == "__main__":
