@@ -110,6 +110,11 @@ void AllreduceAlgorithm::run(Communicator& communicator, ConstSpan in, Span out,
                              ReduceOp op) const {
   require_alike("allreduce", in, out);
   const ProfilerRange range(name.data());  // a literal of the table
+  run_alike(communicator, in, out, op);
+}
+
+void AllreduceAlgorithm::run_alike(Communicator& communicator, ConstSpan in, Span out,
+                                   ReduceOp op) const {
   const bool knows_avg = function == &allreduce::native || chooses();
   const bool scaled = op == ReduceOp::avg && !knows_avg;
   function(communicator, in, out, scaled ? ReduceOp::sum : op);
@@ -206,7 +211,10 @@ AllreduceChoices::AllreduceChoices(std::span<const MeasuredAllreduce> measured) 
 }
 
 const AllreduceAlgorithm& AllreduceChoices::pick(std::size_t bytes) const {
-  return *std::ranges::lower_bound(choices_, bytes, {}, &Choice::largest)->algorithm;
+  // One by one: they are few, and the smallest sizes have the least time.
+  return *std::ranges::find_if(choices_, [&](const Choice& choice) {
+            return bytes <= choice.largest;
+          })->algorithm;
 }
 
 std::vector<std::string> AllreduceChoices::describe() const {

@@ -43,6 +43,8 @@ struct AllreduceAlgorithm {
   bool chooses() const;
   /// Runs `function`, any op: an average is a sum and a scale. Throws Error for spans that differ.
   void run(Communicator& communicator, ConstSpan in, Span out, ReduceOp op) const;
+  /// The same within a run() that has looked at the spans.
+  void run_alike(Communicator& communicator, ConstSpan in, Span out, ReduceOp op) const;
 };
 
 std::span<const AllreduceAlgorithm> allreduce_algorithms();

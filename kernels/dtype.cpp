@@ -3,10 +3,6 @@
 
 namespace scalebench {
 
-std::size_t size_of(DType dtype) {
-  return with_type(dtype, []<class T>() { return sizeof(T); });
-}
-
 std::string_view name_of(DType dtype) {
   static constexpr std::array<std::string_view, kDTypes.size()> kNames{"float", "double", "int32",
                                                                        "half", "bfloat16"};

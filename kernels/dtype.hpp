@@ -82,7 +82,11 @@ inline constexpr std::array kDTypes{DType::float32, DType::float64, DType::int32
                                     DType::bfloat16};
 
 /// Bytes of one element: 4, 8, 4, 2, 2.
-std::size_t size_of(DType dtype);
+constexpr std::size_t size_of(DType dtype) {
+  constexpr std::array kBytes{sizeof(float), sizeof(double), sizeof(std::int32_t), sizeof(Half),
+                              sizeof(BFloat16)};
+  return kBytes[static_cast<std::size_t>(dtype)];
+}
 
 /// `float`, `double`, `int32`, `half` or `bfloat16`.
 std::string_view name_of(DType dtype);

@@ -60,13 +60,17 @@ constexpr double kShortSeconds = 2e-5;
 constexpr double kLongSeconds = 1e-3;
 /// A long one that takes this many times as long as the best so far is not looked at again.
 constexpr double kHopeless = 4;
+/// Shorter ones that take less than so many times as long as the best are looked at again, by
+/// turns: what disturbed one of them for a while then counts for nothing.
+constexpr double kNear = 1.5;
+constexpr int kLooks = 3;
 /// When the trial has taken this long, only so many of those that are fast at large sizes go on.
 constexpr double kPatienceSeconds = 0.5;
 constexpr std::size_t kLarge = std::size_t{1} << 20U;
 constexpr std::size_t kFinalists = 3;
 
 /// Every power of two where transports change their ways and a case costs little.
-std::size_t step_after(std::size_t bytes) { return bytes < std::size_t{256} << 10U ? 2 : 4; }
+std::size_t step_after(std::size_t bytes) { return bytes < 4 * kLarge ? 2 : 4; }
 
 /// The slowest rank's seconds, the same on all ranks.
 double seconds_once(const AllreduceBench& bench, Communicator& host, const AllreduceCase& one) {
@@ -174,6 +178,14 @@ SharedChoices tune(const AllreduceBench& bench, Communicator& host, const Allred
       best = std::min(best, *seconds);
       measured.push_back({std::string(algorithm->name), bytes, *seconds});
       results.emplace_back(*seconds, algorithm);
+    }
+    for (int look = 1; look < kLooks && best <= kLongSeconds; ++look) {
+      for (const auto& [first, algorithm] : results) {
+        if (first > kNear * best) continue;
+        one.algorithm = algorithm;
+        const auto seconds = seconds_of(bench, host, one, method, best);
+        if (seconds) measured.push_back({std::string(algorithm->name), bytes, *seconds});
+      }
     }
     if (bytes == largest_bytes) break;
     double spent = local_seconds() - begin;
