@@ -13,6 +13,7 @@ import argparse
 import csv
 import os
 import random
+import shlex
 import statistics
 import subprocess
 import sys
@@ -47,6 +48,7 @@ OPEN_MPI |= {
 RING = "tuned 4 ring"
 PAGES = ("default", "huge")
 MPICH = "MPICH"
+OURS = "one_shot,direct"
 Key = tuple[int, str]  # bytes and pages
 
 
@@ -60,12 +62,15 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
         "--mpich", type=Path, help="bin folder of a build with MPICH (cmake -DMPI_C_COMPILER=mpicc.mpich)"
     )
     parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--launcher", default="mpirun --bind-to core", help="of Open MPI, with options")
+    parser.add_argument("--algorithms", default=OURS, help="over shared_memory, of which the fastest counts")
     parser.add_argument("--starts", type=int, default=3, help="of every setting")
     parser.add_argument("--settings", help="separated by semicolons, of: " + "; ".join(OPEN_MPI))
     parser.add_argument("-b", default="16")
     parser.add_argument("-e", default="64M")
     parser.add_argument("-f", default="4")
     parser.add_argument("--cache", default="warm")
+    parser.add_argument("--placement", default="in_place", choices=("in_place", "out_of_place"))
     parser.add_argument("--pages", default="default,huge", help="of the buffers, separated by commas")
     parser.add_argument("--max-seconds", default="0.15")
     parser.add_argument("--seed", type=int, default=1)
@@ -83,13 +88,13 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
 
 
 def command_of(options: argparse.Namespace, setting: str, folder: Path, seed: int) -> list[str]:
-    launcher = ["mpiexec.mpich", "-bind-to", "core"] if setting == MPICH else ["mpirun", "--bind-to", "core"]
+    launcher = ["mpiexec.mpich", "-bind-to", "core"] if setting == MPICH else shlex.split(options.launcher)
     programs = options.mpich if setting == MPICH else options.programs
-    algorithms = "native,one_shot,direct" + (",ring" if setting == RING else "")
+    algorithms = f"native,{options.algorithms}" + (",ring" if setting == RING else "")
     return [
         *launcher, "-np", str(options.ranks), str(programs / "bench_allreduce"),
         "--transport", "mpi,shared_memory", "--algorithm", algorithms,
-        "-b", options.b, "-e", options.e, "-f", options.f, "--cache", options.cache,
+        "-b", options.b, "-e", options.e, "-f", options.f, "--cache", options.cache, "--placement", options.placement,
         "--pages", options.pages, "--max-seconds", options.max_seconds, "--order", "shuffled", "--seed", str(seed),
         "--quiet", "--out", str(folder),
     ]  # fmt: skip
@@ -135,7 +140,8 @@ def bound_shares(folder: Path, ours: dict[int, float], pages: str) -> dict[int, 
 class Comparison:
     """Ratios within each start, by size, pages and setting: above 1, ours is faster."""
 
-    def __init__(self) -> None:
+    def __init__(self, algorithms: str = OURS) -> None:
+        self.algorithms = algorithms.split(",")
         self.against_native: dict[Key, dict[str, list[float]]] = {}
         self.native: dict[Key, dict[str, list[float]]] = {}
         self.ours: dict[Key, list[float]] = {}
@@ -151,7 +157,11 @@ class Comparison:
             ours = pages if any((t, p) == ("shared_memory", pages) for t, p, _, _ in seconds) else "default"
             best: dict[int, float] = {}
             for size in sorted(sizes):
-                shared = {a: s for (t, p, a, b), s in seconds.items() if (t, p, b) == ("shared_memory", ours, size)}
+                shared = {
+                    a: s
+                    for (t, p, a, b), s in seconds.items()
+                    if (t, p, b) == ("shared_memory", ours, size) and a in self.algorithms
+                }
                 if not shared:
                     continue
                 key = (size, pages)
@@ -215,7 +225,7 @@ def main(argv: list[str]) -> int:
     options.out.mkdir(parents=True)
     starts = [(setting, i) for i in range(options.starts) for setting in settings]
     shuffled = random.Random(options.seed)
-    comparison = Comparison()
+    comparison = Comparison(options.algorithms)
     failed = 0
     shuffled.shuffle(starts)
     for number, (setting, _) in enumerate(starts, 1):
