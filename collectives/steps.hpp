@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <limits>
 #include <memory_resource>
+#include <ranges>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -114,9 +115,14 @@ class PeerSpans {
  public:
   /// False, with undefined content: some rank is out of reach, or `mine` is in no window.
   bool find(Communicator& communicator, Span mine) {
+    return find(communicator, mine, std::views::iota(0, communicator.size()));
+  }
+  /// Of these ranks only.
+  template <class Ranks>
+  bool find(Communicator& communicator, Span mine, const Ranks& ranks) {
     spans_.clear();
-    spans_.reserve(static_cast<std::size_t>(communicator.size()));
-    for (int rank = 0; rank < communicator.size(); ++rank) {
+    spans_.reserve(ranks.size());
+    for (const int rank : ranks) {
       const std::optional<Span> found = communicator.peer(mine, rank);
       if (!found) return false;
       spans_.push_back(*found);

@@ -24,7 +24,7 @@ namespace {
 /// not, and at once where ranks share cores.
 class Spinner {
  public:
-  explicit Spinner(bool crowded) : patience_(crowded ? 50 : 1'000) {}
+  explicit Spinner(bool crowded) : patience_(crowded ? 10 : 1'000) {}
   void pause() {
     if (++spins_ > patience_) {
       sched_yield();
@@ -162,6 +162,14 @@ class SharedMemoryCommunicator final : public Communicator {
       progress(receiving);
       spinner.pause();
     }
+  }
+
+  void exchange_meanwhile(ConstSpan out, int to, Span in, int from,
+                          const std::function<bool()>& meanwhile) override {
+    const bool here = (!out.empty() && is_local(to)) || (!in.empty() && is_local(from));
+    if (here) return exchange(out, to, in, from);
+    const CallMarks::Call call(marks(), std::max(out.bytes(), in.bytes()));
+    control_.exchange_meanwhile(out, to, in, from, meanwhile);
   }
 
   bool pending(int from) override {

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "collectives/transport/thread.hpp"
 #include "collectives/transport/transport_test.hpp"
 #include "collectives/transport/transports.hpp"
@@ -61,6 +65,28 @@ TEST(SharedMemoryNodes, WithinANodeNothingWaitsForWhatCrossesNodes) {
         },
         mode, 2);
   }
+}
+
+TEST(SharedMemoryNodes, WorkGoesOnWhileAMessageCrosses) {
+  std::atomic<int> done = 0;
+  run_ranks(
+      2,
+      [&](Communicator& control) {
+        const auto shared = make_shared_memory_communicator(control);
+        double value = shared->rank();
+        const Span mine = span_of(std::span(&value, 1)), nothing = mine.part(0, 0);
+        if (shared->rank() == 0) {
+          shared->exchange_meanwhile(nothing, 1, mine, 1, [&] { return ++done < 3; });
+          EXPECT_EQ(value, 1);
+        } else {
+          const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+          while (done < 3 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+          shared->exchange(mine, 0, nothing, 0);
+        }
+        shared->barrier();
+      },
+      SendMode::rendezvous, 1);
+  EXPECT_EQ(done, 3);
 }
 
 TEST(SharedMemoryNodes, SayWhatDoesNotFitWithinWhileAMessageAcrossIsUnderWay) {
