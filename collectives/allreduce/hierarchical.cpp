@@ -74,7 +74,7 @@ class Work {
 /// The buffers of all ranks of this one's node.
 class NodeBuffers {
  public:
-  /// Collective among the node's ranks, which bring the same kind of buffer.
+  /// `ranks`: of the node, this one at `index`. They bring the same kind of buffer.
   NodeBuffers(Communicator& communicator, const std::vector<int>& ranks, int index, ConstSpan in,
               Span out)
       : communicator_(communicator), ranks_(ranks), index_(static_cast<std::size_t>(index)) {
@@ -101,8 +101,9 @@ class NodeBuffers {
   void combine(Range range, Work& work) const {
     if (!reached_) return;
     std::vector<ConstSpan> from;
-    for (const ConstSpan input : inputs_.all())
+    for (const ConstSpan input : inputs_.all()) {
       from.push_back(input.part(range.first, range.count));
+    }
     const Span mine = outputs_.all()[index_].part(range.first, range.count);
     const bool there = from.size() == 1 && from.front().data == mine.data;
     if (!there) work.add(std::move(from), {mine});
@@ -134,9 +135,11 @@ void ring_across(Communicator& communicator, const NodePlace& place, const NodeB
   const Ring ring =
       ring_of(place.peers, static_cast<int>(place.node), static_cast<int>(place.peers.size()));
   const Range chunk = range_of_chunks(out, place.index, 1, place.owners);
-  // A part of a chunk for each node. Long ones go as two messages.
+  // A part of a chunk for each node. Long ones go as two messages, so that the first is combined
+  // while the second comes; on a device nothing would be gained, where all is done in order.
   constexpr std::size_t kLong = 8 * kSegmentElements;
-  const int messages = chunk.count / static_cast<std::size_t>(ring.size) < kLong ? 1 : 2;
+  const bool is_long = chunk.count / static_cast<std::size_t>(ring.size) >= kLong;
+  const int messages = is_long && communicator.memory() == Memory::host ? 2 : 1;
   /// Message of the part that this rank sends in step `step`, and receives in the one before.
   const auto part = [&](int step, int message) {
     const int index = (ring.index - step + 2 * ring.size) % ring.size;
