@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <limits>
 #include <memory_resource>
-#include <ranges>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -115,25 +115,21 @@ class PeerSpans {
  public:
   /// False, with undefined content: some rank is out of reach, or `mine` is in no window.
   bool find(Communicator& communicator, Span mine) {
-    return find(communicator, mine, std::views::iota(0, communicator.size()));
-  }
-  /// Of these ranks only.
-  template <class Ranks>
-  bool find(Communicator& communicator, Span mine, const Ranks& ranks) {
-    spans_.clear();
-    spans_.reserve(ranks.size());
-    for (const int rank : ranks) {
-      const std::optional<Span> found = communicator.peer(mine, rank);
-      if (!found) return false;
-      spans_.push_back(*found);
+    clear(static_cast<std::size_t>(communicator.size()));
+    for (int rank = 0; rank < communicator.size(); ++rank) {
+      if (!add(communicator.peer(mine, rank))) return false;
     }
     return true;
+  }
+  /// Of these ranks only.
+  bool find(Communicator& communicator, Span mine, std::span<const int> ranks) {
+    clear(ranks.size());
+    return std::ranges::all_of(ranks, [&](int rank) { return add(communicator.peer(mine, rank)); });
   }
 
   /// `all` in parts of `count` elements.
   void cut(Span all, std::size_t count) {
-    spans_.clear();
-    spans_.reserve(all.count / count);
+    clear(all.count / count);
     for (std::size_t at = 0; at < all.count; at += count) spans_.push_back(all.part(at, count));
   }
 
@@ -145,6 +141,15 @@ class PeerSpans {
   std::span<const AnySpan> all() const { return spans_; }
 
  private:
+  void clear(std::size_t room) {
+    spans_.clear();
+    spans_.reserve(room);
+  }
+  bool add(const std::optional<Span>& found) {
+    if (found) spans_.push_back(*found);
+    return found.has_value();
+  }
+
   alignas(AnySpan) std::array<std::byte, kPeersOnStack * sizeof(AnySpan)> stack_;
   std::pmr::monotonic_buffer_resource memory_{stack_.data(), stack_.size()};
   std::pmr::vector<AnySpan> spans_{&memory_};
