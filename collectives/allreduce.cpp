@@ -59,6 +59,9 @@ double halved(double p) { return 1 - std::exp2(-lg(p)); }
 /// Segments of n elements; they are as many elements in every dtype.
 double segments(double n) { return std::ceil(n / static_cast<double>(kSegmentElements)); }
 
+/// Messages as which n elements go between nodes; on a device it is always one.
+double halves(double n) { return static_cast<double>(halves_of(static_cast<std::size_t>(n))); }
+
 /// double_binary_tree, read from its timetable, where turns coincide differently for every p. O(p).
 AllreduceCost trees(double p, double n) {
   const int ranks = static_cast<int>(p);
@@ -88,7 +91,7 @@ constexpr std::string_view label(std::string_view function) {
 }  // namespace
 
 std::span<const AllreduceAlgorithm> allreduce_algorithms() {
-  using cost::folded, cost::halved, cost::lg, cost::segments, cost::trees;
+  using cost::folded, cost::halved, cost::halves, cost::lg, cost::segments, cost::trees;
   // Not every cost depends on all of p, n and g.
   static constexpr std::array kTable{
 #define ALLREDUCE(name, steps, sent, reduced, purpose)                                      \

@@ -358,6 +358,22 @@ TEST_P(EveryAlgorithm, CostsWhatItsLineClaims) {
   }
 }
 
+TEST(AllreduceHierarchical, CostsWhatItsLineClaimsOfLongParts) {
+  constexpr std::size_t kCount = std::size_t{1} << 20U;
+  const AllreduceAlgorithm& algorithm = allreduce_named("hierarchical");
+  const auto steps_of_all = [&](Communicator& communicator) {
+    CountingCommunicator counting(communicator);
+    const Buffer buffer(kCount, DType::float32);
+    fill_inputs(buffer.span(), communicator.rank(), 4, ReduceOp::sum);
+    algorithm.run(counting, buffer.span(), buffer.span(), ReduceOp::sum);
+    EXPECT_EQ(count_wrong(buffer.span(), 4, ReduceOp::sum), 0U);
+    EXPECT_EQ(static_cast<double>(counting.steps()), algorithm.cost(4, kCount, 2).steps);
+    EXPECT_EQ(counting.steps(), 6U);
+    communicator.barrier();
+  };
+  run_ranks(4, steps_of_all, SendMode::rendezvous, 2);
+}
+
 INSTANTIATE_TEST_SUITE_P(Allreduce, EveryAlgorithm, testing::ValuesIn(own_algorithms()),
                          [](const auto& param) { return std::string(param.param.name); });
 

@@ -200,6 +200,9 @@ constexpr std::size_t segments_of(std::size_t count) {
   return (count + kSegmentElements - 1) / kSegmentElements;
 }
 
+/// Messages as which so many elements go where the first of two is combined while the second comes.
+constexpr std::size_t halves_of(std::size_t count) { return count < 8 * kSegmentElements ? 1 : 2; }
+
 /// Segment `index` of a range; empty past its end.
 constexpr Range segment_of(Range range, std::size_t index) {
   const std::size_t first = std::min(index * kSegmentElements, range.count);

@@ -5,7 +5,8 @@
 // sent inside and 2(n/g)(N-1)/N outside. Wins where the network is slow against the node: the g
 // ranks share its load, and each element crosses it as rarely as possible. As NCCL's and Horovod's.
 // Inside a node the phases are rings. Where its ranks address each other's buffers, the owner of a
-// chunk works on all of them instead, for all but an Nth of it while the network is busy.
+// chunk works on all of them instead, for all but an Nth of it while the network is busy. On hosts
+// the long parts of a chunk go between nodes in two steps each.
 #include <algorithm>
 #include <deque>
 #include <functional>
@@ -135,11 +136,10 @@ void ring_across(Communicator& communicator, const NodePlace& place, const NodeB
   const Ring ring =
       ring_of(place.peers, static_cast<int>(place.node), static_cast<int>(place.peers.size()));
   const Range chunk = range_of_chunks(out, place.index, 1, place.owners);
-  // A part of a chunk for each node. Long ones go as two messages, so that the first is combined
-  // while the second comes; on a device nothing would be gained, where all is done in order.
-  constexpr std::size_t kLong = 8 * kSegmentElements;
-  const bool is_long = chunk.count / static_cast<std::size_t>(ring.size) >= kLong;
-  const int messages = is_long && communicator.memory() == Memory::host ? 2 : 1;
+  // A part of a chunk for each node. On a device all is done in order, so two halves gain nothing.
+  const std::size_t shortest = chunk.count / place.peers.size();
+  const int messages =
+      communicator.memory() == Memory::host ? static_cast<int>(halves_of(shortest)) : 1;
   /// Message of the part that this rank sends in step `step`, and receives in the one before.
   const auto part = [&](int step, int message) {
     const int index = (ring.index - step + 2 * ring.size) % ring.size;
