@@ -15,13 +15,11 @@ import json
 import os
 import random
 import shlex
-import signal
 import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
-from types import FrameType
 from typing import NamedTuple
 
 from compare.shared import (
@@ -33,6 +31,7 @@ from compare.shared import (
     require_torch,
     write_rows,
 )
+from gpu import endings
 
 REFERENCE = Path("scripts/compare/pytorch/steps.py")
 # Images/s of resnet50 in bf16 on one H200, training, batch 256: what is to be exceeded.
@@ -83,7 +82,6 @@ COLUMNS = (
     "ratio ratio_low ratio_high target verdict"
 ).split()
 NOT_MEASURED = "not measured"
-ENDING = (signal.SIGINT, signal.SIGTERM)
 LINE = "{:>10} {:>6} {:>9} {:>6} {:>14} {:>11} {:>11} {:>8} {:>9} {:>7} {:>16} {:>7}  {}"
 HEAD = LINE.format("model", "batch", "precision", "step", "against", "ours (ms)", "it (ms)", "leg (s)", "images/s", "ratio",
                    "range", "target", "verdict")  # fmt: skip
@@ -306,13 +304,6 @@ def measure(options: argparse.Namespace, kept: Kept, help_text: str) -> int:
     return failed
 
 
-def stop(number: int, frame: FrameType | None) -> None:
-    """As an exception, so that the leg is ended and the table printed, and once: no other signal cuts that short."""
-    for each in ENDING:
-        signal.signal(each, signal.SIG_IGN)
-    raise SystemExit(128 + number)
-
-
 def main(argv: list[str]) -> int:
     options = arguments_of(argv)
     options.out.mkdir(parents=True)
@@ -329,7 +320,5 @@ def main(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    for ending in ENDING:
-        if signal.getsignal(ending) != signal.SIG_IGN:  # of a shell's background jobs
-            signal.signal(ending, stop)
+    endings.listen()
     sys.exit(main(sys.argv[1:]))
