@@ -49,13 +49,21 @@ def tests(output: str) -> Verdict:
 
 
 def sanitizer(output: str) -> Verdict:
-    """Findings of every process that one of compute-sanitizer's tools looked at."""
+    """Findings of every process that one of compute-sanitizer's tools looked at. A process that ended without a summary,
+    or a test that failed, is no process without findings."""
     found = [int(count) for count in re.findall(r"(?:ERROR SUMMARY: |RACECHECK SUMMARY: )(\d+) (?:error|hazard)", output)]
-    if not found:
-        skipped = re.search(r"^skipped: (.*)", output, re.MULTILINE)
-        return not_run(skipped[1] if skipped else "compute-sanitizer ended without a summary")
-    words = f"{sum(found)} findings in {len(found)} processes"
-    return reached(words) if sum(found) == 0 else missed(words)
+    due = re.search(r"^due: (\d+) processes$", output, re.MULTILINE)
+    words = f"{sum(found)} findings in {len(found)} {f'of {due[1]} ' if due else ''}processes"
+    unfit = re.search(r"Device not supported.*", output)
+    if unfit or not found:
+        why = re.search(r"^skipped: (.*)", output, re.MULTILINE)
+        return not_run(unfit[0] if unfit else why[1] if why else "compute-sanitizer ended without a summary")
+    if sum(found) > 0:
+        return missed(words)
+    if due is None or len(found) < int(due[1]):
+        return not_run(words)
+    code = re.search(r"^\[exit code (-?\d+)\]$", output, re.MULTILINE)
+    return reached(words) if code is None or code[1] == "0" else missed(f"{words}; exit code {code[1]}")
 
 
 def kernels(rows: Rows, at_least_bytes: int = 256 << 20, target: float = 0.9) -> Verdict:

@@ -71,13 +71,24 @@ class Judging(unittest.TestCase):
 
     def test_findings_are_summed_over_processes(self) -> None:
         clean = "========= ERROR SUMMARY: 0 errors\n========= ERROR SUMMARY: 0 errors\n"
-        self.assertEqual(judge.sanitizer(clean).line(), "reached: 0 findings in 2 processes")
+        ended = "due: 2 processes\n[exit code 0]\n"
+        self.assertEqual(judge.sanitizer(clean + ended).line(), "reached: 0 findings in 2 of 2 processes")
         self.assertEqual(judge.sanitizer(clean + "========= ERROR SUMMARY: 3 errors").status, MISSED)
         self.assertEqual(judge.sanitizer("skipped: no card").line(), "not run: no card")
-        raced = clean + "========= RACECHECK SUMMARY: {} displayed ({} errors, 0 warnings)\n"
-        self.assertEqual(judge.sanitizer(raced.format("0 hazards", 0)).line(), "reached: 0 findings in 3 processes")
-        self.assertEqual(judge.sanitizer(raced.format("1 hazard", 0)).line(), "missed: 1 findings in 3 processes")
-        self.assertEqual(judge.sanitizer(raced.format("12 hazards", 12)).status, MISSED)
+        raced = clean + "========= RACECHECK SUMMARY: {} displayed ({} errors, 0 warnings)\n" + ended.replace("2", "3")
+        self.assertEqual(judge.sanitizer(raced.format("0 hazards", 0)).line(), "reached: 0 findings in 3 of 3 processes")
+        self.assertEqual(judge.sanitizer(raced.format("1 hazard", 0)).line(), "missed: 1 findings in 3 of 3 processes")
+
+    def test_a_process_without_a_summary_is_not_clean(self) -> None:
+        clean = "========= ERROR SUMMARY: 0 errors\n"
+        died = "========= Error: Target application terminated before first instrumented API call\n"
+        self.assertEqual(judge.sanitizer(clean + died + "due: 2 processes\n[exit code 1]\n").line(),
+                         "not run: 0 findings in 1 of 2 processes")  # fmt: skip
+        self.assertEqual(judge.sanitizer(clean).line(), "not run: 0 findings in 1 processes", "cut off")
+        self.assertEqual(judge.sanitizer(clean + "due: 1 processes\n[exit code 1]\n").line(),
+                         "missed: 0 findings in 1 of 1 processes; exit code 1", "a test failed")  # fmt: skip
+        refused = "========= Error: Device not supported\n========= ERROR SUMMARY: 1 error\n"
+        self.assertEqual(judge.sanitizer(refused).line(), "not run: Device not supported")
 
     def test_kernels_are_held_against_the_faster_copy(self) -> None:
         rows = [kernel("copy", 3000), kernel("memcpy", 4000), kernel("add", 3700, 768), kernel("pack", 3650)]
@@ -205,7 +216,7 @@ class Steps(unittest.TestCase):
         [ "$2" = racecheck ] || exec echo "ERROR SUMMARY: 0 errors"
         echo "RACECHECK SUMMARY: ${HAZARDS:-0} hazards displayed"
         [ -z "$HAZARDS" ] || exit 86"""
-        for name, line in (("compute-sanitizer", said), ("mpirun", 'shift 3; exec "$@"'), ("kernels_device_test", "exit 0"),
+        for name, line in (("compute-sanitizer", said), ("mpirun", 'shift 3; "$@"; exec "$@"'), ("kernels_device_test", "exit 0"),
                            ("device_transports_test", "exit 0"), ("device_processes_test", "echo tested")):  # fmt: skip
             place_program(bundle / "bin" / name, line)
         words = [str(ROOT / "scripts/sanitize_device"), "--bundle", str(bundle)]
@@ -213,7 +224,8 @@ class Steps(unittest.TestCase):
             environment = {**os.environ, "PATH": f"{bundle}/bin:/usr/bin:/bin", "HAZARDS": hazards}
             done = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
             self.assertEqual(done.returncode, code, done.stderr)
-            self.assertIn(f"{hazards or 0} findings in 5 processes", judge.sanitizer(done.stdout).line())
+            said = judge.sanitizer(f"{done.stdout}[exit code {code}]\n").line()
+            self.assertEqual(said, "missed: 2 findings in 6 of 6 processes" if hazards else "reached: 0 findings in 6 of 6 processes")
             tools = [line for line in done.stdout.splitlines() if line.endswith("--gtest_filter=*DeviceLayer*") and " on " in line]
             self.assertEqual([line.split()[0] for line in tools], ["racecheck", "synccheck"])
 
