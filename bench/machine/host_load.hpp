@@ -60,6 +60,8 @@ class Nvml {
   /// NaN and empty: the card or its driver does not say.
   double busy_share(Device device) const;
   std::optional<MemoryInfo> memory(Device device) const;
+  /// As the driver says it: from Ampere on, but for GA100, the mean of the last second (NVML
+  /// reference).
   double watts(Device device) const;
   /// Used since the driver was loaded; nothing: the card does not count, or there is none.
   std::optional<double> joules(Device device) const;

@@ -88,6 +88,22 @@ constexpr std::size_t kNumbers = 4;  // of a spell
 
 }  // namespace
 
+std::size_t set_watts(std::span<DeviceReading> readings) {
+  std::size_t step = 0;  // the first reading may lie within one
+  for (std::size_t i = 1; i < readings.size(); ++i) {
+    const double added = readings[i].joules - readings[i - 1].joules;
+    if (added == 0) continue;
+    // A counter that went back, or a look that failed, begins anew.
+    const bool counts = added > 0 && step > 0;
+    const double watts = counts ? (readings[i].joules - readings[step].joules) /
+                                      (readings[i].seconds - readings[step].seconds)
+                                : kUnknown;
+    for (std::size_t j = step + 1; counts && j <= i; ++j) readings[j].watts = watts;
+    step = added > 0 ? i : 0;
+  }
+  return step;
+}
+
 DeviceSpell spell_of(std::span<const DeviceReading> readings, double begin, double end) {
   const std::span<const DeviceReading> count = that_count(readings, begin, end);
   return {.clock_mhz = mean(known(count, &DeviceReading::clock_mhz)),
@@ -149,11 +165,13 @@ struct DeviceWatch::Looker {
   Looker& operator=(const Looker&) = delete;
 
   DeviceReading look() const {
+    const double joules = nvml.joules(card).value_or(kUnknown);
     return {.seconds = local_seconds(),
             .clock_mhz = nvml.clock_mhz(card),
-            .watts = nvml.watts(card),
+            .watts = std::isnan(joules) ? nvml.watts(card) : kUnknown,
             .celsius = nvml.celsius(card),
-            .reasons = nvml.clock_reasons(card)};
+            .reasons = nvml.clock_reasons(card),
+            .joules = joules};
   }
 
   void run() {
@@ -167,12 +185,16 @@ struct DeviceWatch::Looker {
     }
   }
 
-  /// All so far; the last one stays, as the nearest to what comes next.
+  /// All so far; the last one stays, as the nearest to what comes next, and so do those whose watts
+  /// the next ones tell.
   std::vector<DeviceReading> take() {
     const std::lock_guard lock(mutex);
-    std::vector<DeviceReading> taken = std::move(readings);
-    readings.clear();
-    if (!taken.empty()) readings.push_back(taken.back());
+    const std::size_t step = set_watts(readings);
+    std::vector<DeviceReading> taken = readings;
+    if (!readings.empty()) {
+      const std::size_t keep = step > 0 ? step - 1 : readings.size() - 1;
+      readings.erase(readings.begin(), readings.begin() + static_cast<std::ptrdiff_t>(keep));
+    }
     return taken;
   }
 

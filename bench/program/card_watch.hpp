@@ -2,6 +2,7 @@
 // The columns about cards that rows of several files have in common.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -24,8 +25,16 @@ struct DeviceReading {
   double clock_mhz = std::numeric_limits<double>::quiet_NaN();
   double watts = std::numeric_limits<double>::quiet_NaN();
   double celsius = std::numeric_limits<double>::quiet_NaN();
-  std::optional<std::uint64_t> reasons = {};  // the driver's bits
+  std::optional<std::uint64_t> reasons = {};                 // the driver's bits
+  double joules = std::numeric_limits<double>::quiet_NaN();  // counted since some moment
 };
+
+/// Fills in the watts of readings that have joules. A card counts in steps of its own, of some 20
+/// to 100 ms: between two of them it took the joules that were added, over that time. `readings` in
+/// the order of time; unknown before the first step and behind the last. What the driver calls the
+/// power of an Ampere card or a newer one is the mean of the last second, which is longer than most
+/// cases. Returns the index of the last step, from which on more readings would tell more; 0: none.
+std::size_t set_watts(std::span<DeviceReading> readings);
 
 /// A span of time on one card, or the worst of several cards in the same span.
 struct DeviceSpell {
