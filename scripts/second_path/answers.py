@@ -144,6 +144,9 @@ def check_scaling(run: Run, legs: list[Leg]) -> dict[int, Losses]:
         if row is not None:
             _check_row(run, row, leg, base, base_of(leg, legs, "none"), rho, losses, of_losses.get(case_of(leg.row), {}))
     # A launch that gave nothing has a row that says why, by a name of its own.
+    for row in run.tables.get(table, []):
+        if row["status"] in ("failed", "skipped") and not row["launches"] and row["note"] in run.why_lost:
+            run.leave(table, row, row, "of a launch that gave nothing")
     there = [case_of(row, "all") for row in run.tables.get(table, []) if row["status"] == "ok" or row["launches"]]
     run.expect_rows(table, (case_of(leg.row) for leg in wanted), there)
     losses = run.tables.get("losses.csv", [])
@@ -225,7 +228,7 @@ def _check_link(run: Run, row: Row, leg: Leg) -> None:
             return
     parameters, nodes = float(leg.row["parameters"]), int(leg.row["nodes"] or 1)
     try:
-        work = work_of(leg.row["allreduce"], p, parameters, p / nodes)
+        work = work_of(leg.row["allreduce"], p, parameters, p / nodes, leg.row)
     except Timetable:
         run.leave(table, row, [*columns, "link_basis"], TREES)
         return
@@ -270,13 +273,20 @@ def check_summary(run: Run) -> None:
     def key(row: Row) -> tuple[str, ...]:
         return row["model"], row["gradient_sync"], row["scaling"], row["ranks"]
 
-    rows = []
-    keys = [key(row) for row in scaling]
-    for row in scaling:
-        strategy = row["gradient_sync"] + (", weak" if row["scaling"] == "weak" else "")
-        if keys.count(key(row)) > 1:
-            strategy += f", {row['nodes']} node(s), {row['dataset']}"
-        rows.append((row["model"], strategy, row["ranks"]))
+    def named(row: Row) -> str:
+        """With what tells it from the rows of the same key."""
+        weak = row["scaling"] == "weak"
+        twins = [other for other in scaling if key(other) == key(row)]
+        name = row["gradient_sync"] + (", weak" if weak else "")
+        for column, words in (("nodes", "{} node(s)"), ("dataset", "{}"), ("allreduce", "{}"), ("transport", "{}"),
+                              ("batch" if weak else "global_batch", "batch {}"), ("dilation", "dilation {}")):  # fmt: skip
+            if row[column] and any(other[column] != row[column] for other in twins):
+                name += ", " + words.format(row[column])
+        return name
+
+    names = [(row["model"], named(row), row["ranks"]) for row in scaling]
+    rows = [(model, name if names.count((model, name, ranks)) == 1 else f"{name}, case {row['case_id']}", ranks)
+            for (model, name, ranks), row in zip(names, scaling)]  # fmt: skip
     there = {(row["model"], row["strategy"], row["ranks"]): row for row in run.tables.get(table, [])}
     run.expect_rows(table, rows, ((row["model"], row["strategy"], row["ranks"]) for row in run.tables.get(table, [])))
     for name, of in zip(rows, scaling):

@@ -73,6 +73,7 @@ class Run:
         for row in read(folder / "accuracy.csv"):
             self.accuracy[int(row["launch"]), row["case_id"], row["ranks"]].append(row)
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        self.why_lost = {launch.get("note", "") for launch in manifest["launches"] if launch["status"] in ("failed", "skipped")}
         counts = {(launch["number"], launch.get("attempt", 1)) for launch in manifest["launches"]}
         self.rows: dict[str, dict[Case, dict[Launch, Row]]] = defaultdict(lambda: defaultdict(dict))
         self.beside: dict[str, list[Row]] = defaultdict(list)  # rows of a file of all launches, in their order

@@ -220,21 +220,55 @@ void add_answers(std::vector<ResultRow>& scaling_rows, const std::vector<ResultR
   }
 }
 
+namespace {
+
+/// The strategies of rows that have model, gradient sync, scaling and N in common: what they differ
+/// in becomes part of the name.
+std::vector<std::string> strategies_of(const std::vector<const ResultRow*>& alike) {
+  const bool weak = alike.front()->get("scaling") == "weak";
+  const std::array<std::pair<std::string_view, std::string_view>, 6> telling{
+      {{"nodes", "{} node(s)"},
+       {"dataset", "{}"},
+       {"allreduce", "{}"},
+       {"transport", "{}"},
+       {weak ? "batch" : "global_batch", "batch {}"},
+       {"dilation", "dilation {}"}}};
+  std::vector<std::string> names;
+  for (const ResultRow* row : alike) {
+    std::string& name = names.emplace_back(row->get("gradient_sync") + (weak ? ", weak" : ""));
+    for (const auto& [column, words] : telling) {
+      const auto is_other = [&, name = column](const ResultRow* other) {
+        return other->get(name) != row->get(name);
+      };
+      if (std::ranges::none_of(alike, is_other) || row->get(column).empty()) continue;
+      name += ", " + fmt::format(fmt::runtime(words), row->get(column));
+    }
+  }
+  const std::vector<std::string> told = names;
+  for (std::size_t i = 0; i < alike.size(); ++i) {
+    const bool is_alone = std::ranges::count(told, told[i]) == 1;
+    if (!is_alone) names[i] += ", case " + alike[i]->get("case_id");
+  }
+  return names;
+}
+
+}  // namespace
+
 std::vector<ResultRow> summary_rows(const std::vector<ResultRow>& scaling_rows) {
-  std::map<std::string, int> times;
-  const auto key = [](const ResultRow& row) {
-    return fmt::format("{}/{}/{}/{}", row.get("model"), row.get("gradient_sync"),
-                       row.get("scaling"), row.get("ranks"));
-  };
-  for (const ResultRow& row : scaling_rows) ++times[key(row)];
+  std::map<std::string, std::vector<const ResultRow*>> alike;
+  for (const ResultRow& row : scaling_rows) {
+    alike[fmt::format("{}/{}/{}/{}", row.get("model"), row.get("gradient_sync"), row.get("scaling"),
+                      row.get("ranks"))]
+        .push_back(&row);
+  }
+  std::map<const ResultRow*, std::string> strategies;
+  for (const auto& [key, group] : alike) {
+    const std::vector<std::string> names = strategies_of(group);
+    for (std::size_t i = 0; i < group.size(); ++i) strategies[group[i]] = names[i];
+  }
   std::vector<ResultRow> rows;
   for (const ResultRow& scaling : scaling_rows) {
-    // One row a model, strategy and N: what else tells two rows apart becomes part of the strategy.
-    std::string strategy = scaling.get("gradient_sync");
-    if (scaling.get("scaling") == "weak") strategy += ", weak";
-    if (times[key(scaling)] > 1) {
-      strategy += fmt::format(", {} node(s), {}", scaling.get("nodes"), scaling.get("dataset"));
-    }
+    const std::string& strategy = strategies[&scaling];
     ResultRow& row = rows.emplace_back(summary_schema());
     row.set("model", scaling.get("model")).set("strategy", strategy);
     row.set("ranks", scaling.get("ranks"));

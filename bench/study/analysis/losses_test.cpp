@@ -60,6 +60,27 @@ std::map<std::string, ResultRow> ladder(const std::vector<ResultRow>& rows, int 
   return rungs;
 }
 
+TEST(SummaryRows, TellTwoOfAStrategyApartByWhatTheyDifferIn) {
+  const auto row = [](const std::string& allreduce, int batch, const std::string& id) {
+    ResultRow one(scaling_schema());
+    one.set("model", "mlp").set("gradient_sync", "mirrored").set("scaling", "strong");
+    one.set("ranks", 2).set("nodes", 1).set("dataset", "d").set("allreduce", allreduce);
+    return one.set("transport", "mpi").set("global_batch", batch).set("case_id", id);
+  };
+  const auto names = [](const std::vector<ResultRow>& rows) {
+    std::vector<std::string> strategies;
+    for (const ResultRow& one : summary_rows(rows)) strategies.push_back(one.get("strategy"));
+    return strategies;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names({row("ring", 64, "a")}), (Names{"mirrored"}));
+  EXPECT_EQ(names({row("ring", 64, "a"), row("direct", 64, "b")}),
+            (Names{"mirrored, ring", "mirrored, direct"}));
+  EXPECT_EQ(
+      names({row("ring", 64, "a"), row("ring", 128, "b"), row("ring", 128, "c")}),
+      (Names{"mirrored, batch 64", "mirrored, batch 128, case b", "mirrored, batch 128, case c"}));
+}
+
 TEST(LadderRows, AreTheStepsFromRunToRun) {
   auto rungs = ladder(epochs());
   ASSERT_EQ(rungs.size(), 6U);

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "bench/record/suspects.hpp"
@@ -12,6 +14,7 @@
 #include "bench/study/analysis/losses.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/scaling.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -40,6 +43,26 @@ std::string case_file_of(const PlannedLaunch& launch) {
   return launch.program.substr(launch.program.find('_') + 1) + ".csv";
 }
 
+/// What tells two [[epoch]] of one model and gradient sync apart, as far as the launch says it
+/// itself (0, auto and nothing: a default). A row is empty where it does not apply.
+bool trains_as_said(const ResultRow& row, const PlannedLaunch& launch) {
+  constexpr std::array<std::pair<std::string_view, const char*>, 6> kColumns{
+      {{"allreduce", "--allreduce"},
+       {"transport", "--transport"},
+       {"global_batch", "--global-batch"},
+       {"batch", "--batch-per-rank"},
+       {"optimizer", "--optimizer"},
+       {"learning_rate", "--lr"}}};
+  return launch.program != "bench_epoch" || std::ranges::all_of(kColumns, [&](const auto& column) {
+           const std::string said = argument_of(launch, column.second);
+           const std::string is = text_in(row, column.first);
+           if (said.empty() || said == "0" || said == "auto" || is.empty() || is == said)
+             return true;
+           const std::optional<double> said_number = read_number<double>(said);
+           return said_number && said_number == read_number<double>(is);
+         });
+}
+
 /// Whether a launch was meant to give this row (beside others of its repeated launches).
 bool belongs(const ResultRow& row, const PlannedLaunch& launch) {
   if (row.get("ranks") != std::to_string(launch.ranks)) return false;
@@ -54,7 +77,7 @@ bool belongs(const ResultRow& row, const PlannedLaunch& launch) {
   return same("model", label_in_rows(argument_of(launch, "--model"))) &&
          same("dilation", argument_of(launch, "--dilation")) &&
          same("gradient_sync", launch.gradient_sync) &&
-         same("scaling", argument_of(launch, "--scaling"));
+         same("scaling", argument_of(launch, "--scaling")) && trains_as_said(row, launch);
 }
 
 void note_lost(std::vector<ResultRow>& rows, const std::vector<LostLaunch>& lost) {
@@ -79,7 +102,9 @@ std::vector<ResultRow> failed_scaling_rows(const Manifest& study,
     ResultRow& row = rows.emplace_back(scaling_schema());
     row.set("schema_version", kSchemaVersion).set("run_id", study.run_id);
     row.set("case_id", case_id(launch.name)).set("origin", study.origin);
-    row.set("status", why.starts_with(kSkipped) ? "skipped" : "failed").set("note", why);
+    const bool skipped = why.starts_with(kSkipped);
+    row.set("status", skipped ? "skipped" : "failed");
+    row.set("note", skipped ? why.substr(kSkipped.size()) : why);
     row.set("model", label_in_rows(argument_of(launch, "--model")))
         .set("gradient_sync", launch.gradient_sync)
         .set("ranks", launch.ranks);

@@ -4,11 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <array>
+#include <map>
 #include <random>
+#include <tuple>
 
 #include "bench/cli/quantity.hpp"
-#include "bench/record/json_members.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -60,6 +61,15 @@ double guessed_images_per_second(std::string_view model) {
       {"mlp", 2e5}, {"mnist_cnn", 900}, {"resnet20", 200}, {"resnet18", 10}, {"resnet50", 4}};
   const auto found = std::ranges::find(kRates, model, [](const auto& rate) { return rate.first; });
   return found == std::end(kRates) ? kOfOthers : found->second;
+}
+
+/// 0: of a file or a trace, which says so itself.
+std::int64_t default_batch(std::string_view model) {
+#define MODEL(name, parameters, channels, height, width, classes, batch, ...) \
+  if (model == #name) return batch;
+#include "models/network/models.def"
+#undef MODEL
+  return 0;
 }
 
 /// Where the ranks of a launch are, and how its name says it.
@@ -223,9 +233,11 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   }
   if (sync == "one_device" && ranks > 1) {
     launch.skipped_because = "one_device is the base on one rank; mirrored is its like for more";
-  } else if (strong && study.global_batch % ranks != 0) {
+  } else if (const std::int64_t batch =
+                 study.global_batch > 0 ? study.global_batch : default_batch(study.model);
+             strong && batch % ranks != 0) {
     launch.skipped_because =
-        fmt::format("global batch {} cannot be split over {} ranks", study.global_batch, ranks);
+        fmt::format("global batch {} cannot be split over {} ranks", batch, ranks);
   }
   const double samples = study.samples > 0 ? static_cast<double>(study.samples) : 60000;
   // Of weak scaling each rank has as many.
@@ -236,6 +248,49 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   launch.guess_seconds = kStartSeconds + epoch * (has_target ? std::max(1.0, epochs / 2) : epochs);
   launch.most_seconds = kStartSeconds + epoch * epochs;
   return launch;
+}
+
+/// What tells the case of a launch from others of its program and place. That which sends nothing
+/// is the same by whatever algorithm and transport.
+std::vector<std::string> telling_arguments(const PlannedLaunch& launch) {
+  constexpr std::array<std::string_view, 3> kSendNothing{"none", "barrier_only", "one_device"};
+  std::vector<std::string> telling = launch.arguments;
+  if (std::ranges::find(kSendNothing, launch.gradient_sync) == kSendNothing.end()) return telling;
+  for (const char* const option : {"--allreduce", "--transport"}) {
+    const auto at = std::ranges::find(telling, option);
+    if (at != telling.end()) telling.erase(at, at + 2);
+  }
+  return telling;
+}
+
+/// Two studies whose rows would be of one case, though they train and evaluate otherwise.
+void refuse_twins(const std::vector<PlannedLaunch>& round) {
+  const auto what_is_a_case = [](const PlannedLaunch& launch) {
+    std::vector<std::string> telling = telling_arguments(launch);
+    std::erase(telling, "--no-evaluation");
+    const auto epochs = std::ranges::find(telling, "--epochs");
+    if (epochs != telling.end()) telling.erase(epochs, epochs + 2);
+    return std::tuple(launch.program, launch.ranks, launch.nodes, launch.per_node, telling);
+  };
+  std::map<decltype(what_is_a_case(round.front())), const PlannedLaunch*> cases;
+  for (const PlannedLaunch& launch : round) {
+    const auto [twin, is_new] = cases.emplace(what_is_a_case(launch), &launch);
+    if (is_new) continue;
+    fail<UsageError>(
+        "[[epoch]] {} and {} have {} in common and differ in epochs or evaluate, which tell no "
+        "rows apart: give both the same",
+        twin->second->study + 1, launch.study + 1, launch.name);
+  }
+}
+
+/// Unless it is there: the studies of a config may have bases in common.
+void add(std::vector<PlannedLaunch>& round, PlannedLaunch launch) {
+  const auto is_it = [&, telling = telling_arguments(launch)](const PlannedLaunch& other) {
+    return other.program == launch.program && other.ranks == launch.ranks &&
+           other.nodes == launch.nodes && other.per_node == launch.per_node &&
+           telling_arguments(other) == telling;
+  };
+  if (std::ranges::none_of(round, is_it)) round.push_back(std::move(launch));
 }
 
 /// What a ladder adds to the strategies on N ranks: one rank alone with its share of the images,
@@ -250,14 +305,11 @@ void add_ladder(const StudyConfig& config, std::size_t index, const Place& one, 
     *seconds = kStartSeconds + (*seconds - kStartSeconds) / place.ranks();
   }
   share.skipped_because = epoch_launch(config, index, "none", place).skipped_because;
-  // Wherever N ranks are, the share of one is the same.
-  if (std::ranges::find(round, share.name, &PlannedLaunch::name) == round.end()) {
-    round.push_back(share);
-  }
+  add(round, std::move(share));  // wherever N ranks are, the share of one is the same
   for (const char* sync : {"none", "barrier_only"}) {
     const auto& planned = study.gradient_syncs;
     if (std::ranges::find(planned, sync) == planned.end()) {
-      round.push_back(epoch_launch(config, index, sync, place));
+      add(round, epoch_launch(config, index, sync, place));
     }
   }
 }
@@ -274,20 +326,20 @@ std::vector<PlannedLaunch> one_round(const StudyConfig& config, const std::vecto
   std::vector<PlannedLaunch> round;
   for (const Place& place : places) {
     // One rank has nobody to exchange with.
-    if (config.allreduce && place.ranks() > 1) round.push_back(allreduce_launch(config, place));
+    if (config.allreduce && place.ranks() > 1) add(round, allreduce_launch(config, place));
     if (config.throughput) {
       for (const std::string& model : config.throughput->models) {
-        round.push_back(throughput_launch(config, model, place));
+        add(round, throughput_launch(config, model, place));
       }
     }
     for (std::size_t index = 0; index < config.epochs.size(); ++index) {
       if (place.ranks() == 1) {
-        round.push_back(epoch_launch(config, index, "none", place));
-        round.push_back(epoch_launch(config, index, "one_device", place));
+        add(round, epoch_launch(config, index, "none", place));
+        add(round, epoch_launch(config, index, "one_device", place));
         continue;
       }
       for (const std::string& sync : config.epochs[index].gradient_syncs) {
-        round.push_back(epoch_launch(config, index, sync, place));
+        add(round, epoch_launch(config, index, sync, place));
       }
       if (config.epochs[index].ladder) add_ladder(config, index, places.front(), place, round);
     }
@@ -384,10 +436,12 @@ std::vector<PlannedLaunch> shuffled(std::vector<PlannedLaunch> round, std::mt199
 
 std::vector<PlannedLaunch> plan_of(const StudyConfig& config, const PlanLimits& limits) {
   const std::vector<Place> places = places_of(config, limits);
-  if (one_round(config, places).empty()) {
+  const std::vector<PlannedLaunch> round = one_round(config, places);
+  if (round.empty()) {
     fail<UsageError>("nothing to measure: an allreduce needs 2 ranks, and this study has {}",
                      places.back().ranks());
   }
+  refuse_twins(round);
   std::mt19937_64 random(config.seed);
   std::vector<PlannedLaunch> plan;
   for (int number = 0; number < config.launches; ++number) {
@@ -402,62 +456,6 @@ std::vector<PlannedLaunch> plan_of(const StudyConfig& config, const PlanLimits& 
       plan.push_back(std::move(launch));
     }
   }
-  return plan;
-}
-
-using nlohmann::json;
-
-// plan.json. What nlohmann/json is to find by the type stands in this namespace itself.
-
-static void members(auto& visit, PlannedLaunch& launch) {
-  visit("number", launch.number);
-  visit("round", launch.round);
-  visit("name", launch.name);
-  visit("program", launch.program);
-  visit("ranks", launch.ranks);
-  visit.later("nodes", launch.nodes);
-  visit.later("per_node", launch.per_node);
-  visit("arguments", launch.arguments);
-  visit("study", launch.study);
-  visit("gradient_sync", launch.gradient_sync);
-  visit("skipped_because", launch.skipped_because);
-  visit("guess_seconds", launch.guess_seconds);
-  visit.later("most_seconds", launch.most_seconds);
-}
-
-static void members(auto& visit, LaunchSettings& settings) {
-  visit("mpirun", settings.mpirun);
-  visit.later("launcher", settings.launcher);
-  visit.later("mpi", settings.mpi);
-  visit.later("device", settings.device);
-  visit.later("threads", settings.threads);
-  visit("oversubscribe", settings.oversubscribe);
-  visit("bind_to_core", settings.bind_to_core);
-  visit("mpirun_arguments", settings.mpirun_arguments);
-  visit("environment", settings.environment);
-}
-
-std::string plan_text(const StoredPlan& plan) {
-  json settings = plan.settings;
-  settings["hosts"] = host_words(plan.settings.hosts);
-  return document({{"settings", std::move(settings)}, {"launches", plan.launches}});
-}
-
-StoredPlan read_plan(const std::filesystem::path& folder) {
-  StoredPlan plan;
-  std::string hosts;
-  read_document(folder / kPlanFile, "a plan", [&](const json& object) {
-    const json& settings = object.at("settings");
-    settings.get_to(plan.settings);
-    hosts = settings.value("hosts", "");
-    for (const json& launch : object.at("launches")) {
-      // Earlier versions had this host, or left several to the launcher: not said.
-      PlannedLaunch& planned = plan.launches.emplace_back();
-      planned.nodes = planned.per_node = 0;
-      launch.get_to(planned);
-    }
-  });
-  if (!hosts.empty()) plan.settings.hosts = parse_hosts(hosts, "plan.json: hosts");
   return plan;
 }
 
