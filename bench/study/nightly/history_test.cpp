@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/record/file.hpp"
+#include "bench/record/result_row.hpp"
+#include "bench/study/nightly/report.hpp"
 #include "kernels/testing.hpp"
 
 namespace scalebench {
@@ -55,6 +58,38 @@ TEST(Annotations, MeanCellsByLabelOrKey) {
   EXPECT_TRUE(matches("allreduce ring*", "allreduce ring mpi 1 KiB N=2", "allreduce/c0ffee/2"));
   EXPECT_TRUE(matches("allreduce/c0ffee/*", "allreduce ring", "allreduce/c0ffee/2/seconds"));
   EXPECT_FALSE(matches("ring", "allreduce ring", "allreduce/c0ffee/2"));
+}
+
+TEST(AaBefore, CountsWhatWasNotComparedAndAFolderWithoutCells) {
+  const TemporaryFolder folder;
+  Manifest tonight;
+  tonight.study = "quick";
+  tonight.started_utc = "2026-03-02T04:00:00Z";
+  const std::string name = "20260302T030000Z-quick-aa-0a1b2c";
+  const std::filesystem::path aa = folder.path() / name;
+  std::filesystem::create_directory(aa);
+  Manifest own = tonight;
+  own.study = aa_study(tonight.study);
+  own.run_id = name;
+  own.started_utc = "2026-03-02T03:00:00Z";
+  write_manifest(aa, own);
+  const auto trouble = [&] {
+    const std::optional<AaCheck> check = aa_before(folder.path(), tonight, {});
+    return check ? check->trouble() : "none was found";
+  };
+  EXPECT_EQ(trouble(), "not one cell was measured") << "it ended before it had any";
+  const auto with = [&](const std::vector<std::string>& verdicts) {
+    std::vector<ResultRow> rows;
+    for (const std::string& verdict : verdicts) {
+      ResultRow& row = rows.emplace_back(certificate_schema());
+      row.set("status", verdict == "MISSING" ? "wrong" : "ok").set("verdict", verdict);
+    }
+    write_file_atomically(aa / certificate_schema().file, csv_text(certificate_schema(), rows));
+    return trouble();
+  };
+  EXPECT_EQ(with({"SAME", "SAME"}), "");
+  EXPECT_EQ(with({"SAME", "MISSING"}), "1 of 2 cells could not be compared");
+  EXPECT_EQ(with({"SAME", "SLOWER"}), "1 of 2 cells differ");
 }
 
 }  // namespace

@@ -338,6 +338,7 @@ AaCheck aa_check(const std::vector<ResultRow>& rows, const std::string& run) {
     ++check.cells;
     const std::string& verdict = row.get("verdict");
     check.differing += verdict == "FASTER" || verdict == "SLOWER" ? 1 : 0;
+    check.missing += verdict == "MISSING" ? 1 : 0;
     const double ratio = number_in(row, "ratio");
     raise(check.spread, std::max(ratio, 1 / ratio) - 1);
     raise(check.smallest_effect, number_in(row, "smallest_effect"));
@@ -363,6 +364,7 @@ Analysis analyse(const fs::path& results, const StoredRun& tonight, std::size_t 
 
 std::string AaCheck::trouble() const {
   if (cells == 0) return "not one cell was measured";
+  if (missing > 0) return fmt::format("{} of {} cells could not be compared", missing, cells);
   if (static_cast<double>(differing) <= kMayDiffer * static_cast<double>(cells)) return "";
   return fmt::format("{} of {} cells differ", differing, cells);
 }
@@ -376,14 +378,17 @@ std::optional<AaCheck> aa_before(const fs::path& results, const Manifest& tonigh
   for (const fs::directory_entry& entry : fs::directory_iterator(results)) {
     const std::string name = entry.path().filename().string();
     if (name.find(fmt::format("-{}-", aa_study(tonight.study))) == std::string::npos) continue;
-    if (!fs::exists(entry.path() / certificate_schema().file)) continue;
+    if (!fs::exists(entry.path() / "manifest.json")) continue;
     const Manifest manifest = read_manifest(entry.path());
     const bool between = manifest.started_utc > started &&
                          manifest.started_utc <= tonight.started_utc &&
                          manifest.study == aa_study(tonight.study);
     if (!between) continue;
     started = manifest.started_utc;
-    latest = aa_check(rows_in(entry.path(), certificate_schema()), name);
+    // Without the file nothing was measured, and that is no agreement.
+    const bool any = fs::exists(entry.path() / certificate_schema().file);
+    latest = aa_check(any ? rows_in(entry.path(), certificate_schema()) : std::vector<ResultRow>(),
+                      name);
   }
   return latest;
 }

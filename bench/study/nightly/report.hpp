@@ -27,10 +27,12 @@ struct AaCheck {
   std::string run;
   std::size_t cells = 0;
   std::size_t differing = 0;
+  std::size_t missing = 0;  // on one side or both
   double spread = kNotMeasured;
   double smallest_effect = kNotMeasured;
 
-  /// How it differs from itself in more cells than chance allows; empty when it does not.
+  /// What was not compared, or how it differs from itself in more cells than chance allows; empty:
+  /// neither.
   std::string trouble() const;
 };
 
