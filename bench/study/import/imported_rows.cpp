@@ -197,6 +197,7 @@ class LaunchCases {
     if (is_new) {
       rows_.cases.push_back(row);
       seconds_.emplace_back();
+      skews_.emplace_back();
     } else if (row.get("status") != "ok") {
       rows_.cases.replace(found->second, row);  // one bad value voids the case
     }
@@ -204,6 +205,8 @@ class LaunchCases {
     for (const double value : one.seconds) {
       rows_.samples.push_back(sample_of(row, rows_.launch, seconds.size(), value));
       seconds.push_back(value);
+      const double skew = row.schema().has("skew_seconds") ? number_in(row, "skew_seconds") : kNone;
+      if (!std::isnan(skew)) skews_[found->second].push_back(skew);
     }
     for (ResultRow& accuracy : one.accuracies) {
       for (const std::string& column : accuracy.schema().columns) {
@@ -221,6 +224,11 @@ class LaunchCases {
       row.set("seconds_median", median).set("images_per_s", images_of(row) / median);
       rows_.cases.replace(i, row);
     }
+    for (std::size_t i = 0; i < skews_.size(); ++i) {
+      if (skews_[i].empty()) continue;
+      ResultRow row = rows_.cases[i];
+      rows_.cases.replace(i, row.set("skew_seconds", median_of(skews_[i])));
+    }
     place_of_.clear();
     std::vector<ImportedLaunchRows> alone;
     alone.push_back(std::move(rows_));
@@ -232,7 +240,8 @@ class LaunchCases {
   const Schema& schema_;
   std::vector<std::size_t> columns_;  // of the case
   ImportedLaunchRows rows_;
-  std::vector<std::vector<double>> seconds_;  // of each of rows_.cases
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  std::vector<std::vector<double>> seconds_, skews_;  // of each of rows_.cases
   std::unordered_map<std::string, std::size_t> place_of_;
 };
 

@@ -142,23 +142,41 @@ TEST(ImportedRows, GivesEpochsTheirRateAndSamplesTheirImages) {
   EXPECT_EQ(rows.launches[0].samples[0].get("samples"), "60000");
 }
 
+TEST(ImportedRows, ASkewIsTheMedianOfTheLaunchs) {
+  ImportedLaunch launch;
+  for (const double skew : {1e-6, 5e-6, 2e-6}) {
+    ImportedCase one{ResultRow(allreduce_schema()), {1e-3}, {}};
+    one.row.set("ranks", 2).set("size_bytes", 1024).set("algorithm", "native");
+    one.row.set("dtype", "float").set("skew_seconds", skew);
+    launch.cases.push_back(one);
+  }
+  const ImportedRows rows = imported_rows({{1, "osu.log", launch}}, allreduce_schema(), kIdentity);
+  ASSERT_THAT(rows.cases, SizeIs(1));
+  EXPECT_EQ(number_in(rows.cases[0], "skew_seconds"), 2e-6);
+}
+
 TEST(GoogleBenchmark, ReadsRepetitionsAndLeavesAggregatesOut) {
   const ImportedFile file = read_google_benchmark(
       R"({"context":{},"benchmarks":[
-{"name":"BM_add/1024","run_name":"BM_add/1024","run_type":"iteration","real_time":500,"time_unit":"ns","bytes_per_second":8e9},
-{"name":"BM_add/1024","run_name":"BM_add/1024","run_type":"iteration","real_time":0.7,"time_unit":"us","bytes_per_second":5714285714.285714},
+{"name":"BM_add/1024","run_name":"BM_add/1024","run_type":"iteration","real_time":500,"cpu_time":250,"time_unit":"ns","bytes_per_second":16e9},
+{"name":"BM_add/1024","run_name":"BM_add/1024","run_type":"iteration","real_time":0.7,"cpu_time":0.4,"time_unit":"us","bytes_per_second":1e10},
 {"name":"BM_add/1024_mean","run_type":"aggregate","real_time":600,"time_unit":"ns"},
-{"name":"BM_bad","run_type":"iteration","error_occurred":true,"error_message":"no device"}]})",
+{"name":"BM_bad","run_type":"iteration","error_occurred":true,"error_message":"no device"},
+{"name":"BM_copy/real_time","run_name":"BM_copy/real_time","run_type":"iteration","real_time":100,"cpu_time":50,"time_unit":"ns","bytes_per_second":4e10},
+{"name":"BM_d/manual_time","run_name":"BM_d/manual_time","run_type":"iteration","real_time":100,"cpu_time":50,"time_unit":"ns","bytes_per_second":1e10}]})",
       "bench.json", {});
   ASSERT_EQ(file.findings.size(), 1U);
   const ImportedRows rows =
       imported_rows({{1, "bench.json", file.launches.at(0)}}, kernels_schema(), kIdentity);
-  ASSERT_THAT(rows.cases, SizeIs(2));
+  ASSERT_THAT(rows.cases, SizeIs(4));
   EXPECT_EQ(rows.cases[0].get("kernel"), "BM_add/1024");
+  // Rates are over the time that the benchmark chose: of the CPU, unless its name says otherwise.
   EXPECT_EQ(rows.cases[0].get("bytes"), "4000");
   EXPECT_NEAR(number_in(rows.cases[0], "seconds_median"), 6e-7, 1e-15);
   EXPECT_NEAR(number_in(rows.cases[0], "gb_per_s"), 6.667, 1e-3);
   EXPECT_EQ(rows.cases[1].get("status"), "failed");
+  EXPECT_EQ(rows.cases[2].get("bytes"), "4000");
+  EXPECT_EQ(rows.cases[3].get("bytes"), "1000");
 }
 
 }  // namespace

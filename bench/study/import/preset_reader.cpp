@@ -190,7 +190,9 @@ class PresetReader {
     if (rate > 0) {
       rates_.push_back(rate);
       const double interval = number(Says::interval_seconds);
-      if (interval > 0 && step > 0) intervals_.push_back({step, interval, rate});
+      if (interval > 0 && step > 0) {
+        intervals_.push_back({number(Says::interval_begin), step, interval, rate});
+      }
     }
     if (const double each = number(Says::images_per_s_each); each > 0) rates_each_.push_back(each);
     if (const double mean = number(Says::images_per_s_so_far); mean > 0) rate_so_far_ = mean;
@@ -198,16 +200,17 @@ class PresetReader {
     if (text(Says::accuracy)) accuracy_ = number(Says::accuracy);
   }
 
-  /// A rate over a time is images; over so many steps, the global batch. The steps before the first
-  /// line are known if they are as many as before the second.
+  /// A rate over a time is images; over so many steps, the global batch. Of lines that do not say
+  /// where they begin, each begins where the last one ended; the steps before the first are known
+  /// if they are as many as before the second.
   void use_intervals() {
     std::set<double> batches;
     for (std::size_t i = 0; i < intervals_.size(); ++i) {
-      const auto& [step, seconds, rate] = intervals_[i];
+      const auto& [begin, step, seconds, rate] = intervals_[i];
+      const bool follows = i > 0 || (intervals_.size() > 1 && intervals_[1].step == 2 * step);
       const double before = i > 0 ? intervals_[i - 1].step : 0;
-      const bool begins = i > 0 || intervals_.size() == 1 || intervals_[1].step == 2 * step;
-      const double steps = step - before;
-      if (!begins || steps <= 0) continue;
+      const double steps = step - (std::isnan(begin) ? before : begin);
+      if ((std::isnan(begin) && !follows) || steps <= 0) continue;
       steps_.push_back(seconds / steps);
       const double batch = rate * seconds / steps, whole = std::round(batch);
       // Times are printed to hundredths at the worst.
@@ -391,7 +394,7 @@ class PresetReader {
   double rate_so_far_ = std::nan("");
   double train_loss_ = std::nan(""), accuracy_ = std::nan("");
   struct Interval {
-    double step, seconds, rate;
+    double begin, step, seconds, rate;  // begin: NaN where it is not said
   };
   std::vector<Interval> intervals_;
   double batch_of_intervals_ = 0;  // of all ranks; 0: not known

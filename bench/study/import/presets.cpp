@@ -41,6 +41,7 @@ constexpr Pattern kTfResnet[]{
     {Says::epoch_seconds, R"(BenchmarkMetric: \{.*'epoch': *[0-9]+, *'time_taken': *([0-9.]+))"},
     {Says::step, R"(BenchmarkMetric: \{.*'global step': *([0-9]+))"},
     {Says::step, R"(TimeHistory: .* between steps [0-9]+ and ([0-9]+))"},
+    {Says::interval_begin, R"(TimeHistory: .* between steps ([0-9]+) and)"},
     {Says::interval_seconds, R"('global step': *[0-9]+, *'time_taken': *([0-9.]+))"},
     {Says::interval_seconds, R"(TimeHistory: ([0-9.]+) seconds)"},
     {Says::images_per_s, R"('examples_per_second': *([0-9.]+))"},

@@ -154,6 +154,22 @@ TEST(TfResnet, TakesTheEpochThatIsPrintedAndTheBatchThatFollows) {
   EXPECT_EQ(steps.row.get("batch"), "128");
 }
 
+TEST(TfResnet, CountsTheStepsFromWhereTheLineSaysThatTheyBegin) {
+  const auto line = [](const std::string& steps) {
+    return "I0101 keras_utils.py:145] TimeHistory: 12.28 seconds, 1042.35 examples/second between "
+           "steps " +
+           steps + "\n";
+  };
+  for (const std::string& log :
+       {line("10000 and 10100"), line("10000 and 10100") + line("10200 and 10300"),
+        line("10000 and 10100") + line("10100 and 10200")}) {
+    const ImportedCase one =
+        only_case(read("tf-resnet", log, {{"ranks", "1"}, {"model", "m"}}, throughput_schema()));
+    for (const double seconds : one.seconds) EXPECT_NEAR(seconds, 0.1228, 1e-9) << log;
+    EXPECT_EQ(one.row.get("batch"), "128") << log;
+  }
+}
+
 TEST(TfResnet, AsksForImagesWhereNoEpochEnds) {
   const std::string part = kTfResnet.substr(0, kTfResnet.find("I0917 12:01:36"));
   EXPECT_THAT(refusal("tf-resnet", part), HasSubstr("--set samples="));

@@ -113,6 +113,18 @@ class NcclTestsRun {
     launch_.cases.push_back(one);
   }
 
+  void void_all(const std::string& why, std::size_t line, std::vector<Remark>& findings) {
+    ImportedCases cases;
+    for (std::size_t i = 0; i < launch_.cases.size(); ++i) {
+      ImportedCase one = launch_.cases[i];
+      one.seconds.clear();
+      one.row.set("status", "wrong").set("note", why);
+      cases.push_back(one);
+    }
+    launch_.cases = std::move(cases);
+    findings.push_back({line, why});
+  }
+
   /// The launch, and what is known of its environment.
   ImportedLaunch take() { return std::move(launch_); }
   bool empty() const { return launch_.cases.empty(); }
@@ -281,6 +293,7 @@ struct Table {
     std::size_t time = 0, busbw = 0, wrong = 0;
   };
   std::vector<Place> places;  // out-of-place, in-place
+  bool counts_wrong = true;   // before 2.13 `error` is the largest rounding error
 
   /// False: not the head of a table.
   bool read(const std::vector<std::string_view>& head) {
@@ -297,6 +310,7 @@ struct Table {
       if (name == "busbw") places.back().busbw = i;
       if (name == "#wrong" || name == "error" || name == "res" || name == "wrong") {
         places.back().wrong = i;
+        counts_wrong = name == "#wrong" || name == "wrong";
       }
     }
     const bool whole = std::ranges::all_of(
@@ -360,6 +374,12 @@ class TextReader {
     } else if (words[0] == "Out" || words[0] == "Avg") {
       in_table_ = false;
       ended_ = true;
+      // Which of the sizes it was, only a count of wrong elements tells.
+      if (words.back() == "FAILED" && !table_.counts_wrong) {
+        run_.void_all(
+            "nccl-tests found values out of bounds, and does not say at which of the sizes", number,
+            result_.findings);
+      }
     }
   }
 
@@ -410,10 +430,11 @@ class TextReader {
     const NcclTestsRun::Size size{bytes, count, std::string(words[table_.type]), redop};
     for (std::size_t i = 0; i < table_.places.size(); ++i) {
       const Table::Place& place = table_.places[i];
+      const bool is_error = !table_.counts_wrong && decimal_of(words[place.wrong]);
       run_.add(size,
                {std::string(words[place.time]),
                 std::string(words[place.busbw]),
-                std::string(words[place.wrong]),
+                is_error ? std::string() : std::string(words[place.wrong]),
                 {}},
                i == 0 ? "out_of_place" : "in_place", number, result_.findings);
     }

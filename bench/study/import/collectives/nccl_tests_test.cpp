@@ -91,6 +91,21 @@ TEST(NcclTests, ReadsOlderTablesWithAnErrorColumnAndWithoutARoot) {
   ASSERT_EQ(file.launches.size(), 1U);
   EXPECT_EQ(only_case(file, 1).row.get("ranks"), "2");
   EXPECT_EQ(only_case(file, 1).seconds.size(), 1U);
+  // `error` is a rounding error, no number of elements; what is out of bounds the last line says.
+  const std::string row =
+      "  1048576  262144  float  sum  1048.6  1.00  1.00  2e-07  1048.6  1.00  1.00  0e+00\n";
+  const ImportedFile fine =
+      read(kMethod + devices + head + row + "# Out of bounds values : 0 OK\n");
+  EXPECT_EQ(only_case(fine, 0).row.get("status"), "");
+  EXPECT_EQ(only_case(fine, 0).row.get("wrong"), "");
+  EXPECT_THAT(only_case(fine, 0).seconds, ElementsAre(1048.6 / 1e6));
+  EXPECT_THAT(fine.findings, IsEmpty());
+  const ImportedFile failed =
+      read(kMethod + devices + head + row + "# Out of bounds values : 3 FAILED\n");
+  EXPECT_EQ(only_case(failed, 0).row.get("status"), "wrong");
+  EXPECT_THAT(only_case(failed, 0).seconds, IsEmpty());
+  ASSERT_EQ(failed.findings.size(), 1U);
+  EXPECT_THAT(failed.findings[0].what, HasSubstr("out of bounds"));
 }
 
 TEST(NcclTests, ReadsIterationColumnsAndTimestamps) {

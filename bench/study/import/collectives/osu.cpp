@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <optional>
 
@@ -46,12 +47,16 @@ class OsuReader {
     text.remove_prefix(begin);
     if (text.starts_with('#')) {
       comment(text.substr(1), line.number);
-    } else if (in_table_) {
-      const std::vector<std::string_view> words = words_of(text);
-      if (words.empty()) return;  // blanks of other kinds
-      const bool size = words[0].find_first_not_of("0123456789") == std::string_view::npos;
-      if (size) result(words, line.number);
+    } else if (is_result(line)) {
+      result(words_of(text), line.number);
     }
+  }
+
+  /// Whether it is a line of numbers, in a table.
+  bool is_result(const ForeignLine& line) const {
+    const std::vector<std::string_view> words = words_of(line.text);
+    return in_table_ && !words.empty() &&
+           words[0].find_first_not_of("0123456789") == std::string_view::npos;
   }
 
   void end() {
@@ -60,6 +65,7 @@ class OsuReader {
     in_table_ = other_ = false;
     memory_.clear();
     dtype_.clear();
+    transport_.clear();
   }
 
  private:
@@ -74,8 +80,14 @@ class OsuReader {
       other_ = !allreduce;
       const std::string_view title = text.substr(text.find("OSU"));
       if (other_) find(number, fmt::format("'{}' is left out: no osu_allreduce", title));
-      // "OSU MPI-CUDA Allreduce Latency Test v7.0"
-      if (words.size() > 1 && words[1].find('-') != std::string_view::npos) memory_ = "device";
+      // "OSU MPI-CUDA Allreduce Latency Test v7.0", "OSU NCCL-CUDA Allreduce Latency Test v7.5"
+      const std::string_view over = words.size() > 1 ? words[1] : "MPI";
+      const std::size_t dash = over.find('-');
+      if (dash != std::string_view::npos) memory_ = "device";
+      transport_.clear();
+      for (const char letter : over.substr(0, dash)) {
+        transport_ += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+      }
     } else if (words[0] == "Datatype:" && words.size() > 1) {
       std::string_view name = words[1];
       if (name.ends_with('.')) name.remove_suffix(1);
@@ -124,7 +136,7 @@ class OsuReader {
     row.set("operations", cell(words, "Iterations"));
     apply(settings_, row, file_);
     set_where_empty(row, "algorithm", "native");
-    set_where_empty(row, "transport", "mpi");
+    set_where_empty(row, "transport", transport_.empty() ? "mpi" : transport_);
     set_where_empty(row, "memory", "host");
     set_where_empty(row, "dtype", "float");
     set_where_empty(row, "op", "sum");
@@ -148,7 +160,7 @@ class OsuReader {
   ImportedFile& result_;
   ImportedLaunch launch_;
   std::vector<std::string> columns_;
-  std::string memory_, dtype_;  // empty: not said
+  std::string memory_, dtype_, transport_;  // empty: not said
   bool in_table_ = false;
   bool other_ = false;  // a table of another benchmark
 };
@@ -158,7 +170,16 @@ class OsuReader {
 ImportedFile read_osu(std::string_view text, const std::string& file, const Settings& settings) {
   ImportedFile result;
   OsuReader reader(file, settings, result);
-  for (const ForeignLine& line : lines_of(text, file, result.findings)) reader.line(line);
+  // What a copy or a full disk cut off within its last number is another number.
+  const std::size_t whole = text.rfind('\n') == std::string_view::npos ? 0 : text.rfind('\n') + 1;
+  for (const ForeignLine& line : lines_of(text, file, result.findings)) {
+    const bool is_cut = whole < text.size() && line.text.data() >= text.data() + whole;
+    if (is_cut && reader.is_result(line)) {
+      result.findings.push_back({line.number, "the output ends within this line: it is left out"});
+    } else {
+      reader.line(line);
+    }
+  }
   reader.end();
   return result;
 }

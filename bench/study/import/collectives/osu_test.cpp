@@ -52,6 +52,30 @@ TEST(Osu, ReadsTheFullTableOfSeveralRuns) {
   EXPECT_DOUBLE_EQ(std::stod(row.get("skew_seconds")), 23e-6);
 }
 
+TEST(Osu, NamesTheLibraryOfTheTitle) {
+  const std::string rows = "# Size       Avg Latency(us)\n4                       1.34\n";
+  const auto transport = [&](const std::string& title, const Settings& settings = kFour) {
+    const ImportedFile file =
+        read("# OSU " + title + " Allreduce Latency Test v7.5\n" + rows, settings);
+    return file.launches.at(0).cases.at(0).row.get("transport");
+  };
+  EXPECT_EQ(transport("NCCL-CUDA"), "nccl");
+  EXPECT_EQ(transport("MPI-CUDA"), "mpi");
+  EXPECT_EQ(transport("MPI"), "mpi");
+  EXPECT_EQ(transport("NCCL-CUDA", {{"ranks", "4"}, {"transport", "mine"}}), "mine");
+}
+
+TEST(Osu, LeavesOutALineWithinWhichTheOutputEnds) {
+  const std::string whole =
+      "# OSU MPI Allreduce Latency Test v7.0\n# Size       Avg Latency(us)\n4    1.34\n";
+  const ImportedFile cut = read(whole + "8388608              89");
+  EXPECT_EQ(cut.launches.at(0).cases.size(), 1U);
+  ASSERT_EQ(cut.findings.size(), 1U);
+  EXPECT_EQ(cut.findings[0].line, 4U);
+  EXPECT_THAT(cut.findings[0].what, HasSubstr("ends within this line"));
+  EXPECT_THAT(read(whole + "8388608              8955.18\n\nreal").findings, IsEmpty());
+}
+
 TEST(Osu, PassesOverALineOfBlanksOfAllKinds) {
   const ImportedFile file = read(
       "# OSU MPI Allreduce Latency Test v5.8\n# Size       Avg Latency(us)\n\v\f\n"
