@@ -75,12 +75,14 @@ Span AllreduceBuffers::front(std::size_t count, DType dtype) const {
 }
 
 void require_memory(const AllreduceFootprint& footprint, std::size_t host_transports,
-                    int ranks_on_host) {
+                    std::size_t shared, int ranks_on_host) {
   // A window and its algorithms' scratch for each transport and kind of pages, the inputs of the
-  // check for all.
+  // check for all. Ranks that share memory may share two more windows of scratch.
   const auto largest = static_cast<double>(footprint.largest_bytes);
   const double window = static_cast<double>(footprint.window_bytes(Memory::host)) + largest;
-  const double needed = (window * static_cast<double>(host_transports) + largest) * ranks_on_host;
+  const double needed = (window * static_cast<double>(host_transports) +
+                         (1 + 2 * static_cast<double>(shared)) * largest) *
+                        ranks_on_host;
   const auto free = static_cast<double>(host_bytes_available());
   if (needed <= free) return;
   fail<UsageError>(

@@ -63,10 +63,11 @@ class AllreduceBuffers {
   bool cold_;
 };
 
-/// Throws UsageError with the bytes needed and free when `transports` such windows, and what the
-/// exact check and the algorithms need, do not fit into this host's memory for all of its ranks.
+/// Throws UsageError with the bytes needed and free when windows for so many transports, of which
+/// in `shared` the ranks share memory, and what the exact check and the algorithms need, do not fit
+/// into this host's memory for all of its ranks.
 void require_memory(const AllreduceFootprint& footprint, std::size_t host_transports,
-                    int ranks_on_host);
+                    std::size_t shared, int ranks_on_host);
 
 // The transports of one start of bench_allreduce, side by side, each with its memory; or why one
 // of them cannot work here.

@@ -275,8 +275,9 @@ ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
   const RankDevices devices = place_on_devices(ranks, options.devices);
   const TransportPlan wanted = transport_plan(ranks, options.transports, options.memory,
                                               options.one_transport(), devices, options.devices);
+  const auto shared = static_cast<std::size_t>(std::ranges::count(wanted.names, "shared_memory"));
   require_memory(footprint_of(options), wanted.on_host() * options.pages.size(),
-                 ranks.session.local_size());
+                 shared * options.pages.size(), ranks.session.local_size());
   if (options.fault.strikes(0, ranks.session.rank())) {
     ranks.watchdog.span("opening transport " + wanted.names.front());
     options.fault.strike({});

@@ -26,9 +26,10 @@ class Spinner {
  public:
   explicit Spinner(bool crowded) : patience_(crowded ? 10 : 1'000) {}
   void pause() {
-    if (++spins_ > patience_) {
+    if (spins_ == patience_) {
       sched_yield();
     } else {
+      ++spins_;
 #ifdef __x86_64__
       __builtin_ia32_pause();
 #endif

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -270,10 +271,21 @@ std::vector<SegmentName> names_of_all(Communicator& control, const SegmentName& 
 SharedSegments share_segments(Communicator& control, std::size_t bytes, std::string& problem,
                               Pages pages, Mapped mapped) {
   SharedSegments shared;
-  problem = problem_of([&] { shared.own = SharedSegment(bytes, pages, mapped); });
-  const std::vector<SegmentName> all = names_of_all(control, shared.own.name());
   const std::vector<int> node = control.topology().node_of_rank;
   const auto me = static_cast<std::size_t>(control.rank());
+  const auto alike = static_cast<std::size_t>(std::ranges::count(node, node[me]));
+  problem = problem_of([&] {
+    const std::size_t available = host_bytes_available();
+    if (bytes > available / alike) {
+      fail("out of shared memory: {} bytes asked for by each of {} ranks, {} available", bytes,
+           alike, available);
+    }
+  });
+  control.barrier();  // nobody takes memory while others still look at how much there is
+  if (problem.empty()) {
+    problem = problem_of([&] { shared.own = SharedSegment(bytes, pages, mapped); });
+  }
+  const std::vector<SegmentName> all = names_of_all(control, shared.own.name());
   for (std::size_t rank = 0; rank < node.size() && problem.empty(); ++rank) {
     shared.base_of_rank.push_back(nullptr);
     if (rank == me) {
