@@ -59,8 +59,16 @@ double halved(double p) { return 1 - std::exp2(-lg(p)); }
 /// Segments of n elements; they are as many elements in every dtype.
 double segments(double n) { return std::ceil(n / static_cast<double>(kSegmentElements)); }
 
-/// Messages as which n elements go between nodes; on a device it is always one.
-double halves(double n) { return static_cast<double>(halves_of(static_cast<std::size_t>(n))); }
+/// Messages as which n elements go between nodes.
+double halves(double n, Reach reach) {
+  return reach == Reach::device ? 1 : static_cast<double>(halves_of(static_cast<std::size_t>(n)));
+}
+
+/// Steps inside a node before and behind those between nodes: two rings; in windows the ranks only
+/// meet, each with ceil(lg g) others.
+double inside(double g, Reach reach) {
+  return reach == Reach::windows ? 2 * std::ceil(std::log2(g)) : 2 * (g - 1);
+}
 
 /// double_binary_tree, read from its timetable, where turns coincide differently for every p. O(p).
 AllreduceCost trees(double p, double n) {
@@ -91,20 +99,32 @@ constexpr std::string_view label(std::string_view function) {
 }  // namespace
 
 std::span<const AllreduceAlgorithm> allreduce_algorithms() {
-  using cost::folded, cost::halved, cost::halves, cost::lg, cost::segments, cost::trees;
-  // Not every cost depends on all of p, n and g.
+  using cost::folded, cost::halved, cost::halves, cost::inside, cost::lg, cost::segments,
+      cost::trees;
+  // Not every cost depends on all of p, n, g and r.
   static constexpr std::array kTable{
-#define ALLREDUCE(name, steps, sent, reduced, purpose)                                      \
-  AllreduceAlgorithm{                                                                       \
-      label(#name), &allreduce::name,                                                       \
-      []([[maybe_unused]] double p, [[maybe_unused]] double n, [[maybe_unused]] double g) { \
-        return AllreduceCost{steps, sent, reduced};                                         \
-      },                                                                                    \
-      purpose},
+#define ALLREDUCE(name, steps, sent, reduced, purpose)                         \
+  AllreduceAlgorithm{label(#name), &allreduce::name,                           \
+                     []([[maybe_unused]] double p, [[maybe_unused]] double n,  \
+                        [[maybe_unused]] double g, [[maybe_unused]] Reach r) { \
+                       return AllreduceCost{steps, sent, reduced};             \
+                     },                                                        \
+                     purpose},
 #include "collectives/allreduce.def"
 #undef ALLREDUCE
   };
   return kTable;
+}
+
+Reach reach_of(std::string_view transport, bool on_device) {
+  if (on_device) return Reach::device;
+  return transport == "shared_memory" || transport == "thread" ? Reach::windows : Reach::messages;
+}
+
+bool AllreduceAlgorithm::depends_on_nodes() const {
+  constexpr double kRanks = 8, kElements = 840;
+  return cost(kRanks, kElements, 1, Reach::messages).steps !=
+         cost(kRanks, kElements, 2, Reach::messages).steps;
 }
 
 bool AllreduceAlgorithm::chooses() const { return function == &allreduce::automatic; }

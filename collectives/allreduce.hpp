@@ -32,13 +32,20 @@ struct AllreduceCost {
   double reduced = kNotOurs;  // elements
 };
 
+/// How the ranks of one node reach each other: by messages alone, in each other's windows, or in a
+/// device's order.
+enum class Reach : std::uint8_t { messages, windows, device };
+Reach reach_of(std::string_view transport, bool on_device);
+
 struct AllreduceAlgorithm {
   std::string_view name;
   AllreduceFunction function;
-  /// For p ranks of which g share a node, and n elements.
-  AllreduceCost (*cost)(double p, double n, double g);
+  /// For p ranks of which g share each node, and n elements.
+  AllreduceCost (*cost)(double p, double n, double g, Reach reach);
   std::string_view purpose;
 
+  /// Whether its cost depends on g, and so holds for nodes of equal size alone.
+  bool depends_on_nodes() const;
   /// Whether this is `auto`, which runs another one of the table.
   bool chooses() const;
   /// Runs `function`, any op: an average is a sum and a scale. Throws Error for spans that differ.

@@ -82,7 +82,7 @@ TEST(AllreduceChoices, RefusesWhatIsNoMeasurement) {
 }
 
 TEST(AllreduceAuto, NeedsATable) {
-  EXPECT_TRUE(std::isnan(allreduce_named("auto").cost(2, 8, 2).steps));
+  EXPECT_TRUE(std::isnan(allreduce_named("auto").cost(2, 8, 2, Reach::windows).steps));
   const auto without_table = [] {
     run_ranks(2, [](Communicator& communicator) {
       const Window buffer = communicator.window(8, DType::float32);
@@ -302,57 +302,68 @@ TEST_P(EveryAlgorithm, WorksOnMemoryThatIsInNoWindow) {
   });
 }
 
-/// Of its messages, if it can do without windows.
+/// What the busiest of these ranks did, of `count` elements.
+AllreduceCost counted(const AllreduceAlgorithm& algorithm, std::size_t count, int ranks,
+                      int ranks_per_node, bool windows) {
+  std::mutex mutex;
+  AllreduceCost most{0, 0, 0};
+  double all_sent = 0;
+  std::size_t wrong = 0;
+  const auto work = [&](Communicator& communicator) {
+    SealedRanks sealed(communicator);
+    CountingCommunicator counting(sealed);
+    const Window buffer = place(communicator, count, DType::float32, windows);
+    fill_inputs(buffer.span, communicator.rank(), ranks, ReduceOp::sum);
+    SealedRanks::scramble(buffer.span);
+    communicator.barrier();
+    algorithm.run(counting, buffer.span, buffer.span, ReduceOp::sum);
+    communicator.barrier();
+    SealedRanks::scramble(buffer.span);
+    const std::lock_guard lock(mutex);
+    wrong += count_wrong(buffer.span, ranks, ReduceOp::sum);
+    all_sent += static_cast<double>(counting.elements_sent());
+    most.steps = std::max(most.steps, static_cast<double>(counting.steps()));
+    most.sent = std::max(most.sent, static_cast<double>(counting.elements_sent()));
+    most.reduced = std::max(most.reduced, static_cast<double>(counting.elements_reduced()));
+  };
+  run_ranks(ranks, work, SendMode::rendezvous, ranks_per_node);
+  EXPECT_EQ(wrong, 0U)
+      << "exact elsewhere and not here: something reduces past the communicator. Its "
+         "combine() is what is counted, and what runs on the transport's device";
+  // To gather every rank's numbers in one place and to spread their sum takes so much.
+  EXPECT_GE(all_sent, 2. * (ranks - 1) * static_cast<double>(count))
+      << "something moves past the communicator";
+  return most;
+}
+
+/// With windows, and by its messages if it can do without.
 TEST_P(EveryAlgorithm, CostsWhatItsLineClaims) {
-  const bool windows = needs_windows(GetParam());
   // Cut into p or 2p chunks for p = 1..8, each has whole cache lines and the same length; one is
   // shorter than any segment, one longer.
   for (const std::size_t count : {std::size_t{840 * 32}, std::size_t{840 * 32 * 10}}) {
     for (int ranks = 1; ranks <= 8; ++ranks) {
       for (const int ranks_per_node : {1, 2, 4, 8}) {
         if (ranks % ranks_per_node != 0 && ranks_per_node < ranks) continue;
-        std::mutex mutex;
-        AllreduceCost most{0, 0, 0};
-        double all_sent = 0;
-        std::size_t wrong = 0;
-        run_ranks(
-            ranks,
-            [&](Communicator& communicator) {
-              SealedRanks sealed(communicator);
-              CountingCommunicator counting(sealed);
-              const Window buffer = place(communicator, count, DType::float32, windows);
-              fill_inputs(buffer.span, communicator.rank(), ranks, ReduceOp::sum);
-              SealedRanks::scramble(buffer.span);
-              communicator.barrier();
-              GetParam().run(counting, buffer.span, buffer.span, ReduceOp::sum);
-              communicator.barrier();
-              SealedRanks::scramble(buffer.span);
-              const std::lock_guard lock(mutex);
-              wrong += count_wrong(buffer.span, ranks, ReduceOp::sum);
-              all_sent += static_cast<double>(counting.elements_sent());
-              most.steps = std::max(most.steps, static_cast<double>(counting.steps()));
-              most.sent = std::max(most.sent, static_cast<double>(counting.elements_sent()));
-              most.reduced =
-                  std::max(most.reduced, static_cast<double>(counting.elements_reduced()));
-            },
-            SendMode::rendezvous, ranks_per_node);
         const int g = std::min(ranks, ranks_per_node);
-        const AllreduceCost claimed = GetParam().cost(ranks, static_cast<double>(count), g);
-        SCOPED_TRACE(fmt::format(
-            "{} with p={} g={} n={}, counted in the busiest rank against its line in "
-            "allreduce.def. "
-            "p or 2p chunks of this n are equally long; if yours are not, because you cut it "
-            "otherwise, let the test take an n that your cut divides into whole lines of 64 bytes",
-            GetParam().name, ranks, g, count));
-        ASSERT_EQ(wrong, 0U)
-            << "exact elsewhere and not here: something reduces past the communicator. Its "
-               "combine() is what is counted, and what runs on the transport's device";
-        // To gather every rank's numbers in one place and to spread their sum takes so much.
-        ASSERT_GE(all_sent, 2. * (ranks - 1) * static_cast<double>(count))
-            << "something moves past the communicator";
-        EXPECT_DOUBLE_EQ(most.steps, claimed.steps);
-        EXPECT_DOUBLE_EQ(most.sent, claimed.sent);
-        EXPECT_DOUBLE_EQ(most.reduced, claimed.reduced);
+        for (const Reach reach : {Reach::windows, Reach::messages}) {
+          const bool windows = reach == Reach::windows;
+          if (!windows && needs_windows(GetParam())) continue;
+          const AllreduceCost claimed =
+              GetParam().cost(ranks, static_cast<double>(count), g, reach);
+          SCOPED_TRACE(fmt::format(
+              "{} with p={} g={} n={}{}, counted in the busiest rank against its line in "
+              "allreduce.def. "
+              "p or 2p chunks of this n are equally long; if yours are not, because you cut it "
+              "otherwise, let the test take an n that your cut divides into whole lines of 64 "
+              "bytes",
+              GetParam().name, ranks, g, count, windows ? " in windows" : ""));
+          const AllreduceCost most = counted(GetParam(), count, ranks, ranks_per_node, windows);
+          EXPECT_DOUBLE_EQ(most.steps, claimed.steps);
+          // Ranks that meet in windows send an element a step to say so.
+          EXPECT_NEAR(most.sent, claimed.sent, windows ? claimed.steps : 0);
+          EXPECT_DOUBLE_EQ(most.reduced, claimed.reduced);
+          if (HasFailure()) return;
+        }
       }
     }
   }
@@ -367,7 +378,8 @@ TEST(AllreduceHierarchical, CostsWhatItsLineClaimsOfLongParts) {
     fill_inputs(buffer.span(), communicator.rank(), 4, ReduceOp::sum);
     algorithm.run(counting, buffer.span(), buffer.span(), ReduceOp::sum);
     EXPECT_EQ(count_wrong(buffer.span(), 4, ReduceOp::sum), 0U);
-    EXPECT_EQ(static_cast<double>(counting.steps()), algorithm.cost(4, kCount, 2).steps);
+    EXPECT_EQ(static_cast<double>(counting.steps()),
+              algorithm.cost(4, kCount, 2, Reach::messages).steps);
     EXPECT_EQ(counting.steps(), 6U);
     communicator.barrier();
   };
@@ -379,7 +391,7 @@ INSTANTIATE_TEST_SUITE_P(Allreduce, EveryAlgorithm, testing::ValuesIn(own_algori
 
 TEST(Allreduce, NativeSaysThatThreadsHaveNone) {
   const AllreduceAlgorithm& native = allreduce_named("native");
-  EXPECT_TRUE(std::isnan(native.cost(2, 8, 2).sent));
+  EXPECT_TRUE(std::isnan(native.cost(2, 8, 2, Reach::windows).sent));
   EXPECT_THROW(run_ranks(1,
                          [&](Communicator& communicator) {
                            const Buffer buffer(1, DType::float32);

@@ -25,12 +25,19 @@ int most_often_slowest(const std::vector<Repetition>& repetitions) {
   return std::ranges::max_element(times, {}, [](const auto& entry) { return entry.second; })->first;
 }
 
-/// Ranks of the fullest node: what a cost in allreduce.def calls g.
-int ranks_of_a_node(const Topology& topology) {
+/// Elements that the busiest rank sends, as the algorithm's line says; kNotOurs where the line is
+/// of nodes of equal size and these are not.
+double sent_elements(const AllreduceCase& one, const Topology& topology) {
   std::map<int, int> ranks;
   for (const int node : topology.node_of_rank) ++ranks[node];
-  return std::ranges::max_element(ranks, {}, [](const auto& entry) { return entry.second; })
-      ->second;
+  const int of_a_node = ranks.begin()->second;
+  const bool are_equal =
+      std::ranges::all_of(ranks, [&](const auto& node) { return node.second == of_a_node; });
+  if (!are_equal && one.algorithm->depends_on_nodes()) return kNotOurs;
+  return one.algorithm
+      ->cost(static_cast<double>(topology.node_of_rank.size()), static_cast<double>(one.count),
+             of_a_node, Reach::messages)
+      .sent;
 }
 
 void set_measurement(ResultRow& row, const AllreduceCase& one, const Timing& timing,
@@ -43,8 +50,7 @@ void set_measurement(ResultRow& row, const AllreduceCase& one, const Timing& tim
   const int ranks = static_cast<int>(topology.node_of_rank.size());
   const Summary summary = summarise(seconds);
   const auto bytes = static_cast<double>(one.bytes());
-  const double sent =
-      one.algorithm->cost(ranks, static_cast<double>(one.count), ranks_of_a_node(topology)).sent;
+  const double sent = sent_elements(one, topology);
   set_statistics(row, summary, timing.converged);
   row.set("sync", name_of(timing.start)).set("operations", timing.operations);
   row.set("clock_residual_seconds", timing.residual_seconds).set("warm", timing.warm ? 1 : 0);

@@ -4,9 +4,9 @@
 // nodes that own it; allgather inside the node. Cost: 2(g-1) + 2(N-1) steps, 2n(g-1)/g elements
 // sent inside and 2(n/g)(N-1)/N outside. Wins where the network is slow against the node: the g
 // ranks share its load, and each element crosses it as rarely as possible. As NCCL's and Horovod's.
-// Inside a node the phases are rings. Where its ranks address each other's buffers, the owner of a
-// chunk works on all of them instead, for all but an Nth of it while the network is busy. On hosts
-// the long parts of a chunk go between nodes in two steps each.
+// Inside a node the phases are rings. Where its ranks address each other's buffers, they meet
+// twice, and the owner of a chunk works on all of them, for all but an Nth while the network is
+// busy. On hosts the long parts of a chunk go between nodes in two steps each.
 #include <algorithm>
 #include <deque>
 #include <functional>

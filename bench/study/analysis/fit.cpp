@@ -80,7 +80,8 @@ namespace {
 
 AllreduceWork work_of(const AllreducePoint& point, const FitModel& model) {
   const double p = point.ranks;
-  AllreduceWork work = model.cost_of(point.of.algorithm, p, point.count, p / point.nodes);
+  AllreduceWork work = model.cost_of(point.of.algorithm, p, point.count, p / point.nodes,
+                                     point.of.transport, point.of.memory == "device");
   work.sent_bytes *= point.element_bytes;
   work.reduced_bytes *= point.element_bytes;
   return work;
@@ -272,7 +273,10 @@ Traffic traffic_of(const ResultRow& leg, const FitModel& model) {
   const double steps = number_in(leg, "samples") / (number_in(leg, "batch") * p);
   traffic.message_bytes = kFloatBytes * parameters;
   traffic.bytes = steps * kFloatBytes *
-                  model.cost_of(leg.get("allreduce"), p, parameters, p / nodes).sent_bytes;
+                  model
+                      .cost_of(leg.get("allreduce"), p, parameters, p / nodes, leg.get("transport"),
+                               leg.get("device").starts_with("cuda"))
+                      .sent_bytes;
   if (std::isnan(traffic.bytes)) {
     traffic.unknown = "what " + leg.get("allreduce") + " sends is known to its library alone";
   }

@@ -83,7 +83,9 @@ struct AllreducePoint {
 struct FitModel {
   /// Elements that the busiest rank sends and reduces, and its steps, for p ranks of which g share
   /// a node, and n elements: `AllreduceWork` with elements for bytes. Throws for unknown names.
-  std::function<AllreduceWork(std::string_view algorithm, double p, double n, double g)> cost_of;
+  std::function<AllreduceWork(std::string_view algorithm, double p, double n, double g,
+                              std::string_view transport, bool on_device)>
+      cost_of;
 };
 
 struct FitRow {

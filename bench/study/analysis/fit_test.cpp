@@ -23,7 +23,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// One algorithm known by its line, and one that only its library knows.
-AllreduceWork cost_of(std::string_view algorithm, double p, double n, double /*g*/) {
+AllreduceWork cost_of(std::string_view algorithm, double p, double n, double /*g*/,
+                      std::string_view /*transport*/, bool /*on_device*/) {
   if (algorithm != "ring") return {NAN, NAN, NAN};
   return {2 * (p - 1), 2 * n * (p - 1) / p, n * (p - 1) / p};
 }
@@ -35,7 +36,7 @@ ResultRow measured(const std::string& algorithm, int ranks, double count) {
   row.set("transport", "mpi").set("memory", "host").set("dtype", "double").set("op", "sum");
   row.set("mode", "isolated").set("cache", "warm").set("ranks", ranks).set("nodes", 1);
   row.set("count", count).set("size_bytes", 8 * count);
-  const AllreduceWork work = cost_of("ring", ranks, count, ranks);
+  const AllreduceWork work = cost_of("ring", ranks, count, ranks, "mpi", false);
   return row.set("seconds_median", 1e-6 * work.steps + 1e-9 * 8 * work.sent_bytes);
 }
 

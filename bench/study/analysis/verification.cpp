@@ -71,8 +71,12 @@ void set_allreduce(ResultRow& row, const Summary& summary,
   // Nodes of unequal numbers of ranks would need the map of ranks, which no row has.
   const bool even = nodes > 0 && std::fmod(ranks, nodes) == 0;
   if (even && !row.get("wire_bw_gb_per_s").empty()) {
-    const double sent = model.cost_of(row.get("algorithm"), ranks, count, ranks / nodes).sent_bytes;
-    row.set("wire_bw_gb_per_s", wire_bw_gb_per_s(sent, bytes / count, summary.median));
+    const double sent = model
+                            .cost_of(row.get("algorithm"), ranks, count, ranks / nodes,
+                                     row.get("transport"), row.get("memory") == "device")
+                            .sent_bytes;
+    row.set("wire_bw_gb_per_s",
+            wire_bw_gb_per_s(sent, count > 0 ? bytes / count : 0, summary.median));
   }
   row.set("skew_seconds", median_of(column_of(samples, "skew_seconds")));
   row.set("slowest_rank", most_often_slowest(samples));

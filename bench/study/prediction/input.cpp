@@ -198,10 +198,12 @@ CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles&
   // Nodes in a box have this machine's cores together.
   of.on_one_machine = like.get("origin") == "emulated" && number_in(like, "nodes") > 1;
   of.algorithm = algorithm_of(of.strategy, like);
-  of.work_of = [cost_of = model.cost_of](std::string_view algorithm, double bytes,
-                                         const RankLayout& at) {
+  of.work_of = [cost_of = model.cost_of, transport = like.get("transport"),
+                on_device = like.get("device").starts_with("cuda")](
+                   std::string_view algorithm, double bytes, const RankLayout& at) {
     constexpr double kFloatBytes = 4;
-    AllreduceWork work = cost_of(algorithm, at.ranks, bytes / kFloatBytes, at.per_node());
+    AllreduceWork work =
+        cost_of(algorithm, at.ranks, bytes / kFloatBytes, at.per_node(), transport, on_device);
     work.sent_bytes *= kFloatBytes;
     work.reduced_bytes *= kFloatBytes;
     return work;

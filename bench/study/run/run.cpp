@@ -26,8 +26,10 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What an algorithm's own line says; elements for bytes.
-AllreduceWork cost_of(std::string_view algorithm, double p, double n, double g) {
-  const AllreduceCost cost = allreduce_named(algorithm).cost(p, n, g);
+AllreduceWork cost_of(std::string_view algorithm, double p, double n, double g,
+                      std::string_view transport, bool on_device) {
+  const Reach reach = reach_of(transport, on_device);
+  const AllreduceCost cost = allreduce_named(algorithm).cost(p, n, g, reach);
   return {cost.steps, cost.sent, cost.reduced};
 }
 

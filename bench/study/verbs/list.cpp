@@ -122,7 +122,7 @@ Listing list_algorithms() {
   constexpr double kRanks = 8;
   Listing listing{{"name", "steps_of_8_ranks", "sizes_sent_by_8_ranks", "purpose"}, {}, {}};
   for (const AllreduceAlgorithm& algorithm : allreduce_algorithms()) {
-    const AllreduceCost cost = algorithm.cost(kRanks, 1, kRanks);
+    const AllreduceCost cost = algorithm.cost(kRanks, 1, kRanks, Reach::windows);
     const auto number = [](double value) {
       return std::isnan(value) ? std::string() : fmt::format("{:g}", value);
     };
