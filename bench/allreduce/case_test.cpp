@@ -237,8 +237,8 @@ TEST(AllreduceBuffers, AreWholeHugePagesWhereTheseAreAskedFor) {
 }
 
 TEST(RequireMemory, NamesWhatIsNeeded) {
-  EXPECT_THROW(require_memory(footprint_of(std::size_t{1} << 60U), 2, 2), UsageError);
-  EXPECT_NO_THROW(require_memory(footprint_of(8), 2, 2));
+  EXPECT_THROW(require_memory(footprint_of(std::size_t{1} << 60U), 2, 1, 2), UsageError);
+  EXPECT_NO_THROW(require_memory(footprint_of(8), 2, 1, 2));
 }
 
 TEST(AllreduceBound, GrowsWithTheSize) {
@@ -272,6 +272,43 @@ TEST(EarlierRows, AreOfTheSamePagesUnlessTheFileKnowsNone) {
   EXPECT_EQ(chosen(head + ",seconds_median,pages" + ring + ",default" + naive + ",huge\n"),
             "naive");
   EXPECT_THROW(chosen(head + ",seconds_median,pages" + ring + ",default\n"), Unavailable);
+}
+
+TEST(EarlierRows, AreMeasuredOnAsManyNodes) {
+  const TemporaryFolder folder;
+  const AllreduceSetting wanted{{"mpi", Memory::host, {}}, DType::float32, ReduceOp::sum};
+  const auto chosen = [&](const std::string& rows) {
+    const std::filesystem::path file = folder.write(
+        "choices.csv",
+        "status,mode,ranks,transport,memory,dtype,op,nodes,origin,algorithm,size_bytes,"
+        "seconds_median\n" +
+            rows);
+    std::string name;
+    run_ranks(1, [&](Communicator& ranks) {
+      name = EarlierRows(ranks, file.string()).choices(wanted)->pick(1024).name;
+    });
+    return name;
+  };
+  const std::string cell = "ok,isolated,1,mpi,host,float,sum,";
+  const std::string ring = cell + "1,measured,ring,1024,2e-6\n";
+  EXPECT_EQ(chosen(ring + cell + "2,measured,naive,1024,1e-6\n"), "ring");
+  EXPECT_EQ(chosen(ring + cell + "1,predicted,naive,1024,1e-6\n"), "ring");
+  EXPECT_EQ(chosen(ring + cell + "1,emulated,naive,1024,1e-6\n"), "naive");
+  const auto refusal = [&](const std::string& rows) -> std::string {
+    try {
+      chosen(rows);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal(ring + cell + "1,measured,nive,1024,1e-6\n"),
+              testing::HasSubstr("choices.csv:3:45: unknown algorithm 'nive'"));
+  EXPECT_THAT(refusal(cell + "1,measured,ring,64 KiB,1e-6\n"),
+              testing::HasSubstr("expected bytes"));
+  EXPECT_THAT(refusal(cell + "1,measured,ring,1024,nan\n"), testing::HasSubstr("is not a number"));
+  EXPECT_THAT(refusal(cell + "1,measured,ring,1024,0\n"),
+              testing::HasSubstr("expected a positive number"));
 }
 
 TEST(EarlierRows, AreOfTheSameRegistrationUnlessTheFileKnowsNone) {

@@ -169,7 +169,7 @@ void GroupedRun::write(const AllreduceCase& one, std::size_t round, const Allred
     const std::vector<int>& members = groups[group];
     if (members.size() < 2) continue;
     AllreduceResult own = result;
-    own.timing = timing_of(result.timing, members);
+    own.timing = timing_of(result.timing, members, StopRule::for_bytes(one.bytes()).target);
     own.wrong.clear();
     for (const int rank : members) {
       if (!result.wrong.empty()) own.wrong.push_back(result.wrong[static_cast<std::size_t>(rank)]);

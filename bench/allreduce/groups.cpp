@@ -99,8 +99,9 @@ std::vector<Grouping> groupings_of(const GroupOptions& options, const Topology& 
   return pairs_of(itself, members);
 }
 
-Timing timing_of(const Timing& all, std::span<const int> members) {
+Timing timing_of(const Timing& all, std::span<const int> members, double target) {
   Timing timing = all;
+  std::vector<double> seconds;
   for (Repetition& repetition : timing.repetitions) {
     std::vector<float> own;
     for (const int rank : members) {
@@ -111,7 +112,10 @@ Timing timing_of(const Timing& all, std::span<const int> members) {
     repetition.skew_seconds = static_cast<double>(*last) - static_cast<double>(*first);
     repetition.slowest_rank = members[static_cast<std::size_t>(last - own.begin())];
     repetition.rank_seconds = std::move(own);
+    seconds.push_back(repetition.seconds);
   }
+  // What stopped the repetitions was the slowest of all ranks.
+  timing.converged = is_narrow(summarise(seconds), target);
   return timing;
 }
 

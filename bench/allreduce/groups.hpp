@@ -39,8 +39,9 @@ struct Grouping {
 std::vector<Grouping> groupings_of(const GroupOptions& options, const Topology& topology);
 
 /// What those ranks had of each repetition: the longest of their rank_seconds, which is from the
-/// common start to their last end, or with StartMode::barrier the longest own duration.
-Timing timing_of(const Timing& all, std::span<const int> members);
+/// common start to their last end, or with StartMode::barrier the longest own duration. `target`:
+/// of the stop rule, by which these converged or did not.
+Timing timing_of(const Timing& all, std::span<const int> members, double target);
 
 /// "0-3,8": ranks in words.
 std::string show_ranks(std::span<const int> ranks);

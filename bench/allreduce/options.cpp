@@ -68,7 +68,7 @@ std::string list_of_names() {
   std::string text = "algorithms (steps and bytes sent of p ranks on one node, size S)\n";
   constexpr double kRanks = 8;
   for (const AllreduceAlgorithm& algorithm : allreduce_algorithms()) {
-    const AllreduceCost cost = algorithm.cost(kRanks, 1, kRanks);
+    const AllreduceCost cost = algorithm.cost(kRanks, 1, kRanks, Reach::windows);
     const std::string spent = std::isnan(cost.steps)
                                   ? std::string("p=8: its own choice")
                                   : fmt::format("p=8: {:g} steps, {:g} S", cost.steps, cost.sent);
@@ -89,7 +89,7 @@ std::vector<Value> named(std::string_view option, std::string_view kind, const s
   std::vector<std::string_view> names;
   for (const Value value : values) names.push_back(name_of(value));
   std::vector<Value> chosen;
-  for (const std::string& name : split_list(option, words)) {
+  for (const std::string& name : split_set(option, words)) {
     require_known(kind, name, names);
     chosen.push_back(
         values[static_cast<std::size_t>(std::ranges::find(names, name) - names.begin())]);
@@ -103,14 +103,14 @@ std::vector<const AllreduceAlgorithm*> algorithms_of(const std::string& words) {
     for (const AllreduceAlgorithm& algorithm : allreduce_algorithms()) chosen.push_back(&algorithm);
     return chosen;
   }
-  for (const std::string& name : split_list("--algorithm", words)) {
+  for (const std::string& name : split_set("--algorithm", words)) {
     chosen.push_back(&allreduce_named(name));
   }
   return chosen;
 }
 
 std::vector<std::string> transports_of(const std::string& words) {
-  std::vector<std::string> chosen = split_list("--transport", words);
+  std::vector<std::string> chosen = split_set("--transport", words);
   std::vector<std::string_view> names;
   for (const TransportNeed& transport : transport_needs()) names.push_back(transport.name);
   if (chosen.size() == 1) names.insert(names.end(), {"auto", "all"});
@@ -379,6 +379,9 @@ void check_together(const CLI::App& app, const AllreduceOptions& options) {
   const long factor = typed<long>(app, "--stepfactor");
   if (factor < 2 && options.step_bytes == 0 && options.min_bytes < options.max_bytes) {
     fail<UsageError>("-f {}: must be at least 2 (or give -i)", factor);
+  }
+  if (options.min_bytes == 0 && options.step_bytes == 0 && options.max_bytes > 0) {
+    fail<UsageError>("-b 0: any factor of it is 0; begin with an element, or give -i");
   }
   check_device_options(options.devices);
   if (options.memory == MemoryChoice::device && options.devices.device == "cpu") {

@@ -50,6 +50,17 @@ TEST(AllreducePlan, KeepsWhatIsComparedTogether) {
   }
 }
 
+TEST(AllreducePlan, HasEachCaseOnce) {
+  // 8 and 12 bytes are one double; what is named twice is measured once.
+  const auto plan = plan_of(parsed({"-b", "8", "-e", "16", "-i", "4", "-d", "double,double",
+                                    "--algorithm", "ring,naive,ring", "--transport", "mpi,mpi"}),
+                            1);
+  EXPECT_EQ(plan.size(), 2U * 2U);
+  EXPECT_THAT(parsed({"--transport", "mpi,mpi"}).transports, ElementsAre("mpi"));
+  EXPECT_THAT(refusal_of({"-b", "0", "-e", "64M"}), HasSubstr("-b 0"));
+  EXPECT_EQ(sizes_of(parsed({"-b", "0", "-e", "8", "-i", "4"})).size(), 3U);
+}
+
 TEST(AllreducePlan, ReachesTheLastSizeWithoutOverflow) {
   const auto sizes = sizes_of(parsed({"-b", "1K", "-e", "4611686018427387904", "-f", "4"}));
   EXPECT_EQ(sizes.back(), std::size_t{1} << 62U);

@@ -45,6 +45,16 @@ std::vector<std::size_t> sizes_of(const AllreduceOptions& options) {
   return sizes;
 }
 
+namespace {
+
+/// Whether both move the same buffers in the same way, by whatever algorithm and transport.
+bool is_alike(const AllreduceCase& a, const AllreduceCase& b) {
+  return a.op == b.op && a.dtype == b.dtype && a.count == b.count && a.pipelined == b.pipelined &&
+         a.in_place == b.in_place;
+}
+
+}  // namespace
+
 std::vector<AllreduceCase> plan_of(const AllreduceOptions& options, std::size_t transports) {
   std::mt19937_64 random(options.seed);
   const auto shuffle = [&](auto& list) {
@@ -64,7 +74,9 @@ std::vector<AllreduceCase> plan_of(const AllreduceOptions& options, std::size_t 
             one.count = bytes / size_of(dtype);
             one.pipelined = pipelined;
             one.in_place = in_place;
-            blocks.push_back(one);
+            // Of an element of 8 bytes, 8 and 12 are one size.
+            const auto is_it = [&](const AllreduceCase& other) { return is_alike(other, one); };
+            if (std::ranges::none_of(blocks, is_it)) blocks.push_back(one);
           }
         }
       }

@@ -13,6 +13,7 @@
 #include "bench/record/result_row.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -25,8 +26,27 @@ constexpr std::array<std::string_view, 9> kWords{"transport", "memory",     "pag
 constexpr std::array<std::string_view, 2> kLater{"pages", "register"};
 constexpr std::array<std::string_view, 3> kFilters{"status", "mode", "ranks"};
 
-/// The rows that count as words, nine a row, or kProblem and what is wrong with the file.
-std::string read_rows(const std::string& path, int ranks) {
+/// Throws UsageError `file:line:column: what` for a row that cannot be chosen by.
+void require_usable(const CsvTable& table, std::size_t row) {
+  const std::optional<std::size_t> bytes = read_number<std::size_t>(table.text(row, "size_bytes"));
+  if (!bytes) {
+    fail<UsageError>("{}: '{}'; expected bytes", table.place(row, "size_bytes"),
+                     table.text(row, "size_bytes"));
+  }
+  if (!(table.number(row, "seconds_median") > 0)) {
+    fail<UsageError>("{}: '{}'; expected a positive number", table.place(row, "seconds_median"),
+                     table.text(row, "seconds_median"));
+  }
+  try {
+    allreduce_named(table.text(row, "algorithm"));
+  } catch (const UsageError& error) {
+    fail<UsageError>("{}: {}", table.place(row, "algorithm"), error.what());
+  }
+}
+
+/// The rows that count as words, nine a row, or kProblem and what is wrong with the file. `ranks`
+/// on `nodes`: elsewhere another algorithm is the fastest.
+std::string read_rows(const std::string& path, int ranks, int nodes) {
   std::string words;
   try {
     const CsvTable table = CsvTable::read(path);
@@ -39,10 +59,15 @@ std::string read_rows(const std::string& path, int ranks) {
       if (!later || has(column)) table.require(column);
     }
     for (std::size_t row = 0; row < table.size(); ++row) {
-      const bool counts = table.text(row, "status") == "ok" &&
-                          table.text(row, "mode") == "isolated" &&
-                          table.text(row, "ranks") == std::to_string(ranks);
+      const auto is = [&](std::string_view column, std::string_view value) {
+        return !has(column) || table.text(row, column).empty() || table.text(row, column) == value;
+      };
+      const bool counts =
+          table.text(row, "status") == "ok" && table.text(row, "mode") == "isolated" &&
+          table.text(row, "ranks") == std::to_string(ranks) && is("nodes", std::to_string(nodes)) &&
+          (is("origin", "measured") || is("origin", "emulated"));
       if (!counts) continue;
+      require_usable(table, row);
       for (const std::string_view column : kWords) {
         const std::string word = has(column) ? table.text(row, column) : std::string();
         words += (word.empty() ? "-" : word) + " ";
@@ -115,7 +140,8 @@ std::optional<double> seconds_of(const AllreduceBench& bench, Communicator& host
 }  // namespace
 
 EarlierRows::EarlierRows(Communicator& host, const std::string& path) : path_(path) {
-  const std::string mine = host.rank() == 0 ? read_rows(path, host.size()) : std::string();
+  const std::string mine =
+      host.rank() == 0 ? read_rows(path, host.size(), host.topology().nodes()) : std::string();
   const std::string words = broadcast_text(host, mine, 0);
   if (words.starts_with(kProblem)) throw UsageError(words.substr(kProblem.size()));
   std::istringstream stream(words);

@@ -193,6 +193,14 @@ std::vector<std::string> split_list(std::string_view option, std::string_view te
   return parts;
 }
 
+std::vector<std::string> split_set(std::string_view option, std::string_view text) {
+  std::vector<std::string> once;
+  for (std::string& part : split_list(option, text)) {
+    if (std::ranges::find(once, part) == once.end()) once.push_back(std::move(part));
+  }
+  return once;
+}
+
 std::vector<int> parse_counts(std::string_view option, std::string_view text) {
   std::vector<int> counts;
   for (const std::string& part : split_list(option, text)) {

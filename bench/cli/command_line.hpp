@@ -48,6 +48,8 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv, std::s
 
 /// "a,b,c" -> {"a", "b", "c"}. Throws UsageError, naming `option`, when a part is empty.
 std::vector<std::string> split_list(std::string_view option, std::string_view text);
+/// The same, each entry once: what is to be measured is measured once.
+std::vector<std::string> split_set(std::string_view option, std::string_view text);
 
 /// "1,2,4" -> {1, 2, 4}. Throws UsageError, naming `option`, unless all are whole and positive.
 std::vector<int> parse_counts(std::string_view option, std::string_view text);

@@ -50,6 +50,8 @@ TEST(CommandLine, AcceptsWhatIsValidAndOffersHelp) {
 
 TEST(SplitList, SplitsAtCommasAndRefusesGaps) {
   EXPECT_EQ(split_list("--algorithm", "ring,native"), (std::vector<std::string>{"ring", "native"}));
+  EXPECT_EQ(split_set("--algorithm", "ring,native,ring"),
+            (std::vector<std::string>{"ring", "native"}));
   EXPECT_THROW(split_list("--algorithm", "ring,,native"), UsageError);
   EXPECT_THROW(split_list("--algorithm", ""), UsageError);
 }

@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 3> kFormats{"table", "csv", "json"};
 std::vector<std::size_t> places(std::string_view option, const std::string& list,
                                 std::span<const std::string_view> names) {
   std::vector<std::size_t> found;
-  for (const std::string& name : split_list(option, list)) {
+  for (const std::string& name : split_set(option, list)) {
     require_known(option.substr(2), name, names);
     found.push_back(static_cast<std::size_t>(std::ranges::find(names, name) - names.begin()));
   }

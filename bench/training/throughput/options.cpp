@@ -14,7 +14,7 @@ constexpr std::string_view kLargest = "largest";
 
 std::vector<std::int64_t> parse_batches(const std::string& list) {
   std::vector<std::int64_t> batches;
-  for (const std::string& word : split_list("--batch-per-rank", list)) {
+  for (const std::string& word : split_set("--batch-per-rank", list)) {
     const auto batch =
         word == kLargest ? kLargestBatch : read_number<std::int64_t>(word).value_or(-2);
     if (batch < 0 && word != kLargest) {
