@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "bench/allreduce/options.hpp"
@@ -45,16 +47,6 @@ std::vector<std::size_t> sizes_of(const AllreduceOptions& options) {
   return sizes;
 }
 
-namespace {
-
-/// Whether both move the same buffers in the same way, by whatever algorithm and transport.
-bool is_alike(const AllreduceCase& a, const AllreduceCase& b) {
-  return a.op == b.op && a.dtype == b.dtype && a.count == b.count && a.pipelined == b.pipelined &&
-         a.in_place == b.in_place;
-}
-
-}  // namespace
-
 std::vector<AllreduceCase> plan_of(const AllreduceOptions& options, std::size_t transports) {
   std::mt19937_64 random(options.seed);
   const auto shuffle = [&](auto& list) {
@@ -64,6 +56,7 @@ std::vector<AllreduceCase> plan_of(const AllreduceOptions& options, std::size_t 
   };
   AllreduceCase one;
   std::vector<AllreduceCase> blocks;
+  std::set<std::tuple<ReduceOp, DType, std::size_t, bool, bool>> known;
   for (const ReduceOp op : options.ops) {
     for (const DType dtype : options.dtypes) {
       for (const std::size_t bytes : sizes_of(options)) {
@@ -75,8 +68,8 @@ std::vector<AllreduceCase> plan_of(const AllreduceOptions& options, std::size_t 
             one.pipelined = pipelined;
             one.in_place = in_place;
             // Of an element of 8 bytes, 8 and 12 are one size.
-            const auto is_it = [&](const AllreduceCase& other) { return is_alike(other, one); };
-            if (std::ranges::none_of(blocks, is_it)) blocks.push_back(one);
+            const bool is_new = known.emplace(op, dtype, one.count, pipelined, in_place).second;
+            if (is_new) blocks.push_back(one);
           }
         }
       }
