@@ -264,6 +264,21 @@ class FiguresTest(PlotTest):
         for words in ("memory's bound", "fitted cost model"):
             self.assertNotIn(f"<!-- {words}", self.svg(panel))
 
+    def test_fine_print_of_several_lines_stands_below_the_legend(self) -> None:
+        self.run_folder.mkdir()
+        heights = []
+        for name, fine_print in (("short", "run a"), ("long", "run a  ·  a host of many words, 2 cores  ·  " * 4)):
+            figure, _ = theme.panel("a title", 2)
+            theme.legend(figure, [theme.ideal_line()])
+            theme.save(figure, self.run_folder, name, fine_print)
+            legend, foot = figure.legends[0].get_window_extent(), figure.texts[-1].get_window_extent()
+            self.assertLess(foot.y1, legend.y0, name)
+            self.assertGreaterEqual(foot.y0, 0)
+            self.assertLessEqual(foot.x1, figure.bbox.x1)
+            self.assertLess(legend.y1, figure.axes[0].get_window_extent().y0)
+            heights.append(figure.axes[0].get_window_extent().height)
+        self.assertAlmostEqual(heights[0], heights[1], delta=1, msg="the panel paid for the fine print")
+
     def waterfall(self) -> Axes:
         """The panel of a run of one strategy on two ranks."""
         (figure,) = waterfall.draw(self.run_folder).values()

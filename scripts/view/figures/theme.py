@@ -15,7 +15,9 @@ from typing import Any
 import matplotlib
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
@@ -23,7 +25,7 @@ from view.series import SERIES, moved_apart
 
 # report.py replaces these four by CSS variables, so that figures follow the dark mode.
 INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#dfe3e8", "#ffffff"
-WIDTH, FOOT = 5.0, 0.3  # inches: of a panel, and of its fine print
+WIDTH, FOOT = 5.0, 0.3  # inches: of a panel, and of a single line of fine print
 NEUTRAL = "#b8bec6"  # for what cannot be told from nothing
 MARKERS = "os^Dvph*"
 
@@ -224,17 +226,41 @@ def note(axes: Axes, text: str, top: bool = False) -> None:
               fontsize=10, color=MUTED)  # fmt: skip
 
 
+def lines_of(text: str, inches: float, size: float) -> list[str]:
+    """The text in lines that are no wider, by the widths of its letters."""
+    pen, font = RendererAgg(1, 1, 720), FontProperties(size=size)
+
+    def width(line: str) -> float:
+        return float(pen.get_text_width_height_descent(line, font, False)[0]) / 720
+
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if width(longer) <= inches or not lines[-1].strip(" ·"):
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return [line.strip(" ·") for line in lines]
+
+
+def write_foot(figure: Figure, fine_print: str) -> None:
+    """Below everything; a figure whose fine print takes several lines grows by them."""
+    size = 10 if figure.get_figwidth() == WIDTH else 7
+    lines = lines_of(fine_print, figure.get_figwidth() - 0.1, size)
+    more = 0.017 * size * (len(lines) - 1)
+    if more:
+        high = figure.get_figheight()
+        bottom = (figure.get_layout_engine().get()["rect"][1] * high + more) / (high + more)
+        figure.set_figheight(high + more)
+        figure.get_layout_engine().set(rect=(0, bottom, 1, 1 - bottom))
+        for each in figure.legends:
+            each.set_bbox_to_anchor((0.008 * figure.get_figwidth(), FOOT + more), transform=figure.dpi_scale_trans)
+    figure.text(0.008, 0.06 / figure.get_figheight(), "\n".join(lines), fontsize=size, color=MUTED, va="bottom")
+
+
 def save(figure: Figure, run: Path, name: str, fine_print: str) -> list[Path]:
     """Writes figures/<name>.png and .svg without dates or versions in them."""
-    figure.text(
-        0.008,
-        0.06 / figure.get_figheight(),
-        fine_print,
-        fontsize=10 if figure.get_figwidth() == WIDTH else 7,
-        color=MUTED,
-        va="bottom",
-        wrap=True,
-    )
+    write_foot(figure, fine_print)
     folder = run / "figures"
     folder.mkdir(exist_ok=True)
     paths = [folder / f"{name}.png", folder / f"{name}.svg"]
