@@ -115,7 +115,8 @@ def draw_bound(axes: Axes, rows: list[Row]) -> list[Entry]:
     points = [(x, y) for x, y in points if x > 0 and y > 0]
     if not points:
         return []
-    (line,) = axes.plot(*zip(*points), color=theme.INK, linewidth=1.6, solid_capstyle="round", zorder=2.8)
+    lone = {"linestyle": "none", "marker": "_", "markersize": 14, "markeredgewidth": 1.6} if len(points) == 1 else {}
+    (line,) = axes.plot(*zip(*points), color=theme.INK, linewidth=1.6, solid_capstyle="round", zorder=2.8, **lone)
     return [(line, "memory's bound")]
 
 

@@ -33,7 +33,7 @@ if HAVE_MATPLOTLIB:
     from matplotlib.colors import to_hex
 
     from plot import main as plot_main
-    from view.figures import scaling, theme, waterfall
+    from view.figures import busbw, scaling, theme, waterfall
 FIGURES = {"efficiency", "speedup", "waterfall", "phases", "throughput", "busbw", "monitor"}
 
 
@@ -263,6 +263,15 @@ class FiguresTest(PlotTest):
         self.assertIn("wrong: naive", self.svg(panel))
         for words in ("memory's bound", "fitted cost model"):
             self.assertNotIn(f"<!-- {words}", self.svg(panel))
+
+    def test_a_bound_of_one_size_is_a_mark(self) -> None:
+        write_run(self.run_folder, models=["mlp"], transports=["mpi"])
+        sizes = sorted({int(row["size_bytes"]) for row in read_rows(self.run_folder, "bound.csv")})
+        for kept, mark in ((sizes, "None"), (sizes[-1:], "_")):
+            edit(self.run_folder / "bound.csv", lambda row, kept=kept: row if int(row["size_bytes"]) in kept else None)
+            (figure, *_) = busbw.draw(self.run_folder).values()
+            (bound,) = (line for line in figure.axes[0].lines if line.get_color() == theme.INK)
+            self.assertEqual((len(bound.get_xdata()), bound.get_marker()), (len(kept), mark))
 
     def test_fine_print_of_several_lines_stands_below_the_legend(self) -> None:
         self.run_folder.mkdir()
