@@ -65,6 +65,8 @@ footer { margin-top: 3.5rem; padding-top: 1rem; border-top: 1px solid var(--line
     flex-wrap: wrap; min-width: 0; padding: .12rem 0; border: 0; white-space: normal; text-align: left; }
   .scroll td:empty { display: none; } .scroll td::before { content: attr(data-head); color: var(--muted); } }
 @media print { body { max-width: none; padding: 0; font-size: 10pt; } .scroll { overflow: visible; }
+  table { max-width: 100%; font-size: 7pt; line-height: 1.3; } th, td { white-space: normal; padding: .2rem .25rem; }
+  td.wrap { min-width: 0; } td code { font-size: 1em; } .panels { grid-template-columns: 1fr 1fr; }
   figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } }
 """
 
