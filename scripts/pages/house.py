@@ -17,8 +17,8 @@ DRAWING = "docs/architecture.svg"
 TESTS = {"bench/e2e", "bench/fuzz"}  # rooms of tests stand outside the house
 COLUMNS = ["what is computed and moved", "training", "one benchmark", "a study"]
 COLOURS = {"kernels": "#dbe7f5", "collectives": "#d6efe0", "models": "#fbe8cf", "bench": "#eadff3"}
-WIDTH, GAP, MARGIN, TITLE = 212, 12, 16, 40
-LINE, CHARACTERS = 15, 32  # of a description
+WIDTH, GAP, MARGIN, TITLE = 256, 12, 16, 40  # a room is as wide as the longest name, bench/study/import/collectives
+LINE, CHARACTERS = 15, 34  # of a description
 
 
 class Room(NamedTuple):
