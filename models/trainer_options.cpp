@@ -132,13 +132,17 @@ double learning_rate(const RateRule& rule, int ranks, std::int64_t step,
   return full * (epoch * (size - 1) / rule.warmup_epochs + 1) / size;
 }
 
+int workers_of(const TrainerOptions& options, int ranks) {
+  if (options.share_of < 1) fail<UsageError>("share of {}: expected at least 1", options.share_of);
+  return worker_count(options.gradient_sync, options.sync, ranks) * options.share_of;
+}
+
 TrainerOptions resolved(TrainerOptions options, int workers) {
   if (options.choice.model != options.model) {
     options.choice = choose_model(options.model, options.module);
   }
   const ModelChoice& model = options.choice;
   gradient_sync_named(options.gradient_sync);
-  if (options.share_of < 1) fail<UsageError>("share of {}: expected at least 1", options.share_of);
   resolve_batch(options, model.batch, workers);
   if (options.accumulate < 1 || options.batch % options.accumulate != 0) {
     fail<UsageError>("{} images a step cannot be accumulated from {} passes; expected a divisor",

@@ -133,6 +133,11 @@ struct TrainerOptions {
   bool try_convolutions = false;
 };
 
+/// Among how many the images of a step are divided when `ranks` ranks train so, as resolved() wants
+/// to know it: the workers of all whose share is done, without ranks that see no images. Throws
+/// UsageError as worker_count does.
+int workers_of(const TrainerOptions& options, int ranks);
+
 /// The options that a trainer with `workers` ranks that see images really uses: no zero or empty
 /// value left but samples_per_epoch. Throws UsageError for unknown names and impossible numbers,
 /// without reading the data set.

@@ -14,6 +14,17 @@
 namespace scalebench {
 namespace {
 
+TEST(WorkersOf, CountsTheShareAndNoServers) {
+  TrainerOptions options{.gradient_sync = "ps_sync"};
+  EXPECT_EQ(workers_of(options, 3), 2);
+  options.gradient_sync = "model_split";
+  EXPECT_EQ(workers_of(options, 3), 1);
+  options = {.gradient_sync = "none", .share_of = 4};
+  EXPECT_EQ(workers_of(options, 1), 4);
+  options.share_of = 0;
+  expect_error([&] { workers_of(options, 1); }, {"share of 0"});
+}
+
 TEST(SeedRule, CountsStepsAsTheDocumentsDo) {
   EXPECT_EQ(seed_steps_per_epoch("mlp", 1), 6000);
   EXPECT_EQ(seed_steps_per_epoch("mlp", 2), 6000);

@@ -72,6 +72,16 @@ std::int64_t default_batch(std::string_view model) {
   return 0;
 }
 
+/// Among how many ranks the images of a step are divided; `ranks` for a name that is in no table.
+int workers_among(int ranks, std::string_view gradient_sync) {
+  constexpr int servers = 1;  // the program's default, which no key of a config changes
+#define GRADIENT_SYNC(name, equal, mean, overlaps, sends, workers, ...) \
+  if (gradient_sync == #name) return workers;
+#include "models/gradients/gradient_sync.def"
+#undef GRADIENT_SYNC
+  return ranks;
+}
+
 /// Where the ranks of a launch are, and how its name says it.
 struct Place {
   Layout layout;
@@ -233,11 +243,15 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   }
   if (sync == "one_device" && ranks > 1) {
     launch.skipped_because = "one_device is the base on one rank; mirrored is its like for more";
-  } else if (const std::int64_t batch =
-                 study.global_batch > 0 ? study.global_batch : default_batch(study.model);
-             strong && batch % ranks != 0) {
-    launch.skipped_because =
-        fmt::format("global batch {} cannot be split over {} ranks", batch, ranks);
+  } else if (strong) {
+    const std::int64_t batch =
+        study.global_batch > 0 ? study.global_batch : default_batch(study.model);
+    // Servers see no images. Too few ranks for one, which the program refuses, are no worker.
+    const int workers = std::max(1, workers_among(ranks, sync));
+    if (batch % workers != 0) {
+      launch.skipped_because = fmt::format("global batch {} cannot be split over {} {}", batch,
+                                           workers, workers == ranks ? "ranks" : "workers");
+    }
   }
   const double samples = study.samples > 0 ? static_cast<double>(study.samples) : 60000;
   // Of weak scaling each rank has as many.

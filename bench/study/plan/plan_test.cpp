@@ -382,6 +382,26 @@ TEST(Plan, SkipsAnIndivisibleBatchWithTheReason) {
             "global batch 64 cannot be split over 3 ranks");
 }
 
+TEST(Plan, SplitsABatchOverTheRanksThatSeeImages) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {1, 3};
+  config.epochs = {mlp(64)};
+  config.epochs[0].gradient_syncs = {"ps_sync", "ps_async", "model_split"};
+  for (const PlannedLaunch& launch : plan_of(config, {.devices = 3})) {
+    EXPECT_EQ(launch.skipped_because, "") << launch.name;
+  }
+  config.epochs = {mlp(63)};
+  config.epochs[0].gradient_syncs = {"ps_sync", "mirrored"};
+  std::map<std::string, std::string> skipped;
+  for (const PlannedLaunch& launch : plan_of(config, {.devices = 3})) {
+    if (!launch.skipped_because.empty()) skipped[launch.name] = launch.skipped_because;
+  }
+  ASSERT_EQ(skipped.size(), 1U);
+  EXPECT_EQ(skipped["epoch-mlp-ps_sync-strong-n3"],
+            "global batch 63 cannot be split over 2 workers");
+}
+
 TEST(Plan, KeepsTheBatchOfARankInWeakScaling) {
   StudyConfig config;
   config.launches = 1;

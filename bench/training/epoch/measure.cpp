@@ -400,7 +400,8 @@ bool reached_target(const EpochOptions& options, const EpochRun& run) {
 EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
                         const std::function<void(const EpochRun&)>& after_epoch) {
   EpochRun run;
-  run.trainer = resolved(options.training.trainer, ranks.session.size());
+  const TrainerOptions& wanted = options.training.trainer;
+  run.trainer = resolved(wanted, workers_of(wanted, ranks.session.size()));
   run.dataset = run.trainer.dataset;
   const std::string lack =
       lack_of_memory(ranks, [&] { measure(ranks, options, after_epoch, run); });

@@ -215,8 +215,10 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   options.evaluate = !given(app, "--no-evaluation");
   TrainerOptions& trainer = options.training.trainer;
   gradient_sync_named(trainer.gradient_sync);
-  const int workers =
-      worker_count(trainer.gradient_sync, trainer.sync, ranks) * std::max(1, trainer.share_of);
+  if (trainer.share_of < 1) {
+    fail<UsageError>("--share-of {}: must be at least 1", trainer.share_of);
+  }
+  const int workers = workers_of(trainer, ranks);
   if (options.scaling == "weak") {
     const bool is_replay = trainer.choice.trace != nullptr;
     if (is_replay && trainer.samples_per_epoch == 0) trainer.samples_per_epoch = kImages;
@@ -261,9 +263,6 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   }
   if (strong && trainer.global_batch == 0) {
     trainer.global_batch = trainer.choice.batch;
-  }
-  if (trainer.share_of < 1) {
-    fail<UsageError>("--share-of {}: must be at least 1", trainer.share_of);
   }
   check_replay(options, resolved(trainer, workers));
   if (!options.record_trace.empty()) check_recording(trainer, ranks);
