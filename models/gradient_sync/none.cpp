@@ -31,6 +31,12 @@ class None : public GradientSync {
   void synchronise() override {}
 
   bool update(double learning_rate, double gradient_scale) override {
+    // A parameter without part in the step, which a module of the user's may have: as zeros, as in
+    // every other strategy.
+    for (const auto& parameter : parameters_) {
+      torch::Tensor& gradient = parameter.mutable_grad();
+      if (!gradient.defined()) gradient = torch::zeros_like(parameter.detach());
+    }
     if (gradient_scale != 1 && !unscale_all(gradient_scale)) return false;
     optimizer_->step(learning_rate);
     return true;
@@ -47,7 +53,6 @@ class None : public GradientSync {
     const torch::NoGradGuard no_grad;
     std::vector<torch::Tensor> gradients, sums;
     for (const auto& parameter : parameters_) {
-      if (!parameter.grad().defined()) continue;
       gradients.push_back(parameter.grad());
       sums.push_back(parameter.grad().sum());
     }

@@ -98,6 +98,36 @@ TEST_F(TorchScript, LearnsWithEveryLossAndEqualReplicas) {
   }
 }
 
+TEST_F(TorchScript, AParameterWithoutPartInTheStepHasAGradientOfZeros) {
+  torch::jit::Module module("net");
+  const auto weight = torch::linspace(-0.1, 0.1, 7840).view({10, 784});
+  module.register_parameter("weight", weight.requires_grad_(true), false);
+  module.register_parameter("idle", torch::ones({3}).requires_grad_(true), false);
+  module.register_attribute("training", c10::BoolType::get(), true);
+  module.define("def forward(self, x):\n  return torch.linear(x.flatten(1), self.weight)\n");
+  const std::string path = (folder_.path() / "idle.pt").string();
+  module.save(path);
+  for (const char* optimizer : {"sgd", "adam"}) {
+    std::vector<double> losses;
+    for (const char* sync : {"none", "barrier_only", "mirrored"}) {
+      SCOPED_TRACE(sync);
+      run_ranks(1, [&](Communicator& communicator) {
+        NoTrace trace;
+        TrainerOptions options{.model = path,
+                               .dataset = "synthetic:96",
+                               .gradient_sync = sync,
+                               .allreduce = &allreduce_named("ring"),
+                               .batch = 16};
+        options.optimizer = optimizer;
+        Trainer trainer(options, communicator, communicator, trace);
+        trainer.train_epoch(0);
+        losses.push_back(trainer.train_epoch(1).loss);
+      });
+    }
+    EXPECT_EQ(losses, std::vector<double>(3, losses.front())) << optimizer;
+  }
+}
+
 TEST_F(TorchScript, RefusesInOneLine) {
   const auto refuse = [](const std::string& path, std::initializer_list<std::string_view> parts,
                          const ModuleOptions& module = {}) {
