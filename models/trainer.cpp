@@ -109,7 +109,7 @@ struct Trainer::State {
                  sync->workers().count * options.share_of, std::max(0, sync->workers().index),
                  options.seed,
                  options.epoch_rule == EpochRule::seed
-                     ? seed_steps_per_epoch(options.model, sync->workers().count)
+                     ? seed_steps_per_epoch(options.model, sync->workers().count * options.share_of)
                      : 0}),
         losses(rank),
         loss_scale(options.precision),

@@ -239,6 +239,20 @@ TEST(Trainer, TheSeedRuleCountsWhatItReallyProcesses) {
   });
 }
 
+TEST(Trainer, DoesOneRanksShareByTheSeedRule) {
+  run_ranks(1, [](Communicator& communicator) {
+    NoTrace trace;
+    Trainer trainer({.model = "mnist_cnn",
+                     .dataset = "synthetic:60",
+                     .gradient_sync = "none",
+                     .batch = 2,
+                     .epoch_rule = EpochRule::seed,
+                     .share_of = 100},
+                    communicator, communicator, trace);
+    EXPECT_EQ(trainer.steps_per_epoch(), 5) << "as many as a hundred ranks take";
+  });
+}
+
 TEST(Trainer, NamesTheFirstLossThatIsNotANumber) {
   run_ranks(2, [](Communicator& communicator) {
     NoTrace trace;
