@@ -47,8 +47,8 @@ class Network : public torch::nn::Module {
   /// How its fused layers want their images on a GPU.
   virtual ImageLayout image_layout() const { return ImageLayout::padded; }
 
-  /// Restarts the network's own random numbers, if it uses any (dropout). They never come from
-  /// LibTorch's generator, which all ranks of one process share.
+  /// Restarts the network's own random numbers, if it uses any (dropout). Those of a line of
+  /// models.def never come from LibTorch's generator, which all ranks of one process share.
   virtual void seed_dropout(std::uint64_t seed);
 
   /// Where those random numbers are: uint8 tensors on the CPU, in an order of the network's own;

@@ -2,6 +2,7 @@
 #include <torch/script.h>
 
 #include <algorithm>
+#include <mutex>
 #include <string>
 
 #include "kernels/error.hpp"
@@ -45,7 +46,31 @@ class TorchScriptNetwork : public Network {
   /// The module draws from LibTorch's own generator; ranks that are threads share that one.
   void seed_dropout(std::uint64_t seed) override { torch::manual_seed(seed); }
 
+  std::vector<torch::Tensor> random_state() const override {
+    std::vector<torch::Tensor> states;
+    for (at::Generator& generator : drawn_from()) {
+      const std::lock_guard lock(generator.mutex());
+      states.push_back(generator.get_state());
+    }
+    return states;
+  }
+  void set_random_state(const std::vector<torch::Tensor>& states) override {
+    std::vector<at::Generator> generators = drawn_from();
+    for (std::size_t i = 0; i < generators.size(); ++i) {
+      const std::lock_guard lock(generators[i].mutex());
+      generators[i].set_state(states.at(i));
+    }
+  }
+
  private:
+  /// On a GPU a module may draw on the CPU as well.
+  std::vector<at::Generator> drawn_from() const {
+    const torch::Device device = parameters().front().device();
+    std::vector<at::Generator> generators{at::globalContext().defaultGenerator(torch::kCPU)};
+    if (device.is_cuda()) generators.push_back(at::globalContext().defaultGenerator(device));
+    return generators;
+  }
+
   void keep(std::string name, const torch::Tensor& buffer) {
     std::replace(name.begin(), name.end(), '.', '/');
     register_buffer(name, buffer);

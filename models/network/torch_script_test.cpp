@@ -98,6 +98,28 @@ TEST_F(TorchScript, LearnsWithEveryLossAndEqualReplicas) {
   }
 }
 
+TEST_F(TorchScript, GoesOnWithTheSameDropout) {
+  const std::string path = save(
+      "def forward(self, x):\n"
+      "  y = torch.dropout(x.flatten(1), 0.5, self.training)\n"
+      "  return torch.linear(y, self.weight)\n");
+  const auto trained = [&](const std::string& bytes, int end) {
+    std::string state;
+    run_ranks(1, [&](Communicator& communicator) {
+      NoTrace trace;
+      Trainer trainer(
+          {.model = path, .dataset = "synthetic:96", .gradient_sync = "none", .batch = 16},
+          communicator, communicator, trace);
+      const int first = bytes.empty() ? 0 : trainer.restore(bytes).epochs;
+      for (int epoch = first; epoch < end; ++epoch) trainer.train_epoch(epoch);
+      state = trainer.checkpoint(end, 0);
+    });
+    return state;
+  };
+  const std::string one = trained("", 1);
+  EXPECT_TRUE(trained(one, 2) == trained("", 2)) << "resumed and straight training differ";
+}
+
 TEST_F(TorchScript, AParameterWithoutPartInTheStepHasAGradientOfZeros) {
   torch::jit::Module module("net");
   const auto weight = torch::linspace(-0.1, 0.1, 7840).view({10, 784});
