@@ -242,7 +242,9 @@ TEST(TrainingStateOfAnother, IsRefusedAndSaysWhatDiffers) {
       [&] { resume(options, 2); },
       {"another training", "optimizer is adam there and sgd here", "seed is 1 there and 7 here"});
   expect_error([&] { resume(options_of(way), 1); }, {"ranks is 2 there and 1 here"});
-  expect_error([&] { resume(options_of({"mlp", "none", 2}), 2); }, {"none", "2 ranks"});
+  for (const char* const apart : {"none", "barrier_only"}) {
+    expect_error([&] { resume(options_of({"mlp", apart, 2}), 2); }, {apart, "2 ranks"});
+  }
 }
 
 }  // namespace

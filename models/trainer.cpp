@@ -286,12 +286,10 @@ struct Trainer::State {
   }
 
   void require_one_model() const {
-    if (sync_info.name == "none" && ranks > 1) {
-      fail<UsageError>(
-          "gradient sync none trains a model of its own on each of {} ranks: no common "
-          "checkpoint",
-          ranks);
-    }
+    if (trains_one_model(sync_info.name, ranks)) return;
+    fail<UsageError>(
+        "gradient sync {} trains a model of its own on each of {} ranks: no common checkpoint",
+        sync_info.name, ranks);
   }
 
   Description description() const {

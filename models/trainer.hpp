@@ -100,8 +100,7 @@ class Trainer {
 
   /// Collective (phase evaluate), after `epochs` epochs: on rank 0 the bytes of a checkpoint, from
   /// which restore() goes on with the same bits; empty on other ranks. `seconds` is kept for the
-  /// caller. Throws UsageError with gradient sync `none` on several ranks, which have no common
-  /// model.
+  /// caller. Throws UsageError where several ranks have no common model; see trains_one_model.
   std::string checkpoint(int epochs, double seconds);
 
   /// Collective, before the first epoch: takes over what rank 0's `bytes` hold; the bytes of other

@@ -61,6 +61,11 @@ const GradientSyncInfo& gradient_sync_named(std::string_view name) {
   return row_named(kGradientSyncs, &GradientSyncInfo::name, "gradient sync", name);
 }
 
+bool trains_one_model(std::string_view gradient_sync, int ranks) {
+  const GradientSyncInfo& info = gradient_sync_named(gradient_sync);
+  return ranks == 1 || info.equal_replicas || info.sends != Sends::nothing;
+}
+
 std::string_view word_for_allreduce(std::string_view gradient_sync,
                                     const GradientSyncOptions& options) {
   if (gradient_sync == "mirrored") return options.cross_device;

@@ -157,6 +157,9 @@ struct GradientSyncInfo {
 };
 
 std::span<const GradientSyncInfo> gradient_syncs();
+/// Whether that many ranks train one model together, of which there can be a checkpoint: not where
+/// each has a model of its own, which nothing brings together.
+bool trains_one_model(std::string_view gradient_sync, int ranks);
 /// The strategy of that name; throws UsageError with the valid names and the nearest one.
 const GradientSyncInfo& gradient_sync_named(std::string_view name);
 

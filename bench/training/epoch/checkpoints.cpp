@@ -15,6 +15,7 @@
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 #include "models/checkpoint.hpp"
+#include "models/gradients/gradient_sync.hpp"
 
 namespace scalebench {
 namespace {
@@ -117,8 +118,8 @@ void add_checkpoint_options(CLI::App& app, CheckpointOptions& options) {
 
 void apply_job_default(CheckpointOptions& options, const ManagedJob& job, bool started_by_study,
                        std::string_view gradient_sync, int ranks) {
-  const bool apart = gradient_sync == "none" && ranks > 1;
-  if (options.folder.empty() && job.model && !started_by_study && !apart) {
+  const bool possible = trains_one_model(gradient_sync, ranks);
+  if (options.folder.empty() && job.model && !started_by_study && possible) {
     options.folder = job.model->value;
   }
 }
@@ -130,11 +131,11 @@ void check_checkpoint_options(const CheckpointOptions& options, std::string_view
   }
   if (options.keep < 1) fail<UsageError>("--keep {}: expected at least 1", options.keep);
   if (options.folder.empty() && options.resume.empty()) return;
-  if (gradient_sync == "none" && ranks > 1) {
+  if (!trains_one_model(gradient_sync, ranks)) {
     fail<UsageError>(
-        "--checkpoint and --resume: gradient sync none trains a model of its own on each of {} "
+        "--checkpoint and --resume: gradient sync {} trains a model of its own on each of {} "
         "ranks; use mirrored, or one rank",
-        ranks);
+        gradient_sync, ranks);
   }
 }
 

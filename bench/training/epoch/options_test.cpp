@@ -193,9 +193,11 @@ TEST(EpochOptions, RefuseCheckpointsThatMakeNoSense) {
               HasSubstr("--checkpoint-every 0"));
   EXPECT_THAT(epoch_refusal({"--checkpoint", "c", "--keep", "0"}), HasSubstr("--keep 0"));
   for (const char* option : {"--checkpoint", "--resume"}) {
-    const Words words{option, "folder", "--gradient-sync", "none"};
-    EXPECT_THAT(epoch_refusal(words), AllOf(HasSubstr("none"), HasSubstr("2 ranks")));
-    EXPECT_EQ(epoch_refusal(words, 1), "accepted");
+    for (const char* apart : {"none", "barrier_only"}) {
+      const Words words{option, "folder", "--gradient-sync", apart};
+      EXPECT_THAT(epoch_refusal(words), AllOf(HasSubstr(apart), HasSubstr("2 ranks")));
+      EXPECT_EQ(epoch_refusal(words, 1), "accepted");
+    }
   }
 }
 
@@ -374,7 +376,9 @@ TEST(EpochOptions, AManagedJobGivesDefaults) {
   EXPECT_EQ(parse({}).checkpoints.folder, "/opt/ml/model");
   EXPECT_EQ(parse({"--checkpoint", "mine"}).checkpoints.folder, "mine");
   EXPECT_EQ(parse({"--run-id", "study"}).checkpoints.folder, "") << "a study keeps no model";
-  EXPECT_EQ(parse({"--gradient-sync", "none"}, 2).checkpoints.folder, "") << "no common model";
+  for (const char* apart : {"none", "barrier_only"}) {
+    EXPECT_EQ(parse({"--gradient-sync", apart}, 2).checkpoints.folder, "") << "no common model";
+  }
   unsetenv("SM_CHANNEL_TRAINING");
   unsetenv("SM_MODEL_DIR");
 }
