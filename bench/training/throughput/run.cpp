@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "bench/cli/quantity.hpp"
@@ -233,6 +234,7 @@ class ThroughputRun {
     for (const StepVariant& way : options_.training.variants) {
       apply(way, trainer);
       too_big_.reset();
+      listed_.clear();
       lacking_ = joint_failure(ranks_.host, why_not_tried(trainer));
       for (const std::int64_t batch : options_.batches) one_batch(batch);
     }
@@ -243,6 +245,7 @@ class ThroughputRun {
   void one_batch(std::int64_t batch) {
     TrainerOptions& trainer = options_.training.trainer;
     trainer.batch = batch == kLargestBatch ? 0 : batch;
+    if (batch != kLargestBatch && is_again(batch == 0 ? trainer.choice.batch : batch)) return;
     const MemoryLimit limit(trainer, options_.memory_limit);
     if (!lacking_.empty()) {
       skip(lacking_, batch == kLargestBatch ? std::optional(BatchSearch{}) : std::nullopt);
@@ -253,6 +256,14 @@ class ThroughputRun {
     } else {
       measure({});
     }
+  }
+
+  /// Two lists of samples of one case would be taken for one: 0 and `largest` are batches that may
+  /// be listed as numbers, too.
+  bool is_again(std::int64_t batch) {
+    if (listed_.insert(batch).second) return false;
+    console_.note(fmt::format("batch {} is listed more than once, and measured once", batch));
+    return true;
   }
 
   void largest(const MemoryLimit& limit) {
@@ -269,6 +280,7 @@ class ThroughputRun {
       return skip(error.what(), BatchSearch{});
     }
     if (search.largest == 0) return skip("memory does not hold one image a step", search);
+    if (is_again(search.largest)) return;
     trainer.batch = search.largest;
     measure(search);
   }
@@ -312,6 +324,7 @@ class ThroughputRun {
   Console& console_;
   Roofline roofline_;
   Outcome outcome_;
+  std::set<std::int64_t> listed_;        // batches of this way so far
   std::string lacking_;                  // why this way is not tried
   std::optional<std::int64_t> too_big_;  // the batch that this way had too little memory for
 };
