@@ -61,8 +61,9 @@ Sampler::Sampler(const Options& options) : options_(options), steps_(0) {
   }
   const std::int64_t samples = options.limit > 0 ? options.limit : options.images;
   if (samples < all) {
-    fail<UsageError>("an epoch of {} samples is smaller than one step of {} ranks x batch {} = {}",
-                     samples, options.ranks, options.batch, all);
+    fail<TooFewImages>(
+        "an epoch of {} samples is smaller than one step of {} ranks x batch {} = {}", samples,
+        options.ranks, options.batch, all);
   }
   steps_ = samples / all;
 }

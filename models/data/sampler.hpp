@@ -9,7 +9,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/error.hpp"
+
 namespace scalebench {
+
+/// The data set holds less than one step.
+class TooFewImages : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
 
 /// Images per rank when `global_batch` images are split over `ranks` (strong scaling). Throws
 /// UsageError with the nearest valid global batches when it does not divide.
@@ -37,8 +45,8 @@ class Sampler {
     std::int64_t steps = 0;
   };
 
-  /// Throws UsageError when b < 1, the limit is negative or above the data set, or an epoch would
-  /// have no step; Error for a limit together with steps.
+  /// Throws UsageError when b < 1 or the limit is negative or above the data set, TooFewImages when
+  /// an epoch would have no step, Error for a limit together with steps.
   explicit Sampler(const Options& options);
 
   std::int64_t steps_per_epoch() const { return steps_; }

@@ -14,6 +14,7 @@
 #include "collectives/control.hpp"
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
+#include "models/data/sampler.hpp"
 #include "models/torch/device.hpp"
 #include "models/trainer.hpp"
 
@@ -156,15 +157,20 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
   // Whether `work` cannot be done on some rank, and why.
   const auto fails = [&](const auto& work) {
     std::string mine;
-    bool recorded = true;
+    bool recorded = true, enough_images = true;
     try {
       mine = work();
     } catch (const NotRecorded& error) {
       mine = error.what();
       recorded = false;
+    } catch (const TooFewImages& error) {
+      mine = error.what();
+      enough_images = false;
     }
     result.failure = joint_failure(ranks.host, mine);
-    result.out_of_memory = all_agree(ranks.host, recorded) && !result.failure.empty();
+    result.too_few_images = !all_agree(ranks.host, enough_images);
+    result.out_of_memory =
+        all_agree(ranks.host, recorded && enough_images) && !result.failure.empty();
     return !result.failure.empty();
   };
   const std::string title =

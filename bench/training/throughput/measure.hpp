@@ -61,9 +61,10 @@ struct ThroughputResult {
   std::vector<std::vector<double>> step_seconds;  // by rank, in measured order; on every rank
   std::vector<std::vector<DeviceSpell>> spells;   // by rank and step; empty: no card is watched
   bool converged = false;
-  std::string failure;         // why there is nothing, or nothing valid, in step_seconds
-  bool out_of_memory = false;  // that is why
-  std::string remarks;         // rank 0's
+  std::string failure;          // why there is nothing, or nothing valid, in step_seconds
+  bool out_of_memory = false;   // that is why
+  bool too_few_images = false;  // or that: a step takes more than the data set has
+  std::string remarks;          // rank 0's
 };
 
 /// Collective; the batch is that of options.training.trainer. Warm-up: 0.5 s and at least until a

@@ -291,6 +291,7 @@ class ThroughputRun {
                               options_.max_seconds));
     ThroughputResult result = measure_throughput(ranks_, options_);
     ranks_.watchdog.end_cell();
+    if (result.too_few_images) return skip(result.failure);
     result.search = std::move(search);
     if (result.search && result.search->all_fit) {
       result.remarks += fmt::format("{}memory holds more than the data set has",
