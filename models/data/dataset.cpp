@@ -81,7 +81,7 @@ Dataset read_cifar10(const fs::path& directory, Split split) {
   const std::span all(kFiles);
   Dataset set{"cifar-10", kShape, {}, {}};
   for (const char* name : split == Split::train ? all.first(5) : all.last(1)) {
-    if (!fs::is_regular_file(directory / name)) {
+    if (!is_file(directory / name)) {
       fail<UsageError>(
           "{}: expected data_batch_1.bin to data_batch_5.bin and test_batch.bin, {} is missing",
           directory.string(), name);
@@ -101,7 +101,7 @@ fs::path find_file(const fs::path& directory, std::string_view prefix, std::stri
     for (const char* suffix : {"", ".gz"}) {
       fs::path file =
           directory / fmt::format("{}-{}{}{}-ubyte{}", prefix, what, separator, kind, suffix);
-      if (fs::is_regular_file(file)) return file;
+      if (is_file(file)) return file;
     }
   }
   fail<UsageError>("{}: expected {}-{}-{}-ubyte or the same with .gz, found neither",
@@ -232,8 +232,7 @@ std::vector<std::uint8_t> class_patterns(const ImageShape& shape, std::uint64_t 
 }  // namespace
 
 bool is_jpeg_folder(const std::string& source) {
-  return fs::is_directory(source) && !find_cifar10(source) && !has_idx(source) &&
-         has_folders(source);
+  return is_folder(source) && !find_cifar10(source) && !has_idx(source) && has_folders(source);
 }
 
 Dataset load_dataset(const std::string& source, Split split, const ImageShape& shape,
@@ -245,7 +244,7 @@ Dataset load_dataset(const std::string& source, Split split, const ImageShape& s
     return set;
   }
   if (source == "fashion-mnist") {
-    if (!fs::is_directory(kFashionMnistDirectory)) {
+    if (!is_folder(kFashionMnistDirectory)) {
       fail<UsageError>(
           "dataset fashion-mnist: expected its files in {}, found no such directory; "
           "install Debian's dataset-fashion-mnist, or name a directory or synthetic",
@@ -253,7 +252,7 @@ Dataset load_dataset(const std::string& source, Split split, const ImageShape& s
     }
     return read_directory(kFashionMnistDirectory, split, shape);
   }
-  if (!fs::is_directory(source)) {
+  if (!is_folder(source)) {
     fail<UsageError>(
         "dataset '{}': expected fashion-mnist, synthetic, synthetic:N or a directory with IDX "
         "files, CIFAR-10's binary files or JPEG files as class/image.jpg, found no directory of "

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "models/data/image_folder.hpp"
 #include "models/testing.hpp"
 
 namespace scalebench {
@@ -132,6 +133,36 @@ TEST(LoadDataset, RefusesUnknownNames) {
   for (const char* name : {"synthetic:", "synthetic:5", "synthetic:10x", "synthetic:-6"}) {
     expect_error([&] { load_dataset(name, Split::train, {}, 1); }, {name, "at least 6"});
   }
+}
+
+TEST(LoadDataset, SaysWhyAPathCannotBeLookedAt) {
+  const TemporaryFolder folder;
+  const std::filesystem::path loop = folder.path() / "loop";
+  std::filesystem::create_symlink(loop, loop);
+  const std::string longest(300, 'x');
+  for (const std::string& source : {loop.string(), longest}) {
+    const std::string_view why = source == longest ? "too long" : "symbolic links";
+    expect_error([&] { is_jpeg_folder(source); }, {source, why});
+    expect_error([&] { load_dataset(source, Split::train, {}, 1); }, {source, why});
+  }
+  // Of files, too: of MNIST, of CIFAR-10, in the folder of a class, and beside such.
+  const auto refused = [&](const std::filesystem::path& link) {
+    std::filesystem::create_directories(link.parent_path());
+    std::filesystem::create_symlink(link.filename(), link);
+    const std::string root = (folder.path() / *link.lexically_relative(folder.path()).begin());
+    expect_error(
+        [&] {
+          if (!is_jpeg_folder(root)) load_dataset(root, Split::train, {}, 1);
+          list_image_folder(root, Split::train, 10);
+        },
+        {link.string(), "symbolic links"});
+  };
+  refused(folder.path() / "mnist" / "train-images-idx3-ubyte");
+  refused(folder.path() / "classes" / "cat" / "a.jpg");
+  refused(folder.path() / "beside" / "cat");
+  std::filesystem::create_directories(folder.path() / "cifar");
+  write_plain(folder.path() / "cifar" / "data_batch_2.bin", {});
+  refused(folder.path() / "cifar" / "data_batch_1.bin");
 }
 
 TEST(LoadDataset, FashionMnist) {

@@ -32,6 +32,15 @@ bool named_jpeg(const fs::path& path) {
   return extension == ".jpg" || extension == ".jpeg";
 }
 
+fs::file_type type_of(const fs::path& path) {
+  std::error_code error;
+  const fs::file_type type = fs::status(path, error).type();
+  if (type == fs::file_type::none) {
+    fail<UsageError>("{}: cannot read: {}", path.string(), error.message());
+  }
+  return type;
+}
+
 /// Names in `directory` that `accept` takes, sorted by their bytes.
 template <class Accept>
 std::vector<std::string> names_in(const fs::path& directory, Accept accept) {
@@ -47,7 +56,8 @@ std::vector<std::string> names_in(const fs::path& directory, Accept accept) {
 }
 
 std::vector<std::string> folders_in(const fs::path& directory) {
-  return names_in(directory, [](const fs::directory_entry& entry) { return entry.is_directory(); });
+  return names_in(directory,
+                  [](const fs::directory_entry& entry) { return is_folder(entry.path()); });
 }
 
 /// FNV-1a over the name, mixed once more: its low bits alone are weak.
@@ -69,7 +79,7 @@ struct Layout {
 };
 
 Layout layout_of(const fs::path& directory) {
-  const auto folder = [&](const char* name) { return fs::is_directory(directory / name); };
+  const auto folder = [&](const char* name) { return is_folder(directory / name); };
   const char* const test = folder("val") ? "val" : folder("test") ? "test" : nullptr;
   if (folder("train") && test != nullptr) return {directory / "train", directory / test};
   if (folder("train") || test != nullptr) {
@@ -107,6 +117,10 @@ fs::path ImageFolder::path(std::int64_t index) const {
   return root / classes[static_cast<std::size_t>(image.label)] / image.file;
 }
 
+bool is_folder(const fs::path& path) { return type_of(path) == fs::file_type::directory; }
+
+bool is_file(const fs::path& path) { return type_of(path) == fs::file_type::regular; }
+
 bool has_folders(const fs::path& directory) { return !folders_in(directory).empty(); }
 
 ImageFolder list_image_folder(const fs::path& directory, Split split, int most_classes) {
@@ -132,7 +146,7 @@ ImageFolder list_image_folder(const fs::path& directory, Split split, int most_c
                        layout.train.string());
     }
     const auto files = names_in(folder.root / name, [](const fs::directory_entry& entry) {
-      return named_jpeg(entry.path()) && !entry.is_directory();
+      return named_jpeg(entry.path()) && !is_folder(entry.path());
     });
     if (files.empty()) {
       fail<UsageError>("{}: expected files that end in .jpg or .jpeg, found none",

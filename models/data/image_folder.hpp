@@ -33,6 +33,11 @@ struct ImageFolder {
   std::filesystem::path path(std::int64_t index) const;
 };
 
+/// Whether there is a folder, or a file, of that name. Throws UsageError where the system does not
+/// say: no right to look, a link to itself, a name that is too long.
+bool is_folder(const std::filesystem::path& path);
+bool is_file(const std::filesystem::path& path);
+
 /// Whether `directory` has folders in it, hidden ones not counted.
 bool has_folders(const std::filesystem::path& directory);
 

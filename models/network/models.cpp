@@ -25,13 +25,16 @@ bool names_a_file(std::string_view model) {
 
 /// The first 8 hex digits that `sha256sum` prints. `expected`: what the file should hold.
 std::string digest_of(const std::string& path, std::string_view expected) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
-  if (!file || std::filesystem::is_directory(path)) {
+  // Of a folder the stream would open, and its bytes throw.
+  std::error_code unknown;
+  errno = std::filesystem::is_directory(path, unknown) ? EISDIR : 0;
+  std::ifstream file;
+  if (errno == 0) file.open(path, std::ios::binary);
+  if (!file.is_open()) {
     fail<UsageError>("--model {}: cannot read this file: {}; expected {}", path,
-                     errno != 0 ? std::strerror(errno) : "not a regular file", expected);
+                     std::strerror(errno), expected);
   }
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, EVP_sha256(), nullptr) != 1) {
     fail("SHA-256 is not available in this OpenSSL");

@@ -158,6 +158,8 @@ TEST_F(TorchScript, RefusesInOneLine) {
   const std::string text = (folder_.path() / "text.pt").string();
   std::ofstream(text) << "no module";
   refuse(text, {"text.pt", "not a TorchScript module"});
+  refuse(folder_.path().string() + "/.", {"Is a directory", "a TorchScript module"});
+  refuse("./missing.pt", {"./missing.pt", "No such file", "a TorchScript module"});
   refuse(save(kDense), {"net.pt", "(n, 3, 28, 28)", "--input-shape"}, {.shape = {3, 0, 0, 0}});
   refuse(save(kDense, 12), {"[1, 12]", "(n, 10)", "--classes"});
   refuse(save(kDense), {"[1, 10]", "(n, 7)"}, {.shape = {0, 0, 0, 7}});

@@ -139,12 +139,36 @@ StepRecording record_steps(const Ranks& ranks, const TrainerOptions& options, in
   return recording;
 }
 
+namespace {
+
+std::filesystem::path trace_file(const EpochOptions& options) {
+  const std::filesystem::path file = options.record_trace;
+  const std::string& out = options.training.record.out;
+  return file.has_parent_path() || out.empty() ? file : out / file;
+}
+
+}  // namespace
+
+void require_trace_file(const EpochOptions& options) {
+  if (options.record_trace.empty()) return;
+  const std::filesystem::path file = trace_file(options);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) {
+    fail<UsageError>("--record-trace {}: is a folder; expected a file", file.string());
+  }
+  const std::filesystem::path trial = file.parent_path() / ".trial";
+  try {
+    write_file_atomically(trial, "");
+  } catch (const Error& error) {
+    fail<UsageError>("--record-trace {}: {}", file.string(), error.what());
+  }
+  std::filesystem::remove(trial, ignored);
+}
+
 void record_trace(const Ranks& ranks, const EpochOptions& options, Console& console) {
   const StepRecording recording =
       record_steps(ranks, options.training.trainer, options.record_steps);
-  std::filesystem::path file = options.record_trace;
-  const std::string& out = options.training.record.out;
-  if (!file.has_parent_path() && !out.empty()) file = out / file;
+  const std::filesystem::path file = trace_file(options);
   write_file_atomically(file, json_of(recording.trace));
   const ReplayTrace& trace = recording.trace;
   console.note(

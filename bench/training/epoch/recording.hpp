@@ -109,6 +109,10 @@ void check_recording(const TrainerOptions& trainer, int ranks);
 /// `steps` with marks; 0: 30, fewer (not below 5) where all takes over 2 seconds.
 StepRecording record_steps(const Ranks& ranks, const TrainerOptions& trainer, int steps);
 
+/// Throws UsageError unless the trace, if one is asked for, can be written: before a training that
+/// would be lost with it.
+void require_trace_file(const EpochOptions& options);
+
 /// The same as `options` say, and the trace into its file: one without a folder lies in that of
 /// --out, if there is one.
 void record_trace(const Ranks& ranks, const EpochOptions& options, Console& console);

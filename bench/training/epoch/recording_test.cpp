@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/error.hpp"
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {
@@ -133,6 +134,21 @@ TEST(SteadyPace, NeverEndsEarlyByTheRealClock) {
   for (int i = 0; i < 10; ++i) pace.last(1e-4, [&] { ++done; });
   EXPECT_EQ(done, 10);
   EXPECT_GE(local_seconds() - begin, 0.999e-3);
+}
+
+TEST(RecordTrace, IsRefusedBeforeTrainingWhereItCannotBeWritten) {
+  const TemporaryFolder folder;
+  EpochOptions options;
+  require_trace_file(options);
+  options.training.record.out = folder.path();
+  options.record_trace = "trace.json";
+  require_trace_file(options);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "nothing is left of the trial";
+  options.record_trace = folder.path() / "no" / "trace.json";
+  const auto refusal = [&] { return message_of<UsageError>([&] { require_trace_file(options); }); };
+  EXPECT_NE(refusal().find("--record-trace " + options.record_trace), std::string::npos);
+  options.record_trace = folder.path() / ".";
+  EXPECT_NE(refusal().find("is a folder"), std::string::npos) << refusal();
 }
 
 }  // namespace

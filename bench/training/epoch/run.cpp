@@ -401,6 +401,7 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   Recorder recorder(ranks, options.training.record, epoch_schema(), options.training.command,
                     training_libraries());
   SideFile accuracy(ranks, options.training.record, accuracy_schema());
+  require_trace_file(options);
   Console console(ranks.first(), options.training.quiet, options.training.color);
   note_job(options.training, options.checkpoints.folder, console);
   const HostReport hosts = look_at_hosts(ranks, {.options = options.training.hosts,

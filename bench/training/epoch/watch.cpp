@@ -16,10 +16,17 @@ namespace scalebench {
 Milestones::Milestones(const Ranks& ranks, const std::string& path) : ranks_(ranks) {
   if (path.empty()) return;
   const std::vector<std::string> columns{"seconds", "host", "rank", "event", "step", "note"};
+  const auto open = [&] {
+    try {
+      file_.emplace(path, columns);
+    } catch (const Error& error) {
+      fail<UsageError>("--milestones: {}", error.what());
+    }
+  };
   // One of them writes the header.
-  if (ranks.first()) file_.emplace(path, columns);
+  if (ranks.first()) open();
   ranks.host.barrier();
-  if (!ranks.first()) file_.emplace(path, columns);
+  if (!ranks.first()) open();
 }
 
 void Milestones::note(std::string_view event, std::int64_t step, std::string_view text) {

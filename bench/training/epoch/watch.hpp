@@ -24,7 +24,7 @@ namespace scalebench {
 
 class Milestones {
  public:
-  /// Collective. An empty `path`: nothing is written. Throws Error when it cannot be.
+  /// Collective. An empty `path`: nothing is written. Throws UsageError when it cannot be.
   Milestones(const Ranks& ranks, const std::string& path);
 
   /// By any thread. `step`: steps that the training had done.
