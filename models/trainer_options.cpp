@@ -41,6 +41,10 @@ constexpr double kResnetBase = 0.1;
 
 void resolve_batch(TrainerOptions& options, std::int64_t model_batch, int workers) {
   if (options.batch < 0) fail<UsageError>("batch {}: expected at least 1", options.batch);
+  if (options.global_batch > kMostImagesOfAStep) {
+    fail<UsageError>("global batch {}: expected at most {}", options.global_batch,
+                     kMostImagesOfAStep);
+  }
   if (options.global_batch != 0) {
     const std::int64_t split = batch_per_rank(options.global_batch, workers);
     if (options.batch != 0 && options.batch != split) {
@@ -50,6 +54,10 @@ void resolve_batch(TrainerOptions& options, std::int64_t model_batch, int worker
     options.batch = split;
   }
   if (options.batch == 0) options.batch = model_batch;
+  if (options.batch > kMostImagesOfAStep / workers) {
+    fail<UsageError>("batch {} of each of {} workers: expected at most {}", options.batch, workers,
+                     kMostImagesOfAStep / workers);
+  }
   options.global_batch = options.batch * workers;
 }
 
@@ -134,7 +142,11 @@ double learning_rate(const RateRule& rule, int ranks, std::int64_t step,
 
 int workers_of(const TrainerOptions& options, int ranks) {
   if (options.share_of < 1) fail<UsageError>("share of {}: expected at least 1", options.share_of);
-  return worker_count(options.gradient_sync, options.sync, ranks) * options.share_of;
+  const int workers = worker_count(options.gradient_sync, options.sync, ranks);
+  if (options.share_of > kMostWorkers / workers) {
+    fail<UsageError>("share of {}: expected at most {}", options.share_of, kMostWorkers / workers);
+  }
+  return workers * options.share_of;
 }
 
 TrainerOptions resolved(TrainerOptions options, int workers) {
@@ -144,6 +156,10 @@ TrainerOptions resolved(TrainerOptions options, int workers) {
   const ModelChoice& model = options.choice;
   gradient_sync_named(options.gradient_sync);
   resolve_batch(options, model.batch, workers);
+  if (options.samples_per_epoch < 0 || options.samples_per_epoch > kMostSamples) {
+    fail<UsageError>("{} samples an epoch: expected 0 to {}", options.samples_per_epoch,
+                     kMostSamples);
+  }
   if (options.accumulate < 1 || options.batch % options.accumulate != 0) {
     fail<UsageError>("{} images a step cannot be accumulated from {} passes; expected a divisor",
                      options.batch, options.accumulate);

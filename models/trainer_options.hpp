@@ -133,9 +133,15 @@ struct TrainerOptions {
   bool try_convolutions = false;
 };
 
+/// Beyond all data sets and machines, and small enough that no product of them is too large to
+/// count.
+constexpr std::int64_t kMostSamples = 1'000'000'000'000;    // of an epoch
+constexpr std::int64_t kMostImagesOfAStep = 1'000'000'000;  // of all workers
+constexpr std::int64_t kMostWorkers = 1'000'000'000;
+
 /// Among how many the images of a step are divided when `ranks` ranks train so, as resolved() wants
 /// to know it: the workers of all whose share is done, without ranks that see no images. Throws
-/// UsageError as worker_count does.
+/// UsageError as worker_count does, and for a share of none or too many.
 int workers_of(const TrainerOptions& options, int ranks);
 
 /// The options that a trainer with `workers` ranks that see images really uses: no zero or empty

@@ -23,6 +23,8 @@ TEST(WorkersOf, CountsTheShareAndNoServers) {
   EXPECT_EQ(workers_of(options, 1), 4);
   options.share_of = 0;
   expect_error([&] { workers_of(options, 1); }, {"share of 0"});
+  options.share_of = 2'000'000'000;
+  expect_error([&] { workers_of(options, 2); }, {"share of 2000000000", "at most 500000000"});
 }
 
 TEST(SeedRule, CountsStepsAsTheDocumentsDo) {
@@ -223,6 +225,11 @@ TEST(Resolved, RefusesUnknownNames) {
 TEST(Resolved, RefusesImpossibleNumbers) {
   expect_error([] { resolved({.batch = -1}, 1); }, {"batch -1"});
   expect_error([] { resolved({.global_batch = -4}, 2); }, {"global batch -4"});
+  constexpr std::int64_t kHuge = 4'611'686'018'427'387'905;  // times two overflows
+  expect_error([] { resolved({.batch = kHuge}, 2); }, {"of each of 2 workers", "500000000"});
+  expect_error([] { resolved({.global_batch = kHuge}, 2); }, {"at most 1000000000"});
+  expect_error([] { resolved({.samples_per_epoch = kHuge}, 2); }, {"0 to 1000000000000"});
+  expect_error([] { resolved({.samples_per_epoch = -1}, 2); }, {"-1 samples"});
   expect_error([] { resolved({.rate = {.base = -1}}, 1); }, {"learning rate -1"});
   expect_error([] { resolved({.rate = {.warmup_epochs = -1}}, 1); }, {"-1 warm-up epochs"});
 }

@@ -93,6 +93,8 @@ Dataset read_cifar10(const fs::path& directory, Split split) {
 
 constexpr std::string_view kSynthetic = "synthetic";
 constexpr std::int64_t kSyntheticCount = 60'000;
+/// More than any memory holds, and still a number of bytes.
+constexpr std::int64_t kMostSynthetic = 1'000'000'000'000;
 
 /// `train` + `images` + `idx3`: the first of the four usual spellings that exists.
 fs::path find_file(const fs::path& directory, std::string_view prefix, std::string_view what,
@@ -159,9 +161,10 @@ Dataset read_directory(const fs::path& directory, Split split, const ImageShape&
 std::int64_t synthetic_count(std::string_view source) {
   if (source == kSynthetic) return kSyntheticCount;
   const auto count = read_number<std::int64_t>(source.substr(kSynthetic.size() + 1));
-  if (!count || *count < 6) {
-    fail<UsageError>("dataset '{}': expected synthetic:N with a whole number N of at least 6",
-                     source);
+  if (!count || *count < 6 || *count > kMostSynthetic) {
+    fail<UsageError>(
+        "dataset '{}': expected synthetic:N with a whole number N of at least 6, at most {}",
+        source, kMostSynthetic);
   }
   return *count;
 }

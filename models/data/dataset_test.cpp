@@ -130,7 +130,8 @@ TEST_F(DirectoryTest, RefusesImagesLargerThanTheModels) {
 TEST(LoadDataset, RefusesUnknownNames) {
   expect_error([] { load_dataset("fashion-minst", Split::train, {}, 1); },
                {"fashion-minst", "fashion-mnist", "synthetic", "directory"});
-  for (const char* name : {"synthetic:", "synthetic:5", "synthetic:10x", "synthetic:-6"}) {
+  for (const char* name :
+       {"synthetic:", "synthetic:5", "synthetic:10x", "synthetic:-6", "synthetic:1000000000001"}) {
     expect_error([&] { load_dataset(name, Split::train, {}, 1); }, {name, "at least 6"});
   }
 }

@@ -222,6 +222,11 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   if (options.scaling == "weak") {
     const bool is_replay = trainer.choice.trace != nullptr;
     if (is_replay && trainer.samples_per_epoch == 0) trainer.samples_per_epoch = kImages;
+    const std::int64_t most = kMostSamples / workers;
+    if (trainer.samples_per_epoch < 0 || trainer.samples_per_epoch > most) {
+      fail<UsageError>("--samples {} of each of {} workers: expected 0 to {}",
+                       trainer.samples_per_epoch, workers, most);
+    }
     trainer.samples_per_epoch *= workers;
   }
   // Accuracy over rounds is one sample a round.

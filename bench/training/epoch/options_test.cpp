@@ -296,6 +296,15 @@ TEST(EpochOptions, TakeFaultsAndAShare) {
   EXPECT_THAT(epoch_refusal({"--global-batch", "33", "--share-of", "2"}, 1), HasSubstr("33"));
 }
 
+TEST(EpochOptions, RefuseNumbersWhoseProductsAreTooLarge) {
+  EXPECT_THAT(epoch_refusal({"--scaling", "weak", "--batch-per-rank", "4611686018427387905",
+                             "--samples", "100"}),
+              HasSubstr("of each of 2 workers: expected at most 500000000"));
+  EXPECT_THAT(epoch_refusal({"--scaling", "weak", "--samples", "4611686018427387905"}),
+              HasSubstr("expected 0 to 500000000000"));
+  EXPECT_THAT(epoch_refusal({"--share-of", "1500000000"}), HasSubstr("at most 500000000"));
+}
+
 TEST(EpochOptions, ListAndHelpAreTexts) {
   EXPECT_THAT(epoch({"--list"}).text, AllOf(HasSubstr("resnet20"), HasSubstr("one_device")));
   EXPECT_THAT(epoch({"--help"}).text, HasSubstr("--global-batch"));
