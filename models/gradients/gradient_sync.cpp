@@ -47,6 +47,10 @@ constexpr std::array kCollective{
     Meaning{"auto", "auto"},
 };
 
+bool has_servers(const GradientSyncInfo& info, int ranks) {
+  return info.workers(ranks, 0) != info.workers(ranks, 1);
+}
+
 std::string_view option_of(std::string_view gradient_sync) {
   return gradient_sync == "mirrored" ? "cross-device" : "collective";
 }
@@ -100,16 +104,21 @@ int worker_count(std::string_view gradient_sync, const GradientSyncOptions& opti
         "gradient sync tpu: there is no TPU runtime for C++ to run on; on GPUs use mirrored");
   }
   const GradientSyncInfo& info = gradient_sync_named(gradient_sync);
-  const bool has_servers = info.workers(ranks, 0) != info.workers(ranks, 1);
-  if (has_servers && ranks < 2) {
+  const bool served = has_servers(info, ranks);
+  if (served && ranks < 2) {
     fail<UsageError>("gradient sync {} needs a server and a worker: at least 2 ranks, not {}",
                      gradient_sync, ranks);
   }
-  if (has_servers && (options.servers < 1 || options.servers >= ranks)) {
+  if (served && (options.servers < 1 || options.servers >= ranks)) {
     fail<UsageError>("{} servers among {} ranks leave no worker; expected 1 to {}", options.servers,
                      ranks, ranks - 1);
   }
   return info.workers(ranks, options.servers);
+}
+
+int stepping_ranks(std::string_view gradient_sync, const GradientSyncOptions& options, int ranks) {
+  const int workers = worker_count(gradient_sync, options, ranks);
+  return has_servers(gradient_sync_named(gradient_sync), ranks) ? workers : ranks;
 }
 
 }  // namespace scalebench

@@ -186,4 +186,8 @@ void require_transport(std::string_view gradient_sync, const GradientSyncOptions
 /// where the strategy cannot work with so many ranks, or at all.
 int worker_count(std::string_view gradient_sync, const GradientSyncOptions& options, int ranks);
 
+/// Ranks that make steps: the first of all, without those that only serve the others. Throws as
+/// worker_count.
+int stepping_ranks(std::string_view gradient_sync, const GradientSyncOptions& options, int ranks);
+
 }  // namespace scalebench

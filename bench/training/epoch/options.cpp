@@ -219,6 +219,12 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
     fail<UsageError>("--share-of {}: must be at least 1", trainer.share_of);
   }
   const int workers = workers_of(trainer, ranks);
+  const int stepping = stepping_ranks(trainer.gradient_sync, trainer.sync, ranks);
+  if (trainer.faults.sleep_rank >= stepping) {
+    fail<UsageError>(
+        "--sleep-rank {}: with {} ranks from {} on serve and make no steps; expected 0 to {}",
+        trainer.faults.sleep_rank, trainer.gradient_sync, stepping, stepping - 1);
+  }
   if (options.scaling == "weak") {
     const bool is_replay = trainer.choice.trace != nullptr;
     if (is_replay && trainer.samples_per_epoch == 0) trainer.samples_per_epoch = kImages;

@@ -294,6 +294,14 @@ TEST(EpochOptions, TakeFaultsAndAShare) {
     EXPECT_NE(epoch_refusal(words, 2), "accepted") << words[0] << " " << words[1];
   }
   EXPECT_THAT(epoch_refusal({"--global-batch", "33", "--share-of", "2"}, 1), HasSubstr("33"));
+  for (const char* served : {"ps_sync", "ps_async"}) {
+    const Words words{"--gradient-sync", served, "--sleep-rank"};
+    const auto of = [&](const char* fault) { return Words{words[0], words[1], words[2], fault}; };
+    EXPECT_EQ(epoch_refusal(of("1:1"), 3), "accepted");
+    EXPECT_THAT(epoch_refusal(of("2:1"), 3), HasSubstr("expected 0 to 1"));
+  }
+  EXPECT_EQ(epoch_refusal({"--gradient-sync", "model_split", "--sleep-rank", "1:1"}, 2),
+            "accepted");
 }
 
 TEST(EpochOptions, RefuseNumbersWhoseProductsAreTooLarge) {
