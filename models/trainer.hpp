@@ -99,7 +99,8 @@ class Trainer {
   Evaluation evaluate();
 
   /// Collective (phase evaluate), after `epochs` epochs: on rank 0 the bytes of a checkpoint, from
-  /// which restore() goes on with the same bits; empty on other ranks. `seconds` is kept for the
+  /// which restore() goes on with the same bits (not with horovod on 3 ranks or more nor ps_async,
+  /// whose sums depend on when each rank comes); empty on other ranks. `seconds` is kept for the
   /// caller. Throws UsageError where several ranks have no common model; see trains_one_model.
   std::string checkpoint(int epochs, double seconds);
 

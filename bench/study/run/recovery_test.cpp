@@ -80,6 +80,24 @@ TEST(Recovery, LeavesEmptyWhatIsNotKnown) {
   EXPECT_THROW(set_recovery(stopped, "stopped", hit(), resumed(), kUndisturbed, 64), Error);
 }
 
+TEST(Recovery, OtherBitsAreWrongUnlessTheStrategysSumsHangOnTime) {
+  const auto judged = [](const char* sync, int ranks, bool parameters, bool loss) {
+    ResultRow row = recovery_of(hit(), resumed());
+    row.set("gradient_sync", sync).set("ranks", ranks).set("status", "ok").set("repetition", 1);
+    set_same_bits(row, parameters, loss);
+    EXPECT_EQ(row.get("same_parameters"), parameters ? "1" : "0");
+    const std::string table = recovery_table({row});
+    const auto last = table.find_last_of(' ', table.find_last_not_of('\n'));
+    return row.get("status") + table.substr(last, table.size() - last - 1);
+  };
+  EXPECT_EQ(judged("mirrored", 3, true, true), "ok yes");
+  EXPECT_EQ(judged("mirrored", 3, true, false), "wrong NO");
+  EXPECT_EQ(judged("horovod", 2, false, true), "wrong NO");
+  EXPECT_EQ(judged("horovod", 3, false, true), "ok time");
+  EXPECT_EQ(judged("ps_async", 2, false, false), "ok time");
+  EXPECT_EQ(judged("ps_async", 2, true, true), "ok yes");
+}
+
 TEST(SameTensors, LooksAtWhatLiesBetweenHeaderAndHash) {
   const TemporaryFolder folder;
   const auto one = folder.write("a", checkpoint_file("seconds 1", "weights"));
