@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench/cli/command_line.hpp"
+#include "bench/cli/stderr.hpp"
 #include "bench/kernels/report.hpp"
 #include "bench/machine/device_choice.hpp"
 #include "bench/program/transports.hpp"
@@ -129,7 +130,7 @@ ExitCode run(KernelOptions options) {
   }
   initialize_google(options.google);
   if (!set_gemm_threads(1)) {
-    fmt::print(stderr, "warning: gemm may use several threads (link OpenBLAS to be sure of one)\n");
+    print_line("warning: gemm may use several threads (link OpenBLAS to be sure of one)");
   }
   choose_device(options);
   KernelTimer timer;
@@ -144,10 +145,10 @@ int main(int argc, char** argv) {
   try {
     return static_cast<int>(scalebench::run(scalebench::parse(argc, argv)));
   } catch (const scalebench::UsageError& error) {
-    fmt::print(stderr, "bench_kernels: {}\n", error.what());
+    scalebench::print_line(fmt::format("bench_kernels: {}", error.what()));
     return static_cast<int>(ExitCode::usage);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_kernels: {}\n", error.what());
+    scalebench::print_line(fmt::format("bench_kernels: {}", error.what()));
     return static_cast<int>(ExitCode::internal);
   }
 }

@@ -16,6 +16,7 @@
 #include "bench/cli/console.hpp"
 #include "bench/cli/help.hpp"
 #include "bench/cli/old_names.hpp"
+#include "bench/cli/stderr.hpp"
 #include "bench/machine/environment.hpp"
 #include "bench/program/join/daemons.hpp"
 #include "bench/program/program.hpp"
@@ -69,9 +70,9 @@ ExitCode run(int argc, char** argv) {
   add_verbs(app, invocation);
   if (argc < 2) {
     add_help(app);
-    fmt::print(stderr, "{}\nscalebench: a verb is missing; to begin: scalebench run {}\n",
-               help_page(command_table(app), /*all=*/false, columns_of_stdout()),
-               (configs_folder() / "quick.toml").string());
+    print_line(fmt::format("{}\nscalebench: a verb is missing; to begin: scalebench run {}",
+                           help_page(command_table(app), /*all=*/false, columns_of_stdout()),
+                           (configs_folder() / "quick.toml").string()));
     return ExitCode::usage;
   }
   // CLI11 gives what follows -- to no subcommand.
@@ -112,13 +113,13 @@ int main(int argc, char** argv) {
   try {
     code = scalebench::run(argc, argv);
   } catch (const scalebench::UsageError& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    scalebench::print_line(error.what());
     code = ExitCode::usage;
   } catch (const scalebench::DiskFull& error) {
-    fmt::print(stderr, "scalebench: {}\n", error.what());
+    scalebench::print_line(fmt::format("scalebench: {}", error.what()));
     code = ExitCode::incomplete;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "scalebench: {}\n", error.what());
+    scalebench::print_line(fmt::format("scalebench: {}", error.what()));
   }
   return static_cast<int>(code);
 }

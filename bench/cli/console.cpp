@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "bench/cli/command_line.hpp"
+#include "bench/cli/stderr.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -88,7 +89,7 @@ void Console::last_word(std::string_view text) {
   if (!speaks_) return;
   if (mixed_ && has_result_) std::this_thread::sleep_for(std::chrono::milliseconds(200));
   clear_progress();
-  fmt::print(stderr, "{}\n", text);
+  print_line(text);
 }
 
 void Console::warn(std::string_view text, std::string_view remedy) {
@@ -98,9 +99,9 @@ void Console::warn(std::string_view text, std::string_view remedy) {
   clear_progress();
   const char* const word = style_.colors ? "\033[1;33mwarning\033[0m" : "warning";
   if (remedy.empty()) {
-    fmt::print(stderr, "{}: {}\n", word, text);
+    print_line(fmt::format("{}: {}", word, text));
   } else {
-    fmt::print(stderr, "{}: {} ({})\n", word, text, remedy);
+    print_line(fmt::format("{}: {} ({})", word, text, remedy));
   }
 }
 
@@ -110,24 +111,23 @@ void Console::progress(std::size_t done, std::size_t total, std::string_view tex
   std::string line = fmt::format("[{}/{}] {}", done, total, text);
   if (seconds_left >= 0) line += fmt::format(" · ETA {}", show_duration(seconds_left));
   if (style_.rewrites) {
-    fmt::print(stderr, "\r\033[K{}", cut(line, style_.columns));
+    print_to_stderr(fmt::format("\r\033[K{}", cut(line, style_.columns)));
     line_open_ = true;
   } else {
-    fmt::print(stderr, "{}\n", line);
+    print_line(line);
   }
-  std::fflush(stderr);
 }
 
 void Console::clear_progress() {
   if (!line_open_) return;
-  fmt::print(stderr, "\r\033[K");
+  print_to_stderr("\r\033[K");
   line_open_ = false;
 }
 
 void Console::note(std::string_view text) {
   if (!speaks_ || quiet_ || (mixed_ && has_result_)) return;
   clear_progress();
-  fmt::print(stderr, "{}\n", text);
+  print_line(text);
 }
 
 std::string_view cut(std::string_view text, std::size_t columns) {

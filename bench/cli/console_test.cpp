@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/cli/console.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "bench/cli/stderr.hpp"
 
 namespace scalebench {
 namespace {
@@ -66,6 +72,24 @@ TEST(Cut, CountsCharactersNotBytes) {
                 3),
             "a\xC2\xB7"
             "b");
+}
+
+TEST(Console, AStderrThatIsFullRaisesNothing) {
+  const int before = dup(STDERR_FILENO);
+  const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(full, 0);
+  dup2(full, STDERR_FILENO);
+  close(full);
+  Console console(/*speaks=*/true, /*quiet=*/false);
+  EXPECT_NO_THROW(console.note("lost"));
+  EXPECT_NO_THROW(console.warn("lost"));
+  EXPECT_NO_THROW(console.warn("lost", "remedy"));
+  EXPECT_NO_THROW(console.progress(1, 2, "lost", 3));
+  EXPECT_NO_THROW(console.last_word("lost"));
+  EXPECT_NO_THROW(print_line("lost"));
+  std::clearerr(stderr);
+  dup2(before, STDERR_FILENO);
+  close(before);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 
 #include "bench/cli/console.hpp"
 #include "bench/cli/old_names.hpp"
+#include "bench/cli/stderr.hpp"
 #include "bench/machine/identity.hpp"
 #include "bench/program/join/daemons.hpp"
 #include "bench/program/join/environments.hpp"
@@ -58,16 +59,15 @@ void require_own_names(const Meeting& meeting) {
 }
 
 void say_who_came(const JoinPlan& plan, const Meeting& meeting) {
-  fmt::print(stderr, "{}: {} processes met at {}; hosts and ranks: {}\n", plan.source, plan.size(),
-             describe(meeting.at()), host_words(meeting.hosts()));
-  if (!plan.note.empty()) fmt::print(stderr, "{}\n", plan.note);
+  print_line(fmt::format("{}: {} processes met at {}; hosts and ranks: {}", plan.source,
+                         plan.size(), describe(meeting.at()), host_words(meeting.hosts())));
+  if (!plan.note.empty()) print_line(plan.note);
 }
 
 /// The part of the first process: `work` with everybody there. An exit code reaches all.
 int lead(const JointStart& start, bool quiet, const Interruption& interruption,
          const std::function<int(Meeting&)>& work) {
-  Meeting meeting(start.plan, start.key,
-                  [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
+  Meeting meeting(start.plan, start.key, [](const std::string& line) { print_line(line); });
   const auto leave = [&](ExitCode code) { meeting.goodbye(static_cast<int>(code)); };
   try {
     meeting.gather(start.patience, interruption.stop());
@@ -98,7 +98,7 @@ int take_part(const JointStart& start, bool quiet, const std::function<int(Meeti
                ? lead(start, quiet, interruption, work)
                : attend(start.plan, start.key, start.patience, interruption.stop());
   } catch (const NotTogether& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    print_line(error.what());
     return static_cast<int>(interruption.stop() ? interruption.exit_code() : ExitCode::incomplete);
   }
 }
@@ -150,10 +150,10 @@ std::optional<int> joined_program(int argc, char** argv) {
       return run_ranks(own_program(argc, argv), meeting, interruption.stop());
     });
   } catch (const UsageError& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    print_line(error.what());
     return static_cast<int>(ExitCode::usage);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    print_line(error.what());
     return static_cast<int>(ExitCode::internal);
   }
 }
@@ -192,7 +192,7 @@ ReadLine read_line(int argc, char** argv, const ParseWords& parse, int ranks, bo
     if (speaks) fmt::print("{}", line.words.text);
     line.code = code_of(ExitCode::ok);
   } catch (const UsageError& error) {
-    if (speaks) fmt::print(stderr, "{}\n", error.what());
+    if (speaks) print_line(error.what());
     line.code = code_of(ExitCode::usage);
   }
   return line;
@@ -223,7 +223,7 @@ int run_on_ranks(int argc, char** argv, const ParseWords& parse,
     if (guard) rest.emplace(*guard);
     return code_of(body({session, *host, watchdog}));
   } catch (const JointRefusal& error) {
-    if (session.rank() == 0) fmt::print(stderr, "{}\n", error.what());
+    if (session.rank() == 0) print_line(error.what());
     return code_of(ExitCode::usage);
   } catch (const UsageError& error) {
     // A bad data set is met by all ranks alike: rank 0's report ends the others before theirs.

@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 
+#include "bench/cli/stderr.hpp"
 #include "bench/program/join/handshake.hpp"
 
 namespace scalebench {
@@ -451,7 +452,7 @@ int relay(const std::vector<std::string>& words) {
   if (words.size() < 3) return kIncomplete;
   // mpirun prints the line among its own; `rank` is what those look for who read its log.
   const auto tell = [&](const std::string& what) {
-    fmt::print(stderr, "rank daemon of {}: {}\n", words[1], what);
+    print_line(fmt::format("rank daemon of {}: {}", words[1], what));
   };
   try {
     MessageStream first(connect_locally(words[0]));

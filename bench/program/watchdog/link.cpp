@@ -22,6 +22,7 @@
 #include <sstream>
 #include <type_traits>
 
+#include "bench/cli/stderr.hpp"
 #include "bench/machine/identity.hpp"
 #include "bench/program/watchdog/addresses.hpp"
 #include "collectives/control.hpp"
@@ -343,10 +344,10 @@ WatchdogLinks link_to_first_rank(Communicator& host, double seconds) {
   }
   if (unreachable.empty()) return {std::move(links), hosts};
   if (me == 0) {
-    fmt::print(stderr,
-               "warning: {} cannot reach rank 0 on {} over TCP: a rank that hangs will not be "
-               "noticed; open the ports between the hosts, or set mpirun --timeout\n",
-               fmt::join(unreachable, ", "), hosts[0]);
+    print_line(
+        fmt::format("warning: {} cannot reach rank 0 on {} over TCP: a rank that hangs will not be "
+                    "noticed; open the ports between the hosts, or set mpirun --timeout",
+                    fmt::join(unreachable, ", "), hosts[0]));
   }
   return {};
 }

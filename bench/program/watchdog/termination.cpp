@@ -9,8 +9,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <string>
 #include <thread>
 #include <utility>
 
@@ -29,12 +27,6 @@ int unread() {
 }
 
 }  // namespace
-
-void print_line(std::string_view line) {
-  const std::string text = std::string(line) + "\n";
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
-}
 
 void say_last(std::string_view line) {
   print_line(line);

@@ -9,14 +9,12 @@
 #include <string_view>
 #include <thread>
 
+#include "bench/cli/stderr.hpp"
+
 namespace scalebench {
 
 // A line that must not be lost although the job ends with it: launchers drop what they have not
 // read when they are told to abort.
-
-/// Writes the line to stderr in one piece, if that takes it: a stderr that is full or gone raises
-/// nothing.
-void print_line(std::string_view line);
 
 /// As print_line(), and returns when the launcher has taken it and had a
 /// moment to forward it; at most a second later.

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "bench/cli/exit.hpp"
+#include "bench/cli/stderr.hpp"
 #include "collectives/allreduce.hpp"
 #include "collectives/allreduce_check.hpp"
 #include "collectives/communicator.hpp"
@@ -228,14 +229,14 @@ int main(int argc, char** argv) {
     try {
       return simulate(session, argc, argv);
     } catch (const UsageError& error) {
-      if (session.rank() == 0) fmt::print(stderr, "{}\n", error.what());
+      if (session.rank() == 0) print_line(error.what());
       session.abort(static_cast<int>(ExitCode::usage));
     } catch (const std::exception& error) {
-      fmt::print(stderr, "rank {}: {}\n", session.rank(), error.what());
+      print_line(fmt::format("rank {}: {}", session.rank(), error.what()));
       session.abort(static_cast<int>(ExitCode::internal));
     }
   } catch (const std::exception& error) {  // of MPI itself
-    fmt::print(stderr, "{}\n", error.what());
+    print_line(error.what());
     return static_cast<int>(ExitCode::internal);
   }
 }

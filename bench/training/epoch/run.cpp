@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench/cli/console.hpp"
+#include "bench/cli/stderr.hpp"
 #include "bench/machine/environment.hpp"
 #include "bench/machine/identity.hpp"
 #include "bench/program/monitor.hpp"
@@ -383,7 +384,7 @@ std::string epoch_line(const EpochRun& run, bool oversubscribed,
 void end_failed(const Ranks& ranks, const EpochRun& run) {
   if (run.failure.empty()) return;
   if (!run.alone) {
-    if (ranks.first()) fmt::print(stderr, "{}\n", run.failure);
+    if (ranks.first()) print_line(run.failure);
     return;
   }
   say_last(run.failure);

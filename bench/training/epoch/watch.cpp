@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "bench/cli/stderr.hpp"
 #include "bench/measure/clock_sync.hpp"
 #include "bench/program/watchdog/termination.hpp"
 #include "kernels/error.hpp"
@@ -61,9 +62,8 @@ void StepWatch::begin_step() {
   end_step();
   inside_ = true;
   if (!is_hit() || steps_ != fault_.step) return;
-  fmt::print(stderr, "rank {} {}: {} on purpose at the begin of step {}\n", ranks_.session.rank(),
-             ranks_.session.host(), fault_.participle(), fault_.step);
-  std::fflush(stderr);
+  print_line(fmt::format("rank {} {}: {} on purpose at the begin of step {}", ranks_.session.rank(),
+                         ranks_.session.host(), fault_.participle(), fault_.step));
   milestones_.note(fault_.participle(), steps_);
   inject(fault_.kind);
 }
