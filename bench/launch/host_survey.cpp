@@ -16,10 +16,15 @@ namespace scalebench {
 namespace {
 
 constexpr std::size_t kProbesAtOnce = 16;
+// A host's line has some 600 bytes; launchers add remarks of their own.
+constexpr std::size_t kBytesOfAHost = 8192;
+constexpr std::size_t kLeastBytes = 65536;
+constexpr std::size_t kHostsASecond = 8;  // by which a launcher may be slower to start on many
 
 struct Answer {
   std::vector<Identity> identities;  // by host; empty: it failed
   std::string why;
+  bool cut_short = false;  // it was not the hosts that failed: they took too long, or said too much
 };
 
 /// The first line that says something: what comes later are launchers' general remarks.
@@ -56,14 +61,20 @@ Answer ask_hosts(LaunchSettings settings, const Hosts& hosts, const std::string&
   }
   command.insert(command.end(), settings.mpirun_arguments.begin(), settings.mpirun_arguments.end());
   command.insert(command.end(), {(settings.programs / program).string(), "--places"});
-  CommandAnswer said = ask(command, patience_seconds);
+  const std::size_t most_bytes = std::max(kLeastBytes, hosts.size() * kBytesOfAHost);
+  const int patience = patience_seconds + static_cast<int>(hosts.size() / kHostsASecond);
+  CommandAnswer said = ask(command, patience, most_bytes);
   for (int again = 0; again < 2 && !said.answered && lost_its_folder(said); ++again) {
-    said = ask(command, patience_seconds);
+    said = ask(command, patience, most_bytes);
   }
-  Answer answer{identities_in(said.output), {}};
+  Answer answer{.identities = identities_in(said.output), .why = {}};
   const bool all = said.answered && answer.identities.size() == hosts.size();
-  if (!all) answer = {{}, first_words(said.output)};
-  return answer;
+  if (all) return answer;
+  const bool cut_short = !said.cut_short.empty();
+  const bool speaks = answer.identities.empty();  // else its first words are of those that answered
+  return {.identities = {},
+          .why = cut_short && !speaks ? said.cut_short : first_words(said.output),
+          .cut_short = cut_short};
 }
 
 /// Each host alone, some at a time.
@@ -112,6 +123,11 @@ void survey_program(HostSurvey& survey, const LaunchSettings& settings, const st
     if (survey.usable().empty()) return;
     together = ask_hosts(settings, survey.usable(), program, patience_seconds);
     const Hosts left = survey.usable();
+    // No host is at fault, and none is left out for it.
+    if (together.cut_short && left.size() > 1) {
+      fail<UsageError>("{} hosts answer {} each alone, but not together: {}", left.size(), program,
+                       together.why);
+    }
     for (SurveyedHost& host : survey.hosts) {
       // Each alone, but not all together: what is left is one host.
       const bool goes = together.identities.empty() && host.usable() && host.host != left.front();

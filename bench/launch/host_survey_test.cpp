@@ -134,6 +134,43 @@ TEST(SurveyHosts, LooksAtEachAloneWhereTheyDoNotAnswerTogether) {
   EXPECT_EQ(rows[1].get("status"), "failed");
 }
 
+/// So many hosts: h1:1,h2:1,…
+Hosts many_hosts(int count) {
+  std::string words;
+  for (int i = 1; i <= count; ++i) words += fmt::format("{}h{}:1", i > 1 ? "," : "", i);
+  return parse_hosts(words);
+}
+
+/// As the launcher above, but with so many bytes of remarks for each host.
+std::string with_remarks(int bytes) {
+  std::string launcher(kLauncher);
+  const std::string_view answer = "  echo \"scalebench-where";
+  launcher.insert(launcher.find(answer), fmt::format("  printf '[%{}s]\\n' remark\n", bytes));
+  return launcher;
+}
+
+TEST(SurveyHosts, HearsAllOfManyHosts) {
+  const TemporaryFolder folder;
+  const std::filesystem::path launcher = folder.write("mpirun", with_remarks(600));
+  std::filesystem::permissions(launcher, std::filesystem::perms::owner_all);
+  LaunchSettings settings;
+  settings.mpirun = launcher.string();
+  settings.hosts = many_hosts(200);
+  EXPECT_EQ(survey_hosts(settings, kBinaries).usable().size(), 200U);
+}
+
+TEST(SurveyHosts, LeavesNoHostOutForAnAnswerOfAllThatIsTooLong) {
+  const TemporaryFolder folder;
+  const std::filesystem::path launcher = folder.write("mpirun", with_remarks(40000));
+  std::filesystem::permissions(launcher, std::filesystem::perms::owner_all);
+  LaunchSettings settings;
+  settings.mpirun = launcher.string();
+  settings.hosts = many_hosts(3);
+  EXPECT_THAT(message_of<UsageError>([&] { survey_hosts(settings, kBinaries); }),
+              AllOf(HasSubstr("3 hosts answer bench_allreduce each alone, but not together"),
+                    HasSubstr("an answer of more than 65536 bytes")));
+}
+
 TEST(SurveyHosts, AsksAgainWhereAnotherJobTookTheSessionFolderAway) {
   const TemporaryFolder folder;
   const std::filesystem::path launcher =

@@ -29,7 +29,6 @@
 namespace scalebench {
 namespace {
 
-constexpr std::size_t kMostOutput = 65536;
 constexpr int kGraceSeconds = 10;
 constexpr double kLookSeconds = 9;  // between two looks for ranks that are stopped
 
@@ -54,6 +53,8 @@ class Pipe {
  private:
   std::array<int, 2> ends_{-1, -1};
 };
+
+std::string no_answer_within(int seconds) { return fmt::format("no answer within {} s", seconds); }
 
 struct Child {
   pid_t process = 0;  // also of its group
@@ -95,21 +96,23 @@ Child start(const std::vector<std::string>& command, const Variables& environmen
   return child;
 }
 
-/// Reads until the end of the output; false when nothing more came for `patience_seconds` or all is
-/// too long.
-bool read_all(int descriptor, int patience_seconds, std::string& output) {
+/// Reads until the end of the output. Returns why it stopped before that: nothing more came for
+/// `patience_seconds`, or it is longer than `most_bytes`; else empty.
+std::string read_all(int descriptor, int patience_seconds, std::size_t most_bytes,
+                     std::string& output) {
   std::array<char, 4096> block{};
-  while (output.size() < kMostOutput) {
+  while (output.size() <= most_bytes) {
     pollfd ready{descriptor, POLLIN, 0};
     const int events = ::poll(&ready, 1, patience_seconds * 1000);
     if (events < 0 && errno == EINTR) continue;
-    if (events <= 0) return false;
+    if (events <= 0) return no_answer_within(patience_seconds);
     const ssize_t n = ::read(descriptor, block.data(), block.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return n == 0;
+    if (n < 0) return fmt::format("its answer cannot be read: {}", std::strerror(errno));
+    if (n == 0) return {};
     output.append(block.data(), static_cast<std::size_t>(n));
   }
-  return false;
+  return fmt::format("an answer of more than {} bytes", most_bytes);
 }
 
 struct ChildEnd {
@@ -147,17 +150,19 @@ ChildEnd wait_for(pid_t child, int patience_seconds) {
 
 }  // namespace
 
-CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds) {
+CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds,
+                  std::size_t most_bytes) {
   Pipe pipe;
   const auto [child, refused] = start(command, {}, pipe.writing(), pipe.writing());
   pipe.close_writing();
   CommandAnswer answer;
-  const bool silent = read_all(pipe.reading(), patience_seconds, answer.output);
-  const ChildEnd end = silent ? wait_for(child, patience_seconds) : ChildEnd();
+  answer.cut_short = read_all(pipe.reading(), patience_seconds, most_bytes, answer.output);
+  const ChildEnd end = answer.cut_short.empty() ? wait_for(child, patience_seconds) : ChildEnd();
   if (end.kind == ChildEnd::Kind::lost) answer.output += "\nits exit status is lost";
   if (end.kind == ChildEnd::Kind::runs) {
     ::kill(-child, SIGKILL);
-    answer.output += fmt::format("\nno answer within {} s, or too long a one", patience_seconds);
+    if (answer.cut_short.empty()) answer.cut_short = no_answer_within(patience_seconds);
+    answer.output += "\n" + answer.cut_short;
     if (wait_for(child, kGraceSeconds).kind == ChildEnd::Kind::runs) {
       answer.output += "\n" + still_there(child);
     }

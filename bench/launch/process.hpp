@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -20,12 +21,14 @@ void heed_children();
 
 struct CommandAnswer {
   bool answered = false;  // started, ended by itself, and with exit code 0
-  std::string output;     // stdout and stderr together, at most 64 KiB; or why it did not start
+  std::string output;     // stdout and stderr together, as far as read; or why it did not start
+  std::string cut_short;  // why it was ended before its own end; empty: it was not
 };
 
-/// Runs `command` with an empty stdin; it is killed once it says nothing for `patience_seconds`,
-/// and left to itself where that does not end it.
-CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds);
+/// Runs `command` with an empty stdin; it is killed once it says nothing for `patience_seconds` or
+/// more than `most_bytes`, and left to itself where that does not end it.
+CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds,
+                  std::size_t most_bytes = 65536);
 
 /// The executable file that `name` stands for: as it is when it has a '/', else the first on the
 /// PATH.
