@@ -88,13 +88,16 @@ std::string MpiSession::library_version() {
 }
 
 std::optional<int> ranks_promised_by_launcher() {
-  constexpr std::array kVariables{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE", "SLURM_NTASKS",
+  // Of Slurm the step's tasks alone: a batch script, too, has SLURM_NTASKS and SLURM_PROCID, and is
+  // none of them.
+  constexpr const char* kStepTasks = "SLURM_STEP_NUM_TASKS";
+  constexpr std::array kVariables{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE", kStepTasks,
                                   "WORLD_SIZE"};
+  const bool in_step =
+      std::getenv("SLURM_PROCID") != nullptr &&
+      (std::getenv("SLURM_STEP_NODELIST") != nullptr || std::getenv("SLURM_STEP_ID") != nullptr);
   for (const char* variable : kVariables) {
-    // An interactive shell inside a Slurm allocation has SLURM_NTASKS, but is no task of it.
-    if (std::string_view(variable) == "SLURM_NTASKS" && std::getenv("SLURM_PROCID") == nullptr) {
-      continue;
-    }
+    if (variable == kStepTasks && !in_step) continue;
     const char* value = std::getenv(variable);
     if (value == nullptr) continue;
     if (const auto ranks = read_number<int>(value); ranks && *ranks > 0) return ranks;
