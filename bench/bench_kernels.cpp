@@ -19,6 +19,7 @@
 #include "bench/machine/device_choice.hpp"
 #include "bench/program/transports.hpp"
 #include "bench/program/words.hpp"
+#include "bench/record/file.hpp"
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
 #include "kernels/gemm.hpp"
@@ -142,6 +143,7 @@ ExitCode run(KernelOptions options) {
 
 int main(int argc, char** argv) {
   using scalebench::ExitCode;
+  scalebench::heed_file_size_limit();
   try {
     return static_cast<int>(scalebench::run(scalebench::parse(argc, argv)));
   } catch (const scalebench::UsageError& error) {

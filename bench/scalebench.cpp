@@ -109,6 +109,7 @@ ExitCode run(int argc, char** argv) {
 int main(int argc, char** argv) {
   using scalebench::ExitCode;
   if (const auto relay = scalebench::relayed(argc, argv)) return *relay;
+  scalebench::heed_file_size_limit();
   ExitCode code = ExitCode::internal;
   try {
     code = scalebench::run(argc, argv);

@@ -271,6 +271,7 @@ std::vector<std::vector<double>> gather_lists(Communicator& host, std::vector<do
 
 int run_program(int argc, char** argv, const ParseWords& parse,
                 const std::function<ExitCode(const Ranks&)>& body) {
+  heed_file_size_limit();
   if (const auto code = joined_program(argc, argv)) return *code;
   try {
     return run_on_ranks(argc, argv, parse, body);

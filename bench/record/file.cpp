@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -80,6 +81,8 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
 }
 
 bool means_disk_full(int reason) { return reason == ENOSPC || reason == EDQUOT || reason == EFBIG; }
+
+void heed_file_size_limit() { std::signal(SIGXFSZ, SIG_IGN); }
 
 void refuse_write(std::string_view what, int reason, std::optional<std::size_t> bytes) {
   if (!means_disk_full(reason)) fail("{}: {}", what, std::strerror(reason));

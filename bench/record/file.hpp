@@ -26,6 +26,10 @@ bool means_disk_full(int reason);
 [[noreturn]] void refuse_write(std::string_view what, int reason,
                                std::optional<std::size_t> bytes = {});
 
+/// From now on a write beyond the largest file that is allowed (ulimit -f) fails, with DiskFull,
+/// instead of ending this process by SIGXFSZ.
+void heed_file_size_limit();
+
 /// Throws DiskFull unless `bytes` are free where `folder` lies.
 void require_space(const std::filesystem::path& folder, std::uintmax_t bytes);
 
