@@ -17,6 +17,7 @@
 #include "bench/cli/stderr.hpp"
 #include "bench/kernels/report.hpp"
 #include "bench/machine/device_choice.hpp"
+#include "bench/program/program.hpp"
 #include "bench/program/transports.hpp"
 #include "bench/program/words.hpp"
 #include "bench/record/file.hpp"
@@ -142,15 +143,11 @@ ExitCode run(KernelOptions options) {
 }  // namespace scalebench
 
 int main(int argc, char** argv) {
-  using scalebench::ExitCode;
   scalebench::heed_file_size_limit();
   try {
     return static_cast<int>(scalebench::run(scalebench::parse(argc, argv)));
-  } catch (const scalebench::UsageError& error) {
-    scalebench::print_line(fmt::format("bench_kernels: {}", error.what()));
-    return static_cast<int>(ExitCode::usage);
   } catch (const std::exception& error) {
     scalebench::print_line(fmt::format("bench_kernels: {}", error.what()));
-    return static_cast<int>(ExitCode::internal);
+    return static_cast<int>(scalebench::code_of_failure(error));
   }
 }

@@ -110,17 +110,12 @@ int main(int argc, char** argv) {
   using scalebench::ExitCode;
   if (const auto relay = scalebench::relayed(argc, argv)) return *relay;
   scalebench::heed_file_size_limit();
-  ExitCode code = ExitCode::internal;
   try {
-    code = scalebench::run(argc, argv);
-  } catch (const scalebench::UsageError& error) {
-    scalebench::print_line(error.what());
-    code = ExitCode::usage;
-  } catch (const scalebench::DiskFull& error) {
-    scalebench::print_line(fmt::format("scalebench: {}", error.what()));
-    code = ExitCode::incomplete;
+    return static_cast<int>(scalebench::run(argc, argv));
   } catch (const std::exception& error) {
-    scalebench::print_line(fmt::format("scalebench: {}", error.what()));
+    const ExitCode code = scalebench::code_of_failure(error);
+    const char* const who = code == ExitCode::usage ? "" : "scalebench: ";
+    scalebench::print_line(fmt::format("{}{}", who, error.what()));
+    return static_cast<int>(code);
   }
-  return static_cast<int>(code);
 }

@@ -293,7 +293,7 @@ ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
       ranks.watchdog.give_up();
       say_last(
           fmt::format("rank {} {}: {}", ranks.session.rank(), ranks.session.host(), error.what()));
-      ranks.session.abort(static_cast<int>(ExitCode::internal));
+      ranks.session.abort(static_cast<int>(code_of_failure(error)));
     }
   };
   if (options.groups.any()) {

@@ -149,12 +149,9 @@ std::optional<int> joined_program(int argc, char** argv) {
     return take_part(*start, std::any_of(argv, argv + argc, is_quiet), [&](Meeting& meeting) {
       return run_ranks(own_program(argc, argv), meeting, interruption.stop());
     });
-  } catch (const UsageError& error) {
-    print_line(error.what());
-    return static_cast<int>(ExitCode::usage);
   } catch (const std::exception& error) {
     print_line(error.what());
-    return static_cast<int>(ExitCode::internal);
+    return code_of(code_of_failure(error));
   }
 }
 
@@ -230,11 +227,17 @@ int run_on_ranks(int argc, char** argv, const ParseWords& parse,
     if (session.rank() != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
     end_all(session, error.what(), ExitCode::usage);
   } catch (const std::exception& error) {
-    end_all(session, error.what(), ExitCode::internal);
+    end_all(session, error.what(), code_of_failure(error));
   }
 }
 
 }  // namespace
+
+ExitCode code_of_failure(const std::exception& error) {
+  if (dynamic_cast<const UsageError*>(&error) != nullptr) return ExitCode::usage;
+  return dynamic_cast<const DiskFull*>(&error) != nullptr ? ExitCode::incomplete
+                                                          : ExitCode::internal;
+}
 
 std::optional<int> relayed(int argc, char** argv) {
   if (argc < 2 || argv[1] != std::string_view(kRelayWord)) return std::nullopt;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <span>
@@ -30,6 +31,10 @@ ExitCode joined_study(bool quiet, const std::function<ExitCode()>& study);
 
 /// The exit code of mpirun's relay, when this process is one.
 std::optional<int> relayed(int argc, char** argv);
+
+/// What a program ends with where `error` ended its work: usage, incomplete where the disk is full,
+/// else internal.
+ExitCode code_of_failure(const std::exception& error);
 
 // What the user asked for is not valid, and all ranks have found that out together.
 
