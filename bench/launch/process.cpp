@@ -200,7 +200,7 @@ double seconds_since(Clock::time_point begin) {
 
 int open_log(const std::filesystem::path& path) {
   const int descriptor = open_to_write(path, O_WRONLY | O_CREAT | O_TRUNC);
-  if (descriptor < 0) fail("{}: {}", path.string(), std::strerror(errno));
+  if (descriptor < 0) refuse_write(fmt::format("cannot write '{}'", path.string()), errno);
   return descriptor;
 }
 

@@ -127,22 +127,27 @@ CsvWriter::CsvWriter(const std::filesystem::path& path, const std::vector<std::s
     : path_(path), columns_(columns.size()) {
   const std::string header = csv_line(columns);
   const int descriptor = open_to_write(path, O_RDWR | O_APPEND | O_CREAT);
-  if (descriptor < 0) fail("cannot open '{}' for writing: {}", path.string(), std::strerror(errno));
-  const auto refuse = [&](std::string_view what) {
+  if (descriptor < 0)
+    refuse_write(fmt::format("cannot open '{}' for writing", path.string()), errno);
+  const std::string what = fmt::format("cannot append to '{}'", path.string());
+  const auto refuse = [&](int reason) {
     ::close(descriptor);
-    fail("cannot append to '{}': {}", path.string(), what);
+    refuse_write(what, reason);
   };
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0) refuse(std::strerror(errno));
+  if (::fstat(descriptor, &status) != 0) refuse(errno);
   const off_t size = S_ISREG(status.st_mode) ? status.st_size : 0;
   const std::string found = read_at(descriptor, 0, size > 0 ? header.size() : 0);
   // A crash may have cut the header itself; any other beginning is somebody else's file.
-  if (!header.starts_with(found)) refuse("it has another header; choose another folder");
+  if (!header.starts_with(found)) {
+    ::close(descriptor);
+    fail("{}: it has another header; choose another folder", what);
+  }
   const off_t whole = end_of_whole_lines(descriptor, size);
-  if (whole != size && ::ftruncate(descriptor, whole) != 0) refuse(std::strerror(errno));
+  if (whole != size && ::ftruncate(descriptor, whole) != 0) refuse(errno);
   if (whole == 0) {
     const int reason = write_whole(descriptor, header);
-    if (reason != 0) refuse(std::strerror(reason));
+    if (reason != 0) refuse(reason);
   }
   descriptor_ = descriptor;
 }

@@ -21,7 +21,7 @@ std::string csv_line(const std::vector<std::string>& cells);
 class CsvWriter {
  public:
   /// Opens `path` for appending and writes the header if the file is new or empty. Throws Error
-  /// (path and reason) when it cannot be opened or has another header.
+  /// (path and reason) when it cannot be opened or has another header, DiskFull when it is that.
   CsvWriter(const std::filesystem::path& path, const std::vector<std::string>& columns);
   ~CsvWriter();
   CsvWriter(CsvWriter&& other) noexcept;

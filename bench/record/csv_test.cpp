@@ -11,6 +11,7 @@
 #include <csignal>
 #include <locale>
 
+#include "bench/record/file.hpp"
 #include "bench/record/result_row.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
@@ -201,7 +202,7 @@ TEST(CsvWriter, GoesOnAfterACrash) {
 }
 
 TEST(CsvWriter, SaysWhichFileHasNoRoom) {
-  const std::string message = message_of<Error>([] { CsvWriter("/dev/full", {"x"}); });
+  const std::string message = message_of<DiskFull>([] { CsvWriter("/dev/full", {"x"}); });
   EXPECT_THAT(message, HasSubstr("/dev/full"));
   EXPECT_THAT(message, HasSubstr("No space left"));
 }

@@ -255,13 +255,13 @@ bool is_gone(const Holder& holder) {
 bool create_for_us(const fs::path& path) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0 && errno == EEXIST) return false;
-  if (descriptor < 0) fail("cannot make '{}': {}", path.string(), std::strerror(errno));
+  if (descriptor < 0) refuse_write(fmt::format("cannot make '{}'", path.string()), errno);
   const bool written = write_holder(descriptor, holder_text());
   const int reason = errno;
   ::close(descriptor);
   if (written) return true;
   ::unlink(path.c_str());
-  fail("cannot write '{}': {}", path.string(), std::strerror(reason));
+  refuse_write(fmt::format("cannot write '{}'", path.string()), reason);
 }
 
 /// Makes the file `path`, which is this process's until it removes it. One whose process is gone is
@@ -306,7 +306,7 @@ bool FolderLock::take(const Flock& flock) {
   while (true) {
     descriptor_ = open_lock(path_);
     if (descriptor_ < 0 && errno == EACCES && fs::exists(path_)) return false;  // another user's
-    if (descriptor_ < 0) fail("cannot make '{}': {}", path_.string(), std::strerror(errno));
+    if (descriptor_ < 0) refuse_write(fmt::format("cannot make '{}'", path_.string()), errno);
     const int result = flock(descriptor_, LOCK_EX | LOCK_NB);
     const int reason = errno;
     // The holder before may have removed it between the opening and the lock.

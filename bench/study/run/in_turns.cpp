@@ -76,7 +76,7 @@ void measure_both(StudyRun& first, StudyRun& second, std::size_t place,
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (!begun[i]) continue;
     attempt([&] {
-      LaunchEnd end = ends[i].get();
+      LaunchEnd end = runs[i]->or_way_to_go_on([&] { return ends[i].get(); });
       end.seconds -= turns.waited(i);
       runs[i]->finish(std::move(*begun[i]), end);
     });

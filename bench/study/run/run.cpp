@@ -115,7 +115,7 @@ void StudyRun::measure(const std::atomic<bool>& stop) {
 void StudyRun::measure(std::size_t place, const std::string& label, const std::atomic<bool>& stop) {
   std::optional<Begun> begun = begin(place, label);
   if (!begun) return;
-  const LaunchEnd end = begun->run(settings_.environment, stop);
+  const LaunchEnd end = or_way_to_go_on([&] { return begun->run(settings_.environment, stop); });
   finish(std::move(*begun), end);
 }
 
@@ -123,7 +123,7 @@ LaunchEnd StudyRun::Begun::run(const Variables& environment, const std::atomic<b
   return run_launch(record.command, environment, folder, deadline_seconds, stop);
 }
 
-void StudyRun::say_disk_full(const DiskFull& error) const {
+void StudyRun::say_disk_full(const std::exception& error) const {
   console_.clear_progress();
   fail<DiskFull>(
       "{}; everything that was measured is kept: free some room, then: scalebench "
@@ -135,15 +135,13 @@ std::optional<StudyRun::Begun> StudyRun::begin(std::size_t place, const std::str
                                                double share) {
   const PlannedLaunch& launch = plan_[place];
   if (has_ended(launch)) return std::nullopt;
-  try {
+  return or_way_to_go_on([&] {
     require_room_for_next();
     console_.progress(place + 1, plan_.size(),
                       fmt::format("{}{} · round {}", label, launch.name, launch.round + 1),
                       seconds_left(place));
     return begin(launch, share);
-  } catch (const DiskFull& error) {
-    say_disk_full(error);
-  }
+  });
 }
 
 void StudyRun::enter(LaunchRecord record) {
@@ -182,6 +180,10 @@ std::optional<StudyRun::Begun> StudyRun::begin(const PlannedLaunch& launch, doub
 }
 
 void StudyRun::finish(Begun begun, const LaunchEnd& how) {
+  or_way_to_go_on([&] { keep(std::move(begun), how); });
+}
+
+void StudyRun::keep(Begun begun, const LaunchEnd& how) {
   LaunchEnd end = how;
   LaunchRecord& record = begun.record;
   const PlannedLaunch& launch = begun.planned;
@@ -209,14 +211,8 @@ void StudyRun::finish(Begun begun, const LaunchEnd& how) {
     return;
   }
   enter(std::move(record));
-  try {
-    for (const std::string& line : keep_rows(folder(), own)) {
-      console_.warn(line);
-    }
-    if (no_room) fail<DiskFull>("launch {} ({}): {}", launch.number, launch.name, end.why);
-  } catch (const DiskFull& error) {
-    say_disk_full(error);
-  }
+  for (const std::string& line : keep_rows(folder(), own)) console_.warn(line);
+  if (no_room) fail<DiskFull>("launch {} ({}): {}", launch.number, launch.name, end.why);
   if (!end.ok && !end.interrupted) {
     console_.warn(fmt::format("launch {} ({}) failed: {}", launch.number, launch.name, end.why),
                   (own / "stderr.log").string());
@@ -224,7 +220,8 @@ void StudyRun::finish(Begun begun, const LaunchEnd& how) {
 }
 
 void StudyRun::write(const Schema& schema, const std::vector<ResultRow>& rows) const {
-  if (!rows.empty()) replace_rows(folder(), schema, rows);
+  if (rows.empty()) return;
+  or_way_to_go_on([&] { replace_rows(folder(), schema, rows); });
 }
 
 std::vector<ResultRow> StudyRun::table(const Schema& schema) const {
@@ -241,9 +238,11 @@ void StudyRun::summarise() {
   // From the files, as whoever verifies them: what is not there cannot be published.
   StoredRun run = read_stored_run(folder(), WithSamples::yes);
   tables_ = study_tables(run, plan_, allreduce_fit_model());
-  for (const Schema* const schema : study_table_schemas()) {
-    replace_rows(folder(), *schema, table(*schema));
-  }
+  or_way_to_go_on([&] {
+    for (const Schema* const schema : study_table_schemas()) {
+      replace_rows(folder(), *schema, table(*schema));
+    }
+  });
   launches_ = std::move(run.launches);
   for (auto& [file, launches] : launches_) {
     for (LaunchRows& launch : launches) launch.samples.clear();
@@ -258,10 +257,12 @@ void StudyRun::seal(const std::string& status) {
   }
   name_hosts(manifest_, table(suspects_schema()), table(links_schema()));
   manifest_ = updated(manifest_, folder(), status);
-  write_manifest(folder(), manifest_);
-  if (status != "complete") return;
-  seal_folder(folder(), manifest_.files);
-  if (indexed_) append_to_index(folder().parent_path(), index_entry_of(folder()));
+  const bool complete = status == "complete";
+  or_way_to_go_on([&] {
+    write_manifest(folder(), manifest_);
+    if (complete) seal_folder(folder(), manifest_.files);
+  });
+  if (complete && indexed_) append_to_index(folder().parent_path(), index_entry_of(folder()));
 }
 
 // Its folder, opened.

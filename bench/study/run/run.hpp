@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -50,6 +51,19 @@ class StudyRun {
   std::optional<Begun> begin(std::size_t place, const std::string& label, double share = 1);
   void finish(Begun begun, const LaunchEnd& end);
 
+  /// Does `work` for this run. Where no room is left for it, DiskFull says also how to go on.
+  template <class Work>
+  auto or_way_to_go_on(const Work& work) const -> decltype(work()) {
+    try {
+      return work();
+    } catch (const DiskFull& error) {
+      say_disk_full(error);
+    } catch (const std::filesystem::filesystem_error& error) {
+      if (!means_disk_full(error.code().value())) throw;
+      say_disk_full(error);
+    }
+  }
+
   /// Writes the case files, the fits, scaling.csv and the rest from what was measured.
   void summarise();
   /// Writes one more file of rows, unless there are none.
@@ -71,8 +85,9 @@ class StudyRun {
 
  private:
   std::optional<Begun> begin(const PlannedLaunch& launch, double share);
-  [[noreturn]] void say_disk_full(const DiskFull& error) const;
+  [[noreturn]] void say_disk_full(const std::exception& error) const;
   void enter(LaunchRecord record);
+  void keep(Begun begun, const LaunchEnd& how);
   bool has_ended(const PlannedLaunch& launch) const;
   void require_room_for_next() const;
   std::size_t count(std::string_view status) const;

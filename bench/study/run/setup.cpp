@@ -99,8 +99,10 @@ DoctorInputs doctor_inputs(const std::string& mpirun, const std::filesystem::pat
   return inputs;
 }
 
-bool draw(const std::filesystem::path& folder, std::string_view script, Console& console,
-          const std::vector<std::string>& more) {
+namespace {
+
+bool drawn(const std::filesystem::path& folder, std::string_view script, Console& console,
+           const std::vector<std::string>& more) {
   const std::filesystem::path scripts = scripts_folder();
   std::vector<std::string> command{(scripts / "python").string(), (scripts / script).string(),
                                    folder.string()};
@@ -119,6 +121,18 @@ bool draw(const std::filesystem::path& folder, std::string_view script, Console&
     console.warn(fmt::format("{}: {}", script, end.why), (logs / "stderr.log").string());
   }
   return end.ok;
+}
+
+}  // namespace
+
+bool draw(const std::filesystem::path& folder, std::string_view script, Console& console,
+          const std::vector<std::string>& more) {
+  try {
+    return drawn(folder, script, console, more);
+  } catch (const std::exception& error) {  // no room for its log, as a rule
+    console.warn(fmt::format("{}: {}", script, error.what()), "what was measured is kept");
+    return false;
+  }
 }
 
 bool draw_run(const std::filesystem::path& folder, Console& console,
