@@ -262,7 +262,7 @@ void StudyRun::seal(const std::string& status) {
     write_manifest(folder(), manifest_);
     if (complete) seal_folder(folder(), manifest_.files);
   });
-  if (complete && indexed_) append_to_index(folder().parent_path(), index_entry_of(folder()));
+  if (complete && indexed_) enter_in_index(folder(), console_);
 }
 
 // Its folder, opened.

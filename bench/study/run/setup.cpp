@@ -8,6 +8,7 @@
 #include "bench/launch/process.hpp"
 #include "bench/machine/digest.hpp"
 #include "bench/record/manifest.hpp"
+#include "bench/record/seal.hpp"
 #include "collectives/mpi_session.hpp"
 #include "collectives/transport/nccl.hpp"
 #include "kernels/error.hpp"
@@ -97,6 +98,16 @@ DoctorInputs doctor_inputs(const std::string& mpirun, const std::filesystem::pat
   inputs.dataset = "/usr/share/datasets/fashion-mnist";
   inputs.results = results;
   return inputs;
+}
+
+void enter_in_index(const std::filesystem::path& run, Console& console) {
+  const std::filesystem::path results = run.parent_path();
+  try {
+    append_to_index(results, index_entry_of(run));
+  } catch (const std::exception& error) {
+    console.warn(fmt::format("the run is complete, but not in the index: {}", error.what()),
+                 fmt::format("scalebench index --results {} makes it anew", results.string()));
+  }
 }
 
 namespace {

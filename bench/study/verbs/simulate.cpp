@@ -13,7 +13,6 @@
 #include "bench/launch/process.hpp"
 #include "bench/machine/digest.hpp"
 #include "bench/record/file.hpp"
-#include "bench/record/seal.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/comparison/cost.hpp"
 #include "bench/study/run/setup.hpp"
@@ -233,7 +232,7 @@ ExitCode simulate_platforms(const SimulateOptions& options) {
       plan, folder, manifest_of(options, plan, folder.run_id()), interruption.stop(), console);
   const ExitCode code = code_of(rows, interruption);
   if (options.out.empty() && code == ExitCode::ok) {
-    append_to_index(options.results, index_entry_of(folder.path()));
+    enter_in_index(folder.path(), console);
   }
   console.result(fmt::format("{}\n{}", describe(plan), simulation_table(plan, rows)));
   console.note(fmt::format("results: {}", folder.path().string()));
