@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace scalebench {
 
@@ -56,6 +57,10 @@ std::optional<bool> flag_of(const Facts& facts, std::string_view name);
 ///     available_memory_gib (no more than control groups allow) swap_used_gib uptime_seconds
 ///     allowed_cpus
 Facts host_facts(const std::filesystem::path& root = "/");
+
+/// The numbers of the processors that this thread may run on: of those online, what a control group
+/// or taskset leaves. Never empty.
+std::vector<int> usable_cpus();
 
 /// The processors that this process may use, as the kernel lists them: "0-3,8".
 Fact allowed_cpus(const std::filesystem::path& root = "/");

@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <fmt/format.h>
 #include <link.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -65,7 +64,7 @@ Identity identity_here(const LinkedLibraries& libraries, std::string host, int g
   Identity identity;
   identity.host = std::move(host);
   identity.boot_id = boot_id();
-  identity.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  identity.cores = static_cast<int>(usable_cpus().size());
   identity.gpus = gpus;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
   identity.program = program.filename();

@@ -44,7 +44,7 @@ struct LinkedLibraries {
 struct Identity {
   std::string host;     // as it calls itself
   std::string boot_id;  // the kernel's: equal on two hosts that are one machine; empty: hidden
-  int cores = 0;
+  int cores = 0;        // that the process may use
   int gpus = 0;
   std::string program;  // "bench_allreduce"
   std::string sha256;   // of its file

@@ -2,7 +2,6 @@
 #include "bench/program/monitor.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <set>
 #include <thread>
 
+#include "bench/machine/host_files.hpp"
 #include "bench/measure/clock_sync.hpp"
 #include "collectives/control.hpp"
 
@@ -24,23 +24,12 @@ namespace {
 constexpr std::chrono::milliseconds kInterval{500};
 constexpr double kShortest = 0.1;  // seconds
 
-std::vector<int> cores_of_this_process() {
-  std::vector<int> cores;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(static_cast<std::size_t>(core), &set)) cores.push_back(core);
-  }
-  return cores;
-}
-
 /// Collective: process ids and cores of the ranks on this rank's host.
 struct Neighbours {
   explicit Neighbours(const Ranks& ranks) {
     const nlohmann::json mine{{"host", ranks.session.host()},
                               {"process", static_cast<int>(getpid())},
-                              {"cores", cores_of_this_process()}};
+                              {"cores", usable_cpus()}};
     std::set<int> all_cores;
     for (const std::string& text : all_gather(ranks.host, mine.dump())) {
       const nlohmann::json one = nlohmann::json::parse(text);

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <openssl/crypto.h>
-#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <cstring>
 
 #include "bench/machine/digest.hpp"
+#include "bench/machine/host_files.hpp"
 #include "bench/machine/identity.hpp"
 #include "kernels/error.hpp"
 
@@ -38,13 +38,6 @@ bool equal(const std::string& a, const std::string& b) {
 }
 
 std::string nonce_in(const Message& introduction) { return text_in(introduction, "nonce"); }
-
-/// Cores that this process may use.
-int own_cores() {
-  cpu_set_t cores;
-  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
-  return std::max(1, CPU_COUNT(&cores));
-}
 
 // The secret of a host.
 
@@ -173,7 +166,7 @@ Message introduction_of(const JoinPlan& plan) {
           {"name", own_host_name()},
           {"machine", boot_id()},
           {"slots", plan.slots},
-          {"cores", own_cores()}};
+          {"cores", static_cast<int>(usable_cpus().size())}};
 }
 
 Message introduced(Message introduction, const std::string& key, const std::string& nonce) {

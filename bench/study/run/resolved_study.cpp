@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "bench/launch/doctor.hpp"
 #include "bench/launch/launcher.hpp"
 #include "bench/machine/device_choice.hpp"
+#include "bench/machine/host_files.hpp"
 #include "bench/study/run/setup.hpp"
 #include "collectives/allreduce.hpp"
 #include "collectives/mpi_session.hpp"
@@ -237,7 +239,7 @@ int devices_of(const StudyConfig& config) {
   if (gpus == 0 && config.device == "cuda") {
     fail<UsageError>("device = \"cuda\": {}", why_no_device());
   }
-  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  const auto cores = static_cast<std::int64_t>(usable_cpus().size());
   return std::max({1, gpus, static_cast<int>(cores / config.threads)});
 }
 

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include "kernels/testing.hpp"
 
@@ -30,6 +31,21 @@ struct Places {
   }
   std::string hosts() const { return host_words(limits_of(options, config, variables).hosts); }
 };
+
+TEST(DevicesOf, AreTheCoresThatThisProcessMayUse) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  StudyConfig config;
+  config.device = "cpu";
+  EXPECT_EQ(devices_of(config), 1);
+  config.slots = 5;
+  EXPECT_EQ(devices_of(config), 5) << "as said";
+  sched_setaffinity(0, sizeof before, &before);
+}
 
 TEST(HostsOf, AreThoseOfTheFirstPlaceThatNamesSome) {
   Places places;

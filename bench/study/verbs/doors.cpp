@@ -3,7 +3,6 @@
 // the launcher, hosts and binding that a study's launches have. It becomes that launcher, so that
 // streams, signals and exit code are the benchmark's own.
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include "bench/cli/console.hpp"
 #include "bench/launch/launcher.hpp"
 #include "bench/launch/process.hpp"
+#include "bench/machine/host_files.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "collectives/mpi_session.hpp"
@@ -40,13 +40,6 @@ StudyConfig config_of(const DoorOptions& options, const std::string& name) {
   return config;
 }
 
-/// Cores that this process may use; what a control group or taskset leaves.
-int allowed_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 void require_room(const DoorOptions& options, const StudyConfig& config, const PlanLimits& limits) {
   if (options.ranks < 0) fail<UsageError>("-np {}: must be at least 1", options.ranks);
   if (options.oversubscribe) return;
@@ -57,11 +50,12 @@ void require_room(const DoorOptions& options, const StudyConfig& config, const P
         options.ranks, limits.devices, limits.devices);
   }
   const int needed = std::max(1, options.ranks) * static_cast<int>(config.threads);
-  if (limits.hosts.empty() && gpus_of(config) == 0 && needed > allowed_cores()) {
+  const auto cores = static_cast<int>(usable_cpus().size());
+  if (limits.hosts.empty() && gpus_of(config) == 0 && needed > cores) {
     fail<UsageError>(
         "-np {}: takes {} cores, and this process may use {}; use fewer ranks, or "
         "--oversubscribe, which marks every row emulated",
-        options.ranks, needed, allowed_cores());
+        options.ranks, needed, cores);
   }
 }
 
@@ -112,10 +106,6 @@ ExitCode open_door(const std::string& program, DoorOptions options) {
   if (alone) options.ranks = 1;
   StudyConfig config = config_of(options, program);
   PlanLimits limits = limits_of(options, config);
-  if (options.ranks == 0 && limits.hosts.empty() && gpus_of(config) == 0) {
-    limits.devices =
-        std::max(1, std::min(limits.devices, allowed_cores() / static_cast<int>(config.threads)));
-  }
   require_room(options, config, limits);
   const PlannedLaunch launch = launch_of(options, program, limits);
   const ResolvedStudy study =
