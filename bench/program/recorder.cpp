@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/program/recorder.hpp"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 
 #include "bench/cli/help.hpp"
 #include "bench/machine/host_files.hpp"
+#include "bench/program/crowding.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/results_folder.hpp"
@@ -17,12 +16,9 @@ namespace {
 
 constexpr std::uintmax_t kBytesNeeded = 50'000'000;
 
-/// Ranks that share a core measure the scheduler: their rows must not pass for N devices.
 std::string origin_of(const Ranks& ranks) {
-  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  const bool crowded = ranks.session.local_size() > cores;
   // Which only some ranks may have been told.
-  const bool emulated = timed_origin(crowded) == "emulated";
+  const bool emulated = timed_origin(is_crowded(ranks)) == "emulated";
   return any_agrees(ranks.host, emulated) ? "emulated" : "measured";
 }
 

@@ -2,7 +2,6 @@
 #include "bench/training/epoch/run.hpp"
 
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,7 +15,7 @@
 #include "bench/cli/console.hpp"
 #include "bench/cli/stderr.hpp"
 #include "bench/machine/environment.hpp"
-#include "bench/machine/identity.hpp"
+#include "bench/program/crowding.hpp"
 #include "bench/program/monitor.hpp"
 #include "bench/program/recorder.hpp"
 #include "bench/program/watchdog/termination.hpp"
@@ -349,14 +348,6 @@ std::string epoch_head(const Ranks& ranks, const EpochOptions& options, const Ep
                      "sync", "update", "other", "loss", "accuracy");
 }
 
-/// Collective. Whether there are more ranks than cores on any machine; several hosts may be one.
-bool is_oversubscribed(const Ranks& ranks) {
-  const std::string mine = boot_id().empty() ? ranks.session.host() : boot_id();
-  const std::vector<std::string> machines = all_gather(ranks.host, mine);
-  const auto here = std::ranges::count(machines, mine);
-  return any_agrees(ranks.host, here > sysconf(_SC_NPROCESSORS_ONLN));
-}
-
 /// `hosts`: by rank.
 std::string epoch_line(const EpochRun& run, bool oversubscribed,
                        const std::vector<std::string>& hosts) {
@@ -412,7 +403,7 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   Monitor monitor(ranks, options.training.monitor, options.training.record, recorder, "epoch");
   const std::string& format = options.training.format;
   const std::vector<std::string> host_of_rank = all_gather(ranks.host, ranks.session.host());
-  const bool oversubscribed = is_oversubscribed(ranks);
+  const bool oversubscribed = is_crowded(ranks);
   const EpochRun run = measure_epochs(ranks, options, [&](const EpochRun& so_far) {
     for (const ResultRow& row : samples_of_last(options, so_far, recorder)) recorder.write(row);
     accuracy.write(accuracy_of_last(options, so_far, recorder));

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/program/crowding.hpp"
+
+#include <gtest/gtest.h>
+
+namespace scalebench {
+namespace {
+
+TEST(ShareCpus, OfAMachineWithMoreRanksThanProcessors) {
+  EXPECT_FALSE(share_cpus({"a"}, {{0}}));
+  EXPECT_FALSE(share_cpus({"a", "a"}, {{0, 1}, {0, 1}})) << "not bound, but each has one";
+  EXPECT_FALSE(share_cpus({"a", "a"}, {{0}, {1}}));
+  EXPECT_TRUE(share_cpus({"a", "a", "a"}, {{0, 1}, {0, 1}, {0, 1}}));
+  EXPECT_TRUE(share_cpus({"a", "a", "a"}, {{0}, {1}, {0, 1}}));
+}
+
+TEST(ShareCpus, WhereTheyAreLeftTheSameOneOfMany) {
+  EXPECT_TRUE(share_cpus({"a", "a"}, {{3}, {3}}));
+  EXPECT_TRUE(share_cpus({"a", "a", "a"}, {{3}, {3}, {4, 5, 6}})) << "others have more to spare";
+}
+
+TEST(ShareCpus, ProcessorsOfTwoMachinesAreNotThoseOfOne) {
+  EXPECT_FALSE(share_cpus({"a", "b"}, {{0}, {0}}));
+  EXPECT_TRUE(share_cpus({"a", "b", "b"}, {{0, 1, 2}, {0}, {0}}));
+}
+
+}  // namespace
+}  // namespace scalebench
