@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which launches two [[epoch]] have in common, and whether a batch can be divided.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "bench/study/plan/plan.hpp"
+#include "kernels/testing.hpp"
+
+namespace scalebench::plan_epochs_test {
+namespace {
+
+using testing::HasSubstr;
+
+EpochStudy mlp(std::int64_t batch = 64) {
+  EpochStudy study;
+  study.model = "mlp";
+  study.global_batch = batch;
+  return study;
+}
+
+std::vector<std::string> names_of(const std::vector<PlannedLaunch>& plan) {
+  std::vector<std::string> names;
+  for (const PlannedLaunch& launch : plan) names.push_back(launch.name);
+  return names;
+}
+
+TEST(PlanOfEpochs, StartsABaseOnceThatTwoStudiesHaveInCommon) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {2};
+  config.epochs = {mlp(), mlp()};
+  config.epochs[0].ladder = config.epochs[1].ladder = true;
+  config.epochs[1].allreduce = "direct";
+  config.epochs[1].transport = "shared_memory";
+  EXPECT_EQ(names_of(plan_of(config, {.devices = 2})).size(), 7U) << "mirrored alone twice";
+  // Of another batch all of them are other cases.
+  config.epochs[1].global_batch = 128;
+  std::map<std::string, int> starts;
+  for (const std::string& name : names_of(plan_of(config, {.devices = 2}))) ++starts[name];
+  EXPECT_EQ(starts.size(), 6U);
+  for (const auto& [name, times] : starts) EXPECT_EQ(times, 2) << name;
+}
+
+TEST(PlanOfEpochs, RefusesStudiesWhoseRowsNothingTellsApart) {
+  StudyConfig config;
+  config.ranks = {2};
+  config.epochs = {mlp(), mlp()};
+  config.epochs[1].allreduce = "direct";
+  config.epochs[1].epochs = 3;
+  const auto complaint = [&] {
+    return message_of<UsageError>([&] { plan_of(config, {.devices = 2}); });
+  };
+  EXPECT_THAT(complaint(), HasSubstr("[[epoch]] 1 and 2 have epoch-mlp-none-strong-n1 in common"));
+  config.epochs[1].epochs = config.epochs[0].epochs;
+  config.epochs[1].evaluate = false;
+  EXPECT_THAT(complaint(), HasSubstr("epochs or evaluate"));
+  config.epochs[1].samples = 6000;
+  EXPECT_NO_THROW(plan_of(config, {.devices = 2}));
+}
+
+TEST(PlanOfEpochs, SkipsNThatDoesNotDivideTheModelsOwnBatch) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {3};
+  config.epochs = {mlp(0)};
+  for (const PlannedLaunch& launch : plan_of(config, {.devices = 3})) {
+    const std::string why = launch.ranks == 3 ? "global batch 16 cannot be split over 3 ranks" : "";
+    EXPECT_EQ(launch.skipped_because, why) << launch.name;
+  }
+}
+
+TEST(PlanOfEpochs, SplitsABatchOverTheRanksThatSeeImages) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {1, 3};
+  config.epochs = {mlp(64)};
+  config.epochs[0].gradient_syncs = {"ps_sync", "ps_async", "model_split"};
+  for (const PlannedLaunch& launch : plan_of(config, {.devices = 3})) {
+    EXPECT_EQ(launch.skipped_because, "") << launch.name;
+  }
+  config.epochs = {mlp(63)};
+  config.epochs[0].gradient_syncs = {"ps_sync", "mirrored"};
+  std::map<std::string, std::string> skipped;
+  for (const PlannedLaunch& launch : plan_of(config, {.devices = 3})) {
+    if (!launch.skipped_because.empty()) skipped[launch.name] = launch.skipped_because;
+  }
+  ASSERT_EQ(skipped.size(), 1U);
+  EXPECT_EQ(skipped["epoch-mlp-ps_sync-strong-n3"],
+            "global batch 63 cannot be split over 2 workers");
+}
+
+}  // namespace
+}  // namespace scalebench::plan_epochs_test
