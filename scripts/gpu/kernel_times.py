@@ -118,7 +118,8 @@ def main(argv: list[str]) -> int:
             return 2
         kernels, replays = kernels_of(launches_in(trace))
     if not kernels:
-        print("kernel_times: nothing ran on a card", file=sys.stderr)
+        if code == 0:  # else the program has said why
+            print("kernel_times: nothing ran on a card", file=sys.stderr)
         return code or NOTHING
     options.out.mkdir(parents=True)
     write(options.out / "kernels.csv", kernels)

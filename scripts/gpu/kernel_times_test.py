@@ -62,6 +62,8 @@ class KernelTimes(unittest.TestCase):
     def test_says_what_is_wrong(self) -> None:
         nothing = self.run_it("--out", str(self.folder / "out"), "--", "true")
         self.assertEqual((nothing.returncode, nothing.stderr), (4, "kernel_times: nothing ran on a card\n"))
+        said = self.run_it("--out", str(self.folder / "out"), "--", "sh", "-c", "echo no card >&2; exit 2")
+        self.assertEqual((said.returncode, said.stderr), (2, "no card\n"), "the program's last word stays the last")
         self.assertFalse((self.folder / "out").exists())
         for words in (["--out", "x"], ["--out", str(self.folder), "--", "true"], ["--", "true"]):
             self.assertEqual(self.run_it(*words).returncode, 2, words)
