@@ -63,7 +63,7 @@ def sanitizer(output: str) -> Verdict:
     if due is None or len(found) < int(due[1]):
         return not_run(words)
     code = re.search(r"^\[exit code (-?\d+)\]$", output, re.MULTILINE)
-    return reached(words) if code is None or code[1] == "0" else missed(f"{words}; exit code {code[1]}")
+    return reached(words) if code and code[1] == "0" else missed(f"{words}; exit code {code[1] if code else 'unknown'}")
 
 
 def kernels(rows: Rows, at_least_bytes: int = 256 << 20, target: float = 0.9) -> Verdict:

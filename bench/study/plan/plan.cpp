@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <random>
 #include <tuple>
@@ -264,12 +263,19 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   return launch;
 }
 
+bool sends_nothing(std::string_view gradient_sync) {
+#define GRADIENT_SYNC(name, equal, mean, overlaps, sends, ...) \
+  if (gradient_sync == #name) return std::string_view(#sends) == "nothing";
+#include "models/gradients/gradient_sync.def"
+#undef GRADIENT_SYNC
+  return false;
+}
+
 /// What tells the case of a launch from others of its program and place. That which sends nothing
 /// is the same by whatever algorithm and transport.
 std::vector<std::string> telling_arguments(const PlannedLaunch& launch) {
-  constexpr std::array<std::string_view, 3> kSendNothing{"none", "barrier_only", "one_device"};
   std::vector<std::string> telling = launch.arguments;
-  if (std::ranges::find(kSendNothing, launch.gradient_sync) == kSendNothing.end()) return telling;
+  if (!sends_nothing(launch.gradient_sync)) return telling;
   for (const char* const option : {"--allreduce", "--transport"}) {
     const auto at = std::ranges::find(telling, option);
     if (at != telling.end()) telling.erase(at, at + 2);

@@ -156,7 +156,8 @@ void require_trace_file(const EpochOptions& options) {
   if (std::filesystem::is_directory(file, ignored)) {
     fail<UsageError>("--record-trace {}: is a folder; expected a file", file.string());
   }
-  const std::filesystem::path trial = file.parent_path() / ".trial";
+  std::filesystem::path trial = file;  // of a name that is nobody's
+  trial += ".trial";
   try {
     write_file_atomically(trial, "");
   } catch (const Error& error) {
