@@ -13,11 +13,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+# Seconds until a test gives up on what should have happened long ago, however busy the machine is.
+PATIENCE = 900
 CORES = os.sysconf("SC_NPROCESSORS_ONLN")
 # Open MPI 4 removes the folder that all jobs of a user share when the last one ends, and a job that
 # is just starting there fails: "ORTE was unable to reliably start one or more daemons".
@@ -58,7 +61,7 @@ if "NOBODY" in os.environ:
 """
 
 
-def run(command: list[str], seconds: float = 600, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(command: list[str], seconds: float = PATIENCE, **environment: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(command, env={**ENVIRONMENT, **environment}, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=seconds, check=False)  # fmt: skip
     # Open MPI 5.0.7's mpirun may crash once it has said how the ranks ended.
@@ -66,6 +69,17 @@ def run(command: list[str], seconds: float = 600, **environment: str) -> subproc
     if done.returncode == -signal.SIGSEGV and said and "\nprterun " in done.stderr + done.stdout:
         done.returncode = int(said[1])
     return done
+
+
+def wait_until(condition: Callable[[], object], what: str, process: subprocess.Popen[str] | None = None) -> None:
+    """Fails when it does not come true, or when the process that should make it true has ended."""
+    until = time.monotonic() + PATIENCE
+    while not condition():
+        if process is not None and process.poll() is not None and not condition():
+            raise AssertionError(f"ended with {process.returncode} before: {what}")
+        if time.monotonic() > until:
+            raise AssertionError(f"not within {PATIENCE} s: {what}")
+        time.sleep(0.02)
 
 
 def own_temporary() -> dict[str, str]:
