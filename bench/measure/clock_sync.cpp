@@ -94,6 +94,7 @@ constexpr int kPingPongs = 10;  // per point, which is the fastest of them
 // A drift needs a stretch of time to show: a long one at first, later the calls lie apart anyway.
 constexpr double kSpacing = 0.001;
 constexpr std::size_t kRemembered = 10UL * kPoints;
+constexpr double kHorizon = 1;  // seconds in which the residual holds
 
 struct Answer {
   double now = 0;
@@ -168,6 +169,16 @@ void GlobalClock::synchronise() {
   model_ = {leaders[0], leaders[1], leaders[2], leaders[3], leaders[4], leaders[5]};
   residual_ = 0;
   for (std::size_t i = 3; i < all.size(); i += mine.size()) residual_ = std::max(residual_, all[i]);
+  synchronised_ = local_();
+}
+
+bool GlobalClock::keep_up() {
+  if (leaders_.size() <= 1) return false;
+  double age = local_() - synchronised_;
+  broadcast(host_, span_of(std::span(&age, 1)), 0);
+  if (age < kHorizon / 2) return false;
+  synchronise();
+  return true;
 }
 
 void GlobalClock::follow_other_hosts() {
@@ -197,7 +208,7 @@ void GlobalClock::learn_from(int reference) {
   if (points_.size() > kRemembered) points_.erase(points_.begin(), points_.end() - kRemembered);
   // A host that has learnt answers in all rounds that follow.
   const auto rounds = static_cast<double>(std::bit_width(leaders_.size() - 1));
-  model_ = fit_clock(points_, std::max(1.0, rounds * span_));
+  model_ = fit_clock(points_, std::max(kHorizon, rounds * span_));
   model_.residual += questions.residual_of_reference();
   model_.at_anchor += questions.residual_of_reference();
   model_.slope_error += questions.slope_error_of_reference();

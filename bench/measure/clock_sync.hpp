@@ -77,6 +77,10 @@ class GlobalClock {
   /// Collective: follows the hosts' clocks again, before each cell say. The drift is fitted over
   /// this and earlier calls, so it gets better with each. On one host no message is sent.
   void synchronise();
+  /// Collective: the same where the last time is half a second ago or more, by rank 0's clock. True
+  /// where it was. Called before each stretch of up to half a second, the residual holds in all of
+  /// a long cell. On one host no message is sent.
+  bool keep_up();
 
   /// Seconds of rank 0's clock, as this rank knows them.
   double now() const { return model_.global_of(local_()); }
@@ -102,6 +106,7 @@ class GlobalClock {
   std::vector<ClockPoint> points_;
   ClockModel model_;
   double residual_ = 0;
+  double synchronised_ = 0;  // when, by this rank's clock
 };
 
 // What it takes to start all ranks at one instant, and what that instant cannot tell apart.

@@ -57,6 +57,35 @@ void expect_agreement(int ranks, double drift, double later, double tolerance, i
       SendMode::rendezvous, 1);
 }
 
+TEST(GlobalClock, KeepsUpWhereItWasSynchronisedHalfASecondAgo) {
+  TrueTime time;
+  run_ranks(
+      3,
+      [&](Communicator& host) {
+        GlobalClock clock(host, [&] { return shown(time.look(), host.rank(), 50e-6); });
+        const auto later = [&](double seconds) {
+          host.barrier();
+          if (host.rank() == 0) time.skip(seconds);
+          host.barrier();
+          return clock.keep_up();
+        };
+        EXPECT_FALSE(later(0.3));
+        const double anchor = clock.model().anchor;
+        EXPECT_TRUE(later(0.3));
+        if (host.rank() > 0) {
+          EXPECT_GT(clock.model().anchor, anchor);
+        }
+        EXPECT_FALSE(later(0.1)) << "counts from the last time";
+      },
+      SendMode::rendezvous, 1);
+  run_ranks(2, [](Communicator& host) {
+    double now = 0;
+    GlobalClock clock(host, [&] { return now; });
+    now = 10;
+    EXPECT_FALSE(clock.keep_up()) << "one host";
+  });
+}
+
 TEST(GlobalClock, FollowsAnOffset) { expect_agreement(2, 50e-6, 0, 1e-6, 1); }
 
 // 50 ppm are 5 ms in 100 s.

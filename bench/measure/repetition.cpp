@@ -203,14 +203,24 @@ Timing CollectiveTimer::measure(const CollectiveOperation& operation, const Timi
                           : operations_to_outlast_clock(warm.seconds, clock_pair_seconds_);
   Cell cell(host_, clock_, operation, method.mode, clock_pair_seconds_, warm.seconds, timing);
 
+  const auto clocks_agree = [&] {
+    timing.residual_seconds = std::max(timing.residual_seconds, clock_.residual_seconds());
+    return timing.residual_seconds <= kClockShare * cell.repetition_seconds();
+  };
   if (method.start == StartMode::clock) clock_.synchronise();
-  timing.residual_seconds = clock_.residual_seconds();
-  const bool clocks_agree = timing.residual_seconds <= kClockShare * cell.repetition_seconds();
-  timing.start = clocks_agree ? method.start : StartMode::barrier;
+  timing.start = clocks_agree() ? method.start : StartMode::barrier;
 
   double begin = local_seconds();
   Parts parts(method);
+  const auto start_behind_barriers = [&] {
+    cell.fall_back_to_barrier();
+    parts.restart();
+    begin = local_seconds();
+  };
   while (true) {
+    if (timing.start == StartMode::clock && clock_.keep_up() && !clocks_agree()) {
+      start_behind_barriers();
+    }
     const std::size_t done = timing.repetitions.size();
     std::vector<Stamps> batch(
         std::min(repetitions_to_decision(method.stop, done, cell.repetition_seconds()),
@@ -220,9 +230,7 @@ Timing CollectiveTimer::measure(const CollectiveOperation& operation, const Timi
     if (2 * voided > batch.size()) lead_seconds_ = std::min(2 * lead_seconds_, kLongestLead);
     // More voided than kept: these ranks cannot start on time (they share a core, say).
     if (voided > 0 && timing.redone > 20 && timing.redone > timing.repetitions.size()) {
-      cell.fall_back_to_barrier();
-      parts.restart();
-      begin = local_seconds();
+      start_behind_barriers();
     }
     if (timing.repetitions.empty()) continue;
     const StopRule::Decision decision = method.stop.decide(cell.seconds(), elapsed);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -194,6 +195,22 @@ TEST(CollectiveTimer, FallsBackToTheBarrierWhereTheClocksAreNotGoodEnough) {
         EXPECT_EQ(timing.start, StartMode::barrier);
         EXPECT_GT(timing.residual_seconds, 0);
         EXPECT_EQ(timing.repetitions.size(), 25U);
+      },
+      SendMode::rendezvous, 1);
+}
+
+TEST(CollectiveTimer, FollowsTheClocksThroughALongCell) {
+  run_ranks(
+      2,
+      [](Communicator& host) {
+        CollectiveTimer timer(host);
+        std::set<double> anchors;  // of the clock as the repetitions saw it
+        const auto look = [&] { anchors.insert(timer.clock().model().anchor); };
+        const auto sleep = [] { std::this_thread::sleep_for(std::chrono::milliseconds(40)); };
+        const Timing timing = timer.measure({look, sleep, [] {}}, briefly(StartMode::clock));
+        if (host.rank() == 1 && timing.start == StartMode::clock) {
+          EXPECT_GE(anchors.size(), 3U) << "at first, before the cell and within its second";
+        }
       },
       SendMode::rendezvous, 1);
 }
