@@ -10,6 +10,7 @@
 #include <cstddef>
 
 #include "bench/hosts/links.hpp"
+#include "bench/measure/statistics.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
