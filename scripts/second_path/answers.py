@@ -17,19 +17,27 @@ OF_EPOCH = (
     "epochs_to_target_ci_high seconds_to_target last_rank last_rank_share energy_counters joules joules_ci_low "
     "joules_ci_high joules_per_image seconds_median seconds_ci_low seconds_ci_high interval launches"
 ).split()
-LIKE = "model device dtype memory_format threads dataset scaling optimizer learning_rate target_accuracy".split()
+LIKE = (
+    "model device dtype memory_format threads dataset scaling optimizer learning_rate target_accuracy loader_threads dilation"
+).split()
+
+
+def are_alike(one: Leg, other: Leg) -> bool:
+    """Whether they differ in N, the strategy and how gradients travel alone."""
+    columns = [*LIKE, "global_batch" if one.row["scaling"] == "strong" else "batch"]
+    columns += [] if one.row["target_accuracy"] else ["epochs"]
+    # A page cache is asked for in one word; the share that was found in it follows.
+    caches = {leg.row["page_cache"].partition(" ")[0] for leg in (one, other)}
+    return len(caches) == 1 and all(one.row[column] == other.row[column] for column in columns)
 
 
 def base_of(leg: Leg, legs: list[Leg], sync: str, share: str = "1") -> Leg | None:
     """One rank's run that is like `leg`, with all images or with the share of one of N; of several the one whose number
     of images is nearest."""
-    columns = [*LIKE, "global_batch" if leg.row["scaling"] == "strong" else "batch"]
-    columns += [] if leg.row["target_accuracy"] else ["epochs"]
     wanted = (leg.images or 0) / int(share)
 
     def fits(one: Leg) -> bool:
-        same = all(one.row[column] == leg.row[column] for column in columns)
-        return same and one.row["ranks"] == "1" and one.row["gradient_sync"] == sync and (one.row["share_of"] or "1") == share
+        return are_alike(leg, one) and one.row["ranks"] == "1" and one.row["gradient_sync"] == sync and (one.row["share_of"] or "1") == share
 
     found = sorted(filter(fits, legs), key=lambda one: abs((one.images or 0) - wanted))
     return found[0] if found and found[0].row["origin"] == leg.row["origin"] else None

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from math import sqrt
 from statistics import mean, median
 
-from second_path.answers import ByRound, Losses, base_of
+from second_path.answers import ByRound, Losses, are_alike, base_of
 from second_path.columns import COPIED
 from second_path.numbers import both, interval_of, least_squares, middle
 from second_path.run import Row, Run, case_of
@@ -24,10 +24,8 @@ RUNGS = {
 
 def _like(leg: Leg, legs: list[Leg], sync: str) -> Leg | None:
     """The same on as many ranks and nodes with another strategy."""
-    columns = "model device dtype memory_format threads dataset scaling optimizer learning_rate target_accuracy ranks nodes origin".split()
-    columns.append("global_batch" if leg.row["scaling"] == "strong" else "batch")
-    columns += [] if leg.row["target_accuracy"] else ["epochs"]
-    same = (one for one in legs if all(one.row[name] == leg.row[name] for name in columns) and (one.row["share_of"] or "1") == "1")
+    at_n = {name: leg.row[name] for name in ("ranks", "nodes", "origin")}
+    same = (one for one in legs if are_alike(leg, one) and at_n.items() <= one.row.items() and (one.row["share_of"] or "1") == "1")
     return next((one for one in same if one.row["gradient_sync"] == sync), None)
 
 

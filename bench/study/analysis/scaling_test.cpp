@@ -15,8 +15,7 @@
 
 namespace scalebench::scaling_test {
 
-// Which row is divided by which: H from one_device, H_raw from none, and nothing that differs in
-// more than N and strategy.
+// Which row is divided by which: H from one_device, H_raw from none; N and strategy alone differ.
 
 namespace {
 
@@ -116,8 +115,9 @@ TEST(ScalingRows, NeverDivideAcrossOrigins) {
 }
 
 TEST(ScalingRows, CompareOnlyWhatDiffersInNAndStrategyAlone) {
-  for (const char* column : {"model", "device", "dtype", "memory_format", "threads", "dataset",
-                             "scaling", "optimizer", "learning_rate", "epochs", "global_batch"}) {
+  for (const char* column :
+       {"model", "device", "dtype", "memory_format", "threads", "dataset", "scaling", "optimizer",
+        "learning_rate", "epochs", "global_batch", "dilation", "loader_threads", "page_cache"}) {
     ResultRow other = epoch("one_device", 1, 10);
     other.set(column, "another");
     EXPECT_EQ(mirrored({other, epoch("mirrored", 2, 6)}).get("status"), "failed") << column;
