@@ -170,12 +170,15 @@ std::pair<double, double> interval_of_few(const std::vector<double>& sorted) {
   const std::size_t n = sorted.size();
   const auto size = static_cast<double>(n);
   // What the values from the d-th to the d-th last enclose, d from 1.
-  double probability = std::pow(0.5, size), tail = probability, covered = 1 - 2 * tail;
+  // Still to be halved n times, which is less than a double can hold where there are many.
+  double probability = 1, tail = 1;
+  int halvings = static_cast<int>(n);
+  double covered = 1 - 2 * std::ldexp(tail, -halvings);
   std::size_t d = 1;
   while (true) {
     const auto place = static_cast<double>(d);
     probability *= (size - place + 1) / place;
-    const double narrower = 1 - 2 * (tail + probability);
+    const double narrower = 1 - 2 * std::ldexp(tail + probability, -halvings);
     if (narrower < kCovered) {
       const double share = (covered - kCovered) / (covered - narrower);
       const double inward = (size - place) * share / (place + (size - 2 * place) * share);
@@ -185,6 +188,12 @@ std::pair<double, double> interval_of_few(const std::vector<double>& sorted) {
     tail += probability;
     covered = narrower;
     ++d;
+    constexpr int kTooMany = 512;
+    if (tail > std::ldexp(1.0, kTooMany)) {
+      probability = std::ldexp(probability, -kTooMany);
+      tail = std::ldexp(tail, -kTooMany);
+      halvings -= kTooMany;
+    }
   }
 }
 
@@ -343,7 +352,9 @@ double rank_sum_p_value(std::span<const double> a, std::span<const double> b) {
   const double variance = variance_without_ties(n, m) - n * m * ties / (12 * (n + m) * (n + m - 1));
   if (!(variance > 0)) return 1;  // all values are equal
   const double distance = std::max(std::abs(u - n * m / 2) - 0.5, 0.0);
-  return two_sided_normal(distance / std::sqrt(variance));
+  // No sample of these sizes has a smaller one; the normal's tail does not know.
+  return std::max(two_sided_normal(distance / std::sqrt(variance)),
+                  smallest_p_value(a.size(), b.size()));
 }
 
 RatioInterval ratio_of(std::span<const double> a, std::span<const double> b) {

@@ -237,6 +237,9 @@ TEST(Statistics, FewLaunchesGiveARangeThatSaysSo) {
   EXPECT_EQ(across_launches(one_to(10)).kind, "95%");
   // Between the second and the third value, which cover 97.9 and 89.1 %.
   EXPECT_NEAR(across_launches(one_to(10)).low, 2.658, 0.001);
+  // So many that 2^-n is no double: 5001 +- 1.96 * 50, between the order statistics.
+  EXPECT_NEAR(across_launches(one_to(10001)).low, 4903, 0.5);
+  EXPECT_NEAR(across_launches(one_to(10001)).high, 5099, 0.5);
 }
 
 }  // namespace

@@ -90,7 +90,8 @@ def _counts(n: int, m: int) -> list[int]:
 
 
 def rank_sum_p_value(a: list[float], b: list[float]) -> float:
-    """Two-sided. Exact without ties and up to 30 a side; else normal, corrected for ties and continuity."""
+    """Two-sided. Exact without ties and up to 30 a side; else normal, corrected for ties and continuity, and
+    no smaller than that of samples that do not overlap."""
     n, m = len(a), len(b)
     u = sum((x > y) + (x == y) / 2 for x in a for y in b)
     values = a + b
@@ -101,7 +102,7 @@ def rank_sum_p_value(a: list[float], b: list[float]) -> float:
     variance = n * m / 12 * (n + m + 1 - ties / ((n + m) * (n + m - 1)))
     if variance <= 0:
         return 1.0
-    return erfc(max(abs(u - n * m / 2) - 0.5, 0) / sqrt(2 * variance))
+    return max(erfc(max(abs(u - n * m / 2) - 0.5, 0) / sqrt(2 * variance)), min(1.0, 2 / comb(n + m, n)))
 
 
 def ratio_ends(a: list[float], b: list[float]) -> Ends | None:

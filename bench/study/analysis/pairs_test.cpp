@@ -46,6 +46,8 @@ TEST(RankSum, IsNormalForTiesAndLargeSamples) {
   EXPECT_NEAR(rank_sum_p_value(from_to(40, 0, 1), from_to(45, 5.05, 1.1)), 0.002491689327006908,
               1e-14);
   EXPECT_EQ(rank_sum_p_value(from_to(8, 3, 0), from_to(8, 3, 0)), 1) << "all values are equal";
+  EXPECT_EQ(rank_sum_p_value(from_to(4, 3, 0), from_to(4, 5, 0)), smallest_p_value(4, 4))
+      << "where the normal's tail is thinner than any that samples of that size have";
 }
 
 TEST(RankSum, KnowsItsSmallestValue) {

@@ -80,7 +80,7 @@ std::vector<std::string_view> or_all(std::vector<std::string_view> names) {
 
 void keys(auto& io, auto& table, StudyConfig& config) {
   io.text(table, "name", config.name);
-  io.whole(table, "launches", config.launches, 1, 1000);
+  io.whole(table, "launches", config.launches, 1, kMostLaunches);
   auto seed = static_cast<std::int64_t>(config.seed);
   io.whole(table, "seed", seed, 0, std::numeric_limits<std::int64_t>::max());
   config.seed = static_cast<std::uint64_t>(seed);

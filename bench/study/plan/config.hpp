@@ -60,9 +60,11 @@ struct EpochStudy {
   double learning_rate = 0;    // 0: the model's default
 };
 
+inline constexpr int kMostLaunches = 1000;
+
 struct StudyConfig {
   std::string name;
-  std::int64_t launches = 5;
+  std::int64_t launches = 5;    // up to kMostLaunches
   std::vector<int> ranks;       // empty: 1, 2, 4, ... up to one a core or device
   std::vector<Layout> layouts;  // instead of ranks: on how many hosts
   std::string hosts;            // a list or a hostfile's path; empty: as the environment says

@@ -111,8 +111,8 @@ KnownNames known_names() {
 }
 
 StudyConfig config_of(StudyChoice& choice) {
-  if (choice.launches < 0) {
-    fail<UsageError>("--launches {}: must not be negative", choice.launches);
+  if (choice.launches < 0 || choice.launches > kMostLaunches) {
+    fail<UsageError>("--launches {}: valid: 1 to {}", choice.launches, kMostLaunches);
   }
   KnownNames known = known_names();
   if (choice.job && choice.job->data) known.data = choice.job->data->value;

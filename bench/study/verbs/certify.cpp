@@ -45,6 +45,10 @@ void require_valid(const CertifyOptions& options) {
     fail<UsageError>("--launches {}: fewer than {} a side have no 95 % interval", options.launches,
                      kFewestLaunches);
   }
+  if (options.launches > kMostLaunches) {
+    fail<UsageError>("--launches {}: valid: {} to {}", options.launches, kFewestLaunches,
+                     kMostLaunches);
+  }
   if (options.ranks < 0 || options.ranks == 1) {
     fail<UsageError>("--ranks {}: an allreduce needs 2 or more", options.ranks);
   }
