@@ -3,6 +3,7 @@
 // with itself certifies.
 #pragma once
 
+#include <cmath>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +53,8 @@ struct CellComparison {
   double smallest_effect = 0;  // found with a probability of kPower
   Verdict verdict = Verdict::missing;
 
+  /// Compared, but of too few launches for any difference to be found.
+  bool blind() const { return verdict != Verdict::missing && std::isnan(critical_effect); }
   bool differs() const { return verdict == Verdict::faster || verdict == Verdict::slower; }
 };
 

@@ -38,13 +38,14 @@ std::string why_not_tested(const CellPair& pair, char letter_of_b) {
   return a == b ? "" : fmt::format("A is {}, {} is {}: not compared", a, letter_of_b, b);
 }
 
-std::string why_missing(const CellPair& pair, char letter_of_b) {
+std::string why_missing(const CellPair& pair, char letter_of_b, const CellSamples& samples) {
   for (const Cell* const side : {pair.a, pair.b}) {
     if (side == nullptr) return fmt::format("not in {}", pair.a == nullptr ? 'A' : letter_of_b);
     const char letter = side == pair.a ? 'A' : letter_of_b;
     if (side->status == "skipped") return fmt::format("{} skipped it: {}", letter, side->note);
     if (side->status != "ok") return fmt::format("{} {}: {}", letter, side->status, side->note);
   }
+  if (samples.paired && samples.a.empty()) return "measured in turns, but no round has both";
   return "";
 }
 
@@ -190,6 +191,7 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs,
     const ScalingOf scaling = scaling_of(runs[i]);
     const char letter = static_cast<char>('A' + i);
     const bool paired = !runs[i].pair.empty() && runs[i].pair == runs.front().pair;
+    if (paired) comparison.paired.insert(letter);
     for (const CellPair& pair : sorted(pairs_of(runs.front().cells, runs[i].cells))) {
       ResultRow row = described(pair, runs.front(), runs[i], letter, across);
       set_side(row, 'a', pair.a, base_scaling);
@@ -205,25 +207,30 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs,
         if (const Cell* const broken = pair.broken(); broken != nullptr) {
           row.set("status", broken->status);
         }
-        row.set("note", why_missing(pair, letter));
         samples.push_back(pair.samples(paired));
+        row.set("note", why_missing(pair, letter, samples.back()));
         row_of.push_back(comparison.rows.size());
       }
       comparison.rows.push_back(std::move(row));
     }
   }
   const std::vector<CellComparison> results = compare_cells(samples);
-  std::size_t fewest = std::numeric_limits<std::size_t>::max();
   for (std::size_t i = 0; i < results.size(); ++i) {
     set_result(comparison.rows[row_of[i]], results[i]);
     count(comparison, results[i].verdict);
-    if (results[i].verdict == Verdict::missing) continue;
-    fewest = std::min({fewest, samples[i].a.size(), samples[i].b.size()});
+    comparison.blind += results[i].blind() ? 1 : 0;
+    comparison.differ_apart |= results[i].differs() && !samples[i].paired;
   }
-  if (comparison.tested() == 0) return comparison;
-  comparison.fewest_launches = fewest;
-  comparison.paired = std::ranges::all_of(samples, &CellSamples::paired);
-  comparison.launches_needed = launches_needed(comparison.tested(), comparison.paired);
+  std::size_t fewest = std::numeric_limits<std::size_t>::max();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const CellComparison& result = results[i];
+    const bool counts = comparison.blind > 0 ? result.blind() : result.verdict != Verdict::missing;
+    if (!counts) continue;
+    fewest = std::min({fewest, samples[i].a.size(), samples[i].b.size()});
+    comparison.launches_needed = std::max(comparison.launches_needed,
+                                          launches_needed(comparison.tested(), samples[i].paired));
+  }
+  if (comparison.tested() > 0) comparison.fewest_launches = fewest;
   return comparison;
 }
 

@@ -4,6 +4,7 @@
 // them without a verdict.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,16 +24,16 @@ struct ComparedRun {
 struct Comparison {
   std::vector<ResultRow> rows;  // of compare.csv, run after run
   std::size_t same = 0, faster = 0, slower = 0, ambiguous = 0, missing = 0;
-  std::size_t skipped = 0;          // on both sides: no cells
-  std::size_t not_tested = 0;       // of other origins
-  std::size_t in_common = 0;        // cells that both sides have, tested or not
-  std::size_t fewest_launches = 0;  // of a side, among the tested
+  std::size_t skipped = 0;     // on both sides: no cells
+  std::size_t not_tested = 0;  // of other origins
+  std::size_t in_common = 0;   // cells that both sides have, tested or not
+  std::size_t blind = 0;  // of the tested: too few launches for a difference to be found at all
+  std::size_t fewest_launches = 0;  // of a side, among the tested; among the blind where there are
   std::size_t launches_needed = 0;  // a side, to find a difference among the tested
-  bool paired = false;              // all that was tested was, round by round
+  std::set<char> paired = {};       // the letters of runs that were measured in turns with A
+  bool differ_apart = false;        // a cell is faster or slower that was not measured in turns
 
   std::size_t tested() const { return same + faster + slower + ambiguous; }
-  /// Too few launches for a difference to be found at all.
-  bool blind() const { return tested() > 0 && fewest_launches < launches_needed; }
 };
 
 /// Compares every later run with the first; Holm's correction is over the cells of all of them.

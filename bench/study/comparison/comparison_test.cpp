@@ -62,7 +62,7 @@ TEST(Comparison, GivesEveryCellItsVerdict) {
   // busbw of two ranks is bytes a second.
   EXPECT_NEAR(std::stod(found.rows[2].get("busbw_a_gb_per_s")), 1.048576 / 1.0035, 1e-4);
   EXPECT_EQ(found.slower + found.faster + found.same, 3U);
-  EXPECT_FALSE(found.blind());
+  EXPECT_EQ(found.blind, 0U);
 }
 
 TEST(Comparison, CountsWhatIsMissingAndNeverPassesIt) {
@@ -107,7 +107,7 @@ TEST(Comparison, OfSingleLaunchesHasNoIntervalAndNoVerdict) {
   EXPECT_EQ(found.rows[0].get("verdict"), "AMBIGUOUS");
   EXPECT_EQ(found.rows[0].get("ratio_low") + found.rows[0].get("ratio_high"), "") << "never 3 ± 0";
   EXPECT_EQ(found.rows[0].get("smallest_effect"), "");
-  EXPECT_TRUE(found.blind());
+  EXPECT_EQ(found.blind, found.tested());
   EXPECT_EQ(found.launches_needed, 4U);
 }
 
@@ -118,7 +118,35 @@ TEST(Comparison, CorrectsOverTheCellsOfAllRuns) {
   const auto found = compared({base, other, other});
   EXPECT_EQ(found.slower, 0U) << "2 cells of 4 launches: p = 2 * 0.029";
   EXPECT_EQ(found.rows[1].get("letter"), "C");
-  EXPECT_TRUE(found.blind());
+  EXPECT_EQ(found.blind, found.tested());
+}
+
+TEST(Comparison, SaysOfEachCellWhetherItsLaunchesSuffice) {
+  const auto base = run_of("a", 4, {{"ring"}});
+  const auto many = run_of("b", 20, {{"ring", 1.2e-3}, {"naive"}});
+  auto found = compared({base, many, many});
+  EXPECT_EQ(found.slower, 2U);
+  EXPECT_EQ(found.blind, 0U) << "4 against 20: p of two cells is at least 2 * 0.0002";
+  // A third run that was not measured in turns changes nothing of the one that was.
+  auto a = run_of("a", 6, {{"ring"}, {"naive"}, {"direct"}}), b = a, c = run_of("c", 6, {{"ring"}});
+  a.pair = b.pair = "turns";
+  found = compared({a, b, c});
+  EXPECT_EQ(found.paired, std::set<char>{'B'});
+  EXPECT_EQ(found.blind, 3U) << "six rounds: 4 * 2 / 2^6";
+  EXPECT_EQ(found.fewest_launches, 6U);
+  EXPECT_EQ(found.launches_needed, 8U);
+  EXPECT_FALSE(found.differ_apart);
+}
+
+TEST(Comparison, SaysWhereRunsThatTookTurnsHaveNoRoundInCommon) {
+  auto a = run_of("a", 3, {{"ring"}}), b = a;
+  a.pair = b.pair = "turns";
+  for (Cell& cell : b.cells) {
+    for (int& round : cell.rounds) round += 100;
+  }
+  const auto found = compared({a, b});
+  EXPECT_EQ(found.rows[0].get("verdict"), "MISSING");
+  EXPECT_EQ(found.rows[0].get("note"), "measured in turns, but no round has both");
 }
 
 TEST(CellJoin, JoinsAcrossWhatIsCompared) {

@@ -151,6 +151,17 @@ std::string model_code(const std::string& gpu_model) {
   return "";
 }
 
+/// Whether the device's name has the code as a word: an L40S is no L4.
+bool is_of_model(std::string_view device, std::string_view code) {
+  const auto in_word = [&](std::size_t place) {
+    return place < device.size() && std::isalnum(static_cast<unsigned char>(device[place])) != 0;
+  };
+  for (std::size_t at = device.find(code); at != device.npos; at = device.find(code, at + 1)) {
+    if (!in_word(at - 1) && !in_word(at + code.size())) return true;
+  }
+  return false;
+}
+
 int ranks_per_node(const Instance& instance, const ResultRow& row) {
   if (row.get("device") != "cpu") {
     if (instance.gpus > 0) return instance.gpus;
@@ -181,7 +192,7 @@ void say_device(ResultRow& cost, const ResultRow& epoch, const Instance& instanc
   }
   const std::string code = model_code(instance.gpu_model);
   if (code.empty()) return;
-  const bool own = device.find(code) != std::string::npos;
+  const bool own = is_of_model(device, code);
   cost.set("own_device", own ? 1 : 0);
   if (own) return;
   add_note(cost,

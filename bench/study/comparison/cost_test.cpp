@@ -57,6 +57,17 @@ TEST(Cost, IsPriceTimesNodesTimesTime) {
   EXPECT_EQ(rows[1].get("note"), "");
 }
 
+TEST(Cost, TakesADeviceForTheInstancesByWholeWords) {
+  Instance l4 = p3();
+  l4.gpu_model = "NVIDIA L4";
+  for (const auto& [device, own] : {std::pair("NVIDIA L4", "1"),
+                                    {"L4", "1"},
+                                    {"NVIDIA L40S", "0"},
+                                    {"NVIDIA L40 L4-24", "1"}}) {
+    EXPECT_EQ(cost_rows({"run", l4, {epoch(4, 100, device)}})[0].get("own_device"), own) << device;
+  }
+}
+
 TEST(Cost, ChargesTheNodesThatWereUsedAndNamesAnotherDevice) {
   std::vector<ResultRow> epochs{epoch(2, 100, "NVIDIA H200").set("nodes", 2)};
   const auto rows = cost_rows({"run", p3(), epochs});

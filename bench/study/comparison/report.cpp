@@ -29,14 +29,17 @@ std::string summary_of(const CompareReport& report) {
   if (found.not_tested > 0) text += fmt::format("; {} shown, not tested", found.not_tested);
   text += fmt::format("; differences up to {:.0f} % do not count\n", 100 * kFloor);
   if (found.tested() == 0) text += "nothing was tested between the runs' cells\n";
-  if (found.blind()) {
+  if (found.blind > 0) {
     text += fmt::format(
-        "too few launches: {} a side can show no difference among {} cells; it takes {} or more\n",
-        found.fewest_launches, found.tested(), found.launches_needed);
+        "too few launches: {} a side can show no difference among {} cells{}; it takes {} or "
+        "more\n",
+        found.fewest_launches, found.tested(),
+        found.blind < found.tested() ? fmt::format(", in {} of them", found.blind) : "",
+        found.launches_needed);
   }
   // A build may be blamed for what a neighbour did.
   const CompareReport::Run &a = report.runs[0], &b = report.runs[1];
-  if (!found.paired && found.slower + found.faster > 0 && !a.instance && a.folder != b.folder) {
+  if (found.differ_apart && !a.instance && a.folder != b.folder) {
     text += "measured apart: what the machine did in between counts, too (--build: in turns)\n";
   }
   return text;
@@ -235,7 +238,7 @@ std::string cells_table(const CompareReport& report, char letter, bool changed_o
   }
   width = std::min<std::size_t>(width, 72);
   std::string table = fmt::format("{:<{}} {:>11} {:>11} {:>7} {:>16} {:>7} {:<9} {:>24}\n", "cell",
-                                  width, "A", "B", "ratio", "interval", "p", "verdict", "rate");
+                                  width, "A", letter, "ratio", "interval", "p", "verdict", "rate");
   for (const ResultRow* const row : cells_of(report, letter, changed_only)) {
     table += line(*row, width);
   }
@@ -262,7 +265,7 @@ std::string efficiency_table(const CompareReport& report, char letter) {
     if ((row->get("efficiency_a") + row->get("efficiency_b")).empty()) continue;
     if (table.empty()) {
       table = "\n";
-      add("efficiency against one_device (no test)", "A", "B");
+      add("efficiency against one_device (no test)", "A", std::string(1, letter));
     }
     add(printable(label_with_differences(*row)), efficiency_text(*row, 'a'),
         efficiency_text(*row, 'b'));
@@ -305,8 +308,9 @@ std::string compare_table(const CompareReport& report, bool changed_only) {
         "\n# {} against A: medians of launches; ratio of times, above 1: {} took longer; 95 % "
         "interval; p: {} test after Holm\n",
         run.letter, run.letter,
-        report.comparison.paired ? "measured in turns, so round by round: signed-rank"
-                                 : "rank-sum");
+        report.comparison.paired.contains(run.letter)
+            ? "measured in turns, so round by round: signed-rank"
+            : "rank-sum");
     table += cells_table(report, run.letter, changed_only) + efficiency_table(report, run.letter);
   }
   table += cost_table(report) + throughput_table(report);
@@ -345,7 +349,9 @@ std::string head_of(const std::vector<std::string>& cells) {
 std::string cells_of_run(const CompareReport& report, const CompareReport::Run& run,
                          bool changed_only) {
   std::string text = fmt::format("\n## {} against A\n\n", run.letter);
-  text += head_of({"cell", "A", "B", "ratio B/A", "95 % interval", "p (Holm)", "verdict", "note"});
+  const std::string letter(1, run.letter);
+  text += head_of({"cell", "A", letter, fmt::format("ratio {}/A", letter), "95 % interval",
+                   "p (Holm)", "verdict", "note"});
   for (const ResultRow* const row : cells_of(report, run.letter, changed_only)) {
     text += row_of({literal(label_with_differences(*row)), time_text(row->get("seconds_a")),
                     time_text(row->get("seconds_b")), scaled(row->get("ratio"), 1, 3),

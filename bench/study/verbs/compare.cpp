@@ -308,7 +308,7 @@ ExitCode exit_code_of(const CompareReport& report) {
   if (found.slower > 0) return ExitCode::regression;
   if (report.undecided) return ExitCode::incomplete;
   if (found.tested() > 0) {
-    return found.missing > 0 || found.blind() ? ExitCode::incomplete : ExitCode::ok;
+    return found.missing + found.blind > 0 ? ExitCode::incomplete : ExitCode::ok;
   }
   // Without a test what an epoch costs may still be what was asked for.
   const bool answered = report.runs.size() == 1 ? !report.costs.empty() : !report.decisions.empty();

@@ -81,7 +81,7 @@ void require_same_origin(const Manifest& original, const StudyConfig& config) {
 ExitCode exit_code_of(const Comparison& found) {
   if (found.tested() == 0) return ExitCode::nothing_measured;
   if (found.faster + found.slower > 0) return ExitCode::regression;
-  const bool open = found.ambiguous + found.missing > 0 || found.blind();
+  const bool open = found.ambiguous + found.missing + found.blind > 0;
   return open ? ExitCode::incomplete : ExitCode::ok;
 }
 
