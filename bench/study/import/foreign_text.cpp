@@ -347,7 +347,8 @@ std::vector<std::string_view> describing_columns(const Schema& schema) {
 
 void require_value(std::string_view place, std::string_view column, std::string_view value) {
   if (value.empty()) fail<UsageError>("{}: {} is empty", place, column);
-  if (is_one_of(kCounts, column) && !is_count(value)) {
+  const bool may_be_none = column == "loader_threads" && value == "0";
+  if (is_one_of(kCounts, column) && !is_count(value) && !may_be_none) {
     fail<UsageError>("{}: {}: '{}' is not a positive whole number", place, column, value);
   }
   const bool of_ranks = column == "ranks" || column == "nodes";

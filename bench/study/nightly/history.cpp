@@ -180,17 +180,23 @@ std::string quoted(const std::string& text) {
   return out.str();
 }
 
-/// Without the table [pinned], comments and all else kept: only one run can be pinned.
+/// Without the lines of the table `pinned`, comments and all else kept: only one run can be pinned.
 std::string without_pin(const std::string& text) {
+  const toml::table root = toml::parse(text);
+  const toml::table* const pinned = root["pinned"].as_table();
+  if (pinned == nullptr) return text;
+  std::set<std::uint32_t> gone;
+  const auto leave_out = [&](const toml::node& node) {
+    const toml::source_region& source = node.source();
+    for (auto line = source.begin.line; line <= source.end.line; ++line) gone.insert(line);
+  };
+  leave_out(*pinned);
+  for (const auto& [key, value] : *pinned) leave_out(value);
   std::istringstream lines(text);
   std::string kept;
-  bool inside = false;
+  std::uint32_t number = 0;
   for (std::string line; std::getline(lines, line);) {
-    const std::size_t first = line.find_first_not_of(" \t");
-    if (first != std::string::npos && line[first] == '[') {
-      inside = line.compare(first, 8, "[pinned]") == 0;
-    }
-    if (!inside) kept += line + "\n";
+    if (!gone.contains(++number)) kept += line + "\n";
   }
   return kept;
 }

@@ -54,6 +54,20 @@ TEST(Annotations, AreAddedWithoutTouchingWhatIsThere) {
   EXPECT_THROW(annotated("[nonsense]\n", "pin", {"a", "*", "b"}, "a.toml"), UsageError);
 }
 
+TEST(Annotations, PinAnotherRunHoweverTheFirstOneIsWritten) {
+  const std::string rest =
+      "# before the next one\n[[excluded]]\nrun = \"c\"\nreason = \"[pinned]\"\n";
+  for (const char* const pinned :
+       {"[pinned]\nrun = \"old\"\nreason = \"first\"\n",
+        " [ pinned ] # the release\n reason = \"\"\"first,\n[pinned]\nlast\"\"\"\nrun = 'old'\n",
+        "pinned = {run = \"old\", reason = \"first\"}\n",
+        "pinned.run = \"old\"\npinned.reason = \"first\"\n"}) {
+    EXPECT_EQ(annotated("# by hand\n" + std::string(pinned) + rest, "pin", {"new", "*", "second"},
+                        "a.toml"),
+              "# by hand\n" + rest + "\n[pinned]\nrun = 'new'\nreason = 'second'\n");
+  }
+}
+
 TEST(Annotations, MeanCellsByLabelOrKey) {
   EXPECT_TRUE(matches("allreduce ring*", "allreduce ring mpi 1 KiB N=2", "allreduce/c0ffee/2"));
   EXPECT_TRUE(matches("allreduce/c0ffee/*", "allreduce ring", "allreduce/c0ffee/2/seconds"));

@@ -163,7 +163,7 @@ std::filesystem::path measure_sweep(const NightSetup& setup, std::vector<NightSt
 void measure_canary(const NightSetup& setup, const StoredRun& sweep, const GateReport& report,
                     std::vector<NightStep>& steps) {
   if (!setup.canary) {
-    steps.push_back({"canary", "skipped", std::nullopt, "--no-canary"});
+    steps.push_back({"canary", "skipped", std::nullopt, std::string(kNoCanary)});
     return;
   }
   CanaryPlan canary = canary_plan(sweep, setup.plan, report);

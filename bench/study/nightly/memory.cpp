@@ -71,6 +71,7 @@ void NightMemory::carry_over() {
     std::optional<OpenAlarm>& its = one.cell == kAllCells ? judged_.host : judged_.open[one.cell];
     if (one.since != night_ || its) continue;
     its = OpenAlarm{night_, night_, std::nullopt, one.change};
+    if (one.cell == kAllCells && night_ > 0) its->last_good = night_ - 1;
     if (one.cell != kAllCells) forced_.push_back(one.cell);
   }
   for (std::size_t c = 0; c < set_.cells.size(); ++c) {

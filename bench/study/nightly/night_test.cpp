@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "bench/study/nightly/history.hpp"
+#include "bench/study/nightly/report.hpp"
 #include "bench/study/run/rerun.hpp"
 
 namespace scalebench {
@@ -73,6 +74,26 @@ std::vector<PlannedLaunch> plan_of(const std::vector<std::string>& names) {
     }
   }
   return plan;
+}
+
+TEST(NightRecord, SaysWhyNothingWasSlowedOnPurpose) {
+  NightRecord night;
+  night.steps = {{"sweep", "ok", 1, ""}, {"canary", "skipped", {}, "nothing is large enough"}};
+  const auto canary = canary_that_was_not(night);
+  ASSERT_TRUE(canary);
+  EXPECT_EQ(canary->why_not, "nothing is large enough (--no-canary: a night without it)");
+  night.steps[1].note = std::string(kNoCanary);
+  EXPECT_FALSE(canary_that_was_not(night)) << "as it was told";
+  // Judged again: what its record says.
+  night.steps.clear();
+  night.before = {{"finished_utc", "2026-01-02T03:04:05Z"},
+                  {"steps", {{{"name", "canary"}, {"status", "skipped"}, {"note", "why"}}}}};
+  EXPECT_TRUE(canary_that_was_not(night));
+  Manifest run;
+  run.finished_utc = "2026-01-02T03:00:00Z";
+  EXPECT_EQ(finished_in(night.before, run), "2026-01-02T03:04:05Z");
+  EXPECT_EQ(finished_in(nullptr, run), "2026-01-02T03:00:00Z")
+      << "the measuring's end, if no more is known";
 }
 
 TEST(RerunPlan, HoldsTheSuspectsAndTwoControls) {

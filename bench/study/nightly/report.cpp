@@ -246,6 +246,13 @@ json json_of(const NightStep& step) {
           {"note", step.note}};
 }
 
+/// Of an object that anybody may have written; empty where it is not there, or no text.
+std::string text_of(const json& object, const char* name) {
+  if (!object.is_object()) return "";
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 /// What only the night itself could know: its schedule, its doctor, what it measured when.
 void keep_from_before(json& now, const json& before) {
   if (!before.is_object()) return;
@@ -254,7 +261,7 @@ void keep_from_before(json& now, const json& before) {
   }
   json steps = json::array();
   for (const json& step : before.value("steps", json::array())) {
-    const std::string name = step.is_object() ? step.value("name", "") : "";
+    const std::string name = text_of(step, "name");
     if (name != "analyse" && name != "report" && name != "publish") steps.push_back(step);
   }
   steps.insert(steps.end(), now["steps"].begin(), now["steps"].end());
@@ -440,6 +447,25 @@ std::vector<std::string> changed_libraries_in(const json& record) {
     if (library.is_string()) libraries.push_back(library.get<std::string>());
   }
   return libraries;
+}
+
+std::string finished_in(const json& record, const Manifest& run) {
+  const std::string told = record.is_object() ? text_of(record, "finished_utc") : "";
+  return told.empty() ? run.finished_utc : told;
+}
+
+std::optional<Canary> canary_that_was_not(const NightRecord& night) {
+  std::vector<NightStep> steps = night.steps;
+  if (night.before.is_object()) {
+    for (const json& step : night.before.value("steps", json::array())) {
+      steps.push_back({text_of(step, "name"), text_of(step, "status"), {}, text_of(step, "note")});
+    }
+  }
+  for (const NightStep& step : steps) {
+    if (step.name != "canary" || step.status != "skipped" || step.note == kNoCanary) continue;
+    return Canary{.why_not = fmt::format("{} ({}: a night without it)", step.note, kNoCanary)};
+  }
+  return std::nullopt;
 }
 
 void write_night(const fs::path& folder, const NightRecord& night, const Analysis& analysis) {

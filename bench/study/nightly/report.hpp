@@ -22,6 +22,9 @@ struct NightStep {
   std::string note;
 };
 
+/// The note of the step "canary" of a night that was told to slow nothing down on purpose.
+inline constexpr std::string_view kNoCanary = "--no-canary";
+
 /// The A/A comparison of the night.
 struct AaCheck {
   std::string run;
@@ -93,6 +96,13 @@ nlohmann::json measured_before(const std::filesystem::path& folder);
 
 /// Which libraries it says had changed under the build beside.
 std::vector<std::string> changed_libraries_in(const nlohmann::json& record);
+
+/// When that night was over; empty: not known.
+std::string finished_in(const nlohmann::json& record, const Manifest& run);
+
+/// Of a night that was to slow something down on purpose and found nothing to: why. Else none.
+/// The record's steps are those of an earlier analysis.
+std::optional<Canary> canary_that_was_not(const NightRecord& night);
 
 /// Writes nightly.json, atomically.
 void write_night(const std::filesystem::path& folder, const NightRecord& night,

@@ -210,7 +210,8 @@ std::string accepted_sentence(const GateReport& report, const NightEvents& event
   const auto found = std::ranges::count_if(report.open, is_of_accepted);
   double most = 0;
   for (const OpenRegression& open : report.open) {
-    if (open.accepted_too) most = std::min(most, open.found_change);
+    if (!open.accepted_too) continue;
+    most = std::min(most, std::isnan(open.change) ? open.found_change : open.change);
   }
   if (found > 0) {
     text = fmt::format(

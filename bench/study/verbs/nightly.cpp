@@ -129,15 +129,18 @@ ExitCode conclude(const NightlyOptions& options, const fs::path& results, const 
   night.run.run_id = run.folder.filename().string();
   night.host = own_host_name();
   night.scheduled_utc = options.scheduled;
-  night.finished_utc = utc_label();
   night.aa = aa_before(results, night.run, analysis.input.history.previous);
   night.failed_launches = failed_launches(run);
   const fs::path folder = night_folder(results, night.run.run_id);
-  if (!options.analyse.empty()) {
+  if (options.analyse.empty()) {
+    night.finished_utc = utc_label();
+  } else {
     night.before = measured_before(folder);
     night.changed_libraries = changed_libraries_in(night.before);
+    night.finished_utc = finished_in(night.before, run.manifest);
   }
   night.canary = canary_of(results, analysis.input, analysis.report);
+  if (!night.canary && analysis.report.tested() > 0) night.canary = canary_that_was_not(night);
   const NightEvents events{.failed_launches = night.failed_launches.size(),
                            .partial = !is_complete(run.folder, run.manifest),
                            .changed_libraries = night.changed_libraries,
