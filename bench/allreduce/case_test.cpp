@@ -207,13 +207,31 @@ TEST(AllreduceBuffers, KeepPlacementsApartAndOnPages) {
         {.largest_bytes = 10'000, .out_of_place = true, .cold = true, .cold_bytes = 100'000});
     AllreduceCase one = case_of(allreduce_named("ring"), 2500);
     one.in_place = false;
-    ASSERT_GT(buffers.slots(one), 1U);
+    ASSERT_EQ(buffers.slots(one), 5U) << "of 24 576 bytes: no less than the walk";
     const AllreduceSpans first = buffers.slot(one, 0);
     const AllreduceSpans last = buffers.slot(one, buffers.slots(one) - 1);
     EXPECT_EQ(first.out.data - first.in.data, 12'288);
     EXPECT_EQ((last.in.data - first.in.data) % 4096, 0);
-    EXPECT_GT(last.in.data - first.in.data, 50'000);
+    EXPECT_LE(last.out.data + one.bytes(), buffers.all().data + buffers.all().bytes());
+    // Whatever the size, also where one buffer is nearly the walk, or more.
+    for (const std::size_t count : {1U, 1000U, 2499U}) {
+      const AllreduceCase other = case_of(allreduce_named("ring"), count);
+      const AllreduceSpans end = buffers.slot(other, buffers.slots(other) - 1);
+      EXPECT_GE(end.in.data + 4096 * (other.bytes() / 4096 + 1) - first.in.data, 100'000);
+      EXPECT_LE(end.in.data + other.bytes(), buffers.all().data + buffers.all().bytes());
+    }
   });
+  for (const std::size_t bytes : {60'000U, 98'000U, 150'000U}) {
+    run_ranks(1, [&](Communicator& ranks) {
+      const AllreduceBuffers buffers(ranks,
+                                     {.largest_bytes = bytes, .cold = true, .cold_bytes = 100'000});
+      const AllreduceCase one = case_of(allreduce_named("ring"), bytes / sizeof(float));
+      const std::size_t slots = buffers.slots(one);
+      EXPECT_EQ(slots, bytes < 100'000 ? 2U : 1U);
+      const AllreduceSpans end = buffers.slot(one, slots - 1);
+      EXPECT_LE(end.in.data + one.bytes(), buffers.all().data + buffers.all().bytes());
+    });
+  }
 }
 
 TEST(AllreduceBuffers, AreWholeHugePagesWhereTheseAreAskedFor) {

@@ -33,6 +33,15 @@ double most_seconds(const AllreduceOptions& options, std::size_t rounds) {
   return std::clamp(kAllSeconds / (cases * static_cast<double>(rounds)), kLeast, kMost);
 }
 
+/// The same. Throws JointRefusal for a fault that would come in none of their cases.
+std::vector<Grouping> in_reach(std::vector<Grouping> groupings, const AllreduceOptions& options,
+                               const TransportPlan& wanted) {
+  const std::size_t cases = plan_of(options, wanted.names.size()).size() * groupings.size();
+  const std::string why = options.fault.why_never(cases);
+  if (!why.empty()) throw JointRefusal(why);
+  return groupings;
+}
+
 }  // namespace
 
 GroupedRun::GroupedRun(const Ranks& ranks, const AllreduceOptions& options,
@@ -43,7 +52,7 @@ GroupedRun::GroupedRun(const Ranks& ranks, const AllreduceOptions& options,
       devices_(devices),
       console_(console),
       topology_(ranks.host.topology()),
-      groupings_(formed(options.groups, topology_)),
+      groupings_(in_reach(formed(options.groups, topology_), options, wanted)),
       recorder_(ranks, options.record, allreduce_groups_schema(), options.command,
                 {.mpi = MpiSession::library_version(), .torch = "", .nccl = nccl_version()}),
       method_(method_of(options, recorder_)),
@@ -109,7 +118,7 @@ void GroupedRun::measure_round(std::size_t round) {
                                static_cast<double>(plan[at].pipelined ? method_.pipeline : 1));
     };
     begin_part();
-    measure_case(plan[at], round, begin_part);
+    measure_case(plan[at], round, done + 1, begin_part);
     ranks_.watchdog.end_cell();
   }
 }
@@ -129,7 +138,7 @@ std::string GroupedRun::why_not(const AllreduceCase& one) {
   return common_problem(ranks_.host, problem);
 }
 
-void GroupedRun::measure_case(const AllreduceCase& one, std::size_t round,
+void GroupedRun::measure_case(const AllreduceCase& one, std::size_t round, std::size_t number,
                               const std::function<double()>& begin_part) {
   if (const std::string reason = why_not(one); !reason.empty()) {
     return write(one, round, {.status = "skipped", .note = reason});
@@ -138,7 +147,7 @@ void GroupedRun::measure_case(const AllreduceCase& one, std::size_t round,
   AllreduceBench bench{
       *transport.communicator, *transport.buffers, timer_, *verifier_, &ranks_.watchdog, nullptr,
       method_.slower};
-  if (options_.fault.strikes(round + 1, ranks_.session.rank())) bench.fault = &options_.fault;
+  if (options_.fault.strikes(number, ranks_.session.rank())) bench.fault = &options_.fault;
   if (takes_turns()) bench.next_part = begin_part;
   write(one, round, measure_allreduce(bench, one, method_));
 }

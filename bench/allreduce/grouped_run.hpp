@@ -29,7 +29,8 @@ class GroupedRun {
   /// Opens the transports of a round: their groups are in its Grouping.
   void form_groups(const Grouping& grouping);
   void measure_round(std::size_t round);
-  void measure_case(const AllreduceCase& one, std::size_t round,
+  /// `number`: of the case among those of all rounds, from 1.
+  void measure_case(const AllreduceCase& one, std::size_t round, std::size_t number,
                     const std::function<double()>& begin_part);
   /// Empty, or why this case cannot run in some group: the others would wait for that one.
   std::string why_not(const AllreduceCase& one);

@@ -36,10 +36,15 @@ std::size_t slot_bytes(const AllreduceCase& one) {
 
 }  // namespace
 
+std::size_t AllreduceFootprint::walk_bytes(Memory memory) const {
+  if (!cold) return 0;
+  return cold_bytes > 0 ? cold_bytes : beyond_cache(memory);
+}
+
 std::size_t AllreduceFootprint::window_bytes(Memory memory, std::optional<Pages> pages) const {
   const std::size_t slot = page_aligned(largest_bytes) * (out_of_place ? 2 : 1);
-  const std::size_t walk = cold_bytes > 0 ? cold_bytes : beyond_cache(memory);
-  const std::size_t bytes = cold ? std::max(slot, page_aligned(walk)) : slot;
+  // Slots of any size that are no less than the walk reach beyond it by less than the largest.
+  const std::size_t bytes = slot + (cold ? page_aligned(walk_bytes(memory)) : 0);
   if (pages != Pages::huge) return bytes;
   constexpr std::size_t kFewest = 2;  // a Buffer with less is too small for them
   return std::max(kFewest, (bytes + kHugePageBytes - 1) / kHugePageBytes) * kHugePageBytes;
@@ -56,10 +61,11 @@ AllreduceBuffers::AllreduceBuffers(Communicator& data, const AllreduceFootprint&
     : window_(
           data.window(footprint.window_bytes(data.memory(), data.pages()) / size_of(DType::float64),
                       DType::float64)),
-      cold_(footprint.cold) {}
+      walk_(footprint.walk_bytes(data.memory())) {}
 
 std::size_t AllreduceBuffers::slots(const AllreduceCase& one) const {
-  return cold_ ? std::max<std::size_t>(window_.span.bytes() / slot_bytes(one), 1) : 1;
+  const std::size_t slot = slot_bytes(one);
+  return std::max<std::size_t>((walk_ + slot - 1) / slot, 1);
 }
 
 AllreduceSpans AllreduceBuffers::slot(const AllreduceCase& one, std::size_t index) const {
@@ -355,6 +361,10 @@ AllreduceResult measure_allreduce(const AllreduceBench& bench, const AllreduceCa
       TimingMethod timing = timing_of(one, method);
       timing.next_part = bench.next_part;
       result.timing = bench.timer.measure(operation, timing);
+      if (method.cache == Cache::written && result.timing.operations > 1) {
+        result.note = fmt::format("written before the first of the {} operations of a repetition",
+                                  result.timing.operations);
+      }
       result.launch = launch_cost(bench, operation);
       result.choice = bench.data.native_choice(one.bytes());
       fine = right(once);

@@ -41,6 +41,8 @@ struct AllreduceFootprint {
 
   /// In huge pages: whole ones, and as many as are worth asking for.
   std::size_t window_bytes(Memory memory, std::optional<Pages> pages = std::nullopt) const;
+  /// At least so many bytes of buffers are used in turn; 0 unless cold.
+  std::size_t walk_bytes(Memory memory) const;
 };
 
 AllreduceFootprint footprint_of(const AllreduceOptions& options);
@@ -60,7 +62,7 @@ class AllreduceBuffers {
 
  private:
   Window window_;
-  bool cold_;
+  std::size_t walk_;  // through so many bytes when cold; else 0
 };
 
 /// Throws UsageError with the bytes needed and free when windows for so many transports, of which

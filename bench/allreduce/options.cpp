@@ -213,7 +213,7 @@ void describe_cases(CLI::App& app, AllreduceOptions& options) {
   add_choice(
       app, "--cache", options.method.cache, kCaches,
       "warm: one buffer; cold: rotate through 4x the last cache; written: each rank has just "
-      "written its buffer, as a backward pass does");
+      "written its buffer, as a backward pass does (isolated mode only)");
   const auto graph = [&](int replays) {
     if (replays < 0) fail<UsageError>("-G {}: must not be negative", replays);
     options.method.graph = replays > 0;
@@ -396,6 +396,11 @@ void check_together(const CLI::App& app, const AllreduceOptions& options) {
   if (options.method.cache == Cache::cold && options.method.graph) {
     fail<UsageError>("-G {}: a graph replays one buffer; leave out --cache cold",
                      typed<int>(app, "--cudagraph"));
+  }
+  const bool pipelined = std::ranges::find(options.pipelined, true) != options.pipelined.end();
+  if (options.method.cache == Cache::written && pipelined) {
+    fail<UsageError>("--cache written: {} has many operations on one buffer; give --mode isolated",
+                     options.pipelined.size() > 1 ? "--mode both" : "--mode pipelined");
   }
   if (options.method.slower > 0 && options.method.graph) {
     fail<UsageError>("--slower: a graph cannot be slowed down; leave out -G");

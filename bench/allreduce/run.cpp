@@ -187,7 +187,7 @@ class AllreduceRun {
     if (options_.fault.strikes(number, ranks_.session.rank())) here.fault = &options_.fault;
     if (takes_turns()) here.next_part = begin_part;
     AllreduceResult result = measure_allreduce(here, one, method_);
-    if (result.note.empty()) result.note = note;
+    result.note += (result.note.empty() || note.empty() ? "" : "; ") + note;
     join_device(transport, result);
     write(one, result);
   }
@@ -302,6 +302,9 @@ ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
   }
   std::vector<LaunchTransport> transports = open_transports(ranks, wanted, options, devices);
   const std::vector<AllreduceCase> plan = plan_of(options, transports.size());
+  if (const std::string why = options.fault.why_never(plan.size()); !why.empty()) {
+    throw JointRefusal(why);
+  }
   if (options.dry_run) return list(plan, transports, options, console);
   AllreduceRun run(ranks, options, transports, devices, console);
   return or_end_all([&] {

@@ -67,6 +67,12 @@ AllreduceFault AllreduceFault::parse(const std::string& text, int ranks) {
   return fault;
 }
 
+std::string AllreduceFault::why_never(std::size_t cases) const {
+  if (kind == Kind::none || case_number <= cases) return "";
+  return fmt::format("--fault {}:{}@{}: would never come, there are {} case(s); @CASE names one",
+                     kKinds.at(static_cast<std::size_t>(kind)), rank, case_number, cases);
+}
+
 void AllreduceFault::strike(Span out) const {
   if (++operations_ % every != 0) return;
   if (kind == Kind::die) std::raise(SIGKILL);
