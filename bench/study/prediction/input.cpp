@@ -254,7 +254,10 @@ std::vector<CaseOfRun> cases_of_run(const StoredRun& run, const Profiles& profil
     add(found.of.legs, *row);
     if (number_in(*row, "ranks") > number_in(found.like, "ranks")) found.like = *row;
   }
-  for (CaseOfRun& found : cases) std::ranges::sort(found.of.legs, {}, &EpochLeg::at);
+  for (CaseOfRun& found : cases) {
+    std::ranges::sort(found.of.legs, {}, &EpochLeg::at);
+    for (const EpochLeg& leg : found.of.legs) found.measured.push_back(leg.at);
+  }
   if (strategies.empty()) return cases;
   std::vector<CaseOfRun> chosen;
   std::set<std::string> models_done;
@@ -271,6 +274,7 @@ std::vector<CaseOfRun> cases_of_run(const StoredRun& run, const Profiles& profil
       if (chosen.size() > before) continue;
       ResultRow like = first.like;
       chosen.push_back(case_like(like.set("gradient_sync", strategy), run, profiles, rows, model));
+      chosen.back().measured = first.measured;
     }
   }
   return chosen;

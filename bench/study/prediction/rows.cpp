@@ -230,6 +230,7 @@ void add_forecasts(const CaseOfRun& found, const ErrorsLeftOut& errors,
       set_forecast(row, forecast, band, h);
       set_calibration(row, ensemble.middle);
       set_left_out(row, ensemble.errors);
+      if (of.legs.empty()) Rows::remark(row, "not measured on N > 1: ranks taken as undisturbed");
       row.set("link", questions.link_text);
       if (!question.algorithm.empty()) row.set("allreduce", question.algorithm);
       if (base > 0) row.set("change", forecast.step_seconds / base - 1);
@@ -241,7 +242,7 @@ void add_forecasts(const CaseOfRun& found, const ErrorsLeftOut& errors,
   };
   std::vector<std::pair<Question, double>> bases;
   for (const int ranks : questions.ranks) {
-    const Question question{layout_of(ranks, of, questions), questions.link, questions.choices};
+    const Question question{layout_of(ranks, found, questions), questions.link, questions.choices};
     const double seconds = answer(question, "forecast", "", 0);
     if (!std::isnan(seconds)) bases.emplace_back(question, seconds);
   }
@@ -254,10 +255,10 @@ void add_forecasts(const CaseOfRun& found, const ErrorsLeftOut& errors,
 
 }  // namespace
 
-RankLayout layout_of(int ranks, const PredictionCase& of, const PredictionQuestions& questions) {
+RankLayout layout_of(int ranks, const CaseOfRun& of, const PredictionQuestions& questions) {
   double per_node = 0;
-  for (const EpochLeg& leg : of.legs) {
-    if (leg.at.nodes > 1) per_node = std::max(per_node, leg.at.per_node());
+  for (const RankLayout& at : of.measured) {
+    if (at.nodes > 1) per_node = std::max(per_node, at.per_node());
   }
   if (questions.link.bytes_per_second && per_node == 0) per_node = 1;
   if (questions.per_node) per_node = *questions.per_node;
@@ -291,7 +292,7 @@ std::vector<ResultRow> prediction_rows(const std::vector<CaseOfRun>& cases,
     Rows rows(of, questions, run_id);
     if (!of.missing.empty()) {
       for (const int ranks : questions.ranks) {
-        rows.skip("forecast", layout_of(ranks, of.of, questions), of.missing);
+        rows.skip("forecast", layout_of(ranks, of, questions), of.missing);
       }
     } else {
       const std::string& origin = of.like.get("origin");
@@ -309,7 +310,7 @@ std::vector<ResultRow> prediction_rows(const std::vector<CaseOfRun>& cases,
 int largest_measured(const std::vector<CaseOfRun>& cases) {
   int largest = 0;
   for (const CaseOfRun& one : cases) {
-    for (const EpochLeg& leg : one.of.legs) largest = std::max(largest, leg.at.ranks);
+    for (const RankLayout& at : one.measured) largest = std::max(largest, at.ranks);
   }
   return largest;
 }

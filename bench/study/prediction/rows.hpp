@@ -29,6 +29,8 @@ struct CaseOfRun {
   PredictionCase of;
   ResultRow like;         // of epoch.csv: model, transport and so on; of the largest N
   std::string missing{};  // why nothing can be predicted; else empty
+  /// Where its N > 1 were measured; of a strategy that was not, those of the model's first one.
+  std::vector<RankLayout> measured{};
 };
 
 /// In order of first appearance. `strategies`: of these, whether they were measured or not, with
@@ -48,7 +50,7 @@ struct PredictionQuestions {
 
 /// How N ranks stand: `per_node` on each node; else as densely as in the run, where that was on
 /// several; else each on a node of its own behind a link that was asked for; else on one.
-RankLayout layout_of(int ranks, const PredictionCase& of, const PredictionQuestions& questions);
+RankLayout layout_of(int ranks, const CaseOfRun& of, const PredictionQuestions& questions);
 
 /// Rows of prediction.csv, of one case after the other. What cannot be predicted is a row with
 /// status `skipped`, empty cells and the reason. The errors of the N left out of any case widen the
