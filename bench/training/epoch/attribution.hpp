@@ -167,8 +167,7 @@ struct WaitWindows {
   std::size_t windows = 1;
 };
 
-/// The same on every rank. `steps`: as many as the ranks took; without collectives it is one window
-/// of one stretch.
+/// The same on every rank. `steps`: as many as the ranks took.
 WaitWindows wait_windows(std::span<const double> last_arrivals, std::size_t steps);
 
 /// This rank's waiting in each half of each window, of which there are 2 * windows; they sum to the

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <deque>
 #include <fstream>
-#include <limits>
 #include <memory>
 
 #include "bench/measure/clock_sync.hpp"
@@ -80,20 +79,19 @@ class StepTimer {
 constexpr double kRoundSeconds = 0.5;
 constexpr double kTarget = 0.01;  // half-width of each rank's interval relative to its median
 
-/// Steps until the round's time is over on this rank, at least one, at most `most`. Returns why
-/// memory was not enough, or nothing.
-std::string run_round(const Ranks& ranks, Trainer& trainer, StepTimer& timer, std::size_t most,
+/// Steps until the round's time is over on this rank, at least one. Returns why memory was not
+/// enough, or nothing.
+std::string run_round(const Ranks& ranks, Trainer& trainer, StepTimer& timer,
                       std::vector<double>& seconds) {
   ranks.watchdog.enter();  // the ranks make unequal numbers of steps, and equally many rounds
   ranks.host.barrier();
   const double end = local_seconds() + kRoundSeconds;
   const std::string lack = lack_of_memory(ranks, [&] {
     timer.begin();
-    for (std::size_t i = 0; i < most; ++i) {
+    do {
       trainer.train_step();
       timer.step_enqueued();
-      if (local_seconds() >= end) break;
-    }
+    } while (local_seconds() < end);
     timer.end(seconds);
   });
   ranks.watchdog.leave();
@@ -189,12 +187,11 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
   if (fails([&] { return lack_of_memory(ranks, construct); })) return result;
   Trainer& trainer = *held;
   StepTimer timer(options.training.trainer.device);
-  constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
   std::vector<double> warm_up;
   ranks.watchdog.cell(title);
   ranks.watchdog.expect(kRoundSeconds + first_seconds);
   do {
-    if (fails([&] { return run_round(ranks, trainer, timer, kUnlimited, warm_up); })) return result;
+    if (fails([&] { return run_round(ranks, trainer, timer, warm_up); })) return result;
   } while (!all_agree(ranks.host, warm_up.size() > kStepsBeforeGraph));
 
   const auto wanted = static_cast<std::size_t>(options.steps);
@@ -204,8 +201,7 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
   double begin = local_seconds();
   while (true) {
     begin += begin_in_turn(ranks, title, kRoundSeconds + first_seconds);
-    const std::size_t most = wanted > 0 ? wanted - std::min(wanted, mine.size()) : kUnlimited;
-    if (fails([&] { return run_round(ranks, trainer, timer, most, mine); })) return result;
+    if (fails([&] { return run_round(ranks, trainer, timer, mine); })) return result;
     append_spans(std::span(mine).subspan(spans.size()), local_seconds(), spans);
     const bool narrow = is_narrow(summarise(mine), kTarget);
     const bool all_narrow = all_agree(ranks.host, narrow);
@@ -215,6 +211,10 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
     broadcast(ranks.host, span_of(std::span(&elapsed, 1)), 0);
     const bool enough = wanted > 0 ? all_have_steps : all_narrow || elapsed >= options.max_seconds;
     if (!enough) continue;
+    if (wanted > 0) {  // a rank that had its steps went on, beside those that had not
+      mine.resize(wanted);
+      spans.resize(wanted);
+    }
     result.converged = all_narrow;
     result.failure = joint_failure(ranks.host, trainer.failure());
     result.remarks = trainer.remarks();
