@@ -123,6 +123,14 @@ class FiguresTest(PlotTest):
         for words in ("mlp on cpu", "bf16", "float", "ring: the largest batch", "800"):
             self.assertIn(f"<!-- {words}", svg)
 
+    def test_a_model_may_have_the_path_of_its_file_as_its_name(self) -> None:
+        folder = "/data/" + "a_folder_within_a_folder/" * 10
+        write_run(self.run_folder, models=[f"{folder}first.pt", f"{folder}second.pt"], ranks=[1, 2], syncs=["flat"])
+        self.keep("scaling.csv", "epoch.csv")
+        self.plot()
+        self.assertEqual(self.drawn(), {"efficiency", "speedup", "phases"})
+        self.assertEqual(len(self.files()), 6, "both models have a file of their own")
+
     def test_published_series_are_crosses_with_their_source(self) -> None:
         write_run(self.run_folder, models=["mnist_cnn"])
         self.keep("scaling.csv")

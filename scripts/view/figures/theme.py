@@ -26,6 +26,7 @@ from view.series import SERIES, moved_apart
 # report.py replaces these four by CSS variables, so that figures follow the dark mode.
 INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#dfe3e8", "#ffffff"
 WIDTH, FOOT = 5.0, 0.3  # inches: of a panel, and of a single line of fine print
+LONGEST = 150  # bytes of a file's name, of which file systems take 255 with all that is added to it
 NEUTRAL = "#b8bec6"  # for what cannot be told from nothing
 MARKERS = "os^Dvph*"
 
@@ -133,7 +134,8 @@ def names_of(figure: str, titles: Sequence[str]) -> list[str]:
     """The file of each panel: that of a single one has the figure's name alone."""
     if len(titles) == 1:
         return [figure]
-    names = [f"{figure}-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}" for title in titles]
+    # Before doubles are numbered: a model's name may be the path of its file, and two may differ at their end alone.
+    names = [f"{figure}-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}"[:LONGEST] for title in titles]
     return [name if names.count(name) == 1 else f"{name}-{place}" for place, name in enumerate(names, 1)]
 
 
