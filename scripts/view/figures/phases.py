@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Where the seconds of an epoch went: a bar of phases for each strategy and N with the ideal, a figure
-# for each workload. All numbers are cells of epoch.csv (rank `all`) and scaling.csv (ideal_seconds).
+# Where the seconds of an epoch went: a bar of phases for each strategy and N with the ideal, where it
+# is known; a figure for each workload. All numbers are cells of epoch.csv (rank `all`) and scaling.csv (ideal_seconds).
 from __future__ import annotations
 
 import math
@@ -43,7 +43,7 @@ def draw(run: Path) -> dict[str, Figure]:
     for name, (title, facet) in zip(theme.names_of("phases", list(facets)), facets.items()):
         figure, (axes,) = theme.panel(title, 0.9 + 0.3 * len(facet))
         draw_panel(axes, facet, ideals, names)
-        theme.legend(figure, key_below(facet))
+        theme.legend(figure, key_below(facet, ideals))
         figures[name] = figure
     return figures
 
@@ -61,15 +61,15 @@ def draw_panel(
     for place, (key, row) in enumerate(ordered):
         end = stack_phases(axes, place, row)
         seconds = row.number("seconds_median")
-        ideal = ideals.get((row["case_id"], row["ranks"]), math.nan)
+        ideal = ideal_of(row, ideals)
         if not math.isnan(ideal):
             axes.plot([ideal, ideal], [place - 0.46, place + 0.46], color=theme.INK, linewidth=1.8, zorder=4)
             end = max(end, ideal)
         if not math.isnan(seconds):
             axes.annotate(three_digits(seconds), (end, place), xytext=(5, 0), textcoords="offset points",
                           va="center", fontsize=10)  # fmt: skip
-        # One rank with the share of one of several: a rung of the ladder, that no row of scaling.csv has.
-        share = ", its share" if ideals and math.isnan(ideal) and row["ranks"] == "1" else ""
+        # One rank with the share of one of several: a rung of the ladder.
+        share = ", its share" if row.integer("share_of") > 1 else ""
         emulated = "*" if row["origin"] == "emulated" else ""
         ticks.append(f"{short[names[key]]}, N = {row.ranks()}{emulated}{share}")
         longest = max(longest, end)
@@ -80,6 +80,11 @@ def draw_panel(
     axes.grid(axis="y", visible=False)
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.set_xlabel("seconds an epoch, mean over ranks")
+
+
+def ideal_of(row: Row, ideals: dict[tuple[str, str], float]) -> float:
+    """NaN where there is none: a rung of the ladder, or a run that was cut before its base was measured."""
+    return ideals.get((row["case_id"], row["ranks"]), math.nan)
 
 
 def short_of(names: list[str]) -> dict[str, str]:
@@ -103,11 +108,12 @@ def stack_phases(axes: Axes, place: float, row: Row) -> float:
     return end
 
 
-def key_below(rows: list[Row]) -> list[tuple[Artist, str]]:
+def key_below(rows: list[Row], ideals: dict[tuple[str, str], float]) -> list[tuple[Artist, str]]:
     shown = [phase for phase in PHASES if any(row.number(f"{phase}_seconds") > 0 for row in rows)]
     entries: list[tuple[Artist, str]] = [(Patch(facecolor=PHASES[phase]), phase) for phase in shown]
-    upright = Line2D([], [], color=theme.INK, marker="|", markersize=9, markeredgewidth=1.8, linestyle="none")
-    entries.append((upright, "ideal"))
+    if not all(math.isnan(ideal_of(row, ideals)) for row in rows):
+        upright = Line2D([], [], color=theme.INK, marker="|", markersize=9, markeredgewidth=1.8, linestyle="none")
+        entries.append((upright, "ideal"))
     if any(row["origin"] == "emulated" for row in rows):
         entries.append((Patch(facecolor="none", edgecolor=theme.MUTED, hatch="/////"), "* emulated"))
     return entries

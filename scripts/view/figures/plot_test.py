@@ -33,7 +33,7 @@ if HAVE_MATPLOTLIB:
     from matplotlib.colors import to_hex
 
     from plot import main as plot_main
-    from view.figures import busbw, scaling, theme, waterfall
+    from view.figures import busbw, phases, scaling, theme, waterfall
 FIGURES = {"efficiency", "speedup", "waterfall", "phases", "throughput", "busbw", "monitor"}
 
 
@@ -130,6 +130,21 @@ class FiguresTest(PlotTest):
         self.plot()
         self.assertEqual(self.drawn(), {"efficiency", "speedup", "phases"})
         self.assertEqual(len(self.files()), 6, "both models have a file of their own")
+
+    def test_one_rank_has_its_share_by_its_own_column_and_a_missing_ideal_is_not_named(self) -> None:
+        write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat", "none"])
+        rung = [{**row, "share_of": "2", "case_id": "rung", "ranks": "1"}
+                for row in read_rows(self.run_folder, "epoch.csv") if row["rank"] == "all" and row["gradient_sync"] == "none"][:1]  # fmt: skip
+        whole = [{**row, "share_of": "1"} for row in read_rows(self.run_folder, "epoch.csv") if row["gradient_sync"] == "flat"]
+        write_csv(self.run_folder, "epoch.csv", [*whole, *rung])
+        self.keep("scaling.csv", "epoch.csv")
+        names = [("flat, N = 1", "flat, N = 2", "none, N = 1, its share")] * 2
+        for words, ideal in zip(names, (True, False)):
+            (figure,) = phases.draw(self.run_folder).values()
+            self.assertEqual(tuple(label.get_text() for label in figure.axes[0].get_yticklabels()), words)
+            self.assertEqual("ideal" in [text.get_text() for text in figure.legends[0].get_texts()], ideal)
+            # Cut before one_device was measured: other rows have an ideal, and these have none.
+            edit(self.run_folder / "scaling.csv", lambda row: {**row, "case_id": "another"})
 
     def test_published_series_are_crosses_with_their_source(self) -> None:
         write_run(self.run_folder, models=["mnist_cnn"])
