@@ -16,6 +16,12 @@ from view.figures import theme
 from view.rows import Row, grouped, read_rows, usable
 
 SERIES = ("gradient_sync", "allreduce", "transport", "device", "dataset")
+# What the column `band` says of how the band was made.
+BANDS = {
+    "measurement": "95 % of draws of launches and steps",
+    "left_out": "95 % by the errors of each measured N left out",
+    "left_out_shifted": "95 % by the errors of each measured N left out, around what they say",
+}
 
 
 def draw(folder: Path) -> tuple[Figure, str]:
@@ -31,8 +37,15 @@ def draw(folder: Path) -> tuple[Figure, str]:
         axes.set_title(title)
         draw_panel(axes, facet, names, marks)
     links = sorted({row["link"] for row in rows if row["link"]})
-    words = [rows[0]["run_id"], "hollow and dashed: predicted, with 95 % of draws of launches and steps"]
+    words = [rows[0]["run_id"], f"hollow and dashed: predicted{bands_of(rows)}"]
     return figure, "  ·  ".join([*words, *(f"predicted for a link of {link}" for link in links)])
+
+
+def bands_of(rows: list[Row]) -> str:
+    """Of what the bands are; nothing of a kind that is not known, or where there is none."""
+    kinds = dict.fromkeys(row["band"] for row in rows if row["efficiency_low"])
+    told = [BANDS[kind] for kind in kinds if kind in BANDS]
+    return f", with {' or '.join(told)}" if told else ""
 
 
 def draw_panel(

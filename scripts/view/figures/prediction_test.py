@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# plot_prediction.py on made-up rows: its fine print says of the bands what their column does.
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+import unittest
+from pathlib import Path
+
+from fixtures.files import write_csv
+
+HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
+if HAVE_MATPLOTLIB:
+    from view.figures import prediction
+
+DRAWS = "predicted, with 95 % of draws of launches and steps"
+LEFT_OUT = "95 % by the errors of each measured N left out"
+
+
+def rows_of(band: str) -> list[dict[str, object]]:
+    case = {"model": "mlp", "gradient_sync": "mirrored", "allreduce": "ring", "transport": "mpi", "device": "cpu",
+            "dataset": "synthetic", "scaling": "weak", "batch": 32, "band": band}  # fmt: skip
+    cells = {"efficiency": 0.9, "efficiency_low": 0.85, "efficiency_high": 0.95}
+    check = {**case, **cells, "kind": "check", "ranks": 4, "held_out": 1, "error": 0.02, "measured_efficiency": 0.88}
+    return [check, {**case, **cells, "kind": "forecast", "ranks": 16}]
+
+
+@unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib: install python3-matplotlib")
+class PredictionTest(unittest.TestCase):
+    def fine_print(self, rows: list[dict[str, object]]) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            write_csv(Path(folder), "prediction.csv", rows)
+            return prediction.draw(Path(folder))[1]
+
+    def test_the_band_is_called_what_its_column_says(self) -> None:
+        words = {"measurement": DRAWS, "left_out": f"predicted, with {LEFT_OUT}",
+                 "left_out_shifted": f"predicted, with {LEFT_OUT}, around what they say"}  # fmt: skip
+        for band, said in words.items():
+            self.assertTrue(self.fine_print(rows_of(band)).endswith(said), band)
+        self.assertTrue(self.fine_print(rows_of("measurement") + rows_of("left_out")).endswith(f"{DRAWS} or {LEFT_OUT}"))
+
+    def test_nothing_is_said_of_a_band_that_is_not_known_or_not_there(self) -> None:
+        for band, low in (("of another version", 0.85), ("left_out", "")):
+            rows = [{**row, "efficiency_low": low} for row in rows_of(band)]
+            self.assertTrue(self.fine_print(rows).endswith("predicted"), band)
+
+
+if __name__ == "__main__":
+    unittest.main()
