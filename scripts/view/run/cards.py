@@ -12,25 +12,34 @@ from view.rows import Row
 from view.tables.scaling import answers, sentence
 
 DIAGNOSTIC = ("none", "barrier_only")
+TITLE = "Diagnostics: these do not synchronise gradients, so they are no result."
 MORE = " Run six launches."
 
 
 def cards(run: Path) -> list[Html]:
     """The cards, and below them the diagnostics."""
-    rows = answers(run)
-    shown = [card(row) for row in rows if row["gradient_sync"] not in DIAGNOSTIC]
+    shown = [card(row) for row in results(run)]
     parts = [element("div", *shown, css="cards")] if shown else []
-    checks = [row for row in rows if row["gradient_sync"] in DIAGNOSTIC]
-    if checks:
-        said = [sentence(row) for row in checks] + noise(checks)
-        title = "Diagnostics: these do not synchronise gradients, so they are no result."
-        parts.append(element("div", element("p", title), element("ul", *(element("li", text) for text in said)), css="muted"))
+    said = diagnostics(run)
+    if said:
+        parts.append(element("div", element("p", TITLE), element("ul", *(element("li", text) for text in said)), css="muted"))
     return parts
+
+
+def results(run: Path) -> list[Row]:
+    """The answers of strategies that train one common model."""
+    return [row for row in answers(run) if row["gradient_sync"] not in DIAGNOSTIC]
+
+
+def diagnostics(run: Path) -> list[Html]:
+    """A sentence for each of the others, and what of them is noise."""
+    rows = [row for row in answers(run) if row["gradient_sync"] in DIAGNOSTIC]
+    return [*map(sentence, rows), *(element("span", text) for text in noise(rows))]
 
 
 def unsure(run: Path) -> bool:
     """Whether a card is amber."""
-    return any(amber(row) for row in answers(run) if row["gradient_sync"] not in DIAGNOSTIC)
+    return any(map(amber, results(run)))
 
 
 def card(row: Row) -> Html:

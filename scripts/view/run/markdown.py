@@ -12,9 +12,10 @@ from view.manifest import Manifest
 from view.markdown import table, text_of
 from view.numbers import percent, three_digits
 from view.rows import Row, read_rows, usable
+from view.run.cards import TITLE, diagnostics, results
 from view.run.provenance import kinds_of, origin_notes, sealed, unsuccessful
 from view.tables.hosts import between_hosts, no_suspect, suspects
-from view.tables.scaling import headlines
+from view.tables.scaling import sentence
 
 MOST = 200
 
@@ -22,10 +23,11 @@ MOST = 200
 def write_markdown(run: Path, manifest: Manifest) -> str:
     kinds = kinds_of(run)
     status = manifest.text("status")
-    sentences = [f"- {text_of(words_of(sentence), 500)}" for sentence in headlines(run)[:MOST]]
-    sentences += [f"- {text_of(sentence)}" for sentence in [no_suspect(run), *between_hosts(run)] if sentence]
+    sentences = [bullet(sentence(row)) for row in results(run)[:MOST]]
+    sentences += [f"- {text_of(words)}" for words in [no_suspect(run), *between_hosts(run)] if words]
     # What is at fault comes first.
-    sentences = [*(f"- **{text_of(sentence, 500)}**" for sentence in suspects(run)), *sentences]
+    sentences = [*(f"- **{text_of(words, 500)}**" for words in suspects(run)), *sentences]
+    checks = [bullet(words) for words in diagnostics(run)[:MOST]]
     if not any(kind == "ok" for kind, _ in kinds):
         sentences = ["**Nothing was measured.**"]
     parts = [
@@ -33,11 +35,16 @@ def write_markdown(run: Path, manifest: Manifest) -> str:
         text_of(" · ".join(part for part in (manifest.text("started_utc"), manifest.host()) if part)),
         f"**This run is {text_of(status, 40)}.**" if status not in ("complete", "") else "",
         "\n".join(sentences),
+        f"{TITLE}\n\n" + "\n".join(checks) if checks else "",
         " ".join(text_of(note) for note in origin_notes(origin for _, origin in kinds)),
         scaling(run), failures(manifest),
         f"Run {text_of(manifest.text('run_id') or run.name)}, SHA-256 of manifest.json: {manifest.sha256 or 'none'}. {text_of(sealed(run).replace('`', ''), 500)}",
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def bullet(markup: str) -> str:
+    return f"- {text_of(words_of(markup), 500)}"
 
 
 def words_of(markup: str) -> str:

@@ -207,6 +207,10 @@ class ReportTest(unittest.TestCase):
             self.assertNotIn("64, none", result)
             self.assertIn("mlp, strong scaling, global batch 64, none", diagnostics)
             self.assertEqual("its higher efficiency is noise" in diagnostics, noise)
+            markdown = (self.run_folder / "report.md").read_text(encoding="utf-8").split("## Scaling")[0]
+            result, diagnostics = markdown.split("Diagnostics: these do not synchronise gradients, so they are no result.")
+            self.assertEqual((result.count("\n- "), diagnostics.count("\n- ")), (1, 2 + noise))
+            self.assertIn("64, flat", result)
 
     def test_load_stands_above_the_cards_and_skips_have_their_reason(self) -> None:
         write_run(self.run_folder)

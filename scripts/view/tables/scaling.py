@@ -28,11 +28,6 @@ OTHERS = {
 }
 
 
-def headlines(run: Path) -> list[Html]:
-    """A sentence for each workload and strategy, as `answers` chooses them."""
-    return [sentence(row) for row in answers(run)]
-
-
 def answers(run: Path) -> list[Row]:
     """A row for each workload and strategy at its largest measured N; where only one rank was
     measured, at the largest N of another origin."""
