@@ -26,6 +26,10 @@ from view.rows import Row, grouped, read_rows, usable
 ALGORITHMS = ("ring direct recursive_doubling hierarchical segmented_ring one_shot double_binary_tree native naive "
               "rabenseifner parameter_server auto").split()  # fmt: skip
 
+# Below this ratio of an axis' ends powers of ten alone are too few labels.
+FEW_DECADES = 10**1.5
+STEPS = ((1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9))
+
 Entry = tuple[Artist, str]
 
 
@@ -134,9 +138,23 @@ def remarks(rows: list[Row]) -> str:
 def dress(axes: Axes, remark: str) -> None:
     axes.set_ylabel("bus bandwidth, GB/s (10⁹ bytes)")
     axes.set_xlabel("message size, one rank's buffer" + (f"\n{remark}" if remark else ""))
-    axes.yaxis.set_major_locator(LogLocator(numticks=12))
+    low, high = axes.get_ylim()
+    few = high / low < FEW_DECADES
+    axes.yaxis.set_major_locator(FixedLocator(ticks_between(low, high)) if few else LogLocator(numticks=12))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def ticks_between(low: float, high: float) -> list[float]:
+    """Within few decades: the coarsest of STEPS that labels two values or more, without which no other can be read."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks: list[float] = []
+    for steps in STEPS:
+        ticks = [float(f"{step}e{power}") for power in powers for step in steps]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(ticks) > 1:
+            break
+    return ticks
 
 
 def size_axis(axes: Axes, sizes: list[float]) -> None:

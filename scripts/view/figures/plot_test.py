@@ -287,6 +287,19 @@ class FiguresTest(PlotTest):
         for words in ("memory's bound", "fitted cost model"):
             self.assertNotIn(f"<!-- {words}", self.svg(panel))
 
+    def test_rates_of_few_decades_have_labels_between_the_powers_of_ten(self) -> None:
+        wide = [0.01, 0.1, 1.0, 10.0, 100.0]
+        for rates, labels in (((20, 90), [20, 50, 100]), ((4, 30), [5, 10, 20]), ((7.5, 7.9), [5, 10]),
+                              ((0.21, 0.22), [0.15, 0.2, 0.3]), ((0.015, 120), wide)):  # fmt: skip
+            case = {"algorithm": "ring", "transport": "mpi", "ranks": 2}
+            columns = ("busbw_gb_per_s", "busbw_ci_low_gb_per_s", "busbw_ci_high_gb_per_s")
+            rows = [{**case, **dict.fromkeys(columns, rate), "size_bytes": 1024 * (1 + place)} for place, rate in enumerate(rates)]
+            write_csv(self.run_folder, "allreduce.csv", rows)
+            (figure,) = busbw.draw(self.run_folder).values()
+            axis = figure.axes[0].yaxis
+            low, high = axis.get_view_interval()
+            self.assertEqual([round(tick, 4) for tick in axis.get_majorticklocs() if low <= tick <= high], labels, rates)
+
     def test_a_bound_of_one_size_is_a_mark(self) -> None:
         write_run(self.run_folder, models=["mlp"], transports=["mpi"])
         sizes = sorted({int(row["size_bytes"]) for row in read_rows(self.run_folder, "bound.csv")})
