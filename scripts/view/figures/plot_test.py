@@ -212,6 +212,20 @@ class FiguresTest(PlotTest):
             marked = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
             self.assertEqual({line.get_linestyle() for line in marked}, {linestyle}, ranks)
 
+    def test_numbers_of_ranks_that_have_no_room_are_left_out(self) -> None:
+        powers = [2**power for power in range(13)]
+        for ranks, shown in ((powers[:10], powers[:10]), (powers, [1, 2, 4, 8, 16, 32, 64, 256, 1024, 4096]),
+                             ([*range(1, 17)], [1, 2, 3, 4, 5, 6, 8, 12, 16]), ([8, 3584], [8, 3584]), ([0, 2], [1, 2])):  # fmt: skip
+            with matplotlib.rc_context({**theme.STYLE, "backend": "agg"}):
+                figure, (axes,) = theme.panel("a title", 2)
+                theme.ranks_axis(axes, ranks)
+                figure.draw_without_rendering()
+            labels = [label for label in axes.get_xticklabels() if label.get_text()]
+            self.assertEqual([int(label.get_text()) for label in labels], shown)
+            boxes = [label.get_window_extent() for label in labels]
+            for left, right in itertools.pairwise(boxes):
+                self.assertGreater(right.x0 - left.x1, 5, "pixels")
+
     def test_equal_data_give_equal_bytes(self) -> None:
         write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"], transports=["mpi"])
         self.assertEqual(started(self.run_folder).returncode, 0)
