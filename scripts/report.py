@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # report.py RUN writes report.html, one self-contained page from the CSV files, manifest.json and
-# figures of a run, whichever of them are there, and report.md, its essence. It needs no library.
+# figures of a run, whichever of them are there, and report.md, its essence. It needs no library. A
+# manifest.json that is there and cannot be read is refused: a page without it would hide that.
 # With --published NAME[,NAME...] the page has a section of these series of configs/published.csv.
 # In a folder of scalebench compare --out it writes both of the comparison (compare.json).
 # Exit: 0 done, 2 usage.
@@ -13,11 +14,12 @@ from view.comparison import markdown as comparison_markdown
 from view.comparison import page as comparison_page
 from view.comparison.found import NoComparison, read_comparison
 from view.files import write_whole
-from view.manifest import Manifest
+from view.manifest import Manifest, Unreadable
 from view.published import UnknownSeries, published_option
 from view.rows import say
 from view.run.markdown import write_markdown
 from view.run.page import write_page
+from view.run.seal import how_to_check
 
 
 def main(arguments: list[str]) -> int:
@@ -34,9 +36,10 @@ def main(arguments: list[str]) -> int:
             found = read_comparison(folder)
             html, essence = comparison_page.write_page(found), comparison_markdown.write_markdown(found)
         else:
-            manifest = Manifest(folder)
-            html, essence = write_page(folder, manifest, names), write_markdown(folder, manifest)
-    except (UnknownSeries, NoComparison) as error:
+            manifest = Manifest(folder, strict=True)
+            check = how_to_check(folder, manifest, arguments[0])
+            html, essence = write_page(folder, manifest, names, check), write_markdown(folder, manifest, check)
+    except (UnknownSeries, NoComparison, Unreadable) as error:
         say(f"report.py: {error}")
         return 2
     for name, text in (("report.html", html), ("report.md", essence)):

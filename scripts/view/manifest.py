@@ -11,21 +11,22 @@ from typing import Any
 from view.rows import say
 
 
+class Unreadable(Exception):
+    """Why a manifest.json that is there cannot be read."""
+
+
 class Manifest:
-    def __init__(self, run: Path) -> None:
+    def __init__(self, run: Path, strict: bool = False) -> None:
+        """One that is missing reads as empty, and so does one that cannot be read, unless `strict`: then Unreadable
+        is raised."""
         self._content: dict[str, Any] = {}
         self.sha256 = ""
         try:
-            raw = (run / "manifest.json").read_bytes()
-            content = json.loads(raw)
-        except (OSError, ValueError, RecursionError) as error:
+            self._content, self.sha256 = read(run / "manifest.json")
+        except (OSError, Unreadable) as error:
+            if strict and not isinstance(error, FileNotFoundError):
+                raise Unreadable(f"manifest.json: {error}") from error
             say(f"manifest.json: {error}: going on without it")
-            return
-        if isinstance(content, dict):
-            self._content = content
-            self.sha256 = hashlib.sha256(raw).hexdigest()
-        else:
-            say("manifest.json: not an object: going on without it")
 
     def text(self, *path: str) -> str:
         """The scalar at path as text, '' when there is none."""
@@ -65,6 +66,18 @@ class Manifest:
         tool = f"scalebench {version} {commit}".strip() + dirty if version or commit else ""
         run = f"run {self.text('run_id') or run_id}"
         return "  ·  ".join(part for part in (run, self.host(), tool) if part)
+
+
+def read(path: Path) -> tuple[dict[str, Any], str]:
+    """The object in the file, and the SHA-256 of all its bytes. Raises OSError, Unreadable."""
+    raw = path.read_bytes()
+    try:
+        content = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"not the JSON object that a run has there: {error}") from error
+    if not isinstance(content, dict):
+        raise Unreadable(f"not the JSON object that a run has there, but of type {type(content).__name__}")
+    return content, hashlib.sha256(raw).hexdigest()
 
 
 def counted(names: list[str]) -> str:

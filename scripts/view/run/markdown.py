@@ -13,14 +13,15 @@ from view.markdown import table, text_of
 from view.numbers import percent, three_digits
 from view.rows import Row, read_rows, usable
 from view.run.cards import TITLE, diagnostics, results
-from view.run.provenance import kinds_of, origin_notes, sealed, unsuccessful
+from view.run.provenance import kinds_of, origin_notes, unsuccessful
+from view.run.seal import Check
 from view.tables.hosts import between_hosts, no_suspect, suspects
 from view.tables.scaling import sentence
 
 MOST = 200
 
 
-def write_markdown(run: Path, manifest: Manifest) -> str:
+def write_markdown(run: Path, manifest: Manifest, check: Check) -> str:
     kinds = kinds_of(run)
     status = manifest.text("status")
     sentences = [bullet(sentence(row)) for row in results(run)[:MOST]]
@@ -38,7 +39,7 @@ def write_markdown(run: Path, manifest: Manifest) -> str:
         f"{TITLE}\n\n" + "\n".join(checks) if checks else "",
         " ".join(text_of(note) for note in origin_notes(origin for _, origin in kinds)),
         scaling(run), failures(manifest),
-        f"Run {text_of(manifest.text('run_id') or run.name)}, SHA-256 of manifest.json: {manifest.sha256 or 'none'}. {text_of(sealed(run).replace('`', ''), 500)}",
+        f"Run {text_of(manifest.text('run_id') or run.name)}, SHA-256 of manifest.json: {manifest.sha256 or 'none'}. {text_of(''.join(check), 500)}",
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -9,6 +9,7 @@ from view.manifest import Manifest
 from view.page import Html, element, joined, page, section
 from view.run import provenance
 from view.run.inline_svg import figure
+from view.run.seal import Check
 from view.tables.accounts import accounts, ladder
 from view.tables.allreduce import bandwidth, certificate, fit
 from view.tables.hosts import hosts
@@ -50,7 +51,7 @@ def figures(run: Path) -> Html:
     return section("Figures", *(shown or [none]))
 
 
-def write_page(run: Path, manifest: Manifest, names: list[str]) -> str:
+def write_page(run: Path, manifest: Manifest, names: list[str], check: Check) -> str:
     study = manifest.text("study") or run.name
     body = joined(
         [
@@ -77,7 +78,7 @@ def write_page(run: Path, manifest: Manifest, names: list[str]) -> str:
             kernels(run),
             provenance.failures(run, manifest),
             provenance.environment(manifest),
-            provenance.footer(run, manifest),
+            provenance.footer(run, manifest, check),
         ]
     )
     return page(f"{study} – scalebench", body)

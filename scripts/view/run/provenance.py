@@ -12,6 +12,7 @@ from view.numbers import byte_size
 from view.page import Html, element, joined, section, table
 from view.rows import Row, each_row
 from view.run.cards import cards, unsure
+from view.run.seal import Check
 from view.tables.hosts import between_hosts, no_suspect, suspects
 
 FILES = ("scaling.csv", "epoch.csv", "throughput.csv", "allreduce.csv", "kernels.csv")
@@ -213,17 +214,7 @@ def environment(manifest: Manifest) -> Html:
     return joined(shown)
 
 
-def sealed(run: Path) -> str:
-    """How a reader checks the numbers, as far as the folder allows it."""
-    if (run / "COMPLETE").is_file() and (run / "SHA256SUMS").is_file():
-        return (
-            f"Complete and sealed: `scalebench verify results/{run.name}` recomputes every number from samples.csv "
-            "and checks the hash of every file."
-        )
-    return "`scalebench verify` recomputes every number from samples.csv and checks these hashes."
-
-
-def footer(run: Path, manifest: Manifest) -> Html:
+def footer(run: Path, manifest: Manifest, check: Check) -> Html:
     dirty = " with local changes" if manifest.text("tool", "dirty") == "true" else ""
     commit = manifest.text("tool", "commit")
     facts = [
@@ -249,8 +240,8 @@ def footer(run: Path, manifest: Manifest) -> Html:
         element("summary", f"SHA-256 of {len(files)} files"),
         table(["file", "SHA-256"], files),
     )
-    words = sealed(run).split("`")
-    check = element("p", *(element("code", part) if place % 2 else part for place, part in enumerate(words)))
+    before, command, after = check
     return element(
-        "footer", table(["provenance", ""], cells, wrap=[1]), *([listing] if files else []), check
-    )
+        "footer", table(["provenance", ""], cells, wrap=[1]), *([listing] if files else []),
+        element("p", before, element("code", command), after),
+    )  # fmt: skip
