@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from compare.shared import require_programs, write_rows
+from errors.nights import ALARMS
 from fixtures.nights import Night, allreduce_case, write_night
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -150,8 +151,7 @@ def judged(programs: Path, results: Path, series: list[Series], nights: int) -> 
         if done.returncode not in (0, 1, 3):
             raise Failed(f"night {night}: {done.stderr.strip()[-500:]}")
         with open(results / "nightly" / run / "gate.csv", encoding="utf-8", newline="") as file:
-            alarmed = {row["label"] for row in csv.DictReader(file)
-                       if row["verdict"] in ("REGRESSED", "CONFIRMED", "DRIFT", "OPEN")}  # fmt: skip
+            alarmed = {row["label"] for row in csv.DictReader(file) if row["verdict"] in ALARMS}
         for case, one in zip(cases, series):
             if case.name in alarmed:
                 one.alarms.append(night)

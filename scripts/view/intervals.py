@@ -34,10 +34,10 @@ def in_brackets(kinds: dict[str, str]) -> str:
     return f" In brackets: {said}." if said else ""
 
 
-def wide(row: Row, number: str) -> bool:
-    """Whether a change of a tenth, which a night has to find, could hide in the interval of `number`."""
-    value = row.number(number)
-    ends = (row.number(f"{number}_ci_low"), row.number(f"{number}_ci_high"))
+def wide(row: Row) -> bool:
+    """Whether a change of a tenth, which a night has to find, could hide in the interval of the efficiency."""
+    value = row.number("efficiency")
+    ends = (row.number("efficiency_ci_low"), row.number("efficiency_ci_high"))
     return any(abs(end - value) > HIDES * abs(value) for end in ends)
 
 

@@ -17,9 +17,9 @@ def text_of(text: object, most: int = 300) -> str:
     return re.sub(r"@|:(?=/)|www(?=\.)", r"\g<0><!-- -->", escaped)
 
 
-def code(text: object, most: int = 4000) -> str:
+def code(text: object) -> str:
     """A fenced block that its content cannot end."""
-    content = lines(text, most).rstrip("\n")
+    content = lines(text).rstrip("\n")
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", content)), default=0))
     return f"{fence}text\n{content}\n{fence}"
 

@@ -238,10 +238,9 @@ def label_lines(axes: Axes, labels: Sequence[tuple[float, float, str, str]]) -> 
             )
 
 
-def note(axes: Axes, text: str, top: bool = False) -> None:
+def note(axes: Axes, text: str) -> None:
     """A remark inside the panel, in a corner that lines seldom cross."""
-    axes.text(0.03, 0.97 if top else 0.03, text, transform=axes.transAxes, va="top" if top else "bottom",
-              fontsize=10, color=MUTED)  # fmt: skip
+    axes.text(0.03, 0.03, text, transform=axes.transAxes, va="bottom", fontsize=10, color=MUTED)
 
 
 def lines_of(text: str, inches: float, size: float) -> list[str]:

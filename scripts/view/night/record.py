@@ -36,6 +36,7 @@ MOST_OF_A_COMMAND = 2000  # cut short it is none; of many hosts it is long
 TESTED = (*WORSE, "IMPROVED", "AMBIGUOUS", "OK")
 # In the order in which a reader wants them.
 CELL_VERDICTS = (*WORSE, "AMBIGUOUS", "IMPROVED", *ABSENT, "UNJUDGED", "INSUFFICIENT", "EXCLUDED", "SKIPPED", "OK")
+NIGHTS = 30  # of a cell's past that are shown
 RUN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 
 
@@ -199,10 +200,10 @@ def key_of(row: Row) -> tuple[str, ...]:
     return tuple(row[column] for column in ("bench", "case_id", "ranks", "origin", "metric"))
 
 
-def histories(night: Night, cells: Iterable[Row], nights: int = 30) -> dict[tuple[str, ...], list[Row]]:
-    """The last nights of these cells, oldest first. history.csv is read once, as a stream: it holds
+def histories(night: Night, cells: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
+    """The last NIGHTS of these cells, oldest first. history.csv is read once, as a stream: it holds
     every cell of 40 nights."""
-    found: dict[tuple[str, ...], deque[Row]] = {key_of(cell): deque(maxlen=nights) for cell in cells}
+    found: dict[tuple[str, ...], deque[Row]] = {key_of(cell): deque(maxlen=NIGHTS) for cell in cells}
     if found:
         for row in each_row(night.folder, "history.csv"):
             kept = found.get(key_of(row))

@@ -49,7 +49,7 @@ def card(row: Row) -> Html:
 
 
 def amber(row: Row) -> bool:
-    return not row["efficiency_ci_low"] or intervals.wide(row, "efficiency")
+    return not row["efficiency_ci_low"] or intervals.wide(row)
 
 
 def remark_of(row: Row) -> str:
@@ -58,7 +58,7 @@ def remark_of(row: Row) -> str:
     more = MORE if own and row.integer("rounds") < intervals.FULL else ""
     if not row["efficiency_ci_low"]:
         return "No interval: nothing says what of it is chance." + more
-    if intervals.wide(row, "efficiency"):
+    if intervals.wide(row):
         return "Wide interval: a change of 10\u00a0% could hide in it." + more
     one = row["efficiency_ci_low"] == row["efficiency_ci_high"]  # compared with itself
     if not one and intervals.covers(row, "efficiency", 1):
