@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench/cli/command_line.hpp"
+#include "bench/cli/console.hpp"
 #include "bench/cli/stderr.hpp"
 #include "bench/kernels/report.hpp"
 #include "bench/machine/device_choice.hpp"
@@ -128,6 +129,7 @@ void choose_device(KernelOptions& options) {
 ExitCode run(KernelOptions options) {
   if (!options.text.empty()) {
     fmt::print("{}", options.text);
+    flush_result();
     return ExitCode::ok;
   }
   initialize_google(options.google);
@@ -136,13 +138,16 @@ ExitCode run(KernelOptions options) {
   }
   choose_device(options);
   KernelTimer timer;
-  return run_kernels(options.report, register_cases(options.devices, timer));
+  const ExitCode code = run_kernels(options.report, register_cases(options.devices, timer));
+  flush_result();
+  return code;
 }
 
 }  // namespace
 }  // namespace scalebench
 
 int main(int argc, char** argv) {
+  scalebench::keep_standard_streams();
   scalebench::heed_file_size_limit();
   try {
     return static_cast<int>(scalebench::run(scalebench::parse(argc, argv)));

@@ -91,6 +91,7 @@ ExitCode run(int argc, char** argv) {
       words, [](std::string_view word) { return word == "-np"; }, "--np");
   if (!parse_command_line(app, static_cast<int>(words.size()), words.data(), text)) {
     fmt::print("{}", text);
+    flush_result();
     return ExitCode::ok;
   }
   if (end != argv + argc && !invocation.takes_more) {
@@ -108,6 +109,7 @@ ExitCode run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using scalebench::ExitCode;
+  scalebench::keep_standard_streams();
   if (const auto relay = scalebench::relayed(argc, argv)) return *relay;
   scalebench::heed_file_size_limit();
   try {

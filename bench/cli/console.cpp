@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/cli/console.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -68,6 +69,18 @@ bool mixes_streams(std::string_view pmix_version) {
          pmix_version.starts_with("6.");
 }
 
+void keep_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // The lowest number that is free: this one, as those below it are not.
+    if (fcntl(stream, F_GETFD) == -1)
+      open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+void flush_result() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail("stdout cannot be written");
+}
+
 Console::Console(bool speaks, bool quiet, Color color)
     : speaks_(speaks),
       quiet_(quiet),
@@ -80,9 +93,8 @@ void Console::result(std::string_view text) const {
   // What has gone to stderr is to be read before.
   if (mixed_ && !has_result_) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   has_result_ = true;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    fail("stdout cannot be written");
-  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  flush_result();
 }
 
 void Console::last_word(std::string_view text) {

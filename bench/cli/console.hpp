@@ -43,6 +43,13 @@ ConsoleStyle style_of(const Surroundings& where, Color color);
 /// empty. So did OpenPMIx 4 to 6 (Open MPI 5.0) until 2026: openpmix issue 3858.
 bool mixes_streams(std::string_view pmix_version);
 
+/// To call before any file is opened: the first one would take the place of a standard stream that
+/// is closed, and hold what is printed. What is printed to a stdout that was closed still fails.
+void keep_standard_streams();
+
+/// All that was printed to stdout has gone there. Throws Error when it is closed or full.
+void flush_result();
+
 class Console {
  public:
   /// `speaks`: this process prints at all (rank 0). `quiet`: no progress, warnings stay.

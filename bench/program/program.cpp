@@ -187,6 +187,7 @@ ReadLine read_line(int argc, char** argv, const ParseWords& parse, int ranks, bo
     if (!line.places) line.words = parse(current.pointers(), ranks);
     if (line.words.text.empty()) return line;
     if (speaks) fmt::print("{}", line.words.text);
+    flush_result();
     line.code = code_of(ExitCode::ok);
   } catch (const UsageError& error) {
     if (speaks) print_line(error.what());
@@ -274,6 +275,7 @@ std::vector<std::vector<double>> gather_lists(Communicator& host, std::vector<do
 
 int run_program(int argc, char** argv, const ParseWords& parse,
                 const std::function<ExitCode(const Ranks&)>& body) {
+  keep_standard_streams();
   heed_file_size_limit();
   if (const auto code = joined_program(argc, argv)) return *code;
   try {
