@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -21,23 +22,33 @@
 #include "kernels/error.hpp"
 
 namespace scalebench {
+
+bool is_plain_name(std::string_view name) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789._-";
+  return !name.empty() && name.size() <= 64 && name.front() != '.' &&
+         name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+std::string plain_name(const std::string& name) {
+  std::string plain;
+  for (const char c : name.substr(0, 48)) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+                      (c == '.' && !plain.empty());
+    plain += upper ? static_cast<char>(c - 'A' + 'a') : kept ? c : '-';
+  }
+  return plain.empty() ? "file" : plain;
+}
+
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr std::string_view kRemedy = "choose another folder with --out";
 
-/// Names become parts of paths, so no separator, no leading dot, and nothing a shell would expand.
+/// Names become parts of paths.
 void require_plain(std::string_view kind, std::string_view name) {
-  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789._-";
-  const bool plain = !name.empty() && name.size() <= 64 && name.front() != '.' &&
-                     name.find_first_not_of(kAllowed) == std::string_view::npos;
-  if (!plain) {
-    fail<UsageError>(
-        "{} '{}' cannot be part of a folder's name: use 1 to 64 of a-z 0-9 . _ - and "
-        "do not begin with a dot",
-        kind, name);
-  }
+  if (!is_plain_name(name)) fail<UsageError>("{} name '{}': expected {}", kind, name, kPlainNames);
 }
 
 void make_with_parents(const fs::path& folder) {
@@ -130,6 +141,10 @@ ResultsFolder ResultsFolder::create(const fs::path& parent, std::string_view stu
 }
 
 ResultsFolder ResultsFolder::at(const fs::path& folder, std::uintmax_t bytes_needed) {
+  // Its name stands in each row, where a line break cannot.
+  if (std::ranges::any_of(folder.string(), [](unsigned char letter) { return letter < ' '; })) {
+    fail<UsageError>("'{}' has a control character in its name; {}", folder.string(), kRemedy);
+  }
   make_with_parents(folder);
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const fs::path name = entry.path().filename();
@@ -305,8 +320,11 @@ bool FolderLock::create_alone() {
 bool FolderLock::take(const Flock& flock) {
   while (true) {
     descriptor_ = open_lock(path_);
-    if (descriptor_ < 0 && errno == EACCES && fs::exists(path_)) return false;  // another user's
-    if (descriptor_ < 0) refuse_write(fmt::format("cannot make '{}'", path_.string()), errno);
+    if (descriptor_ < 0) {
+      const int why = errno;
+      if (why == EACCES && fs::exists(path_)) return false;  // another user's
+      refuse_write(fmt::format("cannot make '{}'", path_.string()), why);
+    }
     const int result = flock(descriptor_, LOCK_EX | LOCK_NB);
     const int reason = errno;
     // The holder before may have removed it between the opening and the lock.

@@ -15,6 +15,15 @@
 
 namespace scalebench {
 
+/// Whether it can be part of a folder's name without a separator, a leading dot, or anything that a
+/// shell would expand.
+bool is_plain_name(std::string_view name);
+inline constexpr std::string_view kPlainNames =
+    "part of a folder's name: 1 to 64 of a-z 0-9 . _ -, and no dot at the begin";
+
+/// `name` as one that is: lower case, at most 48 of [a-z0-9._-], no dot first.
+std::string plain_name(const std::string& name);
+
 class ResultsFolder {
  public:
   /// Makes `parent/<YYYYMMDDTHHMMSSZ>-<study>-<6 hex digits>/`, always a new one, and `parent` if

@@ -384,17 +384,6 @@ std::string why_no_speedup(const PackedRows& cases) {
   return "no speedup: how many images an epoch has is not known; add --set samples=...";
 }
 
-std::string plain_name(const std::string& name) {
-  std::string plain;
-  for (const char c : name.substr(0, 48)) {
-    const bool upper = c >= 'A' && c <= 'Z';
-    const bool kept = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-                      (c == '.' && !plain.empty());
-    plain += upper ? static_cast<char>(c - 'A' + 'a') : kept ? c : '-';
-  }
-  return plain.empty() ? "file" : plain;
-}
-
 namespace {
 
 constexpr std::size_t kShown = 40;

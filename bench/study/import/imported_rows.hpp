@@ -59,9 +59,6 @@ void write_rows(const std::filesystem::path& run,
 void write_import(const ResultsFolder& folder, const ImportedRows& rows, const Schema& schema,
                   const Manifest& manifest);
 
-/// `name` as part of a folder's name: lower case, at most 48 of [a-z0-9._-], no dot first.
-std::string plain_name(const std::string& name);
-
 /// Why epochs on one and on several ranks make no speedup, and what would help; empty where they do
 /// or where there is nothing to expect.
 std::string why_no_speedup(const PackedRows& cases);

@@ -9,7 +9,9 @@
 #include <limits>
 #include <sstream>
 
+#include "bench/cli/quantity.hpp"
 #include "bench/record/file.hpp"
+#include "bench/record/results_folder.hpp"
 #include "bench/study/plan/old_keys.hpp"
 #include "bench/study/plan/toml_reader.hpp"
 #include "kernels/error.hpp"
@@ -181,6 +183,9 @@ void read_layouts(TomlReader& reader, const toml::table& table, StudyConfig& con
 
 void read(TomlReader& reader, const toml::table& table, StudyConfig& config) {
   keys(reader, table, config);
+  if (table.contains("name") && !is_plain_name(config.name)) {
+    reader.complain(*table.get("name"), fmt::format("name: expected {}", kPlainNames));
+  }
   if (config.device == "cpu" && (config.share_devices || !config.devices.empty())) {
     reader.complain(*table.get(config.devices.empty() ? "share_devices" : "devices"),
                     "devices and share_devices are about GPUs, and device is \"cpu\"");
@@ -191,6 +196,17 @@ void read(TomlReader& reader, const toml::table& table, StudyConfig& config) {
                     "share_devices: name the ranks, since the number of GPUs is no limit then");
   }
   reader.no_other_keys(table);
+}
+
+/// The bytes that a text stands for; complains about what is no size where the table has the key.
+std::optional<std::size_t> size(TomlReader& reader, const toml::table& table, std::string_view key,
+                                const std::string& text) {
+  try {
+    return parse_size(key, text);
+  } catch (const UsageError& error) {
+    if (table.contains(key)) reader.complain(*table.get(key), error.what());
+    return std::nullopt;
+  }
 }
 
 void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
@@ -207,6 +223,12 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
     reader.complain(*table.get("register"),
                     "register: what NCCL is told of its buffers; valid: with transport = \"nccl\"");
   }
+  const std::optional<std::size_t> min = size(reader, table, "min", study.min_bytes);
+  const std::optional<std::size_t> max = size(reader, table, "max", study.max_bytes);
+  if (min && max && *min > *max) {
+    reader.complain(*table.get(table.contains("min") ? "min" : "max"),
+                    fmt::format("min {} is larger than max {}", study.min_bytes, study.max_bytes));
+  }
   reader.no_other_keys(table);
 }
 
@@ -214,6 +236,7 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
           ThroughputStudy& study) {
   if (!known.data.empty()) study.data = known.data;
   keys(reader, table, study, known);
+  if (!study.memory_limit.empty()) size(reader, table, "memory_limit", study.memory_limit);
   if (table.contains("batch_per_rank") && table.contains("batches_per_rank")) {
     reader.complain(*table.get("batch_per_rank"),
                     "batch_per_rank: batches_per_rank lists them; leave one of the two out");
@@ -363,7 +386,7 @@ StudyConfig parse_study_config(std::string text, const std::filesystem::path& pa
     read(reader, *table, known, path.parent_path(), config.epochs.emplace_back());
   }
   reader.no_other_keys(root);
-  if (config.name.empty()) config.name = path.stem().string();
+  if (config.name.empty()) config.name = plain_name(path.stem().string());
   if (!config.allreduce && !config.throughput && config.epochs.empty()) {
     reader.complain(root, "measures nothing; valid: [allreduce], [throughput], [[epoch]]");
   }

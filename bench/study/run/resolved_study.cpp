@@ -133,13 +133,6 @@ StudyConfig config_of(StudyChoice& choice) {
   }
   if (!choice.hosts.empty()) config.hosts = choice.hosts;
   if (choice.launches > 0) config.launches = choice.launches;
-  if (!config.allreduce) return config;
-  const std::string place = choice.config.string() + ": [allreduce] ";
-  const std::size_t min = parse_size(place + "min", config.allreduce->min_bytes);
-  if (min > parse_size(place + "max", config.allreduce->max_bytes)) {
-    fail<UsageError>("{}min {} is larger than max {}", place, config.allreduce->min_bytes,
-                     config.allreduce->max_bytes);
-  }
   return config;
 }
 

@@ -15,6 +15,7 @@
 #include "bench/cli/quantity.hpp"
 #include "bench/launch/process.hpp"
 #include "bench/record/file.hpp"
+#include "bench/record/results_folder.hpp"
 #include "bench/study/import/imported_rows.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
@@ -302,7 +303,9 @@ std::string simulation_table(const SimulationPlan& plan, const std::vector<Resul
         "{:>6} {:>6} {:<20} {:>10} {:>14} {:>14} {:>13}  {}\n", row.get("nodes"), row.get("ranks"),
         row.get("algorithm"), show_size(std::stoull(row.get("size_bytes"))),
         ok ? fmt::format("{:.3f}", number_in(row, "seconds_median") * 1e3) : "-",
-        formula_of(plan, row), ok ? fmt::format("{:.3f}", number_in(row, "busbw_gb_per_s")) : "-",
+        formula_of(plan, row),
+        row.get("busbw_gb_per_s").empty() ? "-"
+                                          : fmt::format("{:.3f}", number_in(row, "busbw_gb_per_s")),
         !ok                        ? fmt::format("{}: {}", row.get("status"), row.get("note"))
         : row.get("wrong").empty() ? "no"
                                    : "exact");
