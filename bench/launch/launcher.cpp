@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "bench/launch/process.hpp"
 #include "bench/machine/environment.hpp"
 #include "kernels/error.hpp"
 
@@ -202,6 +203,14 @@ std::vector<std::string> started_by(const PlannedLaunch& launch, const LaunchSet
   command.push_back((settings.programs / launch.program).string());
   command.insert(command.end(), launch.arguments.begin(), launch.arguments.end());
   return command;
+}
+
+void require_launcher(const std::vector<std::string>& command) {
+  if (find_program(command.front())) return;
+  fail<UsageError>(
+      "no {} on the PATH, which starts the ranks: install an MPI (scripts/setup), "
+      "or name it with --mpirun",
+      command.front());
 }
 
 std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSettings& settings,

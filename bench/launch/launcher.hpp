@@ -67,6 +67,9 @@ Hosts hosts_of(const PlannedLaunch& launch, const LaunchSettings& settings);
 /// program, its options.
 std::vector<std::string> started_by(const PlannedLaunch& launch, const LaunchSettings& settings);
 
+/// Throws UsageError unless the first word of such a command is a program that is there.
+void require_launcher(const std::vector<std::string>& command);
+
 /// The same with what a study tells its programs: argv, ready to be typed.
 std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSettings& settings,
                                     const std::filesystem::path& out);

@@ -85,6 +85,9 @@ bool means_disk_full(int reason) { return reason == ENOSPC || reason == EDQUOT |
 void heed_file_size_limit() { std::signal(SIGXFSZ, SIG_IGN); }
 
 void refuse_write(std::string_view what, int reason, std::optional<std::size_t> bytes) {
+  const bool of_path = reason == EACCES || reason == EPERM || reason == EROFS || reason == ENOENT ||
+                       reason == ENOTDIR || reason == EISDIR;
+  if (of_path) fail<UsageError>("{}: {}", what, std::strerror(reason));
   if (!means_disk_full(reason)) fail("{}: {}", what, std::strerror(reason));
   const std::string needed = bytes ? fmt::format(" ({} bytes are needed)", *bytes) : "";
   fail<DiskFull>("{}: {}{}", what, std::strerror(reason), needed);

@@ -332,6 +332,8 @@ Manifest manifest_of(const ResolvedStudy& study, const LaunchSettings& settings)
 StudyRun open_study(const ResolvedStudy& study, Console& console) {
   const StartOptions& options = study.options;
   LaunchSettings usable = study.settings;
+  const auto first = std::ranges::find(study.plan, "", &PlannedLaunch::skipped_because);
+  if (first != study.plan.end()) require_launcher(started_by(*first, study.settings));
   const HostSurvey survey = look_at_hosts(usable, study.plan, study.binaries, console);
   const ResultsFolder folder =
       options.out.empty() ? ResultsFolder::create(options.results, study.config.name, kBytesNeeded)

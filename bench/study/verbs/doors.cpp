@@ -115,12 +115,7 @@ ExitCode open_door(const std::string& program, DoorOptions options) {
     settings.mpirun_arguments.emplace_back("--quiet");
   }
   const std::vector<std::string> command = command_of(launch, settings);
-  if (!find_program(command.front())) {
-    fail<UsageError>(
-        "no {} on the PATH, which starts the ranks: install an MPI (scripts/setup), "
-        "or name it with --mpirun",
-        command.front());
-  }
+  require_launcher(command);
   if (study.options.dry_run) {
     Console(/*speaks=*/true, /*quiet=*/true).result(shell_line(command) + "\n");
     return ExitCode::ok;
