@@ -299,7 +299,8 @@ Verification verify_rows(const StoredRun& run, const FitModel& model) {
     return verification;
   }
   const bool has_plan = fs::exists(run.folder / kPlanFile);
-  if (!has_plan && !run.manifest.import) {
+  const bool is_simulated = run.manifest.origin == "predicted";  // without a plan, and no study
+  if (!has_plan && !run.manifest.import && !is_simulated) {
     verification.notes.emplace_back(
         "plan.json is not there (a run of an earlier version): the plan is read from the manifest");
   }
@@ -314,8 +315,10 @@ Verification verify_rows(const StoredRun& run, const FitModel& model) {
     // laws.csv came later than plans; of a sealed run SHA256SUMS knows whether it is gone.
     const bool may_lack = !has_plan || schema == &laws_schema();
     if (!is_published && may_lack && !expected.empty()) {
-      verification.notes.push_back(
-          fmt::format("{} is not there: an earlier version made none", schema->file));
+      if (!is_simulated) {
+        verification.notes.push_back(
+            fmt::format("{} is not there: an earlier version made none", schema->file));
+      }
       continue;
     }
     compare_rows(folder, std::string(schema->file), *schema, expected, verification);

@@ -228,9 +228,11 @@ std::string scaling_table(const std::vector<ResultRow>& rows) {
 
 namespace {
 
-/// "mlp with mirrored on 2 ranks".
+/// "mlp with mirrored on 2 ranks", "mlp with mirrored, weak, on 2 ranks", "mlp on 2 ranks".
 std::string subject_of(const ResultRow& row) {
-  return fmt::format("{} with {} on {} ranks", row.get("model"), row.get("gradient_sync"),
+  const std::string& sync = row.get("gradient_sync");
+  return fmt::format("{}{}{} on {} ranks", row.get("model"), sync.empty() ? "" : " with " + sync,
+                     row.get("scaling") == "weak" ? ", weak," : "",
                      ranks_words(row.get("ranks"), row.get("nodes")));
 }
 
@@ -264,10 +266,13 @@ std::string answer_of(const std::vector<ResultRow>& scaling, const std::vector<R
   if (worst == nullptr) return "";
   const std::string text = fmt::format("{} is farthest from H/N, at an efficiency of {}",
                                        subject_of(*worst), percent(worst->get("efficiency")));
+  if (losses.empty()) return text + ".\n";
   const ResultRow* const loss = loss_of(*worst, losses);
   if (loss == nullptr) return text + "; no single loss can be told from nothing.\n";
-  return fmt::format("{}; its largest loss is {}, {} of the {} s lost.\n", text, loss->get("loss"),
-                     scaled(loss->get("seconds"), 1, 3), scaled(worst->get("lost_seconds"), 1, 3));
+  // Not a part of it: other losses may be gains.
+  return fmt::format("{}: {} s lost. Its largest loss is {}, {} s.\n", text,
+                     scaled(worst->get("lost_seconds"), 1, 3), loss->get("loss"),
+                     scaled(loss->get("seconds"), 1, 3));
 }
 
 std::string result_text(const std::vector<ResultRow>& scaling, const std::vector<ResultRow>& losses,

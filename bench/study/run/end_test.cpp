@@ -130,10 +130,19 @@ TEST(Answer, NamesTheTrainingFarthestFromTheIdealAndItsLargestLoss) {
   broken.set("status", "failed").set("efficiency", 0.1);
   const std::vector losses{loss(better, "compute", 9), loss(worst, "wait_static", 0.25),
                            loss(worst, "compute", 1)};
-  EXPECT_EQ(answer_of({better, base, broken, worst}, losses),
-            "mlp with mirrored on 2 ranks is farthest from H/N, at an efficiency of 80.0 %; its "
-            "largest loss is compute, 1.000 of the 1.250 s lost.\n");
-  EXPECT_THAT(answer_of({better}, {}), EndsWith("; no single loss can be told from nothing.\n"));
+  EXPECT_EQ(
+      answer_of({better, base, broken, worst}, losses),
+      "mlp with mirrored on 2 ranks is farthest from H/N, at an efficiency of 80.0 %: 1.250 s "
+      "lost. Its largest loss is compute, 1.000 s.\n");
+  EXPECT_THAT(answer_of({better}, losses),
+              EndsWith("; no single loss can be told from nothing.\n"));
+  worst.set("scaling", "weak");
+  EXPECT_EQ(answer_of({worst}, {}),
+            "mlp with mirrored, weak, on 2 ranks is farthest from H/N, at "
+            "an efficiency of 80.0 %.\n")
+      << "no loss was looked for";
+  worst.set("gradient_sync", "").set("scaling", "strong");
+  EXPECT_THAT(answer_of({worst}, {}), testing::StartsWith("mlp on 2 ranks is farthest"));
   EXPECT_EQ(answer_of({base, broken}, losses), "");
 }
 

@@ -82,15 +82,24 @@ std::string json_text(const ShowOptions& options, const std::vector<ResultRow>& 
 ExitCode show_run(const ShowOptions& options) {
   require_known("format", options.format, kShowFormats);
   read_manifest(options.run);  // refuses what is no run
-  const Console console(/*speaks=*/true, /*quiet=*/true);
-  const auto scaling = rows_in(options.run, scaling_schema());
-  const auto fits = rows_in(options.run, fit_schema());
+  Console console(/*speaks=*/true, /*quiet=*/true);
+  const auto rows_of = [&](const Schema& schema) {
+    bool torn = false;
+    std::vector<ResultRow> rows = rows_in(options.run, schema, &torn);
+    if (torn) {
+      const std::string file = (options.run / schema.file).string();
+      console.warn(file + ": its last line was cut short and is left out", "scalebench verify");
+    }
+    return rows;
+  };
+  const auto scaling = rows_of(scaling_schema());
+  const auto fits = rows_of(fit_schema());
   if (options.format == "table" && !(scaling.empty() && fits.empty())) {
-    console.result(result_text(scaling, rows_in(options.run, losses_schema()), fits));
+    console.result(result_text(scaling, rows_of(losses_schema()), fits));
     return ExitCode::ok;
   }
   for (const ShownFile& file : shown_files()) {
-    const std::vector<ResultRow> rows = rows_in(options.run, file.schema);
+    const std::vector<ResultRow> rows = rows_of(file.schema);
     if (rows.empty()) continue;
     console.result(options.format == "json"  ? json_text(options, rows)
                    : options.format == "csv" ? csv_text(file.schema, rows)
@@ -107,7 +116,8 @@ ExitCode show_run(const ShowOptions& options) {
 
 void add_show(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<ShowOptions>(verb, invocation, show_run);
-  takes_runs(verb.add_option("run", options.run, "folder of a run, or of one benchmark's --out"))
+  takes_runs(verb.add_option("run", options.run,
+                             "folder of a run, or of one benchmark's --out (not bench_kernels)"))
       ->required();
   offer(add_shown(verb, "--format", options.format,
                   "table, as run ends; markdown; or json and csv with every column"),
