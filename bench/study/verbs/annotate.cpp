@@ -39,6 +39,14 @@ std::size_t cells_meant(const AnnotateOptions& options) {
 
 ExitCode annotate(AnnotateOptions options) {
   if (options.run == kLatest) options.run = run_meant(options.results / kLatest).filename();
+  const fs::path typed(options.run);
+  std::error_code elsewhere;
+  if (typed.has_filename() && fs::equivalent(typed.parent_path(), options.results, elsewhere)) {
+    options.run = typed.filename();  // results/RUN, as other verbs take it
+  } else if (typed.has_parent_path()) {
+    fail<UsageError>("{}: a run in {} is meant, by its name; --results names another folder",
+                     options.run, options.results.string());
+  }
   constexpr std::array<std::string_view, 3> kAnnotationKinds{"accept", "exclude", "pin"};
   require_known("annotation", options.kind, kAnnotationKinds);
   if (options.cells != "*" && options.kind != "accept") {

@@ -11,6 +11,7 @@
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
+#include "bench/launch/process.hpp"
 #include "bench/record/csv.hpp"
 #include "bench/record/file.hpp"
 #include "bench/study/nightly/history.hpp"
@@ -147,9 +148,10 @@ ExitCode export_runs(const ExportOptions& options) {
   if (left_out > 0) {
     console.warn(fmt::format("{} cells are left out: not every run has measured them", left_out));
   }
-  console.result(fmt::format("{} runs, {} metrics: otava analyze {} --config-file {}\n",
-                             all.nights.size(), metrics.size(), all.study,
-                             (options.out / kConfig).string()));
+  const std::string analyze =
+      shell_line({"otava", "analyze", all.study, "--config-file", (options.out / kConfig).string()});
+  console.result(
+      fmt::format("{} runs, {} metrics: {}\n", all.nights.size(), metrics.size(), analyze));
   return ExitCode::ok;
 }
 
