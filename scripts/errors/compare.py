@@ -126,6 +126,16 @@ def table(same: list[list[Row]], slow: list[list[Row]]) -> list[dict[str, object
     return found
 
 
+def outcome(same: list[list[Row]], slow: list[list[Row]], slower: float) -> tuple[str, int]:
+    """For people, and whether compare is wrong as seldom as it should be."""
+    clean = sum(not {"SLOWER", "FASTER"} & {row["verdict"] for row in rows} for rows in same)
+    epochs = [row["verdict"] for rows in slow for row in rows if row["family"] == "epoch"]
+    caught = epochs.count("SLOWER")
+    fine = clean >= 0.95 * len(same) and caught >= 0.9 * len(epochs)
+    text = f"no cell different in {clean} of {len(same)} pairs; {slower:g} % found in {caught} of {len(epochs)} epochs"
+    return text, 0 if fine else 1
+
+
 def programs_of(words: argparse.Namespace, study: str, first: Path) -> dict[str, Path]:
     """By kind of run: as they are, and slowed down."""
     steps = step_seconds(first) if study == "epoch" else {}
@@ -212,8 +222,6 @@ def main(arguments: list[str]) -> int:
         what = f"{row['pairs']}, one {words.slower:g} % slower" if row["injected"] else f"{row['pairs']} of the same"
         effect = f"{100 * float(str(row['smallest_effect'])):.1f} %" if row["smallest_effect"] != "" else ""
         print(f"| {row['family']} | {row['cells']} | {what} | " + " | ".join(str(row[v]) for v in VERDICTS) + f" | {effect} |")
-    clean = sum(not {"SLOWER", "FASTER"} & {row["verdict"] for row in rows} for rows in same)
-    epochs = [row["verdict"] for rows in slow for row in rows if row["family"] == "epoch"]
-    caught = epochs.count("SLOWER")
-    print(f"\nno cell different in {clean} of {len(same)} pairs; {words.slower:g} % found in {caught} of {len(epochs)} epochs")
-    return 0 if clean >= 0.95 * len(same) and caught >= 0.9 * len(epochs) else 1
+    text, code = outcome(same, slow, words.slower)
+    print(f"\n{text}")
+    return code

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# What errors/compare.py makes of verdicts that are known: which cells of a slowed run count, and the worst of a pair.
+# What errors/compare.py makes of verdicts that are known: which cells of a slowed run count, and when it was wrong too often.
 from __future__ import annotations
 
+import argparse
 import csv
 import os
+import random
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from errors import compare
@@ -44,6 +47,22 @@ class CompareErrorTest(unittest.TestCase):
 
     def test_a_row_without_a_verdict_is_no_cell(self) -> None:
         self.assertEqual(compare.table([[cell("epoch", "")]], []), [])
+
+    def test_a_run_is_compared_with_that_of_the_round_before_and_with_the_other_kind(self) -> None:
+        made = {"run_of": lambda _words, _study, _programs, name: name, "programs_of": lambda *_: dict.fromkeys(compare.KINDS),
+                "verdicts": lambda _words, a, b: (a, b)}  # fmt: skip
+        with mock.patch.multiple(compare, **made):
+            same, slow = compare.pairs_of(argparse.Namespace(programs=None, rounds=2), "epoch", random.Random(1))
+        self.assertEqual(same, [("same-0", "same-1"), ("same-1", "same-2"), ("slow-1", "slow-2")])
+        self.assertEqual(slow, [("same-1", "slow-1"), ("same-2", "slow-2")])
+
+    def test_the_end_knows_false_alarms_and_what_was_not_found(self) -> None:
+        quiet, found = [cell("epoch", "SAME"), cell("latency", "AMBIGUOUS")], [cell("epoch", "SLOWER"), cell("latency", "SAME")]
+        text, code = compare.outcome([*[quiet] * 19, found], [*[found] * 18, *[quiet] * 2], 5)
+        self.assertEqual(text, "no cell different in 19 of 20 pairs; 5 % found in 18 of 20 epochs")
+        self.assertEqual(code, 0)
+        self.assertEqual(compare.outcome([*[quiet] * 18, found, [cell("latency", "FASTER")]], [found], 5)[1], 1)
+        self.assertEqual(compare.outcome([quiet], [*[found] * 17, *[quiet] * 3], 5)[1], 1)
 
     def test_steps_are_those_of_epochs_on_one_rank(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -50,8 +50,11 @@ class NightErrorTest(unittest.TestCase):
         self.assertEqual(code, 0, text)
         self.assertIn("passed in 20 of 20 nights", text)
         self.assertIn("1 s a cell (at most 1), and 100 s a night for the rerun", text)
-        self.assertEqual(summary(same[:-2] + [night("same", "OK", "OK", word="BLIND")] * 2 + slow, 5)[1], 1)
-        self.assertEqual(summary(same + slow[:-2] + [night("slow", "REGRESSED", "REGRESSED", "DRIFT")] * 2, 5)[1], 1)
+        blind, missed, other = night("same", "OK", "OK", word="BLIND"), night("slow", "REGRESSED", "OK"), night("slow", "REGRESSED", "REGRESSED", "DRIFT")
+        self.assertEqual(summary(same[:-1] + [blind] + slow[:-3] + [missed] * 2 + [other], 5)[1], 0, "as many as there may be")
+        self.assertEqual(summary(same[:-2] + [blind] * 2 + slow, 5)[1], 1)
+        self.assertEqual(summary(same + slow[:-3] + [missed] * 3, 5)[1], 1)
+        self.assertEqual(summary(same + slow[:-2] + [other] * 2, 5)[1], 1)
         self.assertEqual(summary(same[:-1] + [night("same", "OK", "OK", cost=61)] + slow, 5)[1], 1)
 
     def test_the_rerun_is_no_part_of_what_every_night_costs(self) -> None:

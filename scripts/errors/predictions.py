@@ -162,6 +162,20 @@ def summary(held_out: list[Row]) -> list[dict[str, object]]:
     return table
 
 
+def held_out_of(cases: list[Row]) -> list[Row]:
+    return [row for row in cases if row["held_out"] == "1" and row["status"] == "ok"]
+
+
+def outcome(cases: list[Row], within: float) -> tuple[str, int]:
+    """For people, and whether every held-out step was predicted that well; 3: there is one without a prediction, or none."""
+    held_out = held_out_of(cases)
+    inside = [row for row in held_out if abs(row.number("error")) <= within / 100]
+    text = f"{len(inside)} of {len(held_out)} held-out steps within {within:g} %"
+    if not held_out or any(row["status"] != "ok" for row in cases):
+        return text, 3
+    return text, 0 if len(inside) == len(held_out) else 1
+
+
 def write(path: Path, columns: list[str], rows: list[dict[str, object]]) -> None:
     """A number that is not known is an empty cell."""
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -214,16 +228,14 @@ def main(arguments: list[str]) -> int:
     except (Failed, OSError, KeyError, ValueError) as error:
         print(f"error_rates predictions: {error}", file=sys.stderr)
         return 3
-    held_out = [row for _, row in rows if row["held_out"] == "1" and row["status"] == "ok"]
-    said = summary(held_out)
+    cases = [row for _, row in rows]
+    said = summary(held_out_of(cases))
     write(words.folder / "prediction_error.csv", CASE,
           [{name: rate if name == "rate" else row[name] for name in CASE} for rate, row in rows])  # fmt: skip
     write(words.folder / "prediction_error_summary.csv", list(said[0]), said)
     print(markdown(rows) + "\n")
     for one in said:
         print(f"{one['quantity']}: {per_cent(one)}")
-    inside = [row for row in held_out if abs(row.number("error")) <= words.within / 100]
-    print(f"{len(inside)} of {len(held_out)} held-out steps within {words.within:g} %")
-    if not held_out or any(row["status"] != "ok" for _, row in rows):
-        return 3
-    return 0 if len(inside) == len(held_out) else 1
+    text, code = outcome(cases, words.within)
+    print(text)
+    return code

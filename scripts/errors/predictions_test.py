@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from errors import predictions
-from view.rows import read_rows
+from view.rows import Row, read_rows
 
 COLUMNS = ["schema_version", "held_out", "status", "inside", "error", *predictions.PARTS]
 
@@ -48,6 +48,16 @@ class PredictionErrorTest(unittest.TestCase):
         self.assertEqual(one["coverage"]["note"], "no case has it")
         self.assertEqual(one["mean_error"]["note"], "one case has no interval")
         self.assertEqual(one["mean_error_wait"]["note"], "no case has it")
+
+    def test_the_end_knows_errors_and_steps_without_a_prediction(self) -> None:
+        def case(error: float, held_out: int = 1, status: str = "ok") -> Row:
+            return Row(held_out=str(held_out), status=status, error=str(error))
+
+        near, far = [case(0.1), case(-0.1), case(0.5, held_out=0)], case(-0.11)
+        self.assertEqual(predictions.outcome(near, 10), ("2 of 2 held-out steps within 10 %", 0))
+        self.assertEqual(predictions.outcome([*near, far], 10), ("2 of 3 held-out steps within 10 %", 1))
+        self.assertEqual(predictions.outcome([*near, case(0, status="skipped")], 10), ("2 of 2 held-out steps within 10 %", 3))
+        self.assertEqual(predictions.outcome([case(0, held_out=0)], 10)[1], 3)
 
 
 if __name__ == "__main__":
