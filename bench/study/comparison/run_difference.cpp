@@ -108,10 +108,6 @@ std::vector<FieldDifference> differing(const std::vector<FieldDifference>& field
   return found;
 }
 
-bool same_machine(const Environment& a, const Environment& b) {
-  return !a.key.empty() && differing(fields_of(a, b), "key").empty();
-}
-
 std::vector<std::string> line_differences(const std::string& a, const std::string& b) {
   const std::vector<std::string> before = lines_of(a), after = lines_of(b);
   // common[i][j]: length of the longest common subsequence of before[i..] and after[j..].

@@ -35,10 +35,6 @@ std::vector<FieldDifference> fields_of(const Manifest& a, const Manifest& b);
 std::vector<FieldDifference> differing(const std::vector<FieldDifference>& fields,
                                        std::string_view set = "");
 
-/// Whether both are the same kind of machine, as far as the manifests know: no field of the key
-/// differs, and there is one.
-bool same_machine(const Environment& a, const Environment& b);
-
 /// Lines that only `a` has as "- line", only `b` as "+ line", in order (longest common
 /// subsequence); empty when the texts are equal.
 std::vector<std::string> line_differences(const std::string& a, const std::string& b);

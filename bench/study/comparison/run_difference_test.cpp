@@ -34,12 +34,9 @@ TEST(RunDifference, TellsKeyTreatmentAndObservationApart) {
   Environment other = environment();
   EXPECT_THAT(differing(fields_of(environment(), other)), IsEmpty());
   EXPECT_EQ(fields_of(environment(), other).size(), 5U) << "equal fields are there to be shown";
-  EXPECT_TRUE(same_machine(environment(), other));
   other.treatment["mpi"] = Fact::of("5.0");
   other.observation["load_average"] = Fact::of(3);
-  EXPECT_TRUE(same_machine(environment(), other)) << "software is no other machine";
   other.key["gpus"] = Fact::of({"V100", "V100"});
-  EXPECT_FALSE(same_machine(environment(), other));
   EXPECT_THAT(told(differing(fields_of(environment(), other))),
               ElementsAre("key gpus: unknown (no driver) -> [\"V100\",\"V100\"]",
                           "treatment mpi: 4.1.4 -> 5.0", "observation load_average: 0.5 -> 3"));
@@ -55,8 +52,6 @@ TEST(RunDifference, NamesEachVariableAndWhatIsNotRecorded) {
                           "treatment variables.NCCL_DEBUG: INFO -> WARN",
                           "treatment variables.UCX_TLS: not recorded -> tcp"));
 }
-
-TEST(RunDifference, KnowsNoMachineWithoutAKey) { EXPECT_FALSE(same_machine({}, {})); }
 
 TEST(RunDifference, ShowsHowLaunchesWereStartedAndWhatWasStarted) {
   Manifest a, b;
