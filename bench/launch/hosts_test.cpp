@@ -132,7 +132,7 @@ TEST(TasksPerNode, AreSlurms) {
   EXPECT_THAT(complaint([] { tasks_per_node("1(x65536),1"); }), HasSubstr("SLURM_TASKS_PER_NODE"));
   EXPECT_THAT(tasks_per_node("2(x3),1"), ElementsAre(2, 2, 2, 1));
   EXPECT_THAT(tasks_per_node("16"), ElementsAre(16));
-  for (const char* words : {"", "2(x", "2(x0)", "a", "2,", "2(3)", "0", "2 "}) {
+  for (const char* words : {"", "2(x", "2(x3", "2(x3,1", "2(x0)", "a", "2,", "2(3)", "0", "2 "}) {
     EXPECT_THAT(complaint([&] { tasks_per_node(words); }), StartsWith("SLURM_TASKS_PER_NODE: "))
         << words;
   }

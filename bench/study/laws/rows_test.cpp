@@ -92,6 +92,26 @@ TEST(LawRows, SayWhereThereIsNoPeak) {
   EXPECT_THAT(peak.get("note"), HasSubstr("in 1 of 6 rounds"));
 }
 
+TEST(LawRows, SummariseRoundsThatDiffer) {
+  MeasuredScaling made = scaling({0.1, 0.009}, {2, 4, 8}, 3, kQuiet);
+  for (auto& [n, speedup] : made.speedups[1]) speedup = Law{0.19, 0.01}.speedup(n);
+  for (auto& [n, speedup] : made.speedups[2]) speedup = Law{0.02, 0.005}.speedup(n);
+  const ResultRow peak = row_of(law_rows({made}), "usl", "peak_ranks");
+  EXPECT_NEAR(number_in(peak, "value"), 10, 1e-8);
+  EXPECT_NEAR(number_in(peak, "value_ci_low"), 9, 1e-8);
+  EXPECT_NEAR(number_in(peak, "value_ci_high"), 14, 1e-8);
+  EXPECT_EQ(peak.get("interval"), "range of rounds");
+  EXPECT_NEAR(number_in(peak, "rms_residual"), 0, 1e-10) << "the medians are those of one law";
+}
+
+TEST(LawRows, LeaveOutRoundsWithoutAFit) {
+  MeasuredScaling some = scaling({0.1, 0.009}, {2, 4, 8}, 6, kQuiet);
+  for (auto& [n, speedup] : some.speedups[1]) speedup = 0;
+  for (const ResultRow& row : law_rows({some})) {
+    EXPECT_EQ(row.get("interval"), "range of rounds") << "of five";
+  }
+}
+
 /// The share of worlds in which the published interval of a parameter holds the true one.
 double coverage(const Law& law, const char* name, const char* parameter, double truth) {
   constexpr int kWorlds = 2000, kRounds = 8;
