@@ -74,6 +74,13 @@ TEST(Cut, CountsCharactersNotBytes) {
             "b");
 }
 
+TEST(Console, TimesLeftHaveTheUnitsThatAPersonReads) {
+  EXPECT_EQ(show_duration(45), "45 s");
+  EXPECT_EQ(show_duration(120), "2 min");
+  EXPECT_EQ(show_duration(3900), "65 min");
+  EXPECT_EQ(show_duration(5400), "1 h 30 min");
+}
+
 TEST(Console, AStderrThatIsFullRaisesNothing) {
   const int before = dup(STDERR_FILENO);
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
