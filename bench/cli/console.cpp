@@ -28,6 +28,14 @@ std::optional<std::string> variable(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+Surroundings surroundings_of_stderr() {
+  Surroundings where{isatty(STDERR_FILENO) == 1, variable("TERM"), variable("CI"),
+                     variable("NO_COLOR")};
+  winsize size{};
+  if (where.terminal && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0) where.columns = size.ws_col;
+  return where;
+}
+
 }  // namespace
 
 CLI::Option* add_color_option(CLI::App& app, Color& color) {
@@ -42,14 +50,6 @@ CLI::Option* add_color_option(CLI::App& app, Color& color) {
       "--color", set,
       "of the word warning: auto (on a terminal, without NO_COLOR), always or never");
   return offer(option, {"auto", "always", "never"});
-}
-
-Surroundings surroundings_of_stderr() {
-  Surroundings where{isatty(STDERR_FILENO) == 1, variable("TERM"), variable("CI"),
-                     variable("NO_COLOR")};
-  winsize size{};
-  if (where.terminal && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0) where.columns = size.ws_col;
-  return where;
 }
 
 ConsoleStyle style_of(const Surroundings& where, Color color) {

@@ -28,7 +28,6 @@ struct Surroundings {
   std::optional<std::string> term, ci, no_color;  // TERM, CI, NO_COLOR; empty: not set
   std::size_t columns = 0;                        // 0: not known
 };
-Surroundings surroundings_of_stderr();
 
 struct ConsoleStyle {
   bool rewrites = false;    // progress stays on one line

@@ -18,7 +18,7 @@ namespace scalebench {
 inline constexpr std::size_t kDeepestJson = 100;
 
 /// Brackets and braces are open in each other at most that often; those in texts do not count.
-inline bool is_shallow_json(std::string_view text, std::size_t deepest = kDeepestJson) {
+inline bool is_shallow_json(std::string_view text) {
   std::size_t depth = 0;
   bool in_text = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -29,7 +29,7 @@ inline bool is_shallow_json(std::string_view text, std::size_t deepest = kDeepes
     } else if (c == '"') {
       in_text = true;
     } else if (c == '[' || c == '{') {
-      if (++depth > deepest) return false;
+      if (++depth > kDeepestJson) return false;
     } else if ((c == ']' || c == '}') && depth > 0) {
       --depth;
     }

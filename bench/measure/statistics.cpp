@@ -91,6 +91,11 @@ std::size_t exact_low_rank(std::size_t n) {
   return rank;
 }
 
+/// Half the width of the interval relative to the median; NaN when there is no interval.
+double relative_half_width(const Summary& summary) {
+  return (summary.ci_high - summary.ci_low) / 2 / summary.median;
+}
+
 }  // namespace
 
 double median_of(std::span<const double> samples) {
@@ -150,10 +155,6 @@ Summary summarise(std::span<const double> samples) {
   summary.outliers = static_cast<std::size_t>(std::ranges::count_if(
       sorted, [&](double value) { return value < q1 - fence || value > q3 + fence; }));
   return summary;
-}
-
-double relative_half_width(const Summary& summary) {
-  return (summary.ci_high - summary.ci_low) / 2 / summary.median;
 }
 
 bool is_narrow(const Summary& summary, double target) {
@@ -237,12 +238,12 @@ std::vector<double> benjamini_hochberg(std::span<const double> p_values) {
   return adjusted;
 }
 
-std::vector<double> discovery_limits(std::span<const double> p_values, double q) {
+std::vector<double> discovery_limits(std::span<const double> p_values) {
   std::vector<double> limits(p_values.size(), std::numeric_limits<double>::quiet_NaN());
   const std::vector<std::size_t> order = order_of(p_values);
   const std::size_t tests = order.size();
   const auto step = [&](std::size_t k) {
-    return q * static_cast<double>(k) / static_cast<double>(tests);
+    return kFalseDiscoveryRate * static_cast<double>(k) / static_cast<double>(tests);
   };
   // A discovery is among the k smallest for some k, so k - 1 others must lie up to the k-th step.
   // How many do is known from all of them: the test itself is counted from its own p on.

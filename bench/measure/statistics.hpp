@@ -32,9 +32,6 @@ Summary summarise(std::span<const double> samples);
 /// Median; mean of the middle two for an even count. NaN when empty.
 double median_of(std::span<const double> samples);
 
-/// Half the width of the interval relative to the median; NaN when there is no interval.
-double relative_half_width(const Summary& summary);
-
 /// So many independent samples before an interval is believed to be as narrow as it looks: whoever
 /// stops when it is narrow stops when it is narrow by chance.
 inline constexpr double kFewestToConverge = 75;
@@ -70,10 +67,9 @@ inline constexpr double kFalseDiscoveryRate = 0.05;
 /// does not count.
 std::vector<double> benjamini_hochberg(std::span<const double> p_values);
 
-/// For each test the largest p that it could have and be a discovery at rate `q`, the others being
+/// For each test the largest p that it could have and be a discovery at that rate, the others being
 /// as they are. What the smallest effect that would be found follows from.
-std::vector<double> discovery_limits(std::span<const double> p_values,
-                                     double q = kFalseDiscoveryRate);
+std::vector<double> discovery_limits(std::span<const double> p_values);
 
 // Two samples without a distribution assumed: Wilcoxon's rank-sum test, and the interval of the
 // ratio that belongs to it (order statistics of all pairwise ratios; Mann and Whitney, Moses).

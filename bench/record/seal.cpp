@@ -79,6 +79,17 @@ std::string line_of(const std::string& hash, const std::string& path) {
   return fmt::format("{}  {}\n", hash, path);
 }
 
+/// The SHA-256 of SHA256SUMS that COMPLETE holds. Throws UsageError when it holds something else.
+std::string sealed_hash(const fs::path& folder) {
+  const fs::path path = folder / kCompleteFile;
+  const std::string text = read_file(path);
+  std::string hash = text.substr(0, kHashLength);
+  if (!is_hash(hash) || text != line_of(hash, kSumsFile)) {
+    fail<UsageError>("{}:1: not the SHA-256 of {}", path.string(), kSumsFile);
+  }
+  return hash;
+}
+
 /// Whether the file is there as recorded.
 void check_file(const std::string& path, const std::string& hash,
                 const std::map<std::string, std::string>& present, HashCheck& check) {
@@ -194,16 +205,6 @@ void seal_folder(const fs::path& folder, const std::map<std::string, std::string
   }
   write_file_atomically(folder / kSumsFile, sums);
   write_file_atomically(folder / kCompleteFile, line_of(sha256_of(sums), kSumsFile));
-}
-
-std::string sealed_hash(const fs::path& folder) {
-  const fs::path path = folder / kCompleteFile;
-  const std::string text = read_file(path);
-  std::string hash = text.substr(0, kHashLength);
-  if (!is_hash(hash) || text != line_of(hash, kSumsFile)) {
-    fail<UsageError>("{}:1: not the SHA-256 of {}", path.string(), kSumsFile);
-  }
-  return hash;
 }
 
 std::map<std::string, std::string> read_sums(const fs::path& folder) {

@@ -31,9 +31,6 @@ bool is_sealed(const std::filesystem::path& folder);
 void seal_folder(const std::filesystem::path& folder,
                  const std::map<std::string, std::string>& files);
 
-/// The SHA-256 of SHA256SUMS that COMPLETE holds. Throws UsageError when it holds something else.
-std::string sealed_hash(const std::filesystem::path& folder);
-
 /// The lines of SHA256SUMS: path within the folder: SHA-256. Throws UsageError `file:line: what`
 /// for what is no such line, for a path twice, and for one that would leave the folder.
 std::map<std::string, std::string> read_sums(const std::filesystem::path& folder);

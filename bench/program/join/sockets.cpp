@@ -282,10 +282,9 @@ std::optional<Message> MessageStream::receive_within(std::chrono::milliseconds p
   }
 }
 
-std::string text_in(const Message& message, const char* member, std::string otherwise) {
+std::string text_in(const Message& message, const char* member) {
   const auto found = message.find(member);
-  return found != message.end() && found->is_string() ? found->get<std::string>()
-                                                      : std::move(otherwise);
+  return found != message.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 int number_in(const Message& message, const char* member, int otherwise) {

@@ -98,8 +98,8 @@ class MessageStream {
   std::uint64_t sent_ = 0, received_ = 0;  // since they sign
 };
 
-/// A member of a message; `otherwise` when it is not there or of another kind.
-std::string text_in(const Message& message, const char* member, std::string otherwise = {});
+/// A member of a message; empty, `otherwise` or false when it is not there or of another kind.
+std::string text_in(const Message& message, const char* member);
 int number_in(const Message& message, const char* member, int otherwise);
 bool flag_in(const Message& message, const char* member);
 

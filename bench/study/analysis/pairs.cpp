@@ -191,6 +191,16 @@ double high_percentile(std::vector<double> values) {
   return values[static_cast<std::size_t>(place) - 1];
 }
 
+/// 95 % of the rows' ratios lie within 1/(1+spread) .. 1+spread; NaN when none has a ratio.
+double spread_of(const std::vector<ResultRow>& certificate_rows) {
+  std::vector<double> distances;
+  for (const ResultRow& row : certificate_rows) {
+    const double ratio = number_in(row, "ratio");
+    if (ratio > 0) distances.push_back(std::max(ratio, 1 / ratio) - 1);
+  }
+  return high_percentile(std::move(distances));
+}
+
 /// How likely a cell shows an effect whose logarithm is `effect`.
 double power_of(const CellComparison& cell, double effect) {
   const double critical = std::log1p(cell.critical_effect);
@@ -233,15 +243,6 @@ std::string why_incomplete(const Certificate& certificate, std::size_t fewest_la
 }
 
 }  // namespace
-
-double spread_of(const std::vector<ResultRow>& certificate_rows) {
-  std::vector<double> distances;
-  for (const ResultRow& row : certificate_rows) {
-    const double ratio = number_in(row, "ratio");
-    if (ratio > 0) distances.push_back(std::max(ratio, 1 / ratio) - 1);
-  }
-  return high_percentile(std::move(distances));
-}
 
 Certificate certificate_of(const std::vector<LaunchRows>& a, const std::vector<LaunchRows>& b) {
   const std::vector<Cell> cells_a = cells_of(a), cells_b = cells_of(b);

@@ -121,8 +121,4 @@ struct Certificate {
 /// or that one side has not measured, is MISSING; one that all launches skipped is no cell.
 Certificate certificate_of(const std::vector<LaunchRows>& a, const std::vector<LaunchRows>& b);
 
-/// Of rows of certificate.csv: 95 % of their ratios lie within 1/(1+spread) .. 1+spread; NaN when
-/// none has a ratio.
-double spread_of(const std::vector<ResultRow>& certificate_rows);
-
 }  // namespace scalebench

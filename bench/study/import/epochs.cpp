@@ -25,6 +25,14 @@ constexpr std::pair<std::string_view, double> kSamples[]{{"imagenet", 1281167},
 constexpr double kFastestOnImagenet = 50'000;
 constexpr double kFastestOnAnything = 10'000'000;
 
+/// The images of an epoch of a well-known data set; nothing for another name.
+std::optional<double> known_samples(std::string_view dataset) {
+  for (const auto& [name, samples] : kSamples) {
+    if (name == dataset) return samples;
+  }
+  return std::nullopt;
+}
+
 /// Sets `column` to a quotient or product that is a whole number, where it is empty.
 void set_whole(ResultRow& row, std::string_view column, double value) {
   const bool whole = value > 0 && std::abs(value - std::round(value)) < 1e-9;
@@ -49,13 +57,6 @@ void add_accuracies(ImportedCase& one, const std::vector<LoggedEpoch>& epochs) {
     }
   }
   if (!epochs.empty()) set_where_empty(one.row, "epochs", std::to_string(epochs.size()));
-}
-
-std::optional<double> known_samples(std::string_view dataset) {
-  for (const auto& [name, samples] : kSamples) {
-    if (name == dataset) return samples;
-  }
-  return std::nullopt;
 }
 
 void complete_training(ResultRow& row) {

@@ -27,9 +27,6 @@ struct LoggedEpoch {
 /// Rows of accuracy.csv; and of the case how many epochs there are and when its target was reached.
 void add_accuracies(ImportedCase& one, const std::vector<LoggedEpoch>& epochs);
 
-/// The images of an epoch of a well-known data set ("imagenet"); nothing for another name.
-std::optional<double> known_samples(std::string_view dataset);
-
 /// What follows from the other cells of a row of epoch.csv or throughput.csv: images of a known
 /// data set; the batch of one rank from that of all, and back; one_device for one rank.
 void complete_training(ResultRow& row);
