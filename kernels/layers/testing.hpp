@@ -77,12 +77,10 @@ inline auto thread_launcher(unsigned threads) {
   };
 }
 
-/// All that a normalisation, forward and backward, reads and writes, in one memory. `far`: how far
-/// the channels' means are from zero, in deviations.
+/// All that a normalisation, forward and backward, reads and writes, in one memory.
 class NormArrays {
  public:
-  NormArrays(const Activations& shape, const Grid& grid, Memory memory, double far = 1)
-      : shape_(shape) {
+  NormArrays(const Activations& shape, const Grid& grid, Memory memory) : shape_(shape) {
     const std::size_t all = shape.rows * shape.channels;
     for (TestSpan* const span : {&x, &beside, &y, &y_gradient, &x_gradient, &beside_gradient}) {
       *span = TestSpan(all, shape.dtype, 0, memory);
@@ -98,7 +96,7 @@ class NormArrays {
     // Waves whose periods no channel count divides, so that every channel has its own numbers.
     x.fill([&](std::size_t i) {
       const auto channel = static_cast<double>(i % shape.channels);
-      return std::sin(0.7 * static_cast<double>(i)) + far * std::cos(channel);
+      return std::sin(0.7 * static_cast<double>(i)) + std::cos(channel);
     });
     beside.fill([](std::size_t i) { return std::sin(1.3 * static_cast<double>(i) + 1); });
     y_gradient.fill([](std::size_t i) { return std::cos(0.9 * static_cast<double>(i) + 2); });

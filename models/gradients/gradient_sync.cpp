@@ -22,7 +22,6 @@ constexpr auto kGradientSyncs = std::to_array<GradientSyncInfo>({
 #define GRADIENT_SYNC(name, equal, mean, overlaps, sends, workers, told, purpose)    \
   {#name,                                                                            \
    equal,                                                                            \
-   mean,                                                                             \
    Sends::sends,                                                                     \
    []([[maybe_unused]] int ranks, [[maybe_unused]] int servers) { return workers; }, \
    gradient_sync::name,                                                              \
@@ -55,6 +54,14 @@ std::string_view option_of(std::string_view gradient_sync) {
   return gradient_sync == "mirrored" ? "cross-device" : "collective";
 }
 
+/// Its option's word for an algorithm; empty when there is none.
+std::string_view word_for_allreduce(std::string_view gradient_sync,
+                                    const GradientSyncOptions& options) {
+  if (gradient_sync == "mirrored") return options.cross_device;
+  if (gradient_sync == "multi_worker") return options.collective;
+  return {};
+}
+
 }  // namespace
 
 void GradientSync::serve(std::int64_t) { fail("every rank of this gradient sync sees images"); }
@@ -68,13 +75,6 @@ const GradientSyncInfo& gradient_sync_named(std::string_view name) {
 bool trains_one_model(std::string_view gradient_sync, int ranks) {
   const GradientSyncInfo& info = gradient_sync_named(gradient_sync);
   return ranks == 1 || info.equal_replicas || info.sends != Sends::nothing;
-}
-
-std::string_view word_for_allreduce(std::string_view gradient_sync,
-                                    const GradientSyncOptions& options) {
-  if (gradient_sync == "mirrored") return options.cross_device;
-  if (gradient_sync == "multi_worker") return options.collective;
-  return {};
 }
 
 const AllreduceAlgorithm* allreduce_meant(std::string_view gradient_sync,

@@ -146,8 +146,6 @@ enum class Sends : std::uint8_t {
 struct GradientSyncInfo {
   std::string_view name;
   bool equal_replicas;
-  /// Every step updates by the mean of all workers' gradients.
-  bool takes_mean;
   Sends sends;
   /// See the table.
   int (*workers)(int ranks, int servers);
@@ -171,10 +169,6 @@ const GradientSyncInfo& gradient_sync_named(std::string_view name);
 const AllreduceAlgorithm* allreduce_meant(std::string_view gradient_sync,
                                           const GradientSyncOptions& options,
                                           const AllreduceAlgorithm* given);
-
-/// The word itself; empty when there is none.
-std::string_view word_for_allreduce(std::string_view gradient_sync,
-                                    const GradientSyncOptions& options);
 
 /// Throws UsageError when that word is nccl and the gradients travel over another transport.
 void require_transport(std::string_view gradient_sync, const GradientSyncOptions& options,
