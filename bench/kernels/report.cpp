@@ -13,6 +13,7 @@
 
 #include "bench/cli/quantity.hpp"
 #include "bench/machine/environment.hpp"
+#include "bench/measure/repetition.hpp"
 #include "bench/record/columns.hpp"
 #include "bench/record/csv.hpp"
 #include "bench/record/result_row.hpp"
@@ -20,12 +21,6 @@
 
 namespace scalebench {
 namespace {
-
-/// A repetition that moves less than 1 MiB may spread more (methodology: 2.5 % against 1 %).
-bool converged(const KernelCase& one, const Summary& summary) {
-  const double target = one.bytes < (1U << 20U) ? 0.025 : 0.01;
-  return is_narrow(summary, target);
-}
 
 const char* memory_name(const KernelCase& one) {
   return one.memory == Memory::host ? "host" : "device";
@@ -150,12 +145,8 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
     if (one.flops > 0) row.set("flops", one.flops);
     if (measured.seconds.empty()) return row;
     const Summary summary = summarise(measured.seconds);
-    set_statistics(row, summary, converged(one, summary));
-    if (one.count > 0) {
-      row.set("gb_per_s", static_cast<double>(one.bytes) / summary.median / 1e9);
-    }
-    if (one.flops > 0)
-      row.set("gflop_per_s", static_cast<double>(one.flops) / summary.median / 1e9);
+    set_statistics(row, summary, is_narrow(summary, StopRule::for_bytes(one.bytes).target));
+    set_kernel_rates(row, summary.median);
     if (!measured.enqueue_seconds.empty()) {
       row.set("enqueue_seconds", median_of(measured.enqueue_seconds));
     }

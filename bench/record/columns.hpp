@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bandwidths of an allreduce, in 10^9 bytes a second, defined once. `bytes` is one rank's
-// buffer. Definitions: NVIDIA nccl-tests, doc/PERFORMANCE.md. busbw does not depend on the
-// algorithm.
+// The bandwidths of an allreduce, in 10^9 bytes a second, defined once, and the rates of kernels.
+// `bytes` is one rank's buffer. Definitions: NVIDIA nccl-tests, doc/PERFORMANCE.md. busbw does not
+// depend on the algorithm.
 #pragma once
 
 #include <cmath>
@@ -37,6 +37,12 @@ inline void set_bandwidths(ResultRow& row, double seconds, double low, double hi
   row.set("busbw_gb_per_s", busbw_gb_per_s(bytes, seconds, ranks));
   row.set("busbw_ci_low_gb_per_s", busbw_gb_per_s(bytes, high, ranks));
   row.set("busbw_ci_high_gb_per_s", busbw_gb_per_s(bytes, low, ranks));
+}
+
+/// The rates of a row of kernels.csv, by its bytes, its flops and this time; empty without those.
+inline void set_kernel_rates(ResultRow& row, double seconds) {
+  row.set("gb_per_s", number_in(row, "bytes") / seconds / 1e9);
+  row.set("gflop_per_s", number_in(row, "flops") / seconds / 1e9);
 }
 
 // The statistics columns, filled in the same way in every result file.

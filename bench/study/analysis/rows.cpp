@@ -238,6 +238,8 @@ void set_rates(ResultRow& row, const std::vector<LaunchCase>& cases) {
   } else if (row.schema().file == throughput_schema().file) {
     set_interval(row, "images_per_s", across_launches(numbers(cases, "images_per_s")));
     set_utilisation(row);
+  } else if (row.schema().file == kernels_schema().file) {
+    set_kernel_rates(row, median);
   } else if (row.schema().has("images_per_s")) {
     // Images that stand behind one repetition of this row.
     const double images =

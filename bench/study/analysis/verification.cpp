@@ -125,12 +125,6 @@ void set_epoch(ResultRow& row, const Summary& summary,
   row.set("joules", median_of(joules)).set("joules_per_image", median_of(joules) / images);
 }
 
-void set_kernel(ResultRow& row, const Summary& summary) {
-  // Bytes and flops are empty where there are none, and so are their rates.
-  row.set("gb_per_s", number_in(row, "bytes") / summary.median / 1e9);
-  row.set("gflop_per_s", number_in(row, "flops") / summary.median / 1e9);
-}
-
 ResultRow recomputed(ResultRow row, const SamplesOfRank& by_rank, const FitModel& model) {
   const std::string_view file = row.schema().file;
   if (file == throughput_schema().file) {
@@ -145,7 +139,7 @@ ResultRow recomputed(ResultRow row, const SamplesOfRank& by_rank, const FitModel
   set_times(row, summary);
   if (file == allreduce_schema().file) set_allreduce(row, summary, samples, model);
   if (file == epoch_schema().file) set_epoch(row, summary, samples);
-  if (file == kernels_schema().file) set_kernel(row, summary);
+  if (file == kernels_schema().file) set_kernel_rates(row, summary.median);
   return row;
 }
 

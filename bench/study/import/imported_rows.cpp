@@ -140,8 +140,8 @@ std::string sort_key(const ResultRow& row) {
   return key;
 }
 
-/// One row for each case, with the rates that over_launches leaves to bench_kernels. It is asked
-/// for one group at a time, since it copies what it gets.
+/// One row for each case. over_launches is asked for one group at a time, since it copies what it
+/// gets.
 PackedRows over(const std::vector<ImportedLaunchRows>& launches, const Schema& schema) {
   Groups groups;
   const std::vector<Member> cases = members(launches, &ImportedLaunchRows::cases, groups);
@@ -164,11 +164,6 @@ PackedRows over(const std::vector<ImportedLaunchRows>& launches, const Schema& s
       part(*sample).samples.push_back(launches[sample->launch].samples[sample->place]);
     }
     for (ResultRow& row : over_launches(parts, schema)) {
-      const double seconds = number_in(row, "seconds_median");
-      if (schema.file == kernels_schema().file && seconds > 0) {
-        row.set("gb_per_s", number_in(row, "bytes") / seconds * 1e-9);
-        row.set("gflop_per_s", number_in(row, "flops") / seconds * 1e-9);
-      }
       order.emplace_back(sort_key(row), rows.size());
       rows.push_back(row);
     }
