@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "bench/cli/quantity.hpp"
+#include "bench/record/columns.hpp"
 
 namespace scalebench {
 namespace {
@@ -95,8 +96,8 @@ JudgedLine judged(const MeasuredLine& line, const Place& place) {
   } else if (!(expectation.busbw > 0)) {
     one.why = expectation.why_unknown;
   } else {
-    const double least = line.factor() * static_cast<double>(line.bytes) / 1e9 / expectation.busbw;
     const double share = one.share();
+    const double least = line.seconds * share;
     if (line.busbw() > kTooGood * expectation.most) {
       one.verdict = Normality::fast;
     } else if (least < expectation.least_seconds) {
@@ -171,11 +172,9 @@ std::string_view name_of(Normality normality) {
   return kNames.at(static_cast<std::size_t>(normality));
 }
 
-double MeasuredLine::factor() const { return ranks > 0 ? 2.0 * (ranks - 1) / ranks : 0; }
-
 double MeasuredLine::busbw() const {
   const bool known = ranks > 1 && seconds > 0;
-  return known ? factor() * static_cast<double>(bytes) / seconds / 1e9 : std::nan("");
+  return known ? busbw_gb_per_s(static_cast<double>(bytes), seconds, ranks) : std::nan("");
 }
 
 double JudgedLine::share() const {

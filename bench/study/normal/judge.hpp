@@ -26,8 +26,6 @@ struct MeasuredLine {
   int nodes = 1;
   double seconds = 0;
 
-  /// 2 (N - 1) / N: by which busbw exceeds algbw.
-  double factor() const;
   /// GB/s; NaN for one rank or no time.
   double busbw() const;
 };

@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "bench/record/columns.hpp"
+
 namespace scalebench::judge_test {
 namespace {
 
@@ -17,7 +19,7 @@ constexpr std::int64_t kLarge = std::int64_t{8} << 30U;
 
 MeasuredLine line(double busbw, int ranks = 8, int nodes = 1, std::int64_t bytes = kLarge) {
   MeasuredLine line{"native", "nccl", bytes, ranks, nodes, 0};
-  line.seconds = line.factor() * static_cast<double>(bytes) / 1e9 / busbw;
+  line.seconds = busbw_gb_per_s(static_cast<double>(bytes), 1, ranks) / busbw;
   return line;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/record/columns.hpp"
 #include "bench/record/csv.hpp"
 #include "bench/study/normal/judge.hpp"
 
@@ -30,8 +31,8 @@ std::string told_by_us(const CsvTable& posted, std::size_t row,
                     static_cast<int>(posted.number(row, "ranks")),
                     static_cast<int>(posted.number(row, "nodes")),
                     0};
-  line.seconds =
-      line.factor() * static_cast<double>(line.bytes) / 1e9 / posted.number(row, "busbw_gb_per_s");
+  line.seconds = busbw_gb_per_s(static_cast<double>(line.bytes), 1, line.ranks) /
+                 posted.number(row, "busbw_gb_per_s");
   Place place;
   place.fabric = fabric_of(fabrics, {posted.text(row, "gpu")});
   if (!std::isnan(gbit)) {
