@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <ctime>
 #include <fstream>
 #include <functional>
 #include <utility>
@@ -19,12 +18,6 @@ namespace {
 constexpr int kCycles = 4;
 constexpr double kTurnSeconds = 0.1;  // of work, in each cycle
 constexpr double kRounds = 1e5;       // of the arithmetic, first guess
-
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 /// Needs no memory but registers, and each round the result of the one before.
 std::uint64_t work(std::uint64_t rounds, std::uint64_t seed) {
@@ -49,9 +42,9 @@ void work_off(double rounds) {
 double rounds_of_a_turn() {
   double rounds = kRounds;
   while (true) {
-    const double begin = processor_seconds();
+    const double begin = thread_seconds();
     work_off(rounds);
-    const double seconds = processor_seconds() - begin;
+    const double seconds = thread_seconds() - begin;
     if (seconds > kTurnSeconds / 10) return rounds * kTurnSeconds / seconds;
     rounds *= 2;
   }

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock of every duration that is measured.
+// The clock of every duration that is measured, and that of what a thread computes.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <ctime>
 
 namespace scalebench {
 
 /// Seconds of this host's monotonic clock.
 inline double local_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Seconds for which a processor has worked for this thread.
+inline double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 /// This host's clock, or one that has been made to go wrong on purpose.

@@ -2,7 +2,6 @@
 #include "bench/program/monitor.hpp"
 
 #include <fmt/format.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -15,6 +14,7 @@
 #include <thread>
 
 #include "bench/machine/host_files.hpp"
+#include "bench/measure/clock.hpp"
 #include "bench/measure/clock_sync.hpp"
 #include "collectives/control.hpp"
 
@@ -42,13 +42,6 @@ struct Neighbours {
   std::vector<int> processes;
   std::vector<int> cores;
 };
-
-/// Seconds of CPU that this thread has used.
-double thread_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 double utc_seconds() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
