@@ -99,7 +99,7 @@ double signed_rank_p_value(std::span<const double> a, std::span<const double> b)
   if (!(sums.squares > 0)) return 1;  // all pairs are equal
   const double distance = std::max(all / 2 - nearer - 0.5, 0.0);
   // No pairs of this number have a smaller one; the normal's tail does not know.
-  return std::max(std::erfc(distance / std::sqrt(sums.squares / 4) / std::sqrt(2.0)),
+  return std::max(two_sided_normal(distance / std::sqrt(sums.squares / 4)),
                   smallest_signed_rank_p_value(a.size()));
 }
 

@@ -298,8 +298,6 @@ double at_most(const std::vector<double>& distribution, std::size_t u) {
   return sum;
 }
 
-double two_sided_normal(double z) { return std::erfc(std::abs(z) / std::sqrt(2.0)); }
-
 double variance_without_ties(double n, double m) { return n * m * (n + m + 1) / 12; }
 
 /// Sum over groups of equal values of t^3 - t.
@@ -389,6 +387,8 @@ using Quietly = boost::math::policies::policy<domain_error<ignore_error>,
 using StudentT = boost::math::students_t_distribution<double, Quietly>;
 
 }  // namespace
+
+double two_sided_normal(double z) { return std::erfc(std::abs(z) / std::sqrt(2.0)); }
 
 double student_t_tail(double t, double df) { return cdf(complement(StudentT(df), t)); }
 

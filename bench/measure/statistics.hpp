@@ -92,6 +92,9 @@ RatioInterval ratio_of(std::span<const double> a, std::span<const double> b);
 /// The smallest p-value that `n` values against `m` can have: when all of one side lie above.
 double smallest_p_value(std::size_t n, std::size_t m);
 
+/// P(|Z| > |z|) of a standard normal Z.
+double two_sided_normal(double z);
+
 // Student's t distribution, of Boost.Math.
 
 /// P(T > t) with `df` > 0 degrees of freedom; NaN for a t that is NaN.
