@@ -10,7 +10,6 @@
 #include <random>
 #include <vector>
 
-#include "bench/measure/statistics.hpp"
 #include "bench/study/analysis/rows.hpp"
 
 namespace scalebench {
@@ -258,22 +257,6 @@ TEST(Fit, NeedsTwoSizesAndMorePointsThanUnknowns) {
   std::vector<MeasuredWork> one_size;
   for (const double p : {2, 3, 4, 8}) one_size.push_back({ring(p, 64), 64, 1e-6 * p});
   EXPECT_FALSE(fit_of(one_size));
-}
-
-TEST(LeastSquares, DropsTheColumnThatWantsANegativeCoefficient) {
-  // Unconstrained: 3 * first - 1 * second.
-  const Columns columns{{1, 1, 0}, {0, 1, 0}};
-  const auto x = nonnegative_least_squares(columns, std::vector<double>{3, 2, 5});
-  EXPECT_DOUBLE_EQ(x[0], 2.5);
-  EXPECT_EQ(x[1], 0);
-}
-
-TEST(LeastSquares, SurvivesDependentAndZeroColumns) {
-  const Columns columns{{1, 2}, {2, 4}, {0, 0}};
-  const auto x = nonnegative_least_squares(columns, std::vector<double>{4, 8});
-  EXPECT_DOUBLE_EQ(x[0] + 2 * x[1], 4);
-  EXPECT_EQ(x[2], 0);
-  EXPECT_EQ(nonnegative_least_squares({{1, 1}}, std::vector<double>{-1, -1})[0], 0);
 }
 
 }  // namespace
