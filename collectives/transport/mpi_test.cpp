@@ -8,7 +8,6 @@
 #include "collectives/allreduce.hpp"
 #include "collectives/allreduce_check.hpp"
 #include "collectives/control.hpp"
-#include "collectives/mpi_session.hpp"
 #include "collectives/transport/transport_test.hpp"
 #include "collectives/transport/transports.hpp"
 #include "kernels/buffer.hpp"
@@ -102,10 +101,3 @@ TEST(MpiCommunicator, TakesDeviceMemoryOrSaysWhyNot) {
 
 }  // namespace
 }  // namespace scalebench
-
-int main(int argc, char** argv) {
-  scalebench::MpiSession session(argc, argv);
-  testing::InitGoogleTest(&argc, argv);
-  scalebench::require_promised_ranks(session);
-  return RUN_ALL_TESTS();
-}

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "collectives/control.hpp"
-#include "collectives/mpi_session.hpp"
 #include "collectives/transport/shared_segment.hpp"
 #include "collectives/transport/transport_test.hpp"
 #include "collectives/transport/transports.hpp"
@@ -185,10 +184,3 @@ TEST(SharedMemoryCommunicator, SaysWhenMessagesDoNotFit) {
 
 }  // namespace
 }  // namespace scalebench
-
-int main(int argc, char** argv) {
-  scalebench::MpiSession session(argc, argv);
-  testing::InitGoogleTest(&argc, argv);
-  scalebench::require_promised_ranks(session);
-  return RUN_ALL_TESTS();
-}
