@@ -13,27 +13,27 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string refusal(const std::string& text) {
+std::string said_of(const std::string& text) {
   return message_of<UsageError>([&] { parse_study_config(text, "bad.toml", KnownNames()); });
 }
 
 TEST(ConfigSizes, AreRefusedWhereTheyStandAllAtOnce) {
-  const std::string said = refusal("[allreduce]\nmin = \"64MB\"\nmax = \"x\"\nfaktor = 2\n");
+  const std::string said = said_of("[allreduce]\nmin = \"64MB\"\nmax = \"x\"\nfaktor = 2\n");
   EXPECT_THAT(said, StartsWith("bad.toml:2:7: min: '64MB'"));
   EXPECT_THAT(said, HasSubstr("\nbad.toml:3:7: max: 'x'"));
   EXPECT_THAT(said, HasSubstr("\nbad.toml:4:1: unknown key 'faktor'"));
-  EXPECT_EQ(refusal("[allreduce]\nmin = \"8MiB\"\nmax = \"4MiB\"\n"),
+  EXPECT_EQ(said_of("[allreduce]\nmin = \"8MiB\"\nmax = \"4MiB\"\n"),
             "bad.toml:2:7: min 8MiB is larger than max 4MiB");
-  EXPECT_THAT(refusal("[allreduce]\nmax = \"1\"\n"), StartsWith("bad.toml:2:7: min "))
+  EXPECT_THAT(said_of("[allreduce]\nmax = \"1\"\n"), StartsWith("bad.toml:2:7: min "))
       << "than the default";
-  EXPECT_THAT(refusal("[throughput]\nmodels = [\"mlp\"]\nmemory_limit = \"lots\"\n"),
+  EXPECT_THAT(said_of("[throughput]\nmodels = [\"mlp\"]\nmemory_limit = \"lots\"\n"),
               HasSubstr("bad.toml:3:16: memory_limit: 'lots'"));
 }
 
 TEST(ConfigName, IsPartOfAFoldersName) {
   const std::string rest = "\n[allreduce]\nmax = \"1KiB\"\n";
   for (const char* const name : {"My Study", "UP", ".hidden", "a/b", "caf\u00e9", ""}) {
-    EXPECT_THAT(refusal("[study]\nname = \"" + std::string(name) + "\"" + rest),
+    EXPECT_THAT(said_of("[study]\nname = \"" + std::string(name) + "\"" + rest),
                 StartsWith("bad.toml:2:8: name: expected part of a folder's name: "))
         << name;
   }
