@@ -148,8 +148,8 @@ ExitCode export_runs(const ExportOptions& options) {
   if (left_out > 0) {
     console.warn(fmt::format("{} cells are left out: not every run has measured them", left_out));
   }
-  const std::string analyze =
-      shell_line({"otava", "analyze", all.study, "--config-file", (options.out / kConfig).string()});
+  const std::string analyze = shell_line(
+      {"otava", "analyze", all.study, "--config-file", (options.out / kConfig).string()});
   console.result(
       fmt::format("{} runs, {} metrics: {}\n", all.nights.size(), metrics.size(), analyze));
   return ExitCode::ok;

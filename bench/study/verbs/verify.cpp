@@ -106,7 +106,8 @@ ExitCode verify(const std::filesystem::path& folder) {
 
 void add_verify(CLI::App& verb, Invocation& invocation) {
   auto& folder = options_of<std::filesystem::path>(verb, invocation, verify);
-  takes_runs(verb.add_option("run", folder, "folder of a run, or of one benchmark's --out (not bench_kernels)"))
+  takes_runs(verb.add_option("run", folder,
+                             "folder of a run, or of one benchmark's --out (not bench_kernels)"))
       ->required();
 }
 
