@@ -87,7 +87,7 @@ void check_replay(const EpochOptions& options, const TrainerOptions& trainer) {
       "{} is of {} images a step, and each worker has {} here; give --scaling weak, --global-batch "
       "{}, or a trace that was recorded with {} images a step",
       trainer.model, trace->batch, trainer.batch,
-      trace->batch * trainer.global_batch / std::max<std::int64_t>(1, trainer.batch),
+      trace->batch * (trainer.global_batch / std::max<std::int64_t>(1, trainer.batch)),
       trainer.batch);
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include "bench/cli/stderr.hpp"
 #include "bench/measure/clock_sync.hpp"
 #include "bench/program/watchdog/termination.hpp"
+#include "bench/record/file.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -109,7 +111,7 @@ void MlperfLog::write(std::string_view type, std::string_view key, const nlohman
       {"value", value},
       {"metadata", more}};
   file_ << ":::MLLOG " << event.dump() << '\n' << std::flush;
-  if (!file_) fail("--mlperf-log: writing failed");
+  if (!file_) refuse_write("--mlperf-log: writing failed", errno);
 }
 
 ChromeTimeline::ChromeTimeline(const std::string& path, double (*clock)(), std::size_t most_events)
@@ -172,7 +174,7 @@ void ChromeTimeline::finish() {
                                 {"displayTimeUnit", "ms"},
                                 {"otherData", {{"rank", 0}, {"dropped_events", dropped_}}}};
   file_ << document.dump() << '\n' << std::flush;
-  if (!file_) fail("--timeline '{}': writing failed", path_);
+  if (!file_) refuse_write(fmt::format("--timeline '{}': writing failed", path_), errno);
 }
 
 }  // namespace scalebench
