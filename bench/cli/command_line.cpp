@@ -134,6 +134,15 @@ std::string words_of(const CLI::ParseError& error) {
   return count == std::string::npos ? text : text.substr(0, count) + ": a value is missing";
 }
 
+/// An empty value is one that a script has forgotten to set: its default would be another command.
+void refuse_empty(const CLI::App& app) {
+  for (const CLI::Option* const option : app.get_options()) {
+    if (std::ranges::find(option->results(), "") == option->results().end()) continue;
+    fail<UsageError>("{}: the value is empty; leave the option out for its default",
+                     option->get_name());
+  }
+}
+
 /// What every program can say about itself, whatever else its command line needs: --man-page and
 /// --completion SHELL. They stand alone and are for packagers; --help does not list them.
 bool describes_itself(CLI::App& app, std::span<const char* const> words, std::string& text) {
@@ -175,6 +184,8 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv, std::s
   }
   const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
   if (!extras.empty()) throw UsageError(refuse_extras(innermost(app), extras));
+  refuse_empty(app);
+  refuse_empty(innermost(app));
   return true;
 }
 

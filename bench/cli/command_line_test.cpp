@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/cli/command_line.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
@@ -37,6 +38,10 @@ TEST(CommandLine, NamesTheNearestOption) {
 TEST(CommandLine, RefusesAWrongValueInOneLine) {
   EXPECT_EQ(refusal({"-n", "many"}), "--repetitions = many: not a number; see bench_test --help");
   EXPECT_EQ(refusal({"-n"}), "--repetitions: a value is missing; see bench_test --help");
+  constexpr std::string_view kEmpty = ": the value is empty; leave the option out for its default";
+  EXPECT_EQ(refusal({"--algorithm", ""}), fmt::format("--algorithm{}", kEmpty));
+  EXPECT_EQ(refusal({"-n", ""}), fmt::format("--repetitions{}", kEmpty));
+  EXPECT_NE(refusal({"--algorithm="}), "accepted");
 }
 
 TEST(CommandLine, AcceptsWhatIsValidAndOffersHelp) {
