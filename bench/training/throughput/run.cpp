@@ -119,7 +119,6 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
   }
   const auto slowest = std::ranges::max_element(summaries, {}, &Summary::median);
   ResultRow all = row_for(head, result, *slowest);
-  set_step_tail(all, *std::ranges::max_element(summaries, {}, &Summary::p95));
   all.set("rank", "all").set("host", hosts.size() == 1 ? hosts.front() : "");
   all.set("images_per_s", images);
   all.set("images_per_s_ci_low", images_low).set("images_per_s_ci_high", images_high);
