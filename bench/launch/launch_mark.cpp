@@ -41,9 +41,41 @@ std::vector<pid_t> processes_here() {
   return found;
 }
 
+/// /proc/PID/stat from the third field on, which is the state (proc(5)): the second is the name,
+/// which may hold anything. Empty where there is no such process.
+std::vector<std::string> status_of(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(") ");
+  if (name_end == std::string::npos) return {};
+  std::istringstream fields(text.substr(name_end + 2));
+  return {std::istream_iterator<std::string>(fields), {}};
+}
+
+/// Whether an environment that was read as empty may be there all the same: while the kernel puts
+/// the next program in a process' place (execve(2)) it shows none, whose end is then at 0.
+bool may_have_an_environment(pid_t process) {
+  constexpr std::size_t kFlags = 6, kBegin = 47, kEnd = 48;
+  constexpr unsigned kExiting = 0x4, kKernelThread = 0x200000;  // linux/sched.h
+  const std::vector<std::string> status = status_of(process);
+  if (status.size() <= kEnd || status.front() == "Z") return false;
+  const auto flags = read_number<unsigned>(status[kFlags]);
+  if (!flags || (*flags & (kExiting | kKernelThread)) != 0) return false;
+  return status[kEnd] == "0" || status[kBegin] != status[kEnd];
+}
+
+/// Empty also where it may not be read.
 std::string environment_of(pid_t process) {
-  std::ifstream file(fmt::format("/proc/{}/environ", process), std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  constexpr std::chrono::seconds kLongest{1};
+  for (const Clock::time_point begin = Clock::now();;) {
+    std::ifstream file(fmt::format("/proc/{}/environ", process), std::ios::binary);
+    if (!file) return {};
+    std::string variables{std::istreambuf_iterator<char>(file), {}};
+    if (!variables.empty() || !may_have_an_environment(process)) return variables;
+    if (Clock::now() - begin > kLongest) return {};
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 /// The marks of the launches that it is within; empty without one.
@@ -89,18 +121,6 @@ void end_all(const std::string& mark, pid_t launcher) {
     for (const pid_t process : processes_with(mark, launcher)) ::kill(process, signal);
     if (wait_for_ends(mark, launcher, kRest).empty()) return;
   }
-}
-
-/// /proc/PID/stat from the third field on, which is the state (proc(5)): the second is the name,
-/// which may hold anything. Empty where there is no such process.
-std::vector<std::string> status_of(pid_t process) {
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_end = text.rfind(") ");
-  if (name_end == std::string::npos) return {};
-  std::istringstream fields(text.substr(name_end + 2));
-  return {std::istream_iterator<std::string>(fields), {}};
 }
 
 /// Start, and processor time so far in user and system; empty unless it is stopped.

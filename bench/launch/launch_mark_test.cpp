@@ -140,6 +140,16 @@ TEST(LaunchMark, EndsTheRest) {
   EXPECT_EQ(state_of(stranger.self()), 'T');
 }
 
+TEST(LaunchMark, IsSeenWhileAProgramBecomesAnother) {
+  // While the kernel puts the next program in a process' place it shows no environment.
+  const char* const becomes_itself = "export SELF='exec sh -c \"$SELF\"'; exec sh -c \"$SELF\"";
+  for (int i = 0; i < 50; ++i) {
+    const Process rank(LaunchMark(launch("001-a")), "0", becomes_itself);
+    rank.wait_until_started();
+    ASSERT_EQ(end_launches_in(run_of(launch("001-a")), std::chrono::seconds(0)), 1);
+  }
+}
+
 TEST(LaunchMark, WaitsForTheLaunchesOfOneRun) {
   const Process ends_itself(LaunchMark(launch("001-a")), nullptr, "sleep 0.3; exit 0");
   ends_itself.wait_until_started();
