@@ -451,5 +451,18 @@ TEST_F(SharedFolder, LinksOfOtherUsersAreNotFollowed) {
   EXPECT_EQ(folder_.read("new.csv"), "a\n");
 }
 
+TEST(PlainName, StaysInItsFolder) {
+  EXPECT_EQ(plain_name("../../ETC/passwd"), "-.-..-etc-passwd");
+  EXPECT_EQ(plain_name("..."), "-..");
+  EXPECT_EQ(plain_name(""), "file");
+  EXPECT_EQ(plain_name("gr\xc3\xb6\xc3\x9f"
+                       "e.log"),
+            "gr----e.log");
+  for (const char* const name : {"../../ETC/passwd", "...", "My Study"}) {
+    EXPECT_FALSE(is_plain_name(name));
+    EXPECT_TRUE(is_plain_name(plain_name(name)));
+  }
+}
+
 }  // namespace
 }  // namespace scalebench

@@ -103,14 +103,5 @@ TEST(ImportFolder, SaysWhereTheTimeWentWhereALogTellsTheParts) {
   EXPECT_EQ(answers.scaling[1].get("trust"), "imported: ratio of medians, no interval");
 }
 
-TEST(ImportFolder, HasNamesThatStayInIt) {
-  EXPECT_EQ(plain_name("../../ETC/passwd"), "-.-..-etc-passwd");
-  EXPECT_EQ(plain_name("..."), "-..");
-  EXPECT_EQ(plain_name(""), "file");
-  EXPECT_EQ(plain_name("gr\xc3\xb6\xc3\x9f"
-                       "e.log"),
-            "gr----e.log");
-}
-
 }  // namespace
 }  // namespace scalebench
