@@ -92,11 +92,13 @@ ExitCode show_run(const ShowOptions& options) {
     }
     return rows;
   };
-  const auto scaling = rows_of(scaling_schema());
-  const auto fits = rows_of(fit_schema());
-  if (options.format == "table" && !(scaling.empty() && fits.empty())) {
-    console.result(result_text(scaling, rows_of(losses_schema()), fits));
-    return ExitCode::ok;
+  if (options.format == "table") {
+    const auto scaling = rows_of(scaling_schema());
+    const auto fits = rows_of(fit_schema());
+    if (!(scaling.empty() && fits.empty())) {
+      console.result(result_text(scaling, rows_of(losses_schema()), fits));
+      return ExitCode::ok;
+    }
   }
   for (const ShownFile& file : shown_files()) {
     const std::vector<ResultRow> rows = rows_of(file.schema);
