@@ -111,8 +111,8 @@ KnownNames known_names() {
 }
 
 StudyConfig config_of(StudyChoice& choice) {
-  if (choice.launches < 0 || choice.launches > kMostLaunches) {
-    fail<UsageError>("--launches {}: valid: 1 to {}", choice.launches, kMostLaunches);
+  if (choice.launches && (*choice.launches < 1 || *choice.launches > kMostLaunches)) {
+    fail<UsageError>("--launches {}: valid: 1 to {}", *choice.launches, kMostLaunches);
   }
   KnownNames known = known_names();
   if (choice.job && choice.job->data) known.data = choice.job->data->value;
@@ -132,7 +132,7 @@ StudyConfig config_of(StudyChoice& choice) {
     config.ranks.clear();
   }
   if (!choice.hosts.empty()) config.hosts = choice.hosts;
-  if (choice.launches > 0) config.launches = choice.launches;
+  if (choice.launches) config.launches = *choice.launches;
   return config;
 }
 

@@ -41,9 +41,9 @@ struct StartOptions {
 /// Which study: a config file and what the command line changes in it.
 struct StudyChoice : StartOptions {
   std::filesystem::path config;
-  std::string ranks;    // instead of the config's
-  std::string layouts;  // instead of the config's
-  int launches = 0;     // instead of the config's; 0: as there
+  std::string ranks;            // instead of the config's
+  std::string layouts;          // instead of the config's
+  std::optional<int> launches;  // instead of the config's
   bool metrics = false;
 };
 
