@@ -17,6 +17,13 @@ namespace scalebench {
 
 inline constexpr std::size_t kDeepestJson = 100;
 
+/// A member of what anybody may have sent or written; empty where it is not there, or no text.
+inline std::string text_in(const nlohmann::json& object, const char* member) {
+  if (!object.is_object()) return "";
+  const auto found = object.find(member);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 /// Brackets and braces are open in each other at most that often; those in texts do not count.
 inline bool is_shallow_json(std::string_view text) {
   std::size_t depth = 0;

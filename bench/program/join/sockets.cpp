@@ -21,7 +21,6 @@
 
 #include "bench/launch/hosts.hpp"
 #include "bench/machine/digest.hpp"
-#include "bench/machine/json_text.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
@@ -280,11 +279,6 @@ std::optional<Message> MessageStream::receive_within(std::chrono::milliseconds p
     pollfd waiting{socket_.number(), POLLIN, 0};
     poll(&waiting, 1, static_cast<int>(left.count()) + 1);
   }
-}
-
-std::string text_in(const Message& message, const char* member) {
-  const auto found = message.find(member);
-  return found != message.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 int number_in(const Message& message, const char* member, int otherwise) {

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "bench/machine/json_text.hpp"
+
 namespace scalebench {
 
 // A file descriptor that closes itself.
@@ -98,8 +100,7 @@ class MessageStream {
   std::uint64_t sent_ = 0, received_ = 0;  // since they sign
 };
 
-/// A member of a message; empty, `otherwise` or false when it is not there or of another kind.
-std::string text_in(const Message& message, const char* member);
+/// A member of a message; `otherwise` or false when it is not there or of another kind.
 int number_in(const Message& message, const char* member, int otherwise);
 bool flag_in(const Message& message, const char* member);
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "bench/machine/json_text.hpp"
 #include "bench/measure/statistics.hpp"
 #include "bench/record/file.hpp"
 #include "bench/study/analysis/pairs.hpp"
@@ -371,14 +372,10 @@ std::vector<OpenBefore> open_before(const fs::path& results,
     std::vector<OpenBefore> open;
     // Records of before there was this list have none: their nights are judged again as all are.
     for (const auto& one : record.value("open", nlohmann::json::array())) {
-      const auto text = [&](const char* field) {
-        const auto found = one.find(field);
-        return found != one.end() && found->is_string() ? found->get<std::string>() : "";
-      };
       const bool known = one.is_object() && one.contains("found_change") &&
                          one["found_change"].is_number() && one["found_change"] > -1;
       if (!known) continue;
-      open.push_back({text("key"), text("since_run"), text("since_utc"),
+      open.push_back({text_in(one, "key"), text_in(one, "since_run"), text_in(one, "since_utc"),
                       one["found_change"].get<double>(),
                       one.value("accepted_too", nlohmann::json()) == true});
     }

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "bench/launch/process.hpp"
+#include "bench/machine/json_text.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/study/analysis/pairs.hpp"
@@ -246,13 +247,6 @@ json json_of(const NightStep& step) {
           {"note", step.note}};
 }
 
-/// Of an object that anybody may have written; empty where it is not there, or no text.
-std::string text_of(const json& object, const char* name) {
-  if (!object.is_object()) return "";
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 /// What only the night itself could know: its schedule, its doctor, what it measured when.
 void keep_from_before(json& now, const json& before) {
   if (!before.is_object()) return;
@@ -261,7 +255,7 @@ void keep_from_before(json& now, const json& before) {
   }
   json steps = json::array();
   for (const json& step : before.value("steps", json::array())) {
-    const std::string name = text_of(step, "name");
+    const std::string name = text_in(step, "name");
     if (name != "analyse" && name != "report" && name != "publish") steps.push_back(step);
   }
   steps.insert(steps.end(), now["steps"].begin(), now["steps"].end());
@@ -450,7 +444,7 @@ std::vector<std::string> changed_libraries_in(const json& record) {
 }
 
 std::string finished_in(const json& record, const Manifest& run) {
-  const std::string told = record.is_object() ? text_of(record, "finished_utc") : "";
+  const std::string told = text_in(record, "finished_utc");
   return told.empty() ? run.finished_utc : told;
 }
 
@@ -458,7 +452,7 @@ std::optional<Canary> canary_that_was_not(const NightRecord& night) {
   std::vector<NightStep> steps = night.steps;
   if (night.before.is_object()) {
     for (const json& step : night.before.value("steps", json::array())) {
-      steps.push_back({text_of(step, "name"), text_of(step, "status"), {}, text_of(step, "note")});
+      steps.push_back({text_in(step, "name"), text_in(step, "status"), {}, text_in(step, "note")});
     }
   }
   for (const NightStep& step : steps) {
