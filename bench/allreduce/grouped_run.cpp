@@ -33,12 +33,10 @@ double most_seconds(const AllreduceOptions& options, std::size_t rounds) {
   return std::clamp(kAllSeconds / (cases * static_cast<double>(rounds)), kLeast, kMost);
 }
 
-/// The same. Throws JointRefusal for a fault that would come in none of their cases.
+/// `groupings`, if the fault that was asked for comes in one of their cases.
 std::vector<Grouping> in_reach(std::vector<Grouping> groupings, const AllreduceOptions& options,
                                const TransportPlan& wanted) {
-  const std::size_t cases = plan_of(options, wanted.names.size()).size() * groupings.size();
-  const std::string why = options.fault.why_never(cases);
-  if (!why.empty()) throw JointRefusal(why);
+  options.fault.require_reached(plan_of(options, wanted.names.size()).size() * groupings.size());
   return groupings;
 }
 

@@ -302,9 +302,7 @@ ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
   }
   std::vector<LaunchTransport> transports = open_transports(ranks, wanted, options, devices);
   const std::vector<AllreduceCase> plan = plan_of(options, transports.size());
-  if (const std::string why = options.fault.why_never(plan.size()); !why.empty()) {
-    throw JointRefusal(why);
-  }
+  options.fault.require_reached(plan.size());
   if (options.dry_run) return list(plan, transports, options, console);
   AllreduceRun run(ranks, options, transports, devices, console);
   return or_end_all([&] {

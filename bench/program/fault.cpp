@@ -10,6 +10,7 @@
 #include <csignal>
 #include <tuple>
 
+#include "bench/program/program.hpp"
 #include "bench/program/words.hpp"
 #include "kernels/error.hpp"
 
@@ -67,9 +68,9 @@ AllreduceFault AllreduceFault::parse(const std::string& text, int ranks) {
   return fault;
 }
 
-std::string AllreduceFault::why_never(std::size_t cases) const {
-  if (kind == Kind::none || case_number <= cases) return "";
-  return fmt::format("--fault {}:{}@{}: would never come, there are {} case(s); @CASE names one",
+void AllreduceFault::require_reached(std::size_t cases) const {
+  if (kind == Kind::none || case_number <= cases) return;
+  fail<JointRefusal>("--fault {}:{}@{}: would never come, there are {} case(s); @CASE names one",
                      kKinds.at(static_cast<std::size_t>(kind)), rank, case_number, cases);
 }
 

@@ -25,9 +25,9 @@ struct AllreduceFault {
   /// none. Empty text: none.
   static AllreduceFault parse(const std::string& text, int ranks);
 
-  /// Why none of so many cases is struck: a rehearsal would look passed. Empty: one is, or there is
-  /// no fault.
-  std::string why_never(std::size_t cases) const;
+  /// Throws JointRefusal, on all ranks alike, where none of so many cases is struck: a rehearsal
+  /// would look passed.
+  void require_reached(std::size_t cases) const;
 
   bool strikes(std::size_t number, int of_rank) const {
     return kind != Kind::none && number == case_number && of_rank == rank;
