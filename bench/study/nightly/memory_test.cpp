@@ -188,7 +188,11 @@ TEST(GateMemory, ShiftedNightsAreNoBaselineAndTheShiftStaysOpen) {
   ASSERT_EQ(report.open.size(), 1U);
   EXPECT_EQ(report.open[0].key, "*");
   EXPECT_EQ(report.open[0].since_run, run_of(20));
+  EXPECT_EQ(report.open[0].last_good_run, run_of(19));
   EXPECT_EQ(report.baseline_runs.size(), 20U);
+  GateInput known = Story(60).slow_all(20, 1.06).input();
+  known.history.open = {{"*", run_of(20), "", 1 / 1.06 - 1}};
+  EXPECT_EQ(gate(known).open[0].last_good_run, run_of(19)) << "as when no record knew of it";
   EXPECT_EQ(verdict_of(report, {}, {}).word, "HOST SHIFT");
   GateInput accepted = Story(60).slow_all(20, 1.06).input();
   accepted.annotations.accepted.push_back({run_of(20), "*", "another kernel"});

@@ -196,6 +196,23 @@ TEST(Account, CallsWhatMovesBesideComputingHiddenOnDevicesAlone) {
   EXPECT_EQ(cuda.get("concurrent_seconds"), "");
 }
 
+TEST(Account, CallsNoWaitingJitterWhereNoCollectiveTellsWhoWasLate) {
+  run_ranks(2, [](Communicator& host) {
+    // As between the parts of a model: each rank waits for the other again and again, equally long.
+    RankTrace trace{.begin = kBegin, .end = kBegin + 0.1 * kSteps};
+    for (int step = 0; step < kSteps; ++step) {
+      const double at = kBegin + 0.1 * step;
+      trace.steps.push_back(at);
+      trace.phases.push_back({at, Phase::forward});
+      trace.phases.push_back({at + 0.02, Phase::sync});
+      trace.exchanges.push_back({Exchange::wait, at + 0.02, at + 0.1});
+    }
+    const EpochTimes times = join_traces(host, trace, ClockBridge());
+    EXPECT_NEAR(times.ranks[0].states[State::wait], 0.08 * kSteps, 1e-9);
+    EXPECT_EQ(times.wait_jitter, 0);
+  });
+}
+
 TEST(Account, IsExactOnOneHost) {
   run_ranks(2, [&](Communicator& host) {
     const EpochTimes times = join_traces(host, true_trace(host.rank()), ClockBridge());
