@@ -72,8 +72,9 @@ bool mixes_streams(std::string_view pmix_version) {
 void keep_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     // The lowest number that is free: this one, as those below it are not.
-    if (fcntl(stream, F_GETFD) == -1)
+    if (fcntl(stream, F_GETFD) == -1) {
       open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+    }
   }
 }
 

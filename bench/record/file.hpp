@@ -22,7 +22,7 @@ class DiskFull : public Error {
 /// Whether this errno means that.
 bool means_disk_full(int reason);
 /// Throws "WHAT: REASON" for an errno: DiskFull, with the `bytes` that are needed, where it
-/// means that, else Error.
+/// means that; UsageError where the path is not there or the user may not write to it; else Error.
 [[noreturn]] void refuse_write(std::string_view what, int reason,
                                std::optional<std::size_t> bytes = {});
 
