@@ -21,6 +21,7 @@ from types import SimpleNamespace
 
 # Seconds until a test gives up on what should have happened long ago, however busy the machine is.
 PATIENCE = 900
+LOOK = 30  # seconds between two looks at a program that does not end
 CORES = os.sysconf("SC_NPROCESSORS_ONLN")
 # Open MPI 4 removes the folder that all jobs of a user share when the last one ends, and a job that
 # is just starting there fails: "ORTE was unable to reliably start one or more daemons".
@@ -61,14 +62,44 @@ if "NOBODY" in os.environ:
 """
 
 
-def run(command: list[str], seconds: float = PATIENCE, **environment: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(command, env={**ENVIRONMENT, **environment}, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=seconds, check=False)  # fmt: skip
-    # Open MPI 5.0.7's mpirun may crash once it has said how the ranks ended.
-    said = re.search(r"(?m)^ *(?:Exit code|Errorcode): +(\d+)$", done.stderr + done.stdout)
-    if done.returncode == -signal.SIGSEGV and said and "\nprterun " in done.stderr + done.stdout:
-        done.returncode = int(said[1])
-    return done
+def code_said(output: str) -> int | None:
+    """The exit code of a rank, or of its MPI_Abort, as Open MPI tells it."""
+    said = re.search(r"(?m)^ *(?:Exit code|Errorcode): +(\d+)$", output)
+    return int(said[1]) if said else None
+
+
+def has_children(process: int) -> bool:
+    return any(file.read_text() for file in Path(f"/proc/{process}/task").glob("*/children"))
+
+
+def output_of(process: subprocess.Popen[str]) -> tuple[str, str, bool]:
+    """stdout, stderr, and whether it stood still when it had told the code of a rank and had none left: it is then ended."""
+    still = 0  # looks in a row
+    for _ in range(PATIENCE // LOOK):
+        try:
+            return (*process.communicate(timeout=LOOK), False)
+        except subprocess.TimeoutExpired as so_far:
+            told = ((so_far.stderr or b"") + (so_far.stdout or b"")).decode(errors="replace")
+            still = still + 1 if code_said(told) is not None and not has_children(process.pid) else 0
+            if still == 2:
+                process.kill()
+                return (*process.communicate(), True)
+    raise AssertionError(f"not ended within {PATIENCE} s: {process.args}")
+
+
+def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    with subprocess.Popen(command, env={**ENVIRONMENT, **environment}, stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # fmt: skip
+        try:
+            stdout, stderr, stood_still = output_of(process)
+        except BaseException:
+            process.kill()
+            raise
+    # Open MPI 5.0.7's mpirun may crash, or stand still for ever, once it has told how the ranks ended.
+    code = code_said(stderr + stdout)
+    crashed = process.returncode == -signal.SIGSEGV and "\nprterun " in stderr + stdout
+    told = code is not None and (crashed or stood_still)
+    return subprocess.CompletedProcess(command, code if told else process.returncode, stdout, stderr)
 
 
 def wait_until(condition: Callable[[], object], what: str, process: subprocess.Popen[str] | None = None) -> None:
