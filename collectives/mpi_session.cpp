@@ -51,7 +51,12 @@ MpiSession::MpiSession(int& argc, char**& argv) {
   MPI_CHECK(MPI_Comm_free(&node));
 }
 
-MpiSession::~MpiSession() { MPI_Finalize(); }
+MpiSession::~MpiSession() {
+  // Where a rank ends all while another is in MPI_Finalize, the mpirun of Open MPI 5.0.7 crashes,
+  // or stands still for ever: nobody goes there before all can.
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+}
 
 int MpiSession::rank() const {
   int rank = 0;

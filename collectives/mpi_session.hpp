@@ -29,7 +29,7 @@ namespace scalebench {
 class MpiSession {
  public:
   MpiSession(int& argc, char**& argv);
-  /// Finalises; after abort-worthy failures call abort() instead.
+  /// Finalises, together with all ranks; after abort-worthy failures call abort() instead.
   ~MpiSession();
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;

@@ -87,19 +87,25 @@ def output_of(process: subprocess.Popen[str]) -> tuple[str, str, bool]:
     raise AssertionError(f"not ended within {PATIENCE} s: {process.args}")
 
 
+def ended(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+    """Where a rank ends while another is in MPI_Finalize, Open MPI 5.0.7's mpirun may crash, or stand still for ever, once it
+    has told how the ranks ended: that is then the code."""
+    try:
+        stdout, stderr, stood_still = output_of(process)
+    except BaseException:
+        process.kill()
+        raise
+    said = (stderr or "") + (stdout or "")
+    code = code_said(said)
+    crashed = process.returncode == -signal.SIGSEGV and "\nprterun " in said
+    told = code is not None and (crashed or stood_still)
+    return subprocess.CompletedProcess(process.args, code if told else process.returncode, stdout, stderr)
+
+
 def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
     with subprocess.Popen(command, env={**ENVIRONMENT, **environment}, stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # fmt: skip
-        try:
-            stdout, stderr, stood_still = output_of(process)
-        except BaseException:
-            process.kill()
-            raise
-    # Open MPI 5.0.7's mpirun may crash, or stand still for ever, once it has told how the ranks ended.
-    code = code_said(stderr + stdout)
-    crashed = process.returncode == -signal.SIGSEGV and "\nprterun " in stderr + stdout
-    told = code is not None and (crashed or stood_still)
-    return subprocess.CompletedProcess(command, code if told else process.returncode, stdout, stderr)
+        return ended(process)
 
 
 def wait_until(condition: Callable[[], object], what: str, process: subprocess.Popen[str] | None = None) -> None:
