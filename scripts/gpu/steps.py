@@ -163,7 +163,7 @@ STEPS = (
         compared("compile", "--legs", "graph,compile", "--models", "resnet50_fused", "--starts", "1"), compared_rows("compile"),
     ),
     Step(
-        "autotune", "resnet50 with fused layers as fast as torch.compile with max-autotune", 540,
+        "autotune", "resnet50 with fused layers as fast as torch.compile with max-autotune", 1500,
         compared("autotune", "--legs", "max-autotune", "--models", "resnet50_fused", "--starts", "1"), compared_rows("autotune"),
     ),
     Step(
