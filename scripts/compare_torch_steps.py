@@ -48,7 +48,7 @@ class Case:
     precision: str
     targets: dict[str, float | None]
     step: str = "eager"  # of ours
-    channels_last: bool = False
+    channels_last: bool = False  # of both; a fused step of ours always is
     images_per_s: float | None = None  # to be exceeded
 
     def legs(self) -> list[str]:
@@ -62,7 +62,7 @@ CASES = {
              PUBLISHED_RESNET50),
         Case("mlp", "mlp", 16, "float32", {"eager": 5.0}, "graph"),
         Case("mnist_cnn", "mnist_cnn", 128, "float32", {"eager": 3.0}, "graph"),
-        Case("mnist_cnn_fused", "mnist_cnn", 128, "float32", {"eager": 3.0}, "fused", True),
+        Case("mnist_cnn_fused", "mnist_cnn", 128, "float32", {"eager": 3.0}, "fused"),
         Case("resnet50_fused", "resnet50", 256, "bf16", {"graph": None, "compile": 1.0, "max-autotune": 1.0},
              "fused", True, PUBLISHED_RESNET50),
     ],
@@ -130,15 +130,7 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     return options
 
 
-def step_words(case: Case, help_text: str) -> list[str]:
-    """bench_throughput's options of the step; as lists where it has them, else as flags."""
-    if "--step-graph" in help_text:
-        chosen = [("--step-graph", case.step == "graph"), ("--channels-last", case.channels_last)]
-        return [word for word, wanted in chosen if wanted]
-    return ["--step", case.step, "--channels-last", "yes" if case.channels_last else "no"]
-
-
-def our_command(options: argparse.Namespace, case: Case, help_text: str) -> list[str]:
+def our_command(options: argparse.Namespace, case: Case) -> list[str]:
     if case.model == "gemm":
         memory = "host" if options.device == "cpu" else "device"
         name = f"gemm/{case.precision}/{case.batch} x {case.batch}/{memory}"
@@ -146,8 +138,9 @@ def our_command(options: argparse.Namespace, case: Case, help_text: str) -> list
         return [*kernels, f"--benchmark_filter=^{name}($|/)"]
     return [
         str(options.programs / "bench_throughput"), "--model", case.model, "--batch-per-rank", str(case.batch),
-        "--precision", case.precision, *step_words(case, help_text), "--data", f"synthetic:{4 * case.batch}",
-        "--device", options.device, "--max-seconds", str(options.max_seconds), "--quiet", "--format", "json",
+        "--precision", case.precision, "--step", case.step,
+        "--channels-last", "yes" if case.channels_last or case.step == "fused" else "no",
+        "--data", f"synthetic:{4 * case.batch}", "--device", options.device, "--max-seconds", str(options.max_seconds), "--quiet", "--format", "json",
     ]  # fmt: skip
 
 
@@ -242,10 +235,10 @@ def print_table(rows: list[dict[str, str]]) -> None:
         print(table_line(row))
 
 
-def run_leg(options: argparse.Namespace, case: Case, leg: str, help_text: str) -> dict[str, object]:
+def run_leg(options: argparse.Namespace, case: Case, leg: str) -> dict[str, object]:
     """seconds, the command, and of a PyTorch leg also its torch and device."""
     if leg in ("ours", "graph"):
-        command = our_command(options, case if leg == "ours" else dataclasses.replace(case, step=leg), help_text)
+        command = our_command(options, case if leg == "ours" else dataclasses.replace(case, step=leg))
         return {"seconds": our_seconds(case, output_of(command)), "command": shlex.join(command)}
     command = torch_command(options, case, leg)
     said = json.loads(output_of(command).splitlines()[-1])
@@ -284,7 +277,7 @@ class Kept:
                 print(table_line(row), flush=True)
 
 
-def measure(options: argparse.Namespace, kept: Kept, help_text: str) -> int:
+def measure(options: argparse.Namespace, kept: Kept) -> int:
     """How many legs failed."""
     shuffled = random.Random(options.seed)
     failed = 0
@@ -295,7 +288,7 @@ def measure(options: argparse.Namespace, kept: Kept, help_text: str) -> int:
                 print(f"[{number + 1}/{options.starts}] {case.name} {leg}", file=sys.stderr)
                 begin = time.monotonic()
                 try:
-                    done = run_leg(options, case, leg, help_text)
+                    done = run_leg(options, case, leg)
                 except RuntimeError as error:
                     failed += 1
                     print(f"compare_torch_steps: {case.name} {leg}: {error}", file=sys.stderr)
@@ -307,11 +300,10 @@ def measure(options: argparse.Namespace, kept: Kept, help_text: str) -> int:
 def main(argv: list[str]) -> int:
     options = arguments_of(argv)
     options.out.mkdir(parents=True)
-    help_text = output_of([str(options.programs / "bench_throughput"), "--help-all"])
     kept = Kept(options)
     print(HEAD, flush=True)
     try:
-        failed = measure(options, kept, help_text)
+        failed = measure(options, kept)
     finally:  # also of an interrupt
         print_table(kept.rows)
     if failed:

@@ -117,12 +117,18 @@ def complete(rows: Rows) -> Verdict:
     return missed(f"{words}; {reasons(failed)}") if failed else reached(words)
 
 
+def short_name(kernel: str) -> str:
+    """Of a C++ function: without namespaces, return type and parameters."""
+    bare = re.sub(r"\(anonymous namespace\)::|\b\w+::|^void ", "", kernel)
+    return re.sub(r" ?>\(.*", ">", bare)[:80]
+
+
 def profile(rows: Rows) -> Verdict:
     """What scripts/kernel_times found, of which the longest kernel is named."""
     if not rows:
         return not_run("no kernel was seen")
     total = sum(float(row["seconds"]) for row in rows)
-    return reached(f"{1e3 * total:.1f} ms, of which {float(rows[0]['share']):.1%} in {rows[0]['kernel'][:80]}")
+    return reached(f"{1e3 * total:.1f} ms, of which {float(rows[0]['share']):.1%} in {short_name(rows[0]['kernel'])}")
 
 
 # Bytes that p ranks on one card move for n bytes each, in n. ring: (p-1) n are read twice and written once to be added,

@@ -68,6 +68,9 @@ class Judging(unittest.TestCase):
                 {"kernel": "add", "launches": "1", "seconds": "0.01", "share": "0.25"}]  # fmt: skip
         self.assertEqual(judge.profile(rows).line(), "reached: 40.0 ms, of which 75.0% in norm<T>")
         self.assertEqual(judge.profile([]).status, NOT_RUN)
+        long = "void a::(anonymous namespace)::grid<a::body::Sums<a::BFloat16, (a::Mask)2> >(a::body::Sums<a::BFloat16>)"
+        self.assertEqual(judge.short_name(long), "grid<Sums<BFloat16, (Mask)2>>")
+        self.assertEqual(judge.short_name("nvjet_sm90_TNT"), "nvjet_sm90_TNT")
 
     def test_findings_are_summed_over_processes(self) -> None:
         clean = "========= ERROR SUMMARY: 0 errors\n========= ERROR SUMMARY: 0 errors\n"
