@@ -134,7 +134,9 @@ def run(step: Step, here: Context, seconds: float, **environment: str) -> Verdic
             if code is None:
                 log.write(f"[ended after {seconds:.0f} s]\n")
                 log.flush()
-                return not_run(f"not done after {seconds:.0f} s; so far {judged(step, here, path).line()}")
+                by_now = judged(step, here, path)
+                words = by_now.detail if by_now.status == NOT_RUN else by_now.line()
+                return not_run(f"not done after {seconds:.0f} s; so far {words}")
             log.write(f"[exit code {code}]\n")
             log.flush()
             if code in (2, 5):  # refused

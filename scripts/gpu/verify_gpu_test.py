@@ -206,7 +206,7 @@ class Steps(unittest.TestCase):
         path = self.here.out / "one" / "kernels.csv"
         for text, why in (("status,note,kernel,memory,dtype,bytes,gb_per_s\nok,,copy,device,flo", "TypeError"),
                           ("kernel\ncopy\n", "KeyError: 'status'")):  # fmt: skip
-            for end, front in (("", ""), ("; sleep 60 & wait", "not done after 1 s; so far not run: ")):
+            for end, front in (("", ""), ("; sleep 60 & wait", "not done after 1 s; so far ")):
                 made = f"mkdir -p {path.parent}; printf '{text}' >{path}{end}"
                 step = Step("one", "rows", 9, lambda here, made=made: [["sh", "-c", made]],
                             lambda here, output: judge.kernels(here.rows("one", "kernels.csv")))  # fmt: skip
@@ -272,10 +272,10 @@ class Steps(unittest.TestCase):
         fused = self.verify("--list", "--only", "fused,compile").stdout
         self.assertIn("--channels-last yes --step fused --batch-per-rank 256", fused)
         self.assertIn("--legs graph,compile --models resnet50_fused", fused)
-        names = [step.name for step in STEPS]
-        self.assertEqual(names[names.index("compile") + 1], "autotune")
-        self.assertIn("--legs max-autotune --models resnet50_fused", self.verify("--list", "--quick").stdout)
+        # Tuning takes longer than what ten minutes hold.
+        self.assertIn("--legs max-autotune --models resnet50_fused", self.verify("--list", "--deep").stdout)
         quick = self.verify("--list", "--quick").stdout
+        self.assertNotIn("max-autotune", quick)
         self.assertNotIn("sanitizer", quick)
         self.assertIn("'--benchmark_filter=^(gemm)/.*/8192 x 8192/device/'", quick)
         self.assertNotIn("resnet50 as fast as torch.compile", self.verify("--list", "--deep", "--only", "ring").stdout)
