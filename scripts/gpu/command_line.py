@@ -7,6 +7,7 @@ import contextlib
 import csv
 import math
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -117,6 +118,12 @@ def judged(step: Step, here: Context, log: Path) -> Verdict:
         return not_run(f"rows unreadable: {type(error).__name__}: {error}")
 
 
+def last_said(log: str) -> str:
+    """By a program; what mpirun says behind it stands between lines of dashes."""
+    bare = re.sub(r"^-{20,}\n.*?^-{20,}\n", "", log, flags=re.MULTILINE | re.DOTALL)
+    return next((line for line in reversed(bare.splitlines()) if line and not line.startswith("[")), "nothing")
+
+
 def run(step: Step, here: Context, seconds: float, **environment: str) -> Verdict:
     """Its commands, whose output goes to a log; the judge sees it all, or what there was of it after so many seconds. A
     command that cannot start is not run."""
@@ -140,8 +147,7 @@ def run(step: Step, here: Context, seconds: float, **environment: str) -> Verdic
             log.write(f"[exit code {code}]\n")
             log.flush()
             if code in (2, 5):  # refused
-                said = path.read_text(encoding="utf-8").strip().splitlines()[-2]
-                return not_run(f"exit code {code}: {said}")
+                return not_run(f"exit code {code}: {last_said(path.read_text(encoding='utf-8'))}")
     return judged(step, here, path)
 
 

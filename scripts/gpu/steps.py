@@ -152,6 +152,12 @@ STEPS = (
         lambda here, output: judge_shared(here, "shared_mps", 2, target=0.8), mps=True,
     ),
     Step(
+        "nccl_mps", "NCCL with 2 ranks on the card under CUDA's MPS, 64 and 256 MiB, measured; NCCL 2.30.3 and later can", 90,
+        lambda here: [[*here.mpirun(2), here.program("bench_allreduce"), "--transport", "nccl", "--share-devices", "--nccl-share-devices",
+                       "--algorithm", "native,ring", "-b", "64MiB", "-e", "256MiB", "-f", "4", "--out", str(here.out / "nccl_mps")]],
+        lambda here, output: judge.complete(here.rows("nccl_mps", "allreduce.csv")), mps=True,
+    ),
+    Step(
         "profile", "where the time of a fused step of resnet50 goes, kernel by kernel", 90,
         lambda here: [["python3", "scripts/kernel_times", "--library", here.kernel_trace(), "--out", str(here.out / "profile"), "--",
                        here.program("bench_throughput"), *RESNET50, "--precision", "bf16", "--step", "fused",

@@ -191,6 +191,9 @@ class Steps(unittest.TestCase):
         self.assertEqual(run(self.step("no-such-program"), self.here, 9).line(), "not run: no program no-such-program")
         refused = run(self.step("sh", "-c", "echo bad option; exit 2"), self.here, 9)
         self.assertEqual(refused.line(), "not run: exit code 2: bad option")
+        line = "-" * 74
+        below_mpirun = f"echo 'rank 0 vm: bad option'; printf '%s\\n' {line} 'MPI_ABORT was invoked' '' '[a note]' {line}; exit 2"
+        self.assertEqual(run(self.step("sh", "-c", below_mpirun), self.here, 9).line(), "not run: exit code 2: rank 0 vm: bad option")
         said = run(self.step("echo", "[  PASSED  ] 2 tests."), self.here, 9)
         self.assertEqual(said.status, REACHED)
         self.assertIn("2 tests", (self.here.out / "logs/one.txt").read_text(encoding="utf-8"))
