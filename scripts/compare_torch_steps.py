@@ -140,7 +140,8 @@ def our_command(options: argparse.Namespace, case: Case) -> list[str]:
         str(options.programs / "bench_throughput"), "--model", case.model, "--batch-per-rank", str(case.batch),
         "--precision", case.precision, "--step", case.step,
         "--channels-last", "yes" if case.channels_last or case.step == "fused" else "no",
-        "--data", f"synthetic:{4 * case.batch}", "--device", options.device, "--max-seconds", str(options.max_seconds), "--quiet", "--format", "json",
+        "--data", f"synthetic:{4 * case.batch}", "--device", options.device,
+        "--max-seconds", str(options.max_seconds), "--quiet", "--format", "json",
     ]  # fmt: skip
 
 

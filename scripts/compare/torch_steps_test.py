@@ -103,7 +103,7 @@ class CompareTorchSteps(unittest.TestCase):
         self.assertNotIn("--compile", steps.torch_command(options, RESNET50, "eager"))
         fused = steps.our_command(options, FUSED)
         self.assertIn("--model resnet50 --batch-per-rank 256 --precision bf16 --step fused --channels-last yes", " ".join(fused))
-        # Beside a fused step PyTorch has the format that is its faster one.
+        # Beside a fused step of mnist_cnn PyTorch has the format it has by itself.
         self.assertIn("--step fused --channels-last yes", " ".join(steps.our_command(options, MNIST_FUSED)))
         self.assertNotIn("--channels-last", steps.torch_command(options, MNIST_FUSED, "eager"))
         gemm = steps.our_command(options, steps.CASES["cuda"][0])[-1]
