@@ -121,7 +121,7 @@ def judged(step: Step, here: Context, log: Path) -> Verdict:
 def last_said(log: str) -> str:
     """By a program; what mpirun says behind it stands between lines of dashes."""
     bare = re.sub(r"^-{20,}\n.*?^-{20,}\n", "", log, flags=re.MULTILINE | re.DOTALL)
-    return next((line for line in reversed(bare.splitlines()) if line and not line.startswith("[")), "nothing")
+    return next((line for line in reversed(bare.splitlines()) if line and not line.startswith(("[", "$ "))), "nothing")
 
 
 def run(step: Step, here: Context, seconds: float, **environment: str) -> Verdict:

@@ -7,6 +7,7 @@ import re
 import statistics
 from collections.abc import Mapping, Sequence
 
+from gpu.kernel_times import short_name
 from gpu.verdict import Verdict, at_least, grouped, missed, not_run, reached
 
 Rows = Sequence[Mapping[str, str]]
@@ -117,18 +118,12 @@ def complete(rows: Rows) -> Verdict:
     return missed(f"{words}; {reasons(failed)}") if failed else reached(words)
 
 
-def short_name(kernel: str) -> str:
-    """Of a C++ function: without namespaces, return type and parameters."""
-    bare = re.sub(r"\(anonymous namespace\)::|\b\w+::|^void ", "", kernel)
-    return re.sub(r" ?>\(.*", ">", bare)[:80]
-
-
 def profile(rows: Rows) -> Verdict:
     """What scripts/kernel_times found, of which the longest kernel is named."""
     if not rows:
         return not_run("no kernel was seen")
     total = sum(float(row["seconds"]) for row in rows)
-    return reached(f"{1e3 * total:.1f} ms, of which {float(rows[0]['share']):.1%} in {short_name(rows[0]['kernel'])}")
+    return reached(f"{1e3 * total:.1f} ms, of which {float(rows[0]['share']):.1%} in {short_name(rows[0]['kernel'])[:80]}")
 
 
 # Bytes that p ranks on one card move for n bytes each, in n. ring: (p-1) n are read twice and written once to be added,

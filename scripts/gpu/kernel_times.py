@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -77,13 +78,19 @@ def write(path: Path, kernels: list[Kernel]) -> None:
         )
 
 
+def short_name(kernel: str) -> str:
+    """Of a C++ function: without namespaces, return type and parameters. Others are as they are."""
+    bare = re.sub(r"\(anonymous namespace\)::|\b\w+::|^void ", "", kernel)
+    return re.sub(r" ?>\(.*", ">", bare)
+
+
 def show(kernels: list[Kernel], replays: int) -> None:
     total = sum(kernel.seconds for kernel in kernels)
     of = f"a step, {replays} of them" if replays else "all launches"
     print(f"# {1e3 * total:.3f} ms in {sum(kernel.launches for kernel in kernels)} kernels, copies and fills: {of}")
     print(f"{'share':>6} {'ms':>9} {'launches':>9}  kernel")
     for kernel in kernels[:SHOWN]:
-        print(f"{kernel.seconds / total:6.1%} {1e3 * kernel.seconds:9.3f} {kernel.launches:9}  {kernel.name[:110]}")
+        print(f"{kernel.seconds / total:6.1%} {1e3 * kernel.seconds:9.3f} {kernel.launches:9}  {short_name(kernel.name)[:110]}")
     if len(kernels) > SHOWN:
         print(f"{len(kernels) - SHOWN} more in kernels.csv")
 

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from gpu.kernel_times import ROOT, Kernel, Launch, kernels_of, launches_in
+from gpu.kernel_times import ROOT, Kernel, Launch, kernels_of, launches_in, short_name
 
 LIBRARY = Path(sys.argv.pop()) if len(sys.argv) > 1 and sys.argv[-1].endswith(".so") else None
 
@@ -43,6 +43,11 @@ class KernelTimes(unittest.TestCase):
         path.write_text("1\t4\t7\tvoid f<a, b>(int)\tand more\n", encoding="utf-8")
         self.assertEqual(launches_in(path), [Launch(1, 4, 7, "void f<a, b>(int)\tand more")])
         self.assertEqual(launches_in(self.folder / "none"), [])
+
+    def test_the_name_that_is_shown_is_the_functions(self) -> None:
+        long = "void a::(anonymous namespace)::grid<a::body::Sums<a::BFloat16, (a::Mask)2> >(a::body::Sums<a::BFloat16>)"
+        self.assertEqual(short_name(long), "grid<Sums<BFloat16, (Mask)2>>")
+        self.assertEqual(short_name("nvjet_sm90_TNT"), "nvjet_sm90_TNT")
 
     def run_it(self, *words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, str(ROOT / "scripts/kernel_times"), "--library", str(self.watcher), *words]

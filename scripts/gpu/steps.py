@@ -137,8 +137,8 @@ STEPS = (
         lambda here, output: judge.complete(here.rows("gemm", "kernels.csv")),
     ),
     Step(
-        "nccl", "NCCL with one rank, 64 and 256 MiB, measured", 60,
-        lambda here: [[here.program("bench_allreduce"), "--device", "cuda", "--transport", "nccl", "--algorithm", "native",
+        "nccl", "NCCL with one rank, which copies 64 and 256 MiB, measured", 60,
+        lambda here: [[here.program("bench_allreduce"), "--device", "cuda", "--transport", "nccl", "--algorithm", "native", "--placement", "out_of_place",
                        "-b", "64MiB", "-e", "256MiB", "-f", "4", "--out", str(here.out / "nccl")]],
         lambda here, output: judge.complete(here.rows("nccl", "allreduce.csv")),
     ),
