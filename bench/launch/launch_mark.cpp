@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/launch/launch_mark.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -54,24 +56,39 @@ std::vector<std::string> status_of(pid_t process) {
 }
 
 /// Whether an environment that was read as empty may be there all the same: while the kernel puts
-/// the next program in a process' place (execve(2)) it shows none, whose end is then at 0.
+/// the next program in a process' place (execve(2)) it shows none. Where that program's code ends
+/// is what it notes last (fs/binfmt_elf.c), after where the environment begins and ends.
 bool may_have_an_environment(pid_t process) {
-  constexpr std::size_t kFlags = 6, kBegin = 47, kEnd = 48;
+  constexpr std::size_t kFlags = 6, kCodeEnd = 24, kBegin = 47, kEnd = 48;
   constexpr unsigned kExiting = 0x4, kKernelThread = 0x200000;  // linux/sched.h
   const std::vector<std::string> status = status_of(process);
   if (status.size() <= kEnd || status.front() == "Z") return false;
   const auto flags = read_number<unsigned>(status[kFlags]);
   if (!flags || (*flags & (kExiting | kKernelThread)) != 0) return false;
-  return status[kEnd] == "0" || status[kBegin] != status[kEnd];
+  return status[kCodeEnd] == "0" || status[kBegin] != status[kEnd];
 }
 
-/// Empty also where it may not be read.
+/// By one call of read(2), for between two the kernel may take it away. Empty also where it may not
+/// be read.
+std::string environment_now(pid_t process) {
+  const int file = ::open(fmt::format("/proc/{}/environ", process).c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  std::string variables(std::size_t{1} << 16, '\0');
+  std::size_t size = 0;
+  for (;; variables.resize(2 * variables.size())) {
+    size = static_cast<std::size_t>(
+        std::max<ssize_t>(::pread(file, variables.data(), variables.size(), 0), 0));
+    if (size < variables.size()) break;
+  }
+  ::close(file);
+  variables.resize(size);
+  return variables;
+}
+
 std::string environment_of(pid_t process) {
   constexpr std::chrono::seconds kLongest{1};
   for (const Clock::time_point begin = Clock::now();;) {
-    std::ifstream file(fmt::format("/proc/{}/environ", process), std::ios::binary);
-    if (!file) return {};
-    std::string variables{std::istreambuf_iterator<char>(file), {}};
+    std::string variables = environment_now(process);
     if (!variables.empty() || !may_have_an_environment(process)) return variables;
     if (Clock::now() - begin > kLongest) return {};
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
