@@ -394,6 +394,10 @@ std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema
   return rows;
 }
 
+std::string torn_text(const std::filesystem::path& file) {
+  return file.string() + ": its last line was cut short and is left out";
+}
+
 std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches,
                                      const Schema& schema) {
   // By case and N, then by rank.

@@ -41,6 +41,9 @@ std::vector<ResultRow> link_rows(const std::vector<ResultRow>& of_launches);
 std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema& schema,
                                bool* torn = nullptr);
 
+/// What to say of a file whose last line rows_in() left out.
+std::string torn_text(const std::filesystem::path& file);
+
 /// Fills in `relative_to_one_rank` of throughput rows: in each round a rank's rate (of all ranks:
 /// their mean) over that of the single rank at N = 1; the median over the rounds that have both.
 void relate_to_one_rank(std::vector<ResultRow>& throughput_rows,

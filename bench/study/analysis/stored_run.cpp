@@ -92,10 +92,7 @@ void keep(const fs::path& run, const fs::path& own, const Schema& schema,
   if (!fs::exists(own / schema.file)) return;
   bool is_torn = false;
   std::vector<ResultRow> rows = rows_in(own, schema, &is_torn);
-  if (is_torn) {
-    torn.push_back(fmt::format("{}: its last line was cut short and is left out",
-                               (own.filename() / schema.file).string()));
-  }
+  if (is_torn) torn.push_back(torn_text(own.filename() / schema.file));
   if (!rows.empty()) {
     if (&schema == &monitor_schema()) count_from_the_first(run, rows);
     CsvWriter file(run / schema.file, schema.columns);
@@ -285,7 +282,9 @@ StoredRun read_stored_run(const fs::path& folder, WithSamples samples) {
   for (const LaunchFolder& launch : folders) {
     run.folders[launch.number] = launch;
     for (const Schema* const schema : case_schemas()) {
-      LaunchRows rows{launch.number, rows_in(launch.path, *schema), {}};
+      bool is_torn = false;
+      LaunchRows rows{launch.number, rows_in(launch.path, *schema, &is_torn), {}};
+      if (is_torn) run.torn.push_back(torn_text(launch.path / schema->file));
       if (rows.cases.empty()) continue;
       rows.round = rounds[launch.number];
       rows.samples = std::move(of_launch[launch.number]);

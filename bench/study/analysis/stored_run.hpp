@@ -65,6 +65,7 @@ struct StoredRun {
   /// Rows of all launches that stand beside their case file: bound.csv, allreduce_ranks.csv.
   std::map<std::string, std::vector<ResultRow>, std::less<>> beside{};
   std::map<int, LaunchFolder> folders{};  // of the launches, by number
+  std::vector<std::string> torn{};        // a line for each case file without its last line
 
   const std::vector<LaunchRows>& launches_of(const Schema& schema) const;
   const std::vector<ResultRow>& beside_of(const Schema& schema) const;

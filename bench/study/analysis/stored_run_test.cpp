@@ -17,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -145,6 +146,10 @@ TEST_F(KeptRows, StoredRunsHoldTheAttemptsThatCount) {
     replace_rows(launch(1, attempt), allreduce_schema(), {row});
   }
   replace_rows(launch(2), allreduce_schema(), {ResultRow(allreduce_schema())});  // has not ended
+  {
+    std::ofstream torn(launch(1, 2) / "allreduce.csv", std::ios::app);
+    torn << "1,run,c";
+  }
   end(1, 2);
   manifest.inputs = {{"plan.json", "x"}};
   manifest.environment = capture_environment({});
@@ -152,6 +157,8 @@ TEST_F(KeptRows, StoredRunsHoldTheAttemptsThatCount) {
   const StoredRun stored = read_stored_run(run.path(), WithSamples::no);
   ASSERT_THAT(stored.launches_of(allreduce_schema()), SizeIs(1));
   EXPECT_EQ(stored.launches_of(allreduce_schema())[0].cases[0].get("case_id"), "attempt2");
+  EXPECT_THAT(stored.torn, ElementsAre(EndsWith("allreduce.csv: its last line was cut short and is "
+                                                "left out")));
   run.write("launches/notes.txt", "");
   EXPECT_THROW(read_stored_run(run.path(), WithSamples::no), UsageError);
 }

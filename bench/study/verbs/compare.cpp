@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <optional>
 
 #include "bench/cli/command_line.hpp"
@@ -209,11 +210,13 @@ std::vector<CompareReport::Run> runs_of(const CompareOptions& options) {
 /// The runs' cells, as far as they are wanted, and joined as they are.
 std::vector<ComparedRun> cells_of(const CompareOptions& options,
                                   const std::vector<WhereClause>& clauses,
-                                  const std::vector<std::string>& across) {
+                                  const std::vector<std::string>& across,
+                                  std::vector<std::string>& warnings) {
   std::vector<ComparedRun> compared;
   for (std::size_t i = 0; i < options.runs.size(); ++i) {
-    ComparedRun& run =
-        compared.emplace_back(compared_run(read_stored_run(options.runs[i], WithSamples::no)));
+    StoredRun stored = read_stored_run(options.runs[i], WithSamples::no);
+    std::ranges::move(stored.torn, std::back_inserter(warnings));
+    ComparedRun& run = compared.emplace_back(compared_run(std::move(stored)));
     keep_wanted(run.cells, clauses, i);
     keep_cell(run.cells, options.cell);
     if (!across.empty()) join_across(run.cells, across);
@@ -352,7 +355,7 @@ ExitCode compare(const CompareOptions& options) {
   const std::vector<WhereClause> clauses = clauses_of(options);
   add_costs(options, clauses, report);
   if (report.runs.size() > 1) {
-    const std::vector<ComparedRun> compared = cells_of(options, clauses, across);
+    const std::vector<ComparedRun> compared = cells_of(options, clauses, across, report.warnings);
     report.comparison = compare_runs(compared, across);
     warn_of_nothing(report, compared, across);
   }

@@ -206,6 +206,7 @@ ExitCode predict(const PredictOptions& options) {
   const std::vector<CaseOfRun> cases = cases_of(options, run);
   const std::vector<ResultRow> rows = prediction_rows(cases, questions, run.manifest.run_id);
   Console console(/*speaks=*/true, /*quiet=*/false);
+  for (const std::string& torn : run.torn) console.warn(torn, "scalebench verify");
   const int largest = largest_measured(cases);
   if (questions.ranks.back() > kTrustedFactor * largest) {
     console.warn(fmt::format("N = {} is more than {} times the largest measured N, {}: little "

@@ -86,10 +86,7 @@ ExitCode show_run(const ShowOptions& options) {
   const auto rows_of = [&](const Schema& schema) {
     bool torn = false;
     std::vector<ResultRow> rows = rows_in(options.run, schema, &torn);
-    if (torn) {
-      const std::string file = (options.run / schema.file).string();
-      console.warn(file + ": its last line was cut short and is left out", "scalebench verify");
-    }
+    if (torn) console.warn(torn_text(options.run / schema.file), "scalebench verify");
     return rows;
   };
   if (options.format == "table") {
