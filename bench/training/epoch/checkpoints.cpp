@@ -29,18 +29,21 @@ std::optional<int> epochs_in(const std::string& name) {
   return read_number<int>(number.substr(kStart.size(), name.size() - kStart.size() - kEnd.size()));
 }
 
-/// Collective: rank 0 does `work`; what it throws as UsageError, or as Error, all ranks throw.
+/// Collective: rank 0 does `work`; what it throws as UsageError, DiskFull or Error, all ranks throw.
 template <class Work>
 void on_first(const Ranks& ranks, std::string_view what, Work&& work) {
-  std::string refused, failed;
+  std::string refused, full, failed;
   try {
     if (ranks.first()) work();
   } catch (const UsageError& error) {
     refused = error.what();
+  } catch (const DiskFull& error) {
+    full = error.what();
   } catch (const std::exception& error) {
     failed = error.what();
   }
   throw_together<UsageError>(ranks.host, what, refused);
+  throw_together<DiskFull>(ranks.host, what, full);
   throw_together<Error>(ranks.host, what, failed);
 }
 

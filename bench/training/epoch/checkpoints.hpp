@@ -37,8 +37,8 @@ class CheckpointFolder {
   std::vector<int> epochs() const;
 
   /// Writes the checkpoint after `epochs` epochs: temporary file, fsync, rename, fsync of the
-  /// folder. Of the files up to this one the newest `keep` stay. Throws Error (path and reason);
-  /// earlier checkpoints are then untouched.
+  /// folder. Of the files up to this one the newest `keep` stay. Throws Error (path and reason),
+  /// DiskFull when it is that; earlier checkpoints are then untouched.
   void write(int epochs, std::string_view bytes, int keep) const;
 
   /// Throws UsageError when there is no checkpoint or none is whole.
