@@ -31,6 +31,7 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kVariable = "SCALEBENCH_LAUNCH";
 constexpr std::chrono::seconds kRest{2};  // that a rank without its launcher has for its own end
 constexpr std::chrono::milliseconds kLook{20};
+constexpr std::size_t kStart = 19;  // in status_of(): when it began, in the kernel's ticks
 
 std::vector<pid_t> processes_here() {
   std::vector<pid_t> found;
@@ -110,39 +111,55 @@ std::string mark_of(const std::filesystem::path& folder) {
   return fmt::format(":{}/", std::filesystem::weakly_canonical(whole, ignored).string());
 }
 
-/// The processes within launches that `mark` begins the mark of, but this one and `launcher`.
-std::vector<pid_t> processes_with(const std::string& mark, pid_t launcher) {
-  std::vector<pid_t> found;
+/// Whether the process that began then has ended with all its threads, if only its parent does not
+/// know it yet.
+bool has_ended(pid_t process, const std::string& start) {
+  constexpr std::size_t kThreads = 17;
+  const std::vector<std::string> status = status_of(process);
+  if (status.size() <= kStart || status[kStart] != start) return true;
+  return status.front() == "Z" && status[kThreads] == "1";
+}
+
+/// The processes within launches that `mark` begins the mark of, but this one and `launcher`; and
+/// those of earlier looks, which `seen` holds, that have not ended: on its way out a process shows
+/// no environment any more, and still has its files, its memory and its device.
+std::vector<pid_t> processes_with(const std::string& mark, pid_t launcher, LaunchMark::Seen& seen) {
   for (const pid_t process : processes_here()) {
     if (process == launcher || process == getpid()) continue;
-    if (marks_of(process).find(mark) != std::string::npos) found.push_back(process);
+    if (marks_of(process).find(mark) == std::string::npos) continue;
+    const std::vector<std::string> status = status_of(process);
+    if (status.size() > kStart) seen[process] = status[kStart];
+  }
+  std::vector<pid_t> found;
+  for (const auto& [process, start] : seen) {
+    if (!has_ended(process, start)) found.push_back(process);
   }
   return found;
 }
 
 /// What is still there after that time.
 std::vector<pid_t> wait_for_ends(const std::string& mark, pid_t launcher,
-                                 std::chrono::seconds patience) {
+                                 std::chrono::seconds patience, LaunchMark::Seen& seen) {
   const Clock::time_point begin = Clock::now();
-  std::vector<pid_t> rest = processes_with(mark, launcher);
+  std::vector<pid_t> rest = processes_with(mark, launcher, seen);
   while (!rest.empty() && Clock::now() - begin < patience) {
     std::this_thread::sleep_for(kLook);
-    rest = processes_with(mark, launcher);
+    rest = processes_with(mark, launcher, seen);
   }
   return rest;
 }
 
 /// Asks them to end, then ends them.
-void end_all(const std::string& mark, pid_t launcher) {
+void end_all(const std::string& mark, pid_t launcher, LaunchMark::Seen& seen) {
   for (const int signal : {SIGTERM, SIGKILL}) {
-    for (const pid_t process : processes_with(mark, launcher)) ::kill(process, signal);
-    if (wait_for_ends(mark, launcher, kRest).empty()) return;
+    for (const pid_t process : processes_with(mark, launcher, seen)) ::kill(process, signal);
+    if (wait_for_ends(mark, launcher, kRest, seen).empty()) return;
   }
 }
 
 /// Start, and processor time so far in user and system; empty unless it is stopped.
 std::string stopped_at(pid_t process) {
-  constexpr std::size_t kUser = 11, kSystem = 12, kStart = 19;
+  constexpr std::size_t kUser = 11, kSystem = 12;
   const std::vector<std::string> status = status_of(process);
   if (status.size() <= kStart || status.front() != "T") return {};
   return fmt::format("{} {} {}", status[kStart], status[kUser], status[kSystem]);
@@ -174,12 +191,15 @@ bool LaunchMark::is_on(pid_t process) const {
   return marks_of(process).find(mark_) != std::string::npos;
 }
 
-void LaunchMark::end_rest(pid_t launcher) const { end_all(mark_, launcher); }
+void LaunchMark::look_at_all(pid_t launcher) { processes_with(mark_, launcher, seen_); }
+
+void LaunchMark::end_rest(pid_t launcher) { end_all(mark_, launcher, seen_); }
 
 int end_launches_in(const std::filesystem::path& run, std::chrono::seconds patience) {
   const std::string mark = mark_of(run);
-  const std::vector<pid_t> rest = wait_for_ends(mark, 0, patience);
-  if (!rest.empty()) end_all(mark, 0);
+  LaunchMark::Seen seen;
+  const std::vector<pid_t> rest = wait_for_ends(mark, 0, patience, seen);
+  if (!rest.empty()) end_all(mark, 0, seen);
   return static_cast<int>(rest.size());
 }
 

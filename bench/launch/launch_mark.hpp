@@ -23,10 +23,17 @@ class LaunchMark {
   /// Name and value of the variable that a launch is to be started with.
   const std::pair<std::string, std::string>& variable() const { return variable_; }
 
+  /// When processes that were seen began, in the kernel's ticks: a number may be given again.
+  using Seen = std::map<pid_t, std::string>;
+
+  /// Before anything is ended: a process that is on its way out shows its mark no more, and
+  /// end_rest() waits for those alone that it knows.
+  void look_at_all(pid_t launcher);
+
   /// Ends what is left of the launch when its launcher has ended: ranks notice only after a while
   /// that they are alone, and meanwhile would disturb the next launch and write to files that have
   /// been taken up. At most four seconds.
-  void end_rest(pid_t launcher) const;
+  void end_rest(pid_t launcher);
 
   /// The ranks here, and the launcher, that were stopped (as by SIGSTOP) at the last call and have
   /// been since: "rank 1 on n3 (process 4711) is stopped", joined by "; ". Where MPI begins and
@@ -41,6 +48,7 @@ class LaunchMark {
   // By process: when it started and the processor time it had, both in the kernel's ticks. A
   // process that runs between two calls has more.
   std::map<pid_t, std::string> stopped_;
+  Seen seen_;
 };
 
 /// Waits for all launches whose folders are in `run` and which have outlived the program that

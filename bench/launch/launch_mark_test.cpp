@@ -4,14 +4,19 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace scalebench {
 namespace {
@@ -59,6 +64,14 @@ class Process {
     }
   }
   void go_on() const { ::kill(self_, SIGCONT); }
+  /// Of its processor, in user and system.
+  long ticks() const {
+    std::ifstream file("/proc/" + std::to_string(self_) + "/stat");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    std::istringstream fields(text.substr(text.rfind(')') + 1));
+    std::vector<std::string> status{std::istream_iterator<std::string>(fields), {}};
+    return std::stol(status.at(11)) + std::stol(status.at(12));
+  }
   /// CLD_KILLED or CLD_EXITED, once it has: who is killed on a busy machine still needs its turn.
   int how_it_ended() const {
     siginfo_t how{};
@@ -102,8 +115,9 @@ TEST(LaunchMark, NamesNobodyWhoRanMeanwhile) {
   const Process rank(mark, "0", "while :; do :; done");
   rank.stop();
   mark.still_stopped(0);
+  const long before = rank.ticks();
   rank.go_on();
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // many ticks, also beside others
+  while (rank.ticks() < before + 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   rank.stop();
   EXPECT_EQ(mark.still_stopped(0), "") << "a rank that gets little time is no rank that is stopped";
   EXPECT_NE(mark.still_stopped(0), "");
@@ -130,7 +144,8 @@ TEST(LaunchMark, HasTheMarksOfTheLaunchesThatItIsWithin) {
 }
 
 TEST(LaunchMark, EndsTheRest) {
-  const LaunchMark mark(launch("001-a")), other(launch("001-a-2"));
+  LaunchMark mark(launch("001-a"));
+  const LaunchMark other(launch("001-a-2"));
   const Process rank(mark, "0"), stranger(other, "0");
   rank.stop();
   stranger.stop();
@@ -138,6 +153,22 @@ TEST(LaunchMark, EndsTheRest) {
   mark.end_rest(0);
   EXPECT_EQ(rank.how_it_ended(), CLD_KILLED);
   EXPECT_EQ(state_of(stranger.self()), 'T');
+}
+
+TEST(LaunchMark, WaitsForWhatARankHoldsOnItsWayOut) {
+  // Memory takes the longer to be freed the more there is; by then the rank shows no environment.
+  const int memory = ::memfd_create("held", 0);
+  const std::string block(1 << 20, 'x');
+  for (int i = 0; i < 256; ++i) {
+    ASSERT_EQ(::write(memory, block.data(), block.size()), static_cast<ssize_t>(block.size()));
+  }
+  LaunchMark mark(launch("001-a"));
+  const Process rank(mark, "0");
+  ::close(memory);
+  rank.wait_until_started();
+  mark.end_rest(0);
+  EXPECT_EQ(state_of(rank.self()), 'Z');
+  EXPECT_EQ(rank.how_it_ended(), CLD_KILLED);
 }
 
 TEST(LaunchMark, IsSeenWhileAProgramBecomesAnother) {

@@ -329,6 +329,7 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
     if (asked_to_end < 0 && (stop || now > deadline_seconds || !stopped.empty())) {
       end.interrupted = stop;
       asked_to_end = now;
+      mark.look_at_all(child);
       kill(-child, SIGTERM);
     } else if (asked_to_end >= 0 && now > asked_to_end + 2 * kGraceSeconds) {
       break;  // nobody can end it, and the launches to come need not wait for it

@@ -19,6 +19,7 @@
 #include <iterator>
 #include <thread>
 
+#include "kernels/read_number.hpp"
 #include "kernels/testing.hpp"
 
 namespace scalebench {
@@ -55,11 +56,18 @@ class LaunchTest : public testing::Test {
   }
   /// Waits until the script has written the file: it is then in the middle of its work.
   std::string wait_for(const char* file) {
-    for (int i = 0; i < 1000 && folder_.read(file).empty(); ++i) {
+    for (int i = 0; i < 6000 && folder_.read(file).empty(); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     const std::string text = folder_.read(file);
     return text.substr(0, text.find('\n'));
+  }
+  /// Tells the launch to stop once the script has written the file.
+  std::thread stop_after(const char* file) {
+    return std::thread([this, file] {
+      wait_for(file);
+      stop_ = true;
+    });
   }
   std::string path(const char* file) const { return (folder_ / file).string(); }
 
@@ -144,7 +152,7 @@ TEST_F(LaunchTest, AnExitStatusThatIsLostIsAFailure) {
   EXPECT_FALSE(end.ok);
   EXPECT_EQ(end.why, "its exit status is lost: how it ended is unknown");
   CommandAnswer answer;
-  with_lost_status([&] { answer = ask({"/bin/sh", "-c", script}, 10); });
+  with_lost_status([&] { answer = ask({"/bin/sh", "-c", script}, 60); });
   EXPECT_FALSE(answer.answered);
   EXPECT_EQ(answer.output, "\nits exit status is lost");
 }
@@ -222,7 +230,7 @@ TEST_F(LaunchTest, EndsRanksWhoseLauncherWasKilledBeforeTheNextOnesBegin) {
 }
 
 TEST_F(LaunchTest, EndsAtTheDeadline) {
-  const LaunchEnd end = run_script("echo waiting for rank 1 >&2; exec sleep 300", 0.5);
+  const LaunchEnd end = run_script("echo waiting for rank 1 >&2; exec sleep 300", 5);
   EXPECT_FALSE(end.ok);
   EXPECT_FALSE(end.interrupted);
   EXPECT_THAT(end.why, AllOf(StartsWith("did not end within"), HasSubstr(": waiting for rank 1")));
@@ -239,10 +247,12 @@ TEST_F(LaunchTest, EndsWhenARankIsStoppedWhereNoWatchdogSeesIt) {
 
 // Takes the ten seconds of grace.
 TEST_F(LaunchTest, KillsWhatIgnoresThePoliteSignal) {
+  std::thread user = stop_after("pid");
   const LaunchEnd end =
-      run_script("trap '' TERM; echo $$ >" + path("pid") + "; sleep 300; sleep 300", 0.5);
+      run_script("trap '' TERM; echo $$ >" + path("pid") + "; sleep 300; sleep 300");
+  user.join();
   EXPECT_FALSE(end.ok);
-  EXPECT_THAT(end.why, StartsWith("did not end within"));
+  EXPECT_EQ(end.why, "interrupted");
   EXPECT_GE(end.seconds, 10) << "it had its grace";
   EXPECT_FALSE(is_running(wait_for("pid")));
 }
@@ -285,23 +295,21 @@ class Tracer {
 TEST_F(LaunchTest, DoesNotWaitForEverForWhatCannotBeKilled) {
   LaunchEnd end;
   std::thread launch([&] {
-    end = run_script("trap '' TERM; echo waiting for a disk >&2; echo $$ >" + path("pid") +
-                         "; sleep 300; sleep 300",
-                     2);
+    end = run_script("trap '' TERM; echo $$ >" + path("pid") + "; sleep 300; sleep 300");
   });
-  const pid_t process = std::stoi(wait_for("pid"));
+  const pid_t process = read_number<pid_t>(wait_for("pid")).value_or(0);
   std::string why;
   {
     const Tracer tracer(process);
     why = tracer.waits_for(process);
-    if (!why.empty()) stop_ = true;
+    stop_ = true;
     launch.join();
   }
+  ASSERT_GT(process, 0) << "it has not begun";
   if (!why.empty()) GTEST_SKIP() << "no process may be traced here: " << why;
   EXPECT_FALSE(end.ok);
-  EXPECT_THAT(end.why, StartsWith(fmt::format("did not end within 2 s: waiting for a disk; process "
-                                              "{} was killed and does not end (state Z)",
-                                              process)));
+  EXPECT_EQ(end.why,
+            fmt::format("interrupted; process {} was killed and does not end (state Z)", process));
   EXPECT_EQ(::waitpid(process, nullptr, 0), process) << "once it can, it ends";
 }
 
@@ -349,15 +357,15 @@ TEST_F(LaunchTest, DoesNotWaitForEverForAProcessInStateD) {
   std::thread freeze([&] {
     wait_for("pid");
     freezer.set("freezer.state", "FROZEN");
+    stop_ = true;
   });
   const LaunchEnd end = run_script("trap '' TERM; echo $$ >" + freezer.file("cgroup.procs") +
-                                       "; echo $$ >" + path("pid") + "; sleep 300; sleep 300",
-                                   2);
+                                   "; echo $$ >" + path("pid") + "; sleep 300; sleep 300");
   freeze.join();
   const std::string process = wait_for("pid");
   const bool still = is_running(process);
   freezer.set("freezer.state", "THAWED");
-  ::waitpid(std::stoi(process), nullptr, 0);
+  ::waitpid(read_number<pid_t>(process).value_or(-1), nullptr, 0);
   EXPECT_TRUE(still);
   EXPECT_FALSE(end.ok);
   EXPECT_THAT(end.why,
@@ -370,6 +378,7 @@ TEST_F(LaunchTest, SaysThatTheKernelEndedItToGetMemory) {
   const bool limited =
       memory.made() && (memory.set("memory.limit_in_bytes", most) ||
                         (memory.set("memory.max", most) && memory.set("memory.swap.max", "0")));
+  memory.set("memory.memsw.limit_in_bytes", most);  // of version 1, where it counts swap
   if (!limited) GTEST_SKIP() << "no control group with a limit of memory can be made here";
   const auto whole = [&](const std::string& script) {
     return run_whole({"/bin/sh", "-c", script});
@@ -389,10 +398,7 @@ TEST_F(LaunchTest, SaysThatTheKernelEndedItToGetMemory) {
 }
 
 TEST_F(LaunchTest, EndsEarlyAndOrderlyWhenToldToStop) {
-  std::thread user([&] {
-    wait_for("started");
-    stop_ = true;
-  });
+  std::thread user = stop_after("started");
   const LaunchEnd end = run_script("trap 'echo tidy; exit 0' TERM; echo yes >" + path("started") +
                                    "; while :; do sleep 0.05; done");
   user.join();
