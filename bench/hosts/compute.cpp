@@ -64,10 +64,17 @@ double queued_seconds() {
   return file >> ran >> queued ? 1e-9 * queued : 0.0;  // where it is not told, none of it is known
 }
 
-struct Instant {
-  double at = local_seconds();
-  double queued = queued_seconds();
-};
+/// Both at one moment: once more where another thread had the core in between.
+Look look() {
+  constexpr double kAtOnce = 1e-3;
+  constexpr int kTries = 10;
+  Look now;
+  for (int i = 0; i < kTries; ++i) {
+    now = {local_seconds(), queued_seconds()};
+    if (local_seconds() - now.at < kAtOnce) break;
+  }
+  return now;
+}
 
 /// All turns of one rank among hosts that share cores. A rank that is stopped when its turn comes
 /// takes that long to begin: the word to go on is the time at which it was given, by the one clock
@@ -87,15 +94,18 @@ double take_turns(Communicator& host, const std::vector<int>& ranks, double roun
     for (const int rank : turns_of(ranks, cycle)) {
       if (before == host.rank() && rank != before) pass_on(rank);
       if (rank == host.rank()) {
-        Instant begin, looked;
+        Look begin = look(), last = begin;
+        given[0] = begin.at;
         if (before >= 0 && before != rank) {
-          await(host, before, [&] { begin = std::exchange(looked, Instant()); });
+          await(host, before, [&] { begin = std::exchange(last, look()); });
           host.exchange({}, before, word, before);
-          begin.at = std::max(begin.at, given[0]);
         }
+        const double before_work = thread_seconds();
         work_off(rounds);
-        const Instant end;
-        seconds += end.at - begin.at - (ranks.size() > 1 ? end.queued - begin.queued : 0.0);
+        const double worked = thread_seconds() - before_work;
+        Look end = look();
+        if (ranks.size() == 1) end.queued = begin.queued;  // the cores are its own: all counts
+        seconds += seconds_of_work(begin, given[0], end, worked);
       }
       before = rank;
       mark();
@@ -105,6 +115,12 @@ double take_turns(Communicator& host, const std::vector<int>& ranks, double roun
 }
 
 }  // namespace
+
+double seconds_of_work(const Look& begin, double given, const Look& end, double worked) {
+  const double before = std::max(0.0, given - begin.at);
+  const double queued = std::max(0.0, end.queued - begin.queued - before);
+  return std::max(worked, end.at - begin.at - before - queued);
+}
 
 std::vector<int> turns_of(const std::vector<int>& hosts, int cycle) {
   std::vector<int> turns = hosts;
