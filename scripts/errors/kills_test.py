@@ -14,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from errors import disturbances, kept_rows, kills
 from errors.trial import Bench, Drawn, Trial, drawn
 
-# A scalebench that flushes rows one by one while a rank beside it lives. `flaws` says what is wrong with it.
+# A scalebench that flushes rows one by one while a rank beside it lives. `flaws` says what is wrong with it. While there
+# is a file `waits` it goes on only when its rank ends.
 SCALEBENCH = """
 import ctypes, os, signal, subprocess, sys, time
 from pathlib import Path
@@ -62,7 +63,8 @@ for repetition in range(max(0, done - 1) if "doubles" in flaws else done, 20):
         sys.exit(3)
     with samples.open("a") as file:
         file.write(f"1,c,,{repetition},{1e-9 * (time.monotonic_ns() % 10**9 + 1):.9f}\\n")
-    time.sleep(0.01)
+    while (Path(__file__).parent / "waits").exists() and rank.poll() is None:
+        time.sleep(0.01)
 (run / "COMPLETE").touch()
 if "leaves" not in flaws:
     rank.kill()
@@ -90,10 +92,16 @@ class Trials(WithScalebench):
         bench.prepare()
         # A rank is waited for; a signal that came before there is any row would show nothing.
         trial = Trial(bench, Drawn(1, kind, command, 0, 1, 0.5))
-        strike = disturbances.STRIKES[kind]
+        strike, waits = disturbances.STRIKES[kind], self.programs / "waits"
+        waits.touch()
 
         def after_a_row(scene: disturbances.Scene) -> bool:
-            return any(rows for run in trial.flushed().values() for rows in run.values()) and strike(scene)
+            if not any(rows for run in trial.flushed().values() for rows in run.values()):
+                return False
+            hit = strike(scene)
+            if hit or kind == "SIGKILL launcher":  # it has none
+                waits.unlink(missing_ok=True)
+            return hit
 
         disturbances.STRIKES[kind] = after_a_row
         self.addCleanup(disturbances.STRIKES.__setitem__, kind, strike)
