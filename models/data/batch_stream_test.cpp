@@ -130,7 +130,8 @@ TEST(Prefetcher, WorksAheadButNotTooFar) {
   std::atomic<std::int64_t> last = -1;
   std::latch four(4);
   Prefetcher<std::unique_ptr<int>> items(2, 100, [&](std::int64_t number, const auto&) {
-    last = std::max(last.load(), number);
+    for (std::int64_t most = last; most < number && !last.compare_exchange_weak(most, number);) {
+    }
     if (number < 4) four.count_down();
     return std::make_unique<int>(static_cast<int>(number));
   });

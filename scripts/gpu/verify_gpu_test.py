@@ -197,21 +197,21 @@ class Steps(unittest.TestCase):
         self.assertIn("2 tests", (self.here.out / "logs/one.txt").read_text(encoding="utf-8"))
 
     def test_a_step_that_is_cut_off_leaves_what_it_had(self) -> None:
-        said = run(self.step("sh", "-c", "echo '[  PASSED  ] 7 tests.'; sleep 60 & wait"), self.here, 1)
-        self.assertEqual(said.line(), "not run: not done after 1 s; so far reached: 7 tests passed, 0 skipped, 0 programs")
+        said = run(self.step("sh", "-c", "echo '[  PASSED  ] 7 tests.'; sleep 60 & wait"), self.here, 10)
+        self.assertEqual(said.line(), "not run: not done after 10 s; so far reached: 7 tests passed, 0 skipped, 0 programs")
         log = (self.here.out / "logs/one.txt").read_text(encoding="utf-8")
-        self.assertIn("7 tests.\n[ended after 1 s]", log)
+        self.assertIn("7 tests.\n[ended after 10 s]", log)
 
     def test_rows_that_are_torn_end_the_step_alone(self) -> None:
         """A program that was cut off within a row, and one whose rows lack a column."""
         path = self.here.out / "one" / "kernels.csv"
         for text, why in (("status,note,kernel,memory,dtype,bytes,gb_per_s\nok,,copy,device,flo", "TypeError"),
                           ("kernel\ncopy\n", "KeyError: 'status'")):  # fmt: skip
-            for end, front in (("", ""), ("; sleep 60 & wait", "not done after 1 s; so far ")):
+            for end, seconds, front in (("", 60, ""), ("; sleep 60 & wait", 10, "not done after 10 s; so far ")):
                 made = f"mkdir -p {path.parent}; printf '{text}' >{path}{end}"
                 step = Step("one", "rows", 9, lambda here, made=made: [["sh", "-c", made]],
                             lambda here, output: judge.kernels(here.rows("one", "kernels.csv")))  # fmt: skip
-                self.assertIn(f"not run: {front}rows unreadable: {why}", run(step, self.here, 1).line())
+                self.assertIn(f"not run: {front}rows unreadable: {why}", run(step, self.here, seconds).line())
 
     def test_each_tool_of_the_sanitizer_looks_at_what_it_can(self) -> None:
         """Racecheck and synccheck at the kernels that share memory in a block, memcheck at all; one that finds something fails."""
@@ -290,7 +290,7 @@ class Steps(unittest.TestCase):
         for name, line in (("nvidia-smi", "echo Some card, 580.1, 1000 MiB"), ("scalebench", "echo 1"), ("mpirun", "true"),
                            ("kernels_device_test", "echo '[  PASSED  ] 3 tests.'; sleep 60"), ("python3", "exit 1")):  # fmt: skip
             place_program(bundle / "bin" / name, line)
-        words = ["/usr/bin/python3", ROOT / "scripts/verify_gpu", "--quick", "--bundle", bundle, "--budget", "3", "--out", out]
+        words = ["/usr/bin/python3", ROOT / "scripts/verify_gpu", "--quick", "--bundle", bundle, "--budget", "15", "--out", out]
         done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False,
                               env={**os.environ, "PATH": f"{bundle}/bin:/usr/bin:/bin"})  # fmt: skip
         self.assertEqual(done.returncode, 3, done.stderr)
@@ -298,7 +298,7 @@ class Steps(unittest.TestCase):
             rows = {row["step"]: row for row in csv.DictReader(lines)}
         self.assertEqual(rows["facts"]["status"], REACHED)
         self.assertIn("so far reached: 3 tests passed", rows["tests"]["detail"])
-        self.assertEqual(rows["compile"]["detail"], "the budget of 3 s is used up")
+        self.assertEqual(rows["compile"]["detail"], "the budget of 15 s is used up")
         with tarfile.open(self.here.out / "card.tar.gz") as archive:
             self.assertLessEqual({"card/verify.md", "card/verify.csv", "card/logs/tests.txt"}, set(archive.getnames()))
 

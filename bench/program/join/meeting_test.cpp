@@ -156,9 +156,9 @@ TEST_F(MeetingTest, AFirstOneThatNeverAnswersIsNamedWithItsAddress) {
 TEST_F(MeetingTest, SomebodyOfAnotherJobIsRefusedAndDoesNotTrustThisOne) {
   const auto first = meeting(plan(0));
   EXPECT_THAT(
-      attending(plan(1), job_key("other", ""), 1s).get(),
+      attending(plan(1), job_key("other", ""), 10s).get(),
       HasSubstr("another job's first process answers there, or one that has not its secret"));
-  EXPECT_THAT(said(), HasSubstr("127.0.0.1 wanted to join at"));
+  wait_until([&] { return said().find("127.0.0.1 wanted to join at") != std::string::npos; });
   auto other = attending(plan(1));
   first->gather(60s, never_);
   first->goodbye(0);

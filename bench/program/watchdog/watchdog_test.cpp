@@ -30,7 +30,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr double kLimit = 5;  // seconds: a thread may long wait for its turn on a busy core
+constexpr double kLimit = 5;    // seconds: a thread may long wait for its turn on a busy core
+constexpr double kPatient = 6;  // to tell what it has to before it is blamed
 
 void pause(int milliseconds) {
   std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
@@ -39,7 +40,8 @@ void pause(int milliseconds) {
 /// What all ranks' watchdogs did.
 class Witness {
  public:
-  WatchdogOptions options(double limit_seconds, std::function<bool()> lives = {}) {
+  WatchdogOptions options(double limit_seconds, std::function<bool()> lives = {},
+                          double culprit_seconds = 0.7) {
     return {.limit_seconds = limit_seconds,
             .lives = std::move(lives),
             .end =
@@ -56,23 +58,15 @@ class Witness {
                 [this](const std::string& text) {
                   const std::lock_guard lock(mutex_);
                   notes_.push_back(text);
-                }};
+                },
+            .culprit_seconds = culprit_seconds};
   }
-  /// Returns when so many ranks were told to end; a watchdog that sleeps fails the test.
+  /// Returns when so many ranks were told to end.
   void wait_for_ends(int count) {
-    for (int i = 0; i < 6000; ++i, pause(10)) {
-      const std::lock_guard lock(mutex_);
-      if (ends_ >= count) return;
-    }
-    ADD_FAILURE() << "only " << ends_ << " of " << count << " ranks were ended within a minute";
+    wait_for("ends", [&] { return ends_ >= count; });
   }
-  /// Returns when something was said.
   void wait_for_words() {
-    for (int i = 0; i < 6000; ++i, pause(10)) {
-      const std::lock_guard lock(mutex_);
-      if (!said_.empty()) return;
-    }
-    ADD_FAILURE() << "nothing was said within a minute";
+    wait_for("words", [&] { return !said_.empty(); });
   }
   int ends() {
     const std::lock_guard lock(mutex_);
@@ -82,6 +76,15 @@ class Witness {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
+  /// A watchdog that sleeps fails the test.
+  void wait_for(const char* what, const std::function<bool()>& is_so) {
+    for (int i = 0; i < 6000; ++i, pause(10)) {
+      const std::lock_guard lock(mutex_);
+      if (is_so()) return;
+    }
+    ADD_FAILURE() << "not within a minute: " << what;
+  }
+
   std::mutex mutex_;
   int ends_ = 0;
   std::vector<std::string> said_;
@@ -230,7 +233,7 @@ TEST(Watchdog, LeavesAFailureToTheRankThatReportsIt) {
   std::atomic<bool> reported = false;
   EXPECT_THROW(run_ranks(3,
                          [&](Communicator& host) {
-                           Watchdog watchdog(host, witness.options(30));
+                           Watchdog watchdog(host, witness.options(30, {}, kPatient));
                            watchdog.cell("cell");
                            host.barrier();
                            if (host.rank() == 1) {
@@ -253,9 +256,7 @@ std::vector<std::string> said_when_death_is_told_late(
   Witness witness;
   std::atomic<int> acted = 0;
   run_ranks(4, [&](Communicator& host) {
-    WatchdogOptions options = witness.options(30);
-    options.culprit_seconds = 6;  // the death comes sooner, however busy the cores
-    Watchdog watchdog(host, options);
+    Watchdog watchdog(host, witness.options(30, {}, kPatient));
     watchdog.cell("cell");
     operate(watchdog, 1);
     host.barrier();

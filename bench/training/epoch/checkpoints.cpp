@@ -29,7 +29,7 @@ std::optional<int> epochs_in(const std::string& name) {
   return read_number<int>(number.substr(kStart.size(), name.size() - kStart.size() - kEnd.size()));
 }
 
-/// Collective: rank 0 does `work`; what it throws as UsageError, DiskFull or Error, all ranks throw.
+/// Collective: rank 0 does `work`; UsageError, DiskFull and Error that it throws all ranks throw.
 template <class Work>
 void on_first(const Ranks& ranks, std::string_view what, Work&& work) {
   std::string refused, full, failed;
