@@ -40,12 +40,6 @@ std::string first_words(const std::string& output) {
   return first.empty() ? "no answer" : first;
 }
 
-/// Open MPI 4 removes a user's common session folder with the last of his jobs, and a job that
-/// starts just then cannot make its own in it.
-bool lost_its_folder(const CommandAnswer& said) {
-  return said.output.find("unable to create the desired directory") != std::string::npos;
-}
-
 Answer ask_hosts(LaunchSettings settings, const Hosts& hosts, const std::string& program,
                  int patience_seconds) {
   settings.hosts = hosts;
@@ -64,7 +58,7 @@ Answer ask_hosts(LaunchSettings settings, const Hosts& hosts, const std::string&
   const std::size_t most_bytes = std::max(kLeastBytes, hosts.size() * kBytesOfAHost);
   const int patience = patience_seconds + static_cast<int>(hosts.size() / kHostsASecond);
   CommandAnswer said = ask(command, patience, most_bytes);
-  for (int again = 0; again < 2 && !said.answered && lost_its_folder(said); ++again) {
+  for (int again = 0; again < 2 && !said.answered && lost_its_folder(said.output); ++again) {
     said = ask(command, patience, most_bytes);
   }
   Answer answer{.identities = identities_in(said.output), .why = {}};

@@ -274,36 +274,18 @@ std::string how_it_ended(int status, const std::filesystem::path& log) {
   return said.empty() ? how : fmt::format("{}: {}", how, said);
 }
 
-}  // namespace
-
-void heed_children() {
-  struct sigaction now {};
-  if (sigaction(SIGCHLD, nullptr, &now) != 0) return;
-  const bool ignored = now.sa_handler == SIG_IGN || (now.sa_flags & SA_NOCLDWAIT) != 0;
-  if (ignored) std::signal(SIGCHLD, SIG_DFL);
+std::string beginning_of(const std::filesystem::path& log) {
+  constexpr std::streamsize kMost = 1 << 16;
+  std::string text(kMost, '\0');
+  std::ifstream file(log, std::ios::binary);
+  file.read(text.data(), kMost);
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
 }
 
-std::string shell_line(const std::vector<std::string>& command) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,=:+@%";
-  std::string line;
-  for (const std::string& word : command) {
-    if (!line.empty()) line += ' ';
-    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
-  }
-  return line;
-}
-
-LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& environment,
-                     const std::filesystem::path& folder, double deadline_seconds,
-                     const std::atomic<bool>& stop) {
-  write_file_atomically(folder / "command.txt", shell_line(command) + "\n");
+LaunchEnd run_once(const std::vector<std::string>& command, const Variables& environment,
+                   const std::filesystem::path& folder, double deadline_seconds,
+                   const std::atomic<bool>& stop) {
   const int out = open_log(folder / "stdout.log");
   const int err = open_log(folder / "stderr.log");
   const std::uint64_t killed_before = killed_for_memory();
@@ -362,6 +344,48 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
   if (!end.ok && !end.interrupted && killed > 0) {
     end.why += fmt::format(
         "; memory was short: meanwhile the kernel ended {} process(es) on this host", killed);
+  }
+  return end;
+}
+
+}  // namespace
+
+void heed_children() {
+  struct sigaction now {};
+  if (sigaction(SIGCHLD, nullptr, &now) != 0) return;
+  const bool ignored = now.sa_handler == SIG_IGN || (now.sa_flags & SA_NOCLDWAIT) != 0;
+  if (ignored) std::signal(SIGCHLD, SIG_DFL);
+}
+
+std::string shell_line(const std::vector<std::string>& command) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,=:+@%";
+  std::string line;
+  for (const std::string& word : command) {
+    if (!line.empty()) line += ' ';
+    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
+bool lost_its_folder(std::string_view said) {
+  return said.find("unable to create the desired directory") != std::string_view::npos;
+}
+
+LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& environment,
+                     const std::filesystem::path& folder, double deadline_seconds,
+                     const std::atomic<bool>& stop) {
+  write_file_atomically(folder / "command.txt", shell_line(command) + "\n");
+  LaunchEnd end = run_once(command, environment, folder, deadline_seconds, stop);
+  for (int again = 0; again < 2 && !end.ok && !end.interrupted; ++again) {
+    if (!lost_its_folder(beginning_of(folder / "stderr.log"))) break;
+    end = run_once(command, environment, folder, deadline_seconds, stop);
   }
   return end;
 }

@@ -37,6 +37,11 @@ std::optional<std::filesystem::path> find_program(std::string_view name);
 /// A command as one line that a shell takes.
 std::string shell_line(const std::vector<std::string>& command);
 
+/// Whether a launcher of Open MPI 4 that said so has started nobody: it removes a user's common
+/// session folder with the last of his jobs, and one that starts just then cannot make its own in
+/// it. The next attempt can.
+bool lost_its_folder(std::string_view said);
+
 using Variables = std::vector<std::pair<std::string, std::string>>;  // names and values
 
 struct LaunchEnd {
@@ -54,6 +59,7 @@ struct LaunchEnd {
 /// `deadline_seconds`, or when `stop` becomes true, the group gets SIGTERM, and ten seconds later
 /// SIGKILL; what does not end within another ten seconds is left to itself. The same when a rank on
 /// this host, or the launcher, is found stopped twice in nine seconds: that one is named.
+/// Starts up to twice more where lost_its_folder().
 LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& environment,
                      const std::filesystem::path& folder, double deadline_seconds,
                      const std::atomic<bool>& stop);

@@ -121,6 +121,20 @@ TEST_F(LaunchTest, SaysTheExitCodeAndTheLastLine) {
   EXPECT_EQ(run_script("exit 7").why, "exit code 7");
 }
 
+TEST_F(LaunchTest, StartsOnceMoreWhatLostItsFolder) {
+  const auto fails_before = [&](int time) {
+    folder_.write("times", "");
+    return run_script(
+        fmt::format("echo once >>'{0}'; [ $(wc -l <'{0}') -lt {1} ] || exit 0; "
+                    "echo 'A call to mkdir was unable to create the desired directory:' >&2; "
+                    "echo '  Error:     File exists' >&2; exit 1",
+                    path("times"), time));
+  };
+  EXPECT_TRUE(fails_before(3).ok);
+  EXPECT_FALSE(fails_before(5).ok) << "not for ever";
+  EXPECT_EQ(folder_.read("times"), "once\nonce\nonce\n");
+}
+
 TEST_F(LaunchTest, KnowsHowItEndedAlsoWhereChildrenWereIgnored) {
   // As a supervisor that ignores the ends of its own leaves it to what it starts.
   std::signal(SIGCHLD, SIG_IGN);
