@@ -52,11 +52,13 @@ class Side {
     std::size_t words = kFirst;
     times(words, 1);  // opens the connection's window
     std::vector<double> sent = times(words, 1);
-    while (sent.front() < kMessageSeconds && words < kLargest) {
+    while (std::ranges::min(sent) < kMessageSeconds && words < kLargest) {
       words *= kGrowth;
       sent = times(words, 1);
+      // Long enough at one look may be a rank that was stopped for a moment.
+      if (sent.front() >= kMessageSeconds) sent.push_back(times(words, 1).front());
     }
-    if (sent.front() < kPatienceSeconds) {
+    if (std::ranges::min(sent) < kPatienceSeconds) {
       const std::vector<double> more = times(words, kMore);
       sent.insert(sent.end(), more.begin(), more.end());
     }

@@ -322,7 +322,6 @@ LaunchEnd run_once(const std::vector<std::string>& command, const Variables& env
   }
   kill(-child, SIGKILL);  // what mpirun may have left in its group
   mark.end_rest(child);
-  end.seconds = seconds_since(begin);
   const bool lost = ended.kind == ChildEnd::Kind::lost;
   const int status = ended.status;
   end.ok = ended.kind == ChildEnd::Kind::ended && asked_to_end < 0 && WIFEXITED(status) &&
@@ -382,11 +381,13 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
                      const std::filesystem::path& folder, double deadline_seconds,
                      const std::atomic<bool>& stop) {
   write_file_atomically(folder / "command.txt", shell_line(command) + "\n");
+  const Clock::time_point begin = Clock::now();
   LaunchEnd end = run_once(command, environment, folder, deadline_seconds, stop);
   for (int again = 0; again < 2 && !end.ok && !end.interrupted; ++again) {
     if (!lost_its_folder(beginning_of(folder / "stderr.log"))) break;
     end = run_once(command, environment, folder, deadline_seconds, stop);
   }
+  end.seconds = seconds_since(begin);
   return end;
 }
 

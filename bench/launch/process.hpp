@@ -47,7 +47,7 @@ using Variables = std::vector<std::pair<std::string, std::string>>;  // names an
 struct LaunchEnd {
   bool ok = false;
   bool interrupted = false;  // `stop` was set while it ran
-  double seconds = 0;
+  double seconds = 0;        // with all attempts
   // One line when not ok: what the program said, the signal, or the deadline; and what else is
   // known: that it does not even end when it is killed, or that the kernel ended processes to get
   // memory.

@@ -173,6 +173,7 @@ class EpochTimer {
     const ClockModel before =
         followed(step_seconds_ * static_cast<double>(trainer_.steps_per_epoch()));
     const nlohmann::json of_epoch{{"epoch_num", epoch + 1}};
+    ranks_.host.barrier();  // what begins here does not hold a wait for the slowest rank
     energy_.start();
     mlperf_.start("epoch_start", of_epoch);
     ranks_.host.barrier();
@@ -361,6 +362,7 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   mlperf.start("run_start");
   for (bool ends = false; !ends;) {
     if (timeline && run.epochs.empty()) timeline->start();
+    pace.begin_epoch();
     const EpochMeasurement epoch =
         timer.run(run.epochs_done(), options.evaluate, run.promises_equal_replicas);
     if (timeline && run.epochs.empty()) timeline->finish();

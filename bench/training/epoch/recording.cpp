@@ -53,6 +53,8 @@ void SteadyPace::last(double seconds, const std::function<void()>& work) {
   late_ = std::max(0.0, clock_() - end);
 }
 
+void SteadyPace::begin_epoch() { late_before_ += std::exchange(late_, 0.0); }
+
 void SteadyPace::sleep_for(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }

@@ -76,9 +76,12 @@ class SteadyPace final : public Pace {
 
   void last(double seconds, const std::function<void()>& work) override;
 
+  /// What is late by now is not made up for in the next epoch, which would be too short by that.
+  void begin_epoch();
+
   /// What was asked for in all, and how much of it this rank is behind by now.
   double asked_seconds() const { return asked_; }
-  double late_seconds() const { return late_; }
+  double late_seconds() const { return late_before_ + late_; }
 
  private:
   static void sleep_for(double seconds);
@@ -86,7 +89,8 @@ class SteadyPace final : public Pace {
   std::function<double()> clock_;
   std::function<void(double)> sleep_;
   double asked_ = 0;
-  double late_ = 0;
+  double late_ = 0;         // in this epoch
+  double late_before_ = 0;  // at the ends of those before it
 };
 
 /// "replayed 12.345678 s, 0.000 s late" for the row's note.

@@ -119,6 +119,14 @@ TEST_F(SteadyPaceTest, TakesLatenessOffTheNextSleeps) {
   EXPECT_EQ(now_, 105) << "1 + 2 + 2 seconds from the begin";
 }
 
+TEST_F(SteadyPaceTest, LeavesTheNextEpochItsTime) {
+  pace_.last(1, work(4));
+  pace_.begin_epoch();
+  pace_.last(2, work(0.5));
+  EXPECT_EQ(slept_, (std::vector<double>{1.5}));
+  EXPECT_EQ(pace_.late_seconds(), 3) << "as this rank is";
+}
+
 TEST_F(SteadyPaceTest, KeepsTimeThoughEachSleepEndsLate) {
   oversleep_ = 0.25;
   for (int i = 0; i < 8; ++i) pace_.last(1, work(0));

@@ -82,7 +82,7 @@ constexpr double kTarget = 0.01;  // half-width of each rank's interval relative
 /// Steps until the round's time is over on this rank, at least one. Returns why memory was not
 /// enough, or nothing.
 std::string run_round(const Ranks& ranks, Trainer& trainer, StepTimer& timer,
-                      std::vector<double>& seconds) {
+                      std::vector<double>& seconds, double& ended) {
   ranks.watchdog.enter();  // the ranks make unequal numbers of steps, and equally many rounds
   ranks.host.barrier();
   const double end = local_seconds() + kRoundSeconds;
@@ -93,6 +93,7 @@ std::string run_round(const Ranks& ranks, Trainer& trainer, StepTimer& timer,
       timer.step_enqueued();
     } while (local_seconds() < end);
     timer.end(seconds);
+    ended = local_seconds();
   });
   ranks.watchdog.leave();
   return lack;
@@ -188,10 +189,11 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
   Trainer& trainer = *held;
   StepTimer timer(options.training.trainer.device);
   std::vector<double> warm_up;
+  double ended = 0;
   ranks.watchdog.cell(title);
   ranks.watchdog.expect(kRoundSeconds + first_seconds);
   do {
-    if (fails([&] { return run_round(ranks, trainer, timer, warm_up); })) return result;
+    if (fails([&] { return run_round(ranks, trainer, timer, warm_up, ended); })) return result;
   } while (!all_agree(ranks.host, warm_up.size() > kStepsBeforeGraph));
 
   const auto wanted = static_cast<std::size_t>(options.steps);
@@ -201,8 +203,8 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
   double begin = local_seconds();
   while (true) {
     begin += begin_in_turn(ranks, title, kRoundSeconds + first_seconds);
-    if (fails([&] { return run_round(ranks, trainer, timer, mine); })) return result;
-    append_spans(std::span(mine).subspan(spans.size()), local_seconds(), spans);
+    if (fails([&] { return run_round(ranks, trainer, timer, mine, ended); })) return result;
+    append_spans(std::span(mine).subspan(spans.size()), ended, spans);
     const bool narrow = is_narrow(summarise(mine), kTarget);
     const bool all_narrow = all_agree(ranks.host, narrow);
     const bool all_have_steps = all_agree(ranks.host, wanted > 0 && mine.size() >= wanted);
