@@ -87,6 +87,11 @@ void claim(const fs::path& folder) {
 
 }  // namespace
 
+bool is_only_taken(const fs::path& folder) {
+  std::error_code none;
+  return fs::file_size(folder / "manifest.json", none) == 0 && !fs::exists(folder / "COMPLETE");
+}
+
 std::filesystem::path run_meant(const std::filesystem::path& typed) {
   if (typed.filename() != "latest" || fs::exists(typed)) return typed;
   const fs::path results = typed.has_parent_path() ? typed.parent_path() : fs::path("results");
@@ -359,9 +364,21 @@ FolderLock FolderLock::wait_for(const fs::path& folder) {
 }
 
 FolderLock::~FolderLock() {
-  if (descriptor_ < 0 && !alone_) return;
-  ::unlink(path_.c_str());
+  if (is_held()) ::unlink(path_.c_str());
   if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+bool FolderLock::is_held() const {
+  if (alone_) return holder_in(path_).process == ::getpid();
+  return descriptor_ >= 0 && is_still(path_, descriptor_);
+}
+
+void FolderLock::require_held() const {
+  if (is_held()) return;
+  fail<UsageError>(
+      "'{}' is no longer the folder that this run began in: it, or its {}, was moved or removed; "
+      "what was measured is where it is now",
+      path_.parent_path().string(), path_.filename().string());
 }
 
 FolderLock::FolderLock(FolderLock&& other) noexcept

@@ -53,6 +53,10 @@ class ResultsFolder {
   std::filesystem::path path_;
 };
 
+/// Whether a run has only taken the folder: nothing is known of it yet, or ever, where it was
+/// killed then.
+bool is_only_taken(const std::filesystem::path& folder);
+
 /// What a user calls a run: `latest` is the newest in results/, and FOLDER/latest that in FOLDER;
 /// all else, and a folder of that name, is itself. Throws UsageError where there is no run.
 std::filesystem::path run_meant(const std::filesystem::path& typed);
@@ -88,8 +92,13 @@ class FolderLock {
   /// Waits for `folder/.lock` up to a minute; for what takes milliseconds.
   static FolderLock wait_for(const std::filesystem::path& folder);
 
+  /// Throws UsageError when the folder has been moved or removed since, or its file has: what lies
+  /// at its path is now another's.
+  void require_held() const;
+
  private:
   bool take(const Flock& flock);
+  bool is_held() const;
   /// Where there are no locks: true when this process has created the file.
   bool create_alone();
 

@@ -218,6 +218,25 @@ TEST(FolderLock, IsGivenBackByAProcessThatIsKilled) {
   const FolderLock lock(folder.path());
 }
 
+TEST(FolderLock, OfAFolderThatWasMovedIsNoneOfWhatIsThereNow) {
+  for (const FolderLock::Flock& flock : {FolderLock::Flock(::flock), FolderLock::Flock(no_locks)}) {
+    const TemporaryFolder parent;
+    fs::create_directory(parent / "run");
+    const FolderLock lock(parent / "run", flock);
+    lock.require_held();
+    fs::rename(parent / "run", parent / "moved");
+    EXPECT_THAT(message_of<UsageError>([&] { lock.require_held(); }), HasSubstr("was moved"));
+  }
+  const TemporaryFolder parent;
+  fs::create_directory(parent / "run");
+  std::optional<FolderLock> first(std::in_place, parent / "run");
+  fs::rename(parent / "run", parent / "moved");
+  fs::create_directory(parent / "run");
+  const FolderLock second(parent / "run");
+  first.reset();
+  second.require_held();
+}
+
 TEST(FolderLock, WorksWhereTheFileSystemHasNoLocks) {
   const TemporaryFolder folder;
   {

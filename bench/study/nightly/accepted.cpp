@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/study/nightly/accepted.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstdio>
 #include <set>
 #include <sstream>
 
@@ -38,6 +40,9 @@ constexpr const char* kPrograms = "bin";
 constexpr std::uintmax_t kSpare = 20'000'000;
 
 /// One for each study and hardware: several machines may share a results folder.
+constexpr const char* kFresh = ".new";
+constexpr const char* kOld = ".old";
+
 fs::path folder_of(const fs::path& results, const std::string& study, const std::string& key) {
   constexpr std::size_t kDigits = 8;
   return results / "nightly" / "accepted" / fmt::format("{}-{}", study, key.substr(0, kDigits));
@@ -63,6 +68,8 @@ std::size_t builds_of(const fs::path& results, const std::string& study) {
   std::size_t count = 0;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(results / "nightly" / "accepted", none)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(kFresh) || name.ends_with(kOld)) continue;  // of an accept that was killed
     try {
       const auto build =
           read_document(entry.path() / kRecord, "an accepted build",
@@ -159,7 +166,7 @@ AcceptedBuild accept_build(const fs::path& results, const Manifest& run) {
                          .programs = {},
                          .libraries = {}};
   const fs::path folder = folder_of(results, run.study, key);
-  const fs::path fresh = folder.string() + ".new", old = folder.string() + ".old";
+  const fs::path fresh = folder.string() + kFresh, old = folder.string() + kOld;
   fs::remove_all(fresh);
   fs::create_directories(fresh / kPrograms);
   std::set<std::string> names{"scalebench"};
@@ -180,7 +187,12 @@ AcceptedBuild accept_build(const fs::path& results, const Manifest& run) {
     fs::remove_all(fresh);
     throw;
   }
-  // A night that looks in between finds none, and says so.
+  if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) {
+    fs::remove_all(fresh);
+    return accepted;
+  }
+  // The first one, or a file system that cannot exchange two: a night that looks in between finds
+  // none, and says so.
   fs::remove_all(old);
   if (fs::exists(folder)) fs::rename(folder, old);
   fs::rename(fresh, folder);

@@ -13,6 +13,7 @@
 #include "bench/machine/json_text.hpp"
 #include "bench/measure/statistics.hpp"
 #include "bench/record/file.hpp"
+#include "bench/record/results_folder.hpp"
 #include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/scaling.hpp"
 #include "bench/study/nightly/accepted.hpp"
@@ -258,7 +259,8 @@ std::vector<Candidate> runs_in(const fs::path& results, const Annotations& annot
     const std::string name = entry.path().filename().string();
     const bool is_run = entry.is_directory() && (fs::exists(entry.path() / "manifest.json") ||
                                                  fs::exists(entry.path() / "COMPLETE"));
-    if (!is_run || name.starts_with('.') || annotations.excluded_run(name) != nullptr) continue;
+    if (!is_run || is_only_taken(entry.path())) continue;
+    if (name.starts_with('.') || annotations.excluded_run(name) != nullptr) continue;
     try {
       runs.push_back({entry.path(), read_manifest(entry.path())});
     } catch (const UsageError& error) {

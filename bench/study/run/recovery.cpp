@@ -311,7 +311,9 @@ std::vector<ResultRow> measure_recovery(const RecoveryPlan& plan, const ResultsF
   std::mt19937_64 random(plan.seed);
   std::vector<ResultRow> rows;
   for (int i = 1; i <= plan.repetitions && !stop; ++i) {
-    rows.push_back(run.repetition(i, random() % 2 == 0));
+    ResultRow row = run.repetition(i, random() % 2 == 0);
+    if (stop && row.get("status") == "failed") break;  // by whoever interrupted it
+    rows.push_back(std::move(row));
     replace_rows(folder.path(), recovery_schema(), rows);
   }
   manifest = updated(std::move(manifest), folder.path(), stop ? "partial" : "complete");

@@ -135,6 +135,7 @@ std::optional<StudyRun::Begun> StudyRun::begin(std::size_t place, const std::str
                                                double share) {
   const PlannedLaunch& launch = plan_[place];
   if (has_ended(launch)) return std::nullopt;
+  lock_.require_held();
   return or_way_to_go_on([&] {
     require_room_for_next();
     console_.progress(place + 1, plan_.size(),
@@ -148,6 +149,7 @@ void StudyRun::enter(LaunchRecord record) {
   auto& records = manifest_.launches;
   const auto place = std::ranges::upper_bound(records, record.number, {}, &LaunchRecord::number);
   records.insert(place, std::move(record));
+  lock_.require_held();
   // This is the moment at which a launch has ended: whoever goes on later believes the manifest.
   write_manifest(folder(), manifest_);
 }
@@ -235,6 +237,7 @@ std::vector<LaunchRows> StudyRun::launches(const Schema& schema) const {
 }
 
 void StudyRun::summarise() {
+  lock_.require_held();
   // From the files, as whoever verifies them: what is not there cannot be published.
   StoredRun run = read_stored_run(folder(), WithSamples::yes);
   tables_ = study_tables(run, plan_, allreduce_fit_model());
@@ -250,6 +253,7 @@ void StudyRun::summarise() {
 }
 
 void StudyRun::seal(const std::string& status) {
+  lock_.require_held();
   if (!manifest_.job.is_null()) {
     const std::optional<double> billed = container_seconds();
     manifest_.job["billed_seconds"] = billed ? nlohmann::json(*billed) : nlohmann::json();
@@ -357,8 +361,10 @@ namespace {
 /// Another config or plan is another study: no option allows that.
 void require_same_inputs(const fs::path& folder, const Manifest& manifest) {
   if (manifest.inputs.empty()) {
-    fail<UsageError>("'{}' has no plan.json: it is of an earlier version and cannot be resumed",
-                     folder.string());
+    fail<UsageError>(
+        "'{}' cannot be resumed: it has no plan.json, as a study has (another verb made it, or an "
+        "earlier version)",
+        folder.string());
   }
   for (const auto& [name, hash] : manifest.inputs) {
     if (!fs::exists(folder / name) || sha256_of_file(folder / name) != hash) {
@@ -409,11 +415,11 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
   ResultsFolder folder = ResultsFolder::of_run(options.run);
   FolderLock lock(folder.path());
   require_not_sealed(folder.path());
+  Manifest manifest = read_manifest(folder.path());
+  require_same_inputs(folder.path(), manifest);
   if (const int ended = end_launches_in(folder.path()); ended > 0) {
     console.note(fmt::format("ended {} processes of a launch that outlived its study", ended));
   }
-  Manifest manifest = read_manifest(folder.path());
-  require_same_inputs(folder.path(), manifest);
   StoredPlan plan = read_plan(folder.path());
   const std::map<std::string, std::string> binaries =
       hashes_of_programs(plan.launches, programs_folder());
@@ -439,7 +445,8 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
   settings.run_id = manifest.run_id;
   const HostSurvey survey = look_at_hosts(settings, plan.launches, binaries, console);
   write_hosts(folder.path(), survey, manifest);
-  const bool indexed = fs::exists(folder.path().parent_path() / kIndexFile);
+  const bool indexed = fs::exists(folder.path().parent_path() / kIndexFile) ||
+                       argument_of(manifest.command, "--out").empty();
   return {std::move(folder),
           std::move(lock),
           std::move(plan.launches),

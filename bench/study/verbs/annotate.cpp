@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/record/file.hpp"
+#include "bench/record/results_folder.hpp"
 #include "bench/study/nightly/history.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
@@ -54,6 +56,8 @@ ExitCode annotate(AnnotateOptions options) {
   }
   const Annotation annotation{options.run, options.cells, options.reason};
   const fs::path file = options.results / "annotations.toml";
+  std::optional<FolderLock> lock;  // of two at once one would forget the other
+  if (fs::is_directory(options.results)) lock.emplace(FolderLock::wait_for(options.results));
   const std::string before = fs::exists(file) ? read_file(file) : "";
   // Refuses what is not valid, a path for a run among it, before the run is looked for.
   const std::string after = annotated(before, options.kind, annotation, file.string());

@@ -61,10 +61,12 @@ class Bisection {
     }
     if (!fs::exists(options.config))
       fail<UsageError>("{}: no such config", options.config.string());
-    folder_ = fs::absolute((options.out.empty()
-                                ? ResultsFolder::create(options.results, "bisect", kBytesNeeded)
-                                : ResultsFolder::at(options.out, kBytesNeeded))
-                               .path());
+    const ResultsFolder folder =
+        options.out.empty() ? ResultsFolder::create(options.results, "bisect", kBytesNeeded)
+                            : ResultsFolder::at(options.out, kBytesNeeded);
+    folder_ = fs::absolute(folder.path());
+    write_step();
+    if (!options.out.empty()) folder.release();
   }
   Bisection(const Bisection&) = delete;
   Bisection& operator=(const Bisection&) = delete;
@@ -77,10 +79,12 @@ class Bisection {
 
   ExitCode run(const Interruption& interruption) {
     make("good", good_, interruption);
-    make("tree", bad_, interruption);
-    write_step();
+    if (!interruption.stop()) make("tree", bad_, interruption);
+    if (interruption.stop()) return interruption.exit_code();
     console_.note("measuring the bad commit beside the good one ...");
-    if (const int code = step("bad", interruption); code != kBad) {
+    const int code = step("bad", interruption);
+    if (interruption.stop()) return interruption.exit_code();
+    if (code != kBad) {
       const bool fine = code == 0;
       console_.result(fmt::format(
           "{}: {} {} {}\n", fine ? "NOT SLOWER" : "NOT TOLD", bad_.substr(0, kDigits),
@@ -122,7 +126,7 @@ class Bisection {
     return logs;
   }
 
-  /// A work tree of the commit, built in NAME-build.
+  /// A work tree of the commit, built in NAME-build, unless that is interrupted.
   void make(const std::string& name, const std::string& commit, const Interruption& interruption) {
     console_.note(fmt::format("building {} ...", commit.substr(0, kDigits)));
     git(root_, {"worktree", "add", "--detach", (folder_ / name).string(), commit});
@@ -134,6 +138,7 @@ class Bisection {
                                         {"build", {"cmake", "--build", build, "--parallel"}}}) {
       const LaunchEnd end = run_launch(command, {}, logs_of(fmt::format("{}-{}", name, what)),
                                        kBuildSeconds, interruption.stop());
+      if (interruption.stop()) return;
       if (end.ok) continue;
       fail<UsageError>("{} cannot be built: {} (see {})", commit.substr(0, kDigits), end.why,
                        logs_of(fmt::format("{}-{}", name, what)).string());
@@ -192,6 +197,7 @@ class Bisection {
   int step(const std::string& name, const Interruption& interruption) const {
     run_launch({(folder_ / "step").string(), name}, {}, logs_of("step"), kBisectSeconds,
                interruption.stop());
+    if (interruption.stop()) return kNotTold;
     if (!fs::exists(folder_ / "measured" / name / comparison_schema().file)) {
       fail<UsageError>("nothing was measured: see {}",
                        (folder_ / "logs" / (name + ".log")).string());
