@@ -51,12 +51,10 @@ class Side {
 
     std::size_t words = kFirst;
     times(words, 1);  // opens the connection's window
-    std::vector<double> sent = times(words, 1);
+    std::vector<double> sent = once_or_twice(words);
     while (std::ranges::min(sent) < kMessageSeconds && words < kLargest) {
       words *= kGrowth;
-      sent = times(words, 1);
-      // Long enough at one look may be a rank that was stopped for a moment.
-      if (sent.front() >= kMessageSeconds) sent.push_back(times(words, 1).front());
+      sent = once_or_twice(words);
     }
     if (std::ranges::min(sent) < kPatienceSeconds) {
       const std::vector<double> more = times(words, kMore);
@@ -106,6 +104,14 @@ class Side {
       host_.exchange({}, peer_, message.part(0, kPing), peer_);
       seconds.push_back(local_seconds() - begin);
     }
+    return seconds;
+  }
+
+  /// Of one message, and of a second where that was long enough: it may have met a rank that was
+  /// stopped for a moment.
+  std::vector<double> once_or_twice(std::size_t words) {
+    std::vector<double> seconds = times(words, 1);
+    if (seconds.front() >= kMessageSeconds) seconds.push_back(times(words, 1).front());
     return seconds;
   }
 
