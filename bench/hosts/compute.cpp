@@ -64,16 +64,9 @@ double queued_seconds() {
   return file >> ran >> queued ? 1e-9 * queued : 0.0;  // where it is not told, none of it is known
 }
 
-/// Both at one moment: once more where another thread had the core in between.
 Look look() {
-  constexpr double kAtOnce = 1e-3;
-  constexpr int kTries = 10;
-  Look now;
-  for (int i = 0; i < kTries; ++i) {
-    now = {local_seconds(), queued_seconds()};
-    if (local_seconds() - now.at < kAtOnce) break;
-  }
-  return now;
+  const auto [queued, at] = with_its_time(1e-3, queued_seconds);
+  return {at, queued};
 }
 
 /// All turns of one rank among hosts that share cores. A rank that is stopped when its turn comes

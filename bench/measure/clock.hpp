@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <ctime>
+#include <utility>
 
 namespace scalebench {
 
@@ -18,6 +19,19 @@ inline double thread_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// What `read` returns, and the time at which it was read: once more, a few times, where that took
+/// `at_once` seconds or longer, as another thread had the core in between.
+template <class Read>
+auto with_its_time(double at_once, Read&& read) {
+  constexpr int kTries = 5;
+  for (int i = 1;; ++i) {
+    const double begin = local_seconds();
+    auto value = read();
+    const double end = local_seconds();
+    if (end - begin < at_once || i == kTries) return std::pair{std::move(value), end};
+  }
 }
 
 /// This host's clock, or one that has been made to go wrong on purpose.

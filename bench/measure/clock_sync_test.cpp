@@ -6,15 +6,28 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <random>
+#include <thread>
 
 #include "collectives/control.hpp"
 #include "collectives/transport/thread.hpp"
 
 namespace scalebench {
 namespace {
+
+TEST(WithItsTime, ReadsAgainWhatTookTooLong) {
+  int reads = 0;
+  const auto [value, at] = with_its_time(1, [&] {
+    if (++reads == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+    return reads;
+  });
+  EXPECT_GE(value, 2);
+  EXPECT_LE(at, local_seconds());
+  EXPECT_EQ(with_its_time(0, [&] { return ++reads; }).first, value + 5) << "not for ever";
+}
 
 /// The one true time of all hosts of a test.
 class TrueTime {

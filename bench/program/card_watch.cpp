@@ -164,17 +164,10 @@ struct DeviceWatch::Looker {
   Looker(const Looker&) = delete;
   Looker& operator=(const Looker&) = delete;
 
-  /// The counter and its time belong together: once more where another thread had the core in
-  /// between.
   DeviceReading look() const {
-    constexpr double kAtOnce = 2e-3;
-    double joules = kUnknown, begin = 0, end = kAtOnce;
-    for (int i = 0; i < 3 && end - begin >= kAtOnce; ++i) {
-      begin = local_seconds();
-      joules = nvml.joules(card).value_or(kUnknown);
-      end = local_seconds();
-    }
-    return {.seconds = end,
+    const auto [joules, at] =
+        with_its_time(2e-3, [this] { return nvml.joules(card).value_or(kUnknown); });
+    return {.seconds = at,
             .clock_mhz = nvml.clock_mhz(card),
             .watts = std::isnan(joules) ? nvml.watts(card) : kUnknown,
             .celsius = nvml.celsius(card),

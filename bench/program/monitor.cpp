@@ -106,16 +106,9 @@ struct Monitor::Sampler {
     return !wake.wait_for(lock, kInterval, [this] { return stopped; });
   }
 
-  /// The counters and their time: once more where another thread had the core in between.
+  /// The counters and their time.
   std::pair<HostLoad, double> look() const {
-    constexpr double kAtOnce = 5e-3;
-    constexpr int kTries = 5;
-    for (int i = 1;; ++i) {
-      const double begin = local_seconds();
-      HostLoad now = host.read();
-      const double end = local_seconds();
-      if (end - begin < kAtOnce || i == kTries) return {std::move(now), end};
-    }
+    return with_its_time(5e-3, [this] { return host.read(); });
   }
 
   void run() {

@@ -39,10 +39,10 @@ constexpr const char* kRecord = "accepted.json";
 constexpr const char* kPrograms = "bin";
 constexpr std::uintmax_t kSpare = 20'000'000;
 
-/// One for each study and hardware: several machines may share a results folder.
 constexpr const char* kFresh = ".new";
 constexpr const char* kOld = ".old";
 
+/// One for each study and hardware: several machines may share a results folder.
 fs::path folder_of(const fs::path& results, const std::string& study, const std::string& key) {
   constexpr std::size_t kDigits = 8;
   return results / "nightly" / "accepted" / fmt::format("{}-{}", study, key.substr(0, kDigits));
