@@ -367,5 +367,69 @@ TEST(Tune, ChoosesAmongThoseThatWork) {
   });
 }
 
+/// Each exchange takes so long, and rank 0 comes out of one of the barriers 30 ms late.
+class SlowRanks final : public Communicator {
+ public:
+  SlowRanks(Communicator& inner, std::chrono::microseconds exchange, int late_barrier)
+      : Communicator(inner.memory()), inner_(inner), exchange_(exchange), late_(late_barrier) {}
+
+  int rank() const override { return inner_.rank(); }
+  int size() const override { return inner_.size(); }
+  Topology topology() const override { return inner_.topology(); }
+  std::string_view transport() const override { return inner_.transport(); }
+  void exchange(ConstSpan out, int to, Span in, int from) override {
+    std::this_thread::sleep_for(exchange_);
+    inner_.exchange(out, to, in, from);
+  }
+  void barrier() override {
+    inner_.barrier();
+    if (barriers_++ == late_ && rank() == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    }
+  }
+  int barriers() const { return barriers_; }
+
+ private:
+  Communicator& inner_;
+  const std::chrono::microseconds exchange_;
+  const int late_;
+  int barriers_ = 0;
+};
+
+TEST(Tune, OneLateRankAtOneLookChangesNothing) {
+  using namespace std::chrono_literals;
+  struct Choice {
+    std::string algorithm;
+    int looks = 0;
+  };
+  const auto choice = [](int late) {
+    Choice made;
+    run_ranks(4, [&](Communicator& ranks) {
+      SlowRanks data(ranks, 600us, -1);  // operations are long, so few looks are taken
+      SlowRanks host(ranks, 0us, late);
+      const AllreduceBuffers buffers(data, footprint_of(64));
+      CollectiveTimer timer(host);
+      AllreduceVerifier verifier(host, 64);
+      const SharedChoices choices =
+          tune({data, buffers, timer, verifier, nullptr, nullptr}, host,
+               {{"threads", Memory::host, {}}, DType::float32, ReduceOp::sum}, brief(), 64, 64);
+      if (host.rank() == 0) made = {std::string(choices->pick(64).name), host.barriers()};
+    });
+    return made;
+  };
+  // Of four ranks it has the fewest exchanges, two.
+  const std::string fastest = "recursive_doubling";
+  const int looks = choice(-1).looks;
+  EXPECT_GT(looks, 20);
+  for (int late = 0; late < looks; ++late) {
+    std::string algorithm;
+    // On a busy machine others are late as well.
+    for (int attempt = 0; attempt < 10 && algorithm != fastest; ++attempt) {
+      algorithm = choice(late).algorithm;
+    }
+    EXPECT_EQ(algorithm, fastest) << "late at look " << late << " of " << looks;
+  }
+}
+
 }  // namespace
 }  // namespace scalebench

@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "collectives/transport/thread.hpp"
 
@@ -57,6 +59,50 @@ TEST(Links, EveryRankKnowsEveryPairOfHosts) {
       EXPECT_GE(links[i].tail_seconds, links[i].latency_seconds);
       EXPECT_EQ(links[i].messages, kTrips);
     }
+  }
+}
+
+/// Long messages take 1 ms a megabyte, and the one of that number 60 ms more.
+class StoppedOnce final : public Communicator {
+ public:
+  StoppedOnce(Communicator& inner, int stopped)
+      : Communicator(inner.memory()), inner_(inner), stopped_(stopped) {}
+
+  int rank() const override { return inner_.rank(); }
+  int size() const override { return inner_.size(); }
+  Topology topology() const override { return inner_.topology(); }
+  std::string_view transport() const override { return inner_.transport(); }
+  void exchange(ConstSpan out, int to, Span in, int from) override {
+    if (out.bytes() > 1000) {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(out.bytes()));
+      if (++long_ == stopped_) std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    }
+    inner_.exchange(out, to, in, from);
+  }
+  bool pending(int from) override { return inner_.pending(from); }
+  void barrier() override { inner_.barrier(); }
+
+ private:
+  Communicator& inner_;
+  const int stopped_;
+  int long_ = 0;
+};
+
+TEST(Links, OneStoppedMessageIsNotTakenForALongOne) {
+  for (const int stopped : {2, 3}) {  // the first one opens the connection's window
+    std::size_t bytes = 0;
+    // On a busy machine both messages of a length may be stopped by others.
+    for (int attempt = 0; attempt < 10 && bytes < 30'000'000; ++attempt) {
+      run_ranks(
+          2,
+          [&](Communicator& ranks) {
+            StoppedOnce host(ranks, stopped);
+            const Link link = probe_links(host, 1, [] {}).front();
+            if (host.rank() == 0) bytes = link.bytes;
+          },
+          SendMode::buffered, 1);
+    }
+    EXPECT_GE(bytes, 30'000'000U) << "stopped at message " << stopped;
   }
 }
 
