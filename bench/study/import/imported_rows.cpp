@@ -183,7 +183,8 @@ class LaunchCases {
     rows_.launch = number;
   }
 
-  void add(ImportedCase one, const ImportIdentity& identity, std::vector<ResultRow>& accuracies) {
+  void add(ImportedCase one, const std::string& file, const ImportIdentity& identity,
+           std::vector<ResultRow>& accuracies) {
     ResultRow& row = one.row;
     complete(row, identity, columns_);
     const std::string key =
@@ -193,8 +194,14 @@ class LaunchCases {
       rows_.cases.push_back(row);
       seconds_.emplace_back();
       skews_.emplace_back();
-    } else if (row.get("status") != "ok") {
-      rows_.cases.replace(found->second, row);  // one bad value voids the case
+    } else {
+      const std::string_view there = rows_.cases.text(found->second, "nodes");
+      if (there != text_in(row, "nodes")) {
+        fail<UsageError>("{}: launch {} has {} ranks on {} nodes and on {}; number them apart",
+                         file, rows_.launch, row.get("ranks"), there, text_in(row, "nodes"));
+      }
+      // One bad value voids the case.
+      if (row.get("status") != "ok") rows_.cases.replace(found->second, row);
     }
     std::vector<double>& seconds = seconds_[found->second];
     for (const double value : one.seconds) {
@@ -263,6 +270,30 @@ void require_cases(const std::vector<NumberedLaunch>& launches) {
   }
 }
 
+std::vector<ImportedLaunch> by_layout(ImportedLaunch launch) {
+  std::map<std::string, std::vector<std::string>, std::less<>> nodes_of;  // by ranks, as they come
+  std::vector<std::size_t> part_of;                                       // of each case
+  const PackedRows& rows = launch.cases.rows();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::vector<std::string>& layouts = nodes_of[std::string(rows.text(i, "ranks"))];
+    const std::string_view nodes = rows.text(i, "nodes");
+    const auto found = std::ranges::find(layouts, nodes);
+    part_of.push_back(static_cast<std::size_t>(found - layouts.begin()));
+    if (found == layouts.end()) layouts.emplace_back(nodes);
+  }
+  std::vector<ImportedLaunch> parts;
+  if (part_of.empty() || std::ranges::max(part_of) == 0) {
+    parts.push_back(std::move(launch));
+    return parts;
+  }
+  parts.resize(std::ranges::max(part_of) + 1);
+  for (ImportedLaunch& part : parts) part.command = launch.command;
+  for (std::size_t i = 0; i < part_of.size(); ++i) {
+    parts[part_of[i]].cases.push_back(launch.cases[i]);
+  }
+  return parts;
+}
+
 ImportedRows imported_rows(std::vector<NumberedLaunch> launches, const Schema& schema,
                            const ImportIdentity& identity) {
   std::map<int, LaunchCases> by_number;
@@ -270,7 +301,7 @@ ImportedRows imported_rows(std::vector<NumberedLaunch> launches, const Schema& s
   for (NumberedLaunch& one : launches) {
     LaunchCases& cases = by_number.try_emplace(one.number, one.number, schema).first->second;
     for (std::size_t i = 0; i < one.launch.cases.size(); ++i) {
-      cases.add(one.launch.cases[i], identity, rows.accuracies);
+      cases.add(one.launch.cases[i], one.file, identity, rows.accuracies);
     }
     one.launch = {};  // its memory
   }

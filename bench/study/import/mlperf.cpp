@@ -79,7 +79,8 @@ class MlperfReader {
     if (key == "run_stop") return end(time, member_text(member(event, "metadata"), "status"));
     if (run_.has_value()) take(key, time, event, line.number);
     const std::string value = member_text(event, "value");
-    if (!value.empty()) facts_.emplace(key, value);
+    const bool over = run_ && !std::isnan(run_->stop);
+    if (!value.empty()) (over ? later_ : facts_).emplace(key, value);
   }
 
   void finish() {
@@ -153,12 +154,17 @@ class MlperfReader {
   }
 
   void add_case() {
+    // What follows a run is its own, too, unless it describes another submission.
+    const bool of_next = later_.contains("submission_benchmark");
+    if (!of_next) facts_.merge(later_);
     ImportedCase one{ResultRow(epoch_schema()), {}, {}};
     ResultRow& row = one.row;
     const std::vector<LoggedEpoch> whole = whole_epochs();
     describe(row);
     for (const LoggedEpoch& epoch : whole) one.seconds.push_back(epoch.seconds);
     run_.reset();
+    if (of_next) facts_ = std::move(later_);
+    later_.clear();
     if (whole.empty()) return;
     add_accuracies(one, whole);
     const auto last = std::ranges::find_if(
@@ -202,7 +208,8 @@ class MlperfReader {
   const Settings& settings_;
   ImportedFile& result_;
   std::optional<MlperfRun> run_;
-  std::map<std::string, std::string, std::less<>> facts_;  // what was logged first of each key
+  // What was logged first of each key: up to the run's end, and after it.
+  std::map<std::string, std::string, std::less<>> facts_, later_;
 };
 
 }  // namespace

@@ -104,6 +104,30 @@ TEST(Mlperf, LinesOfManyProcessesAreOneRunAndASecondStartIsALaunch) {
   EXPECT_EQ(read(all + all).launches.size(), 2U);
 }
 
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(Mlperf, EachRunHasTheFactsOfItsOwnSubmission) {
+  std::string other = replaced(head(), "3264", "6528");
+  other = replaced(other, event("1621118630000", "opt_name", "\"sgd\""), "");
+  const ImportedFile two = read(head() + epochs() + other + epochs());
+  ASSERT_EQ(two.launches.size(), 2U);
+  EXPECT_EQ(two.launches[0].cases.at(0).row.get("global_batch"), "3264");
+  EXPECT_EQ(two.launches[0].cases.at(0).row.get("optimizer"), "sgd");
+  EXPECT_EQ(two.launches[1].cases.at(0).row.get("global_batch"), "6528");
+  EXPECT_EQ(two.launches[1].cases.at(0).row.get("optimizer"), "");
+  // Described once, and some of it after the run.
+  const std::string late = event("1621118630000", "opt_name", "\"sgd\"");
+  const std::string start = event("1621120273000", "run_start");
+  const ImportedFile again = read(replaced(head(), late, "") + epochs() + late + start + epochs());
+  ASSERT_EQ(again.launches.size(), 2U);
+  for (const ImportedLaunch& launch : again.launches) {
+    EXPECT_EQ(launch.cases.at(0).row.get("global_batch"), "3264");
+    EXPECT_EQ(launch.cases.at(0).row.get("optimizer"), "sgd");
+  }
+}
+
 TEST(Mlperf, WhatIsCutOffDoesNotCount) {
   const std::string text = head() + epochs();
   const ImportedFile cut = read(text.substr(0, text.find("1621120369675")));

@@ -136,10 +136,16 @@ Contents read_all(const ImportOptions& options, const ImportReading& reading, Co
     ImportRecord::File& record = contents.record.files.emplace_back();
     const std::string name = reading.catalog.empty() ? file : fmt::format("{}: {}", path, file);
     record = {name, sha256, std::filesystem::file_size(path), {}, read.findings.size()};
-    for (ImportedLaunch& launch : read.launches) {
-      const int number = numbers[i] > 0 ? numbers[i] : next++;
+    const auto add = [&](int number, ImportedLaunch launch) {
       if (!std::ranges::count(record.launches, number)) record.launches.push_back(number);
       contents.launches.push_back({number, file, std::move(launch)});
+    };
+    for (ImportedLaunch& launch : read.launches) {
+      if (numbers[i] > 0) {
+        add(numbers[i], std::move(launch));
+      } else {
+        for (ImportedLaunch& part : by_layout(std::move(launch))) add(next++, std::move(part));
+      }
     }
     contents.environment.key.merge(read.key);
     contents.environment.treatment.merge(read.treatment);

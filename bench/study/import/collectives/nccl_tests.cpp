@@ -45,7 +45,7 @@ class NcclTestsRun {
   bool add_rank(int rank, int group, std::string_view host, std::string_view device) {
     if (seen_.empty()) first_group_ = group;
     if (!seen_.emplace(group, rank).second) return false;
-    if (!host.empty()) hosts_.emplace(host);
+    if (!host.empty() && group == first_group_) hosts_.emplace(host);
     devices_.emplace_back(device);
     return true;
   }
@@ -180,7 +180,7 @@ int whole(const json& object, const char* name, int otherwise) {
   return whole_number<int>(value).value_or(otherwise);
 }
 
-/// Versions differ in whether each rank of a process is listed or only its first.
+/// Of all groups. Versions differ in whether each rank of a process is listed or only its first.
 int ranks_of(const json& config, const std::vector<int>& listed) {
   constexpr std::int64_t kMost = 1 << 24;  // more than anybody has
   const std::int64_t threads = std::clamp<std::int64_t>(whole(config, "nthreads", 1), 1, kMost);
@@ -193,13 +193,17 @@ int ranks_of(const json& config, const std::vector<int>& listed) {
 void read_config(const json& config, NcclTestsRun& run) {
   run.set_method(member_text(config, "iterations"), member_text(config, "aggregated_iterations"),
                  member_text(config, "graph"));
-  std::vector<int> listed;
+  std::vector<int> listed, groups;
   for (const json& device : member(config, "devices")) {
     listed.push_back(whole(device, "rank", 0));
-    run.add_rank(listed.back(), whole(device, "group", 0), member_text(device, "hostname"),
+    groups.push_back(whole(device, "group", 0));
+    run.add_rank(listed.back(), groups.back(), member_text(device, "hostname"),
                  member_text(device, "device_info"));
   }
-  if (!listed.empty()) run.set_ranks(ranks_of(config, listed));
+  if (listed.empty()) return;
+  const double share = static_cast<double>(std::ranges::count(groups, groups.front())) /
+                       static_cast<double>(groups.size());
+  run.set_ranks(static_cast<int>(std::lround(ranks_of(config, listed) * share)));
 }
 
 NcclTestsRun::Measured measured_of(const json& result, const char* placement) {

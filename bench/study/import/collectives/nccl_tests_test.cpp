@@ -215,6 +215,17 @@ TEST(NcclTests, TakesTheNumberOfRanksFromTheUserWhereTheFileHasNone) {
               HasSubstr("--set ranks=8: run.log says 4"));
 }
 
+TEST(NcclTests, HasTheRanksAndHostsOfTheFirstOfSeveralGroups) {
+  std::string devices = kDevices;  // two ranks on each of two hosts
+  for (const char* const rank : {"2", "3"}) {
+    devices = with(devices, fmt::format("Rank  {} Group  0", rank),
+                   fmt::format("Rank  {} Group  1", rank));
+  }
+  const ImportedCase one = only_case(read(kMethod + devices + kHead + kMiB));
+  EXPECT_EQ(one.row.get("ranks"), "2");
+  EXPECT_EQ(one.row.get("nodes"), "1");
+}
+
 TEST(NcclTests, FindsNothingInOtherText) {
   for (const char* text : {"", "\n\n", "hello\n1 2 3\n", "# size\n"}) {
     EXPECT_THAT(read(text).launches, IsEmpty()) << text;
@@ -240,6 +251,13 @@ TEST(NcclTestsJson, ReadsWhatDashJWrites) {
   EXPECT_EQ(only_case(file, 1).row.get("status"), "failed");
   EXPECT_EQ(file.treatment.at("nccl").value, "2.27.3");
   EXPECT_EQ(file.launches[0].command.size(), 5U);
+}
+
+TEST(NcclTestsJson, HasTheRanksAndHostsOfTheFirstOfSeveralGroups) {
+  const ImportedCase one =
+      only_case(read(with(kJson, R"("rank":2,"group":0)", R"("rank":2,"group":1)")));
+  EXPECT_EQ(one.row.get("ranks"), "2");
+  EXPECT_EQ(one.row.get("nodes"), "1");
 }
 
 TEST(NcclTestsJson, TakesSingleTimesAsSamples) {
