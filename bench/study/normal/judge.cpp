@@ -31,20 +31,26 @@ Expectation unknown(std::string why) {
   return expectation;
 }
 
+/// The links that carry it: none for host memory, unless a person says so of a log that does not.
+const Fabric* links_of(const MeasuredLine& line, const Place& place) {
+  return line.in_host_memory && !place.fabric_is_said ? nullptr : place.fabric;
+}
+
 Expectation within_a_host(const MeasuredLine& line, const Place& place) {
-  if (place.fabric == nullptr) {
-    const auto bound = place.memory_busbw.find(line.bytes);
-    if (bound != place.memory_busbw.end()) {
-      return {bound->second,
-              bound->second,
-              kLowOfMemory,
-              kLeastOfMemory,
-              "what memory alone allows, as measured",
-              "bound.csv",
-              ""};
-    }
-    return unknown(place.why_no_fabric.empty() ? "nothing is known of what joins these ranks"
-                                               : place.why_no_fabric);
+  const auto bound = place.memory_busbw.find({line.ranks, line.bytes});
+  if (line.in_host_memory && bound != place.memory_busbw.end()) {
+    return {bound->second,
+            bound->second,
+            kLowOfMemory,
+            kLeastOfMemory,
+            "what memory alone allows, as measured",
+            "bound.csv",
+            ""};
+  }
+  if (links_of(line, place) == nullptr) {
+    return unknown(line.in_host_memory || place.why_no_fabric.empty()
+                       ? "nothing is known of what joins these ranks"
+                       : place.why_no_fabric);
   }
   const Fabric& fabric = *place.fabric;
   if (line.ranks == 2 && fabric.link.starts_with("PCIe") && !place.fabric_is_said) {
@@ -76,11 +82,12 @@ Expectation between_hosts(const MeasuredLine& line, const Place& place) {
   network.factors = fmt::format("{} rail{} x {:g} GB/s x {:g}", place.rails,
                                 place.rails == 1 ? "" : "s", place.rail_gb_per_s, kOfLineRate);
   network.source = "https://github.com/NVIDIA/nccl-tests/issues/119";
-  if (place.fabric != nullptr && place.fabric->ring() < network.busbw) {
-    network.busbw = place.fabric->ring();
+  const Fabric* const fabric = links_of(line, place);
+  if (fabric != nullptr && fabric->ring() < network.busbw) {
+    network.busbw = fabric->ring();
     network.factors = fmt::format("{:g} x {:g} GB/s of {} within a host, less than its network",
-                                  place.fabric->links, place.fabric->gb_per_s, place.fabric->link);
-    network.source = place.fabric->source;
+                                  fabric->links, fabric->gb_per_s, fabric->link);
+    network.source = fabric->source;
   }
   network.most = network.busbw * (line.nodes == 2 ? kOnTwoNodes : 1);
   return network;
@@ -114,7 +121,8 @@ void excuse_where_another_reaches_it(std::vector<JudgedLine>& lines) {
   for (JudgedLine& one : lines) {
     const bool reached = std::ranges::any_of(lines, [&](const JudgedLine& other) {
       return other.verdict == Normality::normal && other.line.bytes == one.line.bytes &&
-             other.line.ranks == one.line.ranks && other.line.nodes == one.line.nodes;
+             other.line.ranks == one.line.ranks && other.line.nodes == one.line.nodes &&
+             other.line.in_host_memory == one.line.in_host_memory;
     });
     if (one.verdict != Normality::slow || !reached) continue;
     one.verdict = Normality::unknown;
@@ -136,7 +144,7 @@ std::vector<std::string> causes_of(const JudgedLine& best, const Place& place,
   }
   if (best.verdict != Normality::slow) return causes;
   const double busbw = best.line.busbw();
-  const Fabric* const fabric = place.fabric;
+  const Fabric* const fabric = links_of(best.line, place);
   const bool one_host = best.line.nodes == 1;
   if (one_host && fabric != nullptr && best.expectation.busbw > fabric->ring() &&
       alike(busbw, fabric->ring())) {

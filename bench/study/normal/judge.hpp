@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bench/study/normal/evidence.hpp"
@@ -25,19 +26,23 @@ struct MeasuredLine {
   int ranks = 0;
   int nodes = 1;
   double seconds = 0;
+  bool in_host_memory = false;
 
   /// GB/s; NaN for one rank or no time.
   double busbw() const;
 };
 
+/// Ranks, and bytes of the buffer of each.
+using MemoryKey = std::pair<int, std::int64_t>;
+
 /// What is known of the place.
 struct Place {
-  const Fabric* fabric = nullptr;  // of its GPUs; null: unknown, or host memory
+  const Fabric* fabric = nullptr;  // of its GPUs; null: unknown, or no GPU was used
   bool fabric_is_said = false;     // by a person, not by the GPUs' names
   std::string why_no_fabric;       // where it is null and GPUs were there
   double rail_gb_per_s = 0;        // line rate of one network device of a host; 0: unknown
   int rails = 1;                   // of a host
-  std::map<std::int64_t, double> memory_busbw;  // by bytes: what host memory alone allows, measured
+  std::map<MemoryKey, double> memory_busbw;  // what host memory alone allows, measured
 };
 
 struct Expectation {

@@ -88,14 +88,33 @@ TEST(Judge, AsOverSomeOfItsRails) {
   EXPECT_THAT(judgement.causes, Contains("GPU-direct is off (line 7: via NET/IB/0)"));
 }
 
+MeasuredLine in_memory(double busbw, int ranks, std::int64_t bytes) {
+  MeasuredLine one = line(busbw, ranks, 1, bytes);
+  one.in_host_memory = true;
+  return one;
+}
+
 TEST(Judge, HostMemoryByWhatWasMeasuredOfIt) {
   Place place;
-  place.memory_busbw = {{1 << 22, 10}};
-  EXPECT_EQ(of(line(8, 2, 1, 1 << 22), place).verdict, Normality::normal);
-  EXPECT_EQ(of(line(2, 2, 1, 1 << 22), place).verdict, Normality::slow);
-  EXPECT_EQ(of(line(8, 2, 1, 1 << 23), place).verdict, Normality::unknown) << "not measured there";
-  place.why_no_fabric = "configs/fabrics.csv has no row for X";
-  EXPECT_THAT(of(line(8, 2, 1, 1 << 23), place).sentence, HasSubstr("no row for X"));
+  place.memory_busbw = {{{2, 1 << 22}, 10}, {{4, 1 << 22}, 5}};
+  EXPECT_EQ(of(in_memory(8, 2, 1 << 22), place).verdict, Normality::normal);
+  EXPECT_EQ(of(in_memory(2, 2, 1 << 22), place).verdict, Normality::slow);
+  EXPECT_EQ(of(in_memory(4, 4, 1 << 22), place).verdict, Normality::normal) << "of its own bound";
+  EXPECT_EQ(of(in_memory(8, 2, 1 << 23), place).verdict, Normality::unknown)
+      << "not measured there";
+}
+
+TEST(Judge, GpusAndHostMemoryOfOneRunEachByItsOwn) {
+  Place known = place("nvlink4-h100");
+  known.memory_busbw = {{{8, kLarge}, 20}};
+  const Judgement both = judge({line(475), in_memory(19, 8, kLarge)}, known, {});
+  EXPECT_EQ(both.lines[0].verdict, Normality::normal);
+  EXPECT_EQ(both.lines[1].verdict, Normality::normal);
+  EXPECT_EQ(both.lines[1].expectation.busbw, 20);
+  Place nameless;
+  nameless.why_no_fabric = "configs/fabrics.csv has no row for X";
+  nameless.memory_busbw = known.memory_busbw;
+  EXPECT_THAT(of(line(200), nameless).sentence, HasSubstr("UNKNOWN: configs/fabrics.csv has no"));
 }
 
 TEST(Judge, APairThatMayHaveABridge) {

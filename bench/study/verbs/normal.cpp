@@ -13,6 +13,7 @@
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/cli/quantity.hpp"
+#include "bench/measure/statistics.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/result_row.hpp"
@@ -41,8 +42,8 @@ struct NormalOptions {
 struct Subject {
   std::vector<MeasuredLine> lines;
   std::vector<std::string> gpus;  // their names
-  bool host_memory = true;        // no rank's buffer is in a GPU
-  std::map<std::int64_t, double> memory_busbw;
+  bool uses_gpus = false;         // some buffers are in them
+  std::map<MemoryKey, double> memory_busbw;
   Evidence evidence;
 };
 
@@ -59,7 +60,8 @@ void add_line(const ResultRow& row, double seconds, Subject& subject) {
   line.ranks = whole_in(row, "ranks", 0);
   line.nodes = whole_in(row, "nodes", 1);
   line.seconds = seconds;
-  subject.host_memory &= row.get("memory") != "device";
+  line.in_host_memory = row.get("memory") != "device";
+  subject.uses_gpus |= !line.in_host_memory;
 }
 
 /// The texts of a list, or the one text.
@@ -84,7 +86,8 @@ Subject subject_of_run(const fs::path& folder) {
   for (const ResultRow& row : rows_in(folder, bound_schema())) {
     const double busbw = number_in(row, "busbw_gb_per_s");
     if (row.get("transport") != "shared_memory" || std::isnan(busbw)) continue;
-    double& most = subject.memory_busbw[static_cast<std::int64_t>(number_in(row, "size_bytes"))];
+    const auto bytes = static_cast<std::int64_t>(number_in(row, "size_bytes"));
+    double& most = subject.memory_busbw[{whole_in(row, "ranks", 0), bytes}];
     most = std::max(most, busbw);
   }
   return subject;
@@ -103,7 +106,7 @@ Subject subject_of_log(const NormalOptions& options) {
   for (const ImportedLaunch& launch : read.launches) {
     for (std::size_t i = 0; i < launch.cases.size(); ++i) {
       const ImportedCase one = launch.cases[i];
-      if (!one.seconds.empty()) add_line(one.row, one.seconds.front(), subject);
+      if (!one.seconds.empty()) add_line(one.row, median_of(one.seconds), subject);
     }
   }
   return subject;
@@ -130,7 +133,7 @@ Place place_of(const NormalOptions& options, const Subject& subject,
   if (!options.fabric.empty()) {
     place.fabric = &fabric_named(fabrics, options.fabric);
     place.fabric_is_said = true;
-  } else if (!subject.host_memory) {
+  } else if (subject.uses_gpus) {
     place.fabric = fabric_of(fabrics, subject.gpus);
     if (place.fabric == nullptr) {
       place.why_no_fabric =
