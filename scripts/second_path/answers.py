@@ -124,8 +124,12 @@ def _trust(row: Row, leg: Leg, efficiency: list[float], ends: tuple[float, float
 
 def _check_energy(run: Run, row: Row, leg: Leg, base: Leg | None, rho: float) -> None:
     values = []
-    if base is not None and leg.row.get("energy_counters") == base.row.get("energy_counters"):
-        here, alone = ({one: float(of["joules"]) for one, of in each.by_round.items() if of.get("joules")} for each in (leg, base))
+    if base is not None:
+        counters = leg.row.get("energy_counters")
+        here, alone = (
+            {one: float(of["joules"]) for one, of in each.by_round.items() if of.get("joules") and of["energy_counters"] == counters}
+            for each in (leg, base)
+        )
         values = [rho * alone[one] / here[one] for one in both(here, alone)]
     run.expect_over("scaling.csv", row, "energy_ratio", values)
 

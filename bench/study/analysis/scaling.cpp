@@ -116,15 +116,20 @@ void set_raw(ResultRow& row, const ResultRow& leg, const ResultRow& raw, const R
   }
 }
 
-/// What the same images cost in joules on one device, over what they cost here. Nothing where other
-/// counters were read.
+/// What the same images cost in joules on one device, over what they cost here, in rounds in which
+/// both were read off the counters that the table names.
 void set_energy(ResultRow& row, const ResultRow& leg, const ResultRow& one, const Rounds& rounds) {
-  if (leg.get("energy_counters") != one.get("energy_counters")) return;
+  const std::string& counters = leg.get("energy_counters");
   const double rho = rho_of(leg, one);
-  const ByRound ratios =
-      in_rounds(column_of(rounds.of(one), "joules"), column_of(rounds.of(leg), "joules"),
-                [&](double at_one, double at_n) { return rho * at_one / at_n; });
-  set_interval(row, "energy_ratio", across_rounds(ratios));
+  const auto joules = [&](const ResultRow& of_round) {
+    const bool same = of_round.get("energy_counters") == counters;
+    return same ? number_in(of_round, "joules") : std::nan("");
+  };
+  const LaunchInterval ratio = across_rounds(rounds.of(one), rounds.of(leg),
+                                             [&](const ResultRow& at_one, const ResultRow& at_n) {
+                                               return rho * joules(at_one) / joules(at_n);
+                                             });
+  set_interval(row, "energy_ratio", ratio);
 }
 
 /// Epochs that somebody else timed may not say so.

@@ -264,37 +264,37 @@ TEST(ScalingRows, TakeRatiosWithinRounds) {
   EXPECT_DOUBLE_EQ(number_in(row, "efficiency_raw_ci_high"), 1);
 }
 
-/// Joules of one_device and mirrored in each round; empty: not known.
-ResultRow with_energy(const std::vector<std::string>& one, const std::vector<std::string>& two,
-                      const std::string& counters_of_two) {
+using Cells = std::vector<std::string>;
+
+/// Joules of one_device and mirrored in each round, and the latter's counters; empty: not known.
+ResultRow with_energy(const Cells& one, const Cells& two, const Cells& counters_of_two) {
   ThreeRounds rounds;
-  const auto is_one = [](const ResultRow& row) { return row.get("gradient_sync") == "one_device"; };
-  const auto set = [&](ResultRow& row, const std::string& joules) {
-    row.set("joules", joules).set("energy_counters", is_one(row) ? "nvml" : counters_of_two);
+  const auto set = [&](ResultRow& row, int round) {
+    const auto at = static_cast<std::size_t>(round);
+    const bool is_one = row.get("gradient_sync") == "one_device";
+    row.set("joules", (is_one ? one : two)[at]);
+    row.set("energy_counters", is_one ? "nvml" : counters_of_two[at]);
   };
-  for (LaunchRows& launch : rounds.launches) {
-    ResultRow& row = launch.cases[0];
-    set(row, (is_one(row) ? one : two)[static_cast<std::size_t>(launch.round)]);
-  }
-  for (ResultRow& row : rounds.epochs) set(row, "1");
+  for (LaunchRows& launch : rounds.launches) set(launch.cases[0], launch.round);
+  for (ResultRow& row : rounds.epochs) set(row, 0);
   return rounds.row("mirrored");
 }
 
 TEST(ScalingRows, CompareJoulesWithinRounds) {
-  const ResultRow row = with_energy({"100", "300", "120"}, {"125", "300", "200"}, "nvml");
+  const ResultRow row = with_energy({"100", "300", "120"}, {"125", "300", "200"}, Cells(3, "nvml"));
   EXPECT_DOUBLE_EQ(number_in(row, "energy_ratio"), 0.8);
   EXPECT_DOUBLE_EQ(number_in(row, "energy_ratio_ci_low"), 0.6);
   EXPECT_DOUBLE_EQ(number_in(row, "energy_ratio_ci_high"), 1);
-  const ResultRow two = with_energy({"100", "300", ""}, {"125", "300", "200"}, "nvml");
-  EXPECT_DOUBLE_EQ(number_in(two, "energy_ratio"), 0.9) << "of the rounds that know both";
 }
 
 TEST(ScalingRows, CompareNoJoulesOfOtherCounters) {
-  const ResultRow row = with_energy({"100", "300", "120"}, {"125", "300", "200"}, "rapl+nvml");
+  const Cells one{"100", "", "120"}, two{"125", "300", "12"};
+  const ResultRow row = with_energy(one, two, Cells(3, "rapl+nvml"));
   EXPECT_EQ(row.get("energy_ratio"), "");
   EXPECT_EQ(row.get("energy_counters"), "rapl+nvml");
-  const ResultRow none = with_energy({"100", "300", "120"}, {"", "", ""}, "none: no counter");
-  EXPECT_EQ(none.get("energy_ratio"), "");
+  EXPECT_EQ(with_energy(one, Cells(3), Cells(3, "none: no counter")).get("energy_ratio"), "");
+  const ResultRow first = with_energy(one, two, {"nvml", "nvml", "rapl"});
+  EXPECT_DOUBLE_EQ(number_in(first, "energy_ratio"), 0.8) << "the others lack one, or differ";
 }
 
 TEST(ScalingRows, FindABaseEqualToItself) {
