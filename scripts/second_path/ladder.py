@@ -124,7 +124,7 @@ def _speedup(parameters: Iterable[float], n: int) -> float:
 
 def _peak(parameters: list[float]) -> float | None:
     sigma, kappa = parameters
-    return sqrt((1 - sigma) / kappa) if kappa > 0 and sigma < 1 else None
+    return sqrt(max(1.0, (1 - sigma) / kappa)) if kappa > 0 else None
 
 
 def check_laws(run: Run, legs: list[Leg]) -> None:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/study/laws/laws.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace scalebench {
@@ -32,8 +33,8 @@ double Law::speedup(double ranks) const {
 }
 
 std::optional<double> Law::peak() const {
-  if (!(kappa > 0) || !(sigma < 1)) return std::nullopt;
-  return std::sqrt((1 - sigma) / kappa);
+  if (!(kappa > 0)) return std::nullopt;
+  return std::sqrt(std::max(1.0, (1 - sigma) / kappa));
 }
 
 std::optional<Law> fit_amdahl(std::span<const SpeedupAt> points) {

@@ -21,7 +21,8 @@ struct Law {
   double kappa = 0;  // 0 in Amdahl's law
 
   double speedup(double ranks) const;
-  /// Where S is largest: sqrt((1 - sigma) / kappa); nothing where S never falls again.
+  /// Where S is largest, of one rank or more: sqrt((1 - sigma) / kappa); nothing where S never
+  /// falls again.
   std::optional<double> peak() const;
 };
 

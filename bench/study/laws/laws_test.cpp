@@ -42,6 +42,8 @@ TEST(Usl, ComesBackExactly) {
   EXPECT_GT(law.speedup(10), law.speedup(9));
   EXPECT_GT(law.speedup(10), law.speedup(11));
   EXPECT_FALSE((Law{0.1, -0.001}).peak().has_value());
+  EXPECT_EQ((Law{0.1, 1}).peak(), 1) << "the first rank is the best";
+  EXPECT_EQ((Law{2.1, 0.3}).peak(), 1);
 }
 
 TEST(Laws, RefuseWhatDoesNotDetermineThem) {
