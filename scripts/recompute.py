@@ -8,7 +8,8 @@ Python's standard library: a second path to the numbers, which shares no code wi
 Every cell of every table, also those that should be empty, and every row that should be there. Says
 for each run how many of its numbers it made again, each that differs by more than 1e-9 of it, and
 which have no second path and why (second_path/columns.py). A column that is in neither is a
-difference. Exit: 0 all equal, 1 some differ, 2 no run.
+difference. Exit: 0 all equal, 1 some differ, 2 no run, or one that has
+not ended.
 """
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from second_path.answers import check_scaling, check_summary
 from second_path.collectives import check_allreduce, check_beside, check_certificate, check_fit
 from second_path.kernels import check_kernels
 from second_path.ladder import check_ladder, check_laws
-from second_path.run import Run, is_import
+from second_path.run import Run, has_ended, is_import
 from second_path.training import check_epochs, check_throughput
 
 
@@ -52,6 +53,9 @@ def main(words: list[str]) -> int:
     for folder in map(Path, words):
         if not (folder / "plan.json").exists() and not is_import(folder):
             print(f"recompute: {folder}: no plan.json: not the run of a study, nor an import", file=sys.stderr)
+            return 2
+        if not has_ended(folder):
+            print(f"recompute: {folder}: the run has not ended: nothing is published yet", file=sys.stderr)
             return 2
         run = recompute(folder)
         for line in run.differences:

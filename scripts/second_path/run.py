@@ -8,6 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from second_path.columns import FILES_WITHOUT, WITHOUT, is_difference
 from second_path.numbers import interval_name, interval_of, middle
@@ -35,9 +36,17 @@ def case_of(row: Row, rank: str | None = None) -> Case:
     return row["case_id"], row.get("ranks", ""), row.get("nodes") or "1", row.get("rank", "") if rank is None else rank
 
 
-def is_import(folder: Path) -> bool:
+def manifest_of(folder: Path) -> dict[str, Any]:
     manifest = folder / "manifest.json"
-    return manifest.exists() and bool(json.loads(manifest.read_text(encoding="utf-8")).get("import"))
+    return json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
+
+
+def is_import(folder: Path) -> bool:
+    return bool(manifest_of(folder).get("import"))
+
+
+def has_ended(folder: Path) -> bool:
+    return bool(manifest_of(folder).get("finished_utc"))
 
 
 class Run:
@@ -72,7 +81,7 @@ class Run:
         self.accuracy: dict[tuple[Launch, str, str], list[Row]] = defaultdict(list)
         for row in read(folder / "accuracy.csv"):
             self.accuracy[int(row["launch"]), row["case_id"], row["ranks"]].append(row)
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        manifest = manifest_of(folder)
         self.why_lost = {launch.get("note", "") for launch in manifest["launches"] if launch["status"] in ("failed", "skipped")}
         counts = {(launch["number"], launch.get("attempt", 1)) for launch in manifest["launches"]}
         self.rows: dict[str, dict[Case, dict[Launch, Row]]] = defaultdict(lambda: defaultdict(dict))

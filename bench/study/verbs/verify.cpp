@@ -52,7 +52,8 @@ struct SecondPath {
 };
 
 SecondPath second_path(const std::filesystem::path& folder, const Manifest& manifest) {
-  if (!manifest.import && !std::filesystem::exists(folder / "plan.json")) return {};
+  const bool is_study = std::filesystem::exists(folder / "plan.json");
+  if (!manifest.import && (!is_study || manifest.finished_utc.empty())) return {};
   const std::filesystem::path scripts = scripts_folder();
   // New, and of a name that nobody can know ahead: links in it would be followed.
   std::string logs_name =
