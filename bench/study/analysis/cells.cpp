@@ -37,7 +37,9 @@ std::string bench_of(const ResultRow& row) {
 
 /// Whole binary units where the number is one: sizes are powers of two mostly.
 std::string size_text(const std::string& cell) {
-  std::uint64_t size = std::stoull(cell);
+  const auto bytes = read_number<std::uint64_t>(cell);
+  if (!bytes) return cell;
+  std::uint64_t size = *bytes;
   constexpr std::array kUnits{"B", "KiB", "MiB", "GiB"};
   std::size_t unit = 0;
   while (unit + 1 < kUnits.size() && size >= 1024 && size % 1024 == 0) {

@@ -15,6 +15,7 @@
 
 #include "bench/record/columns.hpp"
 #include "bench/study/analysis/legs.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -177,7 +178,8 @@ std::vector<ResultRow> loss_rows(const std::vector<ResultRow>& epoch_rows,
 namespace {
 
 std::string six_digits(const std::string& cell) {
-  return cell.empty() ? cell : fmt::format("{:.6g}", std::stod(cell));
+  const auto value = read_number<double>(cell);
+  return value ? fmt::format("{:.6g}", *value) : cell;
 }
 
 bool holds(const ResultRow& row, std::string_view name, double value) {

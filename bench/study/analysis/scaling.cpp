@@ -194,7 +194,7 @@ std::vector<ResultRow> scaling_rows(const std::vector<ResultRow>& epoch_rows,
   }
   std::ranges::stable_sort(rows, [](const ResultRow& a, const ResultRow& b) {
     const auto key = [](const ResultRow& row) {
-      return std::tuple(row.get("model"), row.get("scaling"), std::stoi(row.get("ranks")),
+      return std::tuple(row.get("model"), row.get("scaling"), number_in(row, "ranks"),
                         row.get("gradient_sync"), row.get("nodes"));
     };
     return key(a) < key(b);

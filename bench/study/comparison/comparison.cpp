@@ -51,8 +51,7 @@ std::string why_missing(const CellPair& pair, char letter_of_b, const CellSample
 
 /// Images behind one repetition; NaN for cells that process none.
 double images_of(const ResultRow& row) {
-  const std::string samples = text_in(row, "samples");
-  if (!samples.empty()) return std::stod(samples);
+  if (!text_in(row, "samples").empty()) return number_in(row, "samples");
   if (text_in(row, "images_per_s").empty()) return kUnknown;
   return number_in(row, "images_per_s") * number_in(row, "seconds_median");
 }

@@ -23,15 +23,16 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\v\f\r";
 
-/// "[1,0]<stdout>:" and "[prterun-host-1@1,0]<stdout>: ", which mpirun --tag-output puts first.
+/// "[1,0]<stdout>:" and "[prterun-host-1@1,0]<stdout>: ", which mpirun --tag-output puts first, and
+/// horovodrun's "[0]<stdout>:"; each also behind the 24 characters of a time.
 std::string_view without_tag(std::string_view line) {
-  if (!line.starts_with('[')) return line;
   for (const std::string_view stream : {"]<stdout>:", "]<stderr>:"}) {
     const std::size_t at = line.find(stream);
-    const bool first = at != std::string_view::npos && line.find(']') == at;
-    if (first && line.substr(0, at).find(',') != std::string_view::npos) {
-      return line.substr(at + stream.size());
-    }
+    const std::size_t open = at == std::string_view::npos ? at : line.rfind('[', at);
+    if (open != 0 && !(open == 24 && line[13] == ':' && line[16] == ':')) continue;
+    const std::string_view tag = line.substr(open + 1, at - open - 1);
+    const bool number = tag.find_first_not_of("0123456789") == std::string_view::npos;
+    if (number || tag.find(',') != std::string_view::npos) return line.substr(at + stream.size());
   }
   return line;
 }

@@ -37,7 +37,8 @@ struct ForeignLine {
 
 inline constexpr std::size_t kLongestLine = 8192;  // characters; a file without line ends is no log
 
-/// The lines of `text` without byte order mark, line ends and the prefix of `mpirun --tag-output`.
+/// The lines of `text` without byte order mark, line ends and the prefix of `mpirun --tag-output`
+/// or `horovodrun`.
 /// A line that is longer than `longest` or holds a NUL byte is left out and becomes a finding.
 /// Throws UsageError, naming `file`, for UTF-16 and for what is no text.
 std::vector<ForeignLine> lines_of(std::string_view text, const std::string& file,

@@ -74,13 +74,29 @@ ImportedFile read_google_benchmark(std::string_view text, const std::string& fil
   return result;
 }
 
+std::string read_foreign(const std::filesystem::path& path) {
+  const std::string text = read_file(path);
+  std::string plain;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t colour = std::min(text.find("\x1b[", at), text.size());
+    plain.append(text, at, colour - at);
+    // ESC [, parameters, and a letter or another one of @ to ~; what has no end is none.
+    std::size_t end = std::min(colour + 2, text.size());
+    while (end < text.size() && text[end] >= ' ' && text[end] <= '?') ++end;
+    const bool ends = end < text.size() && text[end] >= '@' && text[end] <= '~';
+    if (!ends) plain.append(text, colour, end - colour);
+    at = ends ? end + 1 : end;
+  }
+  return plain;
+}
+
 namespace {
 
 /// A text that says by itself what it is.
 template <auto reader, auto schema>
 ImportReading by_text(const ImportGuide&) {
   return {&schema(), "", "", [](const std::string& path, const Settings& settings) {
-            return reader(read_file(path), path, settings);
+            return reader(read_foreign(path), path, settings);
           }};
 }
 
@@ -99,7 +115,7 @@ ImportReading by_preset(const ImportGuide& guide, const Schema& schema) {
   }
   return {&schema, "", "",
           [&schema, preset = guide.preset](const std::string& path, const Settings& settings) {
-            return read_preset(read_file(path), path, schema, preset, settings);
+            return read_preset(read_foreign(path), path, schema, preset, settings);
           }};
 }
 
@@ -109,7 +125,7 @@ ImportReading by_lines(const ImportGuide& guide) {
   return {&schema, "", "",
           [&schema, metrics = parse_metrics(guide.metrics, schema)](const std::string& path,
                                                                     const Settings& settings) {
-            return read_log(read_file(path), path, schema, metrics, settings);
+            return read_log(read_foreign(path), path, schema, metrics, settings);
           }};
 }
 

@@ -34,6 +34,9 @@ struct ImportReading {
   std::function<ImportedFile(const std::string& path, const Settings&)> read;
 };
 
+/// The text of a file without the colours of a terminal, which some write into files as well.
+std::string read_foreign(const std::filesystem::path& path);
+
 std::vector<std::string_view> import_kinds();
 
 /// "nccl-tests (text or JSON), osu, ...".

@@ -286,6 +286,21 @@ TEST(Keras, ReadsTheBarsOfEveryVersion) {
   EXPECT_EQ(only_case(read("keras", drawn, {{"samples", "54000"}})).seconds, lines.seconds);
 }
 
+TEST(Keras, ReadsBarsWithTheirColours) {
+  // Of Keras 3, which colours them in files, too (keras/src/utils/progbar.py).
+  std::string coloured = kKeras3;
+  for (std::size_t at = 0; (at = coloured.find("422/422 ", at)) != std::string::npos; at += 20) {
+    coloured.replace(at, 8, "\x1b[1m422/422\x1b[0m \x1b[32m");
+  }
+  const TemporaryFolder folder;
+  const ImportedCase one = only_case(
+      read("keras", read_foreign(folder.write("keras.log", coloured)), {{"samples", "54000"}}));
+  EXPECT_EQ(one.seconds, only_case(read("keras", kKeras3, {{"samples", "54000"}})).seconds);
+  for (const char* const text : {"", "a\x1b[1", "\x1b[", "a\x1b", "a\x1b[\nb"}) {
+    EXPECT_EQ(read_foreign(folder.write("odd.log", text)), text) << "no colour";
+  }
+}
+
 TEST(Keras, TakesNoEvaluationForAnEpochAndNoHalfOneForAWhole) {
   const std::string evaluation = "10000/10000 [==============================] - 1s 72us/step\n";
   const ImportedFile file = read(

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "bench/cli/command_line.hpp"
@@ -91,6 +93,28 @@ void warn_of(const std::string& file, const ImportedFile& read, Console& console
   if (read.launches.empty()) console.warn(printable(fmt::format("{}: no result in it", file)));
 }
 
+/// What the devices are, each kind once.
+std::set<std::string> kinds_in(const Facts& key) {
+  std::set<std::string> kinds;
+  const auto found = key.find("gpus");
+  if (found == key.end()) return kinds;
+  for (const nlohmann::json& one : found->second.value) {
+    if (one.is_string()) kinds.insert(one.get<std::string>());
+  }
+  return kinds;
+}
+
+/// A run is of one machine: values of two kinds of GPUs would be of one case.
+void warn_of_other_gpus(const std::string& file, const Facts& key, const Facts& before,
+                        Console& console) {
+  const std::set<std::string> here = kinds_in(key), others = kinds_in(before);
+  if (here.empty() || others.empty() || here == others) return;
+  console.warn(
+      printable(fmt::format("{}: of {}, and files before it of {}: import them apart, "
+                            "or the values of both are one case",
+                            file, fmt::join(here, ", "), fmt::join(others, ", "))));
+}
+
 /// The same file twice would count as two launches that agree perfectly.
 void require_new(const std::string& file, const std::string& sha256,
                  std::map<std::string, std::string>& seen) {
@@ -147,6 +171,7 @@ Contents read_all(const ImportOptions& options, const ImportReading& reading, Co
         for (ImportedLaunch& part : by_layout(std::move(launch))) add(next++, std::move(part));
       }
     }
+    warn_of_other_gpus(file, read.key, contents.environment.key, console);
     contents.environment.key.merge(read.key);
     contents.environment.treatment.merge(read.treatment);
   }

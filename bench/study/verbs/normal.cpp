@@ -14,7 +14,6 @@
 #include "bench/cli/console.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/measure/statistics.hpp"
-#include "bench/record/file.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/study/analysis/rows.hpp"
@@ -94,7 +93,7 @@ Subject subject_of_run(const fs::path& folder) {
 }
 
 Subject subject_of_log(const NormalOptions& options) {
-  const std::string text = read_file(options.what);
+  const std::string text = read_foreign(options.what);
   const std::string file = options.what.string();
   const std::vector<Settings> settings = parse_settings(options.settings, allreduce_schema(), 1);
   const bool osu = text.find("# OSU ") != std::string::npos;
