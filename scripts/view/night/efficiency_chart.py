@@ -27,10 +27,11 @@ MOST_PANELS, MOST_SERIES, HIGHEST = 12, 12, 2.5
 def panels(runs: dict[str, Path | None]) -> list[Html]:
     """`runs` by the names in STYLES. Rows of different origin are never on one line."""
     rows = {
-        name: [row for row in usable(read_rows(run, "scaling.csv")) if row.integer("ranks") > 0 and row["efficiency"]]
+        name: [row for row in usable(read_rows(run, "scaling.csv"))
+               if row.integer("ranks") > 0 and not math.isnan(row.number("efficiency"))]
         for name, run in runs.items()
         if run
-    }
+    }  # fmt: skip
     tonight = rows.get("tonight", [])
     facets = list(dict.fromkeys(map(workload, tonight)))
     series = list(grouped(tonight, (*STRATEGY, "origin")))
@@ -56,7 +57,9 @@ def panel(rows: dict[str, list[Row]], names: dict[tuple[str, ...], str], colours
     def place(row: Row, column: str) -> Point:
         span = math.log2(ranks[-1] / ranks[0]) or 1.0
         x = LEFT + PLOT * math.log2(row.integer("ranks") / ranks[0]) / span
-        return x, TOP + HIGH * (1 - max(0.0, min(row.number(column), top)) / top)
+        value = row.number(column)
+        # max() and min() would make 0 of what is not known.
+        return x, value if math.isnan(value) else TOP + HIGH * (1 - max(0.0, min(value, top)) / top)
 
     # What was measured on one device alone is a base of the others, unless there are no others.
     largest = {key: max(row.integer("ranks") for row in group) for key, group in grouped(tonight, (*STRATEGY, "origin")).items()}

@@ -197,7 +197,8 @@ def facts(night: Night, kind: str) -> list[list[str]]:
 
 
 def key_of(row: Row) -> tuple[str, ...]:
-    return tuple(row[column] for column in ("bench", "case_id", "ranks", "origin", "metric"))
+    # The label alone says how the ranks lie on hosts: one case on 4 ranks of a host, and on 2 of each of two.
+    return tuple(row[column] for column in ("bench", "case_id", "label", "ranks", "origin", "metric"))
 
 
 def histories(night: Night, cells: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:

@@ -236,6 +236,31 @@ class Verdicts(Night):
         self.assertIn(">mirrored<", panels[0])
         self.assertNotIn(">one_device<", panels[0])
 
+    def test_where_no_interval_is_known_the_band_has_a_gap(self) -> None:
+        folder = write_night(self.results, cells=1)
+        rows = [dict(row) for row in scaling_rows(["mlp"], [1, 2, 4, 8, 16], ["mirrored"], 16)]
+        rows[2] |= {"efficiency_ci_low": "", "efficiency_ci_high": ""}
+        write_csv(self.results / NIGHT, "scaling.csv", rows)
+        page = self.report(folder)["report.html"]
+        bands = re.findall(r'<polygon points="([^"]*)"', page)
+        self.assertEqual([band.count(",") for band in bands], [4, 4])
+        floor = 14 + 190  # where 0 % is
+        heights = [float(point.split(",")[1]) for band in bands for point in band.split()]
+        self.assertLess(max(heights), floor)
+
+    def test_a_case_on_as_many_ranks_of_other_hosts_has_its_own_past(self) -> None:
+        folder = write_night(self.results, cells=1)
+        gate, past = [], []
+        for hosts, seconds in (("4", 0.001), ("2x2", 0.01)):
+            row = {**gate_row(0, "allreduce", f"allreduce ring mpi 1 MiB N={hosts}", 4, seconds, "REGRESSED"),
+                   "before": seconds, "after": seconds}  # fmt: skip
+            gate.append(row)
+            past += history_rows(0, row, seconds, 5)
+        write_table(folder / "gate.csv", COLUMNS["gate.csv"], gate, NIGHT)
+        write_table(folder / "history.csv", COLUMNS["history.csv"], past, NIGHT)
+        sparks = re.findall(r'<svg[^>]*class="spark".*?</svg>', self.report(folder)["report.html"])
+        self.assertEqual(["5 nights" in spark for spark in sparks], [True, True])
+
     def test_last_success_is_that_of_the_latest_night_that_passed(self) -> None:
         folder = write_night(self.results)
 

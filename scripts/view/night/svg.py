@@ -52,8 +52,11 @@ def line(points: Sequence[Point], **attributes: object) -> Html:
 
 
 def band(lows: Sequence[Point], highs: Sequence[Point], **attributes: object) -> Html:
-    """The area between two lines over the same x."""
-    known = [(low, high) for low, high in zip(lows, highs) if not math.isnan(low[1] + high[1])]
-    corners = [low for low, _ in known] + [high for _, high in reversed(known)]
-    points = " ".join(f"{number(x)},{number(y)}" for x, y in corners)
-    return shape("polygon", points=points, **attributes) if len(known) > 1 else Html("")
+    """The area between two lines over the same x, with gaps where an end has no value."""
+    areas = []
+    for run in pieces([(x, low + high) for (x, low), (_, high) in zip(lows, highs)]):
+        inside = {x for x, _ in run}
+        corners = [point for point in (*lows, *reversed(highs)) if point[0] in inside]
+        points = " ".join(f"{number(x)},{number(y)}" for x, y in corners)
+        areas.append(shape("polygon", points=points, **attributes) if len(run) > 1 else "")
+    return Html("".join(areas))
