@@ -23,6 +23,11 @@ def short_names(keys: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
     return {key: " · ".join(key[place] for place in shown if key[place]) for key in keys}
 
 
+def apart(rows: Sequence[Row], columns: Sequence[str] = ("device", "dataset")) -> tuple[str, ...]:
+    """Those of `columns` that differ between the rows; of training rows, what how(), workload() and N leave out."""
+    return tuple(column for column in columns if len({row[column] for row in rows}) > 1)
+
+
 def how(row: Row, *more: str) -> str:
     """'flat · ring · mpi': how a training row was synchronised, and the columns `more`; imports may not say."""
     words = [row[name] for name in ("gradient_sync", "allreduce", "transport", *more) if row[name]]
@@ -31,13 +36,15 @@ def how(row: Row, *more: str) -> str:
 
 def workload(row: Row) -> str:
     """'mnist_cnn, strong scaling, global batch 64': what a training row is about."""
-    batch = ""
-    if row["scaling"] == "strong" and row["global_batch"]:
-        batch = f"global batch {row['global_batch']}"
-    elif row["scaling"] == "weak" and row["batch"]:
-        batch = f"batch {row['batch']} per rank"
-    words = [row["model"], f"{row['scaling']} scaling" if row["scaling"] else "", batch]
+    words = [row["model"], f"{row['scaling']} scaling" if row["scaling"] else "", batch_of(row)]
     return ", ".join(word for word in words if word)
+
+
+def batch_of(row: Row) -> str:
+    """'global batch 64': the batch that stays as N grows."""
+    if row["scaling"] == "strong" and row["global_batch"]:
+        return f"global batch {row['global_batch']}"
+    return f"batch {row['batch']} per rank" if row["scaling"] == "weak" and row["batch"] else ""
 
 
 def ideal(row: Row) -> str:

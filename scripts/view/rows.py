@@ -31,9 +31,11 @@ class Row(dict[str, str]):
         return f"{ranks // nodes} a host" if ranks % nodes == 0 else f"on {nodes} hosts"
 
     def ranks(self) -> str:
-        """'4', and '2×2' where they are on 2 hosts."""
+        """'4', and '2×2' where they are on 2 hosts, '7 on 2' where not as many on each."""
         ranks, nodes = self.integer("ranks"), self.integer("nodes")
-        return f"{nodes}×{ranks // nodes}" if nodes > 1 and ranks % nodes == 0 else self["ranks"]
+        if nodes < 2:
+            return self["ranks"]
+        return f"{ranks} on {nodes}" if ranks % nodes else f"{nodes}×{ranks // nodes}"
 
     def number(self, column: str) -> float:
         """The cell as a number; NaN when it is empty or no number."""

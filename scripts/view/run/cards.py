@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from view import intervals
-from view.cases import workload
+from view.cases import apart, workload
 from view.page import Html, element
 from view.rows import Row
 from view.tables.scaling import answers, sentence
@@ -18,7 +18,8 @@ MORE = " Run six launches."
 
 def cards(run: Path) -> list[Html]:
     """The cards, and below them the diagnostics."""
-    shown = [card(row) for row in results(run)]
+    found = results(run)
+    shown = [card(row, apart(found)) for row in found]
     parts = [element("div", *shown, css="cards")] if shown else []
     said = diagnostics(run)
     if said:
@@ -34,7 +35,7 @@ def results(run: Path) -> list[Row]:
 def diagnostics(run: Path) -> list[Html]:
     """A sentence for each of the others, and what of them is noise."""
     rows = [row for row in answers(run) if row["gradient_sync"] in DIAGNOSTIC]
-    return [*map(sentence, rows), *(element("span", text) for text in noise(rows))]
+    return [*(sentence(row, apart(rows)) for row in rows), *(element("span", text) for text in noise(rows))]
 
 
 def unsure(run: Path) -> bool:
@@ -42,9 +43,9 @@ def unsure(run: Path) -> bool:
     return any(map(amber, results(run)))
 
 
-def card(row: Row) -> Html:
+def card(row: Row, more: tuple[str, ...]) -> Html:
     remark = remark_of(row)
-    parts = [sentence(row), *([element("p", remark)] if remark else [])]
+    parts = [sentence(row, more), *([element("p", remark)] if remark else [])]
     return element("div", *parts, css="card amber" if amber(row) else "card")
 
 
@@ -68,10 +69,15 @@ def remark_of(row: Row) -> str:
 
 def noise(rows: list[Row]) -> list[str]:
     """barrier_only does all that `none` does and a barrier more, so it cannot be faster."""
-    bare = {(workload(row), row["ranks"]): row.number("efficiency") for row in rows if row["gradient_sync"] == "none"}
-    return [
-        f"{workload(row)}: barrier_only does more than none, so its higher efficiency is noise."
+    more = apart(rows)
+
+    def case(row: Row) -> tuple[str, str]:
+        return ", ".join([workload(row), *(row[column] for column in more)]), row.ranks()
+
+    bare = {case(row): row.number("efficiency") for row in rows if row["gradient_sync"] == "none"}
+    noisy = [
+        case(row)
         for row in rows
-        if row["gradient_sync"] == "barrier_only"
-        and row.number("efficiency") > bare.get((workload(row), row["ranks"]), float("inf"))
+        if row["gradient_sync"] == "barrier_only" and row.number("efficiency") > bare.get(case(row), float("inf"))
     ]
+    return [f"{name}, N = {n}: barrier_only does more than none, so its higher efficiency is noise." for name, n in noisy]

@@ -7,7 +7,7 @@ from html import unescape
 from pathlib import Path
 
 from view import intervals
-from view.cases import how, workload
+from view.cases import apart, how, workload
 from view.manifest import Manifest
 from view.markdown import table, text_of
 from view.numbers import percent, three_digits
@@ -24,7 +24,8 @@ MOST = 200
 def write_markdown(run: Path, manifest: Manifest, check: Check) -> str:
     kinds = kinds_of(run)
     status = manifest.text("status")
-    sentences = [bullet(sentence(row)) for row in results(run)[:MOST]]
+    found = results(run)
+    sentences = [bullet(sentence(row, apart(found))) for row in found[:MOST]]
     sentences += [f"- {text_of(words)}" for words in [no_suspect(run), *between_hosts(run)] if words]
     # What is at fault comes first.
     sentences = [*(f"- **{text_of(words, 500)}**" for words in suspects(run)), *sentences]
@@ -60,14 +61,15 @@ def scaling(run: Path) -> str:
     kind = intervals.told(rows, *intervals.SPEEDUP)
     more = [f"In brackets: the {kind}."] if kind else []
     more += [f"{len(rows) - MOST} more rows in scaling.csv"] if len(rows) > MOST else []
-    return "\n\n".join(["## Scaling", table(head, map(scaling_line, rows[:MOST])), *more])
+    lines = [scaling_line(row, apart(rows)) for row in rows[:MOST]]
+    return "\n\n".join(["## Scaling", table(head, lines), *more])
 
 
-def scaling_line(row: Row) -> list[str]:
+def scaling_line(row: Row, columns: tuple[str, ...]) -> list[str]:
     interval = [percent(row.number(f"efficiency_ci_{end}")) for end in ("low", "high")]
     efficiency = percent(row.number("efficiency")) + (f" [{interval[0]}, {interval[1]}]" if all(interval) else "")
     numbers = [three_digits(row.number(name)) for name in ("seconds_median", "ideal_seconds", "speedup")]
-    return [text_of(cell) for cell in (workload(row), how(row), row.ranks(), row["origin"], *numbers, efficiency)]
+    return [text_of(cell) for cell in (workload(row), how(row, *columns), row.ranks(), row["origin"], *numbers, efficiency)]
 
 
 def failures(manifest: Manifest) -> str:

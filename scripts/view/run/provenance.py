@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from view.cases import apart
 from view.manifest import Manifest
 from view.numbers import byte_size
 from view.page import Html, element, joined, section, table
@@ -27,6 +28,8 @@ NAMES = (
     "ranks",
     "rank",
 )
+# What else tells cases apart, told where it does.
+MORE = ("memory_format", "step", "dataset", "scaling", "batch", "threads", "nodes")
 ORIGINS = {
     "emulated": "ranks share cores or a device, or hosts a machine, so this says nothing about N devices",
     "predicted": "predicted, not measured",
@@ -108,11 +111,11 @@ def unsuccessful(manifest: Manifest) -> list[dict[str, str]]:
     ]
 
 
-def describe(row: Row) -> str:
+def describe(row: Row, more: Iterable[str]) -> str:
     size = row.number("size_bytes")
     words = [
-        f"{column} {row[column]}" if column in ("ranks", "rank") else row[column]
-        for column in NAMES
+        f"{column} {row[column]}" if column in ("ranks", "rank", "batch", "threads", "nodes") else row[column]
+        for column in (*NAMES, *more)
         if row[column]
     ]
     return " · ".join([*words, *([byte_size(size)] if row["size_bytes"] and size == size else [])])
@@ -121,19 +124,20 @@ def describe(row: Row) -> str:
 def without_sizes(rows: list[tuple[str, Row]]) -> list[tuple[str, str, Row]]:
     """(file, case, row): cases that differ in nothing but their size become one."""
     groups: dict[tuple[str, ...], list[tuple[str, Row]]] = {}
+    more = {name: apart([row for file, row in rows if file == name], MORE) for name in FILES}
     for place, (name, row) in enumerate(rows):
         sizeless = Row({**row, "size_bytes": ""})
-        key = (name, describe(sizeless), row["status"], row["note"], "" if row["size_bytes"] else str(place))
+        key = (name, describe(sizeless, more[name]), row["status"], row["note"], "" if row["size_bytes"] else str(place))
         groups.setdefault(key, []).append((name, row))
     return [
-        (name, describe(group[0][1]) if len(group) == 1 else f"{case} · {len(group)} sizes", group[0][1])
+        (name, describe(group[0][1], more[name]) if len(group) == 1 else f"{case} · {len(group)} sizes", group[0][1])
         for (name, case, *_), group in groups.items()
     ]
 
 
 def failures(run: Path, manifest: Manifest) -> Html:
     parts: list[object] = []
-    columns = (*NAMES, "size_bytes", "status", "note")
+    columns = (*NAMES, *MORE, "size_bytes", "status", "note")
     rows = [
         (name, Row({column: row[column] for column in columns if row[column]}))
         for name in FILES

@@ -14,6 +14,7 @@ from fixtures.account import law_rows, loss_rows
 from fixtures.files import write_csv
 from fixtures.page import Page
 from fixtures.run import SHARE, scaling_rows, write_manifest, write_run
+from view.rows import Row
 
 SCRIPTS = Path(__file__).resolve().parents[2]
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
@@ -211,6 +212,44 @@ class ReportTest(unittest.TestCase):
             result, diagnostics = markdown.split("Diagnostics: these do not synchronise gradients, so they are no result.")
             self.assertEqual((result.count("\n- "), diagnostics.count("\n- ")), (1, 2 + noise))
             self.assertIn("64, flat", result)
+
+    def test_rows_of_two_layouts_and_data_sets_are_told_apart(self) -> None:
+        rows = [{**row, "nodes": nodes, "dataset": dataset} for nodes, dataset in ((1, "mnist"), (2, "mnist"), (1, "synthetic"))
+                for row in scaling_rows(["mlp"], [4], ["flat", "none", "barrier_only"], cores=4)]  # fmt: skip
+        # flat, none and barrier_only of each
+        for row, efficiency in zip(rows, (0.7, 0.8, 0.75, 0.9, 0.95, 0.92, 0.7, 0.8, 0.75)):
+            row["efficiency"] = efficiency
+        write_csv(self.run_folder, "scaling.csv", rows)
+        write_csv(self.run_folder, "losses.csv", loss_rows(rows))
+        self.report()
+        markdown = (self.run_folder / "report.md").read_text(encoding="utf-8")
+        for name in ("flat · ring · mpi · mnist: 70.0 % efficiency on 4 ranks",
+                     "flat · ring · mpi · synthetic: 70.0 % efficiency on 4 ranks",
+                     "flat · ring · mpi · mnist: 90.0 % efficiency on 2×2 ranks"):  # fmt: skip
+            self.assertEqual(markdown.replace("\u00a0", " ").count(name), 1, name)
+        self.assertNotIn("is noise", markdown, "none on one host says nothing about two")
+        for line in ("flat · ring · mpi · mnist | 2×2 |", "flat · ring · mpi · synthetic | 4 |"):
+            self.assertIn(line, markdown)
+        account = self.report().text().split("Where the time went")[1].split("Figures")[0]
+        for name in ("flat · ring · mpi · mnist4", "flat · ring · mpi · mnist2×2", "flat · ring · mpi · synthetic4"):
+            self.assertIn(name, account)
+
+    def test_ranks_say_how_they_lie_on_hosts(self) -> None:
+        shown = [Row(ranks=ranks, nodes=nodes).ranks() for ranks, nodes in (("4", ""), ("4", "1"), ("4", "2"), ("7", "2"))]
+        self.assertEqual(shown, ["4", "4", "2×2", "7 on 2"])
+
+    def test_steps_computed_in_other_ways_are_told_apart(self) -> None:
+        step = {"model": "resnet50", "device": "cuda", "dtype": "float", "memory_format": "contiguous", "step": "eager",
+                "threads": 1, "batch": 64, "ranks": 1, "nodes": 1, "rank": "all", "images_per_s": 1000}  # fmt: skip
+        graph = {**step, "memory_format": "channels_last", "step": "graph", "status": "failed", "note": "out of memory"}
+        other = {**step, "dtype": "bfloat16", "memory_format": "channels_last"}
+        write_csv(self.run_folder, "throughput.csv", [step, other, graph, {**graph, "step": "compiled"}])
+        shown, failed = self.report().text().split("Throughput")[1].split("Failures and skips")
+        self.assertIn("floatcontiguous1", shown)
+        self.assertIn("bfloat16channels_last1", shown)
+        self.assertIn("In every row: step eager, threads 1.", shown)
+        for way in ("graph", "compiled"):
+            self.assertIn(f"ranks 1 · rank all · {way}", failed)
 
     def test_load_stands_above_the_cards_and_skips_have_their_reason(self) -> None:
         write_run(self.run_folder)

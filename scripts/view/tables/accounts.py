@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from view import intervals, losses
-from view.cases import how, workload
+from view.cases import apart, how, workload
 from view.losses import Account
 from view.numbers import percent, signed, three_digits
 from view.page import Html, element, explained, section, table
@@ -45,7 +45,8 @@ def accounts(run: Path) -> Html:
     groups: dict[str, list[Account]] = {}
     for account in found:
         groups.setdefault(workload(account.case), []).append(account)
-    cells = {title: [account_cells(account, told) for account in group] for title, group in groups.items()}
+    more = apart([account.case for account in found])
+    cells = {title: [account_cells(account, told, more) for account in group] for title, group in groups.items()}
     kept, once = said_once(head, [row for rows in cells.values() for row in rows], FIXED)
     parts += [element("p", once, css="muted")] if once else []
     head = [head[place] for place in kept]
@@ -57,10 +58,10 @@ def accounts(run: Path) -> Html:
     return section("Where the time went", *parts)
 
 
-def account_cells(account: Account, told: list[str]) -> list[object]:
+def account_cells(account: Account, told: list[str], more: tuple[str, ...]) -> list[object]:
     case = account.case
     return [
-        how(case), case.ranks(), account.rounds() or "", three_digits(case.number("ideal_seconds")),
+        how(case, *more), case.ranks(), account.rounds() or "", three_digits(case.number("ideal_seconds")),
         *(loss_cell(account, loss) if loss in account.losses else "" for loss in told),
         three_digits(case.number("seconds_median")), last_rank(case),
     ]  # fmt: skip
@@ -113,7 +114,7 @@ def ladder(run: Path) -> Html:
             "rounds", ""]  # fmt: skip
     cells = [
         [
-            workload(row), how(row), row.ranks(), RUNGS.get(row["rung"], row["rung"]),
+            workload(row), how(row, *apart(rows)), row.ranks(), RUNGS.get(row["rung"], row["rung"]),
             three_digits(row.number("seconds_median")),
             *(signed(row.number(f"{name}_seconds"))[0] for name in ("lost", "trace", "difference")),
             row["rounds"], verdict(row),

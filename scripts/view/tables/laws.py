@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from view.cases import how, workload
+from view.cases import apart, how, workload
 from view.numbers import three_digits
 from view.page import Html, element, section, table
 from view.rows import Row, read_rows
@@ -32,14 +32,15 @@ def laws(run: Path) -> Html:
         "over rounds. Residual: root of the mean square of what T is off, relative. Beyond the N that were measured a "
         "law is a guess."
     )
+    more = apart(rows)
     head = ["workload", "strategy", "N", "law", "value", "residual", "rounds", ""]
     cells: list[list[object]] = [
-        [workload(row), how(row), row["ranks_used"].replace(";", ", "), name_of(row), value(row),
+        [workload(row), how(row, *more), row["ranks_used"].replace(";", ", "), name_of(row), value(row),
          f"{100 * row.number('rms_residual'):.1f} %", row["rounds"], row["note"]]
         for row in fitted
     ]  # fmt: skip
     # One line a reason: with too few N all four parameters lack for the same.
-    cells += [[*key[:3], key[3], "", "", "", key[4]] for key in dict.fromkeys(reason(row) for row in rows if row["status"] != "ok")]
+    cells += [[*key[:3], key[3], "", "", "", key[4]] for key in dict.fromkeys(reason(row, more) for row in rows if row["status"] != "ok")]
     shown = table(head, cells, numbers=[4, 5, 6], wrap=[7], rest="laws.csv")
     return section("Laws of scaling", element("p", words, css="muted"), shown)
 
@@ -48,9 +49,9 @@ def name_of(row: Row) -> str:
     return NAMES.get((row["law"], row["parameter"]), f"{row['law']}: {row['parameter']}")
 
 
-def reason(row: Row) -> tuple[Html | str, Html | str, str, str, str]:
+def reason(row: Row, more: tuple[str, ...]) -> tuple[Html | str, Html | str, str, str, str]:
     every = row["note"].startswith(("too few N", "no round", "N ="))
-    return workload(row), how(row), row["ranks_used"].replace(";", ", "), "all" if every else name_of(row), row["note"]
+    return workload(row), how(row, *more), row["ranks_used"].replace(";", ", "), "all" if every else name_of(row), row["note"]
 
 
 def value(row: Row) -> Html:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from view import intervals
-from view.cases import by_workload, how, workload
+from view.cases import apart, by_workload, how, workload
 from view.numbers import percent, three_digits
 from view.page import Html, element, explained, section, table
 from view.rows import Row, read_rows, usable
@@ -51,18 +51,19 @@ def highest_n(rows: Iterable[Row]) -> int:
     return max(row.integer("ranks") for row in rows)
 
 
-def sentence(row: Row) -> Html:
+def sentence(row: Row, more: tuple[str, ...]) -> Html:
+    """`more`: the columns that tell it from the other rows, as apart() finds them."""
     ends = [percent(row.number(f"efficiency_ci_{end}")) for end in ("low", "high")]
     interval = f" ({intervals.told([row], *intervals.SPEEDUP)} {ends[0]} to {ends[1]})" if all(ends) else ""
     origin = "" if row["origin"] == "measured" else f"{row['origin']} "
     text = (
-        f" efficiency on {row['ranks']} {origin}rank{'s' if row['ranks'] != '1' else ''}{interval}: an epoch takes "
+        f" efficiency on {row.ranks()} {origin}rank{'s' if row['ranks'] != '1' else ''}{interval}: an epoch takes "
         f"{three_digits(row.number('seconds_median'))} s where the ideal is "
         f"{three_digits(row.number('ideal_seconds'))} s, a speedup of {three_digits(row.number('speedup'))}."
     )
     return element(
         "span",
-        f"{workload(row)}, {how(row)}: ",
+        f"{workload(row)}, {how(row, *more)}: ",
         element("strong", percent(row.number("efficiency"))),
         text,
     )
@@ -107,7 +108,7 @@ def scaling(run: Path) -> Html:
             "of the machine's own counters."
         )
     parts: list[object] = [explained(words, of_intervals(rows))]
-    more = ("device",) if len({row["device"] for row in rows}) > 1 else ()
+    more = apart(rows)
     groups = {
         title: [
             scaling_cells(row, more)
