@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from view.cases import how
+from view.cases import apart, batch_of, how
 from view.manifest import as_text
 from view.numbers import count, duration, three_digits, usd
 from view.rows import Row, grouped, read_rows
@@ -102,7 +102,8 @@ def costs(found: Comparison, whole: bool) -> list[tuple[str, Table, list[str]]]:
         target = any(row["seconds_to_target"] for row in group)
         head = ["instances", "an epoch", "usd an epoch", "N", *(["best"] if whole else []),
                 *(["to the target", "usd to it"] if target else []), "how", "known by", "note"]  # fmt: skip
-        lines = [[instances_of(found, row), *cost_line(row, whole, target)] for row in group]
+        ways = ways_of(group)
+        lines = [[instances_of(found, row), *cost_line(row, way, whole, target)] for row, way in zip(group, ways)]
         tables.append((" · ".join(word for word in key if word), (head, lines), [row["origin"] for row in group]))
     return tables
 
@@ -118,27 +119,37 @@ def throughput(found: Comparison) -> tuple[Table, list[str]] | None:
     """What images of training steps alone cost, and the origins of its rows."""
     rows = [row for row in found.costs if row["bench"] == "throughput"]
     head = ["instances", "images/s", "usd a million images", "N", "best", "model", "how", "known by", "note"]
-    return ((head, [[instances_of(found, row), *throughput_line(row)] for row in rows]), [row["origin"] for row in rows]) if rows else None
+    more = apart(rows, ("memory_format",))
+    lines = [[instances_of(found, row), *throughput_line(row, more)] for row in rows]
+    return ((head, lines), [row["origin"] for row in rows]) if rows else None
 
 
-def throughput_line(row: Row) -> list[str]:
+def throughput_line(row: Row, more: tuple[str, ...]) -> list[str]:
     rate = count(*(row.number(f"images_per_s{name}") for name in ("", "_ci_low", "_ci_high")))
     if row["status"] != "ok":
         rate = row["status"]
     best = {"1": "yes", "0": "no"}.get(row["efficient"], "") if row["whole"] == "1" else "part"
-    words = [row["dtype"], row["step"], f"batch {row['batch']}" if row["batch"] else ""]
+    words = [row["dtype"], *(row[column] for column in more), row["step"], f"batch {row['batch']}" if row["batch"] else ""]
     return [rate, usd(row.number("usd_per_million_images")), row["ranks"], best, row["model"],
             " · ".join(word for word in words if word), known_by(row), row["note"]]  # fmt: skip
 
 
-def cost_line(row: Row, whole: bool, target: bool) -> list[str]:
+def ways_of(rows: list[Row]) -> list[str]:
+    """How each was trained, with what else differs between them."""
+    more = apart(rows, ("dtype", "memory_format"))
+    batches = [batch_of(row) for row in rows]
+    several = len(set(batches)) > 1
+    return [" · ".join([how(row, *more), *([batch] if several and batch else [])]) for row, batch in zip(rows, batches)]
+
+
+def cost_line(row: Row, way: str, whole: bool, target: bool) -> list[str]:
     time = duration(*(row.number(f"seconds_{name}") for name in ("median", "ci_low", "ci_high")))
     cost = usd(*(row.number(f"usd_per_epoch{name}") for name in ("", "_ci_low", "_ci_high")))
     if row["status"] != "ok":
         time, cost = row["status"], ""
     to_target = [duration(row.number("seconds_to_target")), usd(row.number("usd_to_target"))] if target else []
     best = [{"1": "yes", "0": "no"}.get(row["efficient"], "")] if whole else []
-    return [time, cost, row["ranks"], *best, *to_target, how(row), known_by(row), row["note"]]
+    return [time, cost, row["ranks"], *best, *to_target, way, known_by(row), row["note"]]
 
 
 def known_by(row: Row) -> str:
@@ -180,14 +191,18 @@ def meanings(found: Comparison) -> list[str]:
     return measured + origin_notes(origins)
 
 
-def cells(found: Comparison) -> Table:
-    head = ["", "cell", "A", "B", "ratio B/A", "interval", "p", "verdict", "note"]
-    return head, [cell_line(row) for row in found.cells]
+def cells(found: Comparison) -> list[tuple[str, Table]]:
+    """(title, table) of each run that was compared with A."""
+    tables = []
+    for (letter,), rows in grouped(found.cells, ("letter",)).items():
+        head = ["cell", "A", letter, f"ratio {letter}/A", "interval", "p", "verdict", "note"]
+        tables.append((f"The same cell in A and {letter}", (head, [cell_line(row) for row in rows])))
+    return tables
 
 
 def cell_line(row: Row) -> list[str]:
     ends = [three_digits(row.number(name)) for name in ("ratio_low", "ratio_high")]
     times = [duration(row.number(f"seconds_{side}")) for side in "ab"]
     label = row["label"] + (f" ({row['differs']})" if row["differs"] else "")
-    return [row["letter"], label, *times, three_digits(row.number("ratio")), " to ".join(ends) if all(ends) else "",
+    return [label, *times, three_digits(row.number("ratio")), " to ".join(ends) if all(ends) else "",
             three_digits(row.number("p_holm")), row["verdict"] or {"ok": "not tested"}.get(row["status"], row["status"]), row["note"]]  # fmt: skip

@@ -111,9 +111,7 @@ def prices(found: Comparison) -> Html:
 
 
 def cells(found: Comparison) -> Html:
-    if not found.cells:
-        return Html("")
-    return section("The same cell in both runs", shown(of.cells(found), "compare.csv", numbers=(2, 3, 4, 5, 6)))
+    return joined([section(title, shown(content, "compare.csv", numbers=(1, 2, 3, 4, 5))) for title, content in of.cells(found)])
 
 
 def sources(found: Comparison) -> Html:

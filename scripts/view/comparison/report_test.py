@@ -151,9 +151,33 @@ class CompareReportTest(unittest.TestCase):
         for part in ("1 SLOWER", "allreduce ring", "20.0 µs", "1.50", "1.40 to 1.60"):
             self.assertIn(part, page.text())
         self.assertNotIn("Prices", page.text())
-        self.assertIn("| B | allreduce ring |", markdown)
+        self.assertIn("## The same cell in A and B\n\n| cell | A | B | ratio B/A |", markdown)
+        self.assertIn("| allreduce ring |", markdown)
         write_csv(self.folder, "compare.csv", [{**cell, "verdict": "", "note": "A is imported: shown, not tested"}])
         self.assertIn("| not tested | A is imported", self.both()[1])
+
+    def test_each_other_run_has_a_table_with_its_own_letter(self) -> None:
+        cells = [{"letter": letter, "label": f"cell of {letter}", "seconds_a": 1, "seconds_b": 2, "ratio": 2} for letter in "BC"]
+        write_csv(self.folder, "compare.csv", cells)
+        page, markdown = self.both()
+        before, after = markdown.split("## The same cell in A and C")
+        self.assertIn("| cell | A | B | ratio B/A |", before)
+        self.assertIn("| cell | A | C | ratio C/A |", after)
+        self.assertIn("cell of B", before)
+        self.assertIn("cell of C", after)
+        before, after = page.text().split("The same cell in A and C")
+        self.assertIn("cell of C", after)
+        self.assertNotIn("cell of B", after)
+        self.assertIn("ratio B/A", before)
+        self.assertIn("ratio C/A", after)
+
+    def test_epochs_and_steps_done_in_other_ways_are_told_apart(self) -> None:
+        batches = [{**COSTS[0], "global_batch": batch, "dtype": dtype} for batch, dtype in ((64, "float"), (128, "float"), (128, "bf16"))]
+        steps = [{**COSTS[0], "bench": "throughput", "memory_format": name, "step": "graph"} for name in ("contiguous", "channels_last")]
+        write_csv(self.folder, "cost.csv", [*batches, *steps])
+        for way in ("ddp · float · global batch 64", "ddp · float · global batch 128", "ddp · bf16 · global batch 128",
+                    "contiguous · graph", "channels\\_last · graph"):  # fmt: skip
+            self.assertEqual(self.both()[1].count(f"| {way} |"), 1, way)
 
     def test_a_damaged_comparison_is_refused_in_one_line(self) -> None:
         self.document = []
