@@ -162,16 +162,19 @@ void require_parameter(std::string_view option, const std::string& column) {
   fail<UsageError>("{}: {}", option, unknown_name("column", column, valid));
 }
 
+/// Nothing for what rows of earlier versions leave empty.
+std::string parameter_in(const ResultRow& row, std::string_view column) {
+  std::string text = text_in(row, column);
+  const bool may_be_one = column == "share_of" || column == "nodes" || column == "register";
+  const bool usual = (may_be_one && text == "1") || (column == "step" && text == "eager");
+  return usual ? std::string() : text;
+}
+
 std::string key_without(const ResultRow& row, const std::vector<std::string>& across) {
   std::string key{row.schema().file};
   for (const std::string_view column : kParameters) {
     if (contains(across, column)) continue;
-    const std::string text = text_in(row, column);
-    // Rows of earlier versions leave these empty.
-    const bool may_be_one = column == "share_of" || column == "nodes" || column == "register";
-    const bool usual = (may_be_one && text == "1") || (column == "step" && text == "eager");
-    key += '\n';
-    key += usual ? std::string() : text;
+    key += '\n' + parameter_in(row, column);
   }
   return key + '\n' + text_in(row, "ranks");
 }
@@ -185,6 +188,37 @@ std::size_t in_common(const std::vector<Cell>& a, const std::vector<Cell>& b,
 }
 
 }  // namespace
+
+std::unordered_map<std::string, std::string> labels_of(const std::vector<const Cell*>& cells) {
+  std::unordered_map<std::string, std::string> labels;
+  std::map<std::string, std::vector<const Cell*>> alike;
+  for (const Cell* const cell : cells) {
+    const auto [found, is_new] = labels.emplace(cell->key, label_of(cell->row));
+    if (is_new) alike[found->second].push_back(cell);
+  }
+  for (const auto& [label, group] : alike) {
+    for (const std::string_view column : kParameters) {
+      const std::string first = parameter_in(group.front()->row, column);
+      const bool differs = std::ranges::any_of(
+          group, [&](const Cell* cell) { return parameter_in(cell->row, column) != first; });
+      if (!differs) continue;
+      for (const Cell* const cell : group) {
+        const std::string text = parameter_in(cell->row, column);
+        if (text.empty()) continue;
+        // A number says nothing without its name.
+        const bool is_word = !read_number<double>(text);
+        labels[cell->key] += ' ' + (is_word ? text : fmt::format("{} {}", column, text));
+      }
+    }
+  }
+  return labels;
+}
+
+std::unordered_map<std::string, std::string> labels_of(const std::vector<Cell>& cells) {
+  std::vector<const Cell*> all;
+  for (const Cell& cell : cells) all.push_back(&cell);
+  return labels_of(all);
+}
 
 std::vector<std::string_view> parameter_columns() {
   return {kParameters.begin(), kParameters.end()};

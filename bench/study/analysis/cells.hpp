@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "bench/record/result_row.hpp"
@@ -47,6 +48,11 @@ std::vector<Cell> cells_of(const StoredRun& run);
 /// For people: "allreduce ring shared_memory float 64 KiB N=2", "epoch mlp mirrored strong N=2x4"
 /// on 2 nodes.
 std::string label_of(const ResultRow& row);
+
+/// The labels of cells that are shown together, by key. Where several would share one, the
+/// parameters in which they differ follow: "throughput resnet50 batch 64 N=1 channels_last graph".
+std::unordered_map<std::string, std::string> labels_of(const std::vector<const Cell*>& cells);
+std::unordered_map<std::string, std::string> labels_of(const std::vector<Cell>& cells);
 
 // Which cells of two runs are the same case, when what they are compared over is itself a
 // parameter: two devices, two transports, two algorithms. Case ids then differ; cells are joined by

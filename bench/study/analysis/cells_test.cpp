@@ -72,5 +72,29 @@ TEST(Cell, IsCalledByWhatTellsItFromOthers) {
             "allreduce ring nccl out_of_place register 2 64 KiB N=4");
 }
 
+using Cells = std::vector<const Cell*>;
+
+Cell step_of(const std::string& key, const std::string& format, const std::string& step) {
+  ResultRow row(throughput_schema());
+  row.set("model", "resnet50").set("batch", 64).set("ranks", 1);
+  row.set("memory_format", format).set("step", step);
+  return {key, CellFamily::throughput, row, {}, {}, "ok", ""};
+}
+
+TEST(Cell, OfOneLabelWithAnotherIsToldApartByWhatDiffers) {
+  Cell plain = step_of("a", "contiguous", "eager"), graph = step_of("b", "channels_last", "graph");
+  EXPECT_EQ(labels_of(Cells{&plain}).at("a"), "throughput resnet50 batch 64 N=1")
+      << "nothing to tell";
+  auto labels = labels_of(Cells{&plain, &graph, &plain});
+  EXPECT_EQ(labels.at("a"), "throughput resnet50 batch 64 N=1 contiguous");
+  EXPECT_EQ(labels.at("b"), "throughput resnet50 batch 64 N=1 channels_last graph");
+  graph = plain;
+  graph.key = "b";
+  graph.row.set("threads", 4);
+  labels = labels_of(Cells{&plain, &graph});
+  EXPECT_EQ(labels.at("a"), "throughput resnet50 batch 64 N=1");
+  EXPECT_EQ(labels.at("b"), "throughput resnet50 batch 64 N=1 threads 4");
+}
+
 }  // namespace
 }  // namespace scalebench

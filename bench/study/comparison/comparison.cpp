@@ -94,8 +94,8 @@ void set_side(ResultRow& row, char side, const Cell* cell, const ScalingOf& scal
   }
 }
 
-ResultRow described(const CellPair& pair, const ComparedRun& base, const ComparedRun& run,
-                    char letter, const std::vector<std::string>& across) {
+ResultRow described(const CellPair& pair, const std::string& label, const ComparedRun& base,
+                    const ComparedRun& run, char letter, const std::vector<std::string>& across) {
   const Cell& any = pair.any();
   ResultRow row(comparison_schema());
   row.set("schema_version", kSchemaVersion).set("run_id", run.run_id).set("status", "ok");
@@ -103,7 +103,7 @@ ResultRow described(const CellPair& pair, const ComparedRun& base, const Compare
   row.set("baseline_run", base.run_id).set("letter", std::string(1, letter));
   row.set("family", name_of(any.family));
   const std::string_view file = any.row.schema().file;
-  row.set("bench", file.substr(0, file.find('.'))).set("label", label_of(any.row));
+  row.set("bench", file.substr(0, file.find('.'))).set("label", label);
   row.set("ranks", text_in(any.row, "ranks"));
   if (pair.a != nullptr && pair.b != nullptr) {
     row.set("origin", pair.b->row.get("origin"));
@@ -191,8 +191,13 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs,
     const char letter = static_cast<char>('A' + i);
     const bool paired = !runs[i].pair.empty() && runs[i].pair == runs.front().pair;
     if (paired) comparison.paired.insert(letter);
-    for (const CellPair& pair : sorted(pairs_of(runs.front().cells, runs[i].cells))) {
-      ResultRow row = described(pair, runs.front(), runs[i], letter, across);
+    const std::vector<CellPair> pairs = sorted(pairs_of(runs.front().cells, runs[i].cells));
+    std::vector<const Cell*> shown;
+    for (const CellPair& pair : pairs) shown.push_back(&pair.any());
+    const auto labels = labels_of(shown);
+    for (const CellPair& pair : pairs) {
+      const std::string& label = labels.at(pair.any().key);
+      ResultRow row = described(pair, label, runs.front(), runs[i], letter, across);
       set_side(row, 'a', pair.a, base_scaling);
       set_side(row, 'b', pair.b, scaling);
       if (pair.a != nullptr && pair.b != nullptr) ++comparison.in_common;

@@ -65,6 +65,18 @@ TEST(Comparison, GivesEveryCellItsVerdict) {
   EXPECT_EQ(found.blind, 0U);
 }
 
+TEST(Comparison, NamesNoTwoCellsAlike) {
+  std::vector<ComparedRun> runs{run_of("a", 1, {{"ring"}}), run_of("b", 1, {{"ring"}})};
+  runs[0].cells[0].row.set("memory", "host");
+  runs[1].cells[0].row.set("memory", "pinned");
+  EXPECT_EQ(compared(runs).rows[0].get("label"), "allreduce ring mpi 1 MiB N=2");
+  runs[1].cells[0].key = "another case";
+  const auto found = compared(runs);
+  ASSERT_EQ(found.rows.size(), 2U);
+  EXPECT_EQ(found.rows[0].get("label"), "allreduce ring mpi 1 MiB N=2 host");
+  EXPECT_EQ(found.rows[1].get("label"), "allreduce ring mpi 1 MiB N=2 pinned");
+}
+
 TEST(Comparison, CountsWhatIsMissingAndNeverPassesIt) {
   const auto found =
       compared({run_of("a", 8, {{"ring"}, {"naive"}, {"direct", 1e-3, "measured", "skipped"}}),

@@ -27,14 +27,15 @@ namespace {
 /// In place of kFloor.
 constexpr double kLatencyFloor = 0.05;
 
-NightCell described(const Cell& cell) {
+NightCell described(const Cell& cell, const std::string& label) {
   NightCell night;
   night.key = cell.key + "/seconds";
   night.case_id = cell.row.get("case_id");
   night.origin = cell.row.get("origin");
   night.bench = cell.key.substr(0, cell.key.find('/'));
   night.family = name_of(cell.family);
-  night.label = label_of(cell.row);
+  night.label = label;
+  night.short_label = label_of(cell.row);
   night.ranks = text_in(cell.row, "ranks");
   night.floor = cell.family == CellFamily::latency ? kLatencyFloor : kFloor;
   night.status = cell.status;
@@ -70,8 +71,8 @@ const Cell* base_of(const Cell& leg, const std::vector<Cell>& cells) {
   return nearest;
 }
 
-NightCell efficiency_of(const Cell& leg, const Cell& one) {
-  NightCell night = described(leg);
+NightCell efficiency_of(const Cell& leg, const Cell& one, const std::string& label) {
+  NightCell night = described(leg, label);
   night.key = leg.key + "/efficiency";
   night.metric = "efficiency";
   night.floor = kFloor;
@@ -102,13 +103,16 @@ double NightCell::y() const {
 
 std::vector<NightCell> efficiency_cells(const std::vector<Cell>& cells) {
   std::vector<NightCell> found;
+  const auto labels = labels_of(cells);
   for (const Cell& leg : cells) {
     const bool scales = leg.family == CellFamily::epoch || leg.family == CellFamily::throughput;
     if (!scales || !leg.measured() || text_in(leg.row, "ranks") == "1" ||
         (leg.family == CellFamily::epoch && is_share(leg.row))) {
       continue;
     }
-    if (const Cell* const one = base_of(leg, cells)) found.push_back(efficiency_of(leg, *one));
+    if (const Cell* const one = base_of(leg, cells)) {
+      found.push_back(efficiency_of(leg, *one, labels.at(leg.key)));
+    }
   }
   return found;
 }
@@ -117,8 +121,9 @@ Night night_of(const StoredRun& run) {
   Night night{
       run.manifest.run_id, run.manifest.started_utc, {}, run.manifest.tool.commit.value_or("")};
   const std::vector<Cell> cells = cells_of(run);
+  const auto labels = labels_of(cells);
   for (const Cell& cell : cells) {
-    NightCell& time = night.cells.emplace_back(described(cell));
+    NightCell& time = night.cells.emplace_back(described(cell, labels.at(cell.key)));
     if (!cell.measured()) continue;
     time.launches = cell.seconds;
     time.value = median_of(cell.seconds);
@@ -233,6 +238,10 @@ std::string annotated(const std::string& text, const std::string& kind,
 bool matches(const std::string& pattern, const std::string& label, const std::string& key) {
   return fnmatch(pattern.c_str(), label.c_str(), 0) == 0 ||
          fnmatch(pattern.c_str(), key.c_str(), 0) == 0;
+}
+
+bool matches(const std::string& pattern, const NightCell& cell) {
+  return matches(pattern, cell.label, cell.key) || matches(pattern, cell.short_label, cell.key);
 }
 
 namespace {

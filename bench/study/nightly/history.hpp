@@ -22,8 +22,9 @@ struct NightCell {
   std::string case_id;
   std::string origin;
   std::string bench;
-  std::string family;  // "latency", ...
-  std::string label;   // for people
+  std::string family;       // "latency", ...
+  std::string label;        // for people, apart from those of the run's other cells
+  std::string short_label;  // without what tells it apart
   std::string ranks;
   std::string metric = "seconds";  // or efficiency
   double floor = 0.03;             // smallest relative change that counts
@@ -100,6 +101,8 @@ std::string annotated(const std::string& text, const std::string& kind,
 
 /// Whether a pattern means a cell.
 bool matches(const std::string& pattern, const std::string& label, const std::string& key);
+/// By its key or either of its labels.
+bool matches(const std::string& pattern, const NightCell& cell);
 
 // The nights before a night, out of the run folders beside it: which of them may be compared with
 // it, and why the others may not. Fails closed: a folder that cannot be read is an error, never a

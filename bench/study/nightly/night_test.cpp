@@ -37,6 +37,23 @@ TEST(NightCells, EfficiencyIsPairedByRound) {
   EXPECT_EQ(cells[0].base_key, "epoch/one_device/1/seconds");
 }
 
+TEST(NightCells, OfOneLabelAreNamedApartAndMeantByItAsWell) {
+  std::vector<Cell> cells{epoch("one_device", 1, {10}), epoch("mirrored", 2, {6})};
+  for (std::size_t i : {0, 1}) {
+    Cell other = cells[i];
+    other.key += "/other";
+    other.row.set("memory_format", "channels_last");
+    cells.push_back(std::move(other));
+  }
+  const auto night = efficiency_cells(cells);
+  ASSERT_EQ(night.size(), 2U);
+  EXPECT_EQ(night[0].label, "epoch mlp mirrored strong N=2");
+  EXPECT_EQ(night[1].label, "epoch mlp mirrored strong N=2 channels_last");
+  for (const NightCell& cell : night) EXPECT_TRUE(matches("epoch mlp mirrored strong N=2", cell));
+  EXPECT_FALSE(matches("*channels_last", night[0]));
+  EXPECT_TRUE(matches("*channels_last", night[1]));
+}
+
 TEST(NightCells, ALaunchThatFailedLeavesItsRoundOutOfTheEfficiency) {
   Cell leg = epoch("mirrored", 2, {6.25, 7.5});
   leg.rounds = {0, 2};  // the second one failed

@@ -151,7 +151,7 @@ void add_remembered(const GateInput& input, const std::vector<const Night*>& nig
       return std::ranges::any_of(input.annotations.accepted, [&](const Annotation& accepted) {
         const std::string start = start_of(input, accepted.run);
         return start >= open.since_utc && start <= input.tonight.started_utc && !start.empty() &&
-               matches(accepted.cells, cell.label, cell.key);
+               matches(accepted.cells, cell);
       });
     };
     if (open.key == "*") {
@@ -185,7 +185,7 @@ std::string start_of(const GateInput& input, const std::string& run) {
 int segment_of(const GateInput& input, const NightCell& cell, const std::string& started_utc) {
   int segment = 0;
   for (const Annotation& accepted : input.annotations.accepted) {
-    if (!matches(accepted.cells, cell.label, cell.key)) continue;
+    if (!matches(accepted.cells, cell)) continue;
     const std::string start = start_of(input, accepted.run);
     // What nobody can place in time accepts nothing: an alarm too many, not one too few.
     if (!start.empty() && start <= started_utc) ++segment;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -54,7 +55,8 @@ FirstRound first_round(StudyChoice choice, const Build& build, const fs::path& o
   round.cells = cells_by_launch(stored, study.plan);
   std::vector<Cell> cells = cells_of(stored);
   std::vector<std::string> labels;
-  for (const Cell& cell : cells) labels.push_back(label_of(cell.row));
+  for (const auto& [key, label] : labels_of(cells)) labels.push_back(label);
+  std::ranges::sort(labels);
   keep(cells);
   for (const Cell& cell : cells) round.wanted.insert(cell.key + "/seconds");
   if (round.wanted.empty()) {

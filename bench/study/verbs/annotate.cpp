@@ -31,7 +31,7 @@ struct AnnotateOptions {
 std::size_t cells_meant(const AnnotateOptions& options) {
   const Night night = night_of(read_stored_run(options.results / options.run, WithSamples::no));
   std::size_t count = 0;
-  for (const NightCell& cell : night.cells) count += matches(options.cells, cell.label, cell.key);
+  for (const NightCell& cell : night.cells) count += matches(options.cells, cell);
   if (count == 0) {
     fail<UsageError>("--cells {}: no cell of {} has such a name, as '{}'", options.cells,
                      options.run, night.cells.empty() ? "" : night.cells.front().label);

@@ -10,6 +10,7 @@
 #include <iostream>
 #include <iterator>
 #include <optional>
+#include <set>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
@@ -40,6 +41,7 @@ struct CompareOptions {
   std::string across;                    // "device,transport"
   std::vector<std::string> where;        // "[A:]column=value,value"
   std::string cell;                      // a pattern of labels; empty: all
+  std::set<std::string> keys;            // of the cells that it meant; empty: not known yet
   std::vector<std::string> instances;    // "A=p3.8xlarge"
   std::vector<std::string> prices;       // "p3.8xlarge=12.24"
   std::vector<std::string> predictions;  // names of instance types
@@ -125,11 +127,22 @@ std::vector<WhereClause> clauses_of(const CompareOptions& options) {
   return clauses;
 }
 
-/// Those cells whose label or key the pattern means.
-void keep_cell(std::vector<Cell>& cells, const std::string& pattern) {
-  if (pattern.empty()) return;
-  std::erase_if(cells,
-                [&](const Cell& cell) { return !matches(pattern, label_of(cell.row), cell.key); });
+/// The keys of those cells that the pattern means: by key, or by label, with or without the words
+/// that tell cells of one label apart.
+std::set<std::string> keys_meant(const std::vector<const Cell*>& cells,
+                                 const std::string& pattern) {
+  std::set<std::string> keys;
+  const auto labels = labels_of(cells);
+  for (const Cell* const cell : cells) {
+    const bool is_meant = matches(pattern, labels.at(cell->key), cell->key) ||
+                          matches(pattern, label_of(cell->row), cell->key);
+    if (is_meant) keys.insert(cell->key);
+  }
+  return keys;
+}
+
+void keep_keys(std::vector<Cell>& cells, const std::set<std::string>& keys) {
+  std::erase_if(cells, [&](const Cell& cell) { return !keys.contains(cell.key); });
 }
 
 double price_of(const Assignment& given) {
@@ -218,12 +231,21 @@ std::vector<ComparedRun> cells_of(const CompareOptions& options,
     std::ranges::move(stored.torn, std::back_inserter(warnings));
     ComparedRun& run = compared.emplace_back(compared_run(std::move(stored)));
     keep_wanted(run.cells, clauses, i);
-    keep_cell(run.cells, options.cell);
-    if (!across.empty()) join_across(run.cells, across);
 #ifdef __GLIBC__
     malloc_trim(0);  // a large run's rows leave holes of half their size around the cells
 #endif
   }
+  if (!options.cell.empty()) {
+    std::vector<const Cell*> all;
+    for (const ComparedRun& run : compared) {
+      for (const Cell& cell : run.cells) all.push_back(&cell);
+    }
+    const std::set<std::string> keys =
+        options.keys.empty() ? keys_meant(all, options.cell) : options.keys;
+    for (ComparedRun& run : compared) keep_keys(run.cells, keys);
+  }
+  if (across.empty()) return compared;
+  for (ComparedRun& run : compared) join_across(run.cells, across);
   return compared;
 }
 
@@ -396,7 +418,12 @@ ExitCode compare_builds(CompareOptions options) {
   }
   KeepCells keep;
   if (!options.cell.empty()) {
-    keep = [&](std::vector<Cell>& cells) { keep_cell(cells, options.cell); };
+    keep = [&](std::vector<Cell>& cells) {
+      std::vector<const Cell*> all;
+      for (const Cell& cell : cells) all.push_back(&cell);
+      options.keys = keys_meant(all, options.cell);
+      keep_keys(cells, options.keys);
+    };
   }
   const BuildRuns runs = measure_builds(study, {options.builds[0], options.builds[1]}, options.out,
                                         keep, interruption, console);
