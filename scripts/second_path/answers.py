@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
-from second_path.collectives import TREES, Timetable, work_of
+from second_path.collectives import NoSecondPath, work_of
 from second_path.columns import COPIED
 from second_path.numbers import both, interval_name, interval_of, middle
 from second_path.run import Row, Run, case_of, number
@@ -241,8 +241,8 @@ def _check_link(run: Run, row: Row, leg: Leg) -> None:
     parameters, nodes = float(leg.row["parameters"]), int(leg.row["nodes"] or 1)
     try:
         work = work_of(leg.row["allreduce"], p, parameters, p / nodes, leg.row)
-    except Timetable:
-        run.leave(table, row, [*columns, "link_basis"], TREES)
+    except NoSecondPath as why:
+        run.leave(table, row, [*columns, "link_basis"], str(why))
         return
     known = work is not None and leg.row["gradient_sync"] in ("mirrored", "multi_worker", "naive", "bucketed_overlap", "horovod")
     known = known and leg.row["dtype"] == "float" and "compressed" not in basis

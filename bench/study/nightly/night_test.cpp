@@ -7,9 +7,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "bench/record/file.hpp"
 #include "bench/study/nightly/history.hpp"
 #include "bench/study/nightly/report.hpp"
 #include "bench/study/run/rerun.hpp"
+#include "kernels/error.hpp"
+#include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {
@@ -111,6 +114,20 @@ TEST(NightRecord, SaysWhyNothingWasSlowedOnPurpose) {
   EXPECT_EQ(finished_in(night.before, run), "2026-01-02T03:04:05Z");
   EXPECT_EQ(finished_in(nullptr, run), "2026-01-02T03:00:00Z")
       << "the measuring's end, if no more is known";
+}
+
+TEST(Publish, RefusesTheFolderOfAnotherStudy) {
+  const TemporaryFolder night, to;
+  night.write(kNightRecord, R"({"study": "quick"})");
+  night.write("scalebench.prom", "one");
+  EXPECT_EQ(publish(night.path(), to.path()), 2U);
+  night.write("scalebench.prom", "two");
+  EXPECT_EQ(publish(night.path(), to.path()), 2U) << "the night after";
+  night.write(kNightRecord, R"({"study": "full"})");
+  EXPECT_EQ(
+      message_of<UsageError>([&] { publish(night.path(), to.path()); }),
+      to.path().string() + " has a night of study 'quick'; each study needs a folder of its own");
+  EXPECT_EQ(read_file(to / "scalebench.prom"), "two");
 }
 
 TEST(RerunPlan, HoldsTheSuspectsAndTwoControls) {

@@ -470,6 +470,11 @@ std::size_t publish(const fs::path& folder, const fs::path& to) {
   constexpr std::array kFiles{"report.html",     "report.md", "junit.xml",   "github.txt",
                               "scalebench.prom", "gate.csv",  "history.csv", kNightRecord};
   fs::create_directories(to);
+  const json there = measured_before(to), mine = measured_before(folder);
+  if (there.is_object() && text_in(there, "study") != text_in(mine, "study")) {
+    fail<UsageError>("{} has a night of study '{}'; each study needs a folder of its own",
+                     to.string(), text_in(there, "study"));
+  }
   std::size_t count = 0;
   for (const char* const name : kFiles) {
     if (!fs::exists(folder / name)) continue;

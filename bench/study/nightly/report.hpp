@@ -109,7 +109,7 @@ void write_night(const std::filesystem::path& folder, const NightRecord& night,
                  const Analysis& analysis);
 
 /// Copies what reports and dashboards read into another folder, each file atomically. Returns how
-/// many; throws Error when one cannot be written.
+/// many. Throws Error when one cannot be written, UsageError when another study's night is there.
 std::size_t publish(const std::filesystem::path& folder, const std::filesystem::path& to);
 
 }  // namespace scalebench

@@ -107,11 +107,14 @@ class Files(unittest.TestCase):
         self.assertEqual(len(re.findall(r"(?<!\\)%", command)), 0, "cron takes % for a newline")
         self.assertIn("flock -n -E 75 /", command)  # 1 would be a regression
         self.assertEqual(run("bash", "-n", "-c", command.replace(r"\%", "%")).returncode, 0)
-        self.assertRegex(self.date_in(command.replace(r"\%", "%")), r"^\d{4}-\d\d-\d\dT03:00:00Z$")
+        self.check_date_in(command.replace(r"\%", "%"))
 
-    def date_in(self, text: str) -> str:
-        (date,) = re.findall(r"\$\((date [^)]*)\)", text)
-        return run("bash", "-c", date, env={**os.environ, "TZ": "UTC"}).stdout.strip()
+    def check_date_in(self, text: str) -> None:
+        """cron's hour is the machine's; what is recorded is UTC."""
+        (date,) = re.findall(r"\$\((date .*%TZ)\)", text)
+        for zone, hour in (("UTC0", "03"), ("JST-9", "18"), ("PST8", "11")):
+            said = run("bash", "-c", date, env={**os.environ, "TZ": zone}).stdout.strip()
+            self.assertRegex(said, rf"^\d{{4}}-\d\d-\d\dT{hour}:00:00Z$", zone)
 
     def test_slurm_script(self) -> None:
         self.assertEqual(run("bash", "-n", FOLDER / "nightly.sbatch").stderr, "")
@@ -121,7 +124,7 @@ class Files(unittest.TestCase):
         self.assertEqual(batch, cron)
         self.assertIn("--exclusive", batch)
         self.assertEqual(batch["--signal"], "B:TERM@120")
-        self.assertRegex(self.date_in(text_of("nightly.sbatch")), r"^\d{4}-\d\d-\d\dT03:00:00Z$")
+        self.check_date_in(text_of("nightly.sbatch"))
         if shutil.which("shellcheck"):
             done = run("shellcheck", FOLDER / "nightly.sbatch")
             self.assertEqual(done.returncode, 0, done.stdout)
