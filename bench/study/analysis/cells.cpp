@@ -246,7 +246,15 @@ const ResultRow& row_of(const ResultRow& row) { return row; }
 template <typename Thing>
 void keep_things_where(std::vector<Thing>& things, const std::string& column,
                        const std::vector<std::string>& values) {
-  if (column != "ranks") require_parameter("--where", column);
+  std::vector<std::string_view> valid = parameter_columns();
+  valid.insert(valid.begin(), "ranks");
+  if (std::ranges::find(valid, column) == valid.end()) {
+    fail<UsageError>("--where: {}", unknown_name("column", column, valid));
+  }
+  for (const std::string& value : values) {
+    if (column != "ranks" || read_number<int>(value)) continue;
+    fail<UsageError>("--where ranks={}: expected a number", value);
+  }
   std::erase_if(things, [&](const Thing& thing) {
     return !contains(values, text_in(row_of(thing), column));
   });

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <sstream>
 #include <string_view>
 
 #include "bench/cli/console.hpp"
@@ -412,7 +413,8 @@ std::string compare_markdown(const CompareReport& report, bool changed_only) {
   for (const std::string& sentence : sentences_of(report.decisions)) {
     text += fmt::format("\n{}\n", literal(sentence));
   }
-  text += fmt::format("\n{}\n", literal(summary_of(report)));
+  std::istringstream summary(summary_of(report));
+  for (std::string line; std::getline(summary, line);) text += fmt::format("\n{}\n", literal(line));
   for (const CompareReport::Run& run : report.runs) {
     if (run.letter != 'A') text += cells_of_run(report, run, changed_only);
   }

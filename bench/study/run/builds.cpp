@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "bench/study/analysis/pairs.hpp"
 #include "bench/study/run/in_turns.hpp"
 #include "bench/study/run/rerun.hpp"
 #include "bench/study/run/run.hpp"
@@ -66,6 +67,21 @@ FirstRound first_round(StudyChoice choice, const Build& build, const fs::path& o
   return round;
 }
 
+/// Before hours are spent: rounds that are too few for any verdict. `cells` 0: at least one for
+/// each launch of a round.
+void warn_of_few_rounds(const std::vector<PlannedLaunch>& plan, std::size_t cells,
+                        Console& console) {
+  std::set<std::string> names;
+  for (const PlannedLaunch& launch : plan) names.insert(launch.name);
+  const std::size_t rounds = names.empty() ? 0 : plan.size() / names.size();
+  const std::size_t fewest = cells > 0 ? cells : names.size();
+  const std::size_t needed = launches_needed(fewest, /*paired=*/true);
+  if (rounds >= needed) return;
+  console.warn(fmt::format("{} rounds can show no difference among {} cells{}", rounds, fewest,
+                           cells > 0 ? "" : " or more"),
+               fmt::format("--launches {}, or more", needed));
+}
+
 }  // namespace
 
 BuildRuns measure_builds(const StudyChoice& choice, const std::array<fs::path, 2>& builds,
@@ -86,6 +102,7 @@ BuildRuns measure_builds(const StudyChoice& choice, const std::array<fs::path, 2
     study.pair = pair;
     if (keep) study.plan = plan_holding(study.plan, first.cells, first.wanted);
   }
+  warn_of_few_rounds(studies[0].plan, first.wanted.size(), console);
   StudyRun a = open_study(studies[0], console);
   StudyRun b = open_study(studies[1], console);
   measure_in_turns(a, b, interruption.stop());
