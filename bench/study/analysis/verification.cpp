@@ -300,6 +300,12 @@ Verification verify_rows(const StoredRun& run, const FitModel& model) {
     verification.notes.emplace_back("the run has not ended: nothing is published yet");
     return verification;
   }
+  if (fs::exists(run.folder / recovery_schema().file)) {
+    verification.notes.push_back(
+        fmt::format("{} tells what happened to its programs: no samples are behind it",
+                    recovery_schema().file));
+    return verification;
+  }
   const bool has_plan = fs::exists(run.folder / kPlanFile);
   const bool is_simulated = run.manifest.origin == "predicted";  // without a plan, and no study
   if (!has_plan && !run.manifest.import && !is_simulated) {

@@ -186,6 +186,48 @@ std::string fit_table(const std::vector<ResultRow>& rows) {
   return table;
 }
 
+constexpr std::size_t kRatesShown = 60;
+
+/// "12.31 [12.10, 12.52] GB/s busbw", "2470 [2450, 2490] images/s".
+std::string rate_of(const ResultRow& row) {
+  if (row.schema().file == allreduce_schema().file) {
+    return with_interval(row.get("busbw_gb_per_s"), row.get("busbw_ci_low_gb_per_s"),
+                         row.get("busbw_ci_high_gb_per_s"), 1, 3) +
+           " GB/s busbw";
+  }
+  if (row.schema().file == throughput_schema().file) {
+    return with_interval(row.get("images_per_s"), row.get("images_per_s_ci_low"),
+                         row.get("images_per_s_ci_high"), 1, 1) +
+           " images/s";
+  }
+  return scaled(row.get("gb_per_s"), 1, 3) + " GB/s";
+}
+
+/// Cases of all ranks together, of allreduce.csv, throughput.csv or kernels.csv.
+std::string rates_table(const std::vector<ResultRow>& rows) {
+  std::string table;
+  std::size_t shown = 0, left = 0, skipped = 0;
+  for (const ResultRow& row : rows) {
+    const std::string rank = text_in(row, "rank");
+    if (!rank.empty() && rank != "all") continue;
+    const bool is_skipped = row.get("status") == "skipped";
+    if (is_skipped || shown == kRatesShown) {
+      ++(is_skipped ? skipped : left);
+      continue;
+    }
+    if (shown++ == 0) table = fmt::format("{:<64} {:>10}  {}\n", "case", "time", "rate [interval]");
+    table += fmt::format("{:<64} ", label_of(row));
+    table += row.get("status") != "ok"
+                 ? fmt::format("{}: {}\n", row.get("status"), row.get("note"))
+                 : fmt::format("{:>10}  {}\n", show_time(number_in(row, "seconds_median")),
+                               rate_of(row));
+  }
+  if (left > 0) table += fmt::format("... and {} more in {}\n", left, rows[0].schema().file);
+  if (skipped > 0)
+    table += fmt::format("{} skipped; {} says why\n", skipped, rows[0].schema().file);
+  return table;
+}
+
 std::string scaling_line(const ResultRow& row) {
   std::string text =
       fmt::format("{:<10} {:<13} {:<7} {:>3} ", row.get("model"), row.get("gradient_sync"),
@@ -276,8 +318,13 @@ std::string answer_of(const std::vector<ResultRow>& scaling, const std::vector<R
 }
 
 std::string result_text(const std::vector<ResultRow>& scaling, const std::vector<ResultRow>& losses,
-                        const std::vector<ResultRow>& fits) {
-  if (scaling.empty()) return fit_table(fits);
+                        const std::vector<ResultRow>& fits,
+                        const std::vector<std::vector<ResultRow>>& rates) {
+  if (scaling.empty()) {
+    std::string text;
+    for (const std::vector<ResultRow>& rows : rates) text += rates_table(rows);
+    return text + fit_table(fits);
+  }
   const std::string answer = answer_of(scaling, losses);
   return scaling_table(scaling) + (answer.empty() ? "" : "\n" + answer);
 }
@@ -354,7 +401,9 @@ ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndO
     code = verdict_of(certificate, study);
   } else {
     text = result_text(study.table(scaling_schema()), study.table(losses_schema()),
-                       study.table(fit_schema()));
+                       study.table(fit_schema()),
+                       {study.table(throughput_schema()), study.table(allreduce_schema()),
+                        study.table(kernels_schema())});
     for (const Schema* schema : {&scaling_schema(), &throughput_schema(), &allreduce_schema()}) {
       if (options.metrics) text += metric_lines(study.table(*schema));
     }

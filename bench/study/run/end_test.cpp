@@ -147,10 +147,32 @@ TEST(Answer, NamesTheTrainingFarthestFromTheIdealAndItsLargestLoss) {
 }
 
 TEST(Answer, IsTheLastOfWhatARunIsShownBy) {
-  const std::string text = result_text({measured()}, {}, {ResultRow(fit_schema())});
+  const std::string text = result_text({measured()}, {}, {ResultRow(fit_schema())}, {});
   EXPECT_THAT(text, Not(HasSubstr("alpha"))) << "fits are the report's";
   EXPECT_THAT(text, EndsWith("\n\n" + answer_of({measured()}, {})));
-  EXPECT_THAT(result_text({}, {}, {ResultRow(fit_schema())}), HasSubstr("alpha"));
+  EXPECT_THAT(result_text({}, {}, {ResultRow(fit_schema())}, {}), HasSubstr("alpha"));
+}
+
+TEST(Rates, AreWhatARunWithoutEpochsIsShownBy) {
+  ResultRow ring(allreduce_schema());
+  ring.set("algorithm", "ring").set("transport", "mpi").set("ranks", 2).set("status", "ok");
+  ring.set("seconds_median", 0.0125).set("busbw_gb_per_s", 1.5);
+  ring.set("busbw_ci_low_gb_per_s", 1.4).set("busbw_ci_high_gb_per_s", 1.6);
+  ResultRow step(throughput_schema());
+  step.set("model", "mlp").set("ranks", 2).set("rank", "all").set("status", "ok");
+  step.set("seconds_median", 0.5).set("images_per_s", 128);
+  ResultRow skipped = step;
+  skipped.set("status", "skipped").set("note", "no GPU");
+  ResultRow of_rank = step;
+  of_rank.set("rank", 1);
+  const std::string text =
+      result_text({}, {}, {}, {{step, of_rank, skipped}, std::vector(61, ring)});
+  EXPECT_THAT(text, HasSubstr("500 ms  128.0 images/s\n"));
+  EXPECT_THAT(text, HasSubstr("1 skipped; throughput.csv says why\n"));
+  EXPECT_THAT(text, HasSubstr("12.5 ms  1.500 [1.400, 1.600] GB/s busbw\n"));
+  EXPECT_THAT(text, EndsWith("... and 1 more in allreduce.csv\n"));
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1 + 2 + 1 + 60 + 1);
+  EXPECT_THAT(result_text({measured()}, {}, {}, {{step}}), Not(HasSubstr("images/s")));
 }
 
 TEST(ScalingTable, IsEmptyWithoutRows) { EXPECT_EQ(scaling_table({}), ""); }

@@ -3,6 +3,7 @@
 // or a program (json, csv). Nothing is computed or written.
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,7 @@
 #include "bench/cli/quantity.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/result_row.hpp"
+#include "bench/study/analysis/cells.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/run/end.hpp"
@@ -55,16 +57,46 @@ std::string short_cell(const ResultRow& row, std::string_view column) {
   return fmt::format("{:.4g}", number_in(row, column));
 }
 
+/// "1.68 [1.63, 1.72]" where the file has an interval beside the column.
+std::string with_interval(const ResultRow& row, std::string_view column) {
+  std::string low = fmt::format("{}_ci_low", column), high = fmt::format("{}_ci_high", column);
+  if (column == "seconds_median") low = "seconds_ci_low", high = "seconds_ci_high";
+  if (column == "busbw_gb_per_s") low = "busbw_ci_low_gb_per_s", high = "busbw_ci_high_gb_per_s";
+  const std::string cell = short_cell(row, column);
+  if (text_in(row, low).empty()) return cell;
+  return fmt::format("{} [{}, {}]", cell, short_cell(row, low), short_cell(row, high));
+}
+
+/// Those of the file, behind them what else tells its rows apart, and why some have no result.
+std::vector<std::string_view> columns_of(const ShownFile& file,
+                                         const std::vector<ResultRow>& rows) {
+  std::vector<std::string_view> columns = file.in_brief;
+  std::vector<std::string_view> more = parameter_columns();
+  for (const char* const column : {"status", "note"}) {
+    const auto failed = [](const ResultRow& row) { return row.get("status") != "ok"; };
+    if (std::ranges::any_of(rows, failed)) more.emplace_back(column);
+  }
+  for (const std::string_view column : more) {
+    const auto cell = [&](const ResultRow& row) { return text_in(row, column); };
+    const auto differs = [&](const ResultRow& row) { return cell(row) != cell(rows.front()); };
+    const bool there = std::ranges::find(columns, column) != columns.end();
+    const bool says = std::ranges::any_of(rows, differs) || column == "status" || column == "note";
+    if (!there && says && column != "count") columns.push_back(column);
+  }
+  return columns;
+}
+
 std::string markdown_of(const ShownFile& file, const std::vector<ResultRow>& rows) {
+  const std::vector<std::string_view> columns = columns_of(file, rows);
   std::string head, rule;
-  for (const std::string_view column : file.in_brief) {
+  for (const std::string_view column : columns) {
     head += fmt::format("| {} ", column);
     rule += "|---";
   }
   std::string text = head + "|\n" + rule + "|\n";
   for (const ResultRow& row : rows) {
-    for (const std::string_view column : file.in_brief) {
-      text += fmt::format("| {} ", short_cell(row, column));
+    for (const std::string_view column : columns) {
+      text += fmt::format("| {} ", with_interval(row, column));
     }
     text += "|\n";
   }
@@ -91,9 +123,11 @@ ExitCode show_run(const ShowOptions& options) {
   };
   if (options.format == "table") {
     const auto scaling = rows_of(scaling_schema());
-    const auto fits = rows_of(fit_schema());
-    if (!(scaling.empty() && fits.empty())) {
-      console.result(result_text(scaling, rows_of(losses_schema()), fits));
+    const std::string text = result_text(
+        scaling, rows_of(losses_schema()), rows_of(fit_schema()),
+        {rows_of(throughput_schema()), rows_of(allreduce_schema()), rows_of(kernels_schema())});
+    if (!text.empty()) {
+      console.result(text);
       return ExitCode::ok;
     }
   }
