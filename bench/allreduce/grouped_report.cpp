@@ -21,11 +21,6 @@ constexpr const char* kLine =
 
 bool is_table(std::string_view format) { return format == "table"; }
 
-/// What a pair's cell shows: microseconds of a short message, else busbw of the two sides.
-double shown(std::size_t bytes, double seconds) {
-  return bytes < kRated ? seconds * 1e6 : busbw_gb_per_s(static_cast<double>(bytes), seconds, 2);
-}
-
 }  // namespace
 
 int GroupedReport::members() const {
@@ -83,9 +78,6 @@ void GroupedReport::line(const std::string& title, const AllreduceCase& one,
                           scaled(row.get("busbw_gb_per_s"), 1, 3),
                           row.get("wrong").empty() ? "N/A" : row.get("wrong"), row.get("hosts")));
   }
-  if (pairs_.empty() || std::ranges::find(pairs_, title, &Pairs::title) == pairs_.end()) {
-    pairs_.push_back({title, one.bytes(), {}});
-  }
   const auto& nodes = context_.topology.node_of_rank;
   const int first_node = nodes[static_cast<std::size_t>(members.front())];
   const int last_node = nodes[static_cast<std::size_t>(members.back())];
@@ -99,7 +91,14 @@ void GroupedReport::line(const std::string& title, const AllreduceCase& one,
     pair.a = std::ranges::min(both);
     pair.b = std::ranges::max(both);
   }
-  std::ranges::find(pairs_, title, &Pairs::title)->times.push_back(pair);
+  if (pair.a == pair.b) return;  // a host that sits out measures itself
+  if (std::ranges::find(pairs_, title, &Pairs::title) == pairs_.end()) {
+    pairs_.push_back({title, one.bytes(), {}, {}});
+  }
+  Pairs& pairs = *std::ranges::find(pairs_, title, &Pairs::title);
+  pairs.times.push_back(pair);
+  pairs.shown[{pair.a, pair.b}] =
+      one.bytes() < kRated ? pair.seconds * 1e6 : number_in(row, "busbw_gb_per_s");
 }
 
 std::string GroupedReport::table_of(const Pairs& pairs) const {
@@ -113,7 +112,7 @@ std::string GroupedReport::table_of(const Pairs& pairs) const {
                                    slowest.size(), pairs.times.size());
     for (const PairTime& pair : slowest) {
       text += fmt::format("{:>12} {:>12} {:>10.3f}\n", name_of_member(pair.a),
-                          name_of_member(pair.b), shown(pairs.bytes, pair.seconds));
+                          name_of_member(pair.b), pairs.shown.at({pair.a, pair.b}));
     }
     return text;
   }
@@ -127,12 +126,9 @@ std::string GroupedReport::table_of(const Pairs& pairs) const {
   for (int a = 0; a < members(); ++a) {
     text += fmt::format("{:>{}}", name_of_member(a), width);
     for (int b = 0; b < members(); ++b) {
-      const auto pair = std::ranges::find_if(pairs.times, [&](const PairTime& one) {
-        return one.a == std::min(a, b) && one.b == std::max(a, b);
-      });
-      text += pair == pairs.times.end()
-                  ? fmt::format(" {:>{}}", "-", width)
-                  : fmt::format(" {:>{}.3f}", shown(pairs.bytes, pair->seconds), width);
+      const auto pair = pairs.shown.find(std::minmax({a, b}));
+      text += pair == pairs.shown.end() ? fmt::format(" {:>{}}", "-", width)
+                                        : fmt::format(" {:>{}.3f}", pair->second, width);
     }
     text += "\n";
   }

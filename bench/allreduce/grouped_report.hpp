@@ -3,9 +3,11 @@
 // all pairs and who in it is slower than the others; or rows as CSV or JSON.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bench/allreduce/groups.hpp"
@@ -40,6 +42,8 @@ class GroupedReport {
     std::string title;
     std::size_t bytes = 0;
     std::vector<PairTime> times;
+    /// By pair: microseconds of a short message, else busbw.
+    std::map<std::pair<int, int>, double> shown;
   };
   int members() const;
   std::string name_of_member(int member) const;

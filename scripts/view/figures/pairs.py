@@ -23,13 +23,14 @@ WRITTEN = 16  # members whose fields have room for a number
 
 def draw(run: Path) -> dict[str, Figure]:
     rows = [row for row in usable(read_rows(run, FILE)) if row["round"]]
-    if not rows:
-        raise theme.NothingToDraw(f"{FILE} has no pairs")
     # Pairs on one host and between two belong together.
-    cases = grouped(rows, ["algorithm", *(column for column in ALLREDUCE if column != "nodes"), "size_bytes"])
-    titles = [title_of(case[0]) for case in cases.values()]
+    groups = grouped(rows, ["algorithm", *(column for column in ALLREDUCE if column != "nodes"), "size_bytes"])
+    cases = [case for group in groups.values() if (case := pairs_of(group))]
+    if not cases:
+        raise theme.NothingToDraw(f"{FILE} has no pairs")
+    titles = [title_of(case[0]) for case in cases]
     files = theme.names_of("pairs", titles)
-    return {file: square(title, case) for file, title, case in zip(files, titles, cases.values())}
+    return {file: square(title, case) for file, title, case in zip(files, titles, cases)}
 
 
 def title_of(row: Row) -> str:
@@ -41,6 +42,17 @@ def ranks_of(row: Row) -> list[str]:
     return row["members"].replace("-", ",").split(",")
 
 
+def are_hosts(rows: list[Row]) -> bool:
+    """Pairs of hosts; of ranks, where a host has several of them and they meet."""
+    hosts = {host for row in rows for host in row["hosts"].split()}
+    return any(row.integer("ranks") > 2 for row in rows) or len(hosts) == len({rank for row in rows for rank in ranks_of(row)})
+
+
+def pairs_of(rows: list[Row]) -> list[Row]:
+    """All but those of one host, which sat out a round and measured itself."""
+    return [row for row in rows if len(set(row["hosts"].split())) > 1] if are_hosts(rows) else rows
+
+
 def ends_of(row: Row, by_host: bool) -> tuple[str, str]:
     low, high = dict.fromkeys(row["hosts"].split()) if by_host else ranks_of(row)
     return low, high
@@ -48,9 +60,7 @@ def ends_of(row: Row, by_host: bool) -> tuple[str, str]:
 
 def square(title: str, rows: list[Row]) -> Figure:
     rated = rows[0].number("size_bytes") >= RATED
-    # Pairs of hosts; of ranks, where a host has several of them and they meet.
-    hosts = {host for row in rows for host in row["hosts"].split()}
-    by_host = rows[0].integer("ranks") > 2 or len(hosts) == len({rank for row in rows for rank in ranks_of(row)})
+    by_host = are_hosts(rows)
     values = {}
     for row in rows:
         low, high = ends_of(row, by_host)
