@@ -382,6 +382,10 @@ Layout layout_of(int ranks, const Hosts& hosts, bool oversubscribe) {
 }
 
 Hosts hosts_of(const Layout& layout, const Hosts& hosts, bool oversubscribe) {
+  if (static_cast<int>(hosts.size()) < layout.nodes) {
+    fail<UsageError>("layout {} does not fit on {}: it takes {} hosts, and there are {}",
+                     layout_words(layout), host_words(hosts), layout.nodes, hosts.size());
+  }
   Hosts chosen;
   for (const Host& host : hosts) {
     const bool fits = oversubscribe || host.slots >= layout.per_node;
