@@ -205,18 +205,17 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
     begin += begin_in_turn(ranks, title, kRoundSeconds + first_seconds);
     if (fails([&] { return run_round(ranks, trainer, timer, mine, ended); })) return result;
     append_spans(std::span(mine).subspan(spans.size()), ended, spans);
-    const bool narrow = is_narrow(summarise(mine), kTarget);
-    const bool all_narrow = all_agree(ranks.host, narrow);
     const bool all_have_steps = all_agree(ranks.host, wanted > 0 && mine.size() >= wanted);
+    if (wanted > 0 && mine.size() > wanted) {  // and went on, beside a rank that had not its own
+      mine.resize(wanted);
+      spans.resize(wanted);
+    }
+    const bool all_narrow = all_agree(ranks.host, is_narrow(summarise(mine), kTarget));
     // Rank 0's clock decides, so that no rank leaves alone.
     double elapsed = local_seconds() - begin;
     broadcast(ranks.host, span_of(std::span(&elapsed, 1)), 0);
     const bool enough = wanted > 0 ? all_have_steps : all_narrow || elapsed >= options.max_seconds;
     if (!enough) continue;
-    if (wanted > 0) {  // a rank that had its steps went on, beside those that had not
-      mine.resize(wanted);
-      spans.resize(wanted);
-    }
     result.converged = all_narrow;
     result.failure = joint_failure(ranks.host, trainer.failure());
     result.remarks = trainer.remarks();
