@@ -222,6 +222,7 @@ TimingMethod timing_of(const AllreduceCase& one, const AllreduceMethod& method) 
   timing.stop = StopRule::for_bytes(one.bytes());
   timing.stop.fixed = one.pipelined ? method.batches : method.repetitions;
   timing.stop.at_most_seconds = method.stop_seconds;
+  timing.stop.capped = method.capped;
   timing.start = method.start;
   timing.mode = one.pipelined ? TimingMode::pipelined : TimingMode::isolated;
   timing.pipeline = method.pipeline;

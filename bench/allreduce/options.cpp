@@ -242,6 +242,7 @@ void describe_method(CLI::App& app, int ranks, AllreduceOptions& options) {
   const auto max_seconds = [&](double seconds) {
     if (!(seconds > 0)) fail<UsageError>("--max-seconds: must be positive");
     options.max_seconds = seconds;
+    method.capped = true;
   };
   add_word<long>(app, "-n,--iters", 0, repetitions,
                  "repetitions of a case (pipelined: operations of each); 0: until the median's "
@@ -253,7 +254,7 @@ void describe_method(CLI::App& app, int ranks, AllreduceOptions& options) {
                  "none");
   app.add_option_function<double>("--max-seconds", max_seconds,
                                   "cap on the repetitions of a case; default: 5, or less where "
-                                  "that many cases would take minutes");
+                                  "that many cases would take minutes, and none with -n");
   app.add_flag("!--no-bound", options.bound,
                "leave out how fast memory alone would let each size be");
   add_host_options(app, options.hosts);

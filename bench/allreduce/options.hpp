@@ -73,6 +73,7 @@ struct AllreduceMethod {
   std::size_t batches = 0;      // and its repetitions; 0: interval-driven
   WarmUpRule warm_up;
   double stop_seconds = 5;
+  bool capped = false;     // by stop_seconds, also where the number of repetitions is given
   std::size_t checks = 1;  // with inputs of their own, before timing; 0: none, and none after it
   Cache cache = Cache::warm;
   bool graph = false;  // replay a CUDA graph of the operation

@@ -77,6 +77,11 @@ TEST(AllreducePlan, LetsASweepTakeMinutesAtMost) {
   EXPECT_LT(cap({"-b", "8", "-e", "64M", "-f", "2"}), 2);
 }
 
+TEST(AllreduceOptions, ANumberOfRepetitionsIsCappedOnlyWhereThatIsAskedFor) {
+  EXPECT_FALSE(parsed({"-n", "9"}).method.capped);
+  EXPECT_TRUE(parsed({"-n", "9", "--max-seconds", "2"}).method.capped);
+}
+
 TEST(AllreduceOptions, DevicesAndMemoryMustAgree) {
   EXPECT_THAT(refusal_of({"--device", "cpu", "--memory", "device"}), HasSubstr("--device cpu"));
   EXPECT_THAT(refusal_of({"--device", "cuda", "--memory", "host"}), HasSubstr("--memory host"));

@@ -131,6 +131,7 @@ std::optional<double> seconds_of(const AllreduceBench& bench, Communicator& host
   }
   AllreduceMethod brief = method;
   brief.repetitions = 15;
+  brief.capped = false;
   brief.warm_up.fixed = warm > kShortSeconds ? 2 : 50;
   brief.checks = 0;
   brief.graph = false;

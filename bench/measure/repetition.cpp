@@ -269,9 +269,10 @@ StopRule StopRule::for_bytes(std::size_t bytes) {
 
 StopRule::Decision StopRule::decide(std::span<const double> seconds, double elapsed) const {
   const bool narrow = is_narrow(summarise(seconds), target);
-  if (fixed > 0) return {seconds.size() >= fixed, narrow};
+  const bool late = elapsed >= at_most_seconds;
+  if (fixed > 0) return {seconds.size() >= fixed || (capped && late), narrow};
   if (narrow) return {true, true};
-  return {seconds.size() >= at_most || elapsed >= at_most_seconds, false};
+  return {seconds.size() >= at_most || late, false};
 }
 
 namespace {

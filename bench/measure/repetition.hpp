@@ -19,9 +19,10 @@ namespace scalebench {
 // hit. Decides from times and a clock reading that all ranks share, so that all ranks decide alike.
 
 struct StopRule {
-  std::size_t fixed = 0;  // exactly this many repetitions; 0: driven by the interval
+  std::size_t fixed = 0;  // this many repetitions; 0: driven by the interval
   std::size_t at_most = 5000;
   double at_most_seconds = 5;
+  bool capped = false;   // by at_most_seconds, also where the number is fixed
   double target = 0.01;  // half-width of the 95 % interval relative to the median
 
   /// 1 % for operations that are dominated by bandwidth or computing, 2.5 % for short messages.

@@ -274,6 +274,12 @@ TEST(StopRule, FixedCountIsExact) {
   EXPECT_FALSE(decision.converged) << "three samples have no interval";
 }
 
+TEST(StopRule, AFixedCountIsCappedWhereThatIsAskedFor) {
+  const StopRule rule{.fixed = 3, .at_most_seconds = 0.5, .capped = true};
+  EXPECT_FALSE(rule.decide(std::vector<double>(1, 1.0), 0.4).stop);
+  EXPECT_TRUE(rule.decide(std::vector<double>(1, 1.0), 0.5).stop);
+}
+
 }  // namespace
 
 }  // namespace scalebench

@@ -214,7 +214,8 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
     // Rank 0's clock decides, so that no rank leaves alone.
     double elapsed = local_seconds() - begin;
     broadcast(ranks.host, span_of(std::span(&elapsed, 1)), 0);
-    const bool enough = wanted > 0 ? all_have_steps : all_narrow || elapsed >= options.max_seconds;
+    const bool enough =
+        (wanted > 0 ? all_have_steps : all_narrow) || elapsed >= options.max_seconds;
     if (!enough) continue;
     result.converged = all_narrow;
     result.failure = joint_failure(ranks.host, trainer.failure());

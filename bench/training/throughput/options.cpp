@@ -2,6 +2,7 @@
 #include "bench/training/throughput/options.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "bench/cli/quantity.hpp"
 #include "bench/program/words.hpp"
@@ -61,13 +62,17 @@ ThroughputOptions parse_throughput_options(int argc, const char* const* argv, in
                {"--model mlp", "--model mnist_cnn --batch-per-rank 32,64,largest",
                 "--model resnet20 --data synthetic --precision float32,bf16"},
                "mpirun -np 2 bench_throughput");
-  app.add_option("--max-seconds", options.max_seconds, "cap on the timed steps")
+  app.add_option("--max-seconds", options.max_seconds,
+                 "cap on the timed steps; with -n there is none by default")
       ->capture_default_str();
   if (!parse_command_line(app, argc, argv, options.text)) return options;
   apply_training_options(options.training);
   options.roofline = app.count("--no-roofline") == 0;
   if (options.steps < 0) fail<UsageError>("-n {}: must not be negative", options.steps);
   if (!(options.max_seconds > 0)) fail<UsageError>("--max-seconds: must be positive");
+  if (options.steps > 0 && app.count("--max-seconds") == 0) {
+    options.max_seconds = std::numeric_limits<double>::infinity();
+  }
   if (options.training.trainer.choice.trace != nullptr) {
     fail<UsageError>("--model {}: only bench_epoch replays steps",
                      options.training.trainer.choice.model);

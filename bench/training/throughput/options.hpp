@@ -20,8 +20,8 @@ struct ThroughputOptions {
   std::vector<std::int64_t> batches;
   std::size_t memory_limit = 0;  // bytes that training may take, see MemoryLimit; 0: no limit
   bool roofline = true;
-  long steps = 0;  // exactly this many timed steps of each rank; 0: until intervals are narrow
-  double max_seconds = 5;      // cap on the timed steps
+  long steps = 0;              // timed steps of each rank; 0: until intervals are narrow
+  double max_seconds = 5;      // cap on the timed steps; infinite: none
   double timeout_seconds = 0;  // of the watchdog; 0: its own, more for long steps
   std::string text;
 };

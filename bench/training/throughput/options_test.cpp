@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "bench/cli/command_line.hpp"
 #include "kernels/error.hpp"
 
@@ -34,6 +36,12 @@ TEST(ThroughputOptions, OneCaseByDefault) {
   EXPECT_EQ(options.training.variants[0].step, StepKind::eager);
   EXPECT_TRUE(options.roofline);
   EXPECT_FALSE(options.training.trainer.exact_phases) << "phases wait for the device";
+}
+
+TEST(ThroughputOptions, ANumberOfStepsIsCappedOnlyWhereThatIsAskedFor) {
+  EXPECT_EQ(throughput({}).max_seconds, 5);
+  EXPECT_TRUE(std::isinf(throughput({"-n", "9"}).max_seconds));
+  EXPECT_EQ(throughput({"-n", "9", "--max-seconds", "2"}).max_seconds, 2);
 }
 
 TEST(ThroughputOptions, ListsMultiply) {

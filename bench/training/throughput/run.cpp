@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -286,9 +287,12 @@ class ThroughputRun {
   }
 
   void measure(std::optional<BatchSearch> search) {
-    console_.note(fmt::format("{}: {} rank(s) at work for up to {:.0f} s",
+    const bool counted = options_.steps > 0, capped = std::isfinite(options_.max_seconds);
+    console_.note(fmt::format("{}: {} rank(s) at work for {}{}{}",
                               options_.training.trainer.choice.label, ranks_.session.size(),
-                              options_.max_seconds));
+                              counted ? fmt::format("{} steps", options_.steps) : "",
+                              counted && capped ? ", " : "",
+                              capped ? fmt::format("up to {:g} s", options_.max_seconds) : ""));
     ThroughputResult result = measure_throughput(ranks_, options_);
     ranks_.watchdog.end_cell();
     if (result.too_few_images) return skip(result.failure);
