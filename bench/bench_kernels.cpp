@@ -60,12 +60,13 @@ KernelOptions parse(int argc, char** argv) {
       "Options of Google Benchmark pass through, for instance\n"
       "  --benchmark_filter=REGEX         'add/(half|float)/' or '64 MiB/host'\n"
       "  --benchmark_list_tests           print the names of the cases and stop\n"
-      "  --benchmark_repetitions=N        samples of each case (9)\n"
-      "  --benchmark_min_time=SECONDS     of one repetition (0.05)\n");
+      "  --benchmark_repetitions=N        samples of each case (30)\n"
+      "  --benchmark_min_time=SECONDS     of one repetition (0.015)\n");
   add_examples(
       app, {"", "--device cpu --benchmark_filter='gemm'", "--format csv --out results/kernels"});
   std::vector<const char*> ours{argv[0]};
-  options.google = {argv[0], "--benchmark_repetitions=9", "--benchmark_min_time=0.05"};
+  // Fewer have no interval, where neighbours resemble each other.
+  options.google = {argv[0], "--benchmark_repetitions=30", "--benchmark_min_time=0.015"};
   for (const char* argument : std::span(argv + 1, argv + argc)) {
     if (std::string_view(argument).starts_with("--benchmark_")) {
       options.google.emplace_back(argument);

@@ -146,6 +146,8 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
     if (measured.seconds.empty()) return row;
     const Summary summary = summarise(measured.seconds);
     set_statistics(row, summary, is_narrow(summary, StopRule::for_bytes(one.bytes).target));
+    // Counted beforehand, and not enough to tell.
+    if (static_cast<double>(measured.seconds.size()) < kFewestToConverge) row.set("converged", "");
     set_kernel_rates(row, summary.median);
     if (!measured.enqueue_seconds.empty()) {
       row.set("enqueue_seconds", median_of(measured.enqueue_seconds));
