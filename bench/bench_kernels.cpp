@@ -25,6 +25,7 @@
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -37,6 +38,19 @@ struct KernelOptions {
   std::vector<std::string> google;  // what begins with --benchmark_, and our defaults before it
   std::string text;                 // to print instead of measuring
 };
+
+/// Throws UsageError for an option of Google Benchmark after which no row could be made.
+void require_repetitions(std::string_view argument) {
+  if (argument.find("_aggregates_only") != std::string_view::npos) {
+    fail<UsageError>("{}: a row holds the statistics of all repetitions already; leave it out",
+                     argument);
+  }
+  constexpr std::string_view kRepetitions = "--benchmark_repetitions=";
+  if (!argument.starts_with(kRepetitions)) return;
+  if (read_number<int>(argument.substr(kRepetitions.size())).value_or(1) < 1) {
+    fail<UsageError>("{}: must be positive", argument);
+  }
+}
 
 KernelOptions parse(int argc, char** argv) {
   KernelOptions options;
@@ -69,6 +83,7 @@ KernelOptions parse(int argc, char** argv) {
   options.google = {argv[0], "--benchmark_repetitions=30", "--benchmark_min_time=0.015"};
   for (const char* argument : std::span(argv + 1, argv + argc)) {
     if (std::string_view(argument).starts_with("--benchmark_")) {
+      require_repetitions(argument);
       options.google.emplace_back(argument);
     } else {
       ours.push_back(argument);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bench/cli/quantity.hpp"
+#include "bench/cli/stderr.hpp"
 #include "bench/machine/environment.hpp"
 #include "bench/measure/repetition.hpp"
 #include "bench/record/columns.hpp"
@@ -61,6 +62,7 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
   }
 
   bool ReportContext(const Context& /*context*/) override {
+    begun_ = true;
     if (options_.format == "csv") {
       fmt::print("{}", csv_line(kernels_schema().columns));
     } else {
@@ -91,8 +93,11 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
   /// After the last case: of what has been reported.
   ExitCode exit_code() const {
     if (broken_ > 0) return ExitCode::incomplete;
-    // Nothing reported: Google only listed the cases.
-    return measured_ > 0 || reported_ == 0 ? ExitCode::ok : ExitCode::nothing_measured;
+    if (begun_ && reported_ == 0) {
+      print_to_stderr("bench_kernels: Google Benchmark reported no repetition\n");
+    }
+    // Not begun: Google only listed the cases.
+    return measured_ > 0 || !begun_ ? ExitCode::ok : ExitCode::nothing_measured;
   }
 
  private:
@@ -185,6 +190,7 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
   DeviceWatch watch_;
   std::optional<CsvWriter> cases_;
   std::optional<CsvWriter> samples_;
+  bool begun_ = false;
   std::size_t reported_ = 0;
   std::size_t measured_ = 0;
   std::size_t broken_ = 0;
