@@ -118,7 +118,7 @@ std::span<const AllreduceAlgorithm> allreduce_algorithms() {
 
 Reach reach_of(std::string_view transport, bool on_device) {
   if (on_device) return Reach::device;
-  return transport == "shared_memory" || transport == "thread" ? Reach::windows : Reach::messages;
+  return transport == "shared_memory" ? Reach::windows : Reach::messages;
 }
 
 bool AllreduceAlgorithm::depends_on_nodes() const {
