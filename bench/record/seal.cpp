@@ -129,13 +129,18 @@ void check_seal(const fs::path& folder, const Manifest& manifest,
   }
 }
 
+/// Whether a benchmark by itself wrote the folder, with --out: it calls the study by its own name.
+bool is_of_one_benchmark(const Manifest& manifest) {
+  return manifest.launches.size() == 1 && manifest.launches.front().program == manifest.study;
+}
+
 /// Of a run without a seal.
 void check_manifest(const Manifest& manifest, const std::map<std::string, std::string>& present,
                     HashCheck& check) {
-  check.notes.push_back(
-      fmt::format("{} is not there: the run has not ended, or is of an earlier version; its files "
-                  "are compared with the manifest",
-                  kCompleteFile));
+  check.notes.push_back(fmt::format(
+      "{} is not there: {}; its files are compared with the manifest", kCompleteFile,
+      is_of_one_benchmark(manifest) ? "a benchmark by itself makes none"
+                                    : "the run has not ended, or is of an earlier version"));
   if (manifest.finished_utc.empty()) {
     check.notes.emplace_back("the run has not ended: its manifest has no hashes yet");
     return;

@@ -76,6 +76,21 @@ TEST(Seal, FindsAnotherManifestOrList) {
   EXPECT_THAT(differences(run), ElementsAre("manifest.json: changed"));
 }
 
+TEST(Seal, IsNotMissedWhereABenchmarkByItselfMakesNone) {
+  const TemporaryFolder folder;
+  const fs::path run = run_in(folder, "run");
+  fs::remove(run / "COMPLETE");
+  fs::remove(run / "SHA256SUMS");
+  Manifest manifest = read_manifest(run);
+  EXPECT_THAT(check_hashes(run, manifest).notes,
+              Contains(HasSubstr("the run has not ended, or is of an earlier version")));
+  manifest.study = "bench_epoch";
+  manifest.launches.emplace_back().program = "bench_epoch";
+  EXPECT_THAT(check_hashes(run, manifest).notes,
+              Contains("COMPLETE is not there: a benchmark by itself makes none; its files are "
+                       "compared with the manifest"));
+}
+
 TEST(Seal, StaysInsideTheRun) {
   const TemporaryFolder folder;
   const fs::path run = run_in(folder, "run");
