@@ -19,7 +19,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from compare.shared import MPI_AS_ROOT, ROOT, last_line, require_new, require_programs, write_rows
+from compare.shared import MPI_AS_ROOT, ROOT, last_line, require_launcher, require_new, require_programs, write_rows
 
 TUNED = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 NO_FAULTS = {  # large temporaries come from the heap again instead of from fresh pages
@@ -48,6 +48,7 @@ OPEN_MPI |= {
 RING = "tuned 4 ring"
 PAGES = ("default", "huge")
 MPICH = "MPICH"
+MPICH_LAUNCHER = ["mpiexec.mpich", "-bind-to", "core"]
 OURS = "one_shot,direct"
 Key = tuple[int, str]  # bytes and pages
 
@@ -80,6 +81,10 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
         parser.error(f"--pages {unknown[0]!r}: valid: {', '.join(PAGES)}")
     require_new(parser, options.out)
     require_programs(parser, options.programs, "bench_allreduce")
+    require_launcher(parser, (shlex.split(options.launcher) or [""])[0])
+    if options.mpich:
+        require_programs(parser, options.mpich, "bench_allreduce")
+        require_launcher(parser, MPICH_LAUNCHER[0])
     # As typed from here: another machine's absolute path in a manifest helps nobody.
     options.programs, options.mpich, options.out = (
         folder and Path(os.path.relpath(folder)) for folder in (options.programs, options.mpich, options.out)
@@ -88,7 +93,7 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
 
 
 def command_of(options: argparse.Namespace, setting: str, folder: Path, seed: int) -> list[str]:
-    launcher = ["mpiexec.mpich", "-bind-to", "core"] if setting == MPICH else shlex.split(options.launcher)
+    launcher = MPICH_LAUNCHER if setting == MPICH else shlex.split(options.launcher)
     programs = options.mpich if setting == MPICH else options.programs
     algorithms = f"native,{options.algorithms}" + (",ring" if setting == RING else "")
     return [
@@ -106,10 +111,14 @@ def start(options: argparse.Namespace, setting: str, number: int) -> Path | None
     folder = options.out / f"{number:03d}-{name}"
     environment = {**MPI_AS_ROOT, **os.environ, **OPEN_MPI.get(setting, {})}
     command = command_of(options, setting, folder, options.seed + number)
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return folder
-    print(f"compare_mpi: {setting}: exit {done.returncode}: {last_line(done.stderr)}", file=sys.stderr)
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return folder
+        why = f"exit {done.returncode}: {last_line(done.stderr)}"
+    except OSError as error:  # such as a launcher that is gone by now
+        why = str(error)
+    print(f"compare_mpi: {setting}: {why}", file=sys.stderr)
     return None
 
 

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from contextlib import redirect_stderr
 from pathlib import Path
+from unittest import mock
 
 import compare_mpi
 
@@ -79,15 +80,39 @@ class CompareMpi(unittest.TestCase):
         self.assertIn("exists", said.getvalue())
 
     def test_refuses_an_unknown_setting(self) -> None:
+        with redirect_stderr(io.StringIO()) as said:
+            code = compare_mpi.main([*self.command(), "--settings", "tuned 9"])
+        self.assertEqual(code, 2)
+        self.assertIn("unknown setting 'tuned 9'; valid: as installed; coll sm", said.getvalue())
+
+    def command(self) -> list[str]:
+        """With a program that is there, and a launcher that every machine has."""
         programs = self.folder / "bin"
         programs.mkdir()
         (programs / "bench_allreduce").touch()
+        return ["--programs", str(programs), "--launcher", "true", "--out", str(self.folder / "new")]
+
+    def test_what_is_not_there_is_refused_before_the_first_start(self) -> None:
+        words = self.command()
+        for more, said_of_it in (
+            (["--mpich", str(self.folder)], f"no bench_allreduce in {self.folder}: build first"),
+            (["--launcher", "no-such-launcher -x"], "no-such-launcher: no such launcher"),
+        ):
+            with redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit) as end:
+                compare_mpi.main([*words, *more])
+            self.assertEqual(end.exception.code, 2)
+            self.assertIn(said_of_it, said.getvalue())
+        self.assertFalse((self.folder / "new").exists())
+        with mock.patch.object(compare_mpi, "MPICH_LAUNCHER", ["no-such-mpiexec"]), redirect_stderr(io.StringIO()) as said:
+            self.assertRaises(SystemExit, compare_mpi.main, [*words, "--mpich", str(self.folder / "bin")])
+        self.assertIn("no-such-mpiexec: no such launcher", said.getvalue())
+
+    def test_a_launcher_that_cannot_be_started_is_a_failed_start(self) -> None:
+        options = compare_mpi.arguments_of(self.command())
+        options.launcher = "no-such-launcher"
         with redirect_stderr(io.StringIO()) as said:
-            code = compare_mpi.main(
-                ["--programs", str(programs), "--out", str(self.folder / "new"), "--settings", "tuned 9"]
-            )
-        self.assertEqual(code, 2)
-        self.assertIn("unknown setting 'tuned 9'; valid: as installed; coll sm", said.getvalue())
+            self.assertIsNone(compare_mpi.start(options, "as installed", 1))
+        self.assertRegex(said.getvalue(), "^compare_mpi: as installed: .*No such file or directory: 'no-such-launcher'\n$")
 
 
 if __name__ == "__main__":

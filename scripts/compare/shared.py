@@ -30,6 +30,11 @@ def require_programs(parser: argparse.ArgumentParser, folder: Path, *names: str)
             parser.error(f"no {name} in {folder}: build first")
 
 
+def require_launcher(parser: argparse.ArgumentParser, command: str) -> None:
+    if shutil.which(command) is None:
+        parser.error(f"{command}: no such launcher")
+
+
 def require_torch(parser: argparse.ArgumentParser, python: str) -> None:
     if shutil.which(python) is None:
         parser.error(f"--python {python}: no such program")
