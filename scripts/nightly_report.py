@@ -23,7 +23,7 @@ FILES = {
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 1:
+    if len(arguments) != 1 or arguments[0] in ("-h", "--help"):
         say("usage: scripts/python scripts/nightly_report.py results/nightly/NIGHT")
         return 2
     folder = Path(arguments[0]).resolve()

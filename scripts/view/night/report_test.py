@@ -218,10 +218,11 @@ class Verdicts(Night):
 
     def test_what_is_no_night_is_refused(self) -> None:
         self.results.mkdir()
-        for words in ([str(self.results)], [], ["a", "b"], [str(self.results / "no")]):
+        for words in ([str(self.results)], [], ["--help"], ["a", "b"], [str(self.results / "no")]):
             done = subprocess.run([sys.executable, str(SCRIPTS / "nightly_report.py"), *words], capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertEqual(done.stderr.count("\n"), 1)
+            self.assertEqual("usage: " in done.stderr, len(words) != 1 or words == ["--help"])
 
     def test_strategies_that_start_at_two_ranks_begin_at_their_base(self) -> None:
         folder = write_night(self.results, cells=1)
