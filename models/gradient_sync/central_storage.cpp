@@ -30,12 +30,16 @@ class CentralStorage : public DividedSync {
     require_full_width("central_storage", inputs.options);
     const bool central = communicator().rank() == 0;
     if (central) {
-      wire_parameters_.load();
       gradients_ = on_host(wire_gradients_.span());
       parameters_ = on_host(wire_parameters_.span());
-      if (on_device()) copy(wire_parameters_.span(), span_of_tensor(parameters_));
+      fetch_parameters();
     }
     divide({{0, 0, 0, 0, replica().flat_parameters().numel()}}, parameters_, gradients_);
+  }
+
+  void restore_optimizer(const NamedTensors& state) override {
+    DividedSync::restore_optimizer(state);
+    if (optimizer() != nullptr) fetch_parameters();
   }
 
   void synchronise() override {
@@ -63,6 +67,12 @@ class CentralStorage : public DividedSync {
 
  private:
   bool on_device() const { return wire_gradients_.span().memory == Memory::device; }
+
+  /// The network's values become the variables.
+  void fetch_parameters() {
+    wire_parameters_.load();
+    if (on_device()) copy(wire_parameters_.span(), span_of_tensor(parameters_));
+  }
 
   bool update_here(double learning_rate, double gradient_scale) {
     if (on_device()) copy(wire_gradients_.span(), span_of_tensor(gradients_));

@@ -295,6 +295,45 @@ TEST(DividedStrategies, OptimizerStateDoesNotDependOnTheDivision) {
   }
 }
 
+/// One rank whose windows are not the memory of the network, as those of a transport between hosts
+/// are not where the network is on a GPU. Both are host memory.
+class MemoryApart final : public Communicator {
+ public:
+  explicit MemoryApart(Communicator& alone) : Communicator(Memory::device), alone_(alone) {}
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  Topology topology() const override { return alone_.topology(); }
+  std::string_view transport() const override { return "apart"; }
+  void exchange(ConstSpan, int, Span, int) override { fail("nobody to exchange with"); }
+  Window window(std::size_t count, DType dtype) override { return alone_.window(count, dtype); }
+  void barrier() override {}
+
+ private:
+  Communicator& alone_;
+};
+
+// What a checkpoint's restore does: parameters into the network, then restore_optimizer().
+TEST(DividedStrategies, GoOnFromTheParametersThatAreInTheNetworkWhenRestored) {
+  for (const char* name : {"central_storage", "zero1", "one_device"}) {
+    SCOPED_TRACE(name);
+    run_ranks(1, [&](Communicator& alone) {
+      MemoryApart communicator(alone);
+      StrategyUnderTest setup(communicator, "ring");
+      const auto sync = setup.make(name);
+      const NamedTensors untouched = sync->optimizer_state();
+      {
+        const torch::NoGradGuard no_grad;
+        for (const torch::Tensor& parameter : setup.parameters) parameter.fill_(7);
+      }
+      sync->restore_optimizer(untouched);
+      pass(*sync, setup.parameters, 2);
+      ASSERT_TRUE(sync->update(0.25, 1));
+      EXPECT_TRUE(setup.parameters[0].allclose(torch::full({2, 3}, 6.5F)));
+      EXPECT_TRUE(setup.parameters[1].allclose(torch::full({5}, 6.5F)));
+    });
+  }
+}
+
 TEST(DividedStrategies, StagesGatherTheirOptimizersToo) {
   const auto state_of = [](int ranks, const NamedTensors& restored, bool step) {
     NamedTensors state;
