@@ -67,40 +67,6 @@ double mean(std::vector<double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Begins a step for the watchdog, and with it ends the one before.
-class StepMarks {
- public:
-  StepMarks(Watchdog& watchdog, StepWatch& watch, double step_seconds)
-      : watchdog_(watchdog), watch_(watch), step_seconds_(step_seconds) {}
-
-  void begin(const std::string& name) {
-    watchdog_.cell(name);
-    watchdog_.expect(step_seconds_);
-  }
-  void step() {
-    leave();
-    watchdog_.enter();
-    inside_ = true;
-    watch_.begin_step();
-  }
-  void end() {
-    leave();
-    watch_.end_step();
-    watchdog_.end_cell();
-  }
-
- private:
-  void leave() {
-    if (inside_) watchdog_.leave();
-    inside_ = false;
-  }
-
-  Watchdog& watchdog_;
-  StepWatch& watch_;
-  const double step_seconds_;
-  bool inside_ = false;
-};
-
 /// This host's clock, with the faults that were asked for. Ranks of a host share its clock.
 class FaultyClock {
  public:
@@ -154,12 +120,14 @@ void describe(const Trainer& trainer, const EpochOptions& options, MlperfLog& lo
 class EpochTimer {
  public:
   EpochTimer(const Ranks& ranks, const RankDevices& devices, Trainer& trainer, EventLog& log,
-             const HostClock& clock, StepMarks& marks, double step_seconds, MlperfLog& mlperf)
+             const HostClock& clock, StepMarks& marks, StepWatch& watch, double step_seconds,
+             MlperfLog& mlperf)
       : ranks_(ranks),
         trainer_(trainer),
         log_(log),
         clock_(clock),
         marks_(marks),
+        watch_(watch),
         step_seconds_(step_seconds),
         mlperf_(mlperf),
         energy_(ranks, devices) {}
@@ -182,6 +150,7 @@ class EpochTimer {
     const EpochResult trained = trainer_.train_epoch(epoch);
     const RankTrace trace = log_.read();
     marks_.end();
+    watch_.end_step();
 
     watchdog.span(fmt::format("results of epoch {}", epoch));
     ranks_.host.barrier();  // whoever asks for the time shall not wait for an answer
@@ -267,6 +236,7 @@ class EpochTimer {
   EventLog& log_;
   const HostClock& clock_;
   StepMarks& marks_;
+  StepWatch& watch_;
   const double step_seconds_;
   MlperfLog& mlperf_;
   EnergyAccount energy_;
@@ -321,7 +291,7 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   tune_for_training(ranks, gradients, wanted);
   StepWatch watch(ranks, options.fault, options.milestones);
   const double step_seconds = warm_up(wanted, gradients, ranks, options.warm_up_steps, run);
-  StepMarks marks(ranks.watchdog, watch, step_seconds);
+  StepMarks marks(ranks.watchdog, step_seconds);
 
   std::optional<ChromeTimeline> timeline;
   if (ranks.first() && !options.timeline.empty()) timeline.emplace(options.timeline, local_seconds);
@@ -334,6 +304,7 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   FaultyClock clock(ranks, options.clock_fault);
   const auto on_step = [&] {
     marks.step();
+    watch.begin_step();
     clock.begin_step();
   };
   EventLog log(on_step, clock.clock());
@@ -347,8 +318,8 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
   run.workers = trainer.workers();
   run.reads_files = trainer.reads_files();
-  EpochTimer timer(ranks, options.training.placed, trainer, log, clock.clock(), marks, step_seconds,
-                   mlperf);
+  EpochTimer timer(ranks, options.training.placed, trainer, log, clock.clock(), marks, watch,
+                   step_seconds, mlperf);
   if (!options.checkpoints.resume.empty()) ranks.watchdog.work("reading the checkpoint");
   run.earlier = checkpoints.resume(trainer);
   if (run.earlier.epochs >= options.epochs) {

@@ -80,6 +80,34 @@ void StepWatch::checkpointed() {
   if (ranks_.first()) milestones_.note("checkpoint", steps_);
 }
 
+void StepMarks::begin(const std::string& name) {
+  epoch_ = name;
+  if (step_seconds_ == 0) return watchdog_.work("first step");
+  watchdog_.cell(epoch_);
+  watchdog_.expect(step_seconds_);
+}
+
+void StepMarks::step() {
+  leave();
+  if (step_seconds_ == 0) began_ = local_seconds();
+  watchdog_.enter();
+  inside_ = true;
+}
+
+void StepMarks::end() {
+  leave();
+  watchdog_.end_cell();
+}
+
+void StepMarks::leave() {
+  if (!inside_) return;
+  watchdog_.leave();
+  inside_ = false;
+  if (step_seconds_ > 0) return;
+  step_seconds_ = local_seconds() - began_;
+  begin(epoch_);
+}
+
 MlperfLog::MlperfLog(const std::string& path) {
   if (path.empty()) return;
   file_.open(path);

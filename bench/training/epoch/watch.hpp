@@ -64,6 +64,30 @@ class StepWatch {
   bool inside_ = false;
 };
 
+// Tells the watchdog of the steps of an epoch, each of which ends the one before. How long one may
+// take is known from the warm-up; without one nobody knows, and the first is work of its own.
+
+class StepMarks {
+ public:
+  /// `step_seconds`: what a step takes, at most and on any rank; 0: unknown.
+  StepMarks(Watchdog& watchdog, double step_seconds)
+      : watchdog_(watchdog), step_seconds_(step_seconds) {}
+
+  /// An epoch of that name.
+  void begin(const std::string& name);
+  void step();
+  void end();
+
+ private:
+  void leave();
+
+  Watchdog& watchdog_;
+  double step_seconds_;
+  std::string epoch_;
+  double began_ = 0;  // the step that nobody knows
+  bool inside_ = false;
+};
+
 // A training as MLPerf's logs tell it: a line ":::MLLOG {json}" for each event, by the wall clock
 // in milliseconds. Format: mlcommons/logging, mlperf_logging/mllog.
 
