@@ -280,10 +280,11 @@ void tune_for_training(const Ranks& ranks, Communicator& gradients, const Traine
 }
 
 void measure(const Ranks& ranks, const EpochOptions& options,
+             std::optional<AllreduceTransport>& transport,
              const std::function<void(const EpochRun&)>& after_epoch, EpochRun& run) {
   const TrainerOptions& wanted = options.training.trainer;
-  const AllreduceTransport transport(ranks, options.transport, options.training.placed);
-  Communicator& gradients = transport.communicator();
+  transport.emplace(ranks, options.transport, options.training.placed);
+  Communicator& gradients = transport->communicator();
   const Checkpointing checkpoints(ranks, options.checkpoints);
   run.transport = gradients.transport();
   MlperfLog mlperf(ranks.first() ? options.mlperf_log : "");
@@ -371,13 +372,14 @@ bool reached_target(const EpochOptions& options, const EpochRun& run) {
 }
 
 EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
+                        std::optional<AllreduceTransport>& transport,
                         const std::function<void(const EpochRun&)>& after_epoch) {
   EpochRun run;
   const TrainerOptions& wanted = options.training.trainer;
   run.trainer = resolved(wanted, workers_of(wanted, ranks.session.size()));
   run.dataset = run.trainer.dataset;
   const std::string lack =
-      lack_of_memory(ranks, [&] { measure(ranks, options, after_epoch, run); });
+      lack_of_memory(ranks, [&] { measure(ranks, options, transport, after_epoch, run); });
   ranks.watchdog.end_cell();
   if (!lack.empty()) run.failure = lack;
   run.alone = !lack.empty() && ranks.session.size() > 1;

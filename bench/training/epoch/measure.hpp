@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/program/program.hpp"
+#include "bench/program/transports.hpp"
 #include "bench/training/epoch/account.hpp"
 #include "bench/training/epoch/energy.hpp"
 #include "bench/training/epoch/options.hpp"
@@ -63,8 +65,9 @@ bool reached_target(const EpochOptions& options, const EpochRun& run);
 
 /// Collective. `after_epoch` is called on every rank when an epoch has been measured. A loss that
 /// is not a number ends it after its epoch, on all ranks; too little memory at once, on its rank
-/// alone.
+/// alone. `transport`: what the gradients went over, for whoever makes more steps afterwards.
 EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
+                        std::optional<AllreduceTransport>& transport,
                         const std::function<void(const EpochRun&)>& after_epoch);
 
 }  // namespace scalebench

@@ -96,9 +96,10 @@ void check_recording(const TrainerOptions& trainer, int ranks) {
   if (trainer.accumulate != 1) refuse("accumulated passes", "one pass a step");
 }
 
-StepRecording record_steps(const Ranks& ranks, const TrainerOptions& options, int wanted) {
+StepRecording record_steps(const Ranks& ranks, Communicator& gradients,
+                           const TrainerOptions& options, int wanted) {
   LayerClock clock;
-  Trainer trainer(options, ranks.host, ranks.host, clock);
+  Trainer trainer(options, gradients, ranks.host, clock);
   for (int i = 0; i < kStepsBeforeRecording; ++i) trainer.train_step();
   StepRecording recording;
   ReplayTrace& trace = recording.trace;
@@ -168,9 +169,10 @@ void require_trace_file(const EpochOptions& options) {
   std::filesystem::remove(trial, ignored);
 }
 
-void record_trace(const Ranks& ranks, const EpochOptions& options, Console& console) {
+void record_trace(const Ranks& ranks, Communicator& gradients, const EpochOptions& options,
+                  Console& console) {
   const StepRecording recording =
-      record_steps(ranks, options.training.trainer, options.record_steps);
+      record_steps(ranks, gradients, options.training.trainer, options.record_steps);
   const std::filesystem::path file = trace_file(options);
   write_file_atomically(file, json_of(recording.trace));
   const ReplayTrace& trace = recording.trace;

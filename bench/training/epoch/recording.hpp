@@ -110,8 +110,10 @@ struct StepRecording {
 /// pass of its own, accumulated passes, and a model that is replayed itself.
 void check_recording(const TrainerOptions& trainer, int ranks);
 
-/// `steps` with marks; 0: 30, fewer (not below 5) where all takes over 2 seconds.
-StepRecording record_steps(const Ranks& ranks, const TrainerOptions& trainer, int steps);
+/// `steps` with marks; 0: 30, fewer (not below 5) where all takes over 2 seconds. Gradients go over
+/// `gradients`, which has the table for the allreduce `auto`.
+StepRecording record_steps(const Ranks& ranks, Communicator& gradients,
+                           const TrainerOptions& trainer, int steps);
 
 /// Throws UsageError unless the trace, if one is asked for, can be written: before a training that
 /// would be lost with it.
@@ -119,6 +121,7 @@ void require_trace_file(const EpochOptions& options);
 
 /// The same as `options` say, and the trace into its file: one without a folder lies in that of
 /// --out, if there is one.
-void record_trace(const Ranks& ranks, const EpochOptions& options, Console& console);
+void record_trace(const Ranks& ranks, Communicator& gradients, const EpochOptions& options,
+                  Console& console);
 
 }  // namespace scalebench

@@ -404,7 +404,8 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   const std::string& format = options.training.format;
   const std::vector<std::string> host_of_rank = all_gather(ranks.host, ranks.session.host());
   const bool oversubscribed = is_crowded(ranks);
-  const EpochRun run = measure_epochs(ranks, options, [&](const EpochRun& so_far) {
+  std::optional<AllreduceTransport> gradients;
+  const EpochRun run = measure_epochs(ranks, options, gradients, [&](const EpochRun& so_far) {
     for (const ResultRow& row : samples_of_last(options, so_far, recorder)) recorder.write(row);
     accuracy.write(accuracy_of_last(options, so_far, recorder));
     for (const std::string& line : so_far.epochs.back().warnings) {
@@ -423,7 +424,9 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
     outcome.count(row.get("status"));
   }
   monitor.finish(console);
-  if (run.failure.empty() && !options.record_trace.empty()) record_trace(ranks, options, console);
+  if (run.failure.empty() && !options.record_trace.empty()) {
+    record_trace(ranks, gradients->communicator(), options, console);
+  }
   recorder.finish();
   end_failed(ranks, run);
   return conclude(hosts, options.training.hosts, format, console, outcome.exit_code());
