@@ -225,6 +225,27 @@ TEST(TrainingStateOfAnother, IsRefusedByTheNameOfEachSetting) {
   expect_refused("bucket bytes is", [](TrainerOptions& other) { other.sync.bucket_bytes = 4096; });
 }
 
+TEST(TrainingStateOfAnother, IsRefusedForAnotherDataSetOfTheSameName) {
+  const TemporaryFolder root;
+  const auto set = [&](const char* parent, std::uint32_t images) {
+    const std::filesystem::path folder = root.path() / parent / "faces";
+    std::filesystem::create_directories(folder);
+    for (const std::string split : {"train", "t10k"}) {
+      write_plain(folder / (split + "-images-idx3-ubyte"),
+                  idx_bytes({images, 1, 1}, Bytes(images, 3)));
+      write_plain(folder / (split + "-labels-idx1-ubyte"), idx_bytes({images}, Bytes(images, 1)));
+    }
+    return folder.string();
+  };
+  TrainerOptions options = options_of({"mlp", "none", 1});
+  options.dataset = set("one", 96);
+  const std::string bytes = trained(options, 1, "", 1);
+  EXPECT_FALSE(trained(options, 1, bytes, 2).empty());
+  options.dataset = set("other", 100);
+  expect_error([&] { trained(options, 1, bytes, 2); },
+               {"another training", "data is faces:96:", "there and faces:100:"});
+}
+
 TEST(TrainingStateOfAnother, IsRefusedAndSaysWhatDiffers) {
   const Way way{"mlp", "mirrored", 2};
   const std::string bytes = trained(way, "", 1);

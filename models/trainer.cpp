@@ -293,7 +293,7 @@ struct Trainer::State {
   }
 
   Description description() const {
-    return description_of(options, ranks, sync->workers().count, training->name());
+    return description_of(options, ranks, sync->workers().count, training->id());
   }
 
   const int ranks;
@@ -358,6 +358,8 @@ std::int64_t Trainer::training_images() const { return state_->training->count()
 std::int64_t Trainer::test_images() const { return state_->test->count(); }
 
 const std::string& Trainer::dataset_name() const { return state_->training->name(); }
+
+const std::string& Trainer::dataset_id() const { return state_->training->id(); }
 
 EpochResult Trainer::train_epoch(int epoch) {
   State& state = *state_;

@@ -66,6 +66,8 @@ class Trainer {
   std::int64_t training_images() const;
   std::int64_t test_images() const;
   const std::string& dataset_name() const;
+  /// What tells its training split from those of other sets of that name; see id_of_set().
+  const std::string& dataset_id() const;
 
   /// Whether the data set's files are read while training.
   bool reads_files() const;
@@ -100,8 +102,9 @@ class Trainer {
 
   /// Collective (phase evaluate), after `epochs` epochs: on rank 0 the bytes of a checkpoint, from
   /// which restore() goes on with the same bits (not with horovod on 3 ranks or more nor ps_async,
-  /// whose sums depend on when each rank comes); empty on other ranks. `seconds` is kept for the
-  /// caller. Throws UsageError where several ranks have no common model; see trains_one_model.
+  /// whose sums depend on when each rank comes, nor with the allreduce `auto`, which may be given
+  /// another table); empty on other ranks. `seconds` is kept for the caller. Throws UsageError where
+  /// several ranks have no common model; see trains_one_model.
   std::string checkpoint(int epochs, double seconds);
 
   /// Collective, before the first epoch: takes over what rank 0's `bytes` hold; the bytes of other

@@ -155,7 +155,7 @@ TrainerOptions resolved(TrainerOptions options, int workers);
 
 using Description = std::vector<std::pair<std::string, std::string>>;
 
-/// `options`: resolved; `dataset`: its name as loaded.
+/// `options`: resolved; `dataset`: its id as loaded.
 Description description_of(const TrainerOptions& options, int ranks, int workers,
                            std::string_view dataset);
 

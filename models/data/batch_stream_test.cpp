@@ -76,6 +76,7 @@ TEST(BatchStream, MakesBatchesThatThreadsOrDelaysAreFor) {
 class Broken final : public ImageSource {
  public:
   const std::string& name() const override { return name_; }
+  const std::string& id() const override { return name_; }
   std::int64_t count() const override { return 100; }
   torch::Device device() const override { return torch::kCPU; }
   Batch at(const torch::Tensor& indices, int, const std::stop_token&) const override {

@@ -76,6 +76,18 @@ std::optional<fs::path> find_cifar10(const fs::path& directory) {
   return std::nullopt;
 }
 
+/// Of as many images as the published set of its name, a set is taken for that one.
+void identify(Dataset& set, Split split, std::int64_t training_images) {
+  const bool known = set.name == "fashion-mnist" || set.name == "mnist" || set.name == "cifar-10";
+  if (known && set.count() == (split == Split::train ? training_images : 10'000)) {
+    set.id = set.name;
+    return;
+  }
+  const std::string_view labels(reinterpret_cast<const char*>(set.labels.data()),
+                                set.labels.size());
+  set.id = id_of_set(set.name, set.count(), fnv1a(labels));
+}
+
 /// One split from a folder that find_cifar10 returned. Files may hold any number of records.
 Dataset read_cifar10(const fs::path& directory, Split split) {
   const std::span all(kFiles);
@@ -88,6 +100,7 @@ Dataset read_cifar10(const fs::path& directory, Split split) {
     }
     append(directory / name, set);
   }
+  identify(set, split, 50'000);
   return set;
 }
 
@@ -151,10 +164,12 @@ Dataset read_directory(const fs::path& directory, Split split, const ImageShape&
   }
   // A trailing slash would leave the last component empty.
   const fs::path last = directory.has_filename() ? directory : directory.parent_path();
-  return {last.filename().string(),
-          {1, static_cast<int>(height), static_cast<int>(width), shape.classes},
-          std::move(images.values),
-          std::move(labels.values)};
+  Dataset set{last.filename().string(),
+              {1, static_cast<int>(height), static_cast<int>(width), shape.classes},
+              std::move(images.values),
+              std::move(labels.values)};
+  identify(set, split, 60'000);
+  return set;
 }
 
 /// N of `synthetic:N`; the default without one.
@@ -243,7 +258,7 @@ Dataset load_dataset(const std::string& source, Split split, const ImageShape& s
   if (source == kSynthetic || source.starts_with("synthetic:")) {
     const std::int64_t count = synthetic_count(source);
     Dataset set = synthetic_dataset(split == Split::train ? count : count / 6, split, shape, seed);
-    set.name = source;
+    set.name = set.id = source;
     return set;
   }
   if (source == "fashion-mnist") {
@@ -271,6 +286,10 @@ Dataset load_dataset(const std::string& source, Split split, const ImageShape& s
         source);
   }
   return read_directory(source, split, shape);
+}
+
+std::string id_of_set(std::string_view name, std::int64_t images, std::uint64_t hash) {
+  return fmt::format("{}:{}:{:08x}", name, images, SplitMix(hash).next() >> 32U);
 }
 
 Idx read_idx(const std::filesystem::path& file, std::size_t dimensions) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/network/models.hpp"
@@ -42,9 +43,15 @@ struct Dataset {
   /// (count, channels, height, width) and (count), both unsigned bytes, row-major.
   std::vector<std::uint8_t> images;
   std::vector<std::uint8_t> labels;
+  /// See id_of_set(); of a synthetic set, Fashion-MNIST, MNIST and CIFAR-10 the name.
+  std::string id = {};
 
   std::int64_t count() const { return static_cast<std::int64_t>(labels.size()); }
 };
+
+/// `faces:600:9f3a12bc`: the name, which other sets may have as well, the number of images and a
+/// hash of what tells them apart.
+std::string id_of_set(std::string_view name, std::int64_t images, std::uint64_t hash);
 
 /// Where Debian's dataset-fashion-mnist puts its files.
 inline constexpr const char* kFashionMnistDirectory = "/usr/share/datasets/fashion-mnist";

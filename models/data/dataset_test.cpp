@@ -105,6 +105,32 @@ TEST_F(DirectoryTest, ReadsAllSpellings) {
   EXPECT_EQ(test.labels, (Bytes{5}));
 }
 
+TEST_F(DirectoryTest, TellsSetsOfOneNameApart) {
+  const std::string name = folder.path().filename();
+  const std::string id = load(Split::train).id;
+  EXPECT_TRUE(id.starts_with(name + ":3:")) << id;
+  EXPECT_EQ(load(Split::train).id, id);
+  EXPECT_TRUE(load(Split::test).id.starts_with(name + ":1:"));
+  write_gz(at("train-labels-idx1-ubyte.gz"), idx_bytes({3}, {9, 0, 5}));
+  EXPECT_NE(load(Split::train).id, id) << "as many images, another label";
+}
+
+// Their cases and checkpoints go by the name alone.
+TEST_F(DirectoryTest, KnowsPublishedSetsByNameAndNumber) {
+  const auto id_of = [&](const char* name, std::uint32_t count) {
+    const std::filesystem::path set = folder.path() / name;
+    std::filesystem::create_directories(set);
+    write_plain(set / "train-images-idx3-ubyte", idx_bytes({count, 1, 1}, Bytes(count)));
+    write_plain(set / "train-labels-idx1-ubyte", idx_bytes({count}, Bytes(count)));
+    return load_dataset(set.string(), Split::train, ImageShape{}, 1).id;
+  };
+  EXPECT_EQ(id_of("mnist", 60'000), "mnist");
+  EXPECT_EQ(id_of("fashion-mnist", 60'000), "fashion-mnist");
+  EXPECT_TRUE(id_of("mnist", 600).starts_with("mnist:600:"));
+  EXPECT_TRUE(id_of("raw", 60'000).starts_with("raw:60000:")) << "of which there are several";
+  EXPECT_EQ(load_dataset("synthetic:60", Split::train, ImageShape{}, 1).id, "synthetic:60");
+}
+
 TEST_F(DirectoryTest, RefusesMissingFile) {
   std::filesystem::remove(at("train-images-idx3-ubyte"));
   expect_error([&] { load(Split::train); },

@@ -60,15 +60,14 @@ std::vector<std::string> folders_in(const fs::path& directory) {
                   [](const fs::directory_entry& entry) { return is_folder(entry.path()); });
 }
 
-/// FNV-1a over the name, mixed once more: its low bits alone are weak.
+/// Of "class/file", from `hash` on.
+std::uint64_t hash_of(std::string_view class_name, std::string_view file, std::uint64_t hash) {
+  return fnv1a(file, fnv1a("/", fnv1a(class_name, hash)));
+}
+
+/// By a hash of the name, mixed once more: its low bits alone are weak.
 bool chosen_for_test(std::string_view class_name, std::string_view file) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const std::string_view part : {class_name, std::string_view("/"), file}) {
-    for (const char letter : part) {
-      hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
-    }
-  }
-  return SplitMix(hash).next() % kOneInTest == 0;
+  return SplitMix(hash_of(class_name, file, fnv1a(""))).next() % kOneInTest == 0;
 }
 
 /// Where each split lies; both the same folder when a hash divides it.
@@ -130,6 +129,7 @@ ImageFolder list_image_folder(const fs::path& directory, Split split, int most_c
                      split == Split::train ? layout.train : layout.test,
                      folders_in(layout.train),
                      {}};
+  std::uint64_t hash = fnv1a("");
   if (folder.classes.empty()) {
     fail<UsageError>("{}: expected a folder for each class, found none", layout.train.string());
   }
@@ -155,6 +155,7 @@ ImageFolder list_image_folder(const fs::path& directory, Split split, int most_c
     for (const std::string& file : files) {
       if (layout.divided() && chosen_for_test(name, file) != (split == Split::test)) continue;
       folder.images.push_back({file, static_cast<int>(place - folder.classes.begin())});
+      hash = fnv1a("\n", hash_of(name, file, hash));
     }
   }
   if (folder.images.empty()) {
@@ -163,6 +164,7 @@ ImageFolder list_image_folder(const fs::path& directory, Split split, int most_c
         "or the folders train/ and val/",
         directory.string(), split == Split::train ? "training" : "testing", kOneInTest);
   }
+  folder.id = id_of_set(folder.name, folder.count(), hash);
   return folder;
 }
 

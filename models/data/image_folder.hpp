@@ -28,6 +28,8 @@ struct ImageFolder {
   std::vector<std::string> classes;
   /// Ordered by class, then by name.
   std::vector<Image> images;
+  /// See id_of_set(): by the names of classes and files.
+  std::string id = {};
 
   std::int64_t count() const { return static_cast<std::int64_t>(images.size()); }
   std::filesystem::path path(std::int64_t index) const;

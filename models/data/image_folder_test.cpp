@@ -46,6 +46,18 @@ TEST_F(ImageFolderTest, ListsSplitsByClassThenName) {
   EXPECT_TRUE(is_jpeg_folder(root.path().string()));
 }
 
+TEST_F(ImageFolderTest, TellsFoldersOfOneNameApart) {
+  for (const char* file :
+       {"train/cat/1.jpg", "train/cat/2.jpg", "train/dog/3.jpg", "val/dog/4.jpg"})
+    add(file);
+  const std::string id = list(Split::train).id;
+  EXPECT_TRUE(id.starts_with(list(Split::train).name + ":3:")) << id;
+  fs::rename(root.path() / "train/cat/2.jpg", root.path() / "train/cat/5.jpg");
+  EXPECT_NE(list(Split::train).id, id) << "another file";
+  fs::rename(root.path() / "train/cat/5.jpg", root.path() / "train/dog/2.jpg");
+  EXPECT_NE(list(Split::train).id, id) << "of another class";
+}
+
 TEST_F(ImageFolderTest, DividesWithoutSplitsByName) {
   for (int i = 0; i < 500; ++i) {
     add("a/" + std::to_string(i) + ".jpg");

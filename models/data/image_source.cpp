@@ -91,7 +91,7 @@ void for_own_files(const ImageSource& source, const Communicator& control, Funct
 
 ImageStore::ImageStore(const Dataset& set, const ImageShape& model, torch::Device device,
                        std::optional<OnePass> one_pass)
-    : name_(set.name), model_(model), one_pass_(one_pass) {
+    : name_(set.name), id_(set.id), model_(model), one_pass_(one_pass) {
   const ImageShape& has = set.shape;
   if (has.height > model.height || has.width > model.width ||
       (has.channels != model.channels && has.channels != 1) || has.classes > model.classes) {

@@ -45,6 +45,8 @@ class ImageSource {
  public:
   virtual ~ImageSource() = default;
   virtual const std::string& name() const = 0;
+  /// See id_of_set().
+  virtual const std::string& id() const = 0;
   virtual std::int64_t count() const = 0;
   /// Where indices must be and batches are.
   virtual torch::Device device() const = 0;
@@ -83,6 +85,7 @@ class ImageStore final : public ImageSource {
              std::optional<OnePass> one_pass = std::nullopt);
 
   const std::string& name() const override { return name_; }
+  const std::string& id() const override { return id_; }
   std::int64_t count() const override { return labels_.size(0); }
   torch::Device device() const override { return labels_.device(); }
 
@@ -94,6 +97,7 @@ class ImageStore final : public ImageSource {
   torch::Tensor gathered(const torch::Tensor& indices, const OnePass& pass) const;
 
   std::string name_;
+  std::string id_;
   ImageShape model_;
   std::optional<OnePass> one_pass_;
   torch::Tensor images_;
@@ -112,6 +116,7 @@ class JpegImages final : public ImageSource {
              std::uint64_t seed, BadImages policy);
 
   const std::string& name() const override { return list_.name; }
+  const std::string& id() const override { return list_.id; }
   std::int64_t count() const override { return list_.count(); }
   torch::Device device() const override { return torch::kCPU; }
   Batch at(const torch::Tensor& indices, int epoch, const std::stop_token& stop) const override;

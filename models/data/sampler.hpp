@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "kernels/error.hpp"
@@ -62,6 +63,12 @@ class Sampler {
   Options options_;
   std::int64_t steps_;
 };
+
+/// FNV-1a, further from `hash` on.
+constexpr std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash = 0xcbf29ce484222325U) {
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
+  return hash;
+}
 
 // SplitMix64: a 64-bit generator of three multiplications, also a good mixer of seeds.
 // Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.

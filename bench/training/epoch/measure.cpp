@@ -316,6 +316,7 @@ void measure(const Ranks& ranks, const EpochOptions& options,
   run.trainer.pace = nullptr;
   run.parameters = trainer.parameter_count();
   run.dataset = trainer.dataset_name();
+  run.dataset_id = trainer.dataset_id();
   run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
   run.workers = trainer.workers();
   run.reads_files = trainer.reads_files();
@@ -377,7 +378,7 @@ EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
   EpochRun run;
   const TrainerOptions& wanted = options.training.trainer;
   run.trainer = resolved(wanted, workers_of(wanted, ranks.session.size()));
-  run.dataset = run.trainer.dataset;
+  run.dataset = run.dataset_id = run.trainer.dataset;
   const std::string lack =
       lack_of_memory(ranks, [&] { measure(ranks, options, transport, after_epoch, run); });
   ranks.watchdog.end_cell();

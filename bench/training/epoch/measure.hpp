@@ -43,7 +43,8 @@ struct EpochRun {
   TrainerOptions trainer;  // as resolved
   std::int64_t parameters = 0;
   std::string dataset;
-  std::string transport;  // of gradients
+  std::string dataset_id;  // for cases: several sets may have that name
+  std::string transport;   // of gradients
   bool promises_equal_replicas = true;
   int workers = 1;
   TrainingProgress earlier;              // before this start, from a checkpoint

@@ -130,7 +130,7 @@ std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
       trainer.choice.label, trainer.gradient_sync, sync.empty() ? "" : " ", sync,
       variant_text(trainer), travel.allreduce, travel.transport,
       device_label(options.training.trainer), dtype_label(trainer.precision), trainer.threads,
-      run.dataset, options.scaling, batch, samples, trainer.optimizer, trainer.rate.base,
+      run.dataset_id, options.scaling, batch, samples, trainer.optimizer, trainer.rate.base,
       trainer.rate.scaling == RateScaling::linear ? "linear" : "none", trainer.rate.warmup_epochs,
       seed, text_of_input(trainer), share);
 }
