@@ -237,6 +237,11 @@ class ThroughputRun {
       too_big_.reset();
       listed_.clear();
       lacking_ = joint_failure(ranks_.host, why_not_tried(trainer));
+      // Before its batch is measured, which may be listed as a number before it.
+      search_.reset();
+      if (lacking_.empty() && std::ranges::count(options_.batches, kLargestBatch) > 0) {
+        search_largest();
+      }
       for (const std::int64_t batch : options_.batches) one_batch(batch);
     }
     return outcome_.exit_code();
@@ -251,11 +256,11 @@ class ThroughputRun {
     if (!lacking_.empty()) {
       skip(lacking_, batch == kLargestBatch ? std::optional(BatchSearch{}) : std::nullopt);
     } else if (batch == kLargestBatch) {
-      largest(limit);
+      largest();
     } else if (too_big_ && batch > *too_big_) {
       skip(fmt::format("batch {} ran out of memory", *too_big_));
     } else {
-      measure({});
+      measure();
     }
   }
 
@@ -267,26 +272,37 @@ class ThroughputRun {
     return true;
   }
 
-  void largest(const MemoryLimit& limit) {
+  /// The largest batch, or why it is not known.
+  void search_largest() {
     TrainerOptions& trainer = options_.training.trainer;
+    search_ = BatchSearch{};
+    not_found_.clear();
     if (trainer.device == ComputeDevice::cpu && options_.memory_limit == 0) {
-      return skip("the largest batch of a CPU is where it begins to swap: give --memory-limit",
-                  BatchSearch{});
+      not_found_ = "the largest batch of a CPU is where it begins to swap: give --memory-limit";
+      return;
     }
     console_.note(fmt::format("{}: searching the largest batch", trainer.choice.label));
-    BatchSearch search;
+    const MemoryLimit limit(trainer, options_.memory_limit);
     try {
-      search = search_largest_batch(ranks_, options_, limit);
+      search_ = search_largest_batch(ranks_, options_, limit);
+      if (search_->largest == 0) not_found_ = "memory does not hold one image a step";
     } catch (const NotRecorded& error) {  // on all ranks, as they train the same model
-      return skip(error.what(), BatchSearch{});
+      not_found_ = error.what();
     }
-    if (search.largest == 0) return skip("memory does not hold one image a step", search);
-    if (is_again(search.largest)) return;
-    trainer.batch = search.largest;
-    measure(search);
   }
 
-  void measure(std::optional<BatchSearch> search) {
+  void largest() {
+    if (!not_found_.empty()) return skip(not_found_, search_);
+    if (!listed_.insert(search_->largest).second) {
+      console_.note(fmt::format("the largest batch is {}, which is listed too, and measured once",
+                                search_->largest));
+      return;
+    }
+    options_.training.trainer.batch = search_->largest;
+    measure();
+  }
+
+  void measure() {
     const bool counted = options_.steps > 0, capped = std::isfinite(options_.max_seconds);
     console_.note(fmt::format("{}: {} rank(s) at work for {}{}{}",
                               options_.training.trainer.choice.label, ranks_.session.size(),
@@ -296,7 +312,7 @@ class ThroughputRun {
     ThroughputResult result = measure_throughput(ranks_, options_);
     ranks_.watchdog.end_cell();
     if (result.too_few_images) return skip(result.failure);
-    result.search = std::move(search);
+    if (search_ && search_->largest == result.trainer.batch) result.search = search_;
     if (result.search && result.search->all_fit) {
       result.remarks += fmt::format("{}memory holds more than the data set has",
                                     result.remarks.empty() ? "" : "; ");
@@ -331,6 +347,8 @@ class ThroughputRun {
   Outcome outcome_;
   std::set<std::int64_t> listed_;        // batches of this way so far
   std::string lacking_;                  // why this way is not tried
+  std::optional<BatchSearch> search_;    // of this way, where the largest batch is listed
+  std::string not_found_;                // why that found none
   std::optional<std::int64_t> too_big_;  // the batch that this way had too little memory for
 };
 
