@@ -103,8 +103,8 @@ class Trainer {
   /// Collective (phase evaluate), after `epochs` epochs: on rank 0 the bytes of a checkpoint, from
   /// which restore() goes on with the same bits (not with horovod on 3 ranks or more nor ps_async,
   /// whose sums depend on when each rank comes, nor with the allreduce `auto`, which may be given
-  /// another table); empty on other ranks. `seconds` is kept for the caller. Throws UsageError where
-  /// several ranks have no common model; see trains_one_model.
+  /// another table); empty on other ranks. `seconds` is kept for the caller. Throws UsageError
+  /// where several ranks have no common model; see trains_one_model.
   std::string checkpoint(int epochs, double seconds);
 
   /// Collective, before the first epoch: takes over what rank 0's `bytes` hold; the bytes of other

@@ -81,6 +81,13 @@ void resolve_rate(RateRule& rate, double model_rate, std::int64_t global_batch) 
         "the resnet schedule scales with the batch and warms up by itself; leave out the other "
         "scaling and warm-up");
   }
+  // It would change nothing on one rank, and what is compared with that on several.
+  if (!resnet && rate.scaling == RateScaling::none && rate.warmup_epochs > 0) {
+    fail<UsageError>(
+        "a learning-rate warm-up of {} epochs goes from the rate of one rank to that of all, which "
+        "without linear scaling are the same; add that, or leave out the warm-up",
+        rate.warmup_epochs);
+  }
   if (rate.base == 0) rate.base = resnet ? kResnetBase : model_rate;
   rate.global_batch = global_batch;
 }
@@ -132,8 +139,9 @@ std::int64_t seed_steps_per_epoch(std::string_view model, int workers) {
 double learning_rate(const RateRule& rule, int ranks, std::int64_t step,
                      std::int64_t steps_per_epoch) {
   if (rule.schedule == RateSchedule::resnet) return resnet_rate(rule, step, steps_per_epoch);
+  if (rule.scaling == RateScaling::none) return rule.base;
   const double size = ranks;
-  const double full = rule.scaling == RateScaling::linear ? rule.base * size : rule.base;
+  const double full = rule.base * size;
   const double done = static_cast<double>(step) / static_cast<double>(steps_per_epoch);
   if (done >= rule.warmup_epochs) return full;
   const double epoch = static_cast<double>(step + 1) / static_cast<double>(steps_per_epoch);

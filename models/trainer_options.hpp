@@ -61,7 +61,7 @@ struct RateRule {
   double base = 1e-3;
   /// linear: the base rate times the number of ranks (Horovod, SMDDP, Goyal et al.).
   RateScaling scaling = RateScaling::none;
-  /// Epochs of warm-up; 0: none.
+  /// Epochs of warm-up, with linear scaling only; 0: none.
   double warmup_epochs = 0;
   /// resnet takes no notice of `scaling` and `warmup_epochs`, which it has of its own.
   RateSchedule schedule = RateSchedule::constant;

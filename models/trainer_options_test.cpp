@@ -93,12 +93,6 @@ TEST(LearningRate, OneRankNeedsNoWarmUp) {
   }
 }
 
-TEST(LearningRate, WarmUpWithoutScalingStartsBelowTheBase) {
-  const RateRule rule{0.001, RateScaling::none, 1};
-  EXPECT_DOUBLE_EQ(learning_rate(rule, 4, 4, 10), 0.001 * 0.25 * (0.5 * 3 + 1));
-  EXPECT_DOUBLE_EQ(learning_rate(rule, 4, 10, 10), 0.001);
-}
-
 TEST(ResnetSchedule, IsTfCnnBenchmarks) {
   // 1024 images a step: 0.1 * 1024 / 256 = 0.4; 100 steps an epoch. The warm-up goes from 0 to 0.4
   // in 500 steps, and a step at a boundary still has the rate before it.
@@ -232,6 +226,10 @@ TEST(Resolved, RefusesImpossibleNumbers) {
   expect_error([] { resolved({.samples_per_epoch = -1}, 2); }, {"-1 samples"});
   expect_error([] { resolved({.rate = {.base = -1}}, 1); }, {"learning rate -1"});
   expect_error([] { resolved({.rate = {.warmup_epochs = -1}}, 1); }, {"-1 warm-up epochs"});
+  for (const int workers : {1, 4}) {
+    expect_error([=] { resolved({.rate = {.warmup_epochs = 1}}, workers); },
+                 {"warm-up of 1 epochs", "without linear scaling"});
+  }
 }
 
 TEST(Resolved, GivesTheResnetScheduleItsBaseAndBatch) {

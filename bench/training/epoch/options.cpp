@@ -100,7 +100,8 @@ void add_learning_options(CLI::App& app, EpochOptions& options) {
       ->capture_default_str();
   add_choice(app, "--lr-scaling", trainer.rate.scaling, kRateScalings,
              "none, or linear: learning rate times ranks");
-  app.add_option("--lr-warmup", trainer.rate.warmup_epochs, "epochs of learning-rate warm-up")
+  app.add_option("--lr-warmup", trainer.rate.warmup_epochs,
+                 "with --lr-scaling linear: epochs from the rate of one rank to that of all")
       ->capture_default_str();
   app.add_option("--warmup-steps", options.warm_up_steps,
                  "steps before the clock starts, on a model that is then thrown away")
