@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/training/words.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +10,7 @@
 #include <span>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 #include "bench/program/words.hpp"
 #include "kernels/error.hpp"
@@ -138,6 +139,27 @@ void add_gradient_sync_options(CLI::App& app, GradientSyncOptions& options) {
             "mirrored: nccl, ring, hierarchical_copy or reduce_to_one instead of --allreduce");
   add_other("--collective", options.collective, kCollectives,
             "multi_worker: ring, nccl or auto instead of --allreduce");
+}
+
+void check_gradient_sync_options(const CLI::App& app, std::string_view gradient_sync,
+                                 const GradientSyncOptions& options) {
+  std::map<std::string, std::vector<std::string_view>> readers;  // by option
+  for (const auto& [sync, told] : kTold) {
+    std::istringstream names(told);
+    for (std::string name; names >> name;) {
+      std::ranges::replace(name, '_', '-');
+      readers["--" + name].push_back(sync);
+    }
+  }
+  for (const auto& [option, syncs] : readers) {
+    if (app.count(option) == 0 || std::ranges::count(syncs, gradient_sync) > 0) continue;
+    fail<UsageError>("{}: gradient sync {} does not read it; expected {}", option, gradient_sync,
+                     fmt::join(syncs, " or "));
+  }
+  if (options.wire != DType::float32 &&
+      gradient_sync_named(gradient_sync).sends == Sends::nothing) {
+    fail<UsageError>("--compression: gradient sync {} sends nothing; leave it out", gradient_sync);
+  }
 }
 
 void add_input_options(CLI::App& app, TrainerOptions& options) {

@@ -17,6 +17,9 @@ namespace scalebench {
 /// `ranks`: of which a fault may be about one.
 void add_fault_options(CLI::App& app, int ranks, Faults& faults);
 void add_gradient_sync_options(CLI::App& app, GradientSyncOptions& options);
+/// Throws UsageError for an option that was typed and that this gradient sync does not read.
+void check_gradient_sync_options(const CLI::App& app, std::string_view gradient_sync,
+                                 const GradientSyncOptions& options);
 void add_input_options(CLI::App& app, TrainerOptions& options);
 
 /// The faults, canonically: for case ids and notes. Empty without any.

@@ -216,6 +216,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   options.evaluate = !given(app, "--no-evaluation");
   TrainerOptions& trainer = options.training.trainer;
   gradient_sync_named(trainer.gradient_sync);
+  check_gradient_sync_options(app, trainer.gradient_sync, trainer.sync);
   if (trainer.share_of < 1) {
     fail<UsageError>("--share-of {}: must be at least 1", trainer.share_of);
   }
