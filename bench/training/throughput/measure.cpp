@@ -226,14 +226,23 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
   }
 }
 
-BatchSearch search_largest_batch(const Ranks& ranks, const ThroughputOptions& options,
-                                 const MemoryLimit& limit) {
+BatchSearch search_largest_batch(const Ranks& ranks, const ThroughputOptions& options) {
   NoTrace trace;
   TrainerOptions trainer = options.training.trainer;
   trainer.try_convolutions = false;  // takes long, and needs no memory that it does not find
   // Whatever a graph keeps for itself is there after its first replay.
   const bool graph = is_recorded(trainer.step, trainer.device == ComputeDevice::cuda);
   const int steps = graph ? kStepsBeforeGraph + 1 : 2;
+  // What libraries take for themselves at a first step is no batch's.
+  trainer.batch = 1;
+  ranks.watchdog.work(fmt::format("{}: a first step", trainer.choice.label));
+  const std::string no_step =
+      lack_of_memory(ranks, [&] { Trainer(trainer, ranks.host, ranks.host, trace).train_step(); });
+  if (!joint_failure(ranks.host, no_step).empty()) {
+    return {.largest = 0, .all_fit = false, .tried = "1!"};
+  }
+  release_kept_memory();
+  const MemoryLimit limit(trainer, options.memory_limit);
   std::int64_t images = 0;
   const auto fits = [&](std::int64_t batch) {
     trainer.batch = batch;

@@ -74,9 +74,8 @@ struct ThroughputResult {
 ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions& options);
 
 /// Collective: the largest batch with which all ranks can train at once, tried on trainers that are
-/// thrown away, each of which stays within `limit`; options.training.trainer.batch is not looked
-/// at.
-BatchSearch search_largest_batch(const Ranks& ranks, const ThroughputOptions& options,
-                                 const MemoryLimit& limit);
+/// thrown away, each of which stays within options.memory_limit beyond what a process has taken
+/// after its first step; options.training.trainer.batch is not looked at.
+BatchSearch search_largest_batch(const Ranks& ranks, const ThroughputOptions& options);
 
 }  // namespace scalebench

@@ -282,10 +282,12 @@ class ThroughputRun {
       return;
     }
     console_.note(fmt::format("{}: searching the largest batch", trainer.choice.label));
-    const MemoryLimit limit(trainer, options_.memory_limit);
     try {
-      search_ = search_largest_batch(ranks_, options_, limit);
-      if (search_->largest == 0) not_found_ = "memory does not hold one image a step";
+      search_ = search_largest_batch(ranks_, options_);
+      if (search_->largest == 0) {
+        not_found_ = fmt::format("memory does not hold one image a step{}",
+                                 trainer.device == ComputeDevice::cpu ? " and the data set" : "");
+      }
     } catch (const NotRecorded& error) {  // on all ranks, as they train the same model
       not_found_ = error.what();
     }
