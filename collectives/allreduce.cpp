@@ -19,7 +19,7 @@
 namespace scalebench {
 
 namespace allreduce {
-#define ALLREDUCE(name, steps, sent, reduced, purpose) \
+#define ALLREDUCE(name, steps, sent, reduced, needs, purpose) \
   void name(Communicator& communicator, ConstSpan in, Span out, ReduceOp op);
 #include "collectives/allreduce.def"
 #undef ALLREDUCE
@@ -103,7 +103,7 @@ std::span<const AllreduceAlgorithm> allreduce_algorithms() {
       cost::trees;
   // Not every cost depends on all of p, n, g and r.
   static constexpr std::array kTable{
-#define ALLREDUCE(name, steps, sent, reduced, purpose)                         \
+#define ALLREDUCE(name, steps, sent, reduced, needs, purpose)                  \
   AllreduceAlgorithm{label(#name), &allreduce::name,                           \
                      []([[maybe_unused]] double p, [[maybe_unused]] double n,  \
                         [[maybe_unused]] double g, [[maybe_unused]] Reach r) { \

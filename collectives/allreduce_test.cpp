@@ -18,6 +18,7 @@
 
 #include "collectives/allreduce_check.hpp"
 #include "collectives/allreduce_test.hpp"
+#include "collectives/carries.hpp"
 #include "collectives/transport/thread.hpp"
 #include "collectives/transport/transport_test.hpp"
 #include "kernels/buffer.hpp"
@@ -255,7 +256,24 @@ bool needs_windows(const AllreduceAlgorithm& algorithm) {
   return refusals > 0;
 }
 
-TEST_P(EveryAlgorithm, WorksOnScatteredNodesOrSaysThatItNeedsWindows) { needs_windows(GetParam()); }
+TEST_P(EveryAlgorithm, WorksOnScatteredNodesOrItsLineSaysThatItNeedsWindows) {
+  EXPECT_EQ(needs_windows(GetParam()), !why_not_carried(GetParam().name, "mpi").empty());
+}
+
+TEST(WhyNotCarried, IsSaidOfAlgorithmsThatTheTransportCannot) {
+  EXPECT_EQ(why_not_carried("direct", "mpi"),
+            "algorithm direct needs ranks that address each other's memory; transport mpi cannot; "
+            "valid: shared_memory, cuda_ipc");
+  EXPECT_EQ(why_not_carried("one_shot", "shared_memory"), "");
+  EXPECT_THAT(why_not_carried("one_shot", "shared_memory", 2),
+              testing::EndsWith("those of 2 hosts cannot"));
+  EXPECT_THAT(why_not_carried("native", "shared_memory"), testing::HasSubstr("valid: mpi, nccl"));
+  EXPECT_EQ(why_not_carried("native", "nccl", 2), "");
+  EXPECT_EQ(why_not_carried("ring", "shared_memory", 2), "");
+  EXPECT_EQ(why_not_carried("auto", "mpi", 2), "");
+  EXPECT_EQ(why_not_carried("direct", "auto"), "") << "it may become cuda_ipc";
+  EXPECT_EQ(why_not_carried("native", "auto"), "");
+}
 
 // Replicas of a model must not drift apart: rounding may depend on the algorithm, not on the rank.
 TEST_P(EveryAlgorithm, GivesAllRanksTheSameBits) {

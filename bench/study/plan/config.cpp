@@ -10,10 +10,13 @@
 #include <sstream>
 
 #include "bench/cli/quantity.hpp"
+#include "bench/launch/launcher.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/results_folder.hpp"
+#include "bench/study/plan/named.hpp"
 #include "bench/study/plan/old_keys.hpp"
 #include "bench/study/plan/toml_reader.hpp"
+#include "collectives/carries.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
@@ -209,6 +212,18 @@ std::optional<std::size_t> size(TomlReader& reader, const toml::table& table, st
   }
 }
 
+/// Where the key is, else where its table begins.
+const toml::node& place_of(const toml::table& table, std::string_view key) {
+  const toml::node* const node = table.get(key);
+  return node != nullptr ? *node : table;
+}
+
+void refuse_data(TomlReader& reader, const toml::table& table, const std::string& data,
+                 const KnownNames& known) {
+  const std::string why = why_no_data(data, known.looks_here);
+  if (!why.empty()) reader.complain(place_of(table, "data"), "data: " + why);
+}
+
 void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
           AllreduceStudy& study) {
   keys(reader, table, study, known);
@@ -236,6 +251,7 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
           ThroughputStudy& study) {
   if (!known.data.empty()) study.data = known.data;
   keys(reader, table, study, known);
+  refuse_data(reader, table, study.data, known);
   if (!study.memory_limit.empty()) size(reader, table, "memory_limit", study.memory_limit);
   if (table.contains("batch_per_rank") && table.contains("batches_per_rank")) {
     reader.complain(*table.get("batch_per_rank"),
@@ -293,6 +309,44 @@ void require_weak(TomlReader& reader, const toml::table& table, const EpochStudy
                   "scaling: a trace is of one batch per rank; valid: \"weak\"");
 }
 
+/// An epoch is at least a step, and at most the data set.
+void refuse_samples(TomlReader& reader, const toml::table& table, const EpochStudy& study) {
+  const bool strong = study.scaling == "strong";
+  const std::int64_t said = strong ? study.global_batch : study.batch_per_rank;
+  const std::int64_t batch = said > 0 ? said : default_batch(study.model);
+  const std::optional<std::int64_t> images = images_of(study.data);
+  const char* const key = study.samples > 0 ? "samples" : "data";
+  if (images && study.samples > *images) {
+    reader.complain(place_of(table, key), fmt::format("samples: {} of the {} images of {}; valid: "
+                                                      "up to as many",
+                                                      study.samples, *images, study.data));
+  }
+  const std::int64_t samples = study.samples > 0 ? study.samples : images.value_or(batch);
+  if (samples < batch) {
+    reader.complain(place_of(table, key),
+                    fmt::format("{}: {} images are no step of {}; valid: at least as many, or a "
+                                "smaller {}",
+                                key, samples, batch, strong ? "global_batch" : "batch_per_rank"));
+  }
+}
+
+void refuse_syncs(TomlReader& reader, const toml::table& table, const EpochStudy& study,
+                  const KnownNames& known) {
+  const auto& syncs = study.gradient_syncs;
+  if (std::ranges::find(syncs, "tpu") != syncs.end()) {
+    reader.complain(*table.get("gradient_syncs"),
+                    "gradient_syncs: there is no TPU runtime for C++ to run on; on GPUs use "
+                    "mirrored");
+  }
+  if (std::ranges::none_of(syncs, sends_allreduces)) return;
+  const bool is_mpi = study.transport == "auto" && known.on_cpus;
+  const std::string why = why_not_carried(study.allreduce, is_mpi ? "mpi" : study.transport);
+  if (!why.empty()) {
+    reader.complain(place_of(table, is_mpi ? "allreduce" : "transport"),
+                    fmt::format("allreduce: {}{}", why, is_mpi ? " (auto is mpi on CPUs)" : ""));
+  }
+}
+
 void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
           const std::filesystem::path& folder, EpochStudy& study) {
   read_model(reader, table, known, folder, study);
@@ -306,6 +360,11 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
                     "target_accuracy: needs the evaluation that evaluate = false leaves out");
   }
   refuse_other_batch(reader, table, study);
+  refuse_syncs(reader, table, study, known);
+  if (!is_replay(study.model)) {
+    refuse_data(reader, table, study.data, known);
+    refuse_samples(reader, table, study);
+  }
   if (is_replay(study.model)) {
     require_weak(reader, table, study);
   } else if (study.scaling == "weak" && study.samples == 0) {
@@ -315,6 +374,23 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
   }
   reader.required(table, "model");
   reader.no_other_keys(table);
+}
+
+/// What is known of the ranks' host once [study] is read.
+KnownNames known_where(const StudyConfig& config, KnownNames known) {
+  if (!config.hosts.empty() || names_hosts(config.mpirun_arguments)) {
+    known.looks_here = known.on_cpus = false;
+  }
+  known.on_cpus = known.on_cpus || config.device == "cpu";
+  return known;
+}
+
+/// Of [allreduce] or an [[epoch]].
+void refuse_gpu_transport(TomlReader& reader, const toml::table& table, const StudyConfig& config,
+                          const std::string& transport) {
+  if (config.device != "cpu" || !is_of_gpus(transport)) return;
+  reader.complain(*table.get("transport"),
+                  fmt::format("transport: {} is for GPUs, and device is \"cpu\"", transport));
 }
 
 template <class Part>
@@ -380,10 +456,16 @@ StudyConfig parse_study_config(std::string text, const std::filesystem::path& pa
   }
   TomlReader reader(path.string());
   if (const toml::table* study = reader.table(root, "study")) read(reader, *study, config);
-  read_part(reader, root, "allreduce", known, config.allreduce);
-  read_part(reader, root, "throughput", known, config.throughput);
+  const KnownNames where = known_where(config, known);
+  read_part(reader, root, "allreduce", where, config.allreduce);
+  if (config.allreduce) {
+    refuse_gpu_transport(reader, *root["allreduce"].as_table(), config,
+                         config.allreduce->transport);
+  }
+  read_part(reader, root, "throughput", where, config.throughput);
   for (const toml::table* table : reader.tables(root, "epoch")) {
-    read(reader, *table, known, path.parent_path(), config.epochs.emplace_back());
+    read(reader, *table, where, path.parent_path(), config.epochs.emplace_back());
+    refuse_gpu_transport(reader, *table, config, config.epochs.back().transport);
   }
   reader.no_other_keys(root);
   if (config.name.empty()) config.name = plain_name(path.stem().string());

@@ -86,11 +86,13 @@ struct StudyConfig {
 
 /// The names that a config may use; an empty list allows any.
 struct KnownNames {
-  std::vector<std::string_view> models;
-  std::vector<std::string_view> gradient_syncs;
-  std::vector<std::string_view> algorithms;
-  std::vector<std::string_view> dtypes;
-  std::string data{};  // of studies that name none; empty: their own default
+  std::vector<std::string_view> models{};
+  std::vector<std::string_view> gradient_syncs{};
+  std::vector<std::string_view> algorithms{};
+  std::vector<std::string_view> dtypes{};
+  std::string data{};       // of studies that name none; empty: their own default
+  bool looks_here = false;  // data sets are those of this host, unless the config names others
+  bool on_cpus = false;     // its ranks have no GPUs, unless the config names other hosts
 };
 
 /// Throws UsageError with one line `file:line:column: what; what is valid` for each thing wrong.

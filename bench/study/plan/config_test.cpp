@@ -390,7 +390,7 @@ TEST(StudyConfig, RefusesAnImpossibleValue) {
       << "it would be the same images for every N";
   EXPECT_EQ(epoch_refusal("batch_per_rank = 8"),
             "bad.toml:3:18: batch_per_rank: strong scaling takes global_batch");
-  EXPECT_EQ(epoch_refusal("scaling = \"weak\"\nsamples = 8\nglobal_batch = 8"),
+  EXPECT_EQ(epoch_refusal("scaling = \"weak\"\nsamples = 16\nglobal_batch = 8"),
             "bad.toml:5:16: global_batch: weak scaling takes batch_per_rank");
   const std::string study = fmt::format("\n{}", kEpoch);
   EXPECT_EQ(refusal(fmt::format("{}{}", "[study]\nlaunches = 0", study)),

@@ -9,6 +9,8 @@
 #include <tuple>
 
 #include "bench/cli/quantity.hpp"
+#include "bench/study/plan/named.hpp"
+#include "collectives/carries.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -60,25 +62,6 @@ double guessed_images_per_second(std::string_view model) {
       {"mlp", 2e5}, {"mnist_cnn", 900}, {"resnet20", 200}, {"resnet18", 10}, {"resnet50", 4}};
   const auto found = std::ranges::find(kRates, model, [](const auto& rate) { return rate.first; });
   return found == std::end(kRates) ? kOfOthers : found->second;
-}
-
-/// 0: of a file or a trace, which says so itself.
-std::int64_t default_batch(std::string_view model) {
-#define MODEL(name, parameters, channels, height, width, classes, batch, ...) \
-  if (model == #name) return batch;
-#include "models/network/models.def"
-#undef MODEL
-  return 0;
-}
-
-/// Among how many ranks the images of a step are divided; `ranks` for a name that is in no table.
-int workers_among(int ranks, std::string_view gradient_sync) {
-  constexpr int servers = 1;  // the program's default, which no key of a config changes
-#define GRADIENT_SYNC(name, equal, mean, overlaps, sends, workers, ...) \
-  if (gradient_sync == #name) return workers;
-#include "models/gradients/gradient_sync.def"
-#undef GRADIENT_SYNC
-  return ranks;
 }
 
 /// Where the ranks of a launch are, and how its name says it.
@@ -240,13 +223,20 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   if (config.record_trace && sync == "one_device" && !replayed) {
     append(launch, "--record-trace", "trace.json");
   }
+  // Servers see no images. Too few ranks for one, which the program refuses, are no worker.
+  const int workers = std::max(1, workers_among(ranks, sync));
   if (sync == "one_device" && ranks > 1) {
     launch.skipped_because = "one_device is the base on one rank; mirrored is its like for more";
-  } else if (strong) {
+  } else if (!strong) {
+    const std::optional<std::int64_t> images = replayed ? std::nullopt : images_of(study.data);
+    if (images && study.samples > *images / workers) {
+      launch.skipped_because =
+          fmt::format("{} images of each of {} {}: {} has {}", study.samples, workers,
+                      workers == ranks ? "ranks" : "workers", study.data, *images);
+    }
+  } else {
     const std::int64_t batch =
         study.global_batch > 0 ? study.global_batch : default_batch(study.model);
-    // Servers see no images. Too few ranks for one, which the program refuses, are no worker.
-    const int workers = std::max(1, workers_among(ranks, sync));
     if (batch % workers != 0) {
       launch.skipped_because = fmt::format("global batch {} cannot be split over {} {}", batch,
                                            workers, workers == ranks ? "ranks" : "workers");
@@ -261,14 +251,6 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   launch.guess_seconds = kStartSeconds + epoch * (has_target ? std::max(1.0, epochs / 2) : epochs);
   launch.most_seconds = kStartSeconds + epoch * epochs;
   return launch;
-}
-
-bool sends_nothing(std::string_view gradient_sync) {
-#define GRADIENT_SYNC(name, equal, mean, overlaps, sends, ...) \
-  if (gradient_sync == #name) return std::string_view(#sends) == "nothing";
-#include "models/gradients/gradient_sync.def"
-#undef GRADIENT_SYNC
-  return false;
 }
 
 /// What tells the case of a launch from others of its program and place. That which sends nothing
@@ -341,8 +323,22 @@ double look_seconds(int hosts) {
   return kRoundSeconds * rounds + kHostSeconds * hosts;
 }
 
+/// Why the ranks of a launch cannot do what it asks for where they are; empty: they can.
+std::string why_not_here(const PlannedLaunch& launch, const PlanLimits& limits) {
+  const std::string transport = argument_of(launch, "--transport");
+  if (limits.looks_here && is_of_gpus(transport) && !limits.why_no_gpu.empty()) {
+    return fmt::format("transport {}: {}", transport, limits.why_no_gpu);
+  }
+  const std::string lack =
+      limits.looks_here ? why_not_installed(argument_of(launch, "--data")) : "";
+  if (!lack.empty()) return lack;
+  if (launch.ranks == 1 || !sends_allreduces(launch.gradient_sync)) return "";
+  return why_not_carried(argument_of(launch, "--allreduce"), transport, launch.nodes);
+}
+
 /// Every program and place once; places by their number of ranks.
-std::vector<PlannedLaunch> one_round(const StudyConfig& config, const std::vector<Place>& places) {
+std::vector<PlannedLaunch> one_round(const StudyConfig& config, const std::vector<Place>& places,
+                                     const PlanLimits& limits) {
   std::vector<PlannedLaunch> round;
   for (const Place& place : places) {
     // One rank has nobody to exchange with.
@@ -365,6 +361,7 @@ std::vector<PlannedLaunch> one_round(const StudyConfig& config, const std::vecto
     }
   }
   for (PlannedLaunch& launch : round) {
+    if (launch.skipped_because.empty()) launch.skipped_because = why_not_here(launch, limits);
     launch.guess_seconds += look_seconds(launch.nodes);
     if (launch.most_seconds > 0) launch.most_seconds += look_seconds(launch.nodes);
   }
@@ -456,7 +453,7 @@ std::vector<PlannedLaunch> shuffled(std::vector<PlannedLaunch> round, std::mt199
 
 std::vector<PlannedLaunch> plan_of(const StudyConfig& config, const PlanLimits& limits) {
   const std::vector<Place> places = places_of(config, limits);
-  const std::vector<PlannedLaunch> round = one_round(config, places);
+  const std::vector<PlannedLaunch> round = one_round(config, places, limits);
   if (round.empty()) {
     fail<UsageError>("nothing to measure: an allreduce needs 2 ranks, and this study has {}",
                      places.back().ranks());
@@ -465,7 +462,7 @@ std::vector<PlannedLaunch> plan_of(const StudyConfig& config, const PlanLimits& 
   std::mt19937_64 random(config.seed);
   std::vector<PlannedLaunch> plan;
   for (int number = 0; number < config.launches; ++number) {
-    for (PlannedLaunch& launch : shuffled(one_round(config, places), random)) {
+    for (PlannedLaunch& launch : shuffled(one_round(config, places, limits), random)) {
       launch.round = number;
       launch.number = static_cast<int>(plan.size()) + 1;
       if (launch.program == "bench_allreduce") {

@@ -19,6 +19,8 @@ struct PlanLimits {
   int devices = 1;             // cores, or GPUs where those are used; of all hosts
   bool oversubscribe = false;  // more ranks than devices are allowed
   Hosts hosts{};               // with slots; empty: this one
+  bool looks_here = false;     // GPUs and data sets are those of this host
+  std::string why_no_gpu{};    // empty: it has some
 };
 
 /// All launches: round after round, each round holding every program and layout once, shuffled by

@@ -360,13 +360,31 @@ void say_how_to_go_on(const StudyRun& study, const Interruption& interruption, C
                  fmt::format("go on with: scalebench resume {}", run));
   } else {
     console.warn(fmt::format("partial: {} launches failed", study.failed()),
-                 fmt::format("start them again: scalebench resume {}; leave them out for good: "
-                             "scalebench resume --accept {}",
-                             run, run));
+                 way_past_failures(study.manifest().launches, run));
   }
 }
 
 }  // namespace
+
+std::string way_past_failures(const std::vector<LaunchRecord>& launches, const std::string& run) {
+  const std::string refusal = fmt::format("exit code {}", static_cast<int>(ExitCode::usage));
+  std::size_t failed = 0, refused = 0, measured = 0;
+  for (const LaunchRecord& launch : launches) {
+    measured += launch.status == "ok" ? 1 : 0;
+    if (launch.status != "failed") continue;
+    ++failed;
+    refused += launch.note == refusal || launch.note.starts_with(refusal + ":") ? 1 : 0;
+  }
+  const std::string accept =
+      measured > 0 ? fmt::format("; leave them out for good: scalebench resume --accept {}", run)
+                   : "";
+  if (refused == failed) {
+    return "what they were asked for is not valid: mend the config, and run it anew" + accept;
+  }
+  const std::string others =
+      refused > 0 ? fmt::format("; {} of them were refused, and need another config", refused) : "";
+  return fmt::format("start them again: scalebench resume {}{}{}", run, others, accept);
+}
 
 ExitCode name_suspects(const std::vector<std::filesystem::path>& runs, std::string_view format,
                        bool fail_on_suspect, Console& console, ExitCode code) {

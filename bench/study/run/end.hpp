@@ -52,6 +52,10 @@ struct EndOptions {
 /// its end. Whether figures are drawn is the study's to say.
 ExitCode measure_study(const ResolvedStudy& study, EndOptions end = {});
 
+/// What a user can do about the launches of `run` that failed. One that was refused with exit code
+/// 2 is refused again, as a run keeps its config for ever.
+std::string way_past_failures(const std::vector<LaunchRecord>& launches, const std::string& run);
+
 /// The end of `run`, `certify` and `resume`: the tables, into files and to stdout; the seal,
 /// "complete" when every launch has ended well, else "partial", with a line that says how to go on;
 /// figures and report, unless it was an A/A comparison; and as the last line, of several hosts, the

@@ -95,6 +95,12 @@ bool uses(const StudyConfig& config, const std::string& data) {
 
 }  // namespace
 
+namespace {
+
+bool of_several_hosts(const std::optional<ManagedJob>& job) { return job && job->hosts.size() > 1; }
+
+}  // namespace
+
 KnownNames known_names() {
   KnownNames known;
 #define MODEL(name, ...) known.models.push_back(#name);
@@ -107,6 +113,8 @@ KnownNames known_names() {
     known.algorithms.push_back(algorithm.name);
   }
   for (const DType dtype : kDTypes) known.dtypes.push_back(name_of(dtype));
+  known.looks_here = true;
+  known.on_cpus = device_count() == 0;
   return known;
 }
 
@@ -116,6 +124,9 @@ StudyConfig config_of(StudyChoice& choice) {
   }
   KnownNames known = known_names();
   if (choice.job && choice.job->data) known.data = choice.job->data->value;
+  if (!choice.hosts.empty() || !host_variables().empty() || of_several_hosts(choice.job)) {
+    known.looks_here = known.on_cpus = false;
+  }
   StudyConfig config = read_study_config(choice.config, known);
   Console console(/*speaks=*/true, /*quiet=*/true);
   for (const std::string& warning : config.warnings) console.warn(warning);
@@ -244,10 +255,16 @@ int slots_of(const ManagedJob& job, const StudyConfig& config) {
 PlanLimits limits_of(const StartOptions& options, const StudyConfig& config,
                      const HostVariables& variables) {
   Hosts hosts = hosts_of(options, config, variables);
-  int slots = 0;
-  for (const Host& host : hosts) slots += host.slots;
-  const int devices = hosts.empty() ? devices_of(config) : slots;
-  return {devices, options.oversubscribe, std::move(hosts)};
+  PlanLimits limits{.devices = devices_of(config), .oversubscribe = options.oversubscribe};
+  if (!hosts.empty()) {
+    limits.devices = 0;
+    for (const Host& host : hosts) limits.devices += host.slots;
+  } else if (!names_hosts(config.mpirun_arguments)) {
+    limits.looks_here = true;
+    if (gpus_of(config) == 0) limits.why_no_gpu = why_no_device();
+  }
+  limits.hosts = std::move(hosts);
+  return limits;
 }
 
 // How it is started.

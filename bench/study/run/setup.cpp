@@ -9,6 +9,7 @@
 #include "bench/machine/digest.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/seal.hpp"
+#include "bench/study/plan/named.hpp"
 #include "collectives/mpi_session.hpp"
 #include "collectives/transport/nccl.hpp"
 #include "kernels/error.hpp"
@@ -95,7 +96,7 @@ DoctorInputs doctor_inputs(const std::string& mpirun, const std::filesystem::pat
   inputs.environment = environment_here();
   inputs.mpirun = mpirun;
   inputs.scripts = scripts_folder();
-  inputs.dataset = "/usr/share/datasets/fashion-mnist";
+  inputs.dataset = kFashionMnistFolder;
   inputs.results = results;
   return inputs;
 }

@@ -18,6 +18,7 @@
 #include "bench/training/epoch/checkpoints.hpp"
 #include "bench/training/epoch/recording.hpp"
 #include "bench/training/epoch/watch.hpp"
+#include "collectives/carries.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
 #include "models/gradients/gradient_sync.hpp"
@@ -279,12 +280,20 @@ void tune_for_training(const Ranks& ranks, Communicator& gradients, const Traine
                              kSmallestBytes, bytes));
 }
 
-void measure(const Ranks& ranks, const EpochOptions& options,
-             std::optional<AllreduceTransport>& transport,
+/// The same on every rank, before any of them reduces.
+void require_carried(const Ranks& ranks, const TrainerOptions& trainer,
+                     const Communicator& gradients) {
+  const bool reduces = gradient_sync_named(trainer.gradient_sync).sends == Sends::allreduces;
+  if (!reduces || ranks.session.size() == 1) return;
+  const std::string why = why_not_carried(trainer.allreduce->name, gradients.transport(),
+                                          ranks.host.topology().nodes());
+  if (!why.empty()) throw JointRefusal(why);
+}
+
+void measure(const Ranks& ranks, const EpochOptions& options, Communicator& gradients,
              const std::function<void(const EpochRun&)>& after_epoch, EpochRun& run) {
   const TrainerOptions& wanted = options.training.trainer;
-  transport.emplace(ranks, options.transport, options.training.placed);
-  Communicator& gradients = transport->communicator();
+  require_carried(ranks, wanted, gradients);
   const Checkpointing checkpoints(ranks, options.checkpoints);
   run.transport = gradients.transport();
   MlperfLog mlperf(ranks.first() ? options.mlperf_log : "");
@@ -377,10 +386,18 @@ EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
                         const std::function<void(const EpochRun&)>& after_epoch) {
   EpochRun run;
   const TrainerOptions& wanted = options.training.trainer;
-  run.trainer = resolved(wanted, workers_of(wanted, ranks.session.size()));
+  run.workers = workers_of(wanted, ranks.session.size());
+  run.trainer = resolved(wanted, run.workers);
   run.dataset = run.dataset_id = run.trainer.dataset;
-  const std::string lack =
-      lack_of_memory(ranks, [&] { measure(ranks, options, transport, after_epoch, run); });
+  run.transport = options.transport;
+  try {
+    transport.emplace(ranks, options.transport, options.training.placed);
+  } catch (const Unavailable& error) {
+    run.skipped = error.what();
+    return run;
+  }
+  const std::string lack = lack_of_memory(
+      ranks, [&] { measure(ranks, options, transport->communicator(), after_epoch, run); });
   ranks.watchdog.end_cell();
   if (!lack.empty()) run.failure = lack;
   run.alone = !lack.empty() && ranks.session.size() > 1;

@@ -53,6 +53,8 @@ struct EpochRun {
   std::vector<std::string> remarks;      // by rank
   /// Why it ended early; then nothing in it is a result.
   std::string failure;
+  /// Why these ranks cannot have the transport; then nothing was measured.
+  std::string skipped;
   /// This rank failed inside a step, where others may wait for it: no collective works any more.
   bool alone = false;
 

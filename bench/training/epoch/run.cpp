@@ -246,10 +246,13 @@ void set_energy(ResultRow& row, const EpochEnergy& energy) {
 }
 
 /// One row for each rank, then one for all; on one rank only that one, with its host. For a run
-/// that failed one row for all, with status failed, without statistics. `hosts`: by rank.
+/// that failed or was skipped one row for all, which says so, without statistics. `hosts`: by rank.
 std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, const EpochRun& run,
                                const Recorder& recorder, const std::vector<std::string>& hosts) {
   ResultRow head = described(ranks, options, run, recorder);
+  if (!run.skipped.empty()) {
+    return {head.set("status", "skipped").set("note", run.skipped).set("rank", "all")};
+  }
   if (!run.failure.empty()) {
     return {head.set("status", "failed").set("note", run.failure).set("rank", "all")};
   }
@@ -373,6 +376,7 @@ std::string epoch_line(const EpochRun& run, bool oversubscribed,
 
 /// Says why, and ends all ranks where one failed inside a step: it cannot come back to the others.
 void end_failed(const Ranks& ranks, const EpochRun& run) {
+  if (!run.skipped.empty() && ranks.first()) print_line("skipped: " + run.skipped);
   if (run.failure.empty()) return;
   if (!run.alone) {
     if (ranks.first()) print_line(run.failure);
@@ -424,7 +428,8 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
     outcome.count(row.get("status"));
   }
   monitor.finish(console);
-  if (run.failure.empty() && !options.record_trace.empty()) {
+  const bool trained = run.failure.empty() && run.skipped.empty();
+  if (trained && !options.record_trace.empty()) {
     record_trace(ranks, gradients->communicator(), options, console);
   }
   recorder.finish();
