@@ -93,10 +93,6 @@ bool uses(const StudyConfig& config, const std::string& data) {
          std::ranges::any_of(config.epochs, is_it);
 }
 
-}  // namespace
-
-namespace {
-
 bool of_several_hosts(const std::optional<ManagedJob>& job) { return job && job->hosts.size() > 1; }
 
 }  // namespace
@@ -236,8 +232,10 @@ bool shares_gpus(const StudyConfig& config, int ranks_of_a_host) {
   return config.share_devices && gpus_of(config) > 0 && ranks_of_a_host > gpus_of(config);
 }
 
-int devices_of(const StudyConfig& config) {
-  if (config.slots > 0) return static_cast<int>(config.slots);
+namespace {
+
+/// Of this host: its GPUs, or cores divided by the threads of a rank.
+int own_devices(const StudyConfig& config) {
   const int gpus = gpus_of(config);
   if (gpus > 0 && !config.share_devices) return gpus;
   if (gpus == 0 && config.device == "cuda") {
@@ -245,6 +243,12 @@ int devices_of(const StudyConfig& config) {
   }
   const auto cores = static_cast<std::int64_t>(usable_cpus().size());
   return std::max({1, gpus, static_cast<int>(cores / config.threads)});
+}
+
+}  // namespace
+
+int devices_of(const StudyConfig& config) {
+  return config.slots > 0 ? static_cast<int>(config.slots) : own_devices(config);
 }
 
 int slots_of(const ManagedJob& job, const StudyConfig& config) {
@@ -260,6 +264,9 @@ PlanLimits limits_of(const StartOptions& options, const StudyConfig& config,
     limits.devices = 0;
     for (const Host& host : hosts) limits.devices += host.slots;
   } else if (!names_hosts(config.mpirun_arguments)) {
+    // More slots than this host has devices are no devices: ranks would share them.
+    limits.slots = limits.devices;
+    limits.devices = std::min(limits.devices, own_devices(config));
     limits.looks_here = true;
     if (gpus_of(config) == 0) limits.why_no_gpu = why_no_device();
   }

@@ -32,19 +32,31 @@ struct Places {
   std::string hosts() const { return host_words(limits_of(options, config, variables).hosts); }
 };
 
+/// While it lives, this process may use one core alone.
+class OneCore {
+ public:
+  OneCore() {
+    EXPECT_EQ(sched_getaffinity(0, sizeof before_, &before_), 0);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+    EXPECT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  }
+  OneCore(const OneCore&) = delete;
+  OneCore& operator=(const OneCore&) = delete;
+  ~OneCore() { sched_setaffinity(0, sizeof before_, &before_); }
+
+ private:
+  cpu_set_t before_{};
+};
+
 TEST(DevicesOf, AreTheCoresThatThisProcessMayUse) {
-  cpu_set_t before;
-  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
-  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  const OneCore one;
   StudyConfig config;
   config.device = "cpu";
   EXPECT_EQ(devices_of(config), 1);
   config.slots = 5;
   EXPECT_EQ(devices_of(config), 5) << "as said";
-  sched_setaffinity(0, sizeof before, &before);
 }
 
 TEST(HostsOf, AreThoseOfTheFirstPlaceThatNamesSome) {
@@ -138,7 +150,7 @@ ResolvedStudy resolved(const std::string& ranks, const std::string& hosts, bool 
 }
 
 TEST(ResolvedStudy, HoldsWhatTheCommandLineChanges) {
-  const ResolvedStudy study = resolved("2", "", false);
+  const ResolvedStudy study = resolved("2", "a:2", false);
   EXPECT_THAT(study.config.ranks, ElementsAre(2));
   EXPECT_EQ(study.limits.devices, 2);
   ASSERT_EQ(study.plan.size(), 1);
@@ -149,11 +161,25 @@ TEST(ResolvedStudy, HoldsWhatTheCommandLineChanges) {
 }
 
 TEST(ResolvedStudy, IsEmulatedWhereRanksShareCores) {
+  const OneCore one;
   EXPECT_THAT(message_of<UsageError>([] { resolved("4", "", false); }),
-              HasSubstr("use at most 2, or --oversubscribe"));
+              HasSubstr("use at most 1, or --oversubscribe"));
   const ResolvedStudy study = resolved("4", "", true);
   EXPECT_TRUE(study.settings.oversubscribe);
   EXPECT_EQ(origin_of(study.settings), "emulated");
+}
+
+/// Its two slots are more than there are cores.
+TEST(ResolvedStudy, TakesSlotsBeyondTheCoresForRanksThatShareThem) {
+  const OneCore one;
+  EXPECT_THAT(message_of<UsageError>([] { resolved("", "", false); }),
+              HasSubstr("2 ranks on 1 core(s) or device(s)"));
+  const ResolvedStudy study = resolved("", "", true);
+  ASSERT_EQ(study.plan.size(), 1);
+  EXPECT_EQ(study.plan.front().ranks, 2);
+  EXPECT_TRUE(study.settings.oversubscribe);
+  EXPECT_EQ(origin_of(study.settings), "emulated");
+  EXPECT_EQ(resolved("4", "a:4", false).limits.devices, 4) << "hosts have what they say";
 }
 
 TEST(ResolvedStudy, StartsItsLaunchesOnTheHostsThatItWasPlannedFor) {
