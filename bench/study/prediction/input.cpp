@@ -198,6 +198,7 @@ CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles&
   // Nodes in a box have this machine's cores together.
   of.on_one_machine = like.get("origin") == "emulated" && number_in(like, "nodes") > 1;
   of.algorithm = algorithm_of(of.strategy, like);
+  of.transport = like.get("transport");
   of.work_of = [cost_of = model.cost_of, transport = like.get("transport"),
                 on_device = like.get("device").starts_with("cuda")](
                    std::string_view algorithm, double bytes, const RankLayout& at) {
@@ -275,6 +276,7 @@ std::vector<CaseOfRun> cases_of_run(const StoredRun& run, const Profiles& profil
       ResultRow like = first.like;
       chosen.push_back(case_like(like.set("gradient_sync", strategy), run, profiles, rows, model));
       chosen.back().measured = first.measured;
+      if (first.missing.empty()) chosen.back().of.measured_like = {first.of};
     }
   }
   return chosen;

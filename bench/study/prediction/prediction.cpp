@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bench/measure/statistics.hpp"
+#include "collectives/carries.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -128,6 +129,7 @@ PredictionCase resampled(PredictionCase of, const std::function<std::size_t(std:
       }
     }
   }
+  for (PredictionCase& like : of.measured_like) like = resampled(std::move(like), random);
   return of;
 }
 
@@ -196,7 +198,13 @@ StepInputs Predictor::inputs(const Question& question, double batch) const {
   in.choices = question.choices;
   in.overlap = overlap(question.at);
   in.allreduce_seconds = [this, question, factor = transfer(question.at)](double bytes) {
-    const AllreduceCurve& curve = curve_of(algorithm_of(question));
+    const std::string& algorithm = algorithm_of(question);
+    const int nodes = question.at.nodes;
+    if (const std::string why = why_not_carried(algorithm, case_.transport, nodes);
+        nodes > 1 && !why.empty()) {
+      throw Unavailable(why);
+    }
+    const AllreduceCurve& curve = curve_of(algorithm);
     return factor * curve.seconds(bytes, question.at, question.network);
   };
   in.message = [this, question, factor = transfer(question.at)] {
@@ -225,6 +233,10 @@ std::optional<PredictedStep> Predictor::modelled(const EpochLeg& leg, const Step
 /// Nothing here is cut off on one side: what the measured N have lost, and no factor could hold,
 /// would be missing on every other N.
 void Predictor::calibrate() {
+  if (case_.legs.empty() && !case_.measured_like.empty()) {
+    calibrate_like(case_.measured_like.front());
+    return;
+  }
   std::map<double, std::vector<double>> contention;
   double expected_jitter = 0, measured_jitter = 0, jitter = 0, static_wait = 0, legs = 0;
   for (const EpochLeg& leg : case_.legs) {
@@ -255,6 +267,20 @@ void Predictor::calibrate() {
   }
   calibrate_other();
   calibrate_transfer();
+}
+
+/// As ranks disturb each other there. Not how much is hidden, which is the strategy's own; nor how
+/// long they wait or an allreduce takes, where it does neither.
+void Predictor::calibrate_like(const PredictionCase& measured) {
+  calibration_ = Predictor(measured).calibration();
+  calibration_.overlap = unmeasured_overlap();
+  if (!is_synchronous(case_.strategy)) calibration_.static_wait = 0;
+  if (travel_of(case_.strategy).carrier == Carrier::messages) calibration_.transfer = Beside();
+}
+
+/// On a core that computes, communication beside the backward pass hides nothing.
+Beside Predictor::unmeasured_overlap() const {
+  return Beside(overlaps(case_.strategy) && case_.on_compute_core ? 0 : 1);
 }
 
 /// What several ranks need for input and host beyond what one does.
@@ -296,7 +322,7 @@ void Predictor::calibrate_transfer() {
   for (const auto& [ranks, factors] : transfer) {
     calibration_.transfer.set(ranks, geometric_mean(factors));
   }
-  calibration_.overlap = Beside(aside && case_.on_compute_core ? 0 : 1);
+  calibration_.overlap = unmeasured_overlap();
   for (const auto& [ranks, of] : hidden) calibration_.overlap.set(ranks, of.first / of.second);
 }
 

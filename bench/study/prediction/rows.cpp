@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "bench/cli/console.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/prediction/band.hpp"
+#include "collectives/carries.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -208,12 +210,58 @@ std::vector<WhatIf> what_ifs(const PredictionCase& of, const Question& base) {
   }
   if (travel_of(of.strategy).carrier != Carrier::any_allreduce) return all;
   for (const auto& [name, curve] : of.curves) {
-    if (name == of.algorithm) continue;
+    if (name == of.algorithm || name == base.algorithm) continue;
     Question other = base;
     other.algorithm = name;
     all.push_back({fmt::format("allreduce {}", name), other});
   }
   return all;
+}
+
+/// With the fastest measured allreduce that the nodes can have, where they cannot have the case's.
+Question carried(const PredictionCase& of, const Predictor& by, Question question) {
+  const RankLayout& at = question.at;
+  const Carrier carrier = travel_of(of.strategy).carrier;
+  const bool stays = at.nodes < 2 || carrier == Carrier::messages ||
+                     why_not_carried(of.algorithm, of.transport, at.nodes).empty();
+  if (stays) return question;
+  // The halves of an allreduce are a ring's, or within nodes first.
+  const bool nodes_first = carrier == Carrier::halves_within_nodes_first && at.per_node() > 1;
+  const std::string_view halves = nodes_first ? "hierarchical" : "ring";
+  double shortest = std::numeric_limits<double>::infinity();
+  Question best = question;
+  for (const auto& [name, curve] : of.curves) {
+    if (carrier != Carrier::any_allreduce && name != halves) continue;
+    question.algorithm = name;
+    try {
+      const double seconds = by.forecast(question).step_seconds;
+      if (seconds >= shortest) continue;
+      shortest = seconds;
+      best = question;
+    } catch (const Unavailable&) {  // nor can they have this one
+    }
+  }
+  return best;
+}
+
+/// What a forecast takes for granted that no column says.
+void remark_assumptions(ResultRow& row, const CaseOfRun& found, const Question& question) {
+  const PredictionCase& of = found.of;
+  if (of.legs.empty()) {
+    Rows::remark(row, of.measured_like.empty()
+                          ? "not measured on N > 1: ranks taken as undisturbed"
+                          : fmt::format("not measured on N > 1: ranks disturbed as with {}",
+                                        of.measured_like.front().strategy));
+  }
+  if (!question.algorithm.empty() && row.get("kind") == "forecast") {
+    Rows::remark(row, fmt::format("{} needs one host: {} is the fastest measured one that does not",
+                                  of.algorithm, question.algorithm));
+  }
+  const auto on_several = [](const RankLayout& at) { return at.nodes > 1; };
+  const bool assumes = question.network.bytes_per_second && !question.network.seconds_a_step;
+  if (assumes && question.at.nodes > 1 && std::ranges::none_of(found.measured, on_several)) {
+    Rows::remark(row, "--link names no latency: that of one host");
+  }
 }
 
 void add_forecasts(const CaseOfRun& found, const ErrorsLeftOut& errors,
@@ -230,7 +278,7 @@ void add_forecasts(const CaseOfRun& found, const ErrorsLeftOut& errors,
       set_forecast(row, forecast, band, h);
       set_calibration(row, ensemble.middle);
       set_left_out(row, ensemble.errors);
-      if (of.legs.empty()) Rows::remark(row, "not measured on N > 1: ranks taken as undisturbed");
+      remark_assumptions(row, found, question);
       row.set("link", questions.link_text);
       if (!question.algorithm.empty()) row.set("allreduce", question.algorithm);
       if (base > 0) row.set("change", forecast.step_seconds / base - 1);
@@ -242,7 +290,9 @@ void add_forecasts(const CaseOfRun& found, const ErrorsLeftOut& errors,
   };
   std::vector<std::pair<Question, double>> bases;
   for (const int ranks : questions.ranks) {
-    const Question question{layout_of(ranks, found, questions), questions.link, questions.choices};
+    const Question question =
+        carried(of, ensemble.middle,
+                {layout_of(ranks, found, questions), questions.link, questions.choices});
     const double seconds = answer(question, "forecast", "", 0);
     if (!std::isnan(seconds)) bases.emplace_back(question, seconds);
   }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a forecast takes for granted, and says: how ranks of a strategy that was not measured
+// disturb each other, by what allreduce nodes go on that cannot have the measured one, and the
+// latency of a link that names none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "bench/study/prediction/rows.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench::assumptions_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr double kAlpha = 1e-6, kBeta = 1e-9;
+constexpr double kContention = 1.5, kTransfer = 1.4, kWait = 0.01;
+
+AllreduceWork work_of(std::string_view algorithm, double bytes, const RankLayout& at) {
+  const double p = at.ranks;
+  const double moved = algorithm == "naive" ? bytes * (p - 1) : bytes * (p - 1) / p;
+  return {algorithm == "direct" ? 2. : 2 * (p - 1), 2 * moved, moved};
+}
+
+double allreduce_seconds(std::string_view algorithm, double bytes, const RankLayout& at) {
+  const AllreduceWork work = work_of(algorithm, bytes, at);
+  return kAlpha * work.steps + kBeta * work.sent_bytes;
+}
+
+StepProfile profile() {
+  StepProfile made;
+  made.batch = 12;
+  made.layers = {{0.010, 0.050, {25'000}}, {0.030, 0.050, {1'300'000}}};
+  made.load_seconds = 0.004;
+  made.update_seconds = 0.006;
+  made.step_seconds = {0.150, 0.150};
+  return made;
+}
+
+/// Two ranks of one host, by `direct` in shared memory; each computes for longer beside the other.
+CaseOfRun on_one_host(std::vector<std::string> algorithms) {
+  CaseOfRun made{{}, ResultRow(epoch_schema())};
+  made.like.set("origin", "measured").set("model", "m").set("transport", "shared_memory");
+  PredictionCase& of = made.of;
+  of.strategy = "mirrored";
+  of.strong = false;
+  of.one = {{1, 1}, 1, 12, 1200, {{15, 14.6, 0, 0, 0, 0.4}}};
+  of.profiles = {profile()};
+  of.algorithm = "direct";
+  of.transport = "shared_memory";
+  of.work_of = work_of;
+  const RankLayout two{2, 1};
+  algorithms.emplace_back("direct");
+  for (const std::string& name : algorithms) {
+    for (double bytes = 1024; bytes <= 1 << 26; bytes *= 16) {
+      of.curves[name].push_back({two, bytes, {allreduce_seconds(name, bytes, two)}});
+    }
+  }
+  const double compute = 0.146 * kContention;
+  const double transfer = kTransfer * allreduce_seconds("direct", 4 * 1'325'000, two);
+  const double wait = kWait * compute, step = compute + transfer + wait + 0.004;
+  of.legs = {{two, 2, 12, 2400, {{100 * step, 100 * compute, 100 * transfer, 100 * wait, 0, 0.4}}}};
+  made.measured = {two};
+  return made;
+}
+
+CaseOfRun unmeasured(const std::string& strategy, const CaseOfRun& measured) {
+  CaseOfRun made = measured;
+  made.of.strategy = strategy;
+  made.of.legs.clear();
+  made.of.measured_like = {measured.of};
+  return made;
+}
+
+TEST(UnmeasuredStrategy, HasRanksThatDisturbEachOtherAsTheMeasuredOne) {
+  const CaseOfRun measured = on_one_host({});
+  const RankLayout two{2, 1};
+  const Predictor mirrored(measured.of), naive(unmeasured("naive", measured).of);
+  EXPECT_NEAR(naive.contention(two), kContention, 1e-9);
+  EXPECT_NEAR(naive.transfer(two), kTransfer, 1e-9);
+  EXPECT_NEAR(naive.calibration().static_wait, kWait, 1e-9);
+  EXPECT_GE(naive.forecast({two}).step_seconds, mirrored.forecast({two}).step_seconds)
+      << "more messages for the same bytes";
+  // What the strategy itself makes of it is not taken over.
+  EXPECT_EQ(Predictor(unmeasured("bucketed_overlap", measured).of).overlap(two), 1);
+  const Predictor servers(unmeasured("ps_async", measured).of);
+  EXPECT_NEAR(servers.contention(two), kContention, 1e-9);
+  EXPECT_EQ(servers.transfer(two), 1);
+  EXPECT_EQ(servers.calibration().static_wait, 0);
+}
+
+/// The rows of forecasts for eight ranks, and what would change, by what_if.
+std::map<std::string, ResultRow> asked(const CaseOfRun& of, const std::string& link,
+                                       std::optional<double> latency) {
+  PredictionQuestions questions;
+  questions.ranks = {8};
+  questions.draws = 2;
+  if (!link.empty()) questions.link = {1, 3e9, latency};
+  questions.link_text = link;
+  std::map<std::string, ResultRow> rows;
+  for (const ResultRow& row : prediction_rows({of}, questions, "run")) {
+    if (row.get("kind") != "check") rows.emplace(row.get("what_if"), row);
+  }
+  return rows;
+}
+
+TEST(NodesBehindALink, GoOnByTheFastestAllreduceThatTheyCanHave) {
+  const auto rows = asked(on_one_host({"naive", "ring", "one_shot"}), "24gbit,5us", 5e-6);
+  const ResultRow& forecast = rows.at("");
+  EXPECT_EQ(forecast.get("status"), "ok");
+  EXPECT_EQ(forecast.get("nodes"), "8");
+  EXPECT_EQ(forecast.get("allreduce"), "ring");
+  EXPECT_THAT(forecast.get("note"), HasSubstr("direct needs one host: ring is the fastest"));
+  EXPECT_EQ(rows.at("allreduce naive").get("status"), "ok");
+  EXPECT_EQ(rows.at("allreduce one_shot").get("status"), "skipped");
+  EXPECT_THAT(rows.at("allreduce one_shot").get("note"), HasSubstr("those of 8 hosts cannot"));
+  EXPECT_FALSE(rows.contains("allreduce ring")) << "it is that already";
+  EXPECT_EQ(rows.at("network 2x").get("allreduce"), "ring");
+}
+
+TEST(NodesBehindALink, AreSkippedWithoutSuchAnAllreduce) {
+  const auto rows = asked(on_one_host({"one_shot"}), "24gbit,5us", 5e-6);
+  EXPECT_EQ(rows.at("").get("status"), "skipped");
+  EXPECT_THAT(rows.at("").get("note"), HasSubstr("algorithm direct needs ranks that address each"));
+  EXPECT_EQ(rows.size(), 1U);
+}
+
+TEST(NodesBehindALink, TakeTheHalvesOfARing) {
+  const CaseOfRun sharded = unmeasured("zero1", on_one_host({"naive", "ring"}));
+  EXPECT_EQ(asked(sharded, "24gbit,5us", 5e-6).at("").get("allreduce"), "ring");
+  const CaseOfRun without = unmeasured("zero1", on_one_host({"naive"}));
+  EXPECT_EQ(asked(without, "24gbit,5us", 5e-6).at("").get("status"), "skipped");
+}
+
+TEST(NodesBehindALink, SayThatTheLatencyIsThatWithinAHost) {
+  const CaseOfRun of = on_one_host({"ring"});
+  const std::string words = "names no latency";
+  EXPECT_THAT(asked(of, "24gbit", std::nullopt).at("").get("note"), HasSubstr(words));
+  EXPECT_THAT(asked(of, "24gbit,5us", 5e-6).at("").get("note"), testing::Not(HasSubstr(words)));
+  EXPECT_THAT(asked(of, "", std::nullopt).at("").get("note"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace scalebench::assumptions_test
