@@ -176,13 +176,12 @@ std::vector<CaseOfRun> cases_of(const PredictOptions& options, const StoredRun& 
   return cases;
 }
 
-/// A run is not written into once it is sealed.
+/// Where runs go by default, wherever this one is: it may be somebody else's, and a sealed run is
+/// not written into.
 fs::path folder_for(const PredictOptions& options, const Manifest& manifest) {
   constexpr std::uintmax_t kBytesNeededToPredict = 2'000'000;
   if (!options.out.empty()) return ResultsFolder::at(options.out, kBytesNeededToPredict).path();
-  const fs::path run = fs::absolute(options.run).lexically_normal();
-  const fs::path parent = run.has_filename() ? run.parent_path() : run.parent_path().parent_path();
-  fs::path folder = parent / "predictions" / manifest.run_id;
+  fs::path folder = StartOptions().results / "predictions" / manifest.run_id;
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
@@ -259,8 +258,8 @@ void add_predict(CLI::App& verb, Invocation& invocation) {
   add_shown(verb, "--cycle-ms", options.cycle_ms, "horovod: time between rounds of negotiation");
   add_shown(verb, "--servers", options.servers, "ps_sync, ps_async: ranks that hold the variables");
   verb.add_option("--out", options.out,
-                  "a new folder for prediction.csv and figures (default: predictions/RUN beside "
-                  "the run)")
+                  "a new folder for prediction.csv and figures (default: results/predictions/RUN "
+                  "here)")
       ->type_name("DIR");
   verb.add_flag("!--no-figures", options.figures, "only the table and prediction.csv");
   add_format_option(verb, options.as_json);
