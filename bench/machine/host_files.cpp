@@ -40,6 +40,18 @@ const nlohmann::json* value_in(const Facts& facts, std::string_view name) {
 
 }  // namespace
 
+std::vector<std::string> texts_in(const Facts& facts, std::string_view name) {
+  const auto found = facts.find(name);
+  if (found == facts.end()) return {};
+  const nlohmann::json& value = found->second.value;
+  if (value.is_string()) return {value.get<std::string>()};
+  std::vector<std::string> texts;
+  for (const nlohmann::json& one : value.is_array() ? value : nlohmann::json::array()) {
+    if (one.is_string()) texts.push_back(one.get<std::string>());
+  }
+  return texts;
+}
+
 nlohmann::json json_of(const Facts& facts) {
   nlohmann::json json = nlohmann::json::object();
   json[kAbsent] = nlohmann::json::object();

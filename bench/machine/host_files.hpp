@@ -33,6 +33,9 @@ struct Fact {
 
 using Facts = std::map<std::string, Fact, std::less<>>;
 
+/// The texts of a fact that is a list, or the one that it is; empty where it is not there.
+std::vector<std::string> texts_in(const Facts& facts, std::string_view name);
+
 nlohmann::json json_of(const Facts& facts);
 /// Throws UsageError or nlohmann::json::exception when `json` is not what json_of makes.
 Facts facts_of(const nlohmann::json& json);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "bench/cli/quantity.hpp"
 #include "bench/record/suspects.hpp"
 #include "bench/study/analysis/legs.hpp"
 #include "bench/study/analysis/losses.hpp"
@@ -261,6 +262,20 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
         certificate_of(run.launches_of(allreduce_schema()), is_b).rows);
   }
   return tables;
+}
+
+std::string rate_of(const ResultRow& row) {
+  const auto rate = [&](std::string_view column, std::string_view low, std::string_view high,
+                        int digits, std::string_view unit) {
+    const std::string cell = text_in(row, column);
+    if (cell.empty()) return std::string();
+    return with_interval(cell, text_in(row, low), text_in(row, high), 1, digits) + " " +
+           std::string(unit);
+  };
+  return rate("busbw_gb_per_s", "busbw_ci_low_gb_per_s", "busbw_ci_high_gb_per_s", 3,
+              "GB/s busbw") +
+         rate("images_per_s", "images_per_s_ci_low", "images_per_s_ci_high", 1, "images/s") +
+         rate("gb_per_s", "", "", 3, "GB/s");
 }
 
 }  // namespace scalebench

@@ -37,6 +37,10 @@ struct ImportAnswers {
 };
 ImportAnswers answers_of_import(const std::vector<ResultRow>& epochs);
 
+/// The rate of a row with its interval: "12.31 [12.10, 12.52] GB/s busbw", "2470.0 images/s"; empty
+/// where the row has none.
+std::string rate_of(const ResultRow& row);
+
 /// The files that study_tables can make.
 const std::vector<const Schema*>& study_table_schemas();
 

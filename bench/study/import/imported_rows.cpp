@@ -414,22 +414,12 @@ namespace {
 
 constexpr std::size_t kShown = 40;
 
-/// The rate that belongs to a case: "12.31 GB/s busbw", "2470.0 images/s"; empty without one.
-std::string rate_of(const ResultRow& row) {
-  const auto rate = [&](std::string_view column, int digits, std::string_view unit) {
-    const std::string cell = text_in(row, column);
-    return cell.empty() ? "" : fmt::format("{} {}", scaled(cell, 1, digits), unit);
-  };
-  return rate("busbw_gb_per_s", 3, "GB/s busbw") + rate("images_per_s", 1, "images/s") +
-         rate("gb_per_s", 3, "GB/s");
-}
-
 std::string line(const ResultRow& row) {
   const std::string label = printable(label_of(row));
   if (row.get("status") != "ok") {
     return fmt::format("{:<64} {}: {}\n", label, row.get("status"), printable(row.get("note")));
   }
-  return fmt::format("{:<64} {:>13} {:>22} {:>8} {:>8}\n", label,
+  return fmt::format("{:<64} {:>10} {:>34} {:>8} {:>8}\n", label,
                      show_time(number_in(row, "seconds_median")), rate_of(row), row.get("launches"),
                      row.get("repetitions"));
 }
@@ -437,7 +427,7 @@ std::string line(const ResultRow& row) {
 }  // namespace
 
 std::string import_table(const PackedRows& rows) {
-  std::string table = fmt::format("{:<64} {:>13} {:>22} {:>8} {:>8}\n", "case", "median", "rate",
+  std::string table = fmt::format("{:<64} {:>10} {:>34} {:>8} {:>8}\n", "case", "median", "rate",
                                   "launches", "values");
   for (std::size_t i = 0; i < rows.size() && i < kShown; ++i) table += line(rows[i]);
   if (rows.size() > kShown) {

@@ -8,11 +8,14 @@
 #include <iterator>
 #include <map>
 
+#include "bench/cli/console.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/launch/hosts.hpp"
 #include "bench/record/suspects.hpp"
+#include "bench/study/analysis/cells.hpp"
 #include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/tables.hpp"
 #include "bench/study/run/setup.hpp"
 
 namespace scalebench {
@@ -188,21 +191,6 @@ std::string fit_table(const std::vector<ResultRow>& rows) {
 
 constexpr std::size_t kRatesShown = 60;
 
-/// "12.31 [12.10, 12.52] GB/s busbw", "2470 [2450, 2490] images/s".
-std::string rate_of(const ResultRow& row) {
-  if (row.schema().file == allreduce_schema().file) {
-    return with_interval(row.get("busbw_gb_per_s"), row.get("busbw_ci_low_gb_per_s"),
-                         row.get("busbw_ci_high_gb_per_s"), 1, 3) +
-           " GB/s busbw";
-  }
-  if (row.schema().file == throughput_schema().file) {
-    return with_interval(row.get("images_per_s"), row.get("images_per_s_ci_low"),
-                         row.get("images_per_s_ci_high"), 1, 1) +
-           " images/s";
-  }
-  return scaled(row.get("gb_per_s"), 1, 3) + " GB/s";
-}
-
 /// Cases of all ranks together, of allreduce.csv, throughput.csv or kernels.csv.
 std::string rates_table(const std::vector<ResultRow>& rows) {
   std::string table;
@@ -216,9 +204,9 @@ std::string rates_table(const std::vector<ResultRow>& rows) {
       continue;
     }
     if (shown++ == 0) table = fmt::format("{:<64} {:>10}  {}\n", "case", "time", "rate [interval]");
-    table += fmt::format("{:<64} ", label_of(row));
+    table += fmt::format("{:<64} ", printable(label_of(row)));
     table += row.get("status") != "ok"
-                 ? fmt::format("{}: {}\n", row.get("status"), row.get("note"))
+                 ? fmt::format("{}: {}\n", row.get("status"), printable(row.get("note")))
                  : fmt::format("{:>10}  {}\n", show_time(number_in(row, "seconds_median")),
                                rate_of(row));
   }

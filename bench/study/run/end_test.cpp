@@ -199,6 +199,8 @@ TEST(Rates, AreWhatARunWithoutEpochsIsShownBy) {
   EXPECT_THAT(text, EndsWith("... and 1 more in allreduce.csv\n"));
   EXPECT_EQ(std::ranges::count(text, '\n'), 1 + 2 + 1 + 60 + 1);
   EXPECT_THAT(result_text({measured()}, {}, {}, {{step}}), Not(HasSubstr("images/s")));
+  step.set("model", "\x1b[31mred");
+  EXPECT_THAT(result_text({}, {}, {}, {{step}}), Not(HasSubstr("\x1b"))) << "as an import has it";
 }
 
 TEST(ScalingTable, IsEmptyWithoutRows) { EXPECT_EQ(scaling_table({}), ""); }

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
@@ -93,21 +92,14 @@ void warn_of(const std::string& file, const ImportedFile& read, Console& console
   if (read.launches.empty()) console.warn(printable(fmt::format("{}: no result in it", file)));
 }
 
-/// What the devices are, each kind once.
-std::set<std::string> kinds_in(const Facts& key) {
-  std::set<std::string> kinds;
-  const auto found = key.find("gpus");
-  if (found == key.end()) return kinds;
-  for (const nlohmann::json& one : found->second.value) {
-    if (one.is_string()) kinds.insert(one.get<std::string>());
-  }
-  return kinds;
-}
-
 /// A run is of one machine: values of two kinds of GPUs would be of one case.
 void warn_of_other_gpus(const std::string& file, const Facts& key, const Facts& before,
                         Console& console) {
-  const std::set<std::string> here = kinds_in(key), others = kinds_in(before);
+  const auto kinds = [](const Facts& facts) {
+    const std::vector<std::string> gpus = texts_in(facts, "gpus");
+    return std::set<std::string>(gpus.begin(), gpus.end());
+  };
+  const std::set<std::string> here = kinds(key), others = kinds(before);
   if (here.empty() || others.empty() || here == others) return;
   console.warn(
       printable(fmt::format("{}: of {}, and files before it of {}: import them apart, "

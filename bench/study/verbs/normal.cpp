@@ -63,22 +63,9 @@ void add_line(const ResultRow& row, double seconds, Subject& subject) {
   subject.uses_gpus |= !line.in_host_memory;
 }
 
-/// The texts of a list, or the one text.
-std::vector<std::string> names_in(const Facts& facts, std::string_view name) {
-  const auto found = facts.find(name);
-  if (found == facts.end()) return {};
-  const nlohmann::json& value = found->second.value;
-  if (value.is_string()) return {value.get<std::string>()};
-  std::vector<std::string> names;
-  for (const nlohmann::json& one : value.is_array() ? value : nlohmann::json::array()) {
-    if (one.is_string()) names.push_back(one.get<std::string>());
-  }
-  return names;
-}
-
 Subject subject_of_run(const fs::path& folder) {
   Subject subject;
-  subject.gpus = names_in(read_manifest(folder).environment.key, "gpus");
+  subject.gpus = texts_in(read_manifest(folder).environment.key, "gpus");
   for (const ResultRow& row : rows_in(folder, allreduce_schema())) {
     if (row.get("status") == "ok") add_line(row, number_in(row, "seconds_median"), subject);
   }
@@ -100,7 +87,7 @@ Subject subject_of_log(const NormalOptions& options) {
   const ImportedFile read =
       osu ? read_osu(text, file, settings.front()) : read_nccl_tests(text, file, settings.front());
   Subject subject;
-  subject.gpus = names_in(read.key, "gpus");
+  subject.gpus = texts_in(read.key, "gpus");
   subject.evidence = evidence_in(text);
   for (const ImportedLaunch& launch : read.launches) {
     for (std::size_t i = 0; i < launch.cases.size(); ++i) {

@@ -58,7 +58,7 @@ std::string short_cell(const ResultRow& row, std::string_view column) {
 }
 
 /// "1.68 [1.63, 1.72]" where the file has an interval beside the column.
-std::string with_interval(const ResultRow& row, std::string_view column) {
+std::string cell_and_interval(const ResultRow& row, std::string_view column) {
   std::string low = fmt::format("{}_ci_low", column), high = fmt::format("{}_ci_high", column);
   if (column == "seconds_median") low = "seconds_ci_low", high = "seconds_ci_high";
   if (column == "busbw_gb_per_s") low = "busbw_ci_low_gb_per_s", high = "busbw_ci_high_gb_per_s";
@@ -96,7 +96,7 @@ std::string markdown_of(const ShownFile& file, const std::vector<ResultRow>& row
   std::string text = head + "|\n" + rule + "|\n";
   for (const ResultRow& row : rows) {
     for (const std::string_view column : columns) {
-      text += fmt::format("| {} ", with_interval(row, column));
+      text += fmt::format("| {} ", cell_and_interval(row, column));
     }
     text += "|\n";
   }

@@ -6,8 +6,10 @@
 
 #include <fstream>
 
+#include "bench/study/plan/named.hpp"
 #include "kernels/testing.hpp"
 #include "models/checkpoint.hpp"
+#include "models/data/dataset.hpp"
 #include "models/testing.hpp"
 
 namespace scalebench {
@@ -83,6 +85,12 @@ TEST_F(CheckpointFolderTest, RefusesAPlaceThatCannotBeWritten) {
   EXPECT_TRUE(std::filesystem::is_empty(scratch.path() / "new" / "folder"));
   expect_error<Error>([&] { CheckpointFolder(scratch.path() / "no").write(1, after(1), 2); },
                       {"epoch-000001.ckpt"});
+}
+
+TEST(PlannedLaunches, KnowDataSetsAsTrainingsDo) {
+  EXPECT_STREQ(kFashionMnistFolder, kFashionMnistDirectory);
+  const Dataset set = load_dataset("synthetic", Split::train, {1, 1, 1, 2}, 1);
+  EXPECT_EQ(images_of("synthetic"), set.count());
 }
 
 }  // namespace
