@@ -107,6 +107,11 @@ ResultRow& ResultRow::set(std::string_view column, std::string_view text) {
   return *this;
 }
 
+ResultRow& ResultRow::add_note(std::string_view text) {
+  const std::string& note = get("note");
+  return set("note", note.empty() ? std::string(text) : fmt::format("{}; {}", note, text));
+}
+
 ResultRow& ResultRow::set(std::string_view column, double value) {
   return set(column, std::isfinite(value) ? fmt::format("{}", value) : std::string());
 }

@@ -79,6 +79,9 @@ class ResultRow {
   ResultRow& set(std::string_view column, Integer value) {
     return set(column, std::string_view(std::to_string(value)));
   }
+  /// After what the row's note says already: others read it, and it may be why a row does not
+  /// count.
+  ResultRow& add_note(std::string_view text);
 
   const Schema& schema() const { return *schema_; }
   const std::string& get(std::string_view column) const;

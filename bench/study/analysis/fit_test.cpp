@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/analysis/tables.hpp"
 
 namespace scalebench {
 
@@ -130,6 +132,36 @@ TEST(FitRows, LeaveOutWhatPassedAnEmulatedLinkFasterThanItsRate) {
   const ResultRow none = fitted(rows)[0];
   EXPECT_EQ(none.get("status"), "skipped");
   EXPECT_THAT(none.get("note"), HasSubstr("; 8 points left out"));
+}
+
+TEST(FitRows, LeaveItOutAlsoWhereALaunchFailed) {
+  StoredRun run;
+  LaunchRows& first = run.launches["allreduce.csv"].emplace_back();
+  first.launch = 1;
+  first.cases = curve("ring", {2});
+  for (ResultRow& row : first.cases) {
+    row.set("case_id", row.get("size_bytes"));
+    ResultRow& sample = first.samples.emplace_back(samples_schema());
+    sample.set("case_id", row.get("case_id")).set("ranks", row.get("ranks"));
+    sample.set("seconds", row.get("seconds_median"));
+  }
+  first.cases[0].set("note", "not the link's rate");
+  std::vector<PlannedLaunch> plan(3);
+  for (int number = 1; number <= 3; ++number) {
+    PlannedLaunch& launch = plan[static_cast<std::size_t>(number) - 1];
+    launch.number = number;
+    launch.program = "bench_allreduce";
+    launch.ranks = 2;
+    LaunchRecord& record = run.manifest.launches.emplace_back();
+    record.number = number;
+    record.status = number == 1 ? "ok" : "failed";
+    record.note = number == 1 ? "" : "exit code 9";
+  }
+  StudyTables tables = study_tables(run, plan, kModel);
+  const std::string lost = "launch 2 is not in it: exit code 9; launch 3 is not in it: exit code 9";
+  EXPECT_EQ(tables["allreduce.csv"].at(0).get("note"), "not the link's rate; " + lost);
+  EXPECT_EQ(tables["allreduce.csv"].at(1).get("note"), lost);
+  EXPECT_THAT(tables["fit.csv"].at(0).get("note"), HasSubstr("1 points left out"));
 }
 
 TEST(FitPointRows, PredictEveryMeasuredPoint) {

@@ -216,11 +216,10 @@ void set_parts(ResultRow& row, const std::vector<LaunchCase>& cases,
     row.set(column, of_middle.empty() ? "" : of_middle.front().row->get(column));
   }
   if (missing.empty()) return;
-  const std::string lost = fmt::format(
-      "launch {}, in the middle by the time of all ranks, did not measure this rank: "
-      "no parts",
-      fmt::join(missing, " and launch "));
-  row.set("note", row.get("note").empty() ? lost : lost + "; " + row.get("note"));
+  row.add_note(
+      fmt::format("launch {}, in the middle by the time of all ranks, did not measure this rank: "
+                  "no parts",
+                  fmt::join(missing, " and launch ")));
 }
 
 /// Rates follow from the time, last; those of several ranks together from their own times, which no
@@ -342,11 +341,7 @@ ResultRow join(const std::vector<LaunchCase>& cases, const std::vector<int>& mid
     row.set("nccl_choice", fmt::format("{}", fmt::join(choices, " or ")));
   }
   if (measured.size() < cases.size()) {
-    const std::string few =
-        fmt::format("{} of {} launches measured it", measured.size(), cases.size());
-    const bool lacks_parts = row.schema().has("wait_seconds") && row.get("wait_seconds").empty();
-    const std::string why = lacks_parts ? row.get("note") : "";
-    row.set("note", why.empty() ? few : few + "; " + why);
+    row.add_note(fmt::format("{} of {} launches measured it", measured.size(), cases.size()));
   }
   return row;
 }

@@ -214,6 +214,12 @@ TEST(OverLaunches, SaysThatSomeLaunchesDidNotMeasureIt) {
   EXPECT_EQ(rows[0].get("seconds_median"), "3");
 }
 
+TEST(OverLaunches, KeepsWhatARowSaidWhereALaunchDidNotMeasureIt) {
+  const auto rows = joined({launch_of(1, {{.status = "failed", .note = "no memory"}}),
+                            launch_of(2, {{.seconds = {2}, .note = "not the link's rate"}})});
+  EXPECT_EQ(rows.at(0).get("note"), "not the link's rate; 1 of 2 launches measured it");
+}
+
 TEST(OverLaunches, KeepsTheReasonOfWhatNoLaunchMeasured) {
   const Said skipped{.status = "skipped", .note = "needs a device"};
   const auto rows = joined({launch_of(1, {skipped}), launch_of(2, {skipped})});

@@ -86,7 +86,7 @@ void note_lost(std::vector<ResultRow>& rows, const std::vector<LostLaunch>& lost
     for (const auto& [launch, why] : lost) {
       const bool its = row.schema().file == case_file_of(launch);
       if (!its || row.get("status") != "ok" || !belongs(row, launch)) continue;
-      row.set("note", fmt::format("launch {} is not in it: {}", launch.number, why));
+      row.add_note(fmt::format("launch {} is not in it: {}", launch.number, why));
     }
   }
 }

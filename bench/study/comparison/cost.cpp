@@ -131,11 +131,6 @@ bool is_training(const ResultRow& row) {
          (sync != "none" || alone);
 }
 
-void add_note(ResultRow& row, std::string_view text) {
-  const std::string& note = row.get("note");
-  row.set("note", note.empty() ? std::string(text) : fmt::format("{}; {}", note, text));
-}
-
 /// "V100" of "NVIDIA V100 SXM2": the first word with a digit.
 std::string model_code(const std::string& gpu_model) {
   std::string word;
@@ -180,14 +175,14 @@ void say_device(ResultRow& cost, const ResultRow& epoch, const Instance& instanc
   const std::string& device = epoch.get("device");
   if (device == "cpu") {
     const std::string& threads = epoch.get("threads");
-    add_note(cost, threads.empty() ? "CPU ranks: taken as 1 vCPU each"
-                                   : fmt::format("CPU ranks: {} vCPU each", threads));
-    if (instance.gpus > 0) add_note(cost, "the instance's GPUs were not used");
+    cost.add_note(threads.empty() ? "CPU ranks: taken as 1 vCPU each"
+                                  : fmt::format("CPU ranks: {} vCPU each", threads));
+    if (instance.gpus > 0) cost.add_note("the instance's GPUs were not used");
     return;
   }
   if (device.empty()) {
-    add_note(cost, fmt::format("taken to be on the instance's {}: the rows name no device",
-                               instance.gpu_model));
+    cost.add_note(fmt::format("taken to be on the instance's {}: the rows name no device",
+                              instance.gpu_model));
     return;
   }
   const std::string code = model_code(instance.gpu_model);
@@ -195,8 +190,8 @@ void say_device(ResultRow& cost, const ResultRow& epoch, const Instance& instanc
   const bool own = is_of_model(device, code);
   cost.set("own_device", own ? 1 : 0);
   if (own) return;
-  add_note(cost,
-           fmt::format("measured on '{}', not on the instance's {}", device, instance.gpu_model));
+  cost.add_note(
+      fmt::format("measured on '{}', not on the instance's {}", device, instance.gpu_model));
 }
 
 /// A row with what both say, and the instances that are paid.
@@ -215,7 +210,7 @@ ResultRow priced_row(const PricedRun& run, const ResultRow& epoch) {
   const bool predicted = epoch.get("origin") == "predicted";
   if (!predicted && epoch.get("status") == "ok") say_device(row, epoch, instance);
   if (const double real = number_in(epoch, "nodes"); !predicted && real > nodes) {
-    add_note(row, fmt::format("{} nodes would do, {} were used and are charged", nodes, real));
+    row.add_note(fmt::format("{} nodes would do, {} were used and are charged", nodes, real));
     nodes = real;
   }
   return row.set("nodes", nodes).set("whole", number_in(epoch, "ranks") == nodes * each ? 1 : 0);
@@ -318,12 +313,13 @@ MemoryNeed memory_need(const PricedRun& run, const ResultRow& epoch) {
 /// A predicted row that says what is known of memory; skipped where the model does not fit.
 void say_memory(ResultRow& row, const MemoryNeed& need, const Instance& to) {
   if (std::isnan(to.gpu_memory_gib)) {
-    add_note(row, fmt::format("whether it fits is not known: the catalog has no gpu_mem_gib of {}",
-                              to.name));
+    row.add_note(
+        fmt::format("whether it fits is not known: the catalog has no gpu_mem_gib of {}", to.name));
   } else if (std::isnan(need.bytes)) {
-    add_note(row, fmt::format("whether it fits {} GiB is not known: the run has no memory of its "
-                              "GPUs (--monitor records it)",
-                              to.gpu_memory_gib));
+    row.add_note(
+        fmt::format("whether it fits {} GiB is not known: the run has no memory of its "
+                    "GPUs (--monitor records it)",
+                    to.gpu_memory_gib));
   } else if (need.bytes > to.gpu_memory_gib * kGib) {
     row.set("status", "skipped").set("seconds_median", "").set("seconds_to_target", "");
     row.set("note",
@@ -331,8 +327,8 @@ void say_memory(ResultRow& row, const MemoryNeed& need, const Instance& to) {
                         row.get("model"), need.bytes / kGib, need.known_by, to.name,
                         to.gpu_memory_gib));
   } else {
-    add_note(row, fmt::format("of {:g} GiB it takes {:.3g} GiB or more ({})", to.gpu_memory_gib,
-                              need.bytes / kGib, need.known_by));
+    row.add_note(fmt::format("of {:g} GiB it takes {:.3g} GiB or more ({})", to.gpu_memory_gib,
+                             need.bytes / kGib, need.known_by));
   }
 }
 

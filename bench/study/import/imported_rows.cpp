@@ -75,9 +75,7 @@ void complete(ResultRow& row, const ImportIdentity& identity,
   row.set("schema_version", kSchemaVersion).set("run_id", identity.run_id);
   row.set("case_id", case_id(canonical(row, columns))).set("origin", identity.origin);
   if (row.get("status").empty()) row.set("status", "ok");
-  if (identity.remark.empty()) return;
-  const std::string& note = row.get("note");
-  row.set("note", note.empty() ? identity.remark : fmt::format("{}; {}", note, identity.remark));
+  if (!identity.remark.empty()) row.add_note(identity.remark);
 }
 
 ResultRow sample_of(const ResultRow& row, int launch, std::size_t repetition, double seconds) {

@@ -133,7 +133,7 @@ double rate_in(const CsvTable& table, std::size_t row, const ResultRow& one) {
 
 void set_rate_alone(const CsvTable& table, std::size_t row, ResultRow& one) {
   one.set("images_per_s", rate_in(table, row, one));
-  one.set("note", one.get("note") + "; no time: no batch is published");
+  one.add_note("no time: no batch is published");
 }
 
 /// Its time, as printed or as it follows; nothing where that takes what is not there.

@@ -116,6 +116,29 @@ TEST(NightRecord, SaysWhyNothingWasSlowedOnPurpose) {
       << "the measuring's end, if no more is known";
 }
 
+TEST(NightRecord, QuotesTheStartOfAFailedLaunchThatCounts) {
+  const TemporaryFolder folder;
+  StoredRun run;
+  run.folder = folder.path();
+  for (const int attempt : {1, 2, 3}) {
+    const auto launch = launch_folder(run.folder, 4, "allreduce-n2", attempt);
+    std::filesystem::create_directories(launch);
+    write_file_atomically(launch / "stderr.log", fmt::format("start {}\n", attempt));
+    if (attempt == 2) run.folders[4] = {4, "allreduce-n2", attempt, launch};
+  }
+  for (const int number : {4, 5}) {
+    LaunchRecord& record = run.manifest.launches.emplace_back();
+    record.number = number;
+    record.program = "bench_allreduce";
+    record.status = "failed";
+  }
+  const std::vector<FailedLaunch> failed = failed_launches(run);
+  ASSERT_EQ(failed.size(), 2U);
+  EXPECT_EQ(failed[0].name, "allreduce-n2");
+  EXPECT_EQ(failed[0].stderr_tail, "start 2\n");
+  EXPECT_EQ(failed[1].name, "bench_allreduce") << "it has no folder";
+}
+
 TEST(Publish, RefusesTheFolderOfAnotherStudy) {
   const TemporaryFolder night, to;
   night.write(kNightRecord, R"({"study": "quick"})");

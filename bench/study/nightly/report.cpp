@@ -401,15 +401,13 @@ std::vector<FailedLaunch> failed_launches(const StoredRun& run) {
     FailedLaunch& its = failed.emplace_back();
     its.number = launch.number;
     its.why = launch.note;
-    its.name = launch.program;
-    const std::string prefix = fmt::format("{:03}-", launch.number);
-    if (!fs::exists(run.folder / "launches")) continue;
-    for (const fs::directory_entry& entry : fs::directory_iterator(run.folder / "launches")) {
-      const std::string name = entry.path().filename().string();
-      if (!name.starts_with(prefix)) continue;
-      its.name = name.substr(prefix.size());
-      its.stderr_tail = tail_of(entry.path() / "stderr.log");
+    const auto folder = run.folders.find(launch.number);
+    if (folder == run.folders.end()) {
+      its.name = launch.program;
+      continue;
     }
+    its.name = folder->second.name;
+    its.stderr_tail = tail_of(folder->second.path / "stderr.log");
   }
   return failed;
 }

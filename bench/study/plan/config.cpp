@@ -247,6 +247,22 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
   reader.no_other_keys(table);
 }
 
+/// A step takes at most the data set. Of several batches those that do are measured.
+void refuse_batch(TomlReader& reader, const toml::table& table, const ThroughputStudy& study) {
+  const std::optional<std::int64_t> images = images_of(study.data);
+  if (!images || !study.batches_per_rank.empty()) return;
+  for (const std::string& model : study.models) {
+    const std::int64_t said = study.batch_per_rank;
+    const std::int64_t batch = said > 0 ? said : default_batch(model);
+    if (*images >= batch) continue;
+    const char* const key = said > 0 ? "batch_per_rank" : "data";
+    reader.complain(place_of(table, key),
+                    fmt::format("{}: {} images are no step of {}; valid: data with at least as "
+                                "many, or a smaller batch_per_rank",
+                                key, *images, batch));
+  }
+}
+
 void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
           ThroughputStudy& study) {
   if (!known.data.empty()) study.data = known.data;
@@ -258,6 +274,7 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
                     "batch_per_rank: batches_per_rank lists them; leave one of the two out");
   }
   reader.required(table, "models");
+  refuse_batch(reader, table, study);
   reader.no_other_keys(table);
 }
 

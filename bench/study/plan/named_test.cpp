@@ -25,14 +25,19 @@ StudyConfig read(const std::string& text, const KnownNames& known = {}) {
   return parse_study_config(text, "a.toml", known);
 }
 
-/// Of one [[epoch]] with these lines; empty: none.
-std::string refusal(const std::string& lines, const KnownNames& known = {}) {
+/// Empty: none.
+std::string refusal_of(const std::string& text, const KnownNames& known = {}) {
   try {
-    read(kEpoch + lines, known);
+    read(text, known);
     return "";
   } catch (const UsageError& error) {
     return error.what();
   }
+}
+
+/// Of one [[epoch]] with these lines.
+std::string refusal(const std::string& lines, const KnownNames& known = {}) {
+  return refusal_of(kEpoch + lines, known);
 }
 
 TEST(Config, RefusesAGradientSyncThatNothingRuns) {
@@ -51,6 +56,17 @@ TEST(Config, RefusesADataSetThatIsNotThere) {
   EXPECT_EQ(refusal("data = \"synthetic:600\"", here), "");
   EXPECT_THAT(refusal("data = \"synthetic:x\""), HasSubstr("a whole number N of at least 6"));
   EXPECT_THROW(read("[throughput]\nmodels = [\"mlp\"]\n" + missing, here), UsageError);
+}
+
+TEST(Config, RefusesABatchThatIsMoreThanTheDataSet) {
+  const std::string few = "[throughput]\nmodels = [\"mlp\"]\ndata = \"synthetic:10\"\n";
+  EXPECT_THAT(refusal_of(few + "batch_per_rank = 64"),
+              AllOf(StartsWith("a.toml:4:"), HasSubstr("10 images are no step of 64")));
+  EXPECT_THAT(refusal_of(few),
+              AllOf(StartsWith("a.toml:3:"), HasSubstr("10 images are no step of 16")))
+      << "the model's own batch";
+  EXPECT_EQ(refusal_of(few + "batch_per_rank = 10"), "");
+  EXPECT_EQ(refusal_of(few + "batches_per_rank = [8, 64]"), "") << "8 can be measured";
 }
 
 TEST(Config, RefusesAnEpochThatIsNoStepOrMoreThanTheDataSet) {

@@ -7,6 +7,7 @@
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/scaling.hpp"
 #include "bench/study/prediction/rows.hpp"
+#include "collectives/carries.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -164,8 +165,7 @@ std::string algorithm_of(std::string_view strategy, const ResultRow& like) {
       number_in(like, "ranks") > nodes) {
     return "hierarchical";
   }
-  const std::string& transport = like.get("transport");
-  return transport == "shared_memory" || transport == "threads" ? "direct" : "ring";
+  return why_not_carried("direct", like.get("transport")).empty() ? "direct" : "ring";
 }
 
 void add_profiles(CaseOfRun& found, const Profiles& profiles, const std::set<int>& launches) {

@@ -31,16 +31,25 @@ struct Ensemble {
     for (int i = 0; i < draws; ++i) others.emplace_back(resampled(of, below));
   }
 
-  /// Around what `middle` says of the step.
+  /// Around what `middle` says of the step. A draw that has no answer, since its steps would take
+  /// no time, is among the shortest. Throws Unavailable where more of them than the tail holds have
+  /// none.
   Band band(const Question& question, double step_seconds) const {
     std::vector<double> seconds;
+    std::string why;
     for (const Predictor& other : others) {
-      seconds.push_back(other.forecast(question).step_seconds);
+      try {
+        seconds.push_back(other.forecast(question).step_seconds);
+      } catch (const Unavailable& reason) {
+        seconds.push_back(0);
+        why = reason.what();
+      }
     }
     std::ranges::sort(seconds);
     const auto at = [&](double share) {
       return seconds[static_cast<std::size_t>(share * static_cast<double>(seconds.size() - 1))];
     };
+    if (!why.empty() && at(kTail) == 0) throw Unavailable(why);
     const Band draws = seconds.empty() ? Band() : Band{at(kTail), at(1 - kTail)};
     return widened(draws, step_seconds, errors);
   }
@@ -69,7 +78,7 @@ class Rows {
                                            kind == "check" ? "" : questions_.link_text)));
     // Of emulated ranks it says nothing about N devices.
     const std::string& origin = of_.like.get("origin");
-    if (origin != "measured") remark(row, "from rows that are " + origin);
+    if (origin != "measured") row.add_note("from rows that are " + origin);
     return row;
   }
 
@@ -77,10 +86,6 @@ class Rows {
             std::string_view what_if = "") {
     ResultRow& row = add(kind, at, what_if);
     row.set("status", "skipped").set("note", why);
-  }
-
-  static void remark(ResultRow& row, const std::string& text) {
-    row.set("note", row.get("note").empty() ? text : row.get("note") + "; " + text);
   }
 
   std::vector<ResultRow> rows;
@@ -176,9 +181,9 @@ void add_checks(const CaseOfRun& found, const ErrorsLeftOut& errors, Rows& rows,
     }
     row.set("held_out", leg.at.ranks == largest ? 1 : 0);
     if (leg.at.ranks == largest && forecast.curve_measured) {
-      Rows::remark(row, "its allreduce curve is used: there is no other");
+      row.add_note("its allreduce curve is used: there is no other");
     }
-    if (of.strong) Rows::remark(row, ensemble.middle.batch_basis());
+    if (of.strong) row.add_note(ensemble.middle.batch_basis());
   }
 }
 
@@ -248,19 +253,19 @@ Question carried(const PredictionCase& of, const Predictor& by, Question questio
 void remark_assumptions(ResultRow& row, const CaseOfRun& found, const Question& question) {
   const PredictionCase& of = found.of;
   if (of.legs.empty()) {
-    Rows::remark(row, of.measured_like.empty()
-                          ? "not measured on N > 1: ranks taken as undisturbed"
-                          : fmt::format("not measured on N > 1: ranks disturbed as with {}",
-                                        of.measured_like.front().strategy));
+    row.add_note(of.measured_like.empty()
+                     ? "not measured on N > 1: ranks taken as undisturbed"
+                     : fmt::format("not measured on N > 1: ranks disturbed as with {}",
+                                   of.measured_like.front().strategy));
   }
   if (!question.algorithm.empty() && row.get("kind") == "forecast") {
-    Rows::remark(row, fmt::format("{} needs one host: {} is the fastest measured one that does not",
-                                  of.algorithm, question.algorithm));
+    row.add_note(fmt::format("{} needs one host: {} is the fastest measured one that does not",
+                             of.algorithm, question.algorithm));
   }
   const auto on_several = [](const RankLayout& at) { return at.nodes > 1; };
   const bool assumes = question.network.bytes_per_second && !question.network.seconds_a_step;
   if (assumes && question.at.nodes > 1 && std::ranges::none_of(found.measured, on_several)) {
-    Rows::remark(row, "--link names no latency: that of one host");
+    row.add_note("--link names no latency: that of one host");
   }
 }
 

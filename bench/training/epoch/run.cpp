@@ -240,9 +240,7 @@ EpochEnergy energy_of(const EpochRun& run) {
 void set_energy(ResultRow& row, const EpochEnergy& energy) {
   row.set("energy_counters", energy.counters).set("joules", energy.joules);
   row.set("joules_per_image", energy.joules / number_in(row, "samples"));
-  if (energy.lacks.empty()) return;
-  const std::string& note = row.get("note");
-  row.set("note", note.empty() ? energy.lacks : note + "; " + energy.lacks);
+  if (!energy.lacks.empty()) row.add_note(energy.lacks);
 }
 
 /// One row for each rank, then one for all; on one rank only that one, with its host. For a run
