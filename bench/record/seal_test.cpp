@@ -105,34 +105,5 @@ TEST(Seal, StaysInsideTheRun) {
   EXPECT_THAT(differences(run), Contains("samples.csv: a link, which is not followed"));
 }
 
-TEST(RunIndex, IsWhatTheCompleteRunsSay) {
-  const TemporaryFolder results;
-  const fs::path run = run_in(results, "b", "2026-03-02T00:00:00Z");
-  run_in(results, "a", "2026-03-03T00:00:00Z");
-  results.write("unfinished/manifest.json", "{}");
-  const RunIndex index = rebuild_index(results.path());
-  ASSERT_THAT(index.entries, SizeIs(2));
-  EXPECT_EQ(index.entries[0].run_id, "b") << "oldest first";
-  EXPECT_EQ(index.entries[0].study, "tiny");
-  EXPECT_EQ(index.entries[0].key_hash, key_hash_of(read_manifest(run).environment));
-  EXPECT_EQ(index.entries[0].complete_sha256, sha256_of_file(run / "SHA256SUMS"));
-}
-
-TEST(RunIndex, IsMadeAnewOverWhateverIsThere) {
-  const TemporaryFolder results;
-  append_to_index(results.path(), index_entry_of(run_in(results, "a")));
-  const std::string good = results.read("index.jsonl");
-  for (const std::string& damaged : {good + "{\"run_", "garbage\n" + good, std::string("[]\n")}) {
-    results.write("index.jsonl", damaged);
-    EXPECT_THAT(rebuild_index(results.path()).entries, SizeIs(1));
-    EXPECT_EQ(results.read("index.jsonl"), good);
-  }
-  run_in(results, "b");  // killed before it was entered
-  results.write("b/manifest.json", "{");
-  const RunIndex index = rebuild_index(results.path());
-  EXPECT_THAT(index.entries, SizeIs(1));
-  EXPECT_THAT(index.notes, ElementsAre(HasSubstr("left out: ")));
-}
-
 }  // namespace
 }  // namespace scalebench

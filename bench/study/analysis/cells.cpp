@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "bench/cli/quantity.hpp"
 #include "bench/launch/hosts.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
@@ -35,18 +36,10 @@ std::string bench_of(const ResultRow& row) {
   return std::string(file.substr(0, file.find('.')));
 }
 
-/// Whole binary units where the number is one: sizes are powers of two mostly.
+/// A size as people read it; another cell as it is.
 std::string size_text(const std::string& cell) {
-  const auto bytes = read_number<std::uint64_t>(cell);
-  if (!bytes) return cell;
-  std::uint64_t size = *bytes;
-  constexpr std::array kUnits{"B", "KiB", "MiB", "GiB"};
-  std::size_t unit = 0;
-  while (unit + 1 < kUnits.size() && size >= 1024 && size % 1024 == 0) {
-    size /= 1024;
-    ++unit;
-  }
-  return fmt::format("{} {}", size, kUnits[unit]);
+  const auto bytes = read_number<std::size_t>(cell);
+  return bytes ? show_size(*bytes) : cell;
 }
 
 /// NaN for what is no number, "N/A" as well as nothing: no time, whatever was meant by it.

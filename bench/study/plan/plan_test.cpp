@@ -52,12 +52,6 @@ std::vector<std::string> sorted(std::vector<std::string> names) {
   return names;
 }
 
-/// The word after `option`; empty without it.
-std::string argument(const PlannedLaunch& launch, std::string_view option) {
-  const auto found = std::ranges::find(launch.arguments, option);
-  return found == launch.arguments.end() ? "" : *std::next(found);
-}
-
 TEST(Plan, HoldsEveryProgramAndNOnceARound) {
   const auto plan = plan_of(everything(), {.devices = 4});
   const std::vector<std::string> once = sorted(names_of(plan, 0));
@@ -76,17 +70,17 @@ TEST(Plan, ThroughputSaysOnlyWhatIsNotUsual) {
   config.allreduce.reset();
   config.ranks = {1};
   const PlannedLaunch plain = plan_of(config, {.devices = 4}).front();
-  EXPECT_EQ(argument(plain, "--batch-per-rank"), "0");
-  EXPECT_EQ(argument(plain, "--precision"), "");
+  EXPECT_EQ(argument_of(plain, "--batch-per-rank"), "0");
+  EXPECT_EQ(argument_of(plain, "--precision"), "");
   config.throughput->batches_per_rank = {"32", "largest"};
   config.throughput->precisions = {"float32", "bf16"};
   config.throughput->steps = {"eager", "graph"};
   config.throughput->memory_limit = "2GiB";
   const PlannedLaunch many = plan_of(config, {.devices = 4}).front();
-  EXPECT_EQ(argument(many, "--batch-per-rank"), "32,largest");
-  EXPECT_EQ(argument(many, "--precision"), "float32,bf16");
-  EXPECT_EQ(argument(many, "--step"), "eager,graph");
-  EXPECT_EQ(argument(many, "--memory-limit"), "2GiB");
+  EXPECT_EQ(argument_of(many, "--batch-per-rank"), "32,largest");
+  EXPECT_EQ(argument_of(many, "--precision"), "float32,bf16");
+  EXPECT_EQ(argument_of(many, "--step"), "eager,graph");
+  EXPECT_EQ(argument_of(many, "--memory-limit"), "2GiB");
   EXPECT_GT(many.guess_seconds, 4 * plain.guess_seconds);
 }
 
@@ -272,10 +266,10 @@ TEST(Plan, DependsOnNothingButItsInputs) {
 TEST(Plan, GivesEachAllreduceLaunchAShuffleOfItsOwn) {
   std::set<std::string> seeds;
   for (const PlannedLaunch& launch : plan_of(everything(), {.devices = 4})) {
-    if (launch.name == "allreduce-n2") seeds.insert(argument(launch, "--seed"));
+    if (launch.name == "allreduce-n2") seeds.insert(argument_of(launch, "--seed"));
     // The weights and the data stay the same: only the order of measuring may change.
     if (launch.program == "bench_epoch") {
-      EXPECT_EQ(argument(launch, "--seed"), "7");
+      EXPECT_EQ(argument_of(launch, "--seed"), "7");
     }
   }
   EXPECT_THAT(seeds, ElementsAre("7000", "7001", "7002", "7003"));
@@ -346,8 +340,8 @@ TEST(Plan, KeepsTheBatchOfARankInWeakScaling) {
   config.epochs[0].batch_per_rank = 64;
   for (const PlannedLaunch& launch : plan_of(config, {.devices = 3})) {
     EXPECT_EQ(launch.skipped_because, "");
-    EXPECT_EQ(argument(launch, "--batch-per-rank"), "64");
-    EXPECT_EQ(argument(launch, "--global-batch"), "");
+    EXPECT_EQ(argument_of(launch, "--batch-per-rank"), "64");
+    EXPECT_EQ(argument_of(launch, "--global-batch"), "");
   }
 }
 
@@ -364,13 +358,13 @@ TEST(Plan, AddsTheRunsOfALadder) {
                           "epoch-mlp-none-strong-n2", "epoch-mlp-one_device-strong-n1"));
   for (const PlannedLaunch& launch : plan) {
     const bool share = launch.name.ends_with("share-of-2");
-    EXPECT_EQ(argument(launch, "--share-of"), share ? "2" : "") << launch.name;
+    EXPECT_EQ(argument_of(launch, "--share-of"), share ? "2" : "") << launch.name;
     EXPECT_TRUE(!share || launch.ranks == 1);
   }
   config.epochs[0] = mlp(33);
   config.epochs[0].ladder = true;
   for (const PlannedLaunch& launch : plan_of(config, {2, false})) {
-    const bool on_one = launch.ranks == 1 && argument(launch, "--share-of").empty();
+    const bool on_one = launch.ranks == 1 && argument_of(launch, "--share-of").empty();
     EXPECT_EQ(launch.skipped_because.empty(), on_one) << launch.name;
   }
   config.epochs[0] = mlp();
@@ -424,7 +418,7 @@ TEST(Plan, PutsEveryWordOfTheStudyOnTheCommandLine) {
                                                       {"--transport", "auto"},
                                                       {"--target-accuracy", "0.9"},
                                                       {"--gradient-sync", launch.gradient_sync}};
-    for (const auto& [option, value] : expected) EXPECT_EQ(argument(launch, option), value);
+    for (const auto& [option, value] : expected) EXPECT_EQ(argument_of(launch, option), value);
     // A target is an evaluation, also of the plain loop.
     EXPECT_EQ(std::ranges::count(launch.arguments, "--no-evaluation"), 0);
     EXPECT_EQ(std::ranges::count(launch.arguments, "--monitor"), 1);
@@ -440,8 +434,8 @@ TEST(Plan, EveryProgramIsToldWhichDevices) {
   std::set<std::string> programs;
   for (const PlannedLaunch& launch : plan_of(config, {.devices = 2})) {
     programs.insert(launch.program);
-    EXPECT_EQ(argument(launch, "--device"), "cuda") << launch.name;
-    EXPECT_EQ(argument(launch, "--devices"), "2,0") << launch.name;
+    EXPECT_EQ(argument_of(launch, "--device"), "cuda") << launch.name;
+    EXPECT_EQ(argument_of(launch, "--devices"), "2,0") << launch.name;
     EXPECT_EQ(std::ranges::count(launch.arguments, "--share-devices"), 1) << launch.name;
   }
   EXPECT_EQ(programs.size(), 3U);

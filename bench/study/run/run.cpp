@@ -63,13 +63,12 @@ LaunchRecord record_of(const PlannedLaunch& launch) {
 }
 
 StudyRun::StudyRun(ResultsFolder folder, FolderLock lock, std::vector<PlannedLaunch> plan,
-                   LaunchSettings settings, Manifest manifest, bool indexed, Console& console)
+                   LaunchSettings settings, Manifest manifest, Console& console)
     : folder_(std::move(folder)),
       lock_(std::move(lock)),
       plan_(std::move(plan)),
       settings_(std::move(settings)),
       manifest_(std::move(manifest)),
-      indexed_(indexed),
       console_(console) {}
 
 std::size_t StudyRun::count(std::string_view status) const {
@@ -266,7 +265,6 @@ void StudyRun::seal(const std::string& status) {
     write_manifest(folder(), manifest_);
     if (complete) seal_folder(folder(), manifest_.files);
   });
-  if (complete && indexed_) enter_in_index(folder(), console_);
 }
 
 // Its folder, opened.
@@ -350,8 +348,7 @@ StudyRun open_study(const ResolvedStudy& study, Console& console) {
   write_inputs(folder.path(), study, manifest);
   write_manifest(folder.path(), manifest);
   write_hosts(folder.path(), survey, manifest);
-  const bool indexed = options.out.empty();
-  return {folder, std::move(lock), study.plan, usable, std::move(manifest), indexed, console};
+  return {folder, std::move(lock), study.plan, usable, std::move(manifest), console};
 }
 
 // An unfinished one.
@@ -445,14 +442,11 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
   settings.run_id = manifest.run_id;
   const HostSurvey survey = look_at_hosts(settings, plan.launches, binaries, console);
   write_hosts(folder.path(), survey, manifest);
-  const bool indexed = fs::exists(folder.path().parent_path() / kIndexFile) ||
-                       argument_of(manifest.command, "--out").empty();
   return {std::move(folder),
           std::move(lock),
           std::move(plan.launches),
           std::move(settings),
           std::move(manifest),
-          indexed,
           console};
 }
 

@@ -26,10 +26,9 @@ namespace scalebench {
 
 class StudyRun {
  public:
-  /// `manifest` is what the folder's manifest.json says; `lock` is held on that folder. `indexed`:
-  /// its end is entered in the index of the folder above.
+  /// `manifest` is what the folder's manifest.json says; `lock` is held on that folder.
   StudyRun(ResultsFolder folder, FolderLock lock, std::vector<PlannedLaunch> plan,
-           LaunchSettings settings, Manifest manifest, bool indexed, Console& console);
+           LaunchSettings settings, Manifest manifest, Console& console);
 
   /// Starts every launch that has not ended. Returns early when `stop` becomes true. After each
   /// launch the manifest says so and its samples are in samples.csv. Throws DiskFull, with the way
@@ -99,7 +98,6 @@ class StudyRun {
   std::vector<PlannedLaunch> plan_;
   LaunchSettings settings_;
   Manifest manifest_;
-  bool indexed_;
   Console& console_;
   StudyTables tables_;
   std::map<std::string, std::vector<LaunchRows>, std::less<>> launches_;  // by case file

@@ -101,16 +101,6 @@ DoctorInputs doctor_inputs(const std::string& mpirun, const std::filesystem::pat
   return inputs;
 }
 
-void enter_in_index(const std::filesystem::path& run, Console& console) {
-  const std::filesystem::path results = run.parent_path();
-  try {
-    append_to_index(results, index_entry_of(run));
-  } catch (const std::exception& error) {
-    console.warn(fmt::format("the run is complete, but not in the index: {}", error.what()),
-                 fmt::format("scalebench index --results {} makes it anew", results.string()));
-  }
-}
-
 namespace {
 
 bool drawn(const std::filesystem::path& folder, std::string_view script, Console& console,

@@ -39,10 +39,6 @@ Environment environment_here();
 /// What the doctor is to look at here.
 DoctorInputs doctor_inputs(const std::string& mpirun, const std::filesystem::path& results);
 
-/// Enters a complete run in the index of the folder above. A failure costs that line and never a
-/// result: it is a warning, as where the index is another user's.
-void enter_in_index(const std::filesystem::path& run, Console& console);
-
 // Drawing what was measured: the scripts that make figures and reports from a folder's files.
 
 /// Runs `script` of scripts/ on a finished folder, with `more` arguments. A failure costs a picture

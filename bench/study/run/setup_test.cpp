@@ -33,11 +33,5 @@ TEST_F(AfterTheResult, AFolderForPicturesThatCannotBeMadeIsAWarning) {
   EXPECT_THAT(said, AllOf(HasSubstr("warning: plot.py: "), HasSubstr("what was measured is kept")));
 }
 
-TEST_F(AfterTheResult, AnIndexThatCannotBeWrittenIsAWarning) {
-  const std::string said = said_by([&] { enter_in_index(folder_ / "run", console_); });
-  EXPECT_THAT(said, AllOf(HasSubstr("warning: the run is complete, but not in the index: "),
-                          HasSubstr("scalebench index --results " + folder_.path().string())));
-}
-
 }  // namespace
 }  // namespace scalebench

@@ -42,13 +42,6 @@ struct Listing {
   std::vector<std::string_view> in_brief{};  // columns of the table; empty: all. JSON has all
 };
 
-/// Names of files and what a catalog says end up in a terminal.
-std::string printable(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  return text;
-}
-
 /// What a run was imported from: "a.log", "a.log and 2 more".
 std::string files_of(const ImportRecord& record) {
   if (record.files.empty()) return "";

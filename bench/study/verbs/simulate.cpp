@@ -231,9 +231,6 @@ ExitCode simulate_platforms(const SimulateOptions& options) {
   const std::vector<ResultRow> rows = simulate(
       plan, folder, manifest_of(options, plan, folder.run_id()), interruption.stop(), console);
   const ExitCode code = code_of(rows, interruption);
-  if (options.out.empty() && code == ExitCode::ok) {
-    enter_in_index(folder.path(), console);
-  }
   console.result(fmt::format("{}\n{}", describe(plan), simulation_table(plan, rows)));
   console.note(fmt::format("results: {}", folder.path().string()));
   return code;

@@ -34,7 +34,7 @@ class Lane:
     idle: float = 0.0  # in the unit of the title: a lane that never reaches it is not drawn
 
 
-BLUE, RED, GREEN, GREY = theme.SERIES[0], theme.SERIES[1], theme.SERIES[2], theme.SERIES[7]
+BLUE, RED, GREY = theme.SERIES[0], theme.SERIES[1], theme.SERIES[7]
 HOST_LANES = (
     Lane("CPU, %", 100, (Line("rank_cores_share", "ranks' cores", BLUE), Line("cpu_share", "all cores", GREY),
                          Line("steal_share", "stolen", RED)), full=True),
