@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/record/seal.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
-#include <tuple>
 
 #include "bench/machine/digest.hpp"
 #include "bench/record/file.hpp"

@@ -442,12 +442,8 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
   settings.run_id = manifest.run_id;
   const HostSurvey survey = look_at_hosts(settings, plan.launches, binaries, console);
   write_hosts(folder.path(), survey, manifest);
-  return {std::move(folder),
-          std::move(lock),
-          std::move(plan.launches),
-          std::move(settings),
-          std::move(manifest),
-          console};
+  return {std::move(folder),   std::move(lock),     std::move(plan.launches),
+          std::move(settings), std::move(manifest), console};
 }
 
 }  // namespace scalebench
