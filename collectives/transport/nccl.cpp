@@ -185,7 +185,7 @@ std::string why_not_distinct(Communicator& control) {
           : never);
 }
 
-/// Collective.
+/// Collective. Throws Unavailable, on every rank, where NCCL refuses on any of them.
 std::shared_ptr<NcclHandle> connect(Communicator& control) {
   ncclUniqueId id{};
   throw_together<Unavailable>(control, "transport nccl", problem_of([&] {
@@ -193,8 +193,14 @@ std::shared_ptr<NcclHandle> connect(Communicator& control) {
                               }));
   broadcast_bytes(control, std::as_writable_bytes(std::span(&id, 1)), 0);
   auto handle = std::make_shared<NcclHandle>();
-  NCCL_CHECK(ncclCommInitRank(&handle->communicator, control.size(), id, control.rank()));
-  return handle;
+  const std::string problem = common_problem(
+      control, problem_of([&] {
+        NCCL_CHECK(ncclCommInitRank(&handle->communicator, control.size(), id, control.rank()));
+      }));
+  if (problem.empty()) return handle;
+  handle->abort();  // others have no communicator with which this one could end in order
+  static_cast<void>(cudaGetLastError());  // or the next kernel would report what failed in NCCL
+  fail<Unavailable>("transport nccl: {}", problem);
 }
 
 class NcclCommunicator final : public Communicator {
@@ -211,11 +217,14 @@ class NcclCommunicator final : public Communicator {
   }
 
   /// NCCL connects the ranks in their first collective, and not before: where that cannot be, or a
-  /// rank is missing, it shows here and not in the first case or training.
+  /// rank is missing, it shows here and not in the first case or training. Throws Unavailable then,
+  /// on every rank.
   void meet() {
-    const Buffer one(1, DType::float32, Memory::device);
-    native_allreduce(one.span(), one.span(), ReduceOp::sum);
-    wait();
+    throw_together<Unavailable>(control_, "transport nccl", problem_of([&] {
+                                  const Buffer one(1, DType::float32, Memory::device);
+                                  native_allreduce(one.span(), one.span(), ReduceOp::sum);
+                                  wait();
+                                }));
   }
 
   int rank() const override { return control_.rank(); }

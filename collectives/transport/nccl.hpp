@@ -34,9 +34,9 @@ std::string why_nccl_cannot_register(Registration registration, int version);
 /// collective has gone round when it returns. wait() throws Error, after it has aborted the
 /// communicator, when NCCL reports that a peer or the network failed. Throws Unavailable, on every
 /// rank, in a build without NCCL, without a device, when two ranks chose the same card, unless
-/// nccl_shares_devices(), and when this NCCL cannot register as asked; a window() does where NCCL
-/// then refuses. Without a registration windows have the local one, or are plain device memory
-/// where that fails.
+/// nccl_shares_devices(), when this NCCL cannot register as asked, and when NCCL refuses to start
+/// or its first collective fails; a window() does where NCCL refuses to register. Without a
+/// registration windows have the local one, or none where that fails.
 std::unique_ptr<Communicator> make_nccl_communicator(
     Communicator& control, std::optional<Registration> registration = std::nullopt);
 
