@@ -76,17 +76,30 @@ class NcclMemory {
       // Of a window NCCL is told by all ranks or by none, and so all have their memory by now.
       const Registration kind = wanted.value_or(Registration::local);
       problem = common_problem(control, problem_of([&] { memory->register_as(kind, bytes); }));
+      if (problem.empty()) return memory;
+      memory->deregister();
+    } else {
+      memory->free_all();
+      // Too little memory was refused, too: the plain allocation says how much there is.
+      throw_together<Error>(control, "transport nccl",
+                            problem_of([&] { memory->allocate_plain(bytes); }));
     }
-    if (problem.empty()) return memory;
-    memory->free_all();
     static_cast<void>(cudaGetLastError());  // or the next kernel would report what failed in NCCL
-    // Too little memory was refused, too: the plain allocation says how much there is.
-    throw_together<Error>(control, "transport nccl", problem_of([&] {
-                            memory->plain_ = Buffer((bytes + sizeof(double) - 1) / sizeof(double),
-                                                    DType::float64, Memory::device);
-                          }));
     if (wanted.value_or(Registration::none) != Registration::none) {
       fail<Unavailable>("transport nccl, --register {}: {}", name_of(*wanted), problem);
+    }
+    return memory;
+  }
+
+  /// Memory of this rank alone, of which NCCL is not told, of the same kind as windows: what NCCL
+  /// registers by itself for a graph it then registers of both or of neither.
+  static std::shared_ptr<NcclMemory> alone(std::shared_ptr<NcclHandle> nccl, std::size_t bytes,
+                                           bool plain) {
+    auto memory = std::make_shared<NcclMemory>(std::move(nccl));
+    if (plain) {
+      memory->allocate_plain(bytes);
+    } else {
+      memory->allocate(bytes);
     }
     return memory;
   }
@@ -100,8 +113,13 @@ class NcclMemory {
     return memory_ != nullptr ? static_cast<std::byte*>(memory_) : plain_.span().data;
   }
   Registration registration() const { return registration_; }
+  bool is_plain() const { return memory_ == nullptr; }
 
  private:
+  void allocate_plain(std::size_t bytes) {
+    plain_ = Buffer((bytes + sizeof(double) - 1) / sizeof(double), DType::float64, Memory::device);
+  }
+
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 19, 0)
   void allocate(std::size_t bytes) {
     void* memory = nullptr;
@@ -139,20 +157,26 @@ class NcclMemory {
   void deregister_window() noexcept {}
 #endif
 
-  void free_all() noexcept {
+  void deregister() noexcept {
     if (nccl_->communicator != nullptr) {
       if (handle_ != nullptr) ncclCommDeregister(nccl_->communicator, handle_);
       deregister_window();
     }
-    if (memory_ != nullptr) ncclMemFree(memory_);
-    handle_ = memory_ = nullptr;
+    handle_ = nullptr;
     registration_ = Registration::none;
+  }
+
+  void free_all() noexcept {
+    deregister();
+    if (memory_ != nullptr) ncclMemFree(memory_);
+    memory_ = nullptr;
   }
 #else
   void allocate(std::size_t /*bytes*/) {
     fail("{}", why_nccl_cannot_register(Registration::local, NCCL_VERSION_CODE));
   }
   void register_as(Registration /*kind*/, std::size_t /*bytes*/) {}
+  void deregister() noexcept {}
   void free_all() noexcept {}
 #endif
 
@@ -213,7 +237,9 @@ class NcclCommunicator final : public Communicator {
 
   ~NcclCommunicator() override {
     // Work that waits for a peer would otherwise be waited for at the end.
-    if (std::uncaught_exceptions() > 0) shared_->nccl->abort();
+    if (std::uncaught_exceptions() > 0) shared_->abort();
+    // NCCL takes its memory back without waiting for what uses it.
+    if (scratch_) static_cast<void>(cudaStreamSynchronize(raw_stream()));
   }
 
   /// NCCL connects the ranks in their first collective, and not before: where that cannot be, or a
@@ -241,7 +267,7 @@ class NcclCommunicator final : public Communicator {
   std::string native_choice(std::size_t bytes) override { return log_.choice_since(bytes); }
 
   void exchange(ConstSpan out, int to, Span in, int from) override {
-    const ncclComm_t nccl = this->nccl();
+    const ncclComm_t nccl = alive(*shared_->messages);
     NCCL_CHECK(ncclGroupStart());
     // A group that was begun is ended, also after an error.
     ncclResult_t sent = ncclSuccess, received = ncclSuccess;
@@ -261,11 +287,24 @@ class NcclCommunicator final : public Communicator {
     const std::size_t bytes = count * size_of(dtype);
     std::shared_ptr<NcclMemory> own = NcclMemory::make(control_, shared_->nccl, bytes, wanted_);
     registration_ = own->registration();
+    plain_ = own->is_plain();
     std::byte* base = own->data();
     return {Span{base, count, dtype, Memory::device},
             std::shared_ptr<void>(base, [shared = shared_, own](void*) mutable {
               shared->releases.release(nullptr, std::move(own));
             })};
+  }
+
+  Span scratch(std::size_t count, DType dtype) override {
+    const std::size_t bytes = count * size_of(dtype);
+    if (bytes > scratch_bytes_) {
+      wait();  // for what is enqueued on the smaller one, which goes
+      scratch_.reset();
+      scratch_bytes_ = 0;
+      scratch_ = NcclMemory::alone(shared_->nccl, bytes, plain_);
+      scratch_bytes_ = bytes;
+    }
+    return {scratch_ ? scratch_->data() : nullptr, count, dtype, Memory::device};
   }
 
   void wait() override {
@@ -283,9 +322,9 @@ class NcclCommunicator final : public Communicator {
     // NCCL before 2.29.7 leaves the last elements of a mean over one rank unwritten (its issue
     // 1950).
     if (op == ReduceOp::avg && size() == 1) op = ReduceOp::sum;
-    NCCL_CHECK(ncclAllReduce(in.data, out.data, out.count,
-                             kTypeOfDtype[static_cast<std::size_t>(out.dtype)],
-                             kOpOfOp[static_cast<std::size_t>(op)], nccl(), raw_stream()));
+    NCCL_CHECK(ncclAllReduce(
+        in.data, out.data, out.count, kTypeOfDtype[static_cast<std::size_t>(out.dtype)],
+        kOpOfOp[static_cast<std::size_t>(op)], alive(*shared_->nccl), raw_stream()));
     return true;
   }
 
@@ -294,11 +333,23 @@ class NcclCommunicator final : public Communicator {
   /// base.
   struct Shared {
     explicit Shared(Communicator& control)
-        : nccl(connect(control)), releases(control, [this] { wait(); }) {}
+        : nccl(connect(control)),
+          messages(control.size() > 1 ? connect(control) : nccl),
+          releases(control, [this] { wait(); }) {}
 
     void wait() {
-      wait_beside_errors([this] { return is_done(); }, [this] { return nccl->error(); },
-                         [this] { nccl->abort(); });
+      wait_beside_errors([this] { return is_done(); }, [this] { return error(); },
+                         [this] { abort(); });
+    }
+
+    std::string error() const {
+      std::string of_collectives = nccl->error();
+      return of_collectives.empty() ? messages->error() : of_collectives;
+    }
+
+    void abort() noexcept {
+      nccl->abort();
+      messages->abort();
     }
 
     bool is_done() const {
@@ -312,18 +363,26 @@ class NcclCommunicator final : public Communicator {
 
     OwnedStream stream;
     std::shared_ptr<NcclHandle> nccl;
+    // Of exchange(), and without any registered memory. A message may go from a window to memory
+    // that is none, and of what one call sends and receives NCCL must know all or nothing: "if any
+    // rank in a communicator passes registered buffers ... all other ranks must", says its page on
+    // user buffer registration, or the behaviour is undefined. One rank meets no other.
+    std::shared_ptr<NcclHandle> messages;
     ReleaseTogether releases;
   };
 
-  ncclComm_t nccl() const {
-    if (shared_->nccl->communicator == nullptr) fail("nccl: this communicator was aborted");
-    return shared_->nccl->communicator;
+  static ncclComm_t alive(const NcclHandle& nccl) {
+    if (nccl.communicator == nullptr) fail("nccl: this communicator was aborted");
+    return nccl.communicator;
   }
   cudaStream_t raw_stream() const { return static_cast<cudaStream_t>(stream().handle); }
 
   Communicator& control_;
   const std::optional<Registration> wanted_;
   std::optional<Registration> registration_;  // of the latest window
+  bool plain_ = true;                         // it is none of NCCL's memory, or there is none yet
+  std::shared_ptr<NcclMemory> scratch_;
+  std::size_t scratch_bytes_ = 0;
   NcclLog log_{nccl_choice_log()};
   std::shared_ptr<Shared> shared_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory over NCCL: exchange by ncclSend/ncclRecv, native by ncclAllReduce, reductions by
-// the suite's own kernel on the same stream; windows are registered with NCCL where it can.
+// the suite's own kernel on the same stream; windows are registered with NCCL where it can, for its
+// collectives: messages go over a second communicator, to which nothing is registered.
 #pragma once
 
 #include <array>
