@@ -122,7 +122,8 @@ class BucketedOverlap : public ReplicaSync {
   /// device knows when a bucket was complete and when it was reduced: the host was ahead of both.
   void join_stream() {
     now_->record(communicator().stream());
-    now_->synchronize();
+    // Not for the event: where a peer or the network failed it never comes, and this one says so.
+    communicator().wait();
     // Whoever is told of an end may sleep before it notes it: all is posted by then.
     for (const auto& complete : complete_) {
       trace().posted_ago(Exchange::collective, now_->seconds_since(*complete));
