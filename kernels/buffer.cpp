@@ -261,7 +261,10 @@ std::size_t host_cache_bytes() {
   return bytes > 0 ? static_cast<std::size_t>(bytes) : std::size_t{64} << 20U;
 }
 
-void copy(ConstSpan from, Span to) {
+namespace {
+
+template <class DeviceCopy>
+void copy_by(DeviceCopy device_copy, ConstSpan from, Span to) {
   if (from.count != to.count || from.dtype != to.dtype) {
     fail("copy: spans differ: {} and {}", describe(from), describe(to));
   }
@@ -271,6 +274,16 @@ void copy(ConstSpan from, Span to) {
   } else {
     device_copy(from.data, to.data, to.bytes());
   }
+}
+
+}  // namespace
+
+void copy(ConstSpan from, Span to) {
+  copy_by([](auto... what) { device_copy(what...); }, from, to);
+}
+
+void copy(ConstSpan from, Span to, DeviceStream stream) {
+  copy_by([&](auto... what) { device_copy_done(what..., stream); }, from, to);
 }
 
 std::string describe(ConstSpan span) {

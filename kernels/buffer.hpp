@@ -118,6 +118,9 @@ std::size_t host_cache_bytes();
 
 /// Copies between any two memories; equal counts and dtypes, else Error. Blocks until done.
 void copy(ConstSpan from, Span to);
+/// The same, where one is on a device in order on `stream`: work on other streams, such as
+/// LibTorch's kernels, is not waited for unless it is the default one.
+void copy(ConstSpan from, Span to, DeviceStream stream);
 
 // What every kernel asks of its spans before it touches them. A wrong span is a mistake in the
 // calling code, so that these throw Error, with both spans described.

@@ -310,6 +310,19 @@ TEST_F(Device, EventsHoldAnotherStream) {
   EXPECT_EQ(values.values()[1000], 3);
 }
 
+TEST_F(Device, CopiesOnAStreamComeAfterItsWorkAndAreDone) {
+  const OwnedStream stream;
+  constexpr std::size_t kCount = std::size_t{1} << 20U;
+  const TestSpan host(kCount, DType::float32), back(kCount, DType::float32);
+  const TestSpan values(kCount, DType::float32, 0, Memory::device);
+  put_fractions(host.get());
+  copy(host.get(), values.get(), stream.get());
+  scale(values, 2, stream.get());
+  copy(values.get(), back.get(), stream.get());
+  scale(host, 2);
+  expect_equal(back, host);
+}
+
 TEST_F(Device, EventsMeasureTime) {
   const Buffer buffer(std::size_t{1} << 20U, DType::float32, Memory::device);
   DeviceEvent start, stop;

@@ -28,6 +28,7 @@ void* device_allocate(std::size_t) { refuse(); }
 void device_free(void*) noexcept {}
 void device_copy(const void*, void*, std::size_t) { refuse(); }
 void device_copy(const void*, void*, std::size_t, DeviceStream) { refuse(); }
+void device_copy_done(const void*, void*, std::size_t, DeviceStream) { refuse(); }
 void device_zero(void*, std::size_t) { refuse(); }
 void device_synchronize() { refuse(); }
 

@@ -129,6 +129,11 @@ void device_copy(const void* from, void* to, std::size_t bytes, DeviceStream str
                              static_cast<cudaStream_t>(stream.handle)));
 }
 
+void device_copy_done(const void* from, void* to, std::size_t bytes, DeviceStream stream) {
+  CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, raw(stream)));
+  CUDA_CHECK(cudaStreamSynchronize(raw(stream)));
+}
+
 void device_zero(void* pointer, std::size_t bytes) {
   CUDA_CHECK(cudaMemset(pointer, 0, bytes));
   CUDA_CHECK(cudaStreamSynchronize(nullptr));

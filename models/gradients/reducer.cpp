@@ -69,26 +69,20 @@ bool are_neighbours(const std::vector<std::size_t>& message) {
 }
 
 FusionBuffer::FusionBuffer(const GradientSyncInputs& inputs, Span gradients, std::size_t bytes)
-    : communicator_(inputs.communicator),
-      buffer_(window_for(std::clamp<std::size_t>(bytes / sizeof(float), 1, gradients.count),
-                         gradients.memory, communicator_)),
+    : buffer_(window_for(std::clamp<std::size_t>(bytes / sizeof(float), 1, gradients.count),
+                         gradients.memory, inputs.communicator)),
       reducer_(inputs, buffer_.span) {}
-
-/// On a device that the communicator does not use, LibTorch's.
-DeviceStream FusionBuffer::stream() const {
-  return communicator_.memory() == buffer_.span.memory ? communicator_.stream() : DeviceStream{};
-}
 
 void FusionBuffer::pack(const std::vector<Span>& parts) {
   std::size_t count = 0;
   for (const Span& part : parts) count += part.count;
   packed_ = buffer_.span.part(0, count);
-  scalebench::pack(std::vector<ConstSpan>(parts.begin(), parts.end()), packed_, stream());
+  scalebench::pack(std::vector<ConstSpan>(parts.begin(), parts.end()), packed_, reducer_.stream());
 }
 
 void FusionBuffer::unpack(const std::vector<Span>& parts) {
-  scalebench::unpack(packed_, parts, stream());
-  communicator_.wait();
+  scalebench::unpack(packed_, parts, reducer_.stream());
+  reducer_.wait();
 }
 
 GradientReducer::GradientReducer(const GradientSyncInputs& inputs, Span gradients)
@@ -98,6 +92,7 @@ GradientReducer::GradientReducer(const GradientSyncInputs& inputs, Span gradient
       gradients_(gradients) {
   if (gradients.memory != communicator_.memory()) {
     staging_ = Buffer(gradients.count, gradients.dtype, communicator_.memory());
+    staging_stream_ = std::make_unique<OwnedStream>();
   }
   if (wire_ != DType::float32) narrow_ = communicator_.window(gradients.count, wire_);
 }
@@ -108,16 +103,25 @@ void GradientReducer::average(Span part) {
     return communicator_.wait();
   }
   const Span staged = same_part(staging_.span(), gradients_, part);
-  copy(part, staged);
+  copy(part, staged, stream());
   average_wire(staged);
   communicator_.wait();
-  copy(staged, part);
+  copy(staged, part, stream());
 }
 
 void GradientReducer::enqueue(Span part) {
   if (staging_.bytes() > 0)
     fail("gradients in another memory than {}'s", communicator_.transport());
   average_wire(part);
+}
+
+DeviceStream GradientReducer::stream() const {
+  return staging_stream_ ? staging_stream_->get() : communicator_.stream();
+}
+
+void GradientReducer::wait() {
+  if (staging_stream_) return staging_stream_->synchronize();
+  communicator_.wait();
 }
 
 void GradientReducer::average_wire(Span part) {
@@ -150,10 +154,11 @@ Negotiation::Negotiation(Communicator& communicator, const AllreduceAlgorithm& a
 
 std::vector<std::int32_t> Negotiation::agree(std::vector<std::int32_t> mine) {
   const Span host = span_of(std::span(mine));
-  copy(host, flags_.span);
+  // Not on LibTorch's stream: a round would wait for the backward pass beside which it is made.
+  copy(host, flags_.span, communicator_.stream());
   allreduce_.run(communicator_, flags_.span, flags_.span, ReduceOp::min);
   communicator_.wait();
-  copy(flags_.span, host);
+  copy(flags_.span, host, communicator_.stream());
   return mine;
 }
 

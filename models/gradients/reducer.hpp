@@ -10,12 +10,14 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "collectives/allreduce.hpp"
 #include "kernels/buffer.hpp"
+#include "kernels/device.hpp"
 #include "models/gradients/gradient_sync.hpp"
 #include "models/gradients/replica.hpp"
 
@@ -37,6 +39,11 @@ class GradientReducer {
   /// The same, only enqueued on the communicator's stream, in whose memory the gradients must be.
   void enqueue(Span part);
 
+  /// Where what is done to gradients before and after average() is to be enqueued, and waiting for
+  /// it. Never LibTorch's, on which the backward pass is still busy with other gradients.
+  DeviceStream stream() const;
+  void wait();
+
   std::string_view algorithm() const { return allreduce_.name; }
 
  private:
@@ -47,7 +54,8 @@ class GradientReducer {
   DType wire_;
   Span gradients_;
   Buffer staging_;  // float32, in the communicator's memory, if that is not the gradients'
-  Window narrow_;   // in the wire's type, if that is not float32
+  std::unique_ptr<OwnedStream> staging_stream_;  // of the copies to and from there
+  Window narrow_;                                // in the wire's type, if that is not float32
 };
 
 /// The same between posted() and ended() of the trace, after the device has made the gradients.
@@ -92,9 +100,6 @@ class FusionBuffer {
   void unpack(const std::vector<Span>& parts);
 
  private:
-  DeviceStream stream() const;
-
-  Communicator& communicator_;
   Window buffer_;
   GradientReducer reducer_;
   Span packed_;
