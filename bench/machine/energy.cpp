@@ -62,8 +62,11 @@ EnergyMeter::EnergyMeter(bool host, const std::string& card, const std::filesyst
     : nvml_(card.empty() ? "" : library) {
   if (host) find_zones(root);
   if (card.empty()) return;
-  card_ = nvml_.find(card);
-  if (card_ == nullptr) no_card_ = fmt::format("the driver knows no card {}", card);
+  const Nvml::Found found = nvml_.find(card);
+  if (found.card == nullptr) no_card_ = fmt::format("the driver knows no card {}", card);
+  // Ranks on two slices would count the whole card twice.
+  if (found.slice != nullptr) no_card_ = "a slice of a card has no counter of its own";
+  if (no_card_.empty()) card_ = found.card;
 }
 
 EnergyMeter::~EnergyMeter() {
@@ -150,7 +153,7 @@ Energy EnergyMeter::stop() {
   if (card_ == nullptr) return energy;
   const std::optional<double> now = nvml_.joules(card_);
   if (!now || !card_before_) {
-    energy.no_card = "the card does not count its energy (before Volta, or a slice of one)";
+    energy.no_card = "the card does not count its energy (before Volta)";
   } else if (*now < *card_before_) {
     energy.no_card = "the card's counter began again: its driver was loaded anew";
   } else {

@@ -153,6 +153,17 @@ TEST(EnergyMeter, ACardsCounterThatGoesBackLeavesNoJoules) {
   EXPECT_THAT(energy.no_card, HasSubstr("began again"));
 }
 
+// Two ranks on two slices would count the card's joules twice.
+TEST(EnergyMeter, ASliceOfACardHasNoJoules) {
+  const Counters counters;
+  EnergyMeter meter(false, "GPU-50000000-0000-0000-0000-000000000001", counters.root(),
+                    SCALEBENCH_FAKE_NVML);
+  meter.start();
+  const Energy energy = meter.stop();
+  EXPECT_FALSE(energy.card_joules);
+  EXPECT_EQ(energy.no_card, "a slice of a card has no counter of its own");
+}
+
 TEST(EnergyMeter, ACardThatNobodyKnowsHasAReason) {
   const Counters counters;
   EnergyMeter meter(false, "GPU-d", counters.root(), SCALEBENCH_FAKE_NVML);

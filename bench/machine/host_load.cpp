@@ -128,14 +128,14 @@ Nvml::~Nvml() {
   if (handle_ != nullptr) dlclose(handle_);
 }
 
-Nvml::Device Nvml::find(const std::string& uuid) const {
-  if (!started_ || by_uuid_ == nullptr || uuid.size() < 4) return nullptr;
+Nvml::Found Nvml::find(const std::string& uuid) const {
+  if (!started_ || by_uuid_ == nullptr || uuid.size() < 4) return {};
   Device device = nullptr;
-  if (by_uuid_(("GPU-" + uuid.substr(4)).c_str(), &device) == kSuccess) return device;
-  if (by_uuid_(("MIG-" + uuid.substr(4)).c_str(), &device) != kSuccess) return nullptr;
+  if (by_uuid_(("GPU-" + uuid.substr(4)).c_str(), &device) == kSuccess) return {.card = device};
+  if (by_uuid_(("MIG-" + uuid.substr(4)).c_str(), &device) != kSuccess) return {};
   Device card = nullptr;
-  if (card_of_slice_ == nullptr || card_of_slice_(device, &card) != kSuccess) return nullptr;
-  return card;
+  if (card_of_slice_ == nullptr || card_of_slice_(device, &card) != kSuccess) return {};
+  return {.card = card, .slice = device};
 }
 
 /// "4711", "4711 and 2 more"; empty: of nobody, or the driver does not say.

@@ -51,9 +51,13 @@ class Nvml {
 
   /// All cards with the driver's numbers, which CUDA_VISIBLE_DEVICES does not change.
   const std::vector<std::pair<int, Device>>& devices() const { return devices_; }
-  /// The card of a UUID as CUDA or nvidia-smi writes it; of a MIG slice the card that it is cut of,
-  /// which alone has clocks. Null when there is none.
-  Device find(const std::string& uuid) const;
+  /// What a UUID means as CUDA or nvidia-smi writes it. Of a MIG slice `card` is the one that it is
+  /// cut of, which alone has clocks; its power and energy are those of all slices together.
+  struct Found {
+    Device card = nullptr;   // null: there is none
+    Device slice = nullptr;  // null: the whole card
+  };
+  Found find(const std::string& uuid) const;
   /// What is wrong with the driver or with a card that it knows, each one line with what to do.
   std::vector<CardTrouble> troubles() const;
 

@@ -107,12 +107,16 @@ TEST(DeviceLoad, IsSaneOnEveryCardThereIs) {
 TEST(Nvml, FindsACardByTheUuidOfCudaAndASlicesCard) {
   const Nvml nvml(SCALEBENCH_FAKE_NVML);
   ASSERT_EQ(nvml.devices().size(), 1U);
-  const Nvml::Device card = nvml.find("GPU-c0000000-0000-0000-0000-000000000000");
-  EXPECT_EQ(card, nvml.devices()[0].second);
-  EXPECT_EQ(nvml.find("MIG-50000000-0000-0000-0000-000000000000"), card);
-  EXPECT_EQ(nvml.find("GPU-50000000-0000-0000-0000-000000000000"), card) << "as CUDA says it";
-  EXPECT_THAT(nvml.find("GPU-d"), IsNull());
-  EXPECT_THAT(nvml.find(""), IsNull());
+  const Nvml::Found whole = nvml.find("GPU-c0000000-0000-0000-0000-000000000000");
+  EXPECT_EQ(whole.card, nvml.devices()[0].second);
+  EXPECT_THAT(whole.slice, IsNull());
+  for (const char* slice : {"MIG-50000000-0000-0000-0000-000000000000",
+                            "GPU-50000000-0000-0000-0000-000000000000"}) {  // as CUDA says it
+    EXPECT_EQ(nvml.find(slice).card, whole.card);
+    EXPECT_NE(nvml.find(slice).slice, nullptr);
+  }
+  EXPECT_THAT(nvml.find("GPU-d").card, IsNull());
+  EXPECT_THAT(nvml.find("").card, IsNull());
 }
 
 TEST(Nvml, SaysWhatIsKnownAndNothingElse) {
@@ -160,7 +164,7 @@ TEST(Nvml, SaysWhatIsWrongWithACardOrItsDriver) {
 TEST(Nvml, WithoutALibraryThereAreNoDevices) {
   const Nvml nvml("no such library");
   EXPECT_TRUE(nvml.devices().empty());
-  EXPECT_THAT(nvml.find("GPU-c0000000-0000-0000-0000-000000000000"), IsNull());
+  EXPECT_THAT(nvml.find("GPU-c0000000-0000-0000-0000-000000000000").card, IsNull());
 }
 
 TEST(ClockReasons, NameWhatSlowsACardDown) {

@@ -150,7 +150,7 @@ void append_spans(std::span<const double> seconds, double end, std::vector<TimeS
 
 struct DeviceWatch::Looker {
   Looker(const std::string& uuid, const std::string& library)
-      : nvml(library), card(nvml.find(uuid)) {
+      : nvml(library), found(nvml.find(uuid)), card(found.card) {
     if (card != nullptr) thread = std::thread([this] { run(); });
   }
   ~Looker() {
@@ -165,11 +165,12 @@ struct DeviceWatch::Looker {
   Looker& operator=(const Looker&) = delete;
 
   DeviceReading look() const {
-    const auto [joules, at] =
-        with_its_time(2e-3, [this] { return nvml.joules(card).value_or(kUnknown); });
+    const bool whole = found.slice == nullptr;  // what other slices use is not this one's
+    const auto [joules, at] = with_its_time(
+        2e-3, [&] { return whole ? nvml.joules(card).value_or(kUnknown) : kUnknown; });
     return {.seconds = at,
             .clock_mhz = nvml.clock_mhz(card),
-            .watts = std::isnan(joules) ? nvml.watts(card) : kUnknown,
+            .watts = whole && std::isnan(joules) ? nvml.watts(card) : kUnknown,
             .celsius = nvml.celsius(card),
             .reasons = nvml.clock_reasons(card),
             .joules = joules};
@@ -200,6 +201,7 @@ struct DeviceWatch::Looker {
   }
 
   Nvml nvml;
+  const Nvml::Found found;
   Nvml::Device card;
   std::mutex mutex;
   std::condition_variable wake;

@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "collectives/transport/thread.hpp"
 
@@ -169,6 +171,19 @@ TEST(DeviceWatch, JoinsWhatTheDriverSaysToSpans) {
   EXPECT_GT(spells[0].watts, 0);
   EXPECT_LT(spells[0].watts, 100.5);
   EXPECT_TRUE(watch.spells(std::vector{TimeSpan{0, 1e12}})[0].reasons) << "the last look stays";
+}
+
+TEST(DeviceWatch, OfASliceThereAreClocksAndNoWatts) {
+  DeviceWatch watch("MIG-50000000-0000-0000-0000-000000000000", SCALEBENCH_FAKE_NVML);
+  std::vector<DeviceSpell> spells;
+  // By the third look a card's counter has told its watts.
+  for (int looks = 0; looks < 3;) {
+    spells = watch.spells(std::vector{TimeSpan{0, 1e12}});
+    if (spells[0].reasons) ++looks;
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  }
+  EXPECT_EQ(spells[0].clock_mhz, 1755);
+  EXPECT_TRUE(std::isnan(spells[0].watts));
 }
 
 TEST(DeviceWatch, SeesNothingWhereThereIsNothing) {
