@@ -21,7 +21,7 @@ namespace scalebench {
 namespace {
 
 struct Card {
-  std::string_view name;                  // how CUDA's name begins, or all of it
+  std::string_view name;                  // the first words of CUDA's name, or all of it
   std::array<double, 4> tera_per_second;  // by Precision; 0: has none, or none is published
   std::string_view source;
 };
@@ -46,6 +46,13 @@ constexpr std::array kCards{
     Card{"Tesla P100-PCIE", {9.3, 0, 0, 18.7}, "NVIDIA P100 data sheet"},
     Card{"Tesla K80", {4.37, 0, 0, 0}, "NVIDIA K80 data sheet: 8.74 of a board of two devices"},
 };
+
+/// An L40 is no L4.
+bool begins_with_words(std::string_view name, std::string_view words) {
+  if (!name.starts_with(words)) return false;
+  const std::string_view rest = name.substr(words.size());
+  return rest.empty() || rest.front() == ' ' || rest.front() == '-';
+}
 
 constexpr double kSecondsAKernel = 0.2;
 constexpr int kFewestCalls = 3;
@@ -138,8 +145,10 @@ double flops(Memory memory, Precision precision) {
 }  // namespace
 
 std::optional<double> published_flops(std::string_view device, Precision precision) {
+  // "NVIDIA A100-SXM4-40GB MIG 1g.5gb": a slice has a part of the card's.
+  if (device.find(" MIG ") != std::string_view::npos) return std::nullopt;
   for (const Card& card : kCards) {
-    if (!device.starts_with(card.name)) continue;
+    if (!begins_with_words(device, card.name)) continue;
     const double tera = card.tera_per_second.at(static_cast<std::size_t>(precision));
     if (tera > 0) return tera * 1e12;
     return std::nullopt;
