@@ -18,6 +18,11 @@
 #include "collectives/control.hpp"
 
 namespace scalebench {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
 
 void set_spell(ResultRow& sample, const DeviceSpell& spell) {
   sample.set("sm_clock_mhz", spell.clock_mhz);
@@ -33,9 +38,18 @@ void set_spells(ResultRow& row, std::span<const DeviceSpell> repetitions) {
   row.set("gpu_celsius", summary.celsius);
 }
 
-namespace {
+void set_spells_of_cards(ResultRow& row, std::span<const std::vector<DeviceSpell>> cards) {
+  std::vector<DeviceSpell> all;
+  double watts = 0;
+  for (const std::vector<DeviceSpell>& card : cards) {
+    all.insert(all.end(), card.begin(), card.end());
+    watts += summary_of(card).watts / static_cast<double>(cards.size());
+  }
+  set_spells(row, all);
+  row.set("gpu_watts", cards.empty() ? kUnknown : watts);
+}
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+namespace {
 
 /// The values that are known.
 template <class Items, class Member>

@@ -70,6 +70,10 @@ void set_spell(ResultRow& sample, const DeviceSpell& spell);
 /// Of a case file: sm_clock_mhz, throttled_share, power_capped_share, gpu_watts, gpu_celsius.
 void set_spells(ResultRow& row, std::span<const DeviceSpell> repetitions);
 
+/// The same of several cards, each with its own repetitions, of which a fast one may have more:
+/// gpu_watts is the mean of the cards' means, and unknown where one of them is.
+void set_spells_of_cards(ResultRow& row, std::span<const std::vector<DeviceSpell>> cards);
+
 // Looks at one card's clock, power, temperature and throttling beside what is timed on it: a thread
 // that sleeps between looks, asks the driver and nothing of CUDA, and stamps what it got, so that
 // the repetitions are joined to it afterwards and never wait for it.

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <thread>
 
+#include "bench/record/columns.hpp"
 #include "collectives/transport/thread.hpp"
 
 namespace scalebench {
@@ -137,6 +138,23 @@ TEST(DeviceColumns, UnknownIsEmptyAndZeroIsNot) {
     EXPECT_EQ(row.get("throttled_share"), "0");
     EXPECT_EQ(row.get("gpu_watts"), "100");
   }
+}
+
+TEST(DeviceColumns, WattsOfUnlikeCardsAreTheMeanOfTheirMeans) {
+  const DeviceSpell slow{.clock_mhz = 1000, .watts = 70}, fast{.clock_mhz = 2000, .watts = 700};
+  // In the time of one step of the slow card the fast one makes nine.
+  const std::vector<std::vector<DeviceSpell>> cards{{slow}, std::vector<DeviceSpell>(9, fast)};
+  ResultRow row(throughput_schema());
+  set_spells_of_cards(row, cards);
+  EXPECT_EQ(row.get("gpu_watts"), "385") << "two cards take 770 W together";
+  EXPECT_EQ(row.get("sm_clock_mhz"), "2000");
+  row.set("ranks", 2).set("rank", "all").set("images_per_s", 7700.0);
+  set_joules(row);
+  EXPECT_EQ(row.get("gpu_joules_per_image"), "0.1");
+  set_spells_of_cards(row, std::vector<std::vector<DeviceSpell>>{{slow}, {{}}});
+  EXPECT_EQ(row.get("gpu_watts"), "") << "of one card nobody knows";
+  set_spells_of_cards(row, std::vector<std::vector<DeviceSpell>>{});
+  EXPECT_EQ(row.get("gpu_watts"), "") << "no cards";
 }
 
 TEST(RankSpells, ReachEveryRankWhateverTheirNumber) {

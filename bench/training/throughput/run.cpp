@@ -102,11 +102,9 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
   std::vector<Summary> summaries;
   for (const auto& seconds : result.step_seconds) summaries.push_back(summarise(seconds));
   std::vector<ResultRow> rows;
-  std::vector<DeviceSpell> spells;  // of all ranks
   double images = 0, images_low = 0, images_high = 0;
   const auto batch = static_cast<double>(result.trainer.batch);
   for (std::size_t rank = 0; rank < summaries.size(); ++rank) {
-    spells.insert(spells.end(), result.spells[rank].begin(), result.spells[rank].end());
     if (summaries.size() > 1) {
       ResultRow& row = rows.emplace_back(row_for(head, result, summaries[rank]));
       row.set("rank", rank).set("host", hosts[rank]);
@@ -123,7 +121,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
   all.set("rank", "all").set("host", hosts.size() == 1 ? hosts.front() : "");
   all.set("images_per_s", images);
   all.set("images_per_s_ci_low", images_low).set("images_per_s_ci_high", images_high);
-  set_spells(all, spells);
+  set_spells_of_cards(all, result.spells);
   set_joules(all);
   set_peaks(all, result, roofline, 0, summaries.size());
   rows.push_back(all);
