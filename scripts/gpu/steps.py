@@ -11,6 +11,8 @@ from gpu import judge
 from gpu.verdict import Verdict
 
 RESNET50 = ["--model", "resnet50", "--data", "synthetic:1024", "--device", "cuda"]
+# Where there are several, ranks that may share a card would take one each.
+ONE_CARD = ("--devices", "0", "--share-devices")
 STARTS = ("1", "2", "3", "4", "5")
 # The one place that knows the comparison's command line.
 PYTORCH = ["python3", "scripts/compare_torch_steps.py", "--device", "cuda"]
@@ -78,7 +80,7 @@ def compared_rows(step: str) -> Callable[[Context, str], Verdict]:
 
 
 def shared_ranks(here: Context, step: str, *ranks: int) -> list[list[str]]:
-    words = ["--transport", "cuda_ipc", "--share-devices", "--algorithm", "ring,direct", "-b", "64MiB", "-e", "256MiB", "-f", "4"]
+    words = ["--transport", "cuda_ipc", *ONE_CARD, "--algorithm", "ring,direct", "-b", "64MiB", "-e", "256MiB", "-f", "4"]
     return [[*here.mpirun(p), here.program("bench_allreduce"), *words, "--out", str(here.out / step / str(p))] for p in ranks]
 
 
@@ -153,9 +155,9 @@ STEPS = (
     ),
     Step(
         "nccl_mps", "NCCL with 2 ranks on the card under CUDA's MPS, 64 and 256 MiB, measured; NCCL 2.30.3 and later can", 90,
-        lambda here: [[*here.mpirun(2), here.program("bench_allreduce"), "--transport", "nccl", "--share-devices", "--nccl-share-devices",
+        lambda here: [[*here.mpirun(2), here.program("bench_allreduce"), "--transport", "nccl", *ONE_CARD, "--nccl-share-devices",
                        "--algorithm", "native,ring", "-b", "64MiB", "-e", "256MiB", "-f", "4", "--out", str(here.out / "nccl_mps")]],
-        lambda here, output: judge.complete(here.rows("nccl_mps", "allreduce.csv")), mps=True,
+        lambda here, output: judge.complete(judge.of_one_card(here.rows("nccl_mps", "allreduce.csv"))), mps=True,
     ),
     Step(
         "profile", "where the time of a fused step of resnet50 goes, kernel by kernel", 90,

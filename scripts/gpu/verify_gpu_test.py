@@ -33,7 +33,7 @@ def step_row(images: float, **more: str) -> dict[str, str]:
 
 def ring(ranks: int, mib: int, seconds: float, **more: str) -> dict[str, str]:
     return {"status": "ok", "note": "", "algorithm": "ring", "transport": "cuda_ipc", "ranks": str(ranks),
-            "size_bytes": str(mib * MIB), "seconds_median": str(seconds), **more}  # fmt: skip
+            "size_bytes": str(mib * MIB), "seconds_median": str(seconds), "origin": "emulated", **more}  # fmt: skip
 
 
 def place_program(path: Path, line: str) -> None:
@@ -137,6 +137,13 @@ class Judging(unittest.TestCase):
         self.assertEqual(judge.shared([ring(2, 64, 90e-6, algorithm="direct")], 4000, 0.8).status, MISSED)
         self.assertEqual(judge.shared([ring(2, 64, 839e-6)], 4000, None).line(),
                          "reached: ring, 2 ranks, 64 MiB: 0.09998; no target")  # fmt: skip
+
+    def test_ranks_with_a_card_each_share_none(self) -> None:
+        """Two cards joined by NVLink are held against no bound of one card's memory."""
+        apart = [ring(2, 256, 700e-6, origin="measured")]
+        self.assertEqual(judge.shared(apart, 4000, 0.8).line(), "not run: the ranks had a card each")
+        self.assertEqual(judge.complete(judge.of_one_card(apart)).line(), "not run: the ranks had a card each")
+        self.assertEqual(judge.complete(judge.of_one_card([ring(2, 256, 700e-6)])).line(), "reached: 1 of 1 cases measured")
 
     def test_the_comparison_with_pytorch_judges_itself(self) -> None:
         row = {"model": "mlp", "ratio": "3.400", "against": "eager", "target": "3", "verdict": "reached"}
@@ -246,6 +253,13 @@ class Steps(unittest.TestCase):
         self.assertEqual([step.name for step in named(["ring", "tests"])], ["tests", "ring"])
         with self.assertRaisesRegex(ValueError, "unknown step 'rign'; valid: facts, tests"):
             named(["rign"])
+
+    def test_ranks_that_share_a_card_are_told_which(self) -> None:
+        """Each would have a card of its own where there are two."""
+        for step in STEPS:
+            for command in step.commands(self.here):
+                if "--share-devices" in command:
+                    self.assertIn("--devices 0 --share-devices", " ".join(command), step.name)
 
     def test_programs_are_the_builds_or_the_bundles(self) -> None:
         bundled = Context(Path("build/release"), Path("out"), Path("there"))
