@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What CUDA runs, launch by launch, by NVIDIA's CUPTI: a library that the driver loads into any
 // program by itself (CUDA_INJECTION64_PATH). At the program's end a line for each kernel, copy and
-// fill goes to the file SCALEBENCH_KERNEL_TRACE: begin and end in ns, node of a CUDA graph or 0,
-// name. scripts/kernel_times sets both and adds the lines up.
+// fill goes to the file SCALEBENCH_KERNEL_TRACE.PROCESS, as ranks are processes: begin and end in
+// ns, node of a CUDA graph or 0, name. scripts/kernel_times sets both and adds the lines up.
 #include <cupti.h>
 #include <cxxabi.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -34,6 +35,7 @@ struct Trace {
   std::unordered_map<std::string, std::string>
       names;  // as a program has them, and as they are read
   std::vector<Record> records;
+  const pid_t process = getpid();
 
   const std::string* named(const char* name) {
     const auto [found, is_new] = names.try_emplace(name);
@@ -73,6 +75,8 @@ void take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, st
       add(kernel, kernel.name);
     } else if (activity->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
       add(*reinterpret_cast<const CUpti_ActivityMemcpy6*>(activity), "copy");
+    } else if (activity->kind == CUPTI_ACTIVITY_KIND_MEMCPY2) {
+      add(*reinterpret_cast<const CUpti_ActivityMemcpyPtoP4*>(activity), "copy between cards");
     } else if (activity->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
       add(*reinterpret_cast<const CUpti_ActivityMemset4*>(activity), "fill");
     }
@@ -81,9 +85,12 @@ void take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, st
 }
 
 void write_all() {
+  if (getpid() != trace().process) return;  // a fork, which has the records of the other
   cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   const char* const path = std::getenv("SCALEBENCH_KERNEL_TRACE");
-  std::FILE* const file = path == nullptr ? nullptr : std::fopen(path, "w");
+  if (path == nullptr) return;
+  const std::string own = std::string(path) + "." + std::to_string(getpid());
+  std::FILE* const file = std::fopen(own.c_str(), "w");
   if (file == nullptr) return;
   const std::lock_guard lock(trace().mutex);
   for (const Record& record : trace().records) {
@@ -100,8 +107,9 @@ void write_all() {
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   trace();
   bool good = cuptiActivityRegisterCallbacks(&give_buffer, &take_buffer) == CUPTI_SUCCESS;
-  for (const CUpti_ActivityKind kind : {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                                        CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET}) {
+  for (const CUpti_ActivityKind kind :
+       {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+        CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET}) {
     good = good && cuptiActivityEnable(kind) == CUPTI_SUCCESS;
   }
   if (!good) std::fputs("kernel_trace: CUPTI cannot watch this program\n", stderr);

@@ -39,7 +39,7 @@ class Kernel:
 
 
 def launches_in(path: Path) -> list[Launch]:
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     cells = [line.split("\t", 3) for line in lines]
     return [Launch(int(begin), int(end), int(node), name) for begin, end, node, name in cells]
 
@@ -64,8 +64,24 @@ def kernels_of(launches: list[Launch]) -> tuple[list[Kernel], int]:
         for launch in [*alone, *(launch for node in nodes.values() for launch in node)]:
             seconds[launch.kernel] += (launch.end - launch.begin) / 1e9
             counts[launch.kernel] += 1
-    kernels = [Kernel(name, counts[name], seconds[name]) for name in seconds]
-    return sorted(kernels, key=lambda kernel: (-kernel.seconds, kernel.name)), replays
+    return in_order([Kernel(name, counts[name], seconds[name]) for name in seconds]), replays
+
+
+def kernels_of_all(processes: list[list[Launch]]) -> tuple[list[Kernel], int]:
+    """Of all processes together, as ranks are. Where one replays a graph, those that replay none are left out."""
+    apart = [kernels_of(launches) for launches in processes]
+    most = max((replays for _, replays in apart), default=0)
+    seconds: dict[str, float] = defaultdict(float)
+    counts: dict[str, int] = defaultdict(int)
+    for kernels, replays in apart:
+        for kernel in kernels if replays or not most else []:
+            seconds[kernel.name] += kernel.seconds
+            counts[kernel.name] += kernel.launches
+    return in_order([Kernel(name, counts[name], seconds[name]) for name in seconds]), most
+
+
+def in_order(kernels: list[Kernel]) -> list[Kernel]:
+    return sorted(kernels, key=lambda kernel: (-kernel.seconds, kernel.name))
 
 
 def write(path: Path, kernels: list[Kernel]) -> None:
@@ -84,9 +100,10 @@ def short_name(kernel: str) -> str:
     return re.sub(r" ?>\(.*", ">", bare)
 
 
-def show(kernels: list[Kernel], replays: int) -> None:
+def show(kernels: list[Kernel], replays: int, processes: int) -> None:
     total = sum(kernel.seconds for kernel in kernels)
     of = f"a step, {replays} of them" if replays else "all launches"
+    of += f", {processes} processes together" if processes > 1 else ""
     print(f"# {1e3 * total:.3f} ms in {sum(kernel.launches for kernel in kernels)} kernels, copies and fills: {of}")
     print(f"{'share':>6} {'ms':>9} {'launches':>9}  kernel")
     for kernel in kernels[:SHOWN]:
@@ -123,12 +140,13 @@ def main(argv: list[str]) -> int:
         except OSError as error:
             print(f"kernel_times: {options.program[0]}: {error.strerror}", file=sys.stderr)
             return 2
-        kernels, replays = kernels_of(launches_in(trace))
+        processes = [launches for path in sorted(Path(folder).glob("trace.*")) if (launches := launches_in(path))]
+        kernels, replays = kernels_of_all(processes)
     if not kernels:
         if code == 0:  # else the program has said why
             print("kernel_times: nothing ran on a card", file=sys.stderr)
         return code or NOTHING
     options.out.mkdir(parents=True)
     write(options.out / "kernels.csv", kernels)
-    show(kernels, replays)
+    show(kernels, replays, len(processes))
     return code

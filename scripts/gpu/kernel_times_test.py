@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import ctypes
+import os
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from gpu.kernel_times import ROOT, Kernel, Launch, kernels_of, launches_in, short_name
+from gpu.kernel_times import ROOT, Kernel, Launch, kernels_of, kernels_of_all, launches_in, short_name
 
 LIBRARY = Path(sys.argv.pop()) if len(sys.argv) > 1 and sys.argv[-1].endswith(".so") else None
 
@@ -42,7 +43,6 @@ class KernelTimes(unittest.TestCase):
         path = self.folder / "trace"
         path.write_text("1\t4\t7\tvoid f<a, b>(int)\tand more\n", encoding="utf-8")
         self.assertEqual(launches_in(path), [Launch(1, 4, 7, "void f<a, b>(int)\tand more")])
-        self.assertEqual(launches_in(self.folder / "none"), [])
 
     def test_the_name_that_is_shown_is_the_functions(self) -> None:
         long = "void a::(anonymous namespace)::grid<a::body::Sums<a::BFloat16, (a::Mask)2> >(a::body::Sums<a::BFloat16>)"
@@ -55,7 +55,7 @@ class KernelTimes(unittest.TestCase):
 
     def test_writes_and_shows_them_and_ends_as_the_program(self) -> None:
         out = self.folder / "out"
-        program = 'test -e "$CUDA_INJECTION64_PATH" && printf "0\\t3000000\\t0\\tx\\n0\\t1000000\\t0\\ty\\n" > "$SCALEBENCH_KERNEL_TRACE"; exit 3'
+        program = 'test -e "$CUDA_INJECTION64_PATH" && printf "0\\t3000000\\t0\\tx\\n0\\t1000000\\t0\\ty\\n" > "$SCALEBENCH_KERNEL_TRACE.$$"; exit 3'
         done = self.run_it("--out", str(out), "--", "sh", "-c", program)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("# 4.000 ms in 2 kernels, copies and fills: all launches", done.stdout)
@@ -63,6 +63,18 @@ class KernelTimes(unittest.TestCase):
         with (out / "kernels.csv").open(newline="", encoding="utf-8") as file:
             self.assertEqual(list(csv.DictReader(file))[1],
                              {"kernel": "y", "launches": "1", "seconds": "0.001000000", "share": "0.250000"})  # fmt: skip
+
+    def test_ranks_are_added_up(self) -> None:
+        step = [Launch(at, at + 2, 1, "add") for at in (0, 10)]
+        self.assertEqual(kernels_of_all([step, step]), ([Kernel("add", 2, 4e-9)], 2))
+        self.assertEqual(kernels_of_all([step, [Launch(0, 9, 0, "a server's")]]), ([Kernel("add", 1, 2e-9)], 2))
+        self.assertEqual(kernels_of_all([]), ([], 0))
+        rank = 'printf "0\t1000000\t0\tx\n0\t1000000\t0\ty$0\n" > "$SCALEBENCH_KERNEL_TRACE.$$"'
+        ranks = f"sh -c '{rank}' 0 & sh -c '{rank}' 1 & : > $SCALEBENCH_KERNEL_TRACE.of_mpirun; wait"
+        done = self.run_it("--out", str(self.folder / "out"), "--", "sh", "-c", ranks)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("# 4.000 ms in 4 kernels, copies and fills: all launches, 2 processes together", done.stdout)
+        self.assertIn(" 50.0%     2.000         2  x", done.stdout)
 
     def test_says_what_is_wrong(self) -> None:
         nothing = self.run_it("--out", str(self.folder / "out"), "--", "true")
@@ -80,6 +92,19 @@ class KernelTimes(unittest.TestCase):
     @unittest.skipIf(LIBRARY is None, "no CUPTI in this build")
     def test_the_library_loads_and_has_what_the_driver_calls(self) -> None:
         self.assertTrue(hasattr(ctypes.CDLL(str(LIBRARY)), "InitializeInjection"))
+
+    @unittest.skipIf(LIBRARY is None, "no CUPTI in this build")
+    def test_each_process_has_a_file_of_its_own(self) -> None:
+        """Also one that CUPTI cannot watch; a fork would have the lines of its parent twice."""
+        program = "import ctypes, os, sys; ctypes.CDLL(sys.argv[1]).InitializeInjection(); os.fork(); print(os.getpid())"
+        environment = {**os.environ, "SCALEBENCH_KERNEL_TRACE": str(self.folder / "trace")}
+        for _ in range(2):
+            done = subprocess.Popen([sys.executable, "-c", program, str(LIBRARY)], env=environment,
+                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # fmt: skip
+            said, _ = done.communicate()
+            self.assertEqual(len(said.split()), 2)
+            self.assertEqual([path.name for path in self.folder.glob("trace*")], [f"trace.{done.pid}"])
+            (self.folder / f"trace.{done.pid}").unlink()
 
 
 if __name__ == "__main__":
