@@ -1,24 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-# Which card this machine has, as its driver says.
+# Which card the programs here use: of a machine with several the first that CUDA sees, which need not be its driver's first,
+# and of a slice the slice.
 from __future__ import annotations
 
 import re
 import shutil
 import subprocess
 
+PATIENCE = 60.0  # seconds for a program's first kernel
+SMALLEST = "--benchmark_filter=^copy/float/4 KiB/device/"
 
-def first_card() -> tuple[str | None, str]:
+
+def card_of(bench_kernels: str) -> tuple[str | None, str]:
     """Its name, or None and why there is none."""
+    names, why = cards_of_driver()
+    if not names:
+        return None, why
+    said = said_by(bench_kernels)
+    if said is None and len(set(names)) > 1:
+        return None, f"nvidia-smi names {' and '.join(dict.fromkeys(names))}, and {bench_kernels} does not say which it uses"
+    return said or names[0], ""
+
+
+def said_by(bench_kernels: str) -> str | None:
+    command = [bench_kernels, "--device", "cuda", SMALLEST, "--benchmark_repetitions=1"]
+    try:
+        asked = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=PATIENCE)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    named = re.search(r"^# device: (.+)$", asked.stdout, re.MULTILINE)
+    return named[1].strip() if named else None
+
+
+def cards_of_driver() -> tuple[list[str], str]:
     program = shutil.which("nvidia-smi")
     if program is None:
-        return None, "no nvidia-smi on the PATH, so no NVIDIA driver"
+        return [], "no nvidia-smi on the PATH, so no NVIDIA driver"
     asked = subprocess.run(
         [program, "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, check=False
     )
     names = [line.strip() for line in asked.stdout.splitlines() if line.strip()]
     if asked.returncode != 0 or not names:
-        return None, f"nvidia-smi: {(asked.stdout + asked.stderr).strip().splitlines()[-1:] or ['no card']}"
-    return names[0], ""
+        return [], f"nvidia-smi: {(asked.stdout + asked.stderr).strip().splitlines()[-1:] or ['no card']}"
+    return names, ""
 
 
 def folder_name(card: str) -> str:

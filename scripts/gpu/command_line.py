@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TextIO
 
 from gpu import endings, mps
-from gpu.card import first_card, folder_name
+from gpu.card import card_of, folder_name
 from gpu.steps import STEPS, Context, Step, named
 from gpu.verdict import NOT_RUN, Verdict, exit_code, not_run
 
@@ -205,7 +205,7 @@ def main(argv: list[str]) -> int:
             for command in step.commands(here):
                 print(f"  $ {shlex.join(command)}")
         return 0
-    card, why = first_card()
+    card, why = card_of(Context(options.build, Path(), options.bundle).program("bench_kernels"))
     if card is None:
         print(f"verify_gpu: no card here: {why}", file=sys.stderr)
         return NO_CARD

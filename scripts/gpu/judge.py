@@ -25,12 +25,12 @@ def reasons(rows: Rows) -> str:
 
 
 def facts(output: str) -> Verdict:
-    """The lines that name the card and libraries; a card is enough."""
+    """The lines that name the cards, alike ones once, and libraries; a card is enough."""
     cards = [line for line in output.splitlines() if line.count(",") == 2 and line.endswith("MiB")]
     torch = [line for line in output.splitlines() if line.startswith("PyTorch ")]
     if not cards:
         return not_run("nvidia-smi names no card")
-    return reached("; ".join([cards[0], *(torch or ["no PyTorch in python3"])]))
+    return reached("; ".join([*dict.fromkeys(cards), *(torch or ["no PyTorch in python3"])]))
 
 
 def tests(output: str) -> Verdict:

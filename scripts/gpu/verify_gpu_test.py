@@ -61,6 +61,7 @@ class Judging(unittest.TestCase):
         card = "NVIDIA H200, 580.1, 143771 MiB\n"
         self.assertEqual(judge.facts(card).line(), "reached: NVIDIA H200, 580.1, 143771 MiB; no PyTorch in python3")
         self.assertIn("; PyTorch 2.11", judge.facts(card + "PyTorch 2.11.0 CUDA 13.0").detail)
+        self.assertIn("H200, 580.1, 143771 MiB; NVIDIA L4, 580.1, 23034 MiB; no", judge.facts(2 * card + "NVIDIA L4, 580.1, 23034 MiB\n").detail)
         self.assertEqual(judge.facts("No devices were found\n").status, NOT_RUN)
 
     def test_the_longest_kernel_is_named(self) -> None:
@@ -297,6 +298,23 @@ class Steps(unittest.TestCase):
         for words in (["--only", "rign"], ["--budget", "0"], ["--quick", "--deep"], ["--deep", "--only", "tests"],
                       ["--bundle", "/nowhere"]):  # fmt: skip
             self.assertEqual(self.verify(*words).returncode, 2, words)
+
+    def test_the_card_is_the_one_that_the_programs_use(self) -> None:
+        bundle, out = self.here.out / "bundle", self.here.out / "card"
+        cards = "printf 'Small card, 580.1, 10 MiB\\nLarge card, 580.1, 1000 MiB\\n'"
+        for name, line in (("nvidia-smi", cards), ("scalebench", "echo 1"), ("python3", "exit 1")):
+            place_program(bundle / "bin" / name, line)
+        words = ["/usr/bin/python3", ROOT / "scripts/verify_gpu", "--only", "facts", "--bundle", bundle, "--out", out]
+
+        def done() -> subprocess.CompletedProcess[str]:
+            return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False,
+                                  env={**os.environ, "PATH": f"{bundle}/bin:/usr/bin:/bin"})  # fmt: skip
+
+        self.assertEqual(done().returncode, 4)
+        self.assertRegex(done().stderr, "no card here: nvidia-smi names Small card, .* and Large card, .* does not say which it uses")
+        place_program(bundle / "bin/bench_kernels", "echo '# device: Large card'")
+        self.assertEqual(done().returncode, 0)
+        self.assertTrue((out / "verify.md").read_text(encoding="utf-8").startswith("# Large card\n"))
 
     def test_a_budget_ends_with_what_there_was_packed(self) -> None:
         """A machine with a driver and programs that say little: each step, and the archive after it."""
