@@ -10,7 +10,7 @@ from view.rows import Row
 # How an allreduce was run, beside its algorithm, size and ranks.
 ALLREDUCE = ("transport", "memory", "dtype", "op", "placement", "mode", "cache", "graph", "pages", "register", "nodes")
 # How a workload was trained, beside the number of ranks.
-STRATEGY = ("gradient_sync", "allreduce", "transport", "device", "dataset", "layout")
+STRATEGY = ("gradient_sync", "allreduce", "transport", "device", "dataset", "layout", "twin")
 
 
 def short_names(keys: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
@@ -29,14 +29,15 @@ def apart(rows: Sequence[Row], columns: Sequence[str] = ("device", "dataset")) -
 
 
 def how(row: Row, *more: str) -> str:
-    """'flat · ring · mpi': how a training row was synchronised, and the columns `more`; imports may not say."""
-    words = [row[name] for name in ("gradient_sync", "allreduce", "transport", *more) if row[name]]
+    """'flat · ring · mpi': how a training row was synchronised, and the columns `more`; imports may not say.
+    `twin` is of view.variants."""
+    words = [row[name] for name in ("gradient_sync", "allreduce", "transport", *more, "twin") if row[name]]
     return " · ".join(words) or "strategy unknown"
 
 
 def workload(row: Row) -> str:
-    """'mnist_cnn, strong scaling, global batch 64': what a training row is about."""
-    words = [row["model"], f"{row['scaling']} scaling" if row["scaling"] else "", batch_of(row)]
+    """'mnist_cnn, strong scaling, global batch 64': what a training row is about; `variant` is of view.variants."""
+    words = [row["model"], f"{row['scaling']} scaling" if row["scaling"] else "", batch_of(row), row["variant"]]
     return ", ".join(word for word in words if word)
 
 

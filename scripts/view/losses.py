@@ -10,6 +10,7 @@ from pathlib import Path
 
 from view import intervals
 from view.rows import Row, grouped, read_rows, usable
+from view.variants import read_cases
 
 NAMES = {
     "work": "other work",
@@ -52,7 +53,7 @@ def accounts(run: Path) -> list[Account]:
     """In the order of scaling.csv; none for a run without losses.csv."""
     by_case = grouped(usable(read_rows(run, "losses.csv")), CASE)
     found = []
-    for case in usable(read_rows(run, "scaling.csv")):
+    for case in usable(read_cases(run, "scaling.csv")):
         rows = by_case.get(tuple(case[column] for column in CASE), [])
         losses = {row["loss"]: row for row in rows if not math.isnan(row.number("seconds"))}
         if losses and not math.isnan(case.number("ideal_seconds") + case.number("seconds_median")):

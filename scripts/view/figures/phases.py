@@ -17,6 +17,7 @@ from view.cases import STRATEGY, by_workload, short_names
 from view.figures import theme
 from view.numbers import three_digits
 from view.rows import Row, grouped, read_rows, usable
+from view.variants import read_cases
 
 PHASES = {
     "load": "#b8bec6",
@@ -29,7 +30,7 @@ PHASES = {
 
 
 def draw(run: Path) -> dict[str, Figure]:
-    rows = [row for row in usable(read_rows(run, "epoch.csv")) if row["rank"] == "all"]
+    rows = [row for row in usable(read_cases(run, "epoch.csv")) if row["rank"] == "all"]
     rows = [row for row in rows if any(row[f"{phase}_seconds"] for phase in PHASES)]
     if not rows:
         raise theme.NothingToDraw("epoch.csv has no usable row with phases")

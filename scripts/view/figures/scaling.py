@@ -18,11 +18,13 @@ from view.cases import ideal as ideal_of
 from view.figures import theme
 from view.numbers import three_digits
 from view.published import Series
-from view.rows import Row, grouped, read_rows, say, usable
+from view.rows import Row, grouped, say, usable
+from view.variants import read_cases
+
 
 def draw(run: Path, column: str = "efficiency", published: Sequence[Series] = ()) -> dict[str, Figure]:
     """`column`: speedup or efficiency; a figure for each workload."""
-    rows = [row for row in usable(read_rows(run, "scaling.csv")) if row.integer("ranks") > 0]
+    rows = [row for row in usable(read_cases(run, "scaling.csv")) if row.integer("ranks") > 0]
     if not rows:
         raise theme.NothingToDraw("scaling.csv has no usable row")
     facets = by_workload(rows)

@@ -11,8 +11,9 @@ from view.cases import STRATEGY, short_names, workload
 from view.night.svg import Point, band, drawing, line, shape
 from view.page import Html, element
 from view.plain import plain
-from view.rows import Row, grouped, read_rows, usable
+from view.rows import Row, grouped, usable
 from view.series import SERIES, moved_apart
+from view.variants import read_cases
 
 LEFT, TOP, PLOT, HIGH = 44.0, 14.0, 250.0, 190.0
 # How the lines of each run are drawn.
@@ -27,7 +28,7 @@ MOST_PANELS, MOST_SERIES, HIGHEST = 12, 12, 2.5
 def panels(runs: dict[str, Path | None]) -> list[Html]:
     """`runs` by the names in STYLES. Rows of different origin are never on one line."""
     rows = {
-        name: [row for row in usable(read_rows(run, "scaling.csv"))
+        name: [row for row in usable(read_cases(run, "scaling.csv"))
                if row.integer("ranks") > 0 and not math.isnan(row.number("efficiency"))]
         for name, run in runs.items()
         if run

@@ -11,12 +11,13 @@ from view.cases import apart, how, workload
 from view.manifest import Manifest
 from view.markdown import table, text_of
 from view.numbers import percent, three_digits
-from view.rows import Row, read_rows, usable
+from view.rows import Row, usable
 from view.run.cards import TITLE, diagnostics, results
 from view.run.provenance import kinds_of, origin_notes, unsuccessful
 from view.run.seal import Check
 from view.tables.hosts import between_hosts, no_suspect, suspects
 from view.tables.scaling import sentence
+from view.variants import read_cases
 
 MOST = 200
 
@@ -54,7 +55,7 @@ def words_of(markup: str) -> str:
 
 
 def scaling(run: Path) -> str:
-    rows = usable(read_rows(run, "scaling.csv"))
+    rows = usable(read_cases(run, "scaling.csv"))
     if not rows:
         return ""
     head = ["workload", "strategy", "N", "origin", "epoch, s", "ideal, s", "speedup", "efficiency"]

@@ -10,8 +10,9 @@ from view.cases import apart, how, workload
 from view.losses import Account
 from view.numbers import percent, signed, three_digits
 from view.page import Html, element, explained, section, table
-from view.rows import Row, read_rows
+from view.rows import Row
 from view.tables.cells import not_measured, said_once
+from view.variants import read_cases
 
 FIXED = ("strategy", "N", "ideal", "measured")  # columns, whatever the rows say
 
@@ -101,7 +102,7 @@ def last_rank(row: Row) -> str:
 
 
 def ladder(run: Path) -> Html:
-    rows = read_rows(run, "ladder.csv")
+    rows = read_cases(run, "ladder.csv")
     if not rows:
         return Html("")
     words = (

@@ -8,7 +8,8 @@ from pathlib import Path
 from view.cases import apart, how, workload
 from view.numbers import three_digits
 from view.page import Html, element, section, table
-from view.rows import Row, read_rows
+from view.rows import Row
+from view.variants import read_cases
 
 NAMES = {
     ("amdahl", "sigma"): "Amdahl: serial share σ",
@@ -19,7 +20,7 @@ NAMES = {
 
 
 def laws(run: Path) -> Html:
-    rows = read_rows(run, "laws.csv")
+    rows = read_cases(run, "laws.csv")
     if not rows:
         return Html("")
     fitted = [row for row in rows if row["status"] == "ok"]

@@ -11,8 +11,9 @@ from view import intervals
 from view.cases import apart, by_workload, how, workload
 from view.numbers import percent, three_digits
 from view.page import Html, element, explained, section, table
-from view.rows import Row, read_rows, usable
+from view.rows import Row, usable
 from view.tables.cells import not_measured, number, said_once, with_interval
+from view.variants import read_cases
 
 FIXED = ("strategy", "N", "epoch, s", "ideal, s", "speedup", "efficiency")  # whatever the rows say
 
@@ -31,7 +32,7 @@ OTHERS = {
 def answers(run: Path) -> list[Row]:
     """A row for each workload and strategy at its largest measured N; where only one rank was
     measured, at the largest N of another origin."""
-    rows = [row for row in usable(read_rows(run, "scaling.csv")) if row["efficiency"]]
+    rows = [row for row in usable(read_cases(run, "scaling.csv")) if row["efficiency"]]
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault((workload(row), how(row, "device", "dataset", "layout")), []).append(row)
@@ -70,7 +71,7 @@ def sentence(row: Row, more: tuple[str, ...]) -> Html:
 
 
 def scaling(run: Path) -> Html:
-    rows = usable(read_rows(run, "scaling.csv"))
+    rows = usable(read_cases(run, "scaling.csv"))
     if not rows:
         return Html("")
     head = [
