@@ -106,8 +106,7 @@ def draw_column(
         mark = theme.Mark(*marks[names[key[:-1]]], key[-1])
         if not dots:
             draw_from_base(axes, series[0], rows, column, mark)
-        # Dots beside each other, or the last would hide the others.
-        aside = 1.06 ** (place - (len(series_of) - 1) / 2) if dots else 1.0
+        aside = asides(len(series_of))[place] if dots else 1.0
         draw_series(axes, series, column, mark, dots, aside)
     for name, points in quoted.items():
         mark = theme.Mark(*marks[name], "quoted")
@@ -133,7 +132,7 @@ def draw_column(
             else ""
         )
         highest = max(
-            [highest_of(rows, "efficiency"), *(value for points in quoted.values() for _, value in points)]
+            [highest_of(rows, "efficiency", *([] if dots else ["efficiency_raw"])), *(value for points in quoted.values() for _, value in points)]
         )
         axes.set_ylim(0, highest * 1.08)
         axes.yaxis.set_major_locator(MultipleLocator(0.25 if highest < 1.6 else 0.5))
@@ -158,9 +157,15 @@ def draw_from_base(
         return
 
 
-def highest_of(rows: list[Row], column: str) -> float:
-    """The top of the highest interval, so that none is cut off."""
-    cells = [row.number(name) for row in rows for name in (column, f"{column}_ci_high", f"{column}_raw")]
+def asides(series: int) -> list[float]:
+    """By what factors of N the dots of that many series stand beside each other, or the last would hide the others."""
+    outer = min(1.06 ** ((series - 1) / 2), 1.17)  # the axis ends at 1.2
+    return [outer ** (2 * place / (series - 1) - 1) if series > 1 else 1.0 for place in range(series)]
+
+
+def highest_of(rows: list[Row], column: str, *more: str) -> float:
+    """The top of the highest interval, and of the columns `more`, so that none is cut off."""
+    cells = [row.number(name) for row in rows for name in (column, f"{column}_ci_high", *more)]
     return max([1.0, *(cell for cell in cells if not math.isnan(cell))])
 
 
