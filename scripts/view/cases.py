@@ -13,14 +13,26 @@ ALLREDUCE = ("transport", "memory", "dtype", "op", "placement", "mode", "cache",
 STRATEGY = ("gradient_sync", "allreduce", "transport", "device", "dataset", "layout", "twin")
 
 
-def short_names(keys: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
-    """A name for each key: its first part, and those parts that differ between the keys."""
+# What a number is of, which says nothing alone.
+COUNTED = {"nodes": "host", "threads": "thread"}
+
+
+def short_names(keys: Sequence[tuple[str, ...]], columns: Sequence[str]) -> dict[tuple[str, ...], str]:
+    """A name for each key, which has the cells of `columns`: its first part, and those parts that differ between the keys."""
     shown = [
         place
         for place in range(len(keys[0]) if keys else 0)
         if place == 0 or len({key[place] for key in keys}) > 1
     ]
-    return {key: " · ".join(key[place] for place in shown if key[place]) for key in keys}
+    return {key: " · ".join(in_words(columns[place], key[place]) for place in shown if key[place]) for key in keys}
+
+
+def in_words(column: str, cell: str) -> str:
+    """'2 hosts' for a 2 in the column `nodes`; most cells are words."""
+    if column in COUNTED:
+        return f"{cell} {COUNTED[column]}{'' if cell == '1' else 's'}"
+    forms = {"graph": "no graph" if cell == "0" else "graph", "register": f"register {cell}", "pages": f"{cell} pages"}
+    return forms.get(column, cell)
 
 
 def apart(rows: Sequence[Row], columns: Sequence[str] = ("device", "dataset")) -> tuple[str, ...]:

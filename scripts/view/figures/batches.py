@@ -25,7 +25,7 @@ def draw(run: Path) -> dict[str, Figure]:
     panels = {key: panel for key, panel in grouped(rows, ("model", "device")).items() if len(batches(panel)) > 1}
     if not panels:
         raise theme.NothingToDraw("throughput.csv has no model with several batches on one rank")
-    names = short_names(list(grouped(rows, WAY)))
+    names = short_names(list(grouped(rows, WAY)), WAY)
     marks = theme.marks(list(names.values()))
     figures = {}
     titles = [f"{model} on {device}" for model, device in panels]

@@ -38,7 +38,7 @@ def draw(run: Path) -> dict[str, Figure]:
         (row["case_id"], row["ranks"]): row.number("ideal_seconds")
         for row in usable(read_rows(run, "scaling.csv"))
     }
-    names = short_names(list(grouped(rows, STRATEGY)))
+    names = short_names(list(grouped(rows, STRATEGY)), STRATEGY)
     facets = by_workload(rows)
     figures = {}
     for name, (title, facet) in zip(theme.names_of("phases", list(facets)), facets.items()):

@@ -29,7 +29,7 @@ def draw(folder: Path) -> tuple[Figure, str]:
     rows = [row for row in usable(read_rows(folder, "prediction.csv")) if row["kind"] != "what_if"]
     if not rows:
         raise theme.NothingToDraw("prediction.csv has no prediction")
-    names = short_names(list(grouped(rows, SERIES)))
+    names = short_names(list(grouped(rows, SERIES)), SERIES)
     marks = theme.marks(list(names.values()))
     facets = by_workload(rows)
     figure, drawn = theme.panels(len(facets), width=5.4, height=3.3)

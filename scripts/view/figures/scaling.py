@@ -28,7 +28,7 @@ def draw(run: Path, column: str = "efficiency", published: Sequence[Series] = ()
     if not rows:
         raise theme.NothingToDraw("scaling.csv has no usable row")
     facets = by_workload(rows)
-    names = short_names(list(grouped(rows, STRATEGY)))
+    names = short_names(list(grouped(rows, STRATEGY)), STRATEGY)
     loud = column == "efficiency"  # both figures have the same series: said once
     published = [series for series in published if is_drawn(series, {row["model"] for row in rows}, loud)]
     marks = theme.marks([*names.values(), *(series.name for series in published)])

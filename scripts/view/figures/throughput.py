@@ -40,7 +40,7 @@ def draw(run: Path) -> dict[str, Figure]:
 def names_of(rows: list[Row]) -> dict[tuple[str, ...], str]:
     """'cpu, batch 16', and whatever else differs."""
     keys = list(grouped(rows, SERIES))
-    short = short_names([(f"{device}, batch {batch}", *more) for device, batch, *more in keys])
+    short = short_names([(f"{device}, batch {batch}", *more) for device, batch, *more in keys], SERIES[1:])
     return dict(zip(keys, short.values()))
 
 

@@ -41,7 +41,7 @@ def draw(run: Path) -> dict[str, Figure]:
     found = losses.accounts(run)
     if not found:
         raise theme.NothingToDraw("there is no account of lost time in losses.csv")
-    names = short_names(list(grouped((account.case for account in found), STRATEGY)))
+    names = short_names(list(grouped((account.case for account in found), STRATEGY)), STRATEGY)
     shown = chosen(found)
     if len(shown) < len(found):
         say(f"waterfall: {len(shown)} of {len(found)} accounts; all are in losses.csv")

@@ -36,7 +36,7 @@ def panels(runs: dict[str, Path | None]) -> list[Html]:
     tonight = rows.get("tonight", [])
     facets = list(dict.fromkeys(map(workload, tonight)))
     series = list(grouped(tonight, (*STRATEGY, "origin")))
-    names = short_names([key[:-1] for key in series])
+    names = short_names([key[:-1] for key in series], STRATEGY)
     colours = {name: SERIES[n % len(SERIES)] for n, name in enumerate(dict.fromkeys(names.values()))}
     shown = []
     for facet in facets[:MOST_PANELS]:

@@ -28,7 +28,7 @@ def bandwidth(run: Path) -> Html:
                 left_out.add(key)
     if not shown:
         return Html("")
-    names = short_names(list(dict.fromkeys(key[:-2] for key in shown)))
+    names = short_names(list(dict.fromkeys(key[:-2] for key in shown)), ALLREDUCE)
     kind = intervals.told((row for panel in shown.values() for row in panel), "busbw_ci_low_gb_per_s", "interval")
     words = (
         f"Bus bandwidth in GB/s (10⁹ bytes){f' with its {kind}' if kind else ''}, then the median time. busbw = bytes "
@@ -72,7 +72,7 @@ def fit(run: Path) -> Html:
     rows = usable(read_rows(run, "fit.csv"))
     if not rows:
         return Html("")
-    names = short_names([key for key in grouped(rows, ALLREDUCE[:-1])])
+    names = short_names([key for key in grouped(rows, ALLREDUCE[:-1])], ALLREDUCE)
     head = ["algorithm", "over", "N", "origin", "α, µs a step", "β, ps a byte", "γ, ps a byte", "points", "typically off",
             "worst off", "at"]  # fmt: skip
     words = (
@@ -109,7 +109,7 @@ def certificate(run: Path) -> Html:
     rows = usable(read_rows(run, "certificate.csv"))
     if not rows:
         return Html("")
-    names = short_names([key for key in grouped(rows, ALLREDUCE)])
+    names = short_names([key for key in grouped(rows, ALLREDUCE)], ALLREDUCE)
     head = ["algorithm", "over", "size", "N", "A", "B ÷ A", "p (Holm)", "verdict", "seen from"]
     words = (
         "The same binary, measured twice in turn. A cell that differs does so by chance; at most 5 % may. Seen from: a "
