@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from view.cases import apart
+from view.cases import ALLREDUCE, apart, in_words
 from view.manifest import Manifest
 from view.numbers import byte_size
 from view.page import Html, element, joined, section, table
@@ -29,7 +29,7 @@ NAMES = (
     "rank",
 )
 # What else tells cases apart, told where it does.
-MORE = ("memory_format", "step", "dataset", "scaling", "batch", "threads", "nodes")
+MORE = ("memory_format", "step", "dataset", "scaling", "batch", "threads", *(name for name in ALLREDUCE if name not in NAMES))
 ORIGINS = {
     "emulated": "ranks share cores or a device, or hosts a machine, so this says nothing about N devices",
     "predicted": "predicted, not measured",
@@ -114,7 +114,7 @@ def unsuccessful(manifest: Manifest) -> list[dict[str, str]]:
 def describe(row: Row, more: Iterable[str]) -> str:
     size = row.number("size_bytes")
     words = [
-        f"{column} {row[column]}" if column in ("ranks", "rank", "batch", "threads", "nodes") else row[column]
+        f"{column} {row[column]}" if column in ("ranks", "rank", "batch") else in_words(column, row[column])
         for column in (*NAMES, *more)
         if row[column]
     ]
@@ -130,9 +130,15 @@ def without_sizes(rows: list[tuple[str, Row]]) -> list[tuple[str, str, Row]]:
         key = (name, describe(sizeless, more[name]), row["status"], row["note"], "" if row["size_bytes"] else str(place))
         groups.setdefault(key, []).append((name, row))
     return [
-        (name, describe(group[0][1], more[name]) if len(group) == 1 else f"{case} · {len(group)} sizes", group[0][1])
+        (name, f"{case} · {several}" if (several := several_of([row for _, row in group])) else describe(group[0][1], more[name]), group[0][1])
         for (name, case, *_), group in groups.items()
     ]
+
+
+def several_of(rows: list[Row]) -> str:
+    """'4 sizes', or '4 rows' where no column tells them apart."""
+    sizes = len({row["size_bytes"] for row in rows})
+    return f"{sizes} sizes" if sizes > 1 else f"{len(rows)} rows" if len(rows) > 1 else ""
 
 
 def failures(run: Path, manifest: Manifest) -> Html:
