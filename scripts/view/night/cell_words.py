@@ -17,7 +17,15 @@ def form_of(cell: Row) -> Callable[[float], str]:
 
 
 def label(cell: Row) -> str:
-    metric = "" if cell["metric"] == "seconds" else cell["metric"]
+    return named(cell, "" if cell["metric"] == "seconds" else cell["metric"])
+
+
+def label_of_all_metrics(cell: Row) -> str:
+    """The same for the time and the efficiency of a case, so that a dashboard finds both by it."""
+    return named(cell, "")
+
+
+def named(cell: Row, metric: str) -> str:
     words = cell["label"] or " ".join(cell[name] for name in ("bench", "case_id", "ranks") if cell[name])
     origin = "" if cell["origin"] in ("measured", "") else cell["origin"]
     return " · ".join(plain(part, 160) for part in (words, metric, origin) if part)

@@ -36,19 +36,19 @@ def queries() -> list[str]:
     return [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]] + chosen
 
 
-def as_asked(query: str) -> str:
-    """With all studies and cells chosen; of label_values(SERIES, LABEL), which is Grafana's own, the series."""
+def as_asked(query: str, cell: str = ".*") -> str:
+    """With all studies and that cell chosen; of label_values(SERIES, LABEL), which is Grafana's own, the series."""
     series = re.sub(r"^label_values\((.*), \w+\)$", r"\1", query)
-    return re.sub(r"\$(study|cell)\b", ".*", series)
+    return series.replace("$study", ".*").replace("$cell", cell)
 
 
 def textfile() -> str:
-    """Of a night whose last cell is an efficiency."""
+    """Of a night whose last cell is there once more as an efficiency."""
     with tempfile.TemporaryDirectory() as folder:
         night = write_night(Path(folder), "PASS")
         with open(night / "gate.csv", encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
-        rows[-1]["metric"] = "efficiency"
+        rows.append({**rows[-1], "metric": "efficiency", "after": "0.9"})
         with open(night / "gate.csv", "w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, rows[0], lineterminator="\n")
             writer.writeheader()
@@ -68,6 +68,12 @@ class Dashboard(unittest.TestCase):
                     self.assertIn(f'{label}="', series[0], query)
             self.assertNotIn("$", as_asked(query), "a variable that the dashboard has")
 
+    def test_a_chosen_cell_is_in_the_panels_of_time_and_of_efficiency(self) -> None:
+        labels = [set(re.findall(rf'^scalebench_night_cell_{series}{{.*label="([^"]*)"}}', textfile(), re.MULTILINE))
+                  for series in ("seconds", "efficiency_ratio")]  # fmt: skip
+        self.assertTrue(labels[1])
+        self.assertLessEqual(labels[1], labels[0], "the dashboard lists cells that have a time")
+
     def test_each_place_holds_one_panel(self) -> None:
         taken: set[tuple[int, int]] = set()
         for panel in DASHBOARD["panels"]:
@@ -81,9 +87,12 @@ class Dashboard(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("prometheus"), "no prometheus here (apt install prometheus)")
     def test_prometheus_answers_every_query(self) -> None:
-        with prometheus_over(textfile()) as ask:
+        written = textfile()
+        (chosen,) = re.findall(r'cell_efficiency_ratio{.*label="([^"]*)"}', written)
+        with prometheus_over(written) as ask:
             for query in queries():
                 self.assertTrue(ask(as_asked(query)), query)
+                self.assertTrue(ask(as_asked(query, chosen)), query)
             self.assertEqual(ask("scalebench_night_no_such_series"), [])
 
 

@@ -25,7 +25,7 @@ def write_textfile(night: Night) -> str:
     values: dict[str, list[Sample]] = {"seconds": [], "efficiency": []}
     for cell in cells:
         names = {**study, "bench": plain(cell["bench"], 40), "case": plain(cell["case_id"], 40),
-                 "ranks": plain(cell["ranks"], 20), "origin": plain(cell["origin"], 20), "label": cell_words.label(cell)}  # fmt: skip
+                 "ranks": plain(cell["ranks"], 20), "origin": plain(cell["origin"], 20), "label": cell_words.label_of_all_metrics(cell)}  # fmt: skip
         if cell["metric"] in values and cell["verdict"] in TESTED:
             values[cell["metric"]].append((names, cell.number("after")))
     verdicts = [({**study, "verdict": verdict}, float(verdict == night.verdict)) for verdict in VERDICTS]
