@@ -3,8 +3,10 @@
 # where the numbers come from.
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from view import losses
 from view.manifest import Manifest
 from view.page import Html, element, joined, page, section
 from view.run import provenance
@@ -37,8 +39,21 @@ def of_name(run: Path, name: str, caption: str) -> Html | None:
     """The panels of a figure beside each other, and its caption once."""
     folder = run / "figures"
     files = {path.stem for pattern in (name, f"{name}-*") for path in folder.glob(f"{pattern}.[sp][vn]g")}
-    drawn = [panel for file in sorted(files) if (panel := figure(run, file, caption))]
+    drawn = [panel for file in sorted(files, key=numbers_in_order) if (panel := figure(run, file, caption))]
+    if name == "waterfall":
+        caption += left_out(run, len(drawn))
     return element("figure", element("div", *drawn, css="panels"), element("figcaption", caption)) if drawn else None
+
+
+def numbers_in_order(name: str) -> list[tuple[int, str]]:
+    """Sorts 'n-4' before 'n-16'."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split("([0-9]+)", name)]
+
+
+def left_out(run: Path, drawn: int) -> str:
+    """What plot.py does not draw where it would be too many."""
+    accounts = len(losses.accounts(run))
+    return f" Drawn: {drawn} of {accounts}, each strategy at its largest N; all are in losses.csv." if drawn < accounts else ""
 
 
 def figures(run: Path) -> Html:
