@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <string_view>
 
@@ -38,12 +39,8 @@ bool comparable(const ResultRow& leg, const ResultRow& one) {
   return differences(leg, one).empty();
 }
 
-namespace {
-
-/// Of the legs on one rank that fit and are comparable, that of the most similar amount of work.
-template <class Fits>
 const ResultRow* nearest(const std::vector<const ResultRow*>& rows, const ResultRow& leg,
-                         double samples, Fits fits) {
+                         double samples, const std::function<bool(const ResultRow&)>& fits) {
   const ResultRow* found = nullptr;
   const auto distance = [&](const ResultRow* row) {
     return std::abs(number_in(*row, "samples") - samples);
@@ -55,8 +52,6 @@ const ResultRow* nearest(const std::vector<const ResultRow*>& rows, const Result
   }
   return found;
 }
-
-}  // namespace
 
 Work work_of(const ResultRow& leg) {
   return leg.get("scaling") == "weak" ? Work::weak : Work::strong;

@@ -2,6 +2,7 @@
 // A leg: one strategy on N ranks, and what it is compared with.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,11 @@ std::vector<std::string_view> differences(const ResultRow& leg, const ResultRow&
 
 /// The rows of epoch.csv for all ranks together.
 std::vector<const ResultRow*> legs_of(const std::vector<ResultRow>& epoch_rows);
+
+/// Of the rows of one rank that fit and are comparable with a leg, the one whose number of images
+/// is nearest to `samples`; null: there is none.
+const ResultRow* nearest(const std::vector<const ResultRow*>& rows, const ResultRow& leg,
+                         double samples, const std::function<bool(const ResultRow&)>& fits);
 
 /// What a leg is compared with, from the same origin; null: was not measured.
 struct Bases {

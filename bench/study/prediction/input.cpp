@@ -78,29 +78,43 @@ void add(std::vector<EpochLeg>& legs, const ResultRow& row) {
   found->launches.push_back(sample_of(row));
 }
 
-/// The plain loop on one rank: with all images of a step, and with those of one of N ranks.
-void add_shares(PredictionCase& of, const ResultRow& like, const EpochRows& rows) {
-  std::vector<double> whole;
-  std::map<int, std::pair<double, std::vector<double>>> shares;  // by N: batch, seconds of steps
-  for (const auto& [launch, row] : rows) {
-    const bool is_plain = row->get("gradient_sync") == "none" && row->get("ranks") == "1" &&
-                          row->get("origin") == like.get("origin") && comparable(like, *row);
-    if (!is_plain) continue;
-    // The samples of a share are those of the whole epoch or of the share: its steps are the same.
-    const double batch = number_in(*row, "batch");
-    const double steps = std::floor(of.one.samples / number_in(*row, "global_batch"));
-    const double step = number_in(*row, "seconds_median") / steps;
-    if (!is_share(*row)) {
-      whole.push_back(step);
-      continue;
-    }
-    auto& [share_batch, seconds] = shares[static_cast<int>(number_in(*row, "share_of"))];
-    share_batch = batch;
-    seconds.push_back(step);
+/// What all launches say of the case on one rank that `one` is a row of.
+EpochRows of_its_case(const ResultRow& one, const EpochRows& rows) {
+  EpochRows found;
+  for (const EpochOfLaunch& epoch : rows) {
+    const auto same = [&](const char* column) { return epoch.row->get(column) == one.get(column); };
+    if (same("case_id") && same("ranks") && same("origin")) found.push_back(epoch);
   }
-  if (whole.empty()) return;
-  for (const auto& [ranks, share] : shares) {
-    of.shares.push_back({ranks, {share.first, median_of(share.second) / median_of(whole)}});
+  return found;
+}
+
+/// Of that case, over launches.
+double step_seconds(const ResultRow& one, const EpochRows& rows) {
+  std::vector<double> seconds;
+  for (const auto& [launch, row] : of_its_case(one, rows)) {
+    seconds.push_back(number_in(*row, "seconds_median") / leg_of(*row).steps());
+  }
+  return median_of(seconds);
+}
+
+/// The plain loop on one rank: with all images of a step, and with those of one of N ranks.
+void add_shares(PredictionCase& of, const ResultRow& like, const EpochRows& rows,
+                const std::vector<const ResultRow*>& legs) {
+  const ResultRow* const whole = bases_of(like, legs).raw;
+  if (whole == nullptr) return;
+  std::set<int> all_ranks;
+  for (const ResultRow* const leg : legs) {
+    if (is_share(*leg)) all_ranks.insert(static_cast<int>(number_in(*leg, "share_of")));
+  }
+  for (const int ranks : all_ranks) {
+    const auto is_its = [&](const ResultRow& row) {
+      return row.get("gradient_sync") == "none" && row.get("share_of") == std::to_string(ranks) &&
+             row.get("origin") == like.get("origin");
+    };
+    const ResultRow* const share = nearest(legs, like, number_in(like, "samples") / ranks, is_its);
+    if (share == nullptr) continue;
+    const double relative = step_seconds(*share, rows) / step_seconds(*whole, rows);
+    of.shares.push_back({ranks, {number_in(*share, "batch"), relative}});
   }
 }
 
@@ -209,21 +223,20 @@ CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles&
     work.reduced_bytes *= kFloatBytes;
     return work;
   };
-  std::vector<EpochLeg> ones;
-  std::set<int> launches;
-  for (const auto& [launch, row] : rows) {
-    const bool is_one = row->get("gradient_sync") == "one_device" && row->get("ranks") == "1" &&
-                        row->get("origin") == like.get("origin") && comparable(like, *row);
-    if (!is_one) continue;
-    add(ones, *row);
-    launches.insert(launch);
-  }
-  if (ones.empty()) {
+  std::vector<const ResultRow*> legs;
+  for (const EpochOfLaunch& epoch : rows) legs.push_back(epoch.row);
+  const ResultRow* const one = bases_of(like, legs).one;
+  if (one == nullptr) {
     found.missing = "no epoch of one_device on one rank: H is missing";
     return found;
   }
-  of.one = ones.front();
-  if (of.strong) add_shares(of, like, rows);
+  of.one = leg_of(*one);
+  std::set<int> launches;
+  for (const auto& [launch, row] : of_its_case(*one, rows)) {
+    of.one.launches.push_back(sample_of(*row));
+    launches.insert(launch);
+  }
+  if (of.strong) add_shares(of, like, rows, legs);
   add_curves(of, run, like);
   if (of.curves.empty()) {
     const std::string& transport = like.get("transport");
