@@ -32,12 +32,13 @@ def are_alike(one: Leg, other: Leg) -> bool:
 
 
 def base_of(leg: Leg, legs: list[Leg], sync: str, share: str = "1") -> Leg | None:
-    """One rank's run that is like `leg`, with all images or with the share of one of N; of several the one whose number
-    of images is nearest."""
+    """One rank's run that is like `leg`. With all images, of several it is the one whose number of them is nearest; with
+    the share of one of N, only that very share will do."""
     wanted = (leg.images or 0) / int(share)
 
     def fits(one: Leg) -> bool:
-        return are_alike(leg, one) and one.row["ranks"] == "1" and one.row["gradient_sync"] == sync and (one.row["share_of"] or "1") == share
+        like = are_alike(leg, one) and one.row["ranks"] == "1" and one.row["gradient_sync"] == sync
+        return like and (one.row["share_of"] or "1") == share and (share == "1" or (one.images or 0) == wanted)
 
     found = sorted(filter(fits, legs), key=lambda one: abs((one.images or 0) - wanted))
     return found[0] if found and found[0].row["origin"] == leg.row["origin"] else None

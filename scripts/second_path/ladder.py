@@ -23,9 +23,10 @@ RUNGS = {
 
 
 def _like(leg: Leg, legs: list[Leg], sync: str) -> Leg | None:
-    """The same on as many ranks and nodes with another strategy."""
+    """As many images on as many ranks and nodes with another strategy."""
     at_n = {name: leg.row[name] for name in ("ranks", "nodes", "origin")}
-    same = (one for one in legs if are_alike(leg, one) and at_n.items() <= one.row.items() and (one.row["share_of"] or "1") == "1")
+    same = (one for one in legs if are_alike(leg, one) and at_n.items() <= one.row.items() and (one.row["share_of"] or "1") == "1"
+            and one.images == leg.images)  # fmt: skip
     return next((one for one in same if one.row["gradient_sync"] == sync), None)
 
 

@@ -12,11 +12,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 from recompute import checked  # noqa: E402
+from second_path.answers import LIKE, base_of  # noqa: E402
 from second_path.collectives import check_fit  # noqa: E402
 from second_path.columns import WITHOUT  # noqa: E402
-from second_path.ladder import fit_of_law  # noqa: E402
+from second_path.ladder import _like, fit_of_law  # noqa: E402
 from second_path.numbers import nonnegative_least_squares, rank_sum_p_value, ratio_ends  # noqa: E402
 from second_path.run import Row, Run, number  # noqa: E402
+from second_path.training import Leg  # noqa: E402
 
 RUNS = ROOT / "results" / "reference" / "amd-epyc-2-cores"
 # By these rows are found: another value is a row too many, and one too few.
@@ -213,6 +215,26 @@ class Formulas(unittest.TestCase):
         self.assertAlmostEqual(fit[1], kappa, 12)
         amdahl = fit_of_law("amdahl", {n: 1 / (sigma + (1 - sigma) / n) for n in (2, 4, 8)}) or []
         self.assertAlmostEqual(amdahl[0], sigma, 12)
+
+    def test_runs_of_other_images_are_no_rungs(self) -> None:
+        def leg(sync: str, ranks: int, images: int, share_of: int = 1) -> Leg:
+            like = {name: "" for name in (*LIKE, "target_accuracy", "epochs", "page_cache", "batch")}
+            row = {**like, "gradient_sync": sync, "ranks": str(ranks), "nodes": "1", "origin": "measured", "scaling": "strong",
+                   "global_batch": "60", "share_of": str(share_of)}  # fmt: skip
+            return Leg(row, row, {}, {}, images / share_of)
+
+        small, large = ([leg("one_device", 1, images), leg("none", 2, images), leg("none", 1, images, 2), leg("mirrored", 2, images)]
+                        for images in (600, 2400))  # fmt: skip
+        for legs in ([*small, *large], [*large, *small]):
+            for own in (small, large):
+                mirrored = own[-1]
+                self.assertIs(base_of(mirrored, legs, "one_device"), own[0])
+                self.assertIs(_like(mirrored, legs, "none"), own[1])
+                self.assertIs(base_of(mirrored, legs, "none", "2"), own[2])
+            without = [one for one in legs if one not in large[:3]]
+            self.assertIs(base_of(large[-1], without, "one_device"), small[0])
+            self.assertIsNone(_like(large[-1], without, "none"))
+            self.assertIsNone(base_of(large[-1], without, "none", "2"))
 
     def test_costs_are_never_negative(self) -> None:
         steps, sent, reduced = [6, 6, 6, 14, 14, 14], [1e3, 1e5, 1e7, 1e3, 1e5, 1e7], [5e2, 6e4, 4e6, 7e2, 5e4, 6e6]

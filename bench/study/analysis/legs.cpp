@@ -77,9 +77,12 @@ Bases bases_of(const ResultRow& leg, const std::vector<const ResultRow*>& rows) 
   if (same_origin(one)) bases.one = one;
   if (same_origin(raw)) bases.raw = raw;
   if (one != nullptr && bases.one == nullptr) bases.other_origin = one->get("origin");
-  bases.share = nearest(rows, leg, samples / ranks_of(leg), [&](const ResultRow& other) {
+  // Its times are taken as they are, and so are those of a share of another epoch no base.
+  const double of_share = samples / ranks_of(leg);
+  bases.share = nearest(rows, leg, of_share, [&](const ResultRow& other) {
     return other.get("gradient_sync") == "none" && is_share(other) &&
-           other.get("share_of") == leg.get("ranks") && other.get("origin") == leg.get("origin");
+           other.get("share_of") == leg.get("ranks") && other.get("origin") == leg.get("origin") &&
+           number_in(other, "samples") == of_share;
   });
   return bases;
 }

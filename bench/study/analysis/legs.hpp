@@ -37,7 +37,7 @@ const ResultRow* nearest(const std::vector<const ResultRow*>& rows, const Result
 struct Bases {
   const ResultRow* one = nullptr;    // one_device: H
   const ResultRow* raw = nullptr;    // the plain loop on one rank
-  const ResultRow* share = nullptr;  // the plain loop on one rank with its share alone
+  const ResultRow* share = nullptr;  // the plain loop on one rank with its share of the images
   std::string other_origin = {};     // of a one_device that is not taken
 };
 

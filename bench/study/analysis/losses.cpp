@@ -290,16 +290,15 @@ std::vector<ResultRow> summary_rows(const std::vector<ResultRow>& scaling_rows) 
 
 namespace {
 
-/// The row that equals `leg` in everything but these.
-const ResultRow* leg_with(const std::vector<ResultRow>& rows, const ResultRow& leg,
-                          std::string_view sync, const std::string& ranks, bool share) {
-  for (const ResultRow& row : rows) {
-    const bool is_it = row.get("rank") == "all" && row.get("status") == "ok" &&
-                       row.get("gradient_sync") == sync && row.get("ranks") == ranks &&
-                       is_share(row) == share && row.get("origin") == leg.get("origin");
-    if (!is_it || !comparable(leg, row)) continue;
-    if (ranks != "1" && row.get("nodes") != leg.get("nodes")) continue;
-    if (!share || row.get("share_of") == leg.get("ranks")) return &row;
+/// The run of that gradient sync which equals `leg` in everything else; null: there is none.
+const ResultRow* rung_of(const std::vector<const ResultRow*>& rows, const ResultRow& leg,
+                         std::string_view sync) {
+  constexpr std::array kSame{"ranks", "nodes", "origin", "samples"};
+  for (const ResultRow* const row : rows) {
+    const auto same = [&](const char* column) { return row->get(column) == leg.get(column); };
+    const bool is_it = row->get("status") == "ok" && row->get("gradient_sync") == sync &&
+                       !is_share(*row) && std::ranges::all_of(kSame, same);
+    if (is_it && comparable(leg, *row)) return row;
   }
   return nullptr;
 }
@@ -382,15 +381,14 @@ class Ladder {
   ByRound below_;
 };
 
-void add_ladder(const ResultRow& leg, const std::vector<ResultRow>& epochs, const Rounds& rounds,
-                std::vector<ResultRow>& rows) {
-  const ResultRow* share = leg_with(epochs, leg, "none", "1", true);
+void add_ladder(const ResultRow& leg, const std::vector<const ResultRow*>& legs,
+                const Rounds& rounds, std::vector<ResultRow>& rows) {
+  const Bases bases = bases_of(leg, legs);
+  const ResultRow* const share = bases.share;
   if (share == nullptr) return;
-  const std::string& ranks = leg.get("ranks");
-  const Bases bases = bases_of(leg, legs_of(epochs));
   const std::map<int, Losses> losses = losses_by_round(leg, bases, rounds);
-  const ResultRow* const together = leg_with(epochs, leg, "none", ranks, false);
-  const ResultRow* const barrier = leg_with(epochs, leg, "barrier_only", ranks, false);
+  const ResultRow* const together = rung_of(legs, leg, "none");
+  const ResultRow* const barrier = rung_of(legs, leg, "barrier_only");
   const auto column = [&](const ResultRow* row, std::string_view name) {
     return row == nullptr ? ByRound() : column_of(rounds.of(*row), name);
   };
@@ -421,11 +419,12 @@ std::vector<ResultRow> ladder_rows(const std::vector<ResultRow>& epoch_rows,
                                    const std::vector<LaunchRows>& launches) {
   const Rounds rounds(launches);
   std::vector<ResultRow> rows;
-  for (const ResultRow& row : epoch_rows) {
-    const std::string& sync = row.get("gradient_sync");
-    const bool is_strategy = row.get("rank") == "all" && row.get("ranks") != "1" &&
-                             row.get("status") == "ok" && sync != "none" && sync != "barrier_only";
-    if (is_strategy) add_ladder(row, epoch_rows, rounds, rows);
+  const std::vector<const ResultRow*> legs = legs_of(epoch_rows);
+  for (const ResultRow* const leg : legs) {
+    const std::string& sync = leg->get("gradient_sync");
+    const bool is_strategy = leg->get("ranks") != "1" && leg->get("status") == "ok" &&
+                             sync != "none" && sync != "barrier_only";
+    if (is_strategy) add_ladder(*leg, legs, rounds, rows);
   }
   return rows;
 }

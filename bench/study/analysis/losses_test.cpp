@@ -3,14 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "bench/study/analysis/legs.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/scaling.hpp"
+#include "bench/study/analysis/tables.hpp"
 
 namespace scalebench::losses_test {
 
@@ -161,6 +165,52 @@ TEST(LossRows, HaveOneRowForWhatClocksCannotPart) {
   double sum = 5;
   for (const auto& [loss, value] : seconds) sum += value;
   EXPECT_NEAR(sum, 6.1, 1e-12);
+}
+
+/// epochs(), and before them those of four times as many images in four times the time.
+std::vector<ResultRow> epochs_of_two_sizes() {
+  std::vector<ResultRow> rows;
+  for (ResultRow row : epochs()) {
+    row.set("case_id", "larger-" + row.get("case_id"));
+    row.set("samples", 4 * number_in(row, "samples"));
+    row.set("seconds_median", 4 * number_in(row, "seconds_median"));
+    rows.push_back(row.set("compute_seconds", 4 * number_in(row, "compute_seconds")));
+  }
+  std::ranges::move(epochs(), std::back_inserter(rows));
+  return rows;
+}
+
+TEST(LadderRows, ClimbByRunsOfTheSameImages) {
+  const std::vector<ResultRow> rows = epochs_of_two_sizes();
+  std::map<std::string, double> seconds;
+  for (const ResultRow& row : ladder_rows(rows, {{1, rows, {}}})) {
+    seconds[row.get("case_id") + "/" + row.get("rung")] = number_in(row, "seconds_median");
+  }
+  const std::map<std::string, double> of_rungs{{"share", 4.8}, {"together", 5.2}, {"barrier", 5.3}};
+  for (const auto& [rung, once] : of_rungs) {
+    EXPECT_DOUBLE_EQ(seconds.at("id-of-mirrored1/" + rung), once) << rung;
+    EXPECT_DOUBLE_EQ(seconds.at("larger-id-of-mirrored1/" + rung), 4 * once) << rung;
+  }
+}
+
+TEST(LadderRows, AreNoneByTheRunsOfAnotherNumberOfImages) {
+  std::vector<ResultRow> rows = epochs_of_two_sizes();
+  const auto no_ladder = [](const ResultRow& row) {
+    const std::string& id = row.get("case_id");
+    return id == "larger-id-of-none2" || id == "larger-id-of-barrier_only1";
+  };
+  std::erase_if(rows, no_ladder);
+  for (const ResultRow& row : ladder_rows(rows, {{1, rows, {}}})) {
+    EXPECT_EQ(row.get("case_id"), "id-of-mirrored1");
+  }
+  const std::vector<ResultRow> scaling = scaling_rows(rows, {{1, rows, {}}});
+  int splits = 0;
+  for (const ResultRow& row : loss_rows(rows, {{1, rows, {}}}, scaling)) {
+    if (row.get("gradient_sync") != "mirrored" || row.get("loss") != "batch") continue;
+    ++splits;
+    EXPECT_EQ(row.get("case_id"), "id-of-mirrored1") << "computation is split by its own share";
+  }
+  EXPECT_EQ(splits, 1);
 }
 
 TEST(LadderRows, PutTheEvaluationOnTop) {
