@@ -333,6 +333,63 @@ TEST(ScalingsOf, SayWhenOneNStoodInTwoWays) {
             "N = 4 was measured on 1 nodes and on 2: two curves");
 }
 
+// Which of two [[epoch]] that differ in the number of images a launch without rows was of.
+
+/// Launches of two rounds, each of which starts both; a launch in `lost` failed.
+StudyTables tables_of_two_studies(const std::set<int>& lost) {
+  StoredRun run;
+  std::vector<PlannedLaunch> plan;
+  for (int number = 1; number <= 4; ++number) {
+    PlannedLaunch& launch = plan.emplace_back();
+    launch.number = number;
+    launch.name = "epoch-mlp-mirrored-strong-n2";
+    launch.program = "bench_epoch";
+    launch.ranks = 2;
+    launch.study = number % 2 == 1 ? 0 : 1;
+    launch.gradient_sync = "mirrored";
+    const int images = 600 * (static_cast<int>(launch.study) + 1);
+    launch.arguments = {"--model", "mlp", "--samples", std::to_string(images)};
+    LaunchRecord& record = run.manifest.launches.emplace_back();
+    record.number = number;
+    record.status = lost.contains(number) ? "failed" : "ok";
+    if (lost.contains(number)) {
+      record.note = "exit code 9";
+      continue;
+    }
+    LaunchRows& rows = run.launches["epoch.csv"].emplace_back();
+    rows.launch = rows.round = number;
+    rows.cases = {epoch("mirrored", 2, 6)};
+    rows.cases[0].set("case_id", "images-" + std::to_string(images)).set("samples", images);
+    ResultRow& sample = rows.samples.emplace_back(samples_schema());
+    sample.set("case_id", rows.cases[0].get("case_id")).set("ranks", 2).set("seconds", 6);
+  }
+  return study_tables(run, plan, FitModel());
+}
+
+TEST(StudyTables, SayOfALostLaunchWhatItsOwnStudyLacks) {
+  StudyTables tables = tables_of_two_studies({3});
+  for (const char* const file : {"epoch.csv", "scaling.csv"}) {
+    ASSERT_EQ(tables[file].size(), 2U);
+    for (const ResultRow& row : tables[file]) {
+      const bool lacks = row.get("case_id") == "images-600";
+      EXPECT_EQ(row.get("note").find("launch 3 is not in it") != std::string::npos,
+                lacks && std::string(file) == "epoch.csv");
+    }
+  }
+  // Of one study no launch gave anything.
+  tables = tables_of_two_studies({1, 3});
+  EXPECT_EQ(tables["epoch.csv"].at(0).get("note"), "");
+  ASSERT_EQ(tables["scaling.csv"].size(), 2U);
+  EXPECT_EQ(tables["scaling.csv"][1].get("status"), "failed");
+  EXPECT_EQ(tables["scaling.csv"][1].get("note"), "exit code 9");
+  // Nor of the other.
+  tables = tables_of_two_studies({1, 2, 3, 4});
+  ASSERT_EQ(tables["scaling.csv"].size(), 2U);
+  EXPECT_NE(tables["scaling.csv"][0].get("case_id"), tables["scaling.csv"][1].get("case_id"));
+  EXPECT_NE(tables["summary.csv"].at(0).get("strategy"),
+            tables["summary.csv"].at(1).get("strategy"));
+}
+
 }  // namespace
 
 }  // namespace scalebench::losses_test

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "bench/cli/quantity.hpp"
@@ -64,9 +66,37 @@ bool trains_as_said(const ResultRow& row, const PlannedLaunch& launch) {
          });
 }
 
+/// Which [[epoch]] of the config gave a case: what two of them differ in need not be in its rows.
+class StudiesOfCases {
+ public:
+  StudiesOfCases(const StoredRun& run, const std::vector<PlannedLaunch>& plan) {
+    for (const LaunchRows& rows : run.launches_of(epoch_schema())) {
+      const auto planned = std::ranges::find(plan, rows.launch, &PlannedLaunch::number);
+      if (planned == plan.end()) continue;
+      for (const ResultRow& row : rows.cases) add(row, *planned);
+    }
+  }
+
+  void add(const ResultRow& row, const PlannedLaunch& launch) {
+    of_[key_of(row)].insert(launch.study);
+  }
+  bool knows(const ResultRow& row) const { return of_.contains(key_of(row)); }
+  /// Also where nothing is known of the row.
+  bool may_be_of(const ResultRow& row, const PlannedLaunch& launch) const {
+    return !knows(row) || of_.at(key_of(row)).contains(launch.study);
+  }
+
+ private:
+  static std::string key_of(const ResultRow& row) {
+    return row.get("case_id") + "/" + row.get("ranks");
+  }
+  std::map<std::string, std::set<std::size_t>> of_;
+};
+
 /// Whether a launch was meant to give this row (beside others of its repeated launches).
-bool belongs(const ResultRow& row, const PlannedLaunch& launch) {
+bool belongs(const ResultRow& row, const PlannedLaunch& launch, const StudiesOfCases& studies) {
   if (row.get("ranks") != std::to_string(launch.ranks)) return false;
+  if (!studies.may_be_of(row, launch)) return false;
   const auto same = [&](std::string_view column, const std::string& value) {
     return !row.schema().has(column) || value.empty() || row.get(column) == value;
   };
@@ -81,11 +111,12 @@ bool belongs(const ResultRow& row, const PlannedLaunch& launch) {
          same("scaling", argument_of(launch, "--scaling")) && trains_as_said(row, launch);
 }
 
-void note_lost(std::vector<ResultRow>& rows, const std::vector<LostLaunch>& lost) {
+void note_lost(std::vector<ResultRow>& rows, const std::vector<LostLaunch>& lost,
+               const StudiesOfCases& studies) {
   for (ResultRow& row : rows) {
     for (const auto& [launch, why] : lost) {
       const bool its = row.schema().file == case_file_of(launch);
-      if (!its || row.get("status") != "ok" || !belongs(row, launch)) continue;
+      if (!its || row.get("status") != "ok" || !belongs(row, launch, studies)) continue;
       row.add_note(fmt::format("launch {} is not in it: {}", launch.number, why));
     }
   }
@@ -94,21 +125,27 @@ void note_lost(std::vector<ResultRow>& rows, const std::vector<LostLaunch>& lost
 /// Rows of scaling.csv for launches of which it has none.
 std::vector<ResultRow> failed_scaling_rows(const Manifest& study,
                                            const std::vector<LostLaunch>& lost,
-                                           const std::vector<ResultRow>& scaling) {
+                                           const std::vector<ResultRow>& scaling,
+                                           StudiesOfCases studies) {
   std::vector<ResultRow> rows;
   for (const auto& [launch, why] : lost) {
     if (launch.program != "bench_epoch" || !argument_of(launch, "--share-of").empty()) continue;
-    const auto is_its = [&its = launch](const ResultRow& row) { return belongs(row, its); };
+    const auto is_its = [&, &its = launch](const ResultRow& row) {
+      return belongs(row, its, studies);
+    };
     if (std::ranges::any_of(scaling, is_its) || std::ranges::any_of(rows, is_its)) continue;
     ResultRow& row = rows.emplace_back(scaling_schema());
     row.set("schema_version", kSchemaVersion).set("run_id", study.run_id);
-    row.set("case_id", case_id(launch.name)).set("origin", study.origin);
+    row.set("case_id", case_id(launch.name)).set("origin", study.origin).set("ranks", launch.ranks);
+    if (studies.knows(row)) {  // of another [[epoch]]
+      row.set("case_id", case_id(fmt::format("{} {}", launch.name, launch.study)));
+    }
+    studies.add(row, launch);
     const bool skipped = why.starts_with(kSkipped);
     row.set("status", skipped ? "skipped" : "failed");
     row.set("note", skipped ? why.substr(kSkipped.size()) : why);
     row.set("model", label_in_rows(argument_of(launch, "--model")))
-        .set("gradient_sync", launch.gradient_sync)
-        .set("ranks", launch.ranks);
+        .set("gradient_sync", launch.gradient_sync);
     if (launch.nodes > 0) row.set("nodes", launch.nodes);
     row.set("scaling", argument_of(launch, "--scaling"))
         .set("allreduce", argument_of(launch, "--allreduce"))
@@ -189,10 +226,11 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
                          const FitModel& model) {
   StudyTables tables;
   const std::vector<LostLaunch> lost = lost_launches(run, plan);
+  const StudiesOfCases studies(run, plan);
   const std::string& run_id = run.manifest.run_id;
   const auto over = [&](const Schema& schema) {
     std::vector<ResultRow> rows = over_launches(run.launches_of(schema), schema);
-    note_lost(rows, lost);
+    note_lost(rows, lost, studies);
     return rows;
   };
   if (run.manifest.import) {
@@ -222,7 +260,8 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
   put(tables, ladder_schema(), ladder_rows(epoch, launches));
   put(tables, laws_schema(), law_rows(scalings_of(epoch, launches)));
   put(tables, epoch_schema(), std::move(epoch));
-  std::ranges::move(failed_scaling_rows(run.manifest, lost, scaling), std::back_inserter(scaling));
+  std::ranges::move(failed_scaling_rows(run.manifest, lost, scaling, studies),
+                    std::back_inserter(scaling));
   add_answers(scaling, losses);
   put(tables, summary_schema(), summary_rows(scaling));
   put(tables, losses_schema(), std::move(losses));
@@ -245,7 +284,7 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
       return std::ranges::any_of(plan, [&](const PlannedLaunch& launch) {
         const std::string width = argument_of(launch, "--compression");
         return case_file_of(launch) == epoch_schema().file && !width.empty() && width != "none" &&
-               belongs(row, launch);
+               belongs(row, launch, studies);
       });
     });
     set_link_shares(of->second, epochs, launches, rows(allreduce_schema()), rows(bound_schema()),
