@@ -268,9 +268,7 @@ std::string subject_of(const ResultRow& row) {
 
 /// The loss that scaling.csv calls this row's largest, where losses.csv has it.
 const ResultRow* loss_of(const ResultRow& scaling, const std::vector<ResultRow>& losses) {
-  constexpr std::array kSame{"model",  "gradient_sync", "allreduce", "transport",
-                             "device", "dataset",       "scaling",   "ranks",
-                             "nodes",  "global_batch",  "batch"};
+  constexpr std::array kSame{"case_id", "origin", "ranks", "nodes"};
   for (const ResultRow& row : losses) {
     const auto same = [&](const char* column) { return row.get(column) == scaling.get(column); };
     if (row.get("loss") == scaling.get("largest_loss") && std::ranges::all_of(kSame, same)) {

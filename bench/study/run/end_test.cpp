@@ -142,7 +142,7 @@ TEST(ScalingTable, SaysWhyThereIsNoNumber) {
 
 ResultRow loss(const ResultRow& scaling, const char* name, double seconds) {
   ResultRow row(losses_schema());
-  for (const char* const column : {"model", "gradient_sync", "scaling", "ranks"}) {
+  for (const char* const column : {"case_id", "origin", "ranks", "nodes"}) {
     row.set(column, scaling.get(column));
   }
   return row.set("status", "ok").set("loss", name).set("seconds", seconds);
@@ -151,7 +151,7 @@ ResultRow loss(const ResultRow& scaling, const char* name, double seconds) {
 TEST(Answer, NamesTheTrainingFarthestFromTheIdealAndItsLargestLoss) {
   ResultRow worst = measured(), better = measured(), base = measured(), broken = measured();
   worst.set("largest_loss", "compute").set("lost_seconds", 1.25);
-  better.set("model", "resnet20").set("efficiency", 0.9);
+  better.set("case_id", "b").set("model", "resnet20").set("efficiency", 0.9);
   base.set("gradient_sync", "none").set("efficiency", 0.5);  // a loop that synchronises nothing
   broken.set("status", "failed").set("efficiency", 0.1);
   const std::vector losses{loss(better, "compute", 9), loss(worst, "wait_static", 0.25),
@@ -170,6 +170,21 @@ TEST(Answer, NamesTheTrainingFarthestFromTheIdealAndItsLargestLoss) {
   worst.set("gradient_sync", "").set("scaling", "strong");
   EXPECT_THAT(answer_of({worst}, {}), testing::StartsWith("mlp on 2 ranks is farthest"));
   EXPECT_EQ(answer_of({base, broken}, losses), "");
+}
+
+TEST(Answer, NamesNoLossOfAnotherCaseThatLooksTheSame) {
+  ResultRow worst = measured();
+  worst.set("case_id", "a")
+      .set("nodes", 1)
+      .set("largest_loss", "transfer")
+      .set("lost_seconds", 1.25);
+  std::vector<ResultRow> losses;
+  for (const auto& [column, other] :
+       {std::pair{"case_id", "b"}, {"origin", "emulated"}, {"ranks", "4"}, {"nodes", "2"}}) {
+    losses.push_back(loss(worst, "transfer", 9).set(column, other));
+  }
+  losses.push_back(loss(worst, "transfer", 0.5));
+  EXPECT_THAT(answer_of({worst}, losses), EndsWith("Its largest loss is transfer, 0.500 s.\n"));
 }
 
 TEST(Answer, IsTheLastOfWhatARunIsShownBy) {
