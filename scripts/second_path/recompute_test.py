@@ -236,6 +236,17 @@ class Formulas(unittest.TestCase):
             self.assertIsNone(_like(large[-1], without, "none"))
             self.assertIsNone(base_of(large[-1], without, "none", "2"))
 
+    def test_h_of_weak_scaling_is_of_as_many_images_as_a_worker_has(self) -> None:
+        def leg(sync: str, ranks: int, workers: str, images: int) -> Leg:
+            like = {name: "" for name in (*LIKE, "target_accuracy", "epochs", "page_cache", "share_of")}
+            row = {**like, "gradient_sync": sync, "ranks": str(ranks), "workers": workers, "origin": "measured", "scaling": "weak",
+                   "batch": "60"}  # fmt: skip
+            return Leg(row, row, {}, {}, images)
+
+        small, large = leg("one_device", 1, "1", 600), leg("one_device", 1, "1", 1200)
+        for ranks, workers, images, one in ((2, "2", 1200, small), (2, "2", 2400, large), (3, "2", 1200, small), (2, "", 1200, small)):
+            self.assertIs(base_of(leg("mirrored", ranks, workers, images), [small, large], "one_device"), one)
+
     def test_costs_are_never_negative(self) -> None:
         steps, sent, reduced = [6, 6, 6, 14, 14, 14], [1e3, 1e5, 1e7, 1e3, 1e5, 1e7], [5e2, 6e4, 4e6, 7e2, 5e4, 6e6]
         seconds = [1e-6 * s + 2e-10 * b + 3e-10 * c for s, b, c in zip(steps, sent, reduced)]

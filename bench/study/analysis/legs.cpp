@@ -59,15 +59,26 @@ Work work_of(const ResultRow& leg) {
 
 int ranks_of(const ResultRow& leg) { return static_cast<int>(number_in(leg, "ranks")); }
 
+namespace {
+
+/// Of a leg's images those that one device would have: all, or with weak scaling a worker's.
+double images_of_one(const ResultRow& leg) {
+  const double workers = number_in(leg, "workers");
+  const double each = workers > 0 ? workers : ranks_of(leg);
+  return number_in(leg, "samples") / (work_of(leg) == Work::weak ? each : 1);
+}
+
+}  // namespace
+
 Bases bases_of(const ResultRow& leg, const std::vector<const ResultRow*>& rows) {
-  const double samples = number_in(leg, "samples");
+  const double images = images_of_one(leg);
   // H is one real device; legs whose ranks share a core are emulated and have no true speedup, so
   // only a base of the same kind will do.
   const auto same_origin = [&](const ResultRow* base) {
     return base != nullptr && base->get("origin") == leg.get("origin");
   };
   const auto base = [&](std::string_view sync) {
-    return nearest(rows, leg, samples, [&](const ResultRow& other) {
+    return nearest(rows, leg, images, [&](const ResultRow& other) {
       return other.get("gradient_sync") == sync && !is_share(other);
     });
   };
@@ -78,7 +89,7 @@ Bases bases_of(const ResultRow& leg, const std::vector<const ResultRow*>& rows) 
   if (same_origin(raw)) bases.raw = raw;
   if (one != nullptr && bases.one == nullptr) bases.other_origin = one->get("origin");
   // Its times are taken as they are, and so are those of a share of another epoch no base.
-  const double of_share = samples / ranks_of(leg);
+  const double of_share = work_of(leg) == Work::weak ? images : images / ranks_of(leg);
   bases.share = nearest(rows, leg, of_share, [&](const ResultRow& other) {
     return other.get("gradient_sync") == "none" && is_share(other) &&
            other.get("share_of") == leg.get("ranks") && other.get("origin") == leg.get("origin") &&

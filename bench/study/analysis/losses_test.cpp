@@ -325,6 +325,26 @@ TEST(ScalingsOf, NeverMixWhatIsEmulated) {
   EXPECT_EQ(law_rows(scalings).at(0).get("note"), "too few N: 1, 2, 4, and at least 4 are needed");
 }
 
+TEST(BasesOf, AreOfTheImagesThatOneRankHasInWeakScaling) {
+  const auto weak = [](const std::string& sync, int ranks, int images_of_each) {
+    ResultRow row = epoch(sync, ranks, 1);
+    row.set("scaling", "weak").set("batch", 60).set("global_batch", 60 * ranks);
+    return row.set("workers", ranks).set("samples", images_of_each * ranks);
+  };
+  std::vector<ResultRow> rows{weak("one_device", 1, 600), weak("one_device", 1, 1200),
+                              weak("mirrored", 2, 600), weak("mirrored", 2, 1200)};
+  const auto images_of_h = [&](std::size_t row) {
+    return number_in(*bases_of(rows[row], legs_of(rows)).one, "samples");
+  };
+  EXPECT_EQ(images_of_h(2), 600) << "not those of both ranks together";
+  EXPECT_EQ(images_of_h(3), 1200);
+  // A rank that serves sees none.
+  rows[2].set("ranks", 3).set("workers", 2);
+  EXPECT_EQ(images_of_h(2), 600);
+  rows[2].set("workers", "");
+  EXPECT_EQ(images_of_h(2), 600) << "an import need not say how many there are";
+}
+
 TEST(ScalingsOf, SayWhenOneNStoodInTwoWays) {
   std::vector<ResultRow> rows = by_law(10);
   for (ResultRow& row : rows) row.set("nodes", 1);
