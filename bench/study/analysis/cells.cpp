@@ -54,6 +54,8 @@ void add(Cell& cell, const ResultRow& row, int round) {
   if (status == "ok" && median > 0) {
     cell.seconds.push_back(median);
     cell.rounds.push_back(round);
+    const double rate = number_or_none(text_in(row, "images_per_s"));
+    if (!std::isnan(rate)) cell.images_per_s.push_back(rate);
     if (cell.status == "skipped") cell.status = "ok";
   } else if (status != "skipped") {
     // A row without a time that is not even positive is no measurement, whatever it calls itself.

@@ -33,6 +33,8 @@ struct Cell {
   std::string status = "ok";    // else the word of the launch that voids it (wrong, failed), or
                                 // skipped when every launch skipped it
   std::string note;             // that launch's
+  std::vector<double> images_per_s = {};  // of each of those that has a rate of its own, which for
+                                          // several ranks together follows from no time
 
   bool measured() const { return status == "ok" && !seconds.empty(); }
   std::map<int, double> seconds_by_round() const;

@@ -49,11 +49,13 @@ std::string why_missing(const CellPair& pair, char letter_of_b, const CellSample
   return "";
 }
 
-/// Images behind one repetition; NaN for cells that process none.
-double images_of(const ResultRow& row) {
-  if (!text_in(row, "samples").empty()) return number_in(row, "samples");
-  if (text_in(row, "images_per_s").empty()) return kUnknown;
-  return number_in(row, "images_per_s") * number_in(row, "seconds_median");
+/// As throughput.csv has it, and of an epoch its images over its time; NaN for cells that process
+/// none.
+double images_per_s_of(const Cell& cell, double seconds) {
+  if (cell.family == CellFamily::epoch && !text_in(cell.row, "samples").empty()) {
+    return number_in(cell.row, "samples") / seconds;
+  }
+  return cell.images_per_s.empty() ? kUnknown : median_of(cell.images_per_s);
 }
 
 double busbw_of(const ResultRow& row, double seconds) {
@@ -84,7 +86,7 @@ void set_side(ResultRow& row, char side, const Cell* cell, const ScalingOf& scal
   const double seconds = median_of(cell->seconds);
   row.set(fmt::format("seconds_{}", side), seconds);
   row.set(fmt::format("busbw_{}_gb_per_s", side), busbw_of(cell->row, seconds));
-  row.set(fmt::format("images_per_s_{}", side), images_of(cell->row) / seconds);
+  row.set(fmt::format("images_per_s_{}", side), images_per_s_of(*cell, seconds));
   if (cell->family != CellFamily::epoch) return;
   const auto found = scaling.find(scaling_key(cell->row));
   if (found == scaling.end()) return;

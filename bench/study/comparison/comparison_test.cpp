@@ -114,6 +114,27 @@ TEST(Comparison, ShowsWhatIsOfAnotherOriginWithoutTestingIt) {
   }
 }
 
+/// Steps of two ranks: the slower one's time and both ranks' rate, launch by launch.
+ComparedRun rates_of(const std::vector<std::pair<double, double>>& launches) {
+  StoredRun run{"/nowhere", {}, {}};
+  for (const auto& [seconds, rate] : launches) {
+    ResultRow row(throughput_schema());
+    row.set("case_id", "id").set("origin", "measured").set("model", "mlp").set("ranks", 2);
+    row.set("rank", "all").set("status", rate > 0 ? "ok" : "skipped");
+    if (rate > 0) row.set("seconds_median", seconds).set("images_per_s", rate);
+    run.launches["throughput.csv"].push_back({0, {row}, {}});
+  }
+  return compared_run(std::move(run));
+}
+
+TEST(Comparison, ShowsTheRateThatTheRunsThemselvesShow) {
+  // In the first launch one of the ranks took twice as long, or it measured nothing.
+  const auto found = compared({rates_of({{0.2, 960}, {0.1, 1280}, {0.1, 1270}}),
+                               rates_of({{0, 0}, {0.1, 1280}, {0.1, 1260}})});
+  EXPECT_EQ(found.rows[0].get("images_per_s_a"), "1270");
+  EXPECT_EQ(found.rows[0].get("images_per_s_b"), "1270");
+}
+
 TEST(Comparison, OfSingleLaunchesHasNoIntervalAndNoVerdict) {
   const auto found = compared({run_of("a", 1, {{"ring"}}), run_of("b", 1, {{"ring", 3e-3}})});
   EXPECT_EQ(found.rows[0].get("verdict"), "AMBIGUOUS");
