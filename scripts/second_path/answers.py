@@ -293,7 +293,7 @@ def check_summary(run: Run) -> None:
         twins = [other for other in scaling if key(other) == key(row)]
         name = row["gradient_sync"] + (", weak" if weak else "")
         for column, words in (("nodes", "{} node(s)"), ("dataset", "{}"), ("allreduce", "{}"), ("transport", "{}"),
-                              ("batch" if weak else "global_batch", "batch {}"), ("dilation", "dilation {}")):  # fmt: skip
+                              ("batch" if weak else "global_batch", "batch {}"), ("dilation", "dilation {}"), ("origin", "{}")):  # fmt: skip
             if row[column] and any(other[column] != row[column] for other in twins):
                 name += ", " + words.format(row[column])
         return name

@@ -4,7 +4,9 @@ part of the repository; and nothing wrong in these themselves."""
 from __future__ import annotations
 
 import copy
+import shutil
 import sys
+import tempfile
 import unittest
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +24,7 @@ from second_path.training import Leg  # noqa: E402
 
 RUNS = ROOT / "results" / "reference" / "amd-epyc-2-cores"
 # By these rows are found: another value is a row too many, and one too few.
-KEYS = set("case_id ranks nodes rank loss rung law parameter".split())
+KEYS = set("case_id origin ranks nodes rank loss rung law parameter".split())
 KEYS_OF = {
     "fit.csv": set("origin algorithm transport memory dtype op placement mode cache graph pages".split()) | {"nodes"},
     "fit_points.csv": set("algorithm transport memory dtype op placement mode cache graph pages size_bytes".split()) | {"ranks", "nodes"},
@@ -179,6 +181,16 @@ class SecondPath(unittest.TestCase):
         for table in ("allreduce.csv", "throughput.csv", "epoch.csv"):
             self.assertTrue([line for line in lines if line.startswith("launch ") and f": {table}: " in line and "seconds_median" in line], table)
 
+
+    def test_launches_of_another_origin_are_rows_of_their_own(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            run = Path(folder) / "run"
+            shutil.copytree(RUNS / "certify", run)
+            *_, last = sorted(run.glob("launches/*/allreduce.csv"))
+            last.write_text(last.read_text(encoding="utf-8").replace(",measured,", ",emulated,"), encoding="utf-8")
+            lines = checked(Run(run)).differences
+        self.assertTrue([line for line in lines if line.startswith("allreduce.csv: ") and "'emulated'" in line and "a row is expected" in line])
+        self.assertTrue([line for line in lines if line.startswith("allreduce.csv: ") and " launches: published " in line])
 
     def test_what_an_emulated_links_burst_has_touched_is_no_point_of_a_fit(self) -> None:
         run = copy.copy(PUBLISHED[1])

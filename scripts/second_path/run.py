@@ -15,7 +15,8 @@ from second_path.numbers import interval_name, interval_of, middle
 
 Row = dict[str, str]
 Launch = int
-Case = tuple[str, str, str, str]  # id, ranks, nodes, rank
+CASE = "case_id ranks nodes rank origin".split()
+Case = tuple[str, ...]  # these
 
 
 def read(path: Path) -> list[Row]:
@@ -33,7 +34,7 @@ def number(text: str | None) -> float | None:
 
 
 def case_of(row: Row, rank: str | None = None) -> Case:
-    return row["case_id"], row.get("ranks", ""), row.get("nodes") or "1", row.get("rank", "") if rank is None else rank
+    return row["case_id"], row.get("ranks", ""), row.get("nodes") or "1", row.get("rank", "") if rank is None else rank, row["origin"]
 
 
 def manifest_of(folder: Path) -> dict[str, Any]:
@@ -245,7 +246,7 @@ class Run:
         # What follows from a row that is missing is made all the same.
         missing = set(cases) - set(map(case_of, published))
         ok = []
-        for row in [*published, *(dict(zip(("case_id", "ranks", "nodes", "rank"), case)) for case in missing)]:
+        for row in [*published, *(dict(zip(CASE, case)) for case in missing)]:
             launches = [one for _, one in sorted(self.rows[table][case_of(row)].items())]
             states = [one["status"] for one in launches]
             if not launches:

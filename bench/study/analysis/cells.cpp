@@ -85,7 +85,7 @@ std::map<int, double> Cell::seconds_by_round() const {
 
 std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches) {
   std::vector<Cell> cells;
-  std::map<std::string, std::size_t> place_of;
+  std::map<std::pair<std::string, std::string>, std::size_t> place_of;  // by key and origin
   for (const LaunchRows& launch : launches) {
     for (const ResultRow& row : launch.cases) {
       const std::string rank = text_in(row, "rank");
@@ -93,10 +93,18 @@ std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches) {
       const std::string key =
           fmt::format("{}/{}/{}", bench_of(row), row.get("case_id"),
                       ranks_words(text_in(row, "ranks"), text_in(row, "nodes")));
-      const auto [found, is_new] = place_of.emplace(key, cells.size());
+      const auto [found, is_new] =
+          place_of.emplace(std::pair(key, row.get("origin")), cells.size());
       if (is_new) cells.push_back({key, family_of(row), row, {}, {}, "ok", ""});
       add(cells[found->second], row, launch.round);
     }
+  }
+  // Only where a run has a case of two origins: runs of one origin each are to find each other.
+  std::map<std::string, int> origins;
+  for (const auto& [key_and_origin, place] : place_of) ++origins[key_and_origin.first];
+  for (Cell& cell : cells) {
+    const std::string& origin = cell.row.get("origin");
+    if (origins.at(cell.key) > 1 && origin != "measured") cell.key += "/" + origin;
   }
   return cells;
 }

@@ -24,7 +24,8 @@ enum class CellFamily {
 std::string_view name_of(CellFamily family);
 
 struct Cell {
-  /// "allreduce/3f2a90b1c4d5/2": bench, case id, number of ranks; on several nodes ".../2x4".
+  /// "allreduce/3f2a90b1c4d5/2": bench, case id, number of ranks; on several nodes ".../2x4"; where
+  /// the run has the same measured, too, ".../emulated".
   std::string key;
   CellFamily family = CellFamily::bandwidth;
   ResultRow row;                // as its first launch wrote it: the parameters

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/study/analysis/losses.hpp"
+#include "bench/study/analysis/rounds.hpp"
+#include "bench/study/analysis/rows.hpp"
+
 namespace scalebench {
 namespace {
 
@@ -94,6 +98,74 @@ TEST(Cell, OfOneLabelWithAnotherIsToldApartByWhatDiffers) {
   labels = labels_of(Cells{&plain, &graph});
   EXPECT_EQ(labels.at("a"), "throughput resnet50 batch 64 N=1");
   EXPECT_EQ(labels.at("b"), "throughput resnet50 batch 64 N=1 threads 4");
+}
+
+// What is never mixed: launches that were started again under another declaration.
+
+LaunchRows launch_from(int number, const std::string& origin, double seconds) {
+  LaunchRows launch = launch_of(number, epoch_of("all", seconds).set("origin", origin));
+  ResultRow sample(samples_schema());
+  sample.set("case_id", "c0ffee").set("ranks", 2).set("seconds", seconds);
+  launch.samples.push_back(std::move(sample));
+  return launch;
+}
+
+const std::vector<LaunchRows>& of_two_origins() {
+  static const std::vector<LaunchRows> kLaunches{
+      launch_from(1, "emulated", 9), launch_from(2, "measured", 2), launch_from(3, "measured", 3)};
+  return kLaunches;
+}
+
+TEST(Origins, AreTwoRowsOfACase) {
+  const auto rows = over_launches(of_two_origins(), epoch_schema());
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].get("origin") + ' ' + rows[0].get("seconds_median"), "emulated 9");
+  EXPECT_EQ(rows[1].get("origin") + ' ' + rows[1].get("seconds_median"), "measured 2.5");
+}
+
+TEST(Origins, AreTwoCells) {
+  const auto cells = cells_of(of_two_origins());
+  ASSERT_EQ(cells.size(), 2U);
+  EXPECT_EQ(cells[0].key, "epoch/c0ffee/2/emulated");
+  EXPECT_EQ(cells[0].seconds, std::vector<double>{9});
+  EXPECT_EQ(cells[1].key, "epoch/c0ffee/2") << "what is measured keeps its name";
+  EXPECT_EQ(cells[1].seconds, (std::vector<double>{2, 3}));
+  EXPECT_EQ(cells_of({of_two_origins()[0]})[0].key, "epoch/c0ffee/2") << "alone";
+}
+
+TEST(Origins, ShareNoRounds) {
+  const Rounds rounds(of_two_origins());
+  EXPECT_EQ(rounds.of(of_two_origins()[0].cases[0]).size(), 1U);
+  EXPECT_EQ(rounds.of(of_two_origins()[1].cases[0]).size(), 2U);
+}
+
+TEST(Origins, HaveAMiddleEach) {
+  std::vector<ResultRow> rows;
+  for (const char* const origin : {"measured", "emulated"}) {
+    rows.push_back(ResultRow(bound_schema()).set("case_id", "b").set("origin", origin));
+  }
+  EXPECT_EQ(middle_rows(rows, "seconds").size(), 2U);
+}
+
+TEST(Origins, HaveTheirOwnAnswers) {
+  std::vector<ResultRow> legs;
+  for (const char* const origin : {"measured", "emulated"}) {
+    ResultRow& leg = legs.emplace_back(scaling_schema());
+    leg.set("case_id", "c0ffee").set("origin", origin).set("status", "ok").set("model", "mlp");
+    leg.set("gradient_sync", "mirrored").set("scaling", "strong").set("ranks", 2);
+  }
+  ResultRow loss(losses_schema());
+  loss.set("case_id", "c0ffee").set("origin", "measured").set("status", "ok").set("ranks", 2);
+  loss.set("loss", "compute")
+      .set("seconds", 1)
+      .set("seconds_ci_low", 0.5)
+      .set("seconds_ci_high", 2);
+  add_answers(legs, {loss});
+  EXPECT_EQ(legs[0].get("largest_loss"), "compute");
+  EXPECT_EQ(legs[1].get("largest_loss"), "");
+  const auto summary = summary_rows(legs);
+  EXPECT_EQ(summary[0].get("strategy"), "mirrored, measured");
+  EXPECT_EQ(summary[1].get("strategy"), "mirrored, emulated");
 }
 
 }  // namespace

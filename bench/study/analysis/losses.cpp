@@ -135,7 +135,8 @@ std::vector<Loss> named(const std::map<int, Losses>& by_round) {
 
 bool is_of(const ResultRow& row, const ResultRow& leg) {
   return row.get("case_id") == leg.get("case_id") && row.get("ranks") == leg.get("ranks") &&
-         row.get("nodes") == leg.get("nodes") && row.get("status") == "ok";
+         row.get("nodes") == leg.get("nodes") && row.get("origin") == leg.get("origin") &&
+         row.get("status") == "ok";
 }
 
 }  // namespace
@@ -228,13 +229,14 @@ namespace {
 /// in becomes part of the name.
 std::vector<std::string> strategies_of(const std::vector<const ResultRow*>& alike) {
   const bool weak = alike.front()->get("scaling") == "weak";
-  const std::array<std::pair<std::string_view, std::string_view>, 6> telling{
+  const std::array<std::pair<std::string_view, std::string_view>, 7> telling{
       {{"nodes", "{} node(s)"},
        {"dataset", "{}"},
        {"allreduce", "{}"},
        {"transport", "{}"},
        {weak ? "batch" : "global_batch", "batch {}"},
-       {"dilation", "dilation {}"}}};
+       {"dilation", "dilation {}"},
+       {"origin", "{}"}}};
   std::vector<std::string> names;
   for (const ResultRow* row : alike) {
     std::string& name = names.emplace_back(row->get("gradient_sync") + (weak ? ", weak" : ""));

@@ -152,7 +152,7 @@ TEST(LossRows, HaveOneRowForWhatClocksCannotPart) {
   const std::vector<LaunchRows> launches{{0, rows, {}}, {1, epochs(), {}}};
   ResultRow scaling(scaling_schema());
   scaling.set("status", "ok").set("case_id", rows.back().get("case_id")).set("ranks", 2);
-  scaling.set("seconds_median", 6.1).set("ideal_seconds", 5);
+  scaling.set("seconds_median", 6.1).set("ideal_seconds", 5).set("origin", "measured");
   std::map<std::string, double> seconds;
   for (const ResultRow& row : loss_rows(rows, launches, {scaling})) {
     seconds[row.get("loss")] = number_in(row, "seconds");

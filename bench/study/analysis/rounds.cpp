@@ -10,7 +10,7 @@ namespace scalebench {
 namespace {
 
 std::string case_and_rank(const ResultRow& row) {
-  return fmt::format("{}/{}/{}/{}", row.get("case_id"), text_in(row, "ranks"),
+  return fmt::format("{}/{}/{}/{}/{}", row.get("case_id"), row.get("origin"), text_in(row, "ranks"),
                      text_in(row, "nodes"), text_in(row, "rank"));
 }
 

@@ -24,7 +24,7 @@ using ByRound = std::map<int, double>;
 class Rounds {
  public:
   explicit Rounds(const std::vector<LaunchRows>& launches);
-  /// Of the case, N, number of nodes and rank that `row` has.
+  /// Of the case, origin, N, number of nodes and rank that `row` has.
   const RowsByRound& of(const ResultRow& row) const;
 
  private:

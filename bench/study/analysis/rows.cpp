@@ -395,7 +395,7 @@ std::string torn_text(const std::filesystem::path& file) {
 
 std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches,
                                      const Schema& schema) {
-  // By case and N, then by rank.
+  // By case, N and origin, then by rank.
   std::map<std::string, std::map<std::string, std::vector<LaunchCase>>> by_case;
   std::vector<std::pair<std::string, std::string>> order;
   for (const LaunchRows& launch : launches) {
@@ -406,8 +406,8 @@ std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches,
     }
     for (const ResultRow& row : launch.cases) {
       if (&row.schema() != &schema) fail("a row of {} among {}", row.schema().file, schema.file);
-      const std::string key =
-          fmt::format("{}/{}/{}", row.get("case_id"), text_in(row, "ranks"), text_in(row, "nodes"));
+      const std::string key = fmt::format("{}/{}/{}/{}", row.get("case_id"), text_in(row, "ranks"),
+                                          text_in(row, "nodes"), row.get("origin"));
       std::vector<LaunchCase>& cases = by_case[key][text_in(row, "rank")];
       if (cases.empty()) order.emplace_back(key, text_in(row, "rank"));
       cases.push_back({launch.launch, &row,
@@ -431,7 +431,7 @@ std::vector<ResultRow> middle_rows(std::vector<ResultRow> rows, std::string_view
   for (ResultRow& row : rows) {
     std::string key;
     for (const char* const column :
-         {"case_id", "ranks", "nodes", "rank", "transport", "memory", "size_bytes"}) {
+         {"case_id", "origin", "ranks", "nodes", "rank", "transport", "memory", "size_bytes"}) {
       key += text_in(row, column) + "/";
     }
     by_key[key].push_back(std::move(row));

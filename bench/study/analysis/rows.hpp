@@ -22,8 +22,8 @@ struct LaunchRows {
   int round = launch;  // of the plan; launches of one round are compared with each other
 };
 
-/// One row for each case, number of ranks and rank that any launch has, sorted by its parameters. A
-/// case that some launches measured and others did not says so in its note.
+/// One row for each case, origin, number of ranks and rank that any launch has, sorted by its
+/// parameters. A case that some launches measured and others did not says so in its note.
 std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches, const Schema& schema);
 
 /// The rows of a file that a program writes beside its case file (bound.csv, allreduce_ranks.csv),

@@ -67,7 +67,8 @@ double busbw_of(const ResultRow& row, double seconds) {
 using ScalingOf = std::map<std::string, const ResultRow*>;
 
 std::string scaling_key(const ResultRow& row) {
-  return fmt::format("{}/{}/{}", row.get("case_id"), text_in(row, "ranks"), text_in(row, "nodes"));
+  return fmt::format("{}/{}/{}/{}", row.get("case_id"), row.get("origin"), text_in(row, "ranks"),
+                     text_in(row, "nodes"));
 }
 
 ScalingOf scaling_of(const ComparedRun& run) {
