@@ -174,10 +174,16 @@ std::string parameter_in(const ResultRow& row, std::string_view column) {
 }
 
 std::string key_without(const ResultRow& row, const std::vector<std::string>& across) {
+  // What earlier versions did, and had no column for.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kSince{
+      {{"pages", "default"}, {"loader_threads", "0"}, {"memory_format", "contiguous"}}};
   std::string key{row.schema().file};
   for (const std::string_view column : kParameters) {
     if (contains(across, column)) continue;
-    key += '\n' + parameter_in(row, column);
+    const std::string text = parameter_in(row, column);
+    const bool did =
+        std::ranges::find(kSince, std::pair(column, std::string_view(text))) != kSince.end();
+    key += '\n' + (did ? std::string() : text);
   }
   return key + '\n' + text_in(row, "ranks");
 }

@@ -195,6 +195,35 @@ TEST(CellJoin, JoinsAcrossWhatIsCompared) {
   EXPECT_EQ(found.rows[0].get("differs"), "algorithm: ring -> direct");
 }
 
+/// A run of one cell, an epoch or an allreduce, with what another version says or leaves empty.
+ComparedRun run_saying(ResultRow row, const std::map<std::string, std::string>& said) {
+  row.set("case_id", "id").set("origin", "measured").set("status", "ok").set("ranks", 2);
+  row.set("seconds_median", 1);
+  for (const auto& [column, text] : said) row.set(column, text);
+  StoredRun run{"/nowhere", {}, {}};
+  run.launches[std::string(row.schema().file)].push_back({0, {row}, {}});
+  return compared_run(std::move(run));
+}
+
+std::size_t joined(ComparedRun a, ComparedRun b, const std::string& across) {
+  for (ComparedRun* const run : {&a, &b}) join_across(run->cells, {across});
+  return compare_runs({a, b}, {across}).in_common;
+}
+
+TEST(CellJoin, JoinsRunsOfVersionsThatDidNotSayTheUsual) {
+  const ResultRow epoch(epoch_schema()), allreduce(allreduce_schema());
+  EXPECT_EQ(
+      joined(run_saying(allreduce, {{"pages", "default"}}), run_saying(allreduce, {}), "device"),
+      1U);
+  EXPECT_EQ(joined(run_saying(epoch, {{"loader_threads", "0"}, {"memory_format", "contiguous"}}),
+                   run_saying(epoch, {}), "device"),
+            1U);
+  EXPECT_EQ(joined(run_saying(allreduce, {{"pages", "huge"}}), run_saying(allreduce, {}), "device"),
+            0U);
+  EXPECT_EQ(joined(run_saying(epoch, {{"loader_threads", "2"}}), run_saying(epoch, {}), "device"),
+            0U);
+}
+
 TEST(CellJoin, RefusesTwoCellsThatBecomeOneAndSaysHowToChoose) {
   auto run = run_of("a", 4, {{"ring"}, {"direct"}});
   EXPECT_THAT(message_of<UsageError>([&] { join_across(run.cells, {"algorithm"}); }),
