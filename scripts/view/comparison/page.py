@@ -75,14 +75,15 @@ def small_print(cell: str) -> Html | str:
 
 def costs(found: Comparison) -> Html:
     parts: list[object] = []
-    drawn = figure(found.folder, "cost", CAPTION)
+    plot = figure(found.folder, "cost", CAPTION)
+    drawn = [element("figure", plot, element("figcaption", CAPTION))] if plot else []
     for workload, content, origins in of.costs(found, whole=True):
         weak = [place for place, origin in enumerate(origins) if origin in ("predicted", "quoted")]
         parts += [element("h3", workload), shown(content, "cost.csv", numbers=(1, 2, 3), weak=weak)]
-    if not parts:
-        return joined([drawn] if drawn else [])
-    words = "Best: nothing else here gives as many images a second and as many a usd."
-    return section("Time and cost of an epoch", *([drawn] if drawn else []), element("p", words, css="muted"), *parts)
+    if parts:
+        words = "Best: nothing else here gives as many images a second and as many a usd."
+        parts = [element("p", words, css="muted"), *parts]
+    return section("Time and cost of an epoch", *drawn, *parts)
 
 
 def parts(found: Comparison) -> Html:

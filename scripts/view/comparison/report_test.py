@@ -179,6 +179,15 @@ class CompareReportTest(unittest.TestCase):
                     "contiguous · graph", "channels\\_last · graph"):  # fmt: skip
             self.assertEqual(self.both()[1].count(f"| {way} |"), 1, way)
 
+    def test_the_figure_has_a_heading_and_its_words_with_parts_alone_too(self) -> None:
+        (self.folder / "figures").mkdir()
+        svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0"/></svg>'
+        (self.folder / "figures" / "cost.svg").write_text(svg, encoding="utf-8")
+        for rows in (COSTS, COSTS[1:2]):
+            write_csv(self.folder, "cost.csv", rows)
+            text = self.both()[0].text()
+            self.assertLess(text.index("Time and cost of an epoch"), text.index("Down is faster, left is cheaper"))
+
     def test_a_damaged_comparison_is_refused_in_one_line(self) -> None:
         self.document = []
         done = self.made()

@@ -48,9 +48,7 @@ def compared_runs(folder: Path) -> str:
 def draw_panel(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -> None:
     unit, scale = unit_of_time(max(row.number("seconds_median") for row in rows))
     set_axes(axes, rows, unit, scale)
-    for (origin,), points in grouped(rows, ("origin",)).items():
-        if origin != "quoted":
-            draw_frontier(axes, points, origin, scale)
+    joined = [draw_frontier(axes, points, origin, scale) for (origin,), points in grouped(rows, ("origin",)).items() if origin != "quoted"]
     labels: list[tuple[float, float, str, str]] = []
     for (instance, origin), series in grouped(rows, ("instance", "origin")).items():
         color, marker = marks[instance]
@@ -60,12 +58,13 @@ def draw_panel(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -
         last = min(named, key=lambda row: row.number("seconds_median"))
         text = theme.with_origin(instance, origin)
         labels.append((last.number("usd_per_epoch"), last.number("seconds_median") / scale, text, color))
+    label_points(axes, rows, scale)
     label_series(axes, labels)
     prices = sorted({(row["instance"], row["usd_per_hour"], row["price_date"], row["price_source"]) for row in rows})
     users = "given by the user"  # not by a catalog
     lines = [f"{name}: {price} usd/h, {date}" + (f", {users}" if source == users else "")
              for name, price, date, source in prices]  # fmt: skip
-    lines.append("line: nothing of that origin is both faster and cheaper")
+    lines += ["line: nothing of that origin is both faster and cheaper"] if any(joined) else []
     lines += ["small: a part of an instance, billed whole"] if any(row["whole"] == "0" for row in rows) else []
     kind = intervals.told(rows, "seconds_ci_low", "interval")
     lines += [f"upright: {kind}"] if kind else []
@@ -102,18 +101,36 @@ def draw_points(axes: Axes, rows: list[Row], mark: dict[str, object], scale: flo
         if not math.isnan(low + high):
             axes.errorbar(x, y, [[y - low], [high - y]], color=mark["color"], capsize=2,
                           linewidth=1.0, zorder=2)  # fmt: skip
-        axes.annotate(f"N={row['ranks']}", (x, y), xytext=(6, 3), textcoords="offset points",
-                      fontsize=6 if part else 7, color=theme.MUTED, zorder=5)  # fmt: skip
 
 
-def draw_frontier(axes: Axes, rows: list[Row], origin: str, scale: float) -> None:
-    """Nothing of that origin lies left of and below it."""
+def label_points(axes: Axes, rows: list[Row], scale: float) -> None:
+    """Each with its N; one that lies over another of the same N shares its label, over another N it goes above."""
+    points_high, points_wide = 8.0, 20.0
+    placed: list[tuple[float, float, str]] = []  # in points of the page
+    for row in sorted(rows, key=lambda row: row.number("seconds_median")):
+        at, text = (row.number("usd_per_epoch"), row.number("seconds_median") / scale), f"N={row['ranks']}"
+        x, low = (float(end) * 72 / axes.figure.dpi for end in axes.transData.transform(at))
+        y = low
+        while near := [other for wide, high, other in placed if abs(wide - x) < points_wide and abs(high - y) < points_high]:
+            if text in near:
+                break
+            y += points_high / 2
+        if near:
+            continue
+        placed.append((x, y, text))
+        axes.annotate(text, at, xytext=(6, 3 + y - low), textcoords="offset points",
+                      fontsize=6 if row["whole"] == "0" else 7, color=theme.MUTED, zorder=5)  # fmt: skip
+
+
+def draw_frontier(axes: Axes, rows: list[Row], origin: str, scale: float) -> bool:
+    """Nothing of that origin lies left of and below it. One point alone has none."""
     best = sorted((row.number("usd_per_epoch"), row.number("seconds_median") / scale)
                   for row in rows if row["efficient"] == "1")  # fmt: skip
-    if not best:
-        return
+    if len(best) < 2:
+        return False
     style = theme.Mark(theme.MUTED, "", origin).line() | {"marker": "", "linewidth": 1.2, "zorder": 1}
     axes.plot(*zip(*best), **style, drawstyle="steps-post")
+    return True
 
 
 def label_series(axes: Axes, labels: list[tuple[float, float, str, str]]) -> None:

@@ -59,6 +59,19 @@ class PlotCompareTest(unittest.TestCase):
         self.plot(ROWS)
         self.assertEqual((self.folder / "figures" / "cost.png").read_bytes(), before)
 
+    def test_points_over_each_other_have_a_label_that_can_be_read(self) -> None:
+        pair = [row("p3.8xlarge", ranks, seconds, usd, efficient="") for ranks, seconds, usd in ((1, 100, 0.3), (1, 101, 0.303), (2, 100.5, 0.301))]
+        self.plot(pair)
+        svg = (self.folder / "figures" / "cost.svg").read_text(encoding="utf-8")
+        self.assertEqual([svg.count(f"<!-- N={n} -->") for n in (1, 2)], [1, 1])
+
+    def test_a_line_is_explained_where_there_is_one(self) -> None:
+        one = [row("p3.8xlarge", 1, 100, 0.3), row("g2.2xlarge", 1, 90, 0.5, origin="predicted")]
+        for rows, is_line in ((one, False), ([*one, row("p3.8xlarge", 2, 60, 0.4)], True)):
+            self.plot(rows)
+            svg = (self.folder / "figures" / "cost.svg").read_text(encoding="utf-8")
+            self.assertEqual("line: nothing of that origin" in svg, is_line)
+
     def test_one_point_is_drawn_and_none_is_said(self) -> None:
         self.assertEqual(self.plot(ROWS[:1]).returncode, 0)
         self.assertTrue((self.folder / "figures" / "cost.png").exists())
