@@ -93,9 +93,10 @@ def draw_lines(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -
         series = sorted(series, key=lambda row: row.number("size_bytes"))
         sizes = [row.number("size_bytes") for row in series]
         values = [row.number("busbw_gb_per_s") for row in series]
-        low = [row.number("busbw_ci_low_gb_per_s") for row in series]
-        high = [row.number("busbw_ci_high_gb_per_s") for row in series]
-        axes.vlines(sizes, low, high, color=color, linewidth=0.9, zorder=2)
+        ends = [(size, *(row.number(f"busbw_ci_{end}_gb_per_s") for end in ("low", "high"))) for size, row in zip(sizes, series)]
+        known = [each for each in ends if not math.isnan(sum(each))]  # matplotlib warns of others
+        if known:
+            axes.vlines(*zip(*known), color=color, linewidth=0.9, zorder=2)
         line = {**theme.Mark(color, marker, origin).line(), "markersize": 3.6, "linewidth": 1.5}
         axes.plot(sizes, values, **{**line, "markeredgewidth": 1.0})
         entries.append((theme.mark_of(theme.Mark(color, marker, origin)), theme.with_origin(algorithm, origin)))

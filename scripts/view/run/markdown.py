@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A run as Markdown: its sentences, the scaling table, what failed and why, and how to check it.
+# A run as Markdown: its sentences, the scaling table or what else was measured, what failed and why, and how to check it.
 from __future__ import annotations
 
 import re
@@ -7,13 +7,13 @@ from html import unescape
 from pathlib import Path
 
 from view import intervals
-from view.cases import apart, how, workload
+from view.cases import ALLREDUCE, apart, how, short_names, workload
 from view.manifest import Manifest
 from view.markdown import table, text_of
-from view.numbers import percent, three_digits
-from view.rows import Row, usable
+from view.numbers import byte_size, duration, percent, three_digits
+from view.rows import Row, grouped, read_rows, usable
 from view.run.cards import TITLE, diagnostics, results
-from view.run.provenance import kinds_of, origin_notes, unsuccessful
+from view.run.provenance import kinds_of, origin_notes, title_of, unsuccessful
 from view.run.seal import Check
 from view.tables.hosts import between_hosts, no_suspect, suspects
 from view.tables.scaling import sentence
@@ -34,13 +34,13 @@ def write_markdown(run: Path, manifest: Manifest, check: Check) -> str:
     if not any(kind == "ok" for kind, _ in kinds):
         sentences = ["**Nothing was measured.**"]
     parts = [
-        f"# Scaling efficiency: {text_of(manifest.text('study') or run.name, 80)}",
+        f"# {text_of(title_of(run, manifest), 100)}",
         text_of(" · ".join(part for part in (manifest.text("started_utc"), manifest.host()) if part)),
         f"**This run is {text_of(status, 40)}.**" if status not in ("complete", "") else "",
         "\n".join(sentences),
         f"{TITLE}\n\n" + "\n".join(checks) if checks else "",
         " ".join(text_of(note) for note in origin_notes(origin for _, origin in kinds)),
-        scaling(run), failures(manifest),
+        scaling(run) or measurements(run), failures(manifest),
         f"Run {text_of(manifest.text('run_id') or run.name)}, SHA-256 of manifest.json: {manifest.sha256 or 'none'}. {text_of(''.join(check), 500)}",
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -71,6 +71,39 @@ def scaling_line(row: Row, columns: tuple[str, ...]) -> list[str]:
     efficiency = percent(row.number("efficiency")) + (f" [{interval[0]}, {interval[1]}]" if all(interval) else "")
     numbers = [three_digits(row.number(name)) for name in ("seconds_median", "ideal_seconds", "speedup")]
     return [text_of(cell) for cell in (workload(row), how(row, *columns), row.ranks(), row["origin"], *numbers, efficiency)]
+
+
+def measurements(run: Path) -> str:
+    """Of a run without a scaling study: its tables in short."""
+    rows = usable(read_rows(run, "allreduce.csv"))
+    names = short_names(list(grouped(rows, ALLREDUCE)), ALLREDUCE)
+    allreduce = [
+        [row["algorithm"], names[tuple(row[column] for column in ALLREDUCE)], row.ranks(), row["origin"], byte_size(row.number("size_bytes")),
+         duration(row.number("seconds_median")), three_digits(row.number("busbw_gb_per_s"))]
+        for row in rows
+    ]  # fmt: skip
+    throughput = [
+        [row["model"], row["device"], row["dtype"], row["step"], row["batch"], row.ranks(), row["origin"], three_digits(row.number("images_per_s"))]
+        for row in usable(read_rows(run, "throughput.csv")) if row["rank"] == "all"
+    ]  # fmt: skip
+    kernels = [
+        [row["kernel"], row["device"] or row["memory"], row["dtype"], duration(row.number("seconds_median")),
+         three_digits(row.number("gb_per_s")), three_digits(row.number("gflop_per_s"))]
+        for row in usable(read_rows(run, "kernels.csv"))
+    ]  # fmt: skip
+    parts = [
+        listed("Allreduce", ["algorithm", "over", "N", "origin", "size", "time", "bus bandwidth, GB/s"], allreduce, "allreduce.csv"),
+        listed("Throughput", ["model", "device", "dtype", "step", "batch", "N", "origin", "images/s"], throughput, "throughput.csv"),
+        listed("Kernels", ["kernel", "device", "dtype", "time", "GB/s", "GFLOP/s"], kernels, "kernels.csv"),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def listed(title: str, head: list[str], rows: list[list[str]], rest: str) -> str:
+    if not rows:
+        return ""
+    more = [f"{len(rows) - MOST} more rows in {rest}"] if len(rows) > MOST else []
+    return "\n\n".join([f"## {title}", table(head, [list(map(text_of, row)) for row in rows[:MOST]]), *more])
 
 
 def failures(manifest: Manifest) -> str:

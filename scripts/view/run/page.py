@@ -9,6 +9,7 @@ from pathlib import Path
 from view import losses
 from view.manifest import Manifest
 from view.page import Html, element, joined, page, section
+from view.rows import read_rows, usable
 from view.run import provenance
 from view.run.inline_svg import figure
 from view.run.seal import Check
@@ -22,15 +23,14 @@ from view.tables.scaling import scaling
 from view.tables.throughput import throughput
 
 FIGURES = {
-    "efficiency": "Efficiency against the number of ranks, with its interval.",
-    "speedup": "Speedup against the number of ranks, with its interval.",
+    "efficiency": "Efficiency against the number of ranks.",
+    "speedup": "Speedup against the number of ranks.",
     "waterfall": "From the ideal to the measured epoch: what was lost to what, mean over ranks and median over rounds. Small "
     "parts: what is below 1 % of the epoch, and what no part explains.",
     "phases": "Where an epoch's seconds went; the black mark is the ideal.",
     "throughput": "Training steps without synchronisation: the drop from the ideal is contention.",
     "batches": "Images a second of one device over the batch, in every way to compute a step that was measured.",
-    "busbw": "Bus bandwidth of allreduce over message size, with intervals. Black: what "
-    "streaming through memory once would allow.",
+    "busbw": "Bus bandwidth of allreduce over message size.",
     "monitor": "What the hosts did during the training launches (shaded), sampled twice a second.",
 }
 
@@ -42,6 +42,8 @@ def of_name(run: Path, name: str, caption: str) -> Html | None:
     drawn = [panel for file in sorted(files, key=numbers_in_order) if (panel := figure(run, file, caption))]
     if name == "waterfall":
         caption += left_out(run, len(drawn))
+    if name == "busbw" and usable(read_rows(run, "bound.csv")):
+        caption += " Black: what streaming through memory once would allow."
     return element("figure", element("div", *drawn, css="panels"), element("figcaption", caption)) if drawn else None
 
 
@@ -67,10 +69,10 @@ def figures(run: Path) -> Html:
 
 
 def write_page(run: Path, manifest: Manifest, names: list[str], check: Check) -> str:
-    study = manifest.text("study") or run.name
+    title = provenance.title_of(run, manifest)
     body = joined(
         [
-            element("h1", f"Scaling efficiency: {study}"),
+            element("h1", title),
             element(
                 "p",
                 " · ".join(
@@ -96,4 +98,4 @@ def write_page(run: Path, manifest: Manifest, names: list[str], check: Check) ->
             provenance.footer(run, manifest, check),
         ]
     )
-    return page(f"{study} – scalebench", body)
+    return page(f"{title} – scalebench", body)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Figures on a run's page: their order, and what was not drawn.
+# A run's page and Markdown where they depend on what the run holds: titles, measurements, panels and what was not drawn.
 from __future__ import annotations
 
 import tempfile
@@ -8,8 +8,10 @@ from pathlib import Path
 
 from fixtures.account import loss_rows
 from fixtures.files import write_csv
-from fixtures.run import scaling_rows
-from view.run.page import FIGURES, of_name
+from fixtures.run import allreduce_rows, bound_rows, scaling_rows, throughput_rows, write_manifest
+from view.manifest import Manifest
+from view.run.markdown import write_markdown
+from view.run.page import FIGURES, of_name, write_page
 
 
 class PanelsTest(unittest.TestCase):
@@ -38,6 +40,44 @@ class PanelsTest(unittest.TestCase):
         write_csv(self.run_folder, "losses.csv", loss_rows(rows))
         self.assertIn("Drawn: 1 of 3, each strategy at its largest N; all are in losses.csv.", self.panels("waterfall", "n-8"))
         self.assertNotIn("Drawn:", self.panels("waterfall", "n-2", "n-4"))
+
+    def test_words_about_what_only_some_runs_have(self) -> None:
+        self.assertNotIn("Black:", self.panels("busbw", "over-mpi-2-ranks"))
+        write_csv(self.run_folder, "bound.csv", bound_rows(["mpi"], [2]))
+        self.assertIn("Black: what streaming", self.panels("busbw"))
+
+
+class WithoutAStudyTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.run_folder = Path(folder.name)
+        write_csv(self.run_folder, "allreduce.csv", allreduce_rows(["ring"], ["mpi"], [2], cores=2))
+        write_csv(self.run_folder, "throughput.csv", throughput_rows(["mlp"], [1], cores=2))
+
+    def both(self) -> tuple[str, str]:
+        manifest, check = Manifest(self.run_folder), ("", "", "")
+        return write_page(self.run_folder, manifest, [], check), write_markdown(self.run_folder, manifest, check)
+
+    def test_it_is_called_what_it_is_and_its_measurements_are_in_both(self) -> None:
+        write_manifest(self.run_folder, study="import", run_id="nccl", **{"import": {"kind": "nccl-tests"}})
+        page, markdown = self.both()
+        self.assertIn("<h1>Imported results (nccl-tests): nccl</h1>", page)
+        self.assertTrue(markdown.startswith("# Imported results (nccl-tests): nccl\n"))
+        write_manifest(self.run_folder)
+        self.assertIn("# Measurements: quick\n", self.both()[1])
+        for row in ("| ring | mpi | 2 | measured | 1 KiB | ", "| mlp | cpu | float32 |  | 32 | 1 | measured | "):
+            self.assertEqual(markdown.count(row), 1, row)
+        write_csv(self.run_folder, "scaling.csv", scaling_rows(["mlp"], [2], ["flat"], cores=2))
+        self.assertIn("# Scaling efficiency: quick\n", self.both()[1])
+
+    def test_what_a_launch_printed_is_named_where_it_is(self) -> None:
+        write_manifest(self.run_folder)
+        self.assertNotIn("stderr.log", self.both()[0])
+        log = self.run_folder / "launches" / "002-x" / "stderr.log"
+        log.parent.mkdir(parents=True)
+        log.touch()
+        self.assertIn("stderr.log", self.both()[0])
 
 
 if __name__ == "__main__":

@@ -38,6 +38,14 @@ ORIGINS = {
 }
 
 
+def title_of(run: Path, manifest: Manifest) -> str:
+    """What a page of the run is called: not every run is about scaling."""
+    name, imported = manifest.text("study") or run.name, manifest.text("import", "kind")
+    if (run / "scaling.csv").exists():
+        return f"Scaling efficiency: {name}"
+    return f"Imported results ({imported}): {manifest.text('run_id') or run.name}" if imported else f"Measurements: {name}"
+
+
 def verdict(run: Path, manifest: Manifest) -> Html:
     """The first thing a reader sees: what was measured, how well it scaled, what is missing."""
     kinds = kinds_of(run)
@@ -175,9 +183,10 @@ def failures(run: Path, manifest: Manifest) -> Html:
         head = ["launch", "program", "N", "status", "why", "command"]
         parts.append(element("h3", "Launches"))
         parts.append(table(head, launches, numbers=[0, 2], wrap=[4, 5], rest="manifest.json"))
-        parts.append(
-            element("p", "What each one printed is in launches/<number>-…/stderr.log.", css="muted")
-        )
+        if any((run / "launches").glob("*/stderr.log")):
+            parts.append(
+                element("p", "What each one printed is in launches/<number>-…/stderr.log.", css="muted")
+            )
     return section(
         "Failures and skips", *(parts or [element("p", "None: every case and every launch is ok.")])
     )
