@@ -21,7 +21,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from view.series import SERIES, moved_apart
+from view.series import SERIES, moved_apart, thinned
 
 # report.py replaces these four by CSS variables, so that figures follow the dark mode.
 INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#dfe3e8", "#ffffff"
@@ -170,26 +170,12 @@ def ideal_line() -> tuple[Line2D, str]:
     return Line2D([], [], color=MUTED, linewidth=1.2, linestyle=(0, (1, 1.5))), "ideal"
 
 
-def thinned(ticks: Sequence[int], inches_an_octave: float) -> list[int]:
-    """Those whose labels do not touch: both ends, then what is divisible by the most twos, and the larger first."""
-    kept: list[int] = []
-    for tick in sorted(ticks, key=lambda tick: (tick in (ticks[-1], ticks[0]), tick & -tick, tick), reverse=True):
-        if all(abs(math.log2(tick / other)) * inches_an_octave > label_inches(tick, other) for other in kept):
-            kept.append(tick)
-    return sorted(kept)
-
-
-def label_inches(*numbers: int) -> float:
-    """How far apart the middles of two labels have to be, with a digit between them."""
-    return DIGIT * (sum(len(str(number)) for number in numbers) / 2 + 1)
-
-
 def ranks_axis(axes: Axes, ranks: Sequence[int]) -> None:
     """A log2 axis with a tick at each N that was run, as far as there is room."""
     ticks = sorted({max(1, n) for n in ranks})  # an empty cell reads as 0, which has no logarithm
     axes.set_xscale("log", base=2)
     inches = axes.figure.get_figwidth() * axes.get_position().width
-    axes.xaxis.set_major_locator(FixedLocator(thinned(ticks, inches / math.log2(1.44 * ticks[-1] / ticks[0]))))
+    axes.xaxis.set_major_locator(FixedLocator(thinned(ticks, inches / math.log2(1.44 * ticks[-1] / ticks[0]) / DIGIT)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_xlim(ticks[0] / 1.2, ticks[-1] * 1.2)

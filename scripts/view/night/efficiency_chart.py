@@ -12,10 +12,11 @@ from view.night.svg import Point, band, drawing, line, shape
 from view.page import Html, element
 from view.plain import plain
 from view.rows import Row, grouped, usable
-from view.series import SERIES, moved_apart
+from view.series import SERIES, moved_apart, thinned
 from view.variants import read_cases
 
 LEFT, TOP, PLOT, HIGH = 44.0, 14.0, 250.0, 190.0
+DIGIT = 7.0  # of a label of the axis, which has letters of 11
 # How the lines of each run are drawn.
 STYLES: dict[str, dict[str, object]] = {
     "tonight": {"stroke_width": 2.4},
@@ -111,7 +112,7 @@ def axes(ranks: Sequence[int], top: float) -> Iterable[Html]:
         yield shape("path", d=f"M{LEFT:g} {y:.1f}h{PLOT:g}", **ideal)
         yield shape("text", f"{percent} %", x=LEFT - 6, y=y + 4, text_anchor="end", **style)
     span = math.log2(ranks[-1] / ranks[0]) or 1.0
-    for n in ranks[:: max(1, len(ranks) // 8)]:
+    for n in thinned(ranks, PLOT / span / DIGIT):
         x = LEFT + PLOT * math.log2(n / ranks[0]) / span
         yield shape("text", n, x=x, y=TOP + HIGH + 18, text_anchor="middle", **style)
     yield shape("text", "ranks N", x=LEFT + PLOT / 2, y=TOP + HIGH + 35, text_anchor="middle", **style)
