@@ -27,6 +27,7 @@ PHASES = {
     "update": "#009e73",
     "other": "#7a828c",
 }
+MOST = 24  # letters of a strategy, which leave the bars half of the width
 
 
 def draw(run: Path) -> dict[str, Figure]:
@@ -72,7 +73,7 @@ def draw_panel(
         # One rank with the share of one of several: a rung of the ladder.
         share = ", its share" if row.integer("share_of") > 1 else ""
         emulated = "*" if row["origin"] == "emulated" else ""
-        ticks.append(f"{short[names[key]]}, N = {row.ranks()}{emulated}{share}")
+        ticks.append(f"{theme.shortened(short[names[key]], MOST)}, N = {row.ranks()}{emulated}{share}")
         longest = max(longest, end)
     axes.set_yticks(range(len(ticks)), ticks)
     axes.tick_params(axis="y", labelcolor=theme.INK)

@@ -27,6 +27,7 @@ from view.series import SERIES, moved_apart, thinned
 INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#dfe3e8", "#ffffff"
 WIDTH, FOOT = 5.0, 0.3  # inches: of a panel, and of a single line of fine print
 DIGIT = 10 * 0.64 / 72  # inches: of a tick's label
+TITLE = 46  # letters of a line of a panel's title
 LONGEST = 150  # bytes of a file's name, of which file systems take 255 with all that is added to it
 NEUTRAL = "#b8bec6"  # for what cannot be told from nothing
 MARKERS = "os^Dvph*"
@@ -122,13 +123,19 @@ def panels(count: int, width: float, height: float, most: int = 3) -> tuple[Figu
 
 def panel(title: str, height: float, lanes: int = 1) -> tuple[Figure, list[Axes]]:
     """One panel, or lanes over a common x axis: WIDTH inches, which a telephone shows with letters of 10 px."""
-    figure = Figure(figsize=(WIDTH, height * lanes + 0.5), layout="constrained")
+    lines = textwrap.wrap(shortened(title, 8 * TITLE), TITLE)
+    figure = Figure(figsize=(WIDTH, height * lanes + 0.5 + 0.19 * max(0, len(lines) - 2)), layout="constrained")
     foot = FOOT / figure.get_figheight()
     figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06, rect=(0, foot, 1, 1 - foot))
     stack = [figure.add_subplot(lanes, 1, lane + 1) for lane in range(lanes)]
     # From the left edge of the figure: beside the axes there is less room.
-    figure.suptitle(textwrap.fill(title, 46), x=0.012, ha="left", fontsize=11, fontweight="bold")
+    figure.suptitle("\n".join(lines), x=0.012, ha="left", fontsize=11, fontweight="bold")
     return figure, stack
+
+
+def shortened(text: str, most: int) -> str:
+    """The text without its middle where it is longer: paths and names differ at their ends."""
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[len(text) - (most - most // 2 - 1) :]}"
 
 
 def names_of(figure: str, titles: Sequence[str]) -> list[str]:
