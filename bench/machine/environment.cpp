@@ -169,7 +169,12 @@ Environment capture_environment(const LinkedLibraries& libraries,
 
 void add_card_troubles(Environment& environment, const Nvml& nvml) {
   nlohmann::json troubles = nlohmann::json::array();
-  for (const CardTrouble& one : nvml.troubles()) {
+  std::vector<std::string> visible;
+  const auto uuids = environment.observation.find("gpu_uuids");
+  if (uuids != environment.observation.end() && uuids->second.value.is_array()) {
+    uuids->second.value.get_to(visible);
+  }
+  for (const CardTrouble& one : nvml.troubles(visible)) {
     troubles.push_back({{"text", one.text}, {"remedy", one.remedy}});
   }
   environment.observation.erase("gpu_troubles");

@@ -71,7 +71,8 @@ Environment capture_environment(const LinkedLibraries& libraries,
                                 const std::filesystem::path& root = "/");
 
 /// As the observation `gpu_troubles`, where there are any, for warnings(): what is wrong with cards
-/// or their driver, other processes on them among it.
+/// or their driver, other processes on them among it. Of the cards that CUDA sees, as the
+/// observation `gpu_uuids` has them, and by its numbers.
 void add_card_troubles(Environment& environment, const Nvml& nvml);
 
 /// {"key": {...}, "treatment": {...}, "observation": {...}}.

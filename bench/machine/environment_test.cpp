@@ -159,8 +159,12 @@ TEST(Warnings, NameWhoUsesACardAlready) {
   Environment environment = quiet_machine();
   setenv("SCALEBENCH_FAKE_NVML_TROUBLE", "busy", 1);
   add_card_troubles(environment, Nvml(SCALEBENCH_FAKE_NVML));
+  EXPECT_EQ(said(environment), "") << "CUDA does not see that card";
+  environment.observation["gpu_uuids"] =
+      Fact::of(nlohmann::json::array({"GPU-d", "GPU-c0000000-0000-0000-0000-000000000000"}));
+  add_card_troubles(environment, Nvml(SCALEBENCH_FAKE_NVML));
   unsetenv("SCALEBENCH_FAKE_NVML_TROUBLE");
-  EXPECT_EQ(said(environment), "GPU 0 is in use already, by process 4711 and 1 more\n");
+  EXPECT_EQ(said(environment), "GPU 1 is in use already, by process 4711 and 1 more\n");
   EXPECT_EQ(said(environment_of(json_of(environment))), said(environment))
       << "as a manifest keeps it";
   add_card_troubles(environment, Nvml(SCALEBENCH_FAKE_NVML));

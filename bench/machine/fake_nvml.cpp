@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests where there is no card: a library with the names and types of nvml.h, one card of which
 // a slice is cut, and one whose counter of energy goes back. Loaded as the real one is. What is
-// wrong with it is said by SCALEBENCH_FAKE_NVML_TROUBLE: versions, lost, busy, crowded, errors or
-// lanes.
+// wrong with it is said by SCALEBENCH_FAKE_NVML_TROUBLE: versions, lost, busy, crowded, mps, errors
+// or lanes.
 #include <cstdlib>
 #include <cstring>
 
@@ -85,10 +85,17 @@ int nvmlDeviceGetCurrentClocksEventReasons(void* device, unsigned long long* rea
 
 int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, FakeProcess* processes) {
   const unsigned room = *count;
-  *count = is_wrong("crowded") ? 3 * room : is_wrong("busy") ? 2 : 0;
+  *count = is_wrong("crowded") ? 3 * room : is_wrong("busy") || is_wrong("mps") ? 2 : 0;
+  if (device == &g_slice) *count = 0;
   if (*count > room) return kInsufficientSize;
   for (unsigned i = 0; i < *count; ++i) processes[i] = {4711 + i, 1U << 30U, 0, 0};
-  return device == &g_card ? kSuccess : kInvalidArgument;
+  return device == &g_card || device == &g_slice ? kSuccess : kInvalidArgument;
+}
+
+int nvmlSystemGetProcessName(unsigned process, char* name, unsigned length) {
+  const bool server = is_wrong("mps") && process == 4711;
+  std::strncpy(name, server ? "/usr/bin/nvidia-cuda-mps-server" : "python3", length);
+  return kSuccess;
 }
 
 int nvmlDeviceGetTotalEccErrors(void* device, int kind, int since, unsigned long long* errors) {

@@ -103,6 +103,7 @@ Nvml::Nvml(const std::string& library) : handle_(dlopen(library.c_str(), RTLD_NO
   load(clock_, "nvmlDeviceGetClockInfo");
   load(temperature_, "nvmlDeviceGetTemperature");
   load(processes_, "nvmlDeviceGetComputeRunningProcesses_v3");
+  load(process_name_, "nvmlSystemGetProcessName");
   load(memory_errors_, "nvmlDeviceGetTotalEccErrors");
   load(lanes_, "nvmlDeviceGetCurrPcieLinkWidth");
   load(most_lanes_, "nvmlDeviceGetMaxPcieLinkWidth");
@@ -146,12 +147,26 @@ std::string Nvml::foreign_processes(Device device) const {
   if ((code != kSuccess && code != kInsufficientSize) || count == 0) return {};
   // Of more than there was room for, the driver says their number and nothing else.
   if (code == kInsufficientSize) return fmt::format("{} processes", count);
+  // Those that compute through an MPS server are in the list themselves.
+  const auto last = std::remove_if(processes.begin(), processes.begin() + count,
+                                   [this](const Process& one) { return is_mps_server(one.id); });
+  count = static_cast<unsigned>(last - processes.begin());
+  if (count == 0) return {};
   const std::string first = fmt::format("process {}", processes[0].id);
   return count == 1 ? first : fmt::format("{} and {} more", first, count - 1);
 }
 
-void Nvml::look_at(int number, Device device, std::vector<CardTrouble>& found) const {
-  const std::string others = foreign_processes(device);
+bool Nvml::is_mps_server(unsigned process) const {
+  std::array<char, 256> name{};
+  const bool known =
+      process_name_ != nullptr &&
+      process_name_(process, name.data(), static_cast<unsigned>(name.size() - 1)) == kSuccess;
+  return known && std::string_view(name.data()).find("nvidia-cuda-mps") != std::string_view::npos;
+}
+
+void Nvml::look_at(std::size_t number, const Found& which, std::vector<CardTrouble>& found) const {
+  const Device device = which.card;
+  const std::string others = foreign_processes(which.slice != nullptr ? which.slice : device);
   if (!others.empty()) {
     found.push_back({fmt::format("GPU {} is in use already, by {}", number, others),
                      "wait until it is free, or choose others with --devices"});
@@ -175,17 +190,22 @@ void Nvml::look_at(int number, Device device, std::vector<CardTrouble>& found) c
   }
 }
 
-std::vector<CardTrouble> Nvml::troubles() const {
+std::vector<CardTrouble> Nvml::troubles(const std::vector<std::string>& visible) const {
   std::vector<CardTrouble> found;
   if (start_code_ == kVersionsDiffer) {
     found.push_back({"the NVIDIA driver that runs and its library are of different versions",
                      "load the new driver: reboot this host"});
   }
   for (const int number : lost_) {
-    found.push_back({fmt::format("GPU {} is lost: it does not answer the driver any more", number),
-                     "see dmesg for its Xid, and reboot; or leave it out with --devices"});
+    // CUDA has no number for it.
+    found.push_back(
+        {fmt::format("GPU {} of nvidia-smi is lost: it does not answer any more", number),
+         "see dmesg for its Xid, and reboot"});
   }
-  for (const auto& [number, device] : devices_) look_at(number, device, found);
+  for (std::size_t i = 0; i < visible.size(); ++i) {
+    const Found device = find(visible[i]);
+    if (device.card != nullptr) look_at(i, device, found);
+  }
   return found;
 }
 

@@ -58,8 +58,9 @@ class Nvml {
     Device slice = nullptr;  // null: the whole card
   };
   Found find(const std::string& uuid) const;
-  /// What is wrong with the driver or with a card that it knows, each one line with what to do.
-  std::vector<CardTrouble> troubles() const;
+  /// What is wrong with the driver, or with the cards of these UUIDs, each one line with what to
+  /// do. `visible`: those that CUDA sees, in its order, whose numbers are said.
+  std::vector<CardTrouble> troubles(const std::vector<std::string>& visible) const;
 
   /// NaN and empty: the card or its driver does not say.
   double busy_share(Device device) const;
@@ -86,7 +87,8 @@ class Nvml {
     unsigned memory;
   };
   std::string foreign_processes(Device device) const;
-  void look_at(int number, Device device, std::vector<CardTrouble>& found) const;
+  bool is_mps_server(unsigned process) const;
+  void look_at(std::size_t number, const Found& which, std::vector<CardTrouble>& found) const;
   template <class Function>
   void load(Function*& function, const char* name) const;
 
@@ -105,6 +107,7 @@ class Nvml {
   int (*temperature_)(Device, int of, unsigned* celsius) = nullptr;
   int (*reasons_)(Device, unsigned long long*) = nullptr;
   int (*processes_)(Device, unsigned* count, Process*) = nullptr;
+  int (*process_name_)(unsigned process, char* name, unsigned length) = nullptr;
   int (*memory_errors_)(Device, int kind, int since, unsigned long long*) = nullptr;
   int (*lanes_)(Device, unsigned*) = nullptr;
   int (*most_lanes_)(Device, unsigned*) = nullptr;

@@ -130,12 +130,15 @@ TEST(Nvml, SaysWhatIsKnownAndNothingElse) {
   EXPECT_FALSE(nvml.memory(card).has_value());
 }
 
-/// What is said of the card when that is wrong with it.
-std::vector<std::string> said_of(const char* trouble) {
+const std::string kOnlyCard = "GPU-c0000000-0000-0000-0000-000000000000";
+
+/// What is said of the cards that CUDA sees when that is wrong with the one that there is.
+std::vector<std::string> said_of(const char* trouble,
+                                 const std::vector<std::string>& visible = {kOnlyCard}) {
   setenv("SCALEBENCH_FAKE_NVML_TROUBLE", trouble, 1);
   const Nvml nvml(SCALEBENCH_FAKE_NVML);
   std::vector<std::string> texts;
-  for (const CardTrouble& one : nvml.troubles()) {
+  for (const CardTrouble& one : nvml.troubles(visible)) {
     texts.push_back(one.text);
     EXPECT_NE(one.remedy, "");
     EXPECT_LE(std::max(one.text.size(), one.remedy.size()), 88U) << "one line of a terminal";
@@ -147,6 +150,17 @@ std::vector<std::string> said_of(const char* trouble) {
 TEST(Nvml, NamesWhoUsesACardAlready) {
   EXPECT_THAT(said_of("busy"), ElementsAre("GPU 0 is in use already, by process 4711 and 1 more"));
   EXPECT_THAT(said_of("crowded"), ElementsAre("GPU 0 is in use already, by 192 processes"));
+  EXPECT_THAT(said_of("mps"), ElementsAre("GPU 0 is in use already, by process 4712"))
+      << "the server computes for those that are named";
+}
+
+TEST(Nvml, SpeaksOfTheCardsThatCudaSeesByItsNumbers) {
+  EXPECT_THAT(said_of("busy", {"GPU-d", kOnlyCard}),
+              ElementsAre("GPU 1 is in use already, by process 4711 and 1 more"));
+  EXPECT_THAT(said_of("busy", {}), IsEmpty()) << "CUDA_VISIBLE_DEVICES hides it";
+  const std::string slice = "MIG-50000000-0000-0000-0000-000000000000";
+  EXPECT_THAT(said_of("busy", {slice}), IsEmpty()) << "they are on another slice";
+  EXPECT_THAT(said_of("errors", {slice}).size(), 1U) << "memory is the card's";
 }
 
 TEST(Nvml, SaysWhatIsWrongWithACardOrItsDriver) {
@@ -154,11 +168,11 @@ TEST(Nvml, SaysWhatIsWrongWithACardOrItsDriver) {
               ElementsAre("GPU 0 has had 3 memory errors that it could not correct"));
   EXPECT_THAT(said_of("lanes"), ElementsAre("GPU 0 is linked by 8 of its 16 PCIe lanes"));
   EXPECT_THAT(said_of("lost"),
-              ElementsAre("GPU 0 is lost: it does not answer the driver any more"));
+              ElementsAre("GPU 0 of nvidia-smi is lost: it does not answer any more"));
   EXPECT_THAT(said_of("versions"),
               ElementsAre("the NVIDIA driver that runs and its library are of different versions"));
   EXPECT_THAT(said_of("nothing"), IsEmpty());
-  EXPECT_THAT(Nvml("no such library").troubles(), IsEmpty());
+  EXPECT_THAT(Nvml("no such library").troubles({kOnlyCard}), IsEmpty());
 }
 
 TEST(Nvml, WithoutALibraryThereAreNoDevices) {
