@@ -23,7 +23,6 @@
 #include <system_error>
 #include <utility>
 
-#include "kernels/device.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/device.hpp"
 #include "kernels/dtype.hpp"
 
 namespace scalebench {

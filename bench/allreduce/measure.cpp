@@ -12,6 +12,7 @@
 #include "bench/measure/statistics.hpp"
 #include "collectives/allreduce_check.hpp"
 #include "collectives/control.hpp"
+#include "collectives/transport/nccl.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/error.hpp"
 
