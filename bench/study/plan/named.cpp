@@ -39,6 +39,22 @@ std::int64_t default_batch(std::string_view model) {
   return 0;
 }
 
+std::string_view default_optimizer(std::string_view model) {
+#define MODEL(name, parameters, channels, height, width, classes, batch, optimizer, ...) \
+  if (model == #name) return #optimizer;
+#include "models/network/models.def"
+#undef MODEL
+  return "";
+}
+
+double default_learning_rate(std::string_view model) {
+#define MODEL(name, parameters, channels, height, width, classes, batch, optimizer, rate, ...) \
+  if (model == #name) return rate;
+#include "models/network/models.def"
+#undef MODEL
+  return 0;
+}
+
 int workers_among(int ranks, std::string_view gradient_sync) {
   constexpr int servers = 1;  // the program's default, which no key of a config changes
 #define GRADIENT_SYNC(name, equal, mean, overlaps, sends, workers, ...) \

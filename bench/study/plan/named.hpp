@@ -10,8 +10,11 @@
 
 namespace scalebench {
 
-/// A model's own batch. 0: of a file or a trace, which says so itself.
+/// A model's own batch, optimizer and learning rate. 0 and empty: of a file or a trace, which says
+/// so itself.
 std::int64_t default_batch(std::string_view model);
+std::string_view default_optimizer(std::string_view model);
+double default_learning_rate(std::string_view model);
 
 /// Among how many ranks the images of a step are divided; `ranks` for a name that is in no table.
 int workers_among(int ranks, std::string_view gradient_sync);

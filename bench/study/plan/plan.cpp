@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <random>
-#include <tuple>
+#include <utility>
 
 #include "bench/cli/quantity.hpp"
+#include "bench/study/plan/cases.hpp"
 #include "bench/study/plan/named.hpp"
 #include "collectives/carries.hpp"
 #include "kernels/error.hpp"
@@ -253,48 +253,6 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   return launch;
 }
 
-/// What tells the case of a launch from others of its program and place. That which sends nothing
-/// is the same by whatever algorithm and transport.
-std::vector<std::string> telling_arguments(const PlannedLaunch& launch) {
-  std::vector<std::string> telling = launch.arguments;
-  if (!sends_nothing(launch.gradient_sync)) return telling;
-  for (const char* const option : {"--allreduce", "--transport"}) {
-    const auto at = std::ranges::find(telling, option);
-    if (at != telling.end()) telling.erase(at, at + 2);
-  }
-  return telling;
-}
-
-/// Two studies whose rows would be of one case, though they train and evaluate otherwise.
-void refuse_twins(const std::vector<PlannedLaunch>& round) {
-  const auto what_is_a_case = [](const PlannedLaunch& launch) {
-    std::vector<std::string> telling = telling_arguments(launch);
-    std::erase(telling, "--no-evaluation");
-    const auto epochs = std::ranges::find(telling, "--epochs");
-    if (epochs != telling.end()) telling.erase(epochs, epochs + 2);
-    return std::tuple(launch.program, launch.ranks, launch.nodes, launch.per_node, telling);
-  };
-  std::map<decltype(what_is_a_case(round.front())), const PlannedLaunch*> cases;
-  for (const PlannedLaunch& launch : round) {
-    const auto [twin, is_new] = cases.emplace(what_is_a_case(launch), &launch);
-    if (is_new) continue;
-    fail<UsageError>(
-        "[[epoch]] {} and {} have {} in common and differ in epochs or evaluate, which tell no "
-        "rows apart: give both the same",
-        twin->second->study + 1, launch.study + 1, launch.name);
-  }
-}
-
-/// Unless it is there: the studies of a config may have bases in common.
-void add(std::vector<PlannedLaunch>& round, PlannedLaunch launch) {
-  const auto is_it = [&, telling = telling_arguments(launch)](const PlannedLaunch& other) {
-    return other.program == launch.program && other.ranks == launch.ranks &&
-           other.nodes == launch.nodes && other.per_node == launch.per_node &&
-           telling_arguments(other) == telling;
-  };
-  if (std::ranges::none_of(round, is_it)) round.push_back(std::move(launch));
-}
-
 /// What a ladder adds to the strategies on N ranks: one rank alone with its share of the images,
 /// the plain loop on all at once, and the same with a barrier a step.
 void add_ladder(const StudyConfig& config, std::size_t index, const Place& one, const Place& place,
@@ -307,11 +265,11 @@ void add_ladder(const StudyConfig& config, std::size_t index, const Place& one, 
     *seconds = kStartSeconds + (*seconds - kStartSeconds) / place.ranks();
   }
   share.skipped_because = epoch_launch(config, index, "none", place).skipped_because;
-  add(round, std::move(share));  // wherever N ranks are, the share of one is the same
+  round.push_back(std::move(share));  // wherever N ranks are, the share of one is the same
   for (const char* sync : {"none", "barrier_only"}) {
     const auto& planned = study.gradient_syncs;
     if (std::ranges::find(planned, sync) == planned.end()) {
-      add(round, epoch_launch(config, index, sync, place));
+      round.push_back(epoch_launch(config, index, sync, place));
     }
   }
 }
@@ -342,24 +300,26 @@ std::vector<PlannedLaunch> one_round(const StudyConfig& config, const std::vecto
   std::vector<PlannedLaunch> round;
   for (const Place& place : places) {
     // One rank has nobody to exchange with.
-    if (config.allreduce && place.ranks() > 1) add(round, allreduce_launch(config, place));
+    if (config.allreduce && place.ranks() > 1) round.push_back(allreduce_launch(config, place));
     if (config.throughput) {
       for (const std::string& model : config.throughput->models) {
-        add(round, throughput_launch(config, model, place));
+        round.push_back(throughput_launch(config, model, place));
       }
     }
     for (std::size_t index = 0; index < config.epochs.size(); ++index) {
       if (place.ranks() == 1) {
-        add(round, epoch_launch(config, index, "none", place));
-        add(round, epoch_launch(config, index, "one_device", place));
+        round.push_back(epoch_launch(config, index, "none", place));
+        round.push_back(epoch_launch(config, index, "one_device", place));
         continue;
       }
       for (const std::string& sync : config.epochs[index].gradient_syncs) {
-        add(round, epoch_launch(config, index, sync, place));
+        round.push_back(epoch_launch(config, index, sync, place));
       }
       if (config.epochs[index].ladder) add_ladder(config, index, places.front(), place, round);
     }
   }
+  const bool on_cpus = config.device == "cpu" || (limits.looks_here && !limits.why_no_gpu.empty());
+  round = each_once(round, on_cpus);
   for (PlannedLaunch& launch : round) {
     if (launch.skipped_because.empty()) launch.skipped_because = why_not_here(launch, limits);
     launch.guess_seconds += look_seconds(launch.nodes);
@@ -458,7 +418,6 @@ std::vector<PlannedLaunch> plan_of(const StudyConfig& config, const PlanLimits& 
     fail<UsageError>("nothing to measure: an allreduce needs 2 ranks, and this study has {}",
                      places.back().ranks());
   }
-  refuse_twins(round);
   std::mt19937_64 random(config.seed);
   std::vector<PlannedLaunch> plan;
   for (int number = 0; number < config.launches; ++number) {

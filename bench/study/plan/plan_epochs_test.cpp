@@ -43,6 +43,62 @@ TEST(PlanOfEpochs, StartsABaseOnceThatTwoStudiesHaveInCommon) {
   for (const auto& [name, times] : starts) EXPECT_EQ(times, 2) << name;
 }
 
+TEST(PlanOfEpochs, StartsOnceWhatOneStudySpellsOutAndTheOtherLeavesToItsDefault) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {2};
+  config.epochs = {mlp(0), mlp(0)};
+  const auto starts = [&](const PlanLimits& limits = {.devices = 2}) {
+    return names_of(plan_of(config, limits)).size();
+  };
+  EpochStudy& spelled = config.epochs[1];
+  spelled.global_batch = 16;
+  spelled.optimizer = "adam";
+  spelled.learning_rate = 0.001;
+  EXPECT_EQ(starts(), 3U) << "none, one_device and mirrored";
+  spelled.gradient_syncs = {"multi_worker"};
+  EXPECT_EQ(starts(), 4U);
+  spelled.gradient_syncs = {"mirrored"};
+  spelled.learning_rate = 0.002;
+  EXPECT_EQ(starts(), 6U);
+  spelled.learning_rate = 0;
+  spelled.optimizer = "sgd";
+  EXPECT_EQ(starts(), 6U);
+  spelled.optimizer = "";
+  for (EpochStudy& study : config.epochs) {
+    study.scaling = "weak";
+    study.samples = 640;
+    study.global_batch = 0;
+  }
+  spelled.batch_per_rank = 16;
+  EXPECT_EQ(starts(), 3U);
+  spelled.batch_per_rank = 32;
+  EXPECT_EQ(starts(), 6U);
+  spelled.batch_per_rank = 16;
+  spelled.epochs = 2;
+  EXPECT_THAT(message_of<UsageError>(starts), HasSubstr("differ in epochs or evaluate"));
+}
+
+TEST(PlanOfEpochs, StartsOnceWhatTravelsOneWayByTwoNames) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {2};
+  config.epochs = {mlp(), mlp()};
+  config.epochs[1].transport = "mpi";
+  const auto starts = [&](const PlanLimits& limits = {.devices = 2}) {
+    return names_of(plan_of(config, limits)).size();
+  };
+  EXPECT_EQ(starts(), 4U) << "on GPUs auto is another transport";
+  EXPECT_EQ(starts({.devices = 2, .looks_here = true, .why_no_gpu = "no CUDA device"}), 3U);
+  config.device = "cpu";
+  EXPECT_EQ(starts(), 3U);
+  config.epochs[1].allreduce = "recursive_doubling";
+  EXPECT_EQ(starts(), 4U);
+  // By no allreduce at all.
+  for (EpochStudy& study : config.epochs) study.gradient_syncs = {"zero1"};
+  EXPECT_EQ(starts(), 3U);
+}
+
 TEST(PlanOfEpochs, RefusesStudiesWhoseRowsNothingTellsApart) {
   StudyConfig config;
   config.ranks = {2};
