@@ -147,13 +147,13 @@ std::string label_of(const ResultRow& row) {
 namespace {
 
 /// A case file lacks most of these. Samples are those of an epoch: other work is another case.
-constexpr std::array<std::string_view, 34> kParameters{
+constexpr std::array<std::string_view, 35> kParameters{
     "kernel",   "algorithm", "model",          "gradient_sync",   "allreduce", "transport",
     "memory",   "device",    "dtype",          "memory_format",   "op",        "placement",
     "mode",     "cache",     "graph",          "size_bytes",      "count",     "threads",
     "dataset",  "scaling",   "global_batch",   "batch",           "optimizer", "learning_rate",
     "samples",  "share_of",  "loader_threads", "target_accuracy", "bytes",     "nodes",
-    "dilation", "step",      "pages",          "register"};
+    "dilation", "step",      "pages",          "register",        "page_cache"};
 
 bool contains(const std::vector<std::string>& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
@@ -165,11 +165,18 @@ void require_parameter(std::string_view option, const std::string& column) {
   fail<UsageError>("{}: {}", option, unknown_name("column", column, valid));
 }
 
+/// What was asked of the page cache, without the share that was found there.
+std::string asked_in(const ResultRow& row, std::string_view column) {
+  const std::string text = text_in(row, column);
+  return column == "page_cache" ? text.substr(0, text.find(' ')) : text;
+}
+
 /// Nothing for what rows of earlier versions leave empty.
 std::string parameter_in(const ResultRow& row, std::string_view column) {
-  std::string text = text_in(row, column);
+  std::string text = asked_in(row, column);
   const bool may_be_one = column == "share_of" || column == "nodes" || column == "register";
-  const bool usual = (may_be_one && text == "1") || (column == "step" && text == "eager");
+  const bool usual = (may_be_one && text == "1") || (column == "step" && text == "eager") ||
+                     (column == "page_cache" && text == "as_is");
   return usual ? std::string() : text;
 }
 
@@ -265,7 +272,7 @@ void keep_things_where(std::vector<Thing>& things, const std::string& column,
     fail<UsageError>("--where ranks={}: expected a number", value);
   }
   std::erase_if(things, [&](const Thing& thing) {
-    return !contains(values, text_in(row_of(thing), column));
+    return !contains(values, asked_in(row_of(thing), column));
   });
 }
 
@@ -299,7 +306,7 @@ std::string differences_across(const ResultRow& a, const ResultRow& b,
                                const std::vector<std::string>& across) {
   std::vector<std::string> parts;
   for (const std::string& column : across) {
-    const std::string of_a = text_in(a, column), of_b = text_in(b, column);
+    const std::string of_a = asked_in(a, column), of_b = asked_in(b, column);
     if (of_a != of_b) parts.push_back(fmt::format("{}: {} -> {}", column, of_a, of_b));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
