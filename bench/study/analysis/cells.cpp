@@ -205,29 +205,53 @@ std::size_t in_common(const std::vector<Cell>& a, const std::vector<Cell>& b,
 
 }  // namespace
 
-std::unordered_map<std::string, std::string> labels_of(const std::vector<const Cell*>& cells) {
-  std::unordered_map<std::string, std::string> labels;
-  std::map<std::string, std::vector<const Cell*>> alike;
-  for (const Cell* const cell : cells) {
-    const auto [found, is_new] = labels.emplace(cell->key, label_of(cell->row));
-    if (is_new) alike[found->second].push_back(cell);
-  }
-  for (const auto& [label, group] : alike) {
+std::vector<std::vector<std::string_view>> differing_parameters(
+    const std::vector<const ResultRow*>& rows, const std::vector<std::string>& names) {
+  std::map<std::string_view, std::vector<std::size_t>> alike;
+  for (std::size_t i = 0; i < rows.size(); ++i) alike[names[i]].push_back(i);
+  std::vector<std::vector<std::string_view>> parameters(rows.size());
+  for (const auto& [name, places] : alike) {
     for (const std::string_view column : kParameters) {
-      const std::string first = parameter_in(group.front()->row, column);
+      const std::string first = parameter_in(*rows[places.front()], column);
       const bool differs = std::ranges::any_of(
-          group, [&](const Cell* cell) { return parameter_in(cell->row, column) != first; });
+          places, [&](std::size_t i) { return parameter_in(*rows[i], column) != first; });
       if (!differs) continue;
-      for (const Cell* const cell : group) {
-        const std::string text = parameter_in(cell->row, column);
-        if (text.empty()) continue;
-        // A number says nothing without its name.
-        const bool is_word = !read_number<double>(text);
-        labels[cell->key] += ' ' + (is_word ? text : fmt::format("{} {}", column, text));
-      }
+      for (const std::size_t i : places) parameters[i].push_back(column);
     }
   }
+  return parameters;
+}
+
+std::string words_of(const ResultRow& row, const std::vector<std::string_view>& parameters) {
+  std::string words;
+  for (const std::string_view column : parameters) {
+    const std::string text = parameter_in(row, column);
+    if (text.empty()) continue;
+    // A number says nothing without its name.
+    const bool is_word = !read_number<double>(text);
+    words += ' ' + (is_word ? text : fmt::format("{} {}", column, text));
+  }
+  return words;
+}
+
+std::vector<std::string> labels_of(const std::vector<const ResultRow*>& rows) {
+  std::vector<std::string> labels;
+  for (const ResultRow* const row : rows) labels.push_back(label_of(*row));
+  const auto parameters = differing_parameters(rows, labels);
+  for (std::size_t i = 0; i < rows.size(); ++i) labels[i] += words_of(*rows[i], parameters[i]);
   return labels;
+}
+
+std::unordered_map<std::string, std::string> labels_of(const std::vector<const Cell*>& cells) {
+  std::unordered_map<std::string, std::size_t> place_of;
+  std::vector<const ResultRow*> rows;
+  for (const Cell* const cell : cells) {
+    if (place_of.emplace(cell->key, rows.size()).second) rows.push_back(&cell->row);
+  }
+  const std::vector<std::string> labels = labels_of(rows);
+  std::unordered_map<std::string, std::string> by_key;
+  for (const auto& [key, place] : place_of) by_key.emplace(key, labels[place]);
+  return by_key;
 }
 
 std::unordered_map<std::string, std::string> labels_of(const std::vector<Cell>& cells) {

@@ -52,8 +52,18 @@ std::vector<Cell> cells_of(const StoredRun& run);
 /// on 2 nodes.
 std::string label_of(const ResultRow& row);
 
-/// The labels of cells that are shown together, by key. Where several would share one, the
+/// Of each row the parameters in which it and the others of its name differ; none where no other
+/// has it. `names`: one a row.
+std::vector<std::vector<std::string_view>> differing_parameters(
+    const std::vector<const ResultRow*>& rows, const std::vector<std::string>& names);
+
+/// What the row has there, as words for people: " channels_last graph threads 4".
+std::string words_of(const ResultRow& row, const std::vector<std::string_view>& parameters);
+
+/// The labels of rows that are shown together, in their order. Where several would share one, the
 /// parameters in which they differ follow: "throughput resnet50 batch 64 N=1 channels_last graph".
+std::vector<std::string> labels_of(const std::vector<const ResultRow*>& rows);
+/// The same of cells, by key.
 std::unordered_map<std::string, std::string> labels_of(const std::vector<const Cell*>& cells);
 std::unordered_map<std::string, std::string> labels_of(const std::vector<Cell>& cells);
 

@@ -21,26 +21,25 @@
 namespace scalebench {
 namespace {
 
-struct Metric {
+/// Those of one file.
+struct Metrics {
   const Schema& schema;
-  std::string_view name;
-  std::string_view column;
   std::vector<std::string_view> labels;
+  std::vector<std::pair<std::string_view, std::string_view>> columns;  // behind the metric's name
 };
 
-const std::vector<Metric>& metrics() {
-  static const std::vector<std::string_view> kEpoch{
-      "model", "gradient_sync", "scaling", "allreduce", "transport", "ranks", "origin"};
-  static const std::vector<Metric> kMetrics{
-      {scaling_schema(), "efficiency", "efficiency", kEpoch},
-      {scaling_schema(), "speedup", "speedup", kEpoch},
-      {scaling_schema(), "epoch_seconds", "seconds_median", kEpoch},
-      {throughput_schema(), "images_per_s", "images_per_s", {"model", "batch", "ranks", "origin"}},
+const std::vector<Metrics>& metrics() {
+  static const std::vector<Metrics> kMetrics{
+      {scaling_schema(),
+       {"model", "gradient_sync", "scaling", "allreduce", "transport", "ranks", "origin"},
+       {{"efficiency", "efficiency"}, {"speedup", "speedup"}, {"epoch_seconds", "seconds_median"}}},
+      {throughput_schema(),
+       {"model", "batch", "ranks", "origin"},
+       {{"images_per_s", "images_per_s"}}},
       {allreduce_schema(),
-       "busbw_gb_per_s",
-       "busbw_gb_per_s",
        {"algorithm", "transport", "memory", "pages", "register", "dtype", "size_bytes", "ranks",
-        "origin"}}};
+        "origin"},
+       {{"busbw_gb_per_s", "busbw_gb_per_s"}}}};
   return kMetrics;
 }
 
@@ -58,23 +57,54 @@ bool counts(const ResultRow& row) {
   return &row.schema() != &throughput_schema() || row.get("rank") == "all";
 }
 
+/// " model=mlp ... origin=measured" of each row. Where several would have the same, what they
+/// differ in follows; of cases that no column tells apart, the id.
+std::vector<std::string> labels_of(const Metrics& metrics,
+                                   const std::vector<const ResultRow*>& rows) {
+  const auto label = [](const ResultRow& row, std::string_view column) {
+    return fmt::format(" {}={}", column, word_of(row.get(column)));
+  };
+  std::vector<std::string> labels;
+  for (const ResultRow* const row : rows) {
+    std::string& text = labels.emplace_back();
+    for (const std::string_view column : metrics.labels) {
+      // What goes without saying keeps the name that a series has had.
+      if (column == "pages" && row->get(column) != "huge") continue;
+      if (column == "register" && (row->get(column).empty() || row->get(column) == "1")) continue;
+      text += label(*row, column);
+    }
+  }
+  const auto parameters = differing_parameters(rows, labels);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const std::string_view column : parameters[i]) {
+      const bool there = std::ranges::find(metrics.labels, column) != metrics.labels.end();
+      if (!there) labels[i] += label(*rows[i], column);
+    }
+  }
+  std::map<std::string, int> times;
+  for (const std::string& text : labels) ++times[text];
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (times.at(labels[i]) > 1) labels[i] += label(*rows[i], "case_id");
+  }
+  return labels;
+}
+
 }  // namespace
 
 std::string metric_lines(const std::vector<ResultRow>& rows) {
   std::string lines;
-  for (const ResultRow& row : rows) {
-    for (const Metric& metric : metrics()) {
-      if (&row.schema() != &metric.schema || !counts(row)) continue;
-      const std::string& value = row.get(metric.column);
-      if (value.empty()) continue;
-      lines += fmt::format("scalebench: metric={}", metric.name);
-      for (const std::string_view label : metric.labels) {
-        // What goes without saying keeps the name that a series has had.
-        if (label == "pages" && row.get(label) != "huge") continue;
-        if (label == "register" && (row.get(label).empty() || row.get(label) == "1")) continue;
-        lines += fmt::format(" {}={}", label, word_of(row.get(label)));
+  for (const Metrics& of_file : metrics()) {
+    std::vector<const ResultRow*> counting;
+    for (const ResultRow& row : rows) {
+      if (&row.schema() == &of_file.schema && counts(row)) counting.push_back(&row);
+    }
+    const std::vector<std::string> labels = labels_of(of_file, counting);
+    for (std::size_t i = 0; i < counting.size(); ++i) {
+      for (const auto& [name, column] : of_file.columns) {
+        const std::string& value = counting[i]->get(column);
+        if (value.empty()) continue;
+        lines += fmt::format("scalebench: metric={}{} value={}\n", name, labels[i], value);
       }
-      lines += fmt::format(" value={}\n", value);
     }
   }
   return lines;
@@ -193,24 +223,32 @@ constexpr std::size_t kRatesShown = 60;
 
 /// Cases of all ranks together, of allreduce.csv, throughput.csv or kernels.csv.
 std::string rates_table(const std::vector<ResultRow>& rows) {
-  std::string table;
-  std::size_t shown = 0, left = 0, skipped = 0;
+  std::vector<const ResultRow*> cases;
+  std::size_t skipped = 0;
   for (const ResultRow& row : rows) {
     const std::string rank = text_in(row, "rank");
     if (!rank.empty() && rank != "all") continue;
-    const bool is_skipped = row.get("status") == "skipped";
-    if (is_skipped || shown == kRatesShown) {
-      ++(is_skipped ? skipped : left);
-      continue;
+    if (row.get("status") == "skipped") {
+      ++skipped;
+    } else {
+      cases.push_back(&row);
     }
-    if (shown++ == 0) table = fmt::format("{:<64} {:>10}  {}\n", "case", "time", "rate [interval]");
-    table += fmt::format("{:<64} ", printable(label_of(row)));
+  }
+  const std::vector<std::string> labels = labels_of(cases);
+  std::string table;
+  for (std::size_t i = 0; i < std::min(cases.size(), kRatesShown); ++i) {
+    const ResultRow& row = *cases[i];
+    if (i == 0) table = fmt::format("{:<64} {:>10}  {}\n", "case", "time", "rate [interval]");
+    table += fmt::format("{:<64} ", printable(labels[i]));
     table += row.get("status") != "ok"
                  ? fmt::format("{}: {}\n", row.get("status"), printable(row.get("note")))
                  : fmt::format("{:>10}  {}\n", show_time(number_in(row, "seconds_median")),
                                rate_of(row));
   }
-  if (left > 0) table += fmt::format("... and {} more in {}\n", left, rows[0].schema().file);
+  if (cases.size() > kRatesShown) {
+    table +=
+        fmt::format("... and {} more in {}\n", cases.size() - kRatesShown, rows[0].schema().file);
+  }
   if (skipped > 0)
     table += fmt::format("{} skipped; {} says why\n", skipped, rows[0].schema().file);
   return table;

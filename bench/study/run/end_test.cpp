@@ -74,6 +74,43 @@ TEST(MetricLines, AreFoundByTheDocumentedExpression) {
   EXPECT_EQ(match[1], "123456.75");
 }
 
+ResultRow step_row(const std::string& dtype, const std::string& format, double rate) {
+  ResultRow row(throughput_schema());
+  row.set("case_id", dtype + format).set("status", "ok").set("origin", "measured");
+  row.set("model", "mlp").set("dtype", dtype).set("memory_format", format).set("step", "eager");
+  row.set("batch", 16).set("ranks", 1).set("rank", "all").set("seconds_median", 0.5);
+  return row.set("images_per_s", rate);
+}
+
+std::string name_of_line(const std::string& line) { return line.substr(0, line.find(" value=")); }
+
+TEST(MetricLines, HaveNamesThatTellThemApart) {
+  const std::string name =
+      "scalebench: metric=images_per_s model=mlp batch=16 ranks=1 origin=measured";
+  EXPECT_EQ(metric_lines({step_row("float", "contiguous", 1)}), name + " value=1\n");
+  EXPECT_EQ(metric_lines({step_row("float", "contiguous", 1), step_row("bf16", "contiguous", 2)}),
+            name + " dtype=float value=1\n" + name + " dtype=bf16 value=2\n");
+  ResultRow larger = step_row("float", "channels_last", 4);
+  larger.set("batch", 64);
+  std::istringstream lines(metric_lines(
+      {step_row("float", "contiguous", 1), step_row("float", "channels_last", 2), larger}));
+  std::vector<std::string> all;
+  for (std::string line; std::getline(lines, line);) all.push_back(line);
+  EXPECT_EQ(all[0], name + " memory_format=contiguous value=1");
+  EXPECT_EQ(name_of_line(all[2]),
+            "scalebench: metric=images_per_s model=mlp batch=64 ranks=1 origin=measured")
+      << "short where nothing else differs";
+  // What has no column is in a case's id alone, as how many images an epoch has.
+  ResultRow a = scaling_row("0.5"), b = scaling_row("0.25");
+  a.set("case_id", "aa");
+  b.set("case_id", "bb").set("dataset", "x");
+  EXPECT_THAT(metric_lines({a, b}),
+              AllOf(HasSubstr(" dataset=none value=0.5"), HasSubstr(" dataset=x value=0.25")));
+  EXPECT_THAT(
+      metric_lines({a, b.set("dataset", "")}),
+      AllOf(HasSubstr("measured case_id=aa value=0.5"), HasSubstr(" case_id=bb value=0.25")));
+}
+
 TEST(MetricLines, WhatWasNotMeasuredHasNone) {
   ResultRow failed = scaling_row("0.5");
   failed.set("status", "failed");
@@ -216,6 +253,16 @@ TEST(Rates, AreWhatARunWithoutEpochsIsShownBy) {
   EXPECT_THAT(result_text({measured()}, {}, {}, {{step}}), Not(HasSubstr("images/s")));
   step.set("model", "\x1b[31mred");
   EXPECT_THAT(result_text({}, {}, {}, {{step}}), Not(HasSubstr("\x1b"))) << "as an import has it";
+}
+
+TEST(Rates, AreToldApart) {
+  const std::string text =
+      result_text({}, {}, {},
+                  {{step_row("float", "contiguous", 1), step_row("float", "channels_last", 2),
+                    step_row("bf16", "", 3)}});
+  EXPECT_THAT(text, AllOf(HasSubstr("\nthroughput mlp batch 16 N=1 contiguous "),
+                          HasSubstr("\nthroughput mlp batch 16 N=1 channels_last "),
+                          HasSubstr("\nthroughput mlp bf16 batch 16 N=1 ")));
 }
 
 TEST(ScalingTable, IsEmptyWithoutRows) { EXPECT_EQ(scaling_table({}), ""); }
