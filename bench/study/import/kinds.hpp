@@ -134,6 +134,9 @@ ImportedFile read_preset(std::string_view text, const std::string& file, const S
 // Rows of configs/published.csv: what somebody has measured and printed, with the source in each
 // note. Of one kind: epochs, images a second, or allreduces.
 
+/// Throws UsageError for a name that the catalog does not have.
+void require_published(const std::filesystem::path& catalog, const std::string& name);
+
 /// The kind of case that these names have numbers of: `bench` if it is not empty and possible, else
 /// what they hold. Throws UsageError for an unknown name, and for names of different kinds.
 const Schema& published_schema(const std::filesystem::path& catalog,

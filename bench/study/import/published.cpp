@@ -148,6 +148,10 @@ std::optional<double> seconds_in(const CsvTable& table, std::size_t row, const R
 
 }  // namespace
 
+void require_published(const std::filesystem::path& catalog, const std::string& name) {
+  require_known_name(CsvTable::read(catalog), name);
+}
+
 const Schema& published_schema(const std::filesystem::path& catalog,
                                const std::vector<std::string>& names, const std::string& bench) {
   const CsvTable table = CsvTable::read(catalog);

@@ -3,6 +3,8 @@
 // files of a night's report. Nothing is measured and no number is changed.
 #include <fmt/format.h>
 
+#include "bench/cli/command_line.hpp"
+#include "bench/study/import/kinds.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
@@ -29,6 +31,11 @@ ExitCode report(const ReportOptions& options) {
   Console console(/*speaks=*/true, options.quiet);
   if ((night || !run) && !options.published.empty()) {
     fail<UsageError>("--published: only for a run");
+  }
+  if (!options.published.empty()) {
+    for (const std::string& name : split_list("--published", options.published)) {
+      require_published(configs_folder() / "published.csv", name);
+    }
   }
   std::vector<std::string> more;
   if (!options.published.empty()) more = {"--published", options.published};
