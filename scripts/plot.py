@@ -3,7 +3,7 @@
 # a CSV file should hold. A figure without rows is left out with a line on stderr. With --published
 # NAME[,NAME...] efficiency and speedup have these series of configs/published.csv as crosses; with
 # --fit the bus bandwidth has its fitted cost model. A figure has one panel and a file each.
-# Exit: 0 done, 2 usage, 3 no matplotlib. Call it through scripts/python, which finds one.
+# Exit: 0 done, 2 usage or a folder that cannot be written, 3 no matplotlib. Call it through scripts/python, which finds one.
 from __future__ import annotations
 
 import sys
@@ -42,7 +42,6 @@ def main(arguments: list[str]) -> int:
         return 2
     run = Path(arguments[0]).resolve()
     fine_print = Manifest(run).fine_print(run.name)
-    theme.remove(run, "scaling")  # as efficiency and speedup were called together
     figures = {
         "efficiency": partial(scaling.draw, column="efficiency", published=series),
         "speedup": partial(scaling.draw, column="speedup", published=series),
@@ -55,14 +54,19 @@ def main(arguments: list[str]) -> int:
     }
     if (run / pairs.FILE).exists():  # of bench_allreduce --pairs, which no other run has
         figures["pairs"] = pairs.draw
-    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **theme.STYLE, "backend": "agg"}):
-        for name, draw in figures.items():
-            try:
-                theme.remove(run, name)
-                for file, figure in draw(run).items():
-                    print(*theme.save(figure, run, file, fine_print), sep="\n")
-            except theme.NothingToDraw as reason:
-                say(f"plot.py: no {name} figure: {reason}")
+    try:
+        theme.remove(run, "scaling")  # as efficiency and speedup were called together
+        with matplotlib.rc_context({**matplotlib.rcParamsDefault, **theme.STYLE, "backend": "agg"}):
+            for name, draw in figures.items():
+                try:
+                    theme.remove(run, name)
+                    for file, figure in draw(run).items():
+                        print(*theme.save(figure, run, file, fine_print), sep="\n")
+                except theme.NothingToDraw as reason:
+                    say(f"plot.py: no {name} figure: {reason}")
+    except OSError as error:
+        say(f"plot.py: {error.filename or run}: {error.strerror}: copy the folder to where you may write")
+        return 2
     return 0
 
 

@@ -4,7 +4,7 @@
 # manifest.json that is there and cannot be read is refused: a page without it would hide that.
 # With --published NAME[,NAME...] the page has a section of these series of configs/published.csv.
 # In a folder of scalebench compare --out it writes both of the comparison (compare.json).
-# Exit: 0 done, 2 usage.
+# Exit: 0 done, 2 usage or a folder that cannot be written.
 from __future__ import annotations
 
 import sys
@@ -43,7 +43,11 @@ def main(arguments: list[str]) -> int:
         say(f"report.py: {error}")
         return 2
     for name, text in (("report.html", html), ("report.md", essence)):
-        write_whole(folder / name, text)
+        try:
+            write_whole(folder / name, text)
+        except OSError as error:
+            say(f"report.py: {folder / name}: {error.strerror}: copy the folder to where you may write")
+            return 2
         print(folder / name)
     return 0
 

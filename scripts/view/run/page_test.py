@@ -2,6 +2,8 @@
 # A run's page and Markdown where they depend on what the run holds: titles, measurements, panels and what was not drawn.
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -45,6 +47,24 @@ class PanelsTest(unittest.TestCase):
         self.assertNotIn("Black:", self.panels("busbw", "over-mpi-2-ranks"))
         write_csv(self.run_folder, "bound.csv", bound_rows(["mpi"], [2]))
         self.assertIn("Black: what streaming", self.panels("busbw"))
+
+
+class CannotBeWrittenTest(unittest.TestCase):
+    def test_a_file_that_cannot_be_written_is_one_line(self) -> None:
+        scripts = Path(__file__).resolve().parents[2]
+        with tempfile.TemporaryDirectory() as folder:
+            write_csv(Path(folder), "scaling.csv", scaling_rows(["mlp"], [2], ["flat"], cores=2))
+            write_manifest(Path(folder))
+            # Root may write to what is read-only, and nobody to these.
+            (Path(folder) / "report.html").mkdir()
+            (Path(folder) / "figures").touch()
+            for script in ("report.py", "plot.py"):
+                done = subprocess.run([sys.executable, str(scripts / script), folder], capture_output=True, text=True, check=False)
+                if done.returncode == 3:
+                    continue  # no matplotlib
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertIn("copy the folder to where you may write", done.stderr)
 
 
 class WithoutAStudyTest(unittest.TestCase):
