@@ -11,6 +11,7 @@ import csv
 import io
 import os
 import random
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -81,7 +82,7 @@ def slowed(programs: Path, folder: Path, share: float, steps: dict[str, float]) 
     )
     for name, line in (("bench_allreduce", f'set -- "$@" --slower {100 * share:g}'), ("bench_epoch", f'case " $* " in {cases}esac')):
         wrapper = folder / name
-        wrapper.write_text(f'#!/bin/sh\n{line}\nexec {programs / name} "$@"\n', encoding="utf-8")
+        wrapper.write_text(f'#!/bin/sh\n{line}\nexec {shlex.quote(str(programs / name))} "$@"\n', encoding="utf-8")
         wrapper.chmod(0o755)
     return folder
 

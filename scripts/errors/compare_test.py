@@ -45,6 +45,17 @@ class CompareErrorTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("add --turns", done.stderr)
 
+    def test_a_slowed_program_is_found_whatever_its_folder_is_called(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            programs = Path(folder) / "it's my $bin"
+            programs.mkdir()
+            for name in ("bench_epoch", "bench_allreduce"):
+                (programs / name).write_text('#!/bin/sh\necho "$@"\n', encoding="utf-8")
+                (programs / name).chmod(0o755)
+            slow = compare.slowed(programs, Path(folder) / "slow", 0.15, {"mirrored": 0.01})
+            said = subprocess.run([str(slow / "bench_allreduce"), "-np"], capture_output=True, text=True, check=False)
+        self.assertEqual((said.stdout, said.stderr), ("-np --slower 15\n", ""))
+
     def test_a_row_without_a_verdict_is_no_cell(self) -> None:
         self.assertEqual(compare.table([[cell("epoch", "")]], []), [])
 
