@@ -38,7 +38,7 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="print the steps with targets and commands, run nothing")
     parser.add_argument("--only", default="", metavar="STEP", help="comma-separated names of --list")
     parser.add_argument("--out", type=Path, help="folder for rows, logs and the summary; default: results/reference/CARD")
-    parser.add_argument("--build", type=Path, default=Path("build/release"), help="what cmake built")
+    parser.add_argument("--build", type=Path, default=ROOT / "build/release", help="what cmake built")
     parser.add_argument("--bundle", type=Path, help="instead of a build: what scripts/bundle --tests made, unpacked")
     depth = parser.add_mutually_exclusive_group()
     depth.add_argument("--quick", action="store_true", help="what fits into ten minutes, most valuable first")
@@ -194,7 +194,7 @@ def write_summary(out: Path, card: str, results: list[tuple[Step, Verdict, float
 
 def main(argv: list[str]) -> int:
     options = arguments_of(argv)
-    for name in ("out", "bundle", "archive"):
+    for name in ("build", "out", "bundle", "archive"):
         if getattr(options, name) is not None:
             setattr(options, name, Path(os.path.relpath(getattr(options, name), ROOT)))
     os.chdir(ROOT)  # commands are as anyone would type them there

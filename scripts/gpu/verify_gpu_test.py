@@ -270,10 +270,16 @@ class Steps(unittest.TestCase):
         self.assertEqual(self.here.test("device_processes_test"), "build/release/collectives/transport/device_processes_test")
         self.assertEqual(bundled.test("device_processes_test"), "there/bin/device_processes_test")
 
-    def verify(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def verify(self, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PATH": "/usr/bin:/bin" if not Path("/usr/bin/nvidia-smi").exists() else ""}
         python = ["/usr/bin/python3", str(ROOT / "scripts/verify_gpu")]
-        return subprocess.run([*python, *words], capture_output=True, text=True, env=environment, check=False)
+        return subprocess.run([*python, *words], capture_output=True, text=True, env=environment, check=False, cwd=cwd)
+
+    def test_folders_are_those_of_where_it_was_typed(self) -> None:
+        build = self.here.out / "my_build"
+        for given, shown in (([], "build/release"), (["--build", "my_build"], os.path.relpath(build, ROOT))):
+            said = self.verify("--list", "--only", "resnet50", *given, cwd=self.here.out).stdout
+            self.assertIn(f"$ {shown}/bin/bench_throughput ", said)
 
     def test_without_a_card_it_says_so_in_one_line(self) -> None:
         done = self.verify("--out", str(self.here.out / "none"))
