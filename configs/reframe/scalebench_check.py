@@ -9,7 +9,9 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 
-CASE = ("algorithm", "transport", "dtype", "size_bytes", "ranks", "nodes")
+STARTED_IN = os.getcwd()  # a test runs in its stage folder, and paths are typed here
+HOW = ("memory", "dtype", "op", "placement", "mode", "cache", "graph", "pages", "register")
+CASE = ("algorithm", "transport", *HOW, "size_bytes", "ranks", "nodes")
 
 
 def rows_in(path):
@@ -17,8 +19,15 @@ def rows_in(path):
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
-def name_of(row):
-    return "_".join((row["algorithm"], row["transport"], row["size_bytes"], "bytes"))
+def case_of(row):
+    return tuple(row.get(name, "") for name in CASE)
+
+
+def names_of(rows):
+    """By case: algorithm, transport and size, and what of HOW differs between the rows."""
+    differ = [name for name in HOW if len({row.get(name, "") for row in rows}) > 1]
+    return {case_of(row): "_".join((row["algorithm"], row["transport"], *(row[name] or "none" for name in differ), row["size_bytes"], "bytes"))
+            for row in rows}  # fmt: skip
 
 
 @rfm.simple_test
@@ -47,13 +56,14 @@ class scalebench_allreduce(rfm.RunOnlyRegressionTest):
         """Of the earlier run, by case."""
         if not self.reference_csv:
             return {}
-        return {tuple(row[name] for name in CASE): row for row in rows_in(self.reference_csv) if row["status"] == "ok"}
+        return {case_of(row): row for row in rows_in(os.path.join(STARTED_IN, self.reference_csv)) if row["status"] == "ok"}
 
     @sanity_function
     def sums_are_right(self):
         rows = self.rows()
-        bad = [f"{name_of(row)}: {row['status']} {row['note']}" for row in rows if row["status"] != "ok" or row["wrong"] != "0"]
-        found = [row for row in rows if tuple(row[name] for name in CASE) in self.known()]
+        names, known = names_of(rows), self.known()
+        bad = [f"{names[case_of(row)]}: {row['status']} {row['note']}" for row in rows if row["status"] != "ok" or row["wrong"] != "0"]
+        found = [row for row in rows if case_of(row) in known]
         return sn.all([
             sn.assert_true(rows, "nothing was measured"),
             sn.assert_false(bad, "; ".join(bad)),
@@ -62,12 +72,12 @@ class scalebench_allreduce(rfm.RunOnlyRegressionTest):
 
     @run_before("performance")
     def compare(self):
-        known = self.known()
-        reference = {}
-        for row in self.rows():
-            self.perf_variables[name_of(row)] = sn.make_performance_function(sn.defer(float(row["busbw_gb_per_s"])), "GB/s")
-            before = known.get(tuple(row[name] for name in CASE))
+        rows, known = self.rows(), self.known()
+        names, reference = names_of(rows), {}
+        for row in rows:
+            name, before = names[case_of(row)], known.get(case_of(row))
+            self.perf_variables[name] = sn.make_performance_function(sn.defer(float(row["busbw_gb_per_s"])), "GB/s")
             if before:
-                reference[name_of(row)] = (float(before["busbw_gb_per_s"]), -self.tolerance, None, "GB/s")
+                reference[name] = (float(before["busbw_gb_per_s"]), -self.tolerance, None, "GB/s")
         if reference:
             self.reference = {"*": reference}
