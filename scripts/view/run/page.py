@@ -55,7 +55,7 @@ def numbers_in_order(name: str) -> list[tuple[int, str]]:
 def left_out(run: Path, drawn: int) -> str:
     """What plot.py does not draw where it would be too many."""
     accounts = len(losses.accounts(run))
-    return f" Drawn: {drawn} of {accounts}, each strategy at its largest N; all are in losses.csv." if drawn < accounts else ""
+    return f" Drawn: {drawn} of {accounts}, of the largest N those with the most lost; all are in losses.csv." if drawn < accounts else ""
 
 
 def figures(run: Path) -> Html:

@@ -40,7 +40,7 @@ class PanelsTest(unittest.TestCase):
         rows = scaling_rows(["mlp"], [2, 4, 8], ["flat"], cores=8)
         write_csv(self.run_folder, "scaling.csv", rows)
         write_csv(self.run_folder, "losses.csv", loss_rows(rows))
-        self.assertIn("Drawn: 1 of 3, each strategy at its largest N; all are in losses.csv.", self.panels("waterfall", "n-8"))
+        self.assertIn("Drawn: 1 of 3, of the largest N those with the most lost; all are in losses.csv.", self.panels("waterfall", "n-8"))
         self.assertNotIn("Drawn:", self.panels("waterfall", "n-2", "n-4"))
 
     def test_words_about_what_only_some_runs_have(self) -> None:
