@@ -22,7 +22,6 @@ from types import SimpleNamespace
 # Seconds until a test gives up on what should have happened long ago, however busy the machine is.
 PATIENCE = 900
 LOOK = 30  # seconds between two looks at a program that does not end
-CORES = os.sysconf("SC_NPROCESSORS_ONLN")
 # Open MPI 4 removes the folder that all jobs of a user share when the last one ends, and a job that
 # is just starting there fails: "ORTE was unable to reliably start one or more daemons".
 _OWN_TMPDIR = tempfile.TemporaryDirectory(prefix="sb-", ignore_cleanup_errors=True)
@@ -60,6 +59,16 @@ if "NOBODY" in os.environ:
     rewrite("suspects.csv", lambda row: {"verdict": "none", "note": "", "accused": "0"})
     rewrite("links.csv", lambda row: {"note": ""})
 """
+
+
+def cores() -> int:
+    """That ranks may have: hardware threads of one core are one."""
+    folders = (Path(f"/sys/devices/system/cpu/cpu{cpu}/topology") for cpu in os.sched_getaffinity(0))
+    files = (folder / "thread_siblings_list" for folder in folders)
+    return len({file.read_text() if file.exists() else str(file) for file in files})
+
+
+CORES = cores()
 
 
 def code_said(output: str) -> int | None:

@@ -291,7 +291,6 @@ Fact isolated_cpus(const HostFiles& host) {
 
 using Topology =
     std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, decltype(&hwloc_topology_destroy)>;
-using Bitmap = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, decltype(&hwloc_bitmap_free)>;
 
 Topology load() {
   hwloc_topology_t raw = nullptr;
@@ -304,14 +303,18 @@ Topology load() {
   return topology;
 }
 
-/// Objects of `type` that share at least one hardware thread with `set`.
-int count_in(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_bitmap_t set) {
-  int count = 0;
-  hwloc_obj_t object = nullptr;
-  while ((object = hwloc_get_next_obj_by_type(topology, type, object)) != nullptr) {
-    if (hwloc_bitmap_intersects(object->cpuset, set) != 0) ++count;
+/// The number of each one's core, which is that of the core's first hardware thread; of one that
+/// hwloc knows no core of, its own.
+std::set<int> cores_in(hwloc_topology_t topology, const std::vector<int>& cpus) {
+  std::set<int> cores(cpus.begin(), cpus.end());
+  hwloc_obj_t core = nullptr;
+  while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != nullptr) {
+    const auto threads = std::erase_if(cores, [core](int cpu) {
+      return hwloc_bitmap_isset(core->cpuset, static_cast<unsigned>(cpu)) != 0;
+    });
+    if (threads > 0) cores.insert(hwloc_bitmap_first(core->cpuset));
   }
-  return count;
+  return cores;
 }
 
 Fact counted(int count) { return count > 0 ? Fact::of(count) : Fact::absent("hwloc counts none"); }
@@ -325,13 +328,9 @@ Facts topology_facts() {
               {"hardware_threads", counted(count(HWLOC_OBJ_PU))},
               {"numa_nodes", counted(count(HWLOC_OBJ_NUMANODE))}};
 
-  const Bitmap usable(hwloc_bitmap_alloc(), hwloc_bitmap_free);
-  const hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(raw);
-  const bool bound = hwloc_get_cpubind(raw, usable.get(), HWLOC_CPUBIND_PROCESS) == 0;
-  if (!bound) hwloc_bitmap_copy(usable.get(), allowed);
-  hwloc_bitmap_and(usable.get(), usable.get(), allowed);
-  facts["usable_cores"] = counted(count_in(raw, HWLOC_OBJ_CORE, usable.get()));
-  facts["usable_hardware_threads"] = counted(count_in(raw, HWLOC_OBJ_PU, usable.get()));
+  const std::vector<int> usable = usable_cpus();
+  facts["usable_cores"] = Fact::of(cores_in(raw, usable).size());
+  facts["usable_hardware_threads"] = Fact::of(usable.size());
 
   nlohmann::json caches = nlohmann::json::array();  // the L1 data cache first
   for (const hwloc_obj_type_t type :
@@ -429,6 +428,17 @@ std::vector<int> usable_cpus() {
   if (cpus.size() > online) cpus.resize(online);
   return cpus;
 }
+
+std::vector<int> cores_of(const std::vector<int>& cpus) {
+  try {
+    const std::set<int> cores = cores_in(load().get(), cpus);
+    return {cores.begin(), cores.end()};
+  } catch (const Error&) {
+    return cpus;  // as on machines that hide which of them are hardware threads of one core
+  }
+}
+
+std::vector<int> usable_cores() { return cores_of(usable_cpus()); }
 
 Fact allowed_cpus(const fs::path& root) {
   const fs::path file = "proc/self/status";

@@ -61,9 +61,17 @@ std::optional<bool> flag_of(const Facts& facts, std::string_view name);
 ///     allowed_cpus
 Facts host_facts(const std::filesystem::path& root = "/");
 
-/// The numbers of the processors that this thread may run on: of those online, what a control group
-/// or taskset leaves. Never empty.
+/// The numbers of the hardware threads that this thread may run on: of those online, what a control
+/// group or taskset leaves. Never empty.
 std::vector<int> usable_cpus();
+
+/// The cores of these hardware threads, each by the number of its first one, be it among them or
+/// not. Where the machine does not tell, each is a core.
+std::vector<int> cores_of(const std::vector<int>& cpus);
+
+/// What ranks on CPUs may take, one each: mpirun counts and binds the same. Hardware threads of one
+/// core share its arithmetic, and would pass for twice the devices that there are.
+std::vector<int> usable_cores();
 
 /// The processors that this process may use, as the kernel lists them: "0-3,8".
 Fact allowed_cpus(const std::filesystem::path& root = "/");

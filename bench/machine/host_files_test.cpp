@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <vector>
 
 #include "kernels/testing.hpp"
@@ -119,6 +120,19 @@ TEST(CpuQuota, OfVersion1NeedsTheCpuController) {
   EXPECT_EQ(host_facts(root.path()).at("cpu_quota_cores").value, "none");
   root.write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "250000\n");
   EXPECT_EQ(host_facts(root.path()).at("cpu_quota_cores").value, 2.5);
+}
+
+/// hwloc reads the variable, here and in mpirun: hardware threads 0 and 1 are of core 0, and so on.
+TEST(CoresOf, AreThoseThatHardwareThreadsShare) {
+  setenv("HWLOC_SYNTHETIC", "package:2 core:2 pu:2", 1);
+  EXPECT_EQ(cores_of({0, 1}), (std::vector<int>{0}));
+  EXPECT_EQ(cores_of({0, 2, 4, 6}), (std::vector<int>{0, 2, 4, 6}));
+  EXPECT_EQ(cores_of({1, 6, 7}), (std::vector<int>{0, 6})) << "one thread is enough";
+  EXPECT_EQ(cores_of({1, 9, 8}), (std::vector<int>{0, 8, 9})) << "of which hwloc knows nothing";
+  setenv("HWLOC_SYNTHETIC", "core:1 pu:1024", 1);
+  EXPECT_EQ(usable_cores(), (std::vector<int>{0}));
+  EXPECT_EQ(number_of(host_facts(), "usable_cores"), 1);
+  unsetenv("HWLOC_SYNTHETIC");
 }
 
 }  // namespace

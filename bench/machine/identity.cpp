@@ -64,7 +64,7 @@ Identity identity_here(const LinkedLibraries& libraries, std::string host, int g
   Identity identity;
   identity.host = std::move(host);
   identity.boot_id = boot_id();
-  identity.cores = static_cast<int>(usable_cpus().size());
+  identity.cores = static_cast<int>(usable_cores().size());
   identity.gpus = gpus;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
   identity.program = program.filename();

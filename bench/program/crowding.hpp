@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether ranks share processors: what they measure is then the scheduler, and their rows must not
+// Whether ranks share cores: what they measure is then the scheduler, and their rows must not
 // pass for those of N devices.
 #pragma once
 
@@ -10,10 +10,10 @@
 
 namespace scalebench {
 
-/// Whether the ranks of a machine outnumber the processors that they may run on together, or those
-/// that have the same ones outnumber these. By rank: its machine, and the numbers of processors.
-bool share_cpus(const std::vector<std::string>& machines,
-                const std::vector<std::vector<double>>& cpus);
+/// Whether the ranks of a machine outnumber the cores that they may run on together, or those that
+/// have the same ones outnumber these. By rank: its machine, and the numbers of its cores.
+bool share_cores(const std::vector<std::string>& machines,
+                 const std::vector<std::vector<double>>& cores);
 
 /// Collective: the same of these ranks as they run now; several hosts may be one machine.
 bool is_crowded(const Ranks& ranks);

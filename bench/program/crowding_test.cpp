@@ -6,22 +6,22 @@
 namespace scalebench {
 namespace {
 
-TEST(ShareCpus, OfAMachineWithMoreRanksThanProcessors) {
-  EXPECT_FALSE(share_cpus({"a"}, {{0}}));
-  EXPECT_FALSE(share_cpus({"a", "a"}, {{0, 1}, {0, 1}})) << "not bound, but each has one";
-  EXPECT_FALSE(share_cpus({"a", "a"}, {{0}, {1}}));
-  EXPECT_TRUE(share_cpus({"a", "a", "a"}, {{0, 1}, {0, 1}, {0, 1}}));
-  EXPECT_TRUE(share_cpus({"a", "a", "a"}, {{0}, {1}, {0, 1}}));
+TEST(ShareCores, OfAMachineWithMoreRanksThanCores) {
+  EXPECT_FALSE(share_cores({"a"}, {{0}}));
+  EXPECT_FALSE(share_cores({"a", "a"}, {{0, 1}, {0, 1}})) << "not bound, but each has one";
+  EXPECT_FALSE(share_cores({"a", "a"}, {{0}, {1}}));
+  EXPECT_TRUE(share_cores({"a", "a", "a"}, {{0, 1}, {0, 1}, {0, 1}}));
+  EXPECT_TRUE(share_cores({"a", "a", "a"}, {{0}, {1}, {0, 1}}));
 }
 
-TEST(ShareCpus, WhereTheyAreLeftTheSameOneOfMany) {
-  EXPECT_TRUE(share_cpus({"a", "a"}, {{3}, {3}}));
-  EXPECT_TRUE(share_cpus({"a", "a", "a"}, {{3}, {3}, {4, 5, 6}})) << "others have more to spare";
+TEST(ShareCores, WhereTheyAreLeftTheSameOneOfMany) {
+  EXPECT_TRUE(share_cores({"a", "a"}, {{3}, {3}}));
+  EXPECT_TRUE(share_cores({"a", "a", "a"}, {{3}, {3}, {4, 5, 6}})) << "others have more to spare";
 }
 
-TEST(ShareCpus, ProcessorsOfTwoMachinesAreNotThoseOfOne) {
-  EXPECT_FALSE(share_cpus({"a", "b"}, {{0}, {0}}));
-  EXPECT_TRUE(share_cpus({"a", "b", "b"}, {{0, 1, 2}, {0}, {0}}));
+TEST(ShareCores, OfTwoMachinesAreNotThoseOfOne) {
+  EXPECT_FALSE(share_cores({"a", "b"}, {{0}, {0}}));
+  EXPECT_TRUE(share_cores({"a", "b", "b"}, {{0, 1, 2}, {0}, {0}}));
 }
 
 }  // namespace

@@ -166,7 +166,7 @@ Message introduction_of(const JoinPlan& plan) {
           {"name", own_host_name()},
           {"machine", boot_id()},
           {"slots", plan.slots},
-          {"cores", static_cast<int>(usable_cpus().size())}};
+          {"cores", static_cast<int>(usable_cores().size())}};
 }
 
 Message introduced(Message introduction, const std::string& key, const std::string& nonce) {

@@ -241,7 +241,7 @@ int own_devices(const StudyConfig& config) {
   if (gpus == 0 && config.device == "cuda") {
     fail<UsageError>("device = \"cuda\": {}", why_no_device());
   }
-  const auto cores = static_cast<std::int64_t>(usable_cpus().size());
+  const auto cores = static_cast<std::int64_t>(usable_cores().size());
   return std::max({1, gpus, static_cast<int>(cores / config.threads)});
 }
 

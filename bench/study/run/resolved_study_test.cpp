@@ -59,6 +59,14 @@ TEST(DevicesOf, AreTheCoresThatThisProcessMayUse) {
   EXPECT_EQ(devices_of(config), 5) << "as said";
 }
 
+TEST(DevicesOf, AreCoresHoweverManyHardwareThreadsTheyHave) {
+  StudyConfig config;
+  config.device = "cpu";
+  setenv("HWLOC_SYNTHETIC", "core:1 pu:1024", 1);
+  EXPECT_EQ(devices_of(config), 1);
+  unsetenv("HWLOC_SYNTHETIC");
+}
+
 TEST(HostsOf, AreThoseOfTheFirstPlaceThatNamesSome) {
   Places places;
   EXPECT_EQ(places.hosts(), "option:1");

@@ -50,7 +50,7 @@ void require_room(const DoorOptions& options, const StudyConfig& config, const P
         options.ranks, limits.devices, limits.devices);
   }
   const int needed = std::max(1, options.ranks) * static_cast<int>(config.threads);
-  const auto cores = static_cast<int>(usable_cpus().size());
+  const auto cores = static_cast<int>(usable_cores().size());
   if (limits.hosts.empty() && gpus_of(config) == 0 && needed > cores) {
     fail<UsageError>(
         "-np {}: takes {} cores, and this process may use {}; use fewer ranks, or "
