@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench allreduce|throughput|epoch|kernels [-np N] [-- OPTIONS]: one benchmark by itself, with
-// the launcher, hosts and binding that a study's launches have. It becomes that launcher, so that
-// streams, signals and exit code are the benchmark's own.
+// the launcher, hosts and binding that a study's launches have. It becomes that launcher, or stands
+// beside Open MPI's, so that streams, signals and exit code are the benchmark's own.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,12 +10,13 @@
 #include <cstring>
 
 #include "bench/cli/console.hpp"
+#include "bench/cli/stderr.hpp"
+#include "bench/launch/attend.hpp"
 #include "bench/launch/launcher.hpp"
 #include "bench/launch/process.hpp"
 #include "bench/machine/host_files.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/verbs/verb.hpp"
-#include "collectives/mpi_session.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
@@ -82,12 +83,6 @@ std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSet
   return command;
 }
 
-/// Of a benchmark that refuses its options mpirun has pages to say. That of Open MPI 5 knows no way
-/// to be quiet, and takes the option for a mistake.
-bool can_be_quiet(const std::string& open_mpi) {
-  return mpi_version_in(open_mpi).version.starts_with("4.");
-}
-
 /// Only returns by throwing.
 [[noreturn]] void become(const std::vector<std::string>& command, const Variables& environment) {
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
@@ -96,6 +91,21 @@ bool can_be_quiet(const std::string& open_mpi) {
   argv.push_back(nullptr);
   execvp(argv[0], argv.data());
   fail("{}: {}", command.front(), std::strerror(errno));
+}
+
+/// Of a benchmark that refuses its options mpirun has pages to say, and of some failures it alone.
+ExitCode attend_ranks(const std::vector<std::string>& command, const Variables& environment) {
+  const MpirunEnd end = attend(command, environment, print_to_stderr);
+  if (!end.why.empty()) print_line(end.why);
+  switch (end.kind) {
+    case MpirunEnd::Kind::cut_off:
+      return ExitCode::incomplete;
+    case MpirunEnd::Kind::not_begun:
+      return ExitCode::nothing_measured;
+    case MpirunEnd::Kind::of_ranks:
+      break;
+  }
+  return static_cast<ExitCode>(end.code);
 }
 
 ExitCode open_door(const std::string& program, DoorOptions options) {
@@ -110,15 +120,15 @@ ExitCode open_door(const std::string& program, DoorOptions options) {
   const PlannedLaunch launch = launch_of(options, program, limits);
   const ResolvedStudy study =
       resolve(std::move(options), std::move(config), std::move(limits), {launch});
-  LaunchSettings settings = study.settings;
-  if (settings.launcher == "open_mpi" && can_be_quiet(MpiSession::library_version())) {
-    settings.mpirun_arguments.emplace_back("--quiet");
-  }
+  const LaunchSettings& settings = study.settings;
   const std::vector<std::string> command = command_of(launch, settings);
   require_launcher(command);
   if (study.options.dry_run) {
     Console(/*speaks=*/true, /*quiet=*/true).result(shell_line(command) + "\n");
     return ExitCode::ok;
+  }
+  if (!alone && settings.launcher == "open_mpi") {
+    return attend_ranks(command, settings.environment);
   }
   become(command, settings.environment);
 }
