@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/program/crowding.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <set>
@@ -13,25 +12,51 @@
 
 namespace scalebench {
 
+namespace {
+
+/// Gives each rank a core of its own, for which those before it may change theirs.
+class Seats {
+ public:
+  Seats(const std::vector<std::string>& machines, const std::vector<std::vector<double>>& cores)
+      : machines_(machines), cores_(cores) {}
+
+  /// Whether there is one for `rank` too.
+  bool give(std::size_t rank) {
+    asked_.clear();
+    return find(rank);
+  }
+
+ private:
+  using Core = std::pair<std::string, double>;  // its machine and its number
+
+  bool find(std::size_t rank) {
+    for (const double number : cores_[rank]) {
+      if (rank_on_.try_emplace({machines_[rank], number}, rank).second) return true;
+    }
+    for (const double number : cores_[rank]) {
+      const Core core{machines_[rank], number};
+      if (!asked_.insert(core).second || !find(rank_on_.at(core))) continue;
+      rank_on_[core] = rank;
+      return true;
+    }
+    return false;
+  }
+
+  const std::vector<std::string>& machines_;
+  const std::vector<std::vector<double>>& cores_;
+  std::map<Core, std::size_t> rank_on_;
+  std::set<Core> asked_;  // whose ranks have been asked to change
+};
+
+}  // namespace
+
 bool share_cores(const std::vector<std::string>& machines,
                  const std::vector<std::vector<double>>& cores) {
-  struct Group {
-    std::size_t ranks = 0;
-    std::set<double> cores;
-  };
-  std::map<std::string, Group> of_machine;
-  std::map<std::pair<std::string, std::vector<double>>, Group> of_equal;
+  Seats seats(machines, cores);
   for (std::size_t rank = 0; rank < machines.size(); ++rank) {
-    const std::string& machine = machines[rank];
-    for (Group* const group : {&of_machine[machine], &of_equal[{machine, cores[rank]}]}) {
-      ++group->ranks;
-      group->cores.insert(cores[rank].begin(), cores[rank].end());
-    }
+    if (!seats.give(rank)) return true;
   }
-  const auto is_crowd = [](const auto& group) {
-    return group.second.ranks > group.second.cores.size();
-  };
-  return std::ranges::any_of(of_machine, is_crowd) || std::ranges::any_of(of_equal, is_crowd);
+  return false;
 }
 
 bool is_crowded(const Ranks& ranks) {

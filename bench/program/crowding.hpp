@@ -10,8 +10,8 @@
 
 namespace scalebench {
 
-/// Whether the ranks of a machine outnumber the cores that they may run on together, or those that
-/// have the same ones outnumber these. By rank: its machine, and the numbers of its cores.
+/// Whether not every rank can have a core of its own among those that it may run on. By rank: its
+/// machine, and the numbers of its cores.
 bool share_cores(const std::vector<std::string>& machines,
                  const std::vector<std::vector<double>>& cores);
 
