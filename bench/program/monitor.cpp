@@ -16,6 +16,7 @@
 #include "bench/machine/host_files.hpp"
 #include "bench/measure/clock.hpp"
 #include "bench/measure/clock_sync.hpp"
+#include "bench/program/host_names.hpp"
 #include "collectives/control.hpp"
 
 namespace scalebench {
@@ -24,24 +25,12 @@ namespace {
 constexpr std::chrono::milliseconds kInterval{500};
 constexpr double kShortest = 0.1;  // seconds
 
-/// Collective: process ids and cores of the ranks on this rank's host.
-struct Neighbours {
-  explicit Neighbours(const Ranks& ranks) {
-    const nlohmann::json mine{{"host", ranks.session.host()},
-                              {"process", static_cast<int>(getpid())},
-                              {"cores", usable_cpus()}};
-    std::set<int> all_cores;
-    for (const std::string& text : all_gather(ranks.host, mine.dump())) {
-      const nlohmann::json one = nlohmann::json::parse(text);
-      if (one.at("host") != mine.at("host")) continue;
-      processes.push_back(one.at("process"));
-      for (const int core : one.at("cores")) all_cores.insert(core);
-    }
-    cores.assign(all_cores.begin(), all_cores.end());
-  }
-  std::vector<int> processes;
-  std::vector<int> cores;
-};
+/// Collective.
+Neighbours neighbours_of(const Ranks& ranks) {
+  const std::vector<int> cpus = usable_cpus();
+  return neighbours_of(ranks.host.rank(), ranks.host.topology(), all_gather(ranks.host, getpid()),
+                       gather_lists(ranks.host, {cpus.begin(), cpus.end()}));
+}
 
 double utc_seconds() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -79,11 +68,25 @@ void set_cores(ResultRow& row, const HostLoad& before, const HostLoad& now) {
 
 }  // namespace
 
+Neighbours neighbours_of(int rank, const Topology& topology, const std::vector<double>& processes,
+                         const std::vector<std::vector<double>>& cpus) {
+  const int node = topology.node_of_rank[static_cast<std::size_t>(rank)];
+  Neighbours neighbours;
+  std::set<int> all;
+  for (std::size_t other = 0; other < processes.size(); ++other) {
+    if (topology.node_of_rank[other] != node) continue;
+    neighbours.processes.push_back(static_cast<int>(processes[other]));
+    for (const double cpu : cpus[other]) all.insert(static_cast<int>(cpu));
+  }
+  neighbours.cpus.assign(all.begin(), all.end());
+  return neighbours;
+}
+
 struct Monitor::Sampler {
   Sampler(const Ranks& ranks, const RecordOptions& options, ResultRow row,
           const Neighbours& neighbours)
       : common(std::move(row)),
-        host(neighbours.processes, neighbours.cores),
+        host(neighbours.processes, neighbours.cpus),
         file(ranks, options, monitor_schema()),
         at_home(ranks.first()),
         thread([this] { run(); }) {}
@@ -157,11 +160,15 @@ Monitor::Monitor(const Ranks& ranks, bool wanted, const RecordOptions& options,
                  const Recorder& recorder, std::string_view bench)
     : ranks_(ranks), wanted_(wanted) {
   if (!wanted_) return;
-  const Neighbours neighbours(ranks_);
+  const Neighbours neighbours = neighbours_of(ranks_);
+  const Topology topology = ranks_.host.topology();
+  const int node = topology.node_of_rank[static_cast<std::size_t>(ranks_.host.rank())];
+  const std::vector<std::string> hosts =
+      host_names(topology, all_gather(ranks_.host, ranks_.session.host()));
   if (ranks_.session.local_rank() != 0) return;
   ResultRow row = recorder.side_row(monitor_schema(), "");
   row.set("case_id", "").set("status", "ok").set("bench", bench);
-  row.set("launch", options.launch).set("host", ranks_.session.host());
+  row.set("launch", options.launch).set("host", hosts[static_cast<std::size_t>(node)]);
   sampler_ = std::make_unique<Sampler>(ranks_, options, std::move(row), neighbours);
 }
 

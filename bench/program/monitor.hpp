@@ -12,8 +12,19 @@
 #include "bench/machine/host_load.hpp"
 #include "bench/program/recorder.hpp"
 #include "bench/record/result_row.hpp"
+#include "collectives/communicator.hpp"
 
 namespace scalebench {
+
+/// The ranks of one host.
+struct Neighbours {
+  std::vector<int> processes;
+  std::vector<int> cpus;  // on which they may run
+};
+
+/// Of `rank`'s host, be there another of the same name. By rank: its process and its CPUs.
+Neighbours neighbours_of(int rank, const Topology& topology, const std::vector<double>& processes,
+                         const std::vector<std::vector<double>>& cpus);
 
 class Monitor {
  public:

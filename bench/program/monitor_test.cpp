@@ -14,6 +14,17 @@ std::vector<ResultRow> rows(const HostLoad& before, const HostLoad& now,
   return monitor_rows(common, before, now, 0.5, devices);
 }
 
+TEST(NeighboursOf, AreTheRanksOfOneHostAlone) {
+  const Topology topology{{0, 1, 1, 0}};
+  const std::vector<std::vector<double>> cpus{{0}, {0, 1}, {1, 2}, {3}};
+  const Neighbours first = neighbours_of(0, topology, {10, 10, 11, 12}, cpus);
+  EXPECT_EQ(first.processes, (std::vector<int>{10, 12}));
+  EXPECT_EQ(first.cpus, (std::vector<int>{0, 3}));
+  const Neighbours second = neighbours_of(2, topology, {10, 10, 11, 12}, cpus);
+  EXPECT_EQ(second.processes, (std::vector<int>{10, 11}));
+  EXPECT_EQ(second.cpus, (std::vector<int>{0, 1, 2}));
+}
+
 TEST(MonitorRows, AreSharesAndRates) {
   HostLoad before;
   HostLoad now;
