@@ -6,18 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bench/machine/identity.hpp"
 #include "bench/measure/statistics.hpp"
 #include "collectives/control.hpp"
 
 namespace scalebench {
 namespace {
-
-bool is_first_of_host(const Ranks& ranks) {
-  const std::vector<int> nodes = ranks.host.topology().node_of_rank;
-  const int mine = ranks.host.rank();
-  const int node = nodes.at(static_cast<std::size_t>(mine));
-  return std::ranges::find(nodes, node) - nodes.begin() == mine;
-}
 
 std::string card_asked_for(const RankDevices& devices, int rank) {
   const std::string uuid = devices.uuid_of(rank);
@@ -50,6 +44,16 @@ Part part_of(const std::vector<RankEnergy>& ranks, bool RankEnergy::*asked,
 
 }  // namespace
 
+bool is_first_of_machine(int rank, const std::vector<int>& node_of_rank,
+                         const std::vector<std::string>& boot_ids) {
+  const auto mine = static_cast<std::size_t>(rank);
+  for (std::size_t before = 0; before < mine; ++before) {
+    const bool is_same_machine = !boot_ids[mine].empty() && boot_ids[before] == boot_ids[mine];
+    if (is_same_machine || node_of_rank[before] == node_of_rank[mine]) return false;
+  }
+  return true;
+}
+
 EpochEnergy sum_of(const std::vector<RankEnergy>& ranks) {
   const Part hosts = part_of(ranks, &RankEnergy::host, &Energy::host_joules, &Energy::no_host);
   const Part cards = part_of(ranks, &RankEnergy::card, &Energy::card_joules, &Energy::no_card);
@@ -78,7 +82,8 @@ EpochEnergy typical_energy(const std::vector<EpochEnergy>& epochs) {
 
 EnergyAccount::EnergyAccount(const Ranks& ranks, const RankDevices& devices)
     : ranks_(ranks),
-      asks_host_(is_first_of_host(ranks)),
+      asks_host_(is_first_of_machine(ranks.host.rank(), ranks.host.topology().node_of_rank,
+                                     all_gather(ranks.host, boot_id()))),
       card_(card_asked_for(devices, ranks.host.rank())),
       meter_(asks_host_, card_) {}
 

@@ -29,6 +29,11 @@ struct RankEnergy {
   Energy energy;
 };
 
+/// Whether `rank` asks for the joules of its machine: hosts of one boot id are one. By rank: the
+/// host it is on, and its boot id; empty: hidden.
+bool is_first_of_machine(int rank, const std::vector<int>& node_of_rank,
+                         const std::vector<std::string>& boot_ids);
+
 /// Of all ranks together. Hosts without a readable counter leave those of the cards, and cards
 /// without one those of the hosts; a counter that only some have counts nowhere, since a sum over
 /// some is no sum.

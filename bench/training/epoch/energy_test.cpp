@@ -25,6 +25,21 @@ RankEnergy card(double joules, const std::string& why = "") {
 /// Neither first of its host nor of its card.
 const RankEnergy kAskedForNothing{.host = false, .card = false, .energy = {5.0, "no", 5.0, "no"}};
 
+TEST(IsFirstOfMachine, OfHostsThatAreOneToo) {
+  const auto who_asks = [](const std::vector<int>& nodes,
+                           const std::vector<std::string>& boot_ids) {
+    std::vector<bool> asks;
+    for (int rank = 0; rank < std::ssize(nodes); ++rank) {
+      asks.push_back(is_first_of_machine(rank, nodes, boot_ids));
+    }
+    return asks;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(who_asks({0, 0, 1, 1}, {"a", "a", "b", "b"}), ElementsAre(true, false, true, false));
+  EXPECT_THAT(who_asks({0, 0, 1, 1}, {"a", "a", "a", "a"}), ElementsAre(true, false, false, false));
+  EXPECT_THAT(who_asks({0, 0, 1, 1}, {"", "", "", ""}), ElementsAre(true, false, true, false));
+}
+
 TEST(SumOfEnergies, IsOfThoseThatWereAskedAlone) {
   const EpochEnergy hosts = sum_of({host(10), kAskedForNothing, host(20)});
   EXPECT_EQ(hosts.joules, 30);
