@@ -95,6 +95,9 @@ TEST(RingSeconds, IsGovernedByTheSlowestLink) {
   EXPECT_DOUBLE_EQ(*ring_seconds(one, 1 << 20, 0), 2 * 3 * (2e-6 + (1 << 18) / 1e11));
   one.ranks_per_node = 1;
   EXPECT_EQ(ring_seconds(one, 1 << 20, 0), 0);
+  // The last of 64 chunks, which are cache lines, would be empty, and nobody waits for it.
+  EXPECT_EQ(ring_seconds(platform(), 63 * 64, 0), std::nullopt);
+  EXPECT_NE(ring_seconds(platform(), 63 * 64 + 4, 0), std::nullopt);
   one.tree = {4, 2};
   EXPECT_EQ(ring_seconds(one, 1 << 20, 0), std::nullopt);
 }

@@ -17,6 +17,7 @@
 #include "bench/record/file.hpp"
 #include "bench/record/results_folder.hpp"
 #include "bench/study/import/imported_rows.hpp"
+#include "collectives/steps.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
@@ -111,6 +112,11 @@ std::optional<double> interconnect_rate(std::string_view words) {
 std::optional<double> ring_seconds(const Platform& platform, double bytes,
                                    double reduce_seconds_per_byte) {
   if (platform.tree || platform.placement == RankPlacement::shuffled) return std::nullopt;
+  // Chunks are whole cache lines: of a short buffer the last ones are empty, and are not sent.
+  const ConstSpan buffer{nullptr, static_cast<std::size_t>(bytes) / sizeof(float)};
+  if (range_of_chunks(buffer, platform.ranks() - 1, 1, platform.ranks()).count == 0) {
+    return std::nullopt;
+  }
   const double p = platform.ranks(), chunk = bytes / p;
   const auto step = [&](const SimulatedLink& link) {
     return link.latency_seconds + chunk / link.bytes_per_second;
