@@ -254,6 +254,21 @@ std::string rates_table(const std::vector<ResultRow>& rows) {
   return table;
 }
 
+/// Where three decimals of a second say little, as of a short epoch.
+bool is_short(double seconds) { return seconds > 0 && seconds < 0.01; }
+
+/// Seconds with three decimals; short ones with a unit. With the ends of an interval or without.
+std::string in_seconds(const ResultRow& row, std::string_view column) {
+  const double seconds = number_in(row, column);
+  return is_short(seconds) ? show_time(seconds) : scaled(row.get(column), 1, 3);
+}
+std::string in_seconds(const ResultRow& row, std::string_view column, std::string_view low,
+                       std::string_view high) {
+  const double seconds = number_in(row, column);
+  return is_short(seconds) ? show_time(seconds, number_in(row, low), number_in(row, high))
+                           : with_interval(row.get(column), row.get(low), row.get(high), 1, 3);
+}
+
 std::string scaling_line(const ResultRow& row) {
   std::string text =
       fmt::format("{:<10} {:<13} {:<7} {:>3} ", row.get("model"), row.get("gradient_sync"),
@@ -262,9 +277,8 @@ std::string scaling_line(const ResultRow& row) {
     return text + fmt::format("{}: {}\n", row.get("status"), row.get("note"));
   }
   text += fmt::format("{:>9} {:>9} {:>24} {:>20} {:>8} {:>20} {:>7} {:>9}",
-                      scaled(row.get("h_seconds"), 1, 3), scaled(row.get("ideal_seconds"), 1, 3),
-                      with_interval(row.get("seconds_median"), row.get("seconds_ci_low"),
-                                    row.get("seconds_ci_high"), 1, 3),
+                      in_seconds(row, "h_seconds"), in_seconds(row, "ideal_seconds"),
+                      in_seconds(row, "seconds_median", "seconds_ci_low", "seconds_ci_high"),
                       with_interval(row.get("speedup"), row.get("speedup_ci_low"),
                                     row.get("speedup_ci_high"), 1, 2),
                       percent(row.get("efficiency")),
@@ -335,10 +349,13 @@ std::string answer_of(const std::vector<ResultRow>& scaling, const std::vector<R
   if (losses.empty()) return text + ".\n";
   const ResultRow* const loss = loss_of(*worst, losses);
   if (loss == nullptr) return text + "; no single loss can be told from nothing.\n";
+  const auto time = [](const ResultRow& row, std::string_view column) {
+    const double seconds = number_in(row, column);
+    return is_short(seconds) ? show_time(seconds) : scaled(row.get(column), 1, 3) + " s";
+  };
   // Not a part of it: other losses may be gains.
-  return fmt::format("{}: {} s lost. Its largest loss is {}, {} s.\n", text,
-                     scaled(worst->get("lost_seconds"), 1, 3), loss->get("loss"),
-                     scaled(loss->get("seconds"), 1, 3));
+  return fmt::format("{}: {} lost. Its largest loss is {}, {}.\n", text,
+                     time(*worst, "lost_seconds"), loss->get("loss"), time(*loss, "seconds"));
 }
 
 std::string result_text(const std::vector<ResultRow>& scaling, const std::vector<ResultRow>& losses,

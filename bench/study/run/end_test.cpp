@@ -224,6 +224,17 @@ TEST(Answer, NamesNoLossOfAnotherCaseThatLooksTheSame) {
   EXPECT_THAT(answer_of({worst}, losses), EndsWith("Its largest loss is transfer, 0.500 s.\n"));
 }
 
+TEST(Answer, AndTheTableShowShortEpochsToo) {
+  ResultRow row = measured();
+  row.set("h_seconds", 0.0004321).set("ideal_seconds", 0.00021605).set("seconds_median", 0.00025);
+  row.set("seconds_ci_low", 0.00024).set("seconds_ci_high", 0.00027);
+  EXPECT_THAT(last_line(row),
+              AllOf(HasSubstr("    432 us    216 us "), HasSubstr("  250 us [240, 270] ")));
+  row.set("largest_loss", "wait_static").set("lost_seconds", 0.000034);
+  EXPECT_THAT(answer_of({row}, {loss(row, "wait_static", 0.000025)}),
+              EndsWith(": 34.0 us lost. Its largest loss is wait_static, 25.0 us.\n"));
+}
+
 TEST(Answer, IsTheLastOfWhatARunIsShownBy) {
   const std::string text = result_text({measured()}, {}, {ResultRow(fit_schema())}, {});
   EXPECT_THAT(text, Not(HasSubstr("alpha"))) << "fits are the report's";
