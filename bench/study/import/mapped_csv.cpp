@@ -149,6 +149,19 @@ bool says_none(std::string_view text) {
   return std::ranges::find(kNone, text) != kNone.end();
 }
 
+/// Behind "gives no time": what a rate lacks, or why what is there does not do.
+std::string why_no_time(const ResultRow& row) {
+  const std::string bytes = text_in(row, "size_bytes"), ranks = text_in(row, "ranks");
+  if (!bytes.empty() && !ranks.empty()) {
+    return fmt::format("with size_bytes {} and ranks {}{}", bytes, ranks,
+                       ranks == "1" ? ": one rank sends nothing, so leave it out" : "");
+  }
+  std::string_view lacks = needed_for_seconds(row.schema());
+  if (!bytes.empty()) lacks = "ranks";
+  if (!ranks.empty() && row.schema().has("size_bytes")) lacks = "size_bytes";
+  return fmt::format("without {}; map it, or add --set", lacks);
+}
+
 class MappedCsv {
  public:
   MappedCsv(const std::filesystem::path& path, const CsvMap& map, const Settings& settings)
@@ -246,9 +259,8 @@ class MappedCsv {
       return;
     }
     if (number && *number > 0) {
-      fail<UsageError>("{}: {} gives no time without {}; map it, or add --set",
-                       table_.place(row, carrier.theirs), carrier.ours,
-                       needed_for_seconds(*map_.schema));
+      fail<UsageError>("{}: {} gives no time {}", table_.place(row, carrier.theirs), carrier.ours,
+                       why_no_time(one.row));
     }
     one.row.set("status", "failed");
     one.row.set("note", fmt::format("{} is '{}'", carrier.theirs, text));

@@ -107,6 +107,22 @@ TEST_F(MappedCsvTest, HasNoZeroForAValueThatIsNone) {
   }
 }
 
+TEST_F(MappedCsvTest, SaysWhyARateGivesNoTime) {
+  const std::string map =
+      "bench = \"allreduce\"\n[columns]\nsize_bytes = \"b\"\nranks = \"np\"\n"
+      "busbw_gb_per_s = \"bw\"\n";
+  EXPECT_EQ(refusal("b,np,bw\n1024,1,8\n", map),
+            "a.csv:2:8: busbw_gb_per_s gives no time with size_bytes 1024 and ranks 1: one "
+            "rank sends nothing, so leave it out");
+  EXPECT_THAT(refusal("b,np,bw\n1024,,8\n", map),
+              testing::EndsWith("gives no time without ranks; map it, or add --set"));
+  EXPECT_THAT(
+      refusal("b,bw\n,8\n",
+              "bench = \"allreduce\"\n[columns]\nsize_bytes = \"b\"\n"
+              "busbw_gb_per_s = \"bw\"\n"),
+      testing::EndsWith("gives no time without size_bytes and ranks; map it, or add --set"));
+}
+
 TEST_F(MappedCsvTest, KeepsNamesThatAreMeantToHarm) {
   const ImportedFile file =
       read(kHeader + "allreduce,'=cmd|' /C calc'!A0,4,1,2,a\n" +
