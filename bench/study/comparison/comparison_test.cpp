@@ -7,13 +7,16 @@
 #include <gtest/gtest.h>
 
 #include "bench/study/analysis/cells.hpp"
+#include "bench/study/comparison/report.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 struct Made {
   std::string algorithm = "ring";
@@ -258,6 +261,49 @@ TEST(CellJoin, HasNoHintForRunsOfOtherCases) {
   keep_where(b.cells, "ranks", {"4"});
   EXPECT_TRUE(b.cells.empty());
   EXPECT_EQ(join_hint(a.cells, b.cells).cells, 0U);
+}
+
+// How it is told.
+
+CompareReport report_of(std::vector<ResultRow> cells, std::vector<ResultRow> costs) {
+  CompareReport report;
+  report.runs.resize(2);
+  report.runs[1].letter = 'B';
+  report.comparison.rows = std::move(cells);
+  report.costs = std::move(costs);
+  return report;
+}
+
+TEST(Report, NamesTheBoundOfAPThatWouldRoundToNothing) {
+  ResultRow row(comparison_schema());
+  row.set("letter", "B").set("label", "cell").set("status", "ok").set("p_holm", 1e-5);
+  const CompareReport report = report_of({row}, {});
+  EXPECT_THAT(compare_table(report, false), HasSubstr(" <0.001 "));
+  EXPECT_THAT(compare_markdown(report, false), HasSubstr("| &lt;0.001 |"));
+}
+
+ResultRow cost_of(const std::string& bench, const std::string& dtype, int batch) {
+  ResultRow row(cost_schema());
+  row.set("bench", bench).set("instance", "p3").set("model", "mlp").set("ranks", 1).set("nodes", 1);
+  row.set("status", "ok").set("origin", "measured").set("whole", 1).set("dtype", dtype);
+  row.set("run_id", "run").set("memory_format", "contiguous");
+  return row.set("batch", batch).set("seconds_median", 2);
+}
+
+TEST(Report, TellsCostsApart) {
+  const CompareReport alone = report_of({}, {cost_of("epoch", "bf16", 64)});
+  EXPECT_THAT(compare_table(alone, false), Not(HasSubstr("bf16"))) << "nothing to tell";
+  const CompareReport epochs =
+      report_of({}, {cost_of("epoch", "bf16", 64), cost_of("epoch", "bf16", 128)});
+  EXPECT_THAT(
+      compare_table(epochs, false),
+      AllOf(HasSubstr("-  batch 64\n"), HasSubstr("-  batch 128\n"), Not(HasSubstr("bf16"))));
+  EXPECT_THAT(compare_markdown(epochs, false), HasSubstr("| measured | batch 128 |"));
+  ResultRow other = cost_of("throughput", "bf16", 64);
+  other.set("memory_format", "channels_last");
+  const CompareReport steps = report_of({}, {cost_of("throughput", "bf16", 64), other});
+  EXPECT_THAT(compare_table(steps, false), HasSubstr("  channels_last\n"));
+  EXPECT_THAT(compare_markdown(steps, false), HasSubstr("| measured | channels\\_last |"));
 }
 
 }  // namespace

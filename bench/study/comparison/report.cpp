@@ -6,16 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <ostream>
+#include <map>
 #include <sstream>
 #include <string_view>
 
 #include "bench/cli/console.hpp"
 #include "bench/cli/quantity.hpp"
-#include "bench/record/file.hpp"
-#include "bench/record/results_folder.hpp"
-#include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/analysis/cells.hpp"
 
 namespace scalebench {
 
@@ -84,7 +81,28 @@ std::string usd_of_epoch(const ResultRow& row) {
                   number_in(row, "usd_per_epoch_ci_high"));
 }
 
-std::string cost_line(const CompareReport& report, const ResultRow& row) {
+/// Of each row what the columns of its table leave out and tells it from the others: "batch 64".
+std::map<const ResultRow*, std::string> words_apart(const std::vector<const ResultRow*>& rows) {
+  std::vector<std::string> names;
+  for (const ResultRow* const row : rows) {
+    std::string& name = names.emplace_back();
+    for (const char* const column :
+         {"instance", "model", "gradient_sync", "scaling", "ranks", "nodes"}) {
+      name += row->get(column) + '/';
+    }
+    if (!is_throughput(*row)) continue;
+    for (const char* const column : {"dtype", "step", "batch"}) name += row->get(column) + '/';
+  }
+  const auto parameters = differing_parameters(rows, names);
+  std::map<const ResultRow*, std::string> words;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::string text = words_of(*rows[i], parameters[i]);
+    words[rows[i]] = text.empty() ? text : text.substr(1);
+  }
+  return words;
+}
+
+std::string cost_line(const CompareReport& report, const ResultRow& row, const std::string& words) {
   std::string text = fmt::format("{:<14} {:<12} {:<20} {:<7} {:>4} {:>9} ", row.get("instance"),
                                  printable(row.get("model")), row.get("gradient_sync"),
                                  row.get("scaling"), row.get("ranks"), row.get("nodes"));
@@ -95,6 +113,7 @@ std::string cost_line(const CompareReport& report, const ResultRow& row) {
       "{:>24} {:>24} {:>10} {:>4} {:>11} {:>11}", time_of(row), usd_of_epoch(row),
       scaled(row.get("images_per_usd"), 1, 0), row.get("efficient") == "1" ? "yes" : "-",
       show_time(number_in(row, "seconds_to_target")), show_usd(number_in(row, "usd_to_target")));
+  if (!words.empty()) text += "  " + printable(words);
   return text + run_of(report, row) + remarks_on(row) + "\n";
 }
 
@@ -143,6 +162,7 @@ std::string throughput_table(const CompareReport& report) {
       "{:<14} {:<12} {:<8} {:<6} {:>6} {:>4} {:>9} {:>28} {:>22} {:>4}\n",
       kOfSteps, "instance", "model", "dtype", "step", "batch", "N", "instances", "images/s",
       "usd a million images", "best");
+  const auto words = words_apart(rows);
   for (const ResultRow* const row : rows) {
     table += fmt::format("{:<14} {:<12} {:<8} {:<6} {:>6} {:>4} {:>9} ", row->get("instance"),
                          printable(row->get("model")), row->get("dtype"), row->get("step"),
@@ -151,7 +171,8 @@ std::string throughput_table(const CompareReport& report) {
                  ? fmt::format("{}: {}\n", row->get("status"), printable(row->get("note")))
                  : fmt::format("{:>28} {:>22} {:>4}{}\n", images_per_s_of(*row),
                                show_usd(number_in(*row, "usd_per_million_images")), best_of(*row),
-                               run_of(report, *row) + remarks_on(*row));
+                               (words.at(row).empty() ? "" : "  " + printable(words.at(row))) +
+                                   run_of(report, *row) + remarks_on(*row));
   }
   return table;
 }
@@ -170,7 +191,8 @@ std::string cost_table(const CompareReport& report) {
         "{:>11} {:>11}\n",
         "instance", "model", "sync", "scaling", "N", "instances", "an epoch", "usd an epoch",
         "images/usd", "best", "to accuracy", "usd to acc.");
-    for (const ResultRow* const row : rows) table += cost_line(report, *row);
+    const auto words = words_apart(rows);
+    for (const ResultRow* const row : rows) table += cost_line(report, *row, words.at(row));
   }
   return table;
 }
@@ -356,10 +378,14 @@ std::string cells_of_run(const CompareReport& report, const CompareReport::Run& 
   for (const ResultRow* const row : cells_of(report, run.letter, changed_only)) {
     text += row_of({literal(label_with_differences(*row)), time_text(row->get("seconds_a")),
                     time_text(row->get("seconds_b")), scaled(row->get("ratio"), 1, 3),
-                    interval_text(*row, "{} to {}"), scaled(row->get("p_holm"), 1, 3),
+                    interval_text(*row, "{} to {}"), literal(show_p(row->get("p_holm"))),
                     row->get("verdict"), literal(row->get("note"))});
   }
   return text;
+}
+
+std::string joined(const std::string& a, std::string_view between, const std::string& b) {
+  return a.empty() || b.empty() ? a + b : fmt::format("{}{}{}", a, between, b);
 }
 
 std::string costs(const std::vector<const ResultRow*>& rows, std::string_view title) {
@@ -368,6 +394,7 @@ std::string costs(const std::vector<const ResultRow*>& rows, std::string_view ti
   text +=
       head_of({"instance", "usd/h (date)", "model", "sync", "scaling", "N", "instances", "an epoch",
                "usd an epoch", "images/usd", "to target", "usd to target", "origin", "note"});
+  const auto words = words_apart(rows);
   for (const ResultRow* const row : rows) {
     const std::string& price = row->get("usd_per_hour");
     text += row_of(
@@ -377,7 +404,7 @@ std::string costs(const std::vector<const ResultRow*>& rows, std::string_view ti
          row->get("ranks"), row->get("nodes"), literal(time_of(*row)), literal(usd_of_epoch(*row)),
          scaled(row->get("images_per_usd"), 1, 0), show_time(number_in(*row, "seconds_to_target")),
          show_usd(number_in(*row, "usd_to_target")), row->get("origin"),
-         literal(row->get("note"))});
+         literal(joined(words.at(row), "; ", row->get("note")))});
   }
   return text;
 }
@@ -388,12 +415,13 @@ std::string costs_of_steps(const CompareReport& report) {
   std::string text = fmt::format("\n## Cost: {}\n\n", kOfSteps);
   text += head_of({"instance", "model", "dtype", "step", "batch", "N", "instances", "images/s",
                    "usd a million images", "best", "origin", "note"});
+  const auto words = words_apart(rows);
   for (const ResultRow* const row : rows) {
-    text +=
-        row_of({literal(row->get("instance")), literal(row->get("model")), row->get("dtype"),
-                row->get("step"), row->get("batch"), row->get("ranks"), row->get("nodes"),
-                literal(images_per_s_of(*row)), show_usd(number_in(*row, "usd_per_million_images")),
-                std::string(best_of(*row)), row->get("origin"), literal(row->get("note"))});
+    text += row_of({literal(row->get("instance")), literal(row->get("model")), row->get("dtype"),
+                    row->get("step"), row->get("batch"), row->get("ranks"), row->get("nodes"),
+                    literal(images_per_s_of(*row)),
+                    show_usd(number_in(*row, "usd_per_million_images")), std::string(best_of(*row)),
+                    row->get("origin"), literal(joined(words.at(row), "; ", row->get("note")))});
   }
   return text;
 }
@@ -421,80 +449,6 @@ std::string compare_markdown(const CompareReport& report, bool changed_only) {
   text += costs(costs_of(report, true), "Cost of an epoch");
   text += costs(costs_of(report, false), fmt::format("Cost: {}", kOfParts));
   return text + costs_of_steps(report);
-}
-
-// As files and as one JSON document.
-
-namespace {
-
-constexpr std::uintmax_t kBytesNeeded = 1'000'000;
-constexpr std::size_t kBytesARow = 2000;
-
-/// Everything but the rows.
-nlohmann::json json_of(const CompareReport& report) {
-  nlohmann::json runs = nlohmann::json::array();
-  for (const CompareReport::Run& run : report.runs) {
-    nlohmann::json instance;
-    if (run.instance) instance = run.instance->name;
-    runs.push_back({{"letter", std::string(1, run.letter)},
-                    {"run_id", run.manifest.run_id},
-                    {"folder", run.folder.string()},
-                    {"origin", run.manifest.origin},
-                    {"manifest_sha256", run.manifest_sha256},
-                    {"instance", instance},
-                    {"differences", json_of(run.differences)}});
-  }
-  const Comparison& found = report.comparison;
-  return {{"command", report.command},
-          {"runs", runs},
-          {"floor", kFloor},
-          {"warnings", report.warnings},
-          {"counts",
-           {{"tested", found.tested()},
-            {"same", found.same},
-            {"faster", found.faster},
-            {"slower", found.slower},
-            {"ambiguous", found.ambiguous},
-            {"missing", found.missing},
-            {"skipped", found.skipped},
-            {"not_tested", found.not_tested}}},
-          {"fewest_launches", found.fewest_launches},
-          {"launches_needed", found.launches_needed},
-          {"exit_code", static_cast<int>(report.code)}};
-}
-
-void write_rows(std::ostream& out, std::string_view name, const std::vector<ResultRow>& rows) {
-  out << ",\n\"" << name << "\": [";
-  const char* before = "\n";
-  for (const ResultRow& row : rows) {
-    out << before << json_of(row).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    before = ",\n";
-  }
-  out << "]";
-}
-
-}  // namespace
-
-void write_json(std::ostream& out, const CompareReport& report) {
-  std::string head = document(json_of(report));
-  head.erase(head.find_last_of('}'));
-  out << head.substr(0, head.find_last_not_of('\n') + 1);
-  write_rows(out, "cells", report.comparison.rows);
-  write_rows(out, "costs", report.costs);
-  write_rows(out, "decisions", report.decisions);
-  out << "}\n";
-}
-
-std::filesystem::path write_comparison(const std::string& folder, const CompareReport& report) {
-  const std::uintmax_t bytes = kBytesNeeded + kBytesARow * report.comparison.rows.size();
-  const ResultsFolder claimed = ResultsFolder::at(folder, bytes);
-  const std::filesystem::path& path = claimed.path();
-  replace_rows(path, comparison_schema(), report.comparison.rows);
-  replace_rows(path, cost_schema(), report.costs);
-  replace_rows(path, decision_schema(), report.decisions);
-  write_file_atomically(path / "compare.json", document(json_of(report)));
-  claimed.release();
-  return path;
 }
 
 }  // namespace scalebench
