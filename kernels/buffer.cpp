@@ -3,10 +3,12 @@
 // process on first use, which would lose a whole study instead of one row.
 #include "kernels/buffer.hpp"
 
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
@@ -16,6 +18,7 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -248,6 +251,23 @@ std::string why_no_huge_pages(bool shared) {
     }
   }
   return "";
+}
+
+std::vector<int> usable_cpus() {
+  std::array<cpu_set_t, 8> sets{};  // 8192 processors, as many as kernels are built for
+  std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof sets, sets.data()) == 0) {
+    for (std::size_t cpu = 0; cpu < sizeof sets * 8; ++cpu) {
+      if (CPU_ISSET_S(cpu, sizeof sets, sets.data())) cpus.push_back(static_cast<int>(cpu));
+    }
+  }
+  const auto online = static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  if (cpus.empty()) {  // whatever hides them
+    cpus.resize(online);
+    std::iota(cpus.begin(), cpus.end(), 0);
+  }
+  if (cpus.size() > online) cpus.resize(online);
+  return cpus;
 }
 
 std::size_t host_cache_bytes() {

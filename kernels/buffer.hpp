@@ -101,6 +101,10 @@ class Buffer {
 /// need to be there. `root` is another folder than / in tests only.
 std::vector<std::string> control_groups(std::string_view controller, const std::string& root = "/");
 
+/// The numbers of the hardware threads that this thread may run on: of those online, what a control
+/// group or taskset leaves. Never empty.
+std::vector<int> usable_cpus();
+
 /// Bytes of host memory that can be given out without swapping: what the system has, and no more
 /// than each control group of this process still allows, where file cache that can be taken back
 /// counts as free, as in the system's own number. The largest number where nobody says.

@@ -3,7 +3,6 @@
 
 #include <fmt/ranges.h>
 #include <hwloc.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +12,6 @@
 #include <fstream>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <set>
 #include <system_error>
 #include <type_traits>
@@ -410,23 +408,6 @@ Facts host_facts(const fs::path& root) {
     }
   }
   return facts;
-}
-
-std::vector<int> usable_cpus() {
-  std::array<cpu_set_t, 8> sets{};  // 8192 processors, as many as kernels are built for
-  std::vector<int> cpus;
-  if (sched_getaffinity(0, sizeof sets, sets.data()) == 0) {
-    for (std::size_t cpu = 0; cpu < sizeof sets * 8; ++cpu) {
-      if (CPU_ISSET_S(cpu, sizeof sets, sets.data())) cpus.push_back(static_cast<int>(cpu));
-    }
-  }
-  const auto online = static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-  if (cpus.empty()) {  // whatever hides them
-    cpus.resize(online);
-    std::iota(cpus.begin(), cpus.end(), 0);
-  }
-  if (cpus.size() > online) cpus.resize(online);
-  return cpus;
 }
 
 std::vector<int> cores_of(const std::vector<int>& cpus) {

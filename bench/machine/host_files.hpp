@@ -61,10 +61,6 @@ std::optional<bool> flag_of(const Facts& facts, std::string_view name);
 ///     allowed_cpus
 Facts host_facts(const std::filesystem::path& root = "/");
 
-/// The numbers of the hardware threads that this thread may run on: of those online, what a control
-/// group or taskset leaves. Never empty.
-std::vector<int> usable_cpus();
-
 /// The cores of these hardware threads, each by the number of its first one, be it among them or
 /// not. Where the machine does not tell, each is a core.
 std::vector<int> cores_of(const std::vector<int>& cpus);

@@ -13,11 +13,11 @@
 #include <set>
 #include <thread>
 
-#include "bench/machine/host_files.hpp"
 #include "bench/measure/clock.hpp"
 #include "bench/measure/clock_sync.hpp"
 #include "bench/program/host_names.hpp"
 #include "collectives/control.hpp"
+#include "kernels/buffer.hpp"
 
 namespace scalebench {
 namespace {

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -44,10 +45,41 @@ struct alignas(64) Rendezvous::Row {
   std::atomic<std::uint64_t> has_left;
 };
 
+bool is_crowded(int rank, const Topology& topology, const std::vector<std::string>& processors) {
+  const auto mine = static_cast<std::size_t>(rank);
+  const auto may_run_on = [&](std::size_t other, std::size_t processor) {
+    return processor < processors[other].size() && processors[other][processor] == '1';
+  };
+  std::set<std::size_t> together;
+  std::size_t ranks = 0;
+  for (std::size_t other = 0; other < processors.size(); ++other) {
+    if (topology.node_of_rank[other] != topology.node_of_rank[mine]) continue;
+    std::set<std::size_t> theirs;
+    bool meets = false;
+    for (std::size_t processor = 0; processor < processors[other].size(); ++processor) {
+      if (!may_run_on(other, processor)) continue;
+      theirs.insert(processor);
+      meets = meets || may_run_on(mine, processor);
+    }
+    if (!meets) continue;
+    together.merge(theirs);
+    ++ranks;
+  }
+  return ranks > together.size();
+}
+
+bool is_crowded(Communicator& control) {
+  std::string mine;
+  for (const int cpu : usable_cpus()) {
+    const auto number = static_cast<std::size_t>(cpu);
+    mine.resize(std::max(mine.size(), number + 1), '0');
+    mine[number] = '1';
+  }
+  return is_crowded(control.rank(), control.topology(), all_gather(control, mine));
+}
+
 Rendezvous::Rendezvous(Communicator& control)
-    : rank_(control.rank()),
-      patience_(control.size() > static_cast<int>(std::thread::hardware_concurrency()) ? 50
-                                                                                       : 20'000) {
+    : rank_(control.rank()), patience_(is_crowded(control) ? 50 : 20'000) {
   const auto slots = static_cast<std::size_t>(control.size());
   std::string problem;
   shared_ = share_segments(control, sizeof(Row) + slots * sizeof(Slot), problem);

@@ -89,6 +89,14 @@ struct SharedSegments {
 SharedSegments share_segments(Communicator& control, std::size_t bytes, std::string& problem,
                               Pages pages = Pages::standard, Mapped mapped = Mapped::whole);
 
+// Who waits for a rank that cannot run meanwhile has to give its processor away.
+
+/// Whether the ranks of a host that may run where `rank` may outnumber the processors that these
+/// have together. By rank: a '1' at the number of each processor that it may run on.
+bool is_crowded(int rank, const Topology& topology, const std::vector<std::string>& processors);
+/// Collective: the same of this rank and its thread.
+bool is_crowded(Communicator& control);
+
 // Where ranks of one host tell each other what lies ready in memory that both can address, and when
 // it has been taken. Nobody waits for more than its own two messages, as in MPI_Sendrecv, so that
 // what is free of deadlocks there is so here; with blocking control messages as acknowledgments it

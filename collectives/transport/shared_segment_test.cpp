@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -163,6 +164,28 @@ TEST(SharedSegment, OfARankThatIsNotThereLeavesNothingOpen) {
   name.descriptor = 999;
   EXPECT_THROW(SharedSegment(name, kSegmentBytes), Error);
   EXPECT_EQ(open(), before);
+}
+
+// Ranks that have to share processors.
+
+TEST(IsCrowded, WhereRanksOutnumberTheProcessorsThatTheyHaveTogether) {
+  EXPECT_FALSE(is_crowded(0, {{0, 0}}, {"11", "11"}));
+  EXPECT_TRUE(is_crowded(0, {{0, 0, 0}}, {"11", "11", "11"}));
+  EXPECT_FALSE(is_crowded(0, {{0, 1, 1}}, {"11", "11", "11"})) << "the others are elsewhere";
+  EXPECT_FALSE(is_crowded(0, {{0, 0}}, {"1", "01"}));
+  EXPECT_TRUE(is_crowded(1, {{0, 0, 0}}, {"1", "1", "0111"})) << "the last one has more to spare";
+  EXPECT_FALSE(is_crowded(2, {{0, 0, 0}}, {"1", "1", "0111"}));
+}
+
+TEST(IsCrowded, ByWhatItsThreadMayRunOn) {
+  run_ranks(2, [](Communicator& control) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(usable_cpus().front()), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_TRUE(is_crowded(control));
+  });
+  run_ranks(1, [](Communicator& control) { EXPECT_FALSE(is_crowded(control)); });
 }
 
 // Ranks that meet.
