@@ -92,25 +92,6 @@ bool is_only_taken(const fs::path& folder) {
   return fs::file_size(folder / "manifest.json", none) == 0 && !fs::exists(folder / "COMPLETE");
 }
 
-std::filesystem::path run_meant(const std::filesystem::path& typed) {
-  if (typed.filename() != "latest" || fs::exists(typed)) return typed;
-  const fs::path results = typed.has_parent_path() ? typed.parent_path() : fs::path("results");
-  fs::path newest;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(results, none)) {
-    // A run's name begins with the time.
-    const std::string name = entry.path().filename().string();
-    const bool dated = name.size() > 16 && name[8] == 'T' && name[15] == 'Z';
-    if (!dated || !fs::exists(entry.path() / "manifest.json")) continue;
-    if (newest.empty() || newest.filename() < entry.path().filename()) newest = entry.path();
-  }
-  if (newest.empty()) {
-    fail<UsageError>("{}: there is no run in {}; scalebench run makes one", typed.string(),
-                     results.string());
-  }
-  return newest;
-}
-
 void require_room(const fs::path& folder, std::uintmax_t bytes_needed) {
   // Asking by writing: permissions, read-only mounts and quotas in one question.
   const fs::path probe = folder / ".write-test";

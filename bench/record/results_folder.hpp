@@ -57,10 +57,6 @@ class ResultsFolder {
 /// killed then.
 bool is_only_taken(const std::filesystem::path& folder);
 
-/// What a user calls a run: `latest` is the newest in results/, and FOLDER/latest that in FOLDER;
-/// all else, and a folder of that name, is itself. Throws UsageError where there is no run.
-std::filesystem::path run_meant(const std::filesystem::path& typed);
-
 /// A file in a launch's folder for as long as its program has not come to its end: an exit code
 /// alone may be that of a rank which a library has ended with exit(0), or of a launcher that lost
 /// it.

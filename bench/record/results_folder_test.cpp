@@ -34,23 +34,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(RunMeant, LatestIsTheNewestRunOfAFolder) {
-  const TemporaryFolder folder;
-  for (const char* const name : {"20260101T000000Z-a-000000", "20260301T000000Z-a-000000",
-                                 "20260401T000000Z-no-run", "nightly"}) {
-    fs::create_directories(folder.path() / name);
-  }
-  EXPECT_EQ(run_meant("results/one"), "results/one");
-  EXPECT_THROW(run_meant(folder.path() / "latest"), UsageError);
-  for (const char* const name :
-       {"20260101T000000Z-a-000000", "20260301T000000Z-a-000000", "nightly"}) {
-    write_file_atomically(folder.path() / name / "manifest.json", "{}");
-  }
-  EXPECT_EQ(run_meant(folder.path() / "latest"), folder.path() / "20260301T000000Z-a-000000");
-  fs::create_directories(folder.path() / "latest");
-  EXPECT_EQ(run_meant(folder.path() / "latest"), folder.path() / "latest") << "a folder called so";
-}
-
 TEST(UtcTime, IsTheSameEverywhere) {
   EXPECT_EQ(utc_label(951782400), "2000-02-29T00:00:00Z");
   EXPECT_EQ(utc_name(1767225599), "20251231T235959Z");

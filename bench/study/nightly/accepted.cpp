@@ -13,6 +13,7 @@
 #include "bench/machine/digest.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/json_members.hpp"
+#include "bench/record/run_name.hpp"
 #include "bench/record/seal.hpp"
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/analysis/stored_run.hpp"

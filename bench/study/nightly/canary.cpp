@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "bench/measure/statistics.hpp"
+#include "bench/record/run_name.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/nightly/accepted.hpp"
 #include "bench/study/run/rerun.hpp"
@@ -96,8 +97,6 @@ void count(const GateReport& report, const std::map<std::string, double>& drops,
 }
 
 }  // namespace
-
-std::string canary_name(const std::string& run_id) { return run_id + "-canary"; }
 
 CanaryPlan canary_plan(const StoredRun& sweep, const std::vector<PlannedLaunch>& plan,
                        const GateReport& report) {

@@ -24,8 +24,6 @@ inline constexpr double kMostCanaryDrop = 0.25;
 /// Below, an operation is too short to be made longer by a known share.
 inline constexpr double kLeastCanaryBytes = 1 << 20;
 
-std::string canary_name(const std::string& run_id);
-
 struct CanaryPlan {
   std::vector<PlannedLaunch> slowed;  // all rounds of one set of launches
   std::vector<PlannedLaunch> as_is;   // the same launches; for the accepted build

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "bench/measure/statistics.hpp"
+#include "bench/record/run_name.hpp"
 #include "bench/study/nightly/table.hpp"
 
 namespace scalebench {

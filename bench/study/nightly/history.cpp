@@ -14,6 +14,7 @@
 #include "bench/measure/statistics.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/results_folder.hpp"
+#include "bench/record/run_name.hpp"
 #include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/scaling.hpp"
 #include "bench/study/nightly/accepted.hpp"
@@ -273,7 +274,8 @@ std::vector<Candidate> runs_in(const fs::path& results, const Annotations& annot
     try {
       runs.push_back({entry.path(), read_manifest(entry.path())});
     } catch (const UsageError& error) {
-      refuse(entry.path(), error.what());
+      // aa_before says so of an A/A comparison, which is no history anyway.
+      if (!is_aa_run(entry.path())) refuse(entry.path(), error.what());
     }
   }
   std::ranges::sort(runs, {}, [](const Candidate& run) {
@@ -339,10 +341,6 @@ bool is_complete(const fs::path& folder, const Manifest& manifest) {
   const bool committed = fs::exists(folder / "COMPLETE") || !fs::exists(folder / "SHA256SUMS");
   return manifest.status == "complete" && committed;
 }
-
-std::string accepted_name(const std::string& run_id) { return run_id + "-accepted"; }
-
-std::string rerun_name(const std::string& run_id) { return run_id + "-rerun"; }
 
 void require_clock(const fs::path& results, const std::string& study, const std::string& now_utc,
                    const Annotations& annotations) {

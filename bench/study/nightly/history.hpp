@@ -144,16 +144,10 @@ nlohmann::json fact_changes(const Facts& before, const Facts& after);
 /// The one place that decides whether a run may be compared with: it ended in good order.
 bool is_complete(const std::filesystem::path& folder, const Manifest& manifest);
 
-/// The name of the run of the accepted build that went in turns with a night's run.
-std::string accepted_name(const std::string& run_id);
-
 /// Refuses, with UsageError, to measure a night while runs of its study began after `now_utc`: it
 /// would be compared with nothing, and pass.
 void require_clock(const std::filesystem::path& results, const std::string& study,
                    const std::string& now_utc, const Annotations& annotations);
-
-/// The name of the run that measures a night's suspects again.
-std::string rerun_name(const std::string& run_id);
 
 /// Runs of the study of `tonight` in `results` that began before it: the last `most` of them, and
 /// more where the last night's record says that a regression is open for longer, so that its

@@ -7,6 +7,7 @@
 
 #include "bench/record/file.hpp"
 #include "bench/record/result_row.hpp"
+#include "bench/record/run_name.hpp"
 #include "bench/study/nightly/report.hpp"
 #include "kernels/testing.hpp"
 
@@ -87,8 +88,11 @@ TEST(AaBefore, CountsWhatWasNotComparedAndAFolderWithoutCells) {
   own.run_id = name;
   own.started_utc = "2026-03-02T03:00:00Z";
   write_manifest(aa, own);
+  GateInput input;
+  std::vector<LeftOut> unreadable;
   const auto trouble = [&] {
-    const std::optional<AaCheck> check = aa_before(folder.path(), tonight, {});
+    unreadable.clear();
+    const std::optional<AaCheck> check = aa_before(folder.path(), tonight, input, unreadable);
     return check ? check->trouble() : "none was found";
   };
   EXPECT_EQ(trouble(), "not one cell was measured") << "it ended before it had any";
@@ -104,6 +108,19 @@ TEST(AaBefore, CountsWhatWasNotComparedAndAFolderWithoutCells) {
   EXPECT_EQ(with({"SAME", "SAME"}), "");
   EXPECT_EQ(with({"SAME", "MISSING"}), "1 of 2 cells could not be compared");
   EXPECT_EQ(with({"SAME", "SLOWER"}), "1 of 2 cells differ");
+  // What cannot be read costs the comparison and no more.
+  folder.write(name + "/certificate.csv", "no such column\nx\n");
+  EXPECT_EQ(trouble(), "none was found");
+  ASSERT_EQ(unreadable.size(), 1U);
+  EXPECT_EQ(unreadable[0].run_id, name);
+  EXPECT_THAT(unreadable[0].why, HasSubstr("certificate.csv"));
+  folder.write(name + "/manifest.json", "{");
+  EXPECT_EQ(trouble(), "none was found");
+  EXPECT_EQ(unreadable.size(), 1U);
+  EXPECT_TRUE(read_history(folder.path(), tonight, {}, 40).nights.empty()) << "it is not refused";
+  input.annotations.excluded.push_back({name, "*", "damaged"});
+  EXPECT_EQ(trouble(), "none was found");
+  EXPECT_TRUE(unreadable.empty()) << "somebody knows";
 }
 
 }  // namespace

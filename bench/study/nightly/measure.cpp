@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "bench/measure/clock.hpp"
+#include "bench/record/run_name.hpp"
 #include "bench/study/analysis/pairs.hpp"
 #include "bench/study/nightly/canary.hpp"
 #include "bench/study/nightly/detection.hpp"
@@ -18,13 +19,25 @@
 namespace scalebench {
 namespace {
 
+int most_ranks(const NightSetup& setup) {
+  int ranks = 1;
+  for (const PlannedLaunch& launch : setup.plan) ranks = std::max(ranks, launch.ranks);
+  return ranks;
+}
+
+/// Empty: there is to be one.
+std::string why_no_aa(const NightSetup& setup) {
+  if (setup.aa_launches == 0) return "--aa-launches 0";
+  return most_ranks(setup) < 2 ? "needs 2 ranks" : "";
+}
+
 /// Two sizes of two algorithms on as many ranks as the study has at most: four cells, which five
 /// launches a side can tell apart.
-ResolvedStudy aa_study_of(const NightSetup& setup, int ranks) {
+ResolvedStudy aa_study_of(const NightSetup& setup) {
   StudyConfig config = setup.config;
   config.name = aa_study(setup.config.name);
   config.launches = setup.aa_launches;
-  config.ranks = {ranks};
+  config.ranks = {most_ranks(setup)};
   config.throughput.reset();
   config.epochs.clear();
   const std::string transport =
@@ -125,16 +138,25 @@ NightStep beside_step(const NightSetup& setup, const Measured& runs) {
 
 }  // namespace
 
+void print_night(const NightSetup& setup) {
+  const Console& console = *setup.console;
+  if (why_no_aa(setup).empty()) print_plan(aa_study_of(setup), console);
+  print_plan(resolve(setup.options, setup.config, setup.limits, setup.plan), console);
+  if (setup.accepted.accepted) {
+    console.result(fmt::format("# each in turns with the same of the accepted build {}\n",
+                               setup.accepted.accepted->tool.name()));
+  }
+  console.result(fmt::format("# then what these ask for: {}cells that look slower once more\n",
+                             setup.canary ? "one program slowed down on purpose; " : ""));
+}
+
 void measure_aa(const NightSetup& setup, std::vector<NightStep>& steps) {
-  int ranks = 1;
-  for (const PlannedLaunch& launch : setup.plan) ranks = std::max(ranks, launch.ranks);
-  if (setup.aa_launches == 0 || ranks < 2) {
-    steps.push_back({"aa", "skipped", std::nullopt,
-                     setup.aa_launches == 0 ? "--aa-launches 0" : "needs 2 ranks"});
+  if (const std::string why = why_no_aa(setup); !why.empty()) {
+    steps.push_back({"aa", "skipped", std::nullopt, why});
     return;
   }
   const double begin = local_seconds();
-  const StudyRun study = run_to_seal(setup, aa_study_of(setup, ranks));
+  const StudyRun study = run_to_seal(setup, aa_study_of(setup));
   const Certificate certificate =
       certificate_of(study.launches(allreduce_schema()), sides_of(study.plan()));
   std::string note = trouble_of(study, *setup.stop);

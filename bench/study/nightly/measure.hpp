@@ -28,6 +28,9 @@ struct NightSetup {
   const std::atomic<bool>* stop = nullptr;
 };
 
+/// --dry-run: the plan of all that is sure to be measured, to stdout, and what more there may be.
+void print_night(const NightSetup& setup);
+
 /// Adds the step "aa". Does nothing when none is wanted or there is one rank only.
 void measure_aa(const NightSetup& setup, std::vector<NightStep>& steps);
 

@@ -10,6 +10,8 @@
 #include "bench/machine/json_text.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/result_row.hpp"
+#include "bench/record/results_folder.hpp"
+#include "bench/record/run_name.hpp"
 #include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/stored_run.hpp"
@@ -370,26 +372,30 @@ std::string AaCheck::trouble() const {
   return fmt::format("{} of {} cells differ", differing, cells);
 }
 
-std::string aa_study(const std::string& study) { return study + "-aa"; }
-
 std::optional<AaCheck> aa_before(const fs::path& results, const Manifest& tonight,
-                                 const std::optional<Manifest>& previous) {
+                                 const GateInput& input, std::vector<LeftOut>& unreadable) {
   std::optional<AaCheck> latest;
+  const std::optional<Manifest>& previous = input.history.previous;
   std::string started = previous ? previous->started_utc : "";
   for (const fs::directory_entry& entry : fs::directory_iterator(results)) {
     const std::string name = entry.path().filename().string();
     if (name.find(fmt::format("-{}-", aa_study(tonight.study))) == std::string::npos) continue;
-    if (!fs::exists(entry.path() / "manifest.json")) continue;
-    const Manifest manifest = read_manifest(entry.path());
-    const bool between = manifest.started_utc > started &&
-                         manifest.started_utc <= tonight.started_utc &&
-                         manifest.study == aa_study(tonight.study);
-    if (!between) continue;
-    started = manifest.started_utc;
-    // Without the file nothing was measured, and that is no agreement.
-    const bool any = fs::exists(entry.path() / certificate_schema().file);
-    latest = aa_check(any ? rows_in(entry.path(), certificate_schema()) : std::vector<ResultRow>(),
-                      name);
+    if (!fs::exists(entry.path() / "manifest.json") || is_only_taken(entry.path())) continue;
+    if (input.annotations.excluded_run(name) != nullptr) continue;
+    try {
+      const Manifest manifest = read_manifest(entry.path());
+      const bool between = manifest.started_utc > started &&
+                           manifest.started_utc <= tonight.started_utc &&
+                           manifest.study == aa_study(tonight.study);
+      if (!between) continue;
+      // Without the file nothing was measured, and that is no agreement.
+      const bool any = fs::exists(entry.path() / certificate_schema().file);
+      latest = aa_check(
+          any ? rows_in(entry.path(), certificate_schema()) : std::vector<ResultRow>(), name);
+      started = manifest.started_utc;
+    } catch (const std::exception& error) {
+      unreadable.push_back({name, error.what()});
+    }
   }
   return latest;
 }

@@ -76,12 +76,11 @@ struct Analysis {
 Analysis analyse(const std::filesystem::path& results, const StoredRun& tonight,
                  std::size_t nights);
 
-/// The A/A run that belongs to a night: the last of its study that ended before it and after the
-/// night before; none: nothing.
+/// The A/A run that belongs to a night: the last of its study that began before it and after the
+/// night before; none: nothing. An excluded one is none, nor is one that cannot be read, which is
+/// added to `unreadable`.
 std::optional<AaCheck> aa_before(const std::filesystem::path& results, const Manifest& tonight,
-                                 const std::optional<Manifest>& previous);
-
-std::string aa_study(const std::string& study);
+                                 const GateInput& input, std::vector<LeftOut>& unreadable);
 
 std::vector<FailedLaunch> failed_launches(const StoredRun& run);
 

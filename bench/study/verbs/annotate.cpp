@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <optional>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
@@ -40,36 +39,23 @@ std::size_t cells_meant(const AnnotateOptions& options) {
 }
 
 ExitCode annotate(AnnotateOptions options) {
-  if (options.run == kLatest) options.run = run_meant(options.results / kLatest).filename();
-  const fs::path typed(options.run);
-  std::error_code elsewhere;
-  if (typed.has_filename() && fs::equivalent(typed.parent_path(), options.results, elsewhere)) {
-    options.run = typed.filename();  // results/RUN, as other verbs take it
-  } else if (typed.has_parent_path()) {
-    fail<UsageError>("{}: a run in {} is meant, by its name; --results names another folder",
-                     options.run, options.results.string());
-  }
   constexpr std::array<std::string_view, 3> kAnnotationKinds{"accept", "exclude", "pin"};
   require_known("annotation", options.kind, kAnnotationKinds);
   if (options.cells != "*" && options.kind != "accept") {
     fail<UsageError>("--cells goes with accept; {} means the whole run", options.kind);
   }
+  options.run = name_in(options.results, options.run);
   const Annotation annotation{options.run, options.cells, options.reason};
   const fs::path file = options.results / "annotations.toml";
-  std::optional<FolderLock> lock;  // of two at once one would forget the other
-  if (fs::is_directory(options.results)) lock.emplace(FolderLock::wait_for(options.results));
+  // Of two at once one would forget the other.
+  const FolderLock lock = FolderLock::wait_for(options.results);
   const std::string before = fs::exists(file) ? read_file(file) : "";
-  // Refuses what is not valid, a path for a run among it, before the run is looked for.
   const std::string after = annotated(before, options.kind, annotation, file.string());
-  // A run that cannot be read may be excluded for just that.
-  const fs::path run = options.results / options.run;
-  if (!fs::is_directory(run)) {
-    fail<UsageError>("{}: no such run in {}", options.run, options.results.string());
-  }
   const Console console(/*speaks=*/true, /*quiet=*/false);
-  std::string meant = "the run";
-  if (options.kind == "accept") meant = fmt::format("{} cells", cells_meant(options));
-  if (options.kind == "pin") read_manifest(run);
+  std::string meant = options.run;
+  if (options.kind == "accept") meant = fmt::format("{} cells of {}", cells_meant(options), meant);
+  // One that cannot be read may be excluded for just that.
+  if (options.kind == "pin") read_manifest(options.results / options.run);
   write_file_atomically(file, after);
   console.result(fmt::format("{}: {} {}\n", file.string(), options.kind, meant));
   return ExitCode::ok;

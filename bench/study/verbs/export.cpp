@@ -45,20 +45,12 @@ struct Nights {
   std::vector<Night> nights;  // oldest first
 };
 
-fs::path folder_of(const std::string& run, const fs::path& results) {
-  for (const fs::path& folder : {fs::path(run), results / run}) {
-    if (fs::exists(folder / "manifest.json")) return folder;
-  }
-  fail<UsageError>("{}: no such run, and none in {}", run, results.string());
-}
-
 Nights read_nights(const ExportOptions& options) {
   constexpr std::size_t kFewest = 2;
   Nights all;
   std::string first;
   for (const std::string& name : options.runs) {
-    const fs::path folder = folder_of(
-        name == kLatest ? run_meant(options.results / name).string() : name, options.results);
+    const fs::path folder = run_in(options.results, name);
     const StoredRun run = read_stored_run(folder, WithSamples::no);
     if (!is_complete(folder, run.manifest)) fail<UsageError>("{} is not complete", name);
     if (first.empty()) first = name;

@@ -130,7 +130,12 @@ ExitCode conclude(const NightlyOptions& options, const fs::path& results, const 
   night.run.run_id = run.folder.filename().string();
   night.host = own_host_name();
   night.scheduled_utc = options.scheduled;
-  night.aa = aa_before(results, night.run, analysis.input.history.previous);
+  std::vector<LeftOut> unreadable;
+  night.aa = aa_before(results, night.run, analysis.input, unreadable);
+  for (const LeftOut& aa : unreadable) {
+    console.warn(fmt::format("A/A comparison left out: {}", aa.why),
+                 fmt::format("scalebench annotate exclude {} --reason TEXT", aa.run_id));
+  }
   night.failed_launches = failed_launches(run);
   const fs::path folder = night_folder(results, night.run.run_id);
   if (options.analyse.empty()) {
@@ -192,14 +197,23 @@ Analysis timed_analysis(const NightlyOptions& options, const fs::path& results,
   return analysis;
 }
 
-ExitCode analyse_again(const NightlyOptions& options, Console& console) {
-  fs::path folder = options.analyse;
-  if (!fs::exists(folder)) folder = run_meant(options.results / options.analyse);
-  if (!fs::exists(folder / "manifest.json")) {
-    fail<UsageError>("--analyse {}: no run of that name in {}", options.analyse,
-                     options.results.string());
+/// The folder of its run, or of an analysis before: results/nightly/RUN is of results/RUN.
+fs::path night_meant(const NightlyOptions& options) {
+  const fs::path typed = run_meant(options.analyse);
+  if (fs::exists(typed / kNightRecord)) {
+    const fs::path analysed = fs::canonical(typed);
+    return run_in(analysed.parent_path().parent_path(), analysed.filename());
   }
-  folder = fs::canonical(folder);
+  return run_in(options.results, options.analyse);
+}
+
+ExitCode analyse_again(const NightlyOptions& options, Console& console) {
+  const fs::path folder = fs::canonical(night_meant(options));
+  if (is_side_run(folder)) {
+    fail<UsageError>(
+        "--analyse {}: measured beside a night, and none itself; valid: the night's run",
+        options.analyse);
+  }
   const fs::path results = folder.parent_path();
   const StoredRun run = read_stored_run(folder, WithSamples::no);
   NightRecord night;
@@ -235,30 +249,33 @@ ExitCode measure_night(const NightlyOptions& options, NightSetup setup) {
     return conclude_unmeasured(options, setup.config, std::move(night), console);
   }
   const Interruption interruption;
-  const auto interrupted = [&] {
-    console.warn("interrupted: what was measured is kept", "scalebench nightly --analyse RUN");
+  const auto interrupted = [&](const fs::path& folder) {
+    const std::string run = (options.results / folder.filename()).string();
+    const std::string judge = shell_line({"scalebench", "nightly", "--analyse", run});
+    console.warn("interrupted: what was measured is kept", "to judge it: " + judge);
     return interruption.exit_code();
   };
   setup.stop = &interruption.stop();
-  setup.accepted = options.beside ? accepted_tonight(options.results, setup.config.name, setup.plan)
-                                  : AcceptedTonight{{}, {}, {}, "--alone"};
   if (!setup.accepted.accepted)
     console.note("without the accepted build: " + setup.accepted.why_not);
   night.changed_libraries = setup.accepted.changed_libraries;
   measure_aa(setup, night.steps);
-  if (interruption.stop()) return interrupted();
+  if (interruption.stop()) {
+    console.warn("interrupted: of the night itself nothing was measured yet");
+    return interruption.exit_code();
+  }
   const fs::path folder = fs::canonical(measure_sweep(setup, night.steps));
-  if (interruption.stop()) return interrupted();
+  if (interruption.stop()) return interrupted(folder);
 
   const fs::path results = folder.parent_path();
   const StoredRun run = read_stored_run(folder, WithSamples::no);
   NightStep analysed;
   Analysis analysis = timed_analysis(options, results, run, analysed);
   measure_canary(setup, run, analysis.report, night.steps);
-  if (interruption.stop()) return interrupted();
+  if (interruption.stop()) return interrupted(folder);
   const std::set<std::string> suspects = time_cells(analysis.report.suspects());
   measure_again(setup, run, suspects, night.steps);
-  if (interruption.stop()) return interrupted();
+  if (interruption.stop()) return interrupted(folder);
   if (!suspects.empty()) analysis = timed_analysis(options, results, run, analysed);
   night.steps.push_back(analysed);
   return conclude(options, results, run, analysis, std::move(night), console);
@@ -284,8 +301,11 @@ ExitCode nightly(NightlyOptions options) {
     setup.aa_launches = options.aa_launches;
     setup.canary = options.canary;
     setup.options = options;
+    setup.accepted = options.beside
+                         ? accepted_tonight(options.results, setup.config.name, setup.plan)
+                         : AcceptedTonight{{}, {}, {}, "--alone"};
     if (options.dry_run) {
-      print_plan(resolve(options, setup.config, setup.limits, setup.plan), console);
+      print_night(setup);
       return ExitCode::ok;
     }
   }
@@ -324,10 +344,8 @@ std::string last_night(const fs::path& results) {
 
 ExitCode accept_night(const AcceptOptions& options) {
   const bool last = options.run.empty() || options.run == kLatest;
-  const std::string run = last ? last_night(options.results) : options.run;
-  if (!fs::exists(options.results / run / "manifest.json")) {
-    fail<UsageError>("nightly accept {}: no run of that name in {}", run, options.results.string());
-  }
+  const std::string run =
+      last ? last_night(options.results) : name_in(options.results, options.run);
   Console console(/*speaks=*/true, /*quiet=*/false);
   // A night that runs beside the build of before would go on with this one.
   const NightlyLock lock(options.results);
@@ -341,13 +359,23 @@ ExitCode accept_night(const AcceptOptions& options) {
   return ExitCode::ok;
 }
 
+/// What says how to measure says nothing beside --analyse.
+void exclude_measuring(CLI::App& verb, CLI::Option& analyse) {
+  for (const char* const name :
+       {"--dry-run", "--ranks", "--launches", "--alone", "--aa-launches", "--no-canary", "--hosts",
+        "--launcher", "--mpirun", "--oversubscribe"}) {
+    analyse.excludes(verb.get_option(name));
+  }
+}
+
 }  // namespace
 
 void add_nightly(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<NightlyOptions>(verb, invocation, nightly, measures);
   verb.add_option("config", options.config, "TOML file of the study, as configs/quick.toml");
-  verb.add_option("--analyse", options.analyse,
-                  "do not measure: judge this run again, by name or folder");
+  CLI::Option& analyse =
+      *verb.add_option("--analyse", options.analyse,
+                       "do not measure: judge this run again, by name, folder or its nightly/RUN");
   add_shown(verb, "--fail-on", options.fail_on,
             "what the exit code tells, of regression,incomplete,ambiguous,suspect");
   add_shown(verb, "--nights", options.nights,
@@ -365,6 +393,7 @@ void add_nightly(CLI::App& verb, Invocation& invocation) {
   verb.add_flag("!--alone", options.beside,
                 "not in turns with the accepted build: half the time, and history alone decides");
   add_start_options(verb, options);
+  exclude_measuring(verb, analyse);
 
   CLI::App& accept = *verb.add_subcommand(
       "accept", "keep the programs here: later nights run in turns with this build");

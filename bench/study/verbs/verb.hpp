@@ -2,6 +2,8 @@
 // What a verb of scalebench is: a subcommand with its options, and what happens when it is chosen.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
@@ -9,7 +11,7 @@
 #include <vector>
 
 #include "bench/cli/exit.hpp"
-#include "bench/record/results_folder.hpp"
+#include "bench/record/run_name.hpp"
 
 namespace scalebench {
 
@@ -22,6 +24,17 @@ struct Invocation {
   std::function<ExitCode()> chosen;  // set while parsing, by the verb that was typed
 };
 
+/// What stands before a subcommand of `verb` is unknown to that.
+inline void refuse_before(const CLI::App& verb) {
+  const std::string command = verb.get_subcommands().front()->get_name();
+  for (const CLI::Option* const option : verb.get_options()) {
+    if (option->count() == 0) continue;
+    throw CLI::ExtrasError(fmt::format("{}: {} takes nothing before it, options behind it",
+                                       option->get_name(), command),
+                           CLI::ExitCodes::ExtrasError);
+  }
+}
+
 /// The options of `verb`, for its command line to be bound to. Once the verb is typed they know
 /// argv and what follows --, where they have a `command` and `more`, and `act` with them is chosen.
 /// `starts_ranks`: whether the ranks of a start on several hosts have to meet for that.
@@ -30,7 +43,7 @@ Options& options_of(CLI::App& verb, Invocation& invocation, Act act,
                     bool (*starts_ranks)(const Options&) = nullptr) {
   const auto options = std::make_shared<Options>();
   verb.callback([=, &verb, &invocation] {
-    if (!verb.get_subcommands().empty()) return;  // one of its own was typed
+    if (!verb.get_subcommands().empty()) return refuse_before(verb);  // one of its own was typed
     if constexpr (requires { options->command; }) options->command = invocation.command;
     if constexpr (requires { options->more; }) options->more = invocation.after_dashes;
     invocation.takes_more = requires { options->more; };
@@ -51,8 +64,6 @@ CLI::Option* add_shown(CLI::App& verb, const std::string& name, Value& value,
                        const std::string& what) {
   return verb.add_option(name, value, what)->capture_default_str();
 }
-
-inline constexpr const char* kLatest = "latest";
 
 /// An option or argument that names runs, `latest` among them (run_meant).
 inline CLI::Option* takes_runs(CLI::Option* option) {

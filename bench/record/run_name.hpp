@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What runs are called: by whoever names one on a command line, and by a night, which measures
+// other runs beside its own.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace scalebench {
+
+inline constexpr const char* kLatest = "latest";
+
+/// The run's folder that a user means: `latest` is the newest in results/, and FOLDER/latest that
+/// in FOLDER, side runs apart; all else, and a folder of that name, is itself. A slash at its end
+/// says nothing. Throws UsageError where there is no run.
+std::filesystem::path run_meant(const std::filesystem::path& typed);
+
+/// The same for a verb that has a folder of runs, --results: a name alone is that of a run there,
+/// unless it is one here. Throws UsageError where there is no such run.
+std::filesystem::path run_in(const std::filesystem::path& results, const std::string& typed);
+
+/// The same where only a run of that folder will do: its name. The run need not be readable.
+std::string name_in(const std::filesystem::path& results, const std::string& typed);
+
+// Side runs of a night, from the name of the night's own run: with the accepted build, of the
+// suspects again, slowed down on purpose.
+
+std::string accepted_name(const std::string& run_id);
+std::string rerun_name(const std::string& run_id);
+std::string canary_name(const std::string& run_id);
+/// The study of the A/A comparison, whose run has a name of its own.
+std::string aa_study(const std::string& study);
+
+/// Whether a run is the A/A comparison of a night, which may be damaged.
+bool is_aa_run(const std::filesystem::path& run);
+/// Whether it is any of these.
+bool is_side_run(const std::filesystem::path& run);
+
+}  // namespace scalebench

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run is found by each of the ways in which it may be named, and never is it one that a night has
+// measured beside its own.
+#include "bench/record/run_name.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/record/file.hpp"
+#include "bench/record/manifest.hpp"
+#include "kernels/error.hpp"
+#include "kernels/testing.hpp"
+
+namespace scalebench::run_name_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kNight = "20260301T000000Z-a-000000";
+
+void make_run(const fs::path& folder, const std::vector<std::string>& command = {}) {
+  fs::create_directories(folder);
+  Manifest manifest;
+  manifest.command = command;
+  write_manifest(folder, manifest);
+}
+
+TEST(RunMeant, LatestIsTheNewestRunOfAFolder) {
+  const TemporaryFolder folder;
+  for (const char* const name :
+       {"20260101T000000Z-a-000000", kNight, "20260401T000000Z-no-run", "nightly"}) {
+    fs::create_directories(folder.path() / name);
+  }
+  EXPECT_EQ(run_meant("results/one"), "results/one");
+  EXPECT_EQ(run_meant("results/one/"), "results/one");
+  EXPECT_EQ(run_meant("/"), "/");
+  EXPECT_THROW(run_meant(folder.path() / "latest"), UsageError);
+  for (const char* const name : {"20260101T000000Z-a-000000", kNight, "nightly"}) {
+    make_run(folder.path() / name);
+  }
+  EXPECT_EQ(run_meant(folder.path() / "latest"), folder.path() / kNight);
+  EXPECT_EQ(run_meant(folder.path() / "latest" / ""), folder.path() / kNight);
+  EXPECT_EQ(run_in(folder.path(), "latest"), folder.path() / kNight);
+  EXPECT_EQ(name_in(folder.path(), "latest"), kNight);
+  fs::create_directories(folder.path() / "latest");
+  EXPECT_EQ(run_meant(folder.path() / "latest"), folder.path() / "latest") << "a folder called so";
+}
+
+TEST(RunMeant, LatestIsNoSideRunOfANight) {
+  const TemporaryFolder folder;
+  make_run(folder.path() / kNight);
+  for (const std::string& name :
+       {accepted_name(kNight), rerun_name(kNight), canary_name(kNight),
+        accepted_name(rerun_name(kNight)), accepted_name(canary_name(kNight))}) {
+    make_run(folder.path() / name);
+    EXPECT_TRUE(is_side_run(name));
+  }
+  make_run(folder.path() / "20260302T000000Z-a-aa-000000", {"scalebench", "nightly", "a.toml"});
+  fs::create_directories(folder.path() / "20260303T000000Z-a-aa-000000");
+  folder.write("20260303T000000Z-a-aa-000000/manifest.json", "{");
+  EXPECT_EQ(run_meant(folder.path() / "latest"), folder.path() / kNight);
+  // A study may be called so.
+  const fs::path own = folder.path() / "20260304T000000Z-a-aa-000000";
+  make_run(own, {"scalebench", "run", "a-aa.toml"});
+  EXPECT_EQ(run_meant(folder.path() / "latest"), own);
+}
+
+TEST(RunIn, IsARunByNameOrByFolder) {
+  const TemporaryFolder results, elsewhere;
+  make_run(results.path() / kNight);
+  make_run(elsewhere.path() / "other");
+  const fs::path night = results.path() / kNight;
+  EXPECT_EQ(run_in(results.path(), kNight), night);
+  EXPECT_EQ(run_in(results.path(), std::string(kNight) + "/"), night);
+  EXPECT_EQ(run_in("results", night.string() + "/"), night);
+  EXPECT_EQ(run_in(results.path(), elsewhere / "other"), elsewhere / "other");
+  EXPECT_EQ(message_of<UsageError>([&] { run_in(results.path(), "none"); }),
+            "none: no such run, and none in " + results.path().string());
+}
+
+TEST(NameIn, IsThatOfARunOfTheFolder) {
+  const TemporaryFolder results, elsewhere;
+  const fs::path night = results.path() / kNight;
+  fs::create_directories(night);  // it may be damaged
+  make_run(elsewhere.path() / "other");
+  for (const std::string& typed :
+       {std::string(kNight), std::string(kNight) + "/", night.string(), night.string() + "/"}) {
+    EXPECT_EQ(name_in(results.path() / "", typed), kNight) << typed;
+  }
+  const auto refusal = [&](const std::string& typed) {
+    return message_of<UsageError>([&] { name_in(results.path(), typed); });
+  };
+  EXPECT_THAT(refusal("none"), testing::StartsWith("none: no such run in "));
+  EXPECT_THAT(refusal((elsewhere / "other").string()), testing::HasSubstr("is meant, by its name"));
+}
+
+}  // namespace
+}  // namespace scalebench::run_name_test
