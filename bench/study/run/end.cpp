@@ -394,6 +394,8 @@ void note_job_account(const StudyRun& study, Console& console) {
                            job.at("training_seconds").get<double>()));
 }
 
+}  // namespace
+
 void say_how_to_go_on(const StudyRun& study, const Interruption& interruption, Console& console) {
   const std::string run = study.folder().string();
   if (interruption.stop()) {
@@ -404,8 +406,6 @@ void say_how_to_go_on(const StudyRun& study, const Interruption& interruption, C
                  way_past_failures(study.manifest().launches, run));
   }
 }
-
-}  // namespace
 
 std::string way_past_failures(const std::vector<LaunchRecord>& launches, const std::string& run) {
   const std::string refusal = fmt::format("exit code {}", static_cast<int>(ExitCode::usage));

@@ -57,6 +57,9 @@ ExitCode measure_study(const ResolvedStudy& study, EndOptions end = {});
 /// 2 is refused again, as a run keeps its config for ever.
 std::string way_past_failures(const std::vector<LaunchRecord>& launches, const std::string& run);
 
+/// One line: why a run is partial, and how to go on with it.
+void say_how_to_go_on(const StudyRun& study, const Interruption& interruption, Console& console);
+
 /// The end of `run`, `certify` and `resume`: the tables, into files and to stdout; the seal,
 /// "complete" when every launch has ended well, else "partial", with a line that says how to go on;
 /// figures and report, unless it was an A/A comparison; and as the last line, of several hosts, the

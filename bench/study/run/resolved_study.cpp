@@ -43,8 +43,11 @@ void add_start_options(CLI::App& command, StartOptions& options) {
   command.add_flag("--dry-run", options.dry_run,
                    "print the exact commands and an estimate, and stop");
   command.add_flag("-q,--quiet", options.quiet, "no progress");
-  command.add_flag("!--no-figures", options.figures, "no figures, no report.html");
   add_color_option(command, options.color);
+}
+
+void add_figures_option(CLI::App& command, StartOptions& options) {
+  command.add_flag("!--no-figures", options.figures, "no figures, no report.html");
 }
 
 const CLI::Option* add_results_option(CLI::App& command, StartOptions& options) {

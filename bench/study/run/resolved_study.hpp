@@ -50,6 +50,8 @@ struct StudyChoice : StartOptions {
 void add_study_options(CLI::App& verb, StudyChoice& choice);
 /// The options that all commands have which start launches.
 void add_start_options(CLI::App& command, StartOptions& options);
+/// Of those that draw.
+void add_figures_option(CLI::App& command, StartOptions& options);
 /// Parts of them.
 void add_launcher_options(CLI::App& command, StartOptions& options);
 const CLI::Option* add_results_option(CLI::App& command, StartOptions& options);

@@ -156,14 +156,23 @@ ExitCode reproduce(const ReproduceOptions& options) {
   const Interruption interruption;
   run.measure(interruption.stop());
   run.summarise();
-  const CompareReport report = report_of(options, run.folder());
-  run.write(comparison_schema(), report.comparison.rows);
-  run.seal(interruption.stop() ? "partial" : "complete");
-  draw_run(run.folder(), console);
+  CompareReport report = report_of(options, run.folder());
+  const bool is_whole = !interruption.stop() && run.failed() == 0;
+  if (is_whole) {
+    run.write(comparison_schema(), report.comparison.rows);
+  } else if (report.code != ExitCode::nothing_measured) {
+    report.code = ExitCode::incomplete;
+  }
+  run.seal(is_whole ? "complete" : "partial");
+  if (options.figures) draw_run(run.folder(), console);
   console.result(table_of(report));
   console.note(fmt::format("results: {}", run.folder().string()));
-  if (interruption.stop()) {
-    console.warn("partial: interrupted; everything that was measured is kept");
+  if (!is_whole) {
+    say_how_to_go_on(run, interruption, console);
+    // What was compared now would be outdated then, and is in no file.
+    console.note(
+        "once it is complete: " +
+        shell_line({"scalebench", "compare", options.run.string(), run.folder().string()}));
   }
   const ExitCode code =
       name_suspects({run.folder()}, "table", options.fail_on_suspect, console, report.code);
@@ -177,6 +186,7 @@ void add_reproduce(CLI::App& verb, Invocation& invocation) {
   takes_runs(verb.add_option("run", options.run, "folder of the run that is measured again"))
       ->required();
   add_start_options(verb, options);
+  add_figures_option(verb, options);
   add_fail_on_option(verb, options.fail_on_suspect);
 }
 

@@ -19,6 +19,7 @@ void add_run(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<StudyChoice>(verb, invocation, run_study, unless_dry_run);
   add_study_options(verb, options);
   add_start_options(verb, options);
+  add_figures_option(verb, options);
   verb.add_flag("--metrics", options.metrics,
                 "also print lines for a regular expression, as inside managed jobs");
   add_fail_on_option(verb, options.fail_on_suspect);
