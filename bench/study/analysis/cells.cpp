@@ -118,6 +118,21 @@ std::vector<Cell> cells_of(const StoredRun& run) {
   return all;
 }
 
+std::string injected_in(const ResultRow& row) {
+  const std::string note = text_in(row, "note");
+  const std::size_t begin = note.find("injected: ");
+  if (begin == std::string::npos) return "";
+  return note.substr(begin, note.find("; ", begin) - begin);
+}
+
+std::string injected_in(const std::vector<Cell>& cells) {
+  for (const Cell& cell : cells) {
+    std::string injected = injected_in(cell.row);
+    if (!injected.empty()) return injected;
+  }
+  return "";
+}
+
 std::string label_of(const ResultRow& row) {
   std::vector<std::string> words{bench_of(row)};
   constexpr std::array<std::string_view, 12> kWords{

@@ -48,6 +48,11 @@ std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches);
 /// All cells of a run.
 std::vector<Cell> cells_of(const StoredRun& run);
 
+/// What a row's note says was done to it on purpose, "injected: slower=10 %"; else empty.
+std::string injected_in(const ResultRow& row);
+/// The same of the first cell that has something; none: empty.
+std::string injected_in(const std::vector<Cell>& cells);
+
 /// For people: "allreduce ring shared_memory float 64 KiB N=2", "epoch mlp mirrored strong N=2x4"
 /// on 2 nodes.
 std::string label_of(const ResultRow& row);

@@ -76,6 +76,15 @@ TEST(Cell, IsCalledByWhatTellsItFromOthers) {
             "allreduce ring nccl out_of_place register 2 64 KiB N=4");
 }
 
+TEST(Cell, SaysWhatWasDoneToItOnPurpose) {
+  ResultRow row(allreduce_schema());
+  EXPECT_EQ(injected_in(row), "");
+  EXPECT_EQ(injected_in(row.set("note", "a clock of its own")), "");
+  EXPECT_EQ(injected_in(row.set("note", "injected: slower=10 %")), "injected: slower=10 %");
+  EXPECT_EQ(injected_in(row.set("note", "one; injected: kill=1@5, slower=10 %; two")),
+            "injected: kill=1@5, slower=10 %");
+}
+
 using Cells = std::vector<const Cell*>;
 
 Cell step_of(const std::string& key, const std::string& format, const std::string& step) {

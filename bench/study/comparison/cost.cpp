@@ -13,6 +13,7 @@
 #include "bench/record/csv.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -110,6 +111,16 @@ std::vector<Instance> read_instances(const std::filesystem::path& path) {
   }
   if (instances.empty()) fail<UsageError>("{}:2:1: no instance type", path.string());
   return instances;
+}
+
+double price_of(std::string_view type, const std::string& text) {
+  constexpr double kMostUsdAnHour = 1e6;
+  const double price = read_number<double>(text).value_or(0);
+  if (price > 0 && price <= kMostUsdAnHour) return price;
+  fail<UsageError>(
+      "--price {}: '{}' is not a price; valid: US dollars an hour with a decimal point, as 12.24, "
+      "above 0 and up to {}",
+      type, text, kMostUsdAnHour);
 }
 
 const Instance& instance_named(const std::vector<Instance>& instances, std::string_view name) {

@@ -42,6 +42,9 @@ std::vector<Instance> read_instances(const std::filesystem::path& path);
 /// Throws UsageError with the nearest name.
 const Instance& instance_named(const std::vector<Instance>& instances, std::string_view name);
 
+/// US dollars an hour, of an instance type. Throws UsageError.
+double price_of(std::string_view type, const std::string& text);
+
 /// A run whose ranks are taken to have been on instances of this type.
 struct PricedRun {
   std::string run_id;

@@ -4,6 +4,7 @@
 // is MISSING, too few launches to show anything, or no decision between instance types;
 // nothing_measured: no cell that both have could be tested, and no decision was asked for.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -28,13 +29,11 @@
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
-#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
 
 constexpr std::size_t kMostRuns = 26;  // letters
-constexpr double kMostUsdAnHour = 1e6;
 
 struct CompareOptions {
   std::vector<std::filesystem::path> runs;
@@ -145,22 +144,13 @@ void keep_keys(std::vector<Cell>& cells, const std::set<std::string>& keys) {
   std::erase_if(cells, [&](const Cell& cell) { return !keys.contains(cell.key); });
 }
 
-double price_of(const Assignment& given) {
-  const double price = read_number<double>(given.value).value_or(0);
-  if (price > 0 && price <= kMostUsdAnHour) return price;
-  fail<UsageError>(
-      "--price {}: '{}' is not a price; valid: US dollars an hour with a decimal point, as 12.24, "
-      "above 0 and up to {}",
-      given.name, given.value, kMostUsdAnHour);
-}
-
 /// The catalog with the user's own prices in it, each dated `today`.
 std::vector<Instance> catalog_of(const CompareOptions& options, const std::string& today) {
   const std::filesystem::path own = scripts_folder().parent_path() / "configs" / "instances.csv";
   std::vector<Instance> catalog = read_instances(options.catalog.empty() ? own : options.catalog);
   for (const std::string& text : options.prices) {
     const Assignment given = split_assignment("--price", text);
-    const double price = price_of(given);
+    const double price = price_of(given.name, given.value);
     instance_named(catalog, given.name);
     Instance& instance = *std::ranges::find(catalog, given.name, &Instance::name);
     if (instance.price_source == kUsersPrice) {
@@ -230,7 +220,16 @@ std::vector<ComparedRun> cells_of(const CompareOptions& options,
     StoredRun stored = read_stored_run(options.runs[i], WithSamples::no);
     std::ranges::move(stored.torn, std::back_inserter(warnings));
     ComparedRun& run = compared.emplace_back(compared_run(std::move(stored)));
+    const bool had_some = !run.cells.empty();
     keep_wanted(run.cells, clauses, i);
+    if (had_some && run.cells.empty()) {
+      fail<UsageError>("--where {}: no cell of {} matches", fmt::join(options.where, " --where "),
+                       options.runs[i].string());
+    }
+    if (const std::string injected = injected_in(run.cells); !injected.empty()) {
+      warnings.push_back(
+          fmt::format("{} was disturbed on purpose: {}", options.runs[i].string(), injected));
+    }
 #ifdef __GLIBC__
     malloc_trim(0);  // a large run's rows leave holes of half their size around the cells
 #endif
@@ -242,6 +241,7 @@ std::vector<ComparedRun> cells_of(const CompareOptions& options,
     }
     const std::set<std::string> keys =
         options.keys.empty() ? keys_meant(all, options.cell) : options.keys;
+    if (keys.empty()) fail<UsageError>("--cell {}: no cell of the runs matches", options.cell);
     for (ComparedRun& run : compared) keep_keys(run.cells, keys);
   }
   if (across.empty()) return compared;

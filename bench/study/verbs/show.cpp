@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench show RUN: what run printed at its end, or the rows themselves, for a page (markdown)
-// or a program (json, csv). Nothing is computed or written.
+// or a program (json, csv). Nothing is written.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -13,9 +13,12 @@
 #include "bench/record/manifest.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/study/analysis/cells.hpp"
+#include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/plan/plan.hpp"
 #include "bench/study/run/end.hpp"
+#include "bench/study/run/recovery.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
 
@@ -38,6 +41,12 @@ struct ShownFile {
 /// The first that a run has is what it was for.
 std::vector<ShownFile> shown_files() {
   return {
+      {recovery_schema(),
+       {"fault", "repetition", "noticed_seconds", "restart_seconds", "down_seconds", "lost_samples",
+        "overhead_seconds", "same_parameters", "same_loss"}},
+      {certificate_schema(),
+       {"algorithm", "transport", "dtype", "size_bytes", "seconds_a", "ratio", "ratio_low",
+        "ratio_high", "p_holm", "verdict", "smallest_effect"}},
       {scaling_schema(),
        {"model", "gradient_sync", "scaling", "ranks", "h_seconds", "ideal_seconds",
         "seconds_median", "speedup", "efficiency", "largest_loss", "trust"}},
@@ -67,15 +76,18 @@ std::string cell_and_interval(const ResultRow& row, std::string_view column) {
   return fmt::format("{} [{}, {}]", cell, short_cell(row, low), short_cell(row, high));
 }
 
-/// Those of the file, behind them what else tells its rows apart, and why some have no result.
+/// Those of the file, behind them what else tells its rows apart, why some have no result, and what
+/// was done to some on purpose.
 std::vector<std::string_view> columns_of(const ShownFile& file,
                                          const std::vector<ResultRow>& rows) {
   std::vector<std::string_view> columns = file.in_brief;
   std::vector<std::string_view> more = parameter_columns();
-  for (const char* const column : {"status", "note"}) {
-    const auto failed = [](const ResultRow& row) { return row.get("status") != "ok"; };
-    if (std::ranges::any_of(rows, failed)) more.emplace_back(column);
-  }
+  const auto failed = [](const ResultRow& row) { return row.get("status") != "ok"; };
+  const auto has_more = [&](const ResultRow& row) {
+    return failed(row) || !injected_in(row).empty();
+  };
+  if (std::ranges::any_of(rows, failed)) more.emplace_back("status");
+  if (std::ranges::any_of(rows, has_more)) more.emplace_back("note");
   for (const std::string_view column : more) {
     const auto cell = [&](const ResultRow& row) { return text_in(row, column); };
     const auto differs = [&](const ResultRow& row) { return cell(row) != cell(rows.front()); };
@@ -84,6 +96,13 @@ std::vector<std::string_view> columns_of(const ShownFile& file,
     if (!there && says && column != "count") columns.push_back(column);
   }
   return columns;
+}
+
+/// A bar would begin another cell.
+std::string escaped(const std::string& cell) {
+  std::string text;
+  for (const char c : cell) text += c == '|' ? std::string("\\|") : std::string(1, c);
+  return text;
 }
 
 std::string markdown_of(const ShownFile& file, const std::vector<ResultRow>& rows) {
@@ -96,7 +115,7 @@ std::string markdown_of(const ShownFile& file, const std::vector<ResultRow>& row
   std::string text = head + "|\n" + rule + "|\n";
   for (const ResultRow& row : rows) {
     for (const std::string_view column : columns) {
-      text += fmt::format("| {} ", cell_and_interval(row, column));
+      text += fmt::format("| {} ", escaped(cell_and_interval(row, column)));
     }
     text += "|\n";
   }
@@ -111,10 +130,25 @@ std::string json_text(const ShowOptions& options, const std::vector<ResultRow>& 
                    {"rows", std::move(list)}});
 }
 
+/// As certify ends, which keeps the cells but not what they come to; empty: it is none.
+std::string certificate_text(const ShowOptions& options, const Manifest& manifest) {
+  if (!std::filesystem::exists(options.run / kPlanFile)) return "";
+  const std::map<int, bool> is_b = sides_of(read_plan(options.run).launches);
+  if (is_b.empty()) return "";
+  const StoredRun run = read_stored_run(options.run, WithSamples::no);
+  const auto failed = std::ranges::count(manifest.launches, "failed", &LaunchRecord::status);
+  return certificate_table(certificate_of(run.launches_of(allreduce_schema()), is_b),
+                           static_cast<std::size_t>(failed));
+}
+
 ExitCode show_run(const ShowOptions& options) {
   require_known("format", options.format, kShowFormats);
-  read_manifest(options.run);  // refuses what is no run
+  const Manifest manifest = read_manifest(options.run);  // refuses what is no run
   Console console(/*speaks=*/true, /*quiet=*/true);
+  if (manifest.status != "complete") {
+    console.warn(fmt::format("{} is {}: not all of it was measured", options.run.string(),
+                             printable(manifest.status)));
+  }
   const auto rows_of = [&](const Schema& schema) {
     bool torn = false;
     std::vector<ResultRow> rows = rows_in(options.run, schema, &torn);
@@ -122,10 +156,15 @@ ExitCode show_run(const ShowOptions& options) {
     return rows;
   };
   if (options.format == "table") {
-    const auto scaling = rows_of(scaling_schema());
-    const std::string text = result_text(
-        scaling, rows_of(losses_schema()), rows_of(fit_schema()),
-        {rows_of(throughput_schema()), rows_of(allreduce_schema()), rows_of(kernels_schema())});
+    std::string text = certificate_text(options, manifest);
+    const std::vector<ResultRow> recoveries = rows_of(recovery_schema());
+    if (!recoveries.empty()) text = recovery_table(recoveries);
+    if (text.empty()) {
+      const auto scaling = rows_of(scaling_schema());
+      text = result_text(
+          scaling, rows_of(losses_schema()), rows_of(fit_schema()),
+          {rows_of(throughput_schema()), rows_of(allreduce_schema()), rows_of(kernels_schema())});
+    }
     if (!text.empty()) {
       console.result(text);
       return ExitCode::ok;
@@ -140,8 +179,8 @@ ExitCode show_run(const ShowOptions& options) {
     return ExitCode::ok;
   }
   fail<UsageError>(
-      "{} has no results to show: it holds none of scaling.csv, epoch.csv, "
-      "throughput.csv, allreduce.csv and kernels.csv",
+      "{} has no results to show: it holds none of recovery.csv, certificate.csv, scaling.csv, "
+      "epoch.csv, throughput.csv, allreduce.csv and kernels.csv",
       options.run.string());
 }
 
