@@ -135,8 +135,13 @@ std::string words_of(const CLI::ParseError& error) {
 }
 
 /// An empty value is one that a script has forgotten to set: its default would be another command.
-void refuse_empty(const CLI::App& app) {
+/// CLI11 counts a negative one down from the largest that there is.
+void refuse_empty_and_negative(const CLI::App& app) {
   for (const CLI::Option* const option : app.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (option->get_type_name() != "UINT" || !value.starts_with('-')) continue;
+      fail<UsageError>("{} {}: must be at least 0", option->get_name(), value);
+    }
     if (std::ranges::find(option->results(), "") == option->results().end()) continue;
     fail<UsageError>("{}: the value is empty; leave the option out for its default",
                      option->get_name());
@@ -184,8 +189,8 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv, std::s
   }
   const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
   if (!extras.empty()) throw UsageError(refuse_extras(innermost(app), extras));
-  refuse_empty(app);
-  refuse_empty(innermost(app));
+  refuse_empty_and_negative(app);
+  refuse_empty_and_negative(innermost(app));
   return true;
 }
 

@@ -4,12 +4,14 @@
 #include "bench/launch/doctor.hpp"
 
 #include <array>
+#include <optional>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/record/json_members.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
+#include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
@@ -17,7 +19,7 @@ namespace {
 struct DoctorOptions {
   std::filesystem::path results = "results";
   std::string mpirun = "mpirun";
-  int ranks = 0;
+  std::optional<int> ranks;
   bool as_json = false;
 };
 
@@ -34,8 +36,11 @@ std::string doctor_document(const std::vector<Finding>& findings) {
 }
 
 ExitCode show_doctor(const DoctorOptions& options) {
+  if (options.ranks && *options.ranks < 1) {
+    fail<UsageError>("--ranks {}: must be at least 1", *options.ranks);
+  }
   DoctorInputs inputs = doctor_inputs(options.mpirun, options.results);
-  inputs.cores_asked = options.ranks;
+  inputs.cores_asked = options.ranks.value_or(0);
   const auto findings = diagnose(inputs);
   const Console console(/*speaks=*/true, /*quiet=*/true);
   console.result(options.as_json ? doctor_document(findings) : render(findings));

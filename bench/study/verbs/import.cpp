@@ -7,6 +7,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
 #include <sstream>
@@ -43,6 +44,19 @@ struct ImportOptions {
   std::vector<std::string> command;
 };
 
+/// "2026-03-01", "2026-03" or "2026", of the calendar.
+bool is_date(const std::string& text) {
+  const std::string whole =
+      text + std::string("0000-01-01").substr(std::min<std::size_t>(text.size(), 10));
+  int year = 0;
+  unsigned month = 0, day = 0;
+  return re2::RE2::FullMatch(text, "[0-9]{4}(-[0-9]{2}){0,2}") &&
+         re2::RE2::FullMatch(whole, "([0-9]{4})-([0-9]{2})-([0-9]{2})", &year, &month, &day) &&
+         std::chrono::year_month_day(std::chrono::year(year), std::chrono::month(month),
+                                     std::chrono::day(day))
+             .ok();
+}
+
 void require_valid(const ImportOptions& options) {
   require_known("kind", options.kind, import_kinds());
   require_known("origin", options.origin, kOrigins);
@@ -62,7 +76,7 @@ void require_valid(const ImportOptions& options) {
   if (!quoted && !(options.source + options.date + options.conditions).empty()) {
     fail<UsageError>("--source, --date and --conditions belong to --origin quoted");
   }
-  if (quoted && !re2::RE2::FullMatch(options.date, "[0-9]{4}(-[0-9]{2}){0,2}")) {
+  if (quoted && !is_date(options.date)) {
     fail<UsageError>("--date '{}': write 2026-03-01, 2026-03 or 2026", options.date);
   }
 }

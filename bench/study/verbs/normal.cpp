@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
@@ -32,7 +33,7 @@ struct NormalOptions {
   fs::path what;
   std::string fabric;
   std::string network;
-  int rails = 0;  // 0: not said
+  std::optional<int> rails;
   std::vector<std::string> settings;
   bool as_json = false;
 };
@@ -109,12 +110,13 @@ double rate_of(const std::string& network) {
 Place place_of(const NormalOptions& options, const Subject& subject,
                const std::vector<Fabric>& fabrics) {
   Place place;
-  if (options.rails < 0) fail<UsageError>("--rails {}: must be at least 1", options.rails);
-  if (options.rails > 0 && options.network.empty()) {
-    fail<UsageError>("--rails {}: of which rate? add --network", options.rails);
+  const int rails = options.rails.value_or(1);
+  if (rails < 1) fail<UsageError>("--rails {}: must be at least 1", rails);
+  if (options.rails && options.network.empty()) {
+    fail<UsageError>("--rails {}: of which rate? add --network", rails);
   }
   if (!options.network.empty()) place.rail_gb_per_s = rate_of(options.network) / 8e9;
-  place.rails = std::max(1, options.rails);
+  place.rails = rails;
   place.memory_busbw = subject.memory_busbw;
   if (!options.fabric.empty()) {
     place.fabric = &fabric_named(fabrics, options.fabric);
@@ -186,6 +188,10 @@ std::string document_of(const NormalOptions& options, const Judgement& judgement
 
 ExitCode show_normal(const NormalOptions& options) {
   const bool run = fs::is_directory(options.what);
+  if (run && !options.settings.empty()) {
+    fail<UsageError>("--set {}: a run says itself what it measured; valid with a log",
+                     options.settings.front());
+  }
   const Subject subject = run ? subject_of_run(options.what) : subject_of_log(options);
   const std::vector<Fabric> fabrics = read_fabrics(configs_folder() / "fabrics.csv");
   const Place place = place_of(options, subject, fabrics);

@@ -157,6 +157,9 @@ SimulationPlan plan_of(const SimulateOptions& options) {
   const std::vector<Instance> catalog = read_instances(options.instances);
   const Instance& instance = instance_named(catalog, options.instance);
   if (options.per_node < 0) fail<UsageError>("--per-node {}: at least 1", options.per_node);
+  if (!(options.timeout_seconds > 0) || std::isinf(options.timeout_seconds)) {
+    fail<UsageError>("--timeout {}: must be more than 0 seconds", options.timeout_seconds);
+  }
   SimulationPlan plan;
   plan.algorithms = split_list("--algorithms", options.algorithms);
   for (const std::string& name : plan.algorithms) allreduce_named(name);
