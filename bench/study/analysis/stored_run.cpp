@@ -273,6 +273,10 @@ std::map<int, int> rounds_in(const fs::path& run, const std::vector<LaunchFolder
 
 }  // namespace
 
+bool is_recovery(const Manifest& manifest) {
+  return manifest.study == kRecoveryStudy && manifest.config.empty();
+}
+
 StoredRun read_stored_run(const fs::path& folder, WithSamples samples) {
   StoredRun run{folder, read_manifest(folder), {}};
   std::map<int, std::vector<ResultRow>> of_launch;

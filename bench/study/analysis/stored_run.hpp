@@ -71,6 +71,10 @@ struct StoredRun {
   const std::vector<ResultRow>& beside_of(const Schema& schema) const;
 };
 
+inline constexpr const char* kRecoveryStudy = "recover";
+/// Whether `scalebench recover` made it: a run without a config, in which a rank was to fail.
+bool is_recovery(const Manifest& manifest);
+
 enum class WithSamples { no, yes };
 
 /// Reads `folder`: of a study, or of one benchmark with --out (which counts as one launch).

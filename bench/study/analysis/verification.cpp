@@ -300,10 +300,9 @@ Verification verify_rows(const StoredRun& run, const FitModel& model) {
     verification.notes.emplace_back("the run has not ended: nothing is published yet");
     return verification;
   }
-  if (fs::exists(run.folder / recovery_schema().file)) {
-    verification.notes.push_back(
-        fmt::format("{} tells what happened to its programs: no samples are behind it",
-                    recovery_schema().file));
+  if (is_recovery(run.manifest)) {
+    verification.notes.emplace_back(
+        "a run of recover tells what happened to its programs: no samples are behind that");
     return verification;
   }
   const bool has_plan = fs::exists(run.folder / kPlanFile);

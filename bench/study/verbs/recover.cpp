@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/help.hpp"
 #include "bench/program/fault.hpp"
 #include "bench/record/file.hpp"
+#include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/run/recovery.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/run/run.hpp"
@@ -49,6 +51,9 @@ RecoveryPlan plan_of(const RecoverOptions& options) {
   require_positive("--epochs", plan.epochs);
   require_positive("--checkpoint-every", plan.checkpoint_every);
   require_positive("--repeat", plan.repetitions);
+  if (!(plan.deadline_seconds > 0) || std::isinf(plan.deadline_seconds)) {
+    fail<UsageError>("--deadline {}: must be more than 0 seconds", plan.deadline_seconds);
+  }
   if (step_fault_of(options.fault, plan.ranks).rank < 0) {
     fail<UsageError>("which fault? valid: --kill-rank RANK@STEP or --stop-rank RANK@STEP");
   }
@@ -64,7 +69,7 @@ RecoveryPlan plan_of(const RecoverOptions& options) {
 /// What the launcher and the manifest need to know of it.
 ResolvedStudy study_of(const RecoverOptions& options, const RecoveryPlan& plan) {
   StudyConfig config;
-  config.name = "recover";
+  config.name = kRecoveryStudy;
   config.seed = plan.seed;
   config.ranks = {plan.ranks};
   PlanLimits limits = limits_of(options, config);

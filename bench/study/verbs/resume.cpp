@@ -11,6 +11,7 @@
 #include "bench/cli/console.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/seal.hpp"
+#include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/run/end.hpp"
 #include "bench/study/run/run.hpp"
 #include "bench/study/verbs/verb.hpp"
@@ -23,7 +24,7 @@ ExitCode say_sealed(const ResumeOptions& options, const Console& console) {
   const std::string run = options.run.string();
   const Manifest manifest = read_manifest(options.run);
   const auto failed = std::ranges::count(manifest.launches, "failed", &LaunchRecord::status);
-  if (failed == 0 || manifest.import) {
+  if (failed == 0 || manifest.import || is_recovery(manifest)) {
     console.result(fmt::format("{} is complete: nothing to resume\n", run));
     return ExitCode::ok;
   }
