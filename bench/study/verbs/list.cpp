@@ -259,11 +259,23 @@ json json_of(const std::string& cell) {
   return whole && cell.size() < 16 ? json(std::stoll(cell)) : json(*number);
 }
 
+/// What somebody has named is text, also where it looks like a number, and so is all of a column
+/// that has other text.
+bool is_text(const Listing& listing, std::size_t i) {
+  constexpr std::array<std::string_view, 3> kNames{"run", "name", "study"};
+  return std::ranges::count(kNames, listing.columns[i]) > 0 ||
+         std::ranges::any_of(listing.rows,
+                             [&](const auto& row) { return json_of(row[i]).is_string(); });
+}
+
 json json_of(const Listing& listing) {
-  json things = json::array();
-  for (const auto& row : listing.rows) {
-    json& thing = things.emplace_back(json::object());
-    for (std::size_t i = 0; i < row.size(); ++i) thing[listing.columns[i]] = json_of(row[i]);
+  json things(listing.rows.size(), json::object());
+  for (std::size_t i = 0; i < listing.columns.size(); ++i) {
+    const bool text = is_text(listing, i);
+    for (std::size_t k = 0; k < listing.rows.size(); ++k) {
+      const std::string& cell = listing.rows[k][i];
+      things[k][listing.columns[i]] = text && !cell.empty() ? json(cell) : json_of(cell);
+    }
   }
   return things;
 }
