@@ -11,7 +11,7 @@
 
 #include "bench/cli/console.hpp"
 #include "bench/cli/stderr.hpp"
-#include "bench/launch/attend.hpp"
+#include "bench/launch/foreground.hpp"
 #include "bench/launch/launcher.hpp"
 #include "bench/launch/process.hpp"
 #include "bench/machine/host_files.hpp"
@@ -95,7 +95,7 @@ std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSet
 
 /// Of a benchmark that refuses its options mpirun has pages to say, and of some failures it alone.
 ExitCode attend_ranks(const std::vector<std::string>& command, const Variables& environment) {
-  const MpirunEnd end = attend(command, environment, print_to_stderr);
+  const MpirunEnd end = run_in_foreground(command, environment, print_to_stderr);
   if (!end.why.empty()) print_line(end.why);
   switch (end.kind) {
     case MpirunEnd::Kind::cut_off:

@@ -47,7 +47,7 @@ class MpirunPages {
 
 /// Runs Open MPI's mpirun until it ends. `say` gets what the ranks say on stderr, as it comes.
 /// Signals that are sent to this process alone reach mpirun too.
-MpirunEnd attend(const std::vector<std::string>& command, const Variables& environment,
-                 const std::function<void(std::string_view)>& say);
+MpirunEnd run_in_foreground(const std::vector<std::string>& command, const Variables& environment,
+                            const std::function<void(std::string_view)>& say);
 
 }  // namespace scalebench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/launch/attend.hpp"
+#include "bench/launch/foreground.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -196,8 +196,8 @@ class Lines {
 
 }  // namespace
 
-MpirunEnd attend(const std::vector<std::string>& command, const Variables& environment,
-                 const std::function<void(std::string_view)>& say) {
+MpirunEnd run_in_foreground(const std::vector<std::string>& command, const Variables& environment,
+                            const std::function<void(std::string_view)>& say) {
   constexpr int kBetweenLooksMs = 50;
   std::array<int, 2> pipe{};
   if (pipe2(pipe.data(), O_CLOEXEC) != 0) fail("no pipe: {}", std::strerror(errno));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a user hears of mpirun, whose part /bin/sh plays with what it said.
-#include "bench/launch/attend.hpp"
+#include "bench/launch/foreground.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -43,7 +43,8 @@ Heard heard(const std::string& said, const std::string& then) {
   folder.write("said", said);
   Heard all;
   const std::string script = fmt::format("cat '{}/said' >&2; {}", folder.path().string(), then);
-  all.end = attend({"/bin/sh", "-c", script}, {}, [&](std::string_view text) { all.said += text; });
+  all.end = run_in_foreground({"/bin/sh", "-c", script}, {},
+                              [&](std::string_view text) { all.said += text; });
   return all;
 }
 
@@ -85,7 +86,7 @@ TEST(Attend, SaysWhyNothingBegan) {
   EXPECT_EQ(away.said, "ssh: no route\n");
   EXPECT_EQ(away.end.kind, Kind::not_begun);
   EXPECT_EQ(heard("", "exit 1").end.why, "mpirun ended with code 1");
-  MpirunEnd missing = attend({"/no/such/mpirun"}, {}, [](std::string_view) {});
+  MpirunEnd missing = run_in_foreground({"/no/such/mpirun"}, {}, [](std::string_view) {});
   EXPECT_EQ(missing.kind, Kind::not_begun);
   EXPECT_EQ(missing.code, 127);
 }
@@ -119,7 +120,7 @@ TEST(Attend, DoesNotWaitForWhatHoldsTheStreamOpen) {
 MpirunEnd told_to_end(const std::string& how) {
   const std::string script = "trap '" + how + "' TERM; echo up >&2; while :; do sleep 0.05; done";
   std::thread user;
-  const MpirunEnd end = attend({"/bin/sh", "-c", script}, {}, [&](std::string_view) {
+  const MpirunEnd end = run_in_foreground({"/bin/sh", "-c", script}, {}, [&](std::string_view) {
     if (!user.joinable()) user = std::thread([] { kill(getpid(), SIGTERM); });
   });
   user.join();
