@@ -12,7 +12,7 @@
 
 #include "kernels/testing.hpp"
 
-namespace scalebench::attend_test {
+namespace scalebench::foreground_test {
 namespace {
 
 using testing::HasSubstr;
@@ -136,4 +136,4 @@ TEST(Attend, PassesASignalOn) {
 }
 
 }  // namespace
-}  // namespace scalebench::attend_test
+}  // namespace scalebench::foreground_test
