@@ -57,6 +57,24 @@ def _is_rank(environment: bytes, rank: int) -> bool:
     return any(_holds(environment, f"{name}={rank}") for name in _RANK)
 
 
+def _parent(process: int) -> int:
+    try:
+        return int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(") ")[-1].split()[1])
+    except OSError:
+        return 0
+
+
+def processes_of(launcher: int, rank: int) -> list[int]:
+    """Ranks with that number among the launcher's descendants."""
+
+    def is_ours(process: int) -> bool:
+        while process not in (0, launcher):
+            process = _parent(process)
+        return process == launcher
+
+    return [process for process, environment in _environments().items() if _is_rank(environment, rank) and is_ours(process)]
+
+
 def marked(mark: str) -> list[int]:
     """Processes with that `NAME=value`."""
     return [process for process, environment in _environments().items() if _holds(environment, mark)]
