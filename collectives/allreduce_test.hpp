@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "collectives/communicator.hpp"
+#include "collectives/forwarding.hpp"
 
 namespace scalebench {
 
@@ -47,9 +47,9 @@ class ScatteredRanks final : public Communicator {
 /// Numbers lie scrambled in memory, and only combine() and scale() of this communicator read them:
 /// an operator that is applied past it spoils the result. So an exact result was made by calls that
 /// can be counted. Fill and read buffers through scramble().
-class SealedRanks final : public Communicator {
+class SealedRanks final : public ForwardingCommunicator {
  public:
-  explicit SealedRanks(Communicator& inner) : Communicator(inner.memory()), inner_(inner) {}
+  using ForwardingCommunicator::ForwardingCommunicator;
 
   /// There and back; for numbers of 4 bytes.
   static void scramble(Span data) {
@@ -62,13 +62,6 @@ class SealedRanks final : public Communicator {
     }
   }
 
-  int rank() const override { return inner_.rank(); }
-  int size() const override { return inner_.size(); }
-  Topology topology() const override { return inner_.topology(); }
-  std::string_view transport() const override { return inner_.transport(); }
-  void exchange(ConstSpan out, int to, Span in, int from) override {
-    inner_.exchange(out, to, in, from);
-  }
   void combine(std::span<const ConstSpan> from, std::span<const Span> to, ReduceOp op) override {
     while (plain_.size() < from.size()) plain_.emplace_back(Memory::host);
     std::vector<ConstSpan> sources;
@@ -88,18 +81,8 @@ class SealedRanks final : public Communicator {
     inner_.scale(values, factor);
     scramble(values);
   }
-  void copy(ConstSpan from, Span to) override { inner_.copy(from, to); }
-  Span scratch(std::size_t count, DType dtype) override { return inner_.scratch(count, dtype); }
-  Window window(std::size_t count, DType dtype) override { return inner_.window(count, dtype); }
-  Span shared_scratch(std::size_t count, DType dtype) override {
-    return inner_.shared_scratch(count, dtype);
-  }
-  std::optional<Span> peer(Span mine, int rank) override { return inner_.peer(mine, rank); }
-  void wait() override { inner_.wait(); }
-  void barrier() override { inner_.barrier(); }
 
  private:
-  Communicator& inner_;
   std::deque<ScratchBuffer> plain_;
   ScratchBuffer result_{Memory::host};
 };

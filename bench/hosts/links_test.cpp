@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "collectives/forwarding.hpp"
 #include "collectives/transport/thread.hpp"
 
 namespace scalebench {
@@ -63,15 +64,11 @@ TEST(Links, EveryRankKnowsEveryPairOfHosts) {
 }
 
 /// Long messages take 1 ms a megabyte, and the one of that number 60 ms more.
-class StoppedOnce final : public Communicator {
+class StoppedOnce final : public ForwardingCommunicator {
  public:
   StoppedOnce(Communicator& inner, int stopped)
-      : Communicator(inner.memory()), inner_(inner), stopped_(stopped) {}
+      : ForwardingCommunicator(inner), stopped_(stopped) {}
 
-  int rank() const override { return inner_.rank(); }
-  int size() const override { return inner_.size(); }
-  Topology topology() const override { return inner_.topology(); }
-  std::string_view transport() const override { return inner_.transport(); }
   void exchange(ConstSpan out, int to, Span in, int from) override {
     if (out.bytes() > 1000) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(out.bytes()));
@@ -79,11 +76,8 @@ class StoppedOnce final : public Communicator {
     }
     inner_.exchange(out, to, in, from);
   }
-  bool pending(int from) override { return inner_.pending(from); }
-  void barrier() override { inner_.barrier(); }
 
  private:
-  Communicator& inner_;
   const int stopped_;
   int long_ = 0;
 };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collectives/control.hpp"
+#include "collectives/forwarding.hpp"
 #include "collectives/transport/shared_segment.hpp"
 #include "collectives/transport/transport_test.hpp"
 #include "collectives/transport/transports.hpp"
@@ -17,30 +18,19 @@ namespace scalebench {
 namespace {
 
 /// MPI whose ranks take each two of them for a host.
-class PretendedHosts final : public Communicator {
+class PretendedHosts final : public ForwardingCommunicator {
  public:
-  explicit PretendedHosts(Communicator& mpi) : Communicator(Memory::host), mpi_(mpi) {}
+  using ForwardingCommunicator::ForwardingCommunicator;
 
-  int rank() const override { return mpi_.rank(); }
-  int size() const override { return mpi_.size(); }
   Topology topology() const override {
     Topology topology;
     for (int rank = 0; rank < size(); ++rank) topology.node_of_rank.push_back(rank / 2);
     return topology;
   }
-  std::string_view transport() const override { return mpi_.transport(); }
-  void exchange(ConstSpan out, int to, Span in, int from) override {
-    mpi_.exchange(out, to, in, from);
-  }
   void exchange_meanwhile(ConstSpan out, int to, Span in, int from,
                           const std::function<bool()>& meanwhile) override {
-    mpi_.exchange_meanwhile(out, to, in, from, meanwhile);
+    inner_.exchange_meanwhile(out, to, in, from, meanwhile);
   }
-  bool pending(int from) override { return mpi_.pending(from); }
-  void barrier() override { mpi_.barrier(); }
-
- private:
-  Communicator& mpi_;
 };
 
 TEST(SharedMemoryCommunicator, EveryAlgorithmIsExact) {

@@ -22,7 +22,7 @@
 #include "bench/cli/stderr.hpp"
 #include "collectives/allreduce.hpp"
 #include "collectives/allreduce_check.hpp"
-#include "collectives/communicator.hpp"
+#include "collectives/forwarding.hpp"
 #include "collectives/mpi_session.hpp"
 #include "collectives/transport/transports.hpp"
 #include "kernels/buffer.hpp"
@@ -60,18 +60,11 @@ struct ComputeModel {
 /// themselves; what a rank computes takes none there, so that each reduction waits, in simulated
 /// time, for what it is modelled to cost. Where results are not checked, data is not touched
 /// either.
-class ModelledCommunicator final : public Communicator {
+class ModelledCommunicator final : public ForwardingCommunicator {
  public:
   ModelledCommunicator(Communicator& inner, ComputeModel model)
-      : Communicator(Memory::host), inner_(inner), model_(model) {}
+      : ForwardingCommunicator(inner), model_(model) {}
 
-  int rank() const override { return inner_.rank(); }
-  int size() const override { return inner_.size(); }
-  Topology topology() const override { return inner_.topology(); }
-  std::string_view transport() const override { return inner_.transport(); }
-  void exchange(ConstSpan out, int to, Span in, int from) override {
-    inner_.exchange(out, to, in, from);
-  }
   void combine(std::span<const ConstSpan> from, std::span<const Span> to, ReduceOp op) override {
     if (real_data()) inner_.combine(from, to, op);
     const auto bytes = static_cast<double>((from.size() - 1) * from.front().bytes());
@@ -93,15 +86,10 @@ class ModelledCommunicator final : public Communicator {
     }
     return all;
   }
-  void barrier() override { inner_.barrier(); }
-  bool native_allreduce(ConstSpan in, Span out, ReduceOp op) override {
-    return inner_.native_allreduce(in, out, op);
-  }
 
  private:
   bool real_data() const { return model_.untouched.empty(); }
 
-  Communicator& inner_;
   const ComputeModel model_;
 };
 
