@@ -37,12 +37,12 @@ case $question in
     kill "$(cat "$pid")" && rm "$CUDA_MPS_PIPE_DIRECTORY/control" ;;
 esac
 """
-HEAD = "status,note,algorithm,transport,ranks,size_bytes,seconds_median"
+HEAD = "status,note,origin,algorithm,transport,ranks,size_bytes,seconds_median"
 MPIRUN = f"""
 [ -z "$SLEEPS" ] || {{ echo $$ >"$SLEEPS"; sleep 600; }}
 echo "rank $CUDA_MPS_PIPE_DIRECTORY" >>"$BOOK"
 while [ "$1" != --out ]; do shift; done
-mkdir -p "$2" && printf '{HEAD}\\nok,,ring,cuda_ipc,2,268435456,0.0004\\n' >"$2/allreduce.csv"
+mkdir -p "$2" && printf '{HEAD}\\nok,,emulated,ring,cuda_ipc,2,268435456,0.0004\\n' >"$2/allreduce.csv"
 """
 KERNELS = "status,note,kernel,memory,dtype,bytes,gb_per_s\nok,,copy,device,float,536870912,4000\n"
 
