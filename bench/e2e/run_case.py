@@ -20,7 +20,7 @@ transport = "mpi"
 min = "8"
 max = "64"
 factor = 8
-max_seconds = 0.01
+max_seconds = {seconds}
 """
 
 
@@ -30,8 +30,9 @@ class Run(Case):
         self.out = self.folder / "run"
         self.scalebench = str(settings.programs / "scalebench")
 
-    def begin(self, launches: int = 2, mpirun: object = "", out: Path | None = None) -> list[str]:
-        config = self.write("tiny.toml", CONFIG.format(launches=launches))
+    def begin(self, launches: int = 2, mpirun: object = "", out: Path | None = None, seconds: float = 0.01) -> list[str]:
+        """`seconds`: of a case at most, also where a launcher adds --iters."""
+        config = self.write("tiny.toml", CONFIG.format(launches=launches, seconds=seconds))
         return [self.scalebench, "run", str(config), "--out", str(out or self.out), "--no-figures", "-q",
                 "--oversubscribe", "--mpirun", str(mpirun or settings.launcher)]  # fmt: skip
 
