@@ -185,6 +185,8 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv, std::s
       throw UsageError(refuse_extras(innermost(app), app.remaining(/*recurse=*/true)));
     }
     refuse_missing(innermost(app));
+    refuse_empty_and_negative(app);  // which later versions of CLI11 call no number
+    refuse_empty_and_negative(innermost(app));
     fail<UsageError>("{}; see {} --help", words_of(error), command_table(innermost(app)).path);
   }
   const std::vector<std::string> extras = app.remaining(/*recurse=*/true);

@@ -62,7 +62,6 @@ void MpirunPages::close() {
   bool has_begun = true;  // of `begins`: more of it comes
   std::istringstream lines(lines_);
   for (std::string line; std::getline(lines, line);) {
-    std::erase(line, '\0');  // Open MPI 5 writes the end of its messages, too
     std::istringstream words(is_page_rule(line) ? "" : line);
     const bool is_blank = (words >> std::ws).eof();
     if (is_blank && !page.begins.empty() && !page.begins.ends_with(':')) has_begun = false;
@@ -177,6 +176,7 @@ class Lines {
       : pages_(pages), say_(say) {}
   void add(std::string_view piece) {
     begun_ += piece;
+    std::erase(begun_, '\0');  // Open MPI 5 writes the end of its messages, too
     for (std::size_t end = 0; (end = begun_.find('\n')) != std::string::npos;) {
       const std::string line = begun_.substr(0, end);
       begun_.erase(0, end + 1);

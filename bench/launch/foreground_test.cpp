@@ -48,7 +48,7 @@ Heard heard(const std::string& said, const std::string& then) {
   return all;
 }
 
-TEST(Attend, LeavesRanksTheirWordsAndTheirCode) {
+TEST(Foreground, LeavesRanksTheirWordsAndTheirCode) {
   const std::string refusal = "unknown option '--algoritm'\n";
   for (const int code : {2, 3, 4, 5, 130, 143}) {
     const Heard one = heard(refusal + kJobEnded + code_told(code), fmt::format("exit {}", code));
@@ -59,10 +59,11 @@ TEST(Attend, LeavesRanksTheirWordsAndTheirCode) {
   }
   EXPECT_EQ(heard("[1/1] ring\n", "exit 0").said, "[1/1] ring\n");
   EXPECT_EQ(heard("no end of line", "exit 0").said, "no end of line");
+  EXPECT_EQ(heard("one\n" + std::string(1, '\0') + "two", "exit 0").said, "one\ntwo");
   EXPECT_EQ(heard("", "kill -INT $$").end.code, 130);
 }
 
-TEST(Attend, ARegressionIsWhatARankSaysAlone) {
+TEST(Foreground, ARegressionIsWhatARankSaysAlone) {
   const Heard found = heard("suspect: h1\n" + kJobEnded + code_told(1), "exit 1");
   EXPECT_EQ(found.end.kind, Kind::of_ranks);
   EXPECT_EQ(found.end.code, 1);
@@ -72,7 +73,7 @@ TEST(Attend, ARegressionIsWhatARankSaysAlone) {
   EXPECT_EQ(failed.end.why, "mpirun ended with code 1: It looks like MPI_INIT failed.");
 }
 
-TEST(Attend, SaysWhyNothingBegan) {
+TEST(Foreground, SaysWhyNothingBegan) {
   const Heard slots = heard(page("There are not enough slots available for the 2\nslots that were "
                                  "requested by the application:\n\n  bench_allreduce\n\nEither "
                                  "request fewer slots, or make more."),
@@ -91,7 +92,7 @@ TEST(Attend, SaysWhyNothingBegan) {
   EXPECT_EQ(missing.code, 127);
 }
 
-TEST(Attend, SaysThatARankWasKilled) {
+TEST(Foreground, SaysThatARankWasKilled) {
   const Heard rank = heard(
       "[1/9] ring\n" + kJobEnded + page("mpirun noticed that rank 0 exited on signal 9 (Killed)."),
       "exit 137");
@@ -104,12 +105,12 @@ TEST(Attend, SaysThatARankWasKilled) {
   EXPECT_EQ(launcher.end.why, "mpirun was killed by signal 9");
 }
 
-TEST(Attend, KeepsNothingBackThatIsNoPage) {
+TEST(Foreground, KeepsNothingBackThatIsNoPage) {
   const std::string table = std::string(40, '-') + "\na | b\n";
   EXPECT_EQ(heard(table, "exit 0").said, table);
 }
 
-TEST(Attend, DoesNotWaitForWhatHoldsTheStreamOpen) {
+TEST(Foreground, DoesNotWaitForWhatHoldsTheStreamOpen) {
   const Heard one = heard("", "sleep 300 & echo $! >&2; exit 2");
   EXPECT_EQ(one.end.code, 2);
   const pid_t left = std::stoi(one.said);
@@ -127,7 +128,7 @@ MpirunEnd told_to_end(const std::string& how) {
   return end;
 }
 
-TEST(Attend, PassesASignalOn) {
+TEST(Foreground, PassesASignalOn) {
   EXPECT_EQ(told_to_end("exit 4").code, 4) << "as the ranks end";
   const MpirunEnd end = told_to_end("exit 1");
   EXPECT_EQ(end.code, 143) << "no regression, and no failure";
