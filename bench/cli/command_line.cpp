@@ -6,6 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <utility>
 
 #include "bench/cli/help.hpp"
 #include "bench/cli/option_table.hpp"
@@ -136,8 +138,10 @@ std::string words_of(const CLI::ParseError& error) {
 
 /// An empty value is one that a script has forgotten to set: its default would be another command.
 /// CLI11 counts a negative one down from the largest that there is.
-void refuse_empty_and_negative(const CLI::App& app) {
-  for (const CLI::Option* const option : app.get_options()) {
+void refuse_empty_and_negative(CLI::App& app) {
+  std::vector<const CLI::Option*> options = std::as_const(app).get_options();
+  std::ranges::copy(std::as_const(innermost(app)).get_options(), std::back_inserter(options));
+  for (const CLI::Option* const option : options) {
     for (const std::string& value : option->results()) {
       if (option->get_type_name() != "UINT" || !value.starts_with('-')) continue;
       fail<UsageError>("{} {}: must be at least 0", option->get_name(), value);
@@ -186,13 +190,11 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv, std::s
     }
     refuse_missing(innermost(app));
     refuse_empty_and_negative(app);  // which later versions of CLI11 call no number
-    refuse_empty_and_negative(innermost(app));
     fail<UsageError>("{}; see {} --help", words_of(error), command_table(innermost(app)).path);
   }
   const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
   if (!extras.empty()) throw UsageError(refuse_extras(innermost(app), extras));
   refuse_empty_and_negative(app);
-  refuse_empty_and_negative(innermost(app));
   return true;
 }
 

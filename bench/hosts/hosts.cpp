@@ -21,16 +21,6 @@ namespace {
 constexpr int kRoundTrips = 40;  // round trips of each pair: of 2 % lost, both ways, nearly two
 constexpr double kHostSeconds = 0.15;  // the watchdog waits a hundred times as long for each host
 
-/// Hosts that are one machine have equal texts, which may be empty.
-std::vector<std::string> machines_of(const Topology& topology,
-                                     const std::vector<std::string>& boot_id_of_rank) {
-  std::vector<std::string> machines(static_cast<std::size_t>(topology.nodes()));
-  for (std::size_t rank = 0; rank < boot_id_of_rank.size(); ++rank) {
-    machines[static_cast<std::size_t>(topology.node_of_rank[rank])] = boot_id_of_rank[rank];
-  }
-  return machines;
-}
-
 std::size_t place_of(int host) { return static_cast<std::size_t>(host); }
 
 ResultRow link_row(const HostReport& report, const Recorder& recorder, const Link& link) {
@@ -91,7 +81,8 @@ HostReport look_at_hosts(const Ranks& ranks, const HostLook& look) {
   const Topology topology = host.topology();
   if (!look.options.look || topology.nodes() < 2) return report;
   report.hosts = host_names(topology, all_gather(host, ranks.session.host()));
-  const std::vector<std::string> machines = machines_of(topology, all_gather(host, boot_id()));
+  // Hosts that are one machine have equal texts, which may be empty.
+  const std::vector<std::string> machines = of_hosts(topology, all_gather(host, boot_id()));
   look.console.note(fmt::format("looking at links and processors of {} hosts", topology.nodes()));
   Watchdog& watchdog = ranks.watchdog;
   watchdog.cell(fmt::format("links and processors of {} hosts", topology.nodes()));

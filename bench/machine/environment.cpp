@@ -169,12 +169,7 @@ Environment capture_environment(const LinkedLibraries& libraries,
 
 void add_card_troubles(Environment& environment, const Nvml& nvml) {
   nlohmann::json troubles = nlohmann::json::array();
-  std::vector<std::string> visible;
-  const auto uuids = environment.observation.find("gpu_uuids");
-  if (uuids != environment.observation.end() && uuids->second.value.is_array()) {
-    uuids->second.value.get_to(visible);
-  }
-  for (const CardTrouble& one : nvml.troubles(visible)) {
+  for (const CardTrouble& one : nvml.troubles(texts_in(environment.observation, "gpu_uuids"))) {
     troubles.push_back({{"text", one.text}, {"remedy", one.remedy}});
   }
   environment.observation.erase("gpu_troubles");

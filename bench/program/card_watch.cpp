@@ -164,8 +164,8 @@ void append_spans(std::span<const double> seconds, double end, std::vector<TimeS
 
 struct DeviceWatch::Looker {
   Looker(const std::string& uuid, const std::string& library)
-      : nvml(library), found(nvml.find(uuid)), card(found.card) {
-    if (card != nullptr) thread = std::thread([this] { run(); });
+      : nvml(library), found(nvml.find(uuid)) {
+    if (found.card != nullptr) thread = std::thread([this] { run(); });
   }
   ~Looker() {
     {
@@ -181,12 +181,12 @@ struct DeviceWatch::Looker {
   DeviceReading look() const {
     const bool whole = found.slice == nullptr;  // what other slices use is not this one's
     const auto [joules, at] = with_its_time(
-        2e-3, [&] { return whole ? nvml.joules(card).value_or(kUnknown) : kUnknown; });
+        2e-3, [&] { return whole ? nvml.joules(found.card).value_or(kUnknown) : kUnknown; });
     return {.seconds = at,
-            .clock_mhz = nvml.clock_mhz(card),
-            .watts = whole && std::isnan(joules) ? nvml.watts(card) : kUnknown,
-            .celsius = nvml.celsius(card),
-            .reasons = nvml.clock_reasons(card),
+            .clock_mhz = nvml.clock_mhz(found.card),
+            .watts = whole && std::isnan(joules) ? nvml.watts(found.card) : kUnknown,
+            .celsius = nvml.celsius(found.card),
+            .reasons = nvml.clock_reasons(found.card),
             .joules = joules};
   }
 
@@ -216,7 +216,6 @@ struct DeviceWatch::Looker {
 
   Nvml nvml;
   const Nvml::Found found;
-  Nvml::Device card;
   std::mutex mutex;
   std::condition_variable wake;
   bool stopped = false;
@@ -227,7 +226,7 @@ struct DeviceWatch::Looker {
 DeviceWatch::DeviceWatch(const std::string& uuid, const std::string& library) {
   if (uuid.empty()) return;
   looker_ = std::make_unique<Looker>(uuid, library);
-  if (looker_->card == nullptr) looker_.reset();
+  if (looker_->found.card == nullptr) looker_.reset();
 }
 
 DeviceWatch::~DeviceWatch() = default;

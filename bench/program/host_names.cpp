@@ -7,12 +7,18 @@
 
 namespace scalebench {
 
+std::vector<std::string> of_hosts(const Topology& topology,
+                                  const std::vector<std::string>& of_ranks) {
+  std::vector<std::string> found(static_cast<std::size_t>(topology.nodes()));
+  for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
+    found[static_cast<std::size_t>(topology.node_of_rank[rank])] = of_ranks[rank];
+  }
+  return found;
+}
+
 std::vector<std::string> host_names(const Topology& topology,
                                     const std::vector<std::string>& name_of_rank) {
-  std::vector<std::string> names(static_cast<std::size_t>(topology.nodes()));
-  for (std::size_t rank = 0; rank < name_of_rank.size(); ++rank) {
-    names[static_cast<std::size_t>(topology.node_of_rank[rank])] = name_of_rank[rank];
-  }
+  std::vector<std::string> names = of_hosts(topology, name_of_rank);
   std::set<std::string> taken;
   for (std::string& name : names) {
     const std::string plain = name;

@@ -9,6 +9,10 @@
 
 namespace scalebench {
 
+/// By number of the host: what its ranks say, each the same.
+std::vector<std::string> of_hosts(const Topology& topology,
+                                  const std::vector<std::string>& of_ranks);
+
 /// By number of the host: as its ranks call it. Containers may all have one name: the second of
 /// them is "NAME-2", in the order of their ranks, as where processes meet without a launcher.
 std::vector<std::string> host_names(const Topology& topology,

@@ -19,6 +19,9 @@ inline double algbw_gb_per_s(double bytes, double seconds) { return bytes / seco
 /// How the note of a row begins whose bandwidth an emulated link's burst has raised.
 inline constexpr std::string_view kBurstNote = "not the link's rate";
 
+/// How the part of a note begins that says what was done to a row on purpose.
+inline constexpr std::string_view kInjectedNote = "injected: ";
+
 /// algbw * 2(p-1)/p: what each rank's link carries in a bandwidth-optimal algorithm; 0 for p = 1.
 inline double busbw_gb_per_s(double bytes, double seconds, int ranks) {
   return algbw_gb_per_s(bytes, seconds) * 2.0 * (ranks - 1) / ranks;

@@ -111,7 +111,7 @@ class SharedMemoryCommunicator final : public Communicator {
       local_index_.push_back(local_ranks_.size());
       if (topology_.node_of_rank[index(other)] == node) local_ranks_.push_back(other);
     }
-    crowded_ = is_crowded(control_);
+    crowded_ = share_processors(control_);
     // Of all mailboxes of a host, which grow with the square of its ranks, a rank uses few: its own
     // to and from those it exchanges with, which it does while warming up.
     board_ = make_shared(control_, sizeof(Board) + local_ranks_.size() * sizeof(Mailbox),

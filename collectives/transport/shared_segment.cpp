@@ -45,7 +45,8 @@ struct alignas(64) Rendezvous::Row {
   std::atomic<std::uint64_t> has_left;
 };
 
-bool is_crowded(int rank, const Topology& topology, const std::vector<std::string>& processors) {
+bool share_processors(int rank, const Topology& topology,
+                      const std::vector<std::string>& processors) {
   const auto mine = static_cast<std::size_t>(rank);
   const auto may_run_on = [&](std::size_t other, std::size_t processor) {
     return processor < processors[other].size() && processors[other][processor] == '1';
@@ -68,18 +69,18 @@ bool is_crowded(int rank, const Topology& topology, const std::vector<std::strin
   return ranks > together.size();
 }
 
-bool is_crowded(Communicator& control) {
+bool share_processors(Communicator& control) {
   std::string mine;
   for (const int cpu : usable_cpus()) {
     const auto number = static_cast<std::size_t>(cpu);
     mine.resize(std::max(mine.size(), number + 1), '0');
     mine[number] = '1';
   }
-  return is_crowded(control.rank(), control.topology(), all_gather(control, mine));
+  return share_processors(control.rank(), control.topology(), all_gather(control, mine));
 }
 
 Rendezvous::Rendezvous(Communicator& control)
-    : rank_(control.rank()), patience_(is_crowded(control) ? 50 : 20'000) {
+    : rank_(control.rank()), patience_(share_processors(control) ? 50 : 20'000) {
   const auto slots = static_cast<std::size_t>(control.size());
   std::string problem;
   shared_ = share_segments(control, sizeof(Row) + slots * sizeof(Slot), problem);

@@ -93,9 +93,10 @@ SharedSegments share_segments(Communicator& control, std::size_t bytes, std::str
 
 /// Whether the ranks of a host that may run where `rank` may outnumber the processors that these
 /// have together. By rank: a '1' at the number of each processor that it may run on.
-bool is_crowded(int rank, const Topology& topology, const std::vector<std::string>& processors);
+bool share_processors(int rank, const Topology& topology,
+                      const std::vector<std::string>& processors);
 /// Collective: the same of this rank and its thread.
-bool is_crowded(Communicator& control);
+bool share_processors(Communicator& control);
 
 // Where ranks of one host tell each other what lies ready in memory that both can address, and when
 // it has been taken. Nobody waits for more than its own two messages, as in MPI_Sendrecv, so that

@@ -169,12 +169,13 @@ TEST(SharedSegment, OfARankThatIsNotThereLeavesNothingOpen) {
 // Ranks that have to share processors.
 
 TEST(IsCrowded, WhereRanksOutnumberTheProcessorsThatTheyHaveTogether) {
-  EXPECT_FALSE(is_crowded(0, {{0, 0}}, {"11", "11"}));
-  EXPECT_TRUE(is_crowded(0, {{0, 0, 0}}, {"11", "11", "11"}));
-  EXPECT_FALSE(is_crowded(0, {{0, 1, 1}}, {"11", "11", "11"})) << "the others are elsewhere";
-  EXPECT_FALSE(is_crowded(0, {{0, 0}}, {"1", "01"}));
-  EXPECT_TRUE(is_crowded(1, {{0, 0, 0}}, {"1", "1", "0111"})) << "the last one has more to spare";
-  EXPECT_FALSE(is_crowded(2, {{0, 0, 0}}, {"1", "1", "0111"}));
+  EXPECT_FALSE(share_processors(0, {{0, 0}}, {"11", "11"}));
+  EXPECT_TRUE(share_processors(0, {{0, 0, 0}}, {"11", "11", "11"}));
+  EXPECT_FALSE(share_processors(0, {{0, 1, 1}}, {"11", "11", "11"})) << "the others are elsewhere";
+  EXPECT_FALSE(share_processors(0, {{0, 0}}, {"1", "01"}));
+  EXPECT_TRUE(share_processors(1, {{0, 0, 0}}, {"1", "1", "0111"}))
+      << "the last one has more to spare";
+  EXPECT_FALSE(share_processors(2, {{0, 0, 0}}, {"1", "1", "0111"}));
 }
 
 TEST(IsCrowded, ByWhatItsThreadMayRunOn) {
@@ -183,9 +184,9 @@ TEST(IsCrowded, ByWhatItsThreadMayRunOn) {
     CPU_ZERO(&one);
     CPU_SET(static_cast<std::size_t>(usable_cpus().front()), &one);
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-    EXPECT_TRUE(is_crowded(control));
+    EXPECT_TRUE(share_processors(control));
   });
-  run_ranks(1, [](Communicator& control) { EXPECT_FALSE(is_crowded(control)); });
+  run_ranks(1, [](Communicator& control) { EXPECT_FALSE(share_processors(control)); });
 }
 
 // Ranks that meet.

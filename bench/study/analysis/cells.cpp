@@ -13,6 +13,7 @@
 
 #include "bench/cli/quantity.hpp"
 #include "bench/launch/hosts.hpp"
+#include "bench/record/columns.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
@@ -120,7 +121,7 @@ std::vector<Cell> cells_of(const StoredRun& run) {
 
 std::string injected_in(const ResultRow& row) {
   const std::string note = text_in(row, "note");
-  const std::size_t begin = note.find("injected: ");
+  const std::size_t begin = note.find(kInjectedNote);
   if (begin == std::string::npos) return "";
   return note.substr(begin, note.find("; ", begin) - begin);
 }

@@ -59,8 +59,8 @@ bool counts(const ResultRow& row) {
 
 /// " model=mlp ... origin=measured" of each row. Where several would have the same, what they
 /// differ in follows; of cases that no column tells apart, the id.
-std::vector<std::string> labels_of(const Metrics& metrics,
-                                   const std::vector<const ResultRow*>& rows) {
+std::vector<std::string> metric_labels(const Metrics& metrics,
+                                       const std::vector<const ResultRow*>& rows) {
   const auto label = [](const ResultRow& row, std::string_view column) {
     return fmt::format(" {}={}", column, word_of(row.get(column)));
   };
@@ -98,7 +98,7 @@ std::string metric_lines(const std::vector<ResultRow>& rows) {
     for (const ResultRow& row : rows) {
       if (&row.schema() == &of_file.schema && counts(row)) counting.push_back(&row);
     }
-    const std::vector<std::string> labels = labels_of(of_file, counting);
+    const std::vector<std::string> labels = metric_labels(of_file, counting);
     for (std::size_t i = 0; i < counting.size(); ++i) {
       for (const auto& [name, column] : of_file.columns) {
         const std::string& value = counting[i]->get(column);

@@ -140,7 +140,7 @@ std::string note_of(const EpochOptions& options, const EpochRun& run, std::size_
   std::vector<std::string> parts;
   if (!run.epochs.back().replicas_equal) parts.emplace_back("replicas differ after the last epoch");
   const std::string faults = faults_of(options, run);
-  if (!faults.empty()) parts.push_back("injected: " + faults);
+  if (!faults.empty()) parts.push_back(std::string(kInjectedNote) + faults);
   if (std::string note = account_note(middle_of(run)); !note.empty()) {
     parts.push_back(std::move(note));
   }
