@@ -26,9 +26,9 @@ constexpr int kBySignal = 128;  // and its number: the exit code of what a signa
 constexpr std::string_view kExitCode = "Exit code: ";
 
 /// What mpirun says only when there were ranks.
-constexpr std::array<std::string_view, 4> kBegun{
+constexpr std::array<std::string_view, 5> kBegun{
     " exited on signal ", "returned a non-zero exit code", "exited with non-zero status",
-    "lost communication with a remote daemon"};
+    "exiting improperly", "lost communication with a remote daemon"};
 
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -42,8 +42,10 @@ bool is_of_ranks(int code) {
          code == kReaderLeft || code == kTerminated;
 }
 
-bool is_page_rule(std::string_view line) {
-  return line.size() >= 20 && line.find_first_not_of('-') == std::string_view::npos;
+/// Only then is code 1 one of ranks.
+bool asks_for_verdict(const std::vector<std::string>& command) {
+  return std::ranges::any_of(
+      command, [](const std::string& word) { return word.starts_with("--fail-on"); });
 }
 
 }  // namespace
@@ -75,7 +77,7 @@ void MpirunPages::close() {
   if (!page.text.empty()) pages_.push_back(std::move(page));
 }
 
-MpirunEnd MpirunPages::end(int wait_status) const {
+MpirunEnd MpirunPages::end(int wait_status, bool may_be_verdict) const {
   constexpr int kRegression = 1;
   const bool was_killed = WIFSIGNALED(wait_status);
   MpirunEnd end;
@@ -84,7 +86,8 @@ MpirunEnd MpirunPages::end(int wait_status) const {
     return has(page.text, kExitCode) || has(page.text, "returned a non-zero exit code");
   };
   const auto tells_it = [](const Page& page) { return has(page.text, kExitCode); };
-  const bool is_regression = end.code == kRegression && std::ranges::any_of(pages_, tells_it) &&
+  const bool is_regression = may_be_verdict && end.code == kRegression &&
+                             std::ranges::any_of(pages_, tells_it) &&
                              std::ranges::all_of(pages_, only_tells_the_code);
   if (is_of_ranks(end.code) || is_regression) return end;
 
@@ -238,7 +241,7 @@ MpirunEnd run_in_foreground(const std::vector<std::string>& command, const Varia
   while (runs && waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   lines.finish();
-  const MpirunEnd end = pages.end(status);
+  const MpirunEnd end = pages.end(status, asks_for_verdict(command));
   // Open MPI 4.1 ends with 1 when it is told to.
   const bool was_told = signals.latest() != 0 && end.kind != MpirunEnd::Kind::of_ranks;
   return was_told ? MpirunEnd{MpirunEnd::Kind::of_ranks, kBySignal + signals.latest(), ""} : end;

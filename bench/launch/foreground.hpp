@@ -28,8 +28,9 @@ class MpirunPages {
  public:
   /// Whether the line is of a page, and so not for the user.
   bool take(std::string_view line);
-  /// `wait_status`: how mpirun ended, of waitpid.
-  MpirunEnd end(int wait_status) const;
+  /// `wait_status`: how mpirun ended, of waitpid. `may_be_verdict`: ranks were asked to end with
+  /// 1 for a finding, with which mpirun ends by itself too.
+  MpirunEnd end(int wait_status, bool may_be_verdict) const;
   /// The lines of one that has no end yet: it is none.
   const std::string& unfinished() const { return lines_; }
 

@@ -38,13 +38,15 @@ struct Heard {
   MpirunEnd end;
   std::string said;
 };
-Heard heard(const std::string& said, const std::string& then) {
+Heard heard(const std::string& said, const std::string& then,
+            const std::vector<std::string>& words = {}) {
   const TemporaryFolder folder;
   folder.write("said", said);
   Heard all;
   const std::string script = fmt::format("cat '{}/said' >&2; {}", folder.path().string(), then);
-  all.end = run_in_foreground({"/bin/sh", "-c", script}, {},
-                              [&](std::string_view text) { all.said += text; });
+  std::vector<std::string> command{"/bin/sh", "-c", script};
+  command.insert(command.end(), words.begin(), words.end());
+  all.end = run_in_foreground(command, {}, [&](std::string_view text) { all.said += text; });
   return all;
 }
 
@@ -63,12 +65,16 @@ TEST(Foreground, LeavesRanksTheirWordsAndTheirCode) {
   EXPECT_EQ(heard("", "kill -INT $$").end.code, 130);
 }
 
-TEST(Foreground, ARegressionIsWhatARankSaysAlone) {
-  const Heard found = heard("suspect: h1\n" + kJobEnded + code_told(1), "exit 1");
+TEST(Foreground, ARegressionIsWhatARankSaysAloneAndWasAskedFor) {
+  const std::vector<std::string> words{"--fail-on", "suspect"};
+  const Heard found = heard("suspect: h1\n" + kJobEnded + code_told(1), "exit 1", words);
   EXPECT_EQ(found.end.kind, Kind::of_ranks);
   EXPECT_EQ(found.end.code, 1);
+  const Heard by_a_library = heard(kJobEnded + code_told(1), "exit 1");
+  EXPECT_EQ(by_a_library.end.kind, Kind::cut_off);
+  EXPECT_THAT(by_a_library.end.why, HasSubstr("mpirun ended with code 1: Primary job"));
   const Heard failed =
-      heard(page("It looks like MPI_INIT failed.") + kJobEnded + code_told(1), "exit 1");
+      heard(page("It looks like MPI_INIT failed.") + kJobEnded + code_told(1), "exit 1", words);
   EXPECT_EQ(failed.end.kind, Kind::cut_off);
   EXPECT_EQ(failed.end.why, "mpirun ended with code 1: It looks like MPI_INIT failed.");
 }
@@ -100,6 +106,10 @@ TEST(Foreground, SaysThatARankWasKilled) {
   EXPECT_EQ(rank.end.kind, Kind::cut_off);
   EXPECT_EQ(rank.end.why,
             "mpirun ended with code 137: mpirun noticed that rank 0 exited on signal 9 (Killed).");
+  const Heard quiet = heard(
+      page("mpirun has exited due to process rank 1 with PID 0 on\nnode h1 exiting improperly."),
+      "exit 1");
+  EXPECT_EQ(quiet.end.kind, Kind::cut_off) << "it had begun";
   const Heard launcher = heard("", "kill -KILL $$");
   EXPECT_EQ(launcher.end.kind, Kind::cut_off);
   EXPECT_EQ(launcher.end.why, "mpirun was killed by signal 9");
@@ -108,6 +118,18 @@ TEST(Foreground, SaysThatARankWasKilled) {
 TEST(Foreground, KeepsNothingBackThatIsNoPage) {
   const std::string table = std::string(40, '-') + "\na | b\n";
   EXPECT_EQ(heard(table, "exit 0").said, table);
+}
+
+TEST(Foreground, WhatSshPrintsOfAHostIsNoPage) {
+  for (const std::size_t width : {60, 73, 78}) {
+    const std::string rule = std::string(width, '-') + "\n";
+    const std::string banner = rule + "Authorised use only\n" + rule + "of h1\n" + rule;
+    const Heard killed =
+        heard(banner + page("mpirun noticed that rank 0 exited on signal 9."), "exit 137");
+    EXPECT_EQ(killed.said, banner);
+    EXPECT_EQ(killed.end.kind, Kind::cut_off);
+    EXPECT_THAT(killed.end.why, HasSubstr("exited on signal 9"));
+  }
 }
 
 TEST(Foreground, DoesNotWaitForWhatHoldsTheStreamOpen) {

@@ -190,6 +190,12 @@ std::optional<std::filesystem::path> find_program(std::string_view name) {
   return std::nullopt;
 }
 
+bool is_page_rule(std::string_view line) {
+  constexpr std::size_t kShortest = 74, kLongest = 76;
+  return line.size() >= kShortest && line.size() <= kLongest &&
+         line.find_first_not_of('-') == std::string_view::npos;
+}
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -212,9 +218,6 @@ std::string reason_in(const std::filesystem::path& log) {
     return line.find(" exited on signal ") != std::string::npos;
   };
   std::ifstream lines(log);
-  const auto is_rule = [](const std::string& line) {
-    return line.size() >= 20 && line.find_first_not_of('-') == std::string::npos;
-  };
   std::string signal, last, last_of_program;
   bool in_rules = false, between_paragraphs = true;
   for (std::string line; std::getline(lines, line);) {
@@ -224,7 +227,7 @@ std::string reason_in(const std::filesystem::path& log) {
     const std::string wrapped = last + " " + line;
     if (signal.empty() && tells_signal(line)) signal = line;
     if (signal.empty() && tells_signal(wrapped)) signal = wrapped;
-    if (is_rule(line)) in_rules = !in_rules;
+    if (is_page_rule(line)) in_rules = !in_rules;
     const std::size_t text = line.find_first_not_of("-= \t");
     if (text == std::string::npos) {
       between_paragraphs = true;
