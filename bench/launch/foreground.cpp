@@ -44,8 +44,8 @@ bool is_of_ranks(int code) {
 
 /// Only then is code 1 one of ranks.
 bool asks_for_verdict(const std::vector<std::string>& command) {
-  return std::ranges::any_of(
-      command, [](const std::string& word) { return word.starts_with("--fail-on"); });
+  return std::ranges::any_of(command,
+                             [](const std::string& word) { return word.starts_with("--fail-on"); });
 }
 
 }  // namespace

@@ -38,7 +38,12 @@ bool is_aa_run(const fs::path& run) {
   // TIME-STUDY-aa-CHANCE, as is a run of somebody's study that is called so.
   if (!std::string_view(name).substr(0, name.rfind('-')).ends_with(kAa)) return false;
   try {
-    return std::ranges::count(read_manifest(run).command, "nightly") > 0;
+    const Manifest manifest = read_manifest(run);
+    const auto has_side = [](const LaunchRecord& launch) {
+      return launch.name.ends_with("-a") || launch.name.ends_with("-b");
+    };
+    return std::ranges::count(manifest.command, "nightly") > 0 &&
+           std::ranges::all_of(manifest.launches, has_side);
   } catch (const UsageError&) {
     return true;
   }
@@ -71,7 +76,7 @@ fs::path run_meant(const fs::path& typed) {
 }
 
 fs::path run_in(const fs::path& results, const std::string& typed) {
-  if (typed == kLatest) return run_meant(results / typed);
+  if (without_slash(typed) == kLatest) return run_meant(results / kLatest);
   const fs::path path = run_meant(typed);
   for (const fs::path& folder : {path, results / path}) {
     if (is_run(folder)) return folder;
@@ -80,7 +85,8 @@ fs::path run_in(const fs::path& results, const std::string& typed) {
 }
 
 std::string name_in(const fs::path& results, const std::string& typed) {
-  const fs::path path = typed == kLatest ? run_meant(results / typed) : run_meant(typed);
+  const bool latest = without_slash(typed) == kLatest;
+  const fs::path path = latest ? run_meant(results / kLatest) : run_meant(typed);
   std::error_code elsewhere;
   if (path.has_parent_path() && !fs::equivalent(path.parent_path(), results, elsewhere)) {
     fail<UsageError>("{}: a run in {} is meant, by its name; --results names another folder", typed,

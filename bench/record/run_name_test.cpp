@@ -18,10 +18,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kNight = "20260301T000000Z-a-000000";
 
-void make_run(const fs::path& folder, const std::vector<std::string>& command = {}) {
+void make_run(const fs::path& folder, const std::vector<std::string>& command = {},
+              const std::string& launch = "allreduce-n2") {
   fs::create_directories(folder);
   Manifest manifest;
   manifest.command = command;
+  manifest.launches.emplace_back().name = launch;
   write_manifest(folder, manifest);
 }
 
@@ -41,7 +43,9 @@ TEST(RunMeant, LatestIsTheNewestRunOfAFolder) {
   EXPECT_EQ(run_meant(folder.path() / "latest"), folder.path() / kNight);
   EXPECT_EQ(run_meant(folder.path() / "latest" / ""), folder.path() / kNight);
   EXPECT_EQ(run_in(folder.path(), "latest"), folder.path() / kNight);
+  EXPECT_EQ(run_in(folder.path(), "latest/"), folder.path() / kNight);
   EXPECT_EQ(name_in(folder.path(), "latest"), kNight);
+  EXPECT_EQ(name_in(folder.path(), "latest/"), kNight);
   fs::create_directories(folder.path() / "latest");
   EXPECT_EQ(run_meant(folder.path() / "latest"), folder.path() / "latest") << "a folder called so";
 }
@@ -55,14 +59,20 @@ TEST(RunMeant, LatestIsNoSideRunOfANight) {
     make_run(folder.path() / name);
     EXPECT_TRUE(is_side_run(name));
   }
-  make_run(folder.path() / "20260302T000000Z-a-aa-000000", {"scalebench", "nightly", "a.toml"});
+  for (const char* const side : {"allreduce-n2-a", "allreduce-n2-b"}) {
+    make_run(folder.path() / "20260302T000000Z-a-aa-000000", {"scalebench", "nightly", "a.toml"},
+             side);
+    EXPECT_TRUE(is_side_run(folder.path() / "20260302T000000Z-a-aa-000000"));
+  }
   fs::create_directories(folder.path() / "20260303T000000Z-a-aa-000000");
   folder.write("20260303T000000Z-a-aa-000000/manifest.json", "{");
   EXPECT_EQ(run_meant(folder.path() / "latest"), folder.path() / kNight);
   // A study may be called so.
   const fs::path own = folder.path() / "20260304T000000Z-a-aa-000000";
-  make_run(own, {"scalebench", "run", "a-aa.toml"});
-  EXPECT_EQ(run_meant(folder.path() / "latest"), own);
+  for (const char* const verb : {"run", "nightly"}) {
+    make_run(own, {"scalebench", verb, "a-aa.toml", "--results", "nightly"});
+    EXPECT_EQ(run_meant(folder.path() / "latest"), own);
+  }
 }
 
 TEST(RunIn, IsARunByNameOrByFolder) {

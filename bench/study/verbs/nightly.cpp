@@ -199,9 +199,8 @@ Analysis timed_analysis(const NightlyOptions& options, const fs::path& results,
 
 /// The folder of its run, or of an analysis before: results/nightly/RUN is of results/RUN.
 fs::path night_meant(const NightlyOptions& options) {
-  const fs::path typed = run_meant(options.analyse);
-  if (fs::exists(typed / kNightRecord)) {
-    const fs::path analysed = fs::canonical(typed);
+  if (fs::exists(fs::path(options.analyse) / kNightRecord)) {
+    const fs::path analysed = fs::canonical(options.analyse);
     return run_in(analysed.parent_path().parent_path(), analysed.filename());
   }
   return run_in(options.results, options.analyse);
@@ -346,6 +345,9 @@ ExitCode accept_night(const AcceptOptions& options) {
   const bool last = options.run.empty() || options.run == kLatest;
   const std::string run =
       last ? last_night(options.results) : name_in(options.results, options.run);
+  if (is_side_run(options.results / run)) {
+    fail<UsageError>("{}: measured beside a night, and none itself; valid: the night's run", run);
+  }
   Console console(/*speaks=*/true, /*quiet=*/false);
   // A night that runs beside the build of before would go on with this one.
   const NightlyLock lock(options.results);
