@@ -57,7 +57,10 @@ void add(Cell& cell, const ResultRow& row, int round) {
     cell.rounds.push_back(round);
     const double rate = number_or_none(text_in(row, "images_per_s"));
     if (!std::isnan(rate)) cell.images_per_s.push_back(rate);
-    if (cell.status == "skipped") cell.status = "ok";
+    if (cell.status == "skipped") {
+      cell.status = "ok";
+      cell.row = row;
+    }
   } else if (status != "skipped") {
     // A row without a time that is not even positive is no measurement, whatever it calls itself.
     cell.status = status == "ok" ? "wrong" : status;

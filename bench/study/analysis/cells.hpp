@@ -28,7 +28,7 @@ struct Cell {
   /// the run has the same measured, too, ".../emulated".
   std::string key;
   CellFamily family = CellFamily::bandwidth;
-  ResultRow row;                // as its first launch wrote it: the parameters
+  ResultRow row;                // as its first launch that was not skipped wrote it: the parameters
   std::vector<double> seconds;  // of each launch that measured it, in order of launches
   std::vector<int> rounds;      // of each of those
   std::string status = "ok";    // else the word of the launch that voids it (wrong, failed), or

@@ -15,6 +15,7 @@
 #include "bench/record/file.hpp"
 #include "bench/record/results_folder.hpp"
 #include "bench/record/run_name.hpp"
+#include "bench/study/analysis/legs.hpp"
 #include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/scaling.hpp"
 #include "bench/study/nightly/accepted.hpp"
@@ -45,31 +46,21 @@ NightCell described(const Cell& cell, const std::string& label) {
   return night;
 }
 
-/// How many ranks' work a row did, relative to another: 1 unless one of them says otherwise.
-double work_ratio(const ResultRow& leg, const ResultRow& one) {
-  if (text_in(leg, "samples").empty() || text_in(one, "samples").empty()) return 1;
-  return number_in(leg, "samples") / number_in(one, "samples");
-}
-
-bool is_base_of(const Cell& one, const Cell& leg) {
-  if (one.family != leg.family || text_in(one.row, "ranks") != "1" || !one.measured()) return false;
-  if (one.row.get("origin") != leg.row.get("origin")) return false;
-  if (leg.family == CellFamily::throughput) {
-    return one.row.get("case_id") == leg.row.get("case_id");
-  }
-  return one.row.get("gradient_sync") == "one_device" && !is_share(one.row) &&
-         comparable(leg.row, one.row);
-}
-
-/// Among several bases, that of the most similar amount of work.
+/// What T(1) is taken from, for epochs as in scaling.csv; null: there is none.
 const Cell* base_of(const Cell& leg, const std::vector<Cell>& cells) {
-  const Cell* nearest = nullptr;
-  const auto distance = [&](const Cell& one) { return std::abs(work_ratio(leg.row, one.row) - 1); };
-  for (const Cell& one : cells) {
-    if (!is_base_of(one, leg)) continue;
-    if (nearest == nullptr || distance(one) < distance(*nearest)) nearest = &one;
+  std::vector<const ResultRow*> epochs;
+  for (const Cell& cell : cells) {
+    if (cell.family == CellFamily::epoch && cell.measured()) epochs.push_back(&cell.row);
   }
-  return nearest;
+  const bool is_epoch = leg.family == CellFamily::epoch;
+  const ResultRow* const one = is_epoch ? bases_of(leg.row, epochs).one : nullptr;
+  const auto found = std::ranges::find_if(cells, [&](const Cell& cell) {
+    if (is_epoch) return &cell.row == one;
+    return cell.family == leg.family && cell.measured() && text_in(cell.row, "ranks") == "1" &&
+           cell.row.get("origin") == leg.row.get("origin") &&
+           cell.row.get("case_id") == leg.row.get("case_id");
+  });
+  return found == cells.end() ? nullptr : &*found;
 }
 
 NightCell efficiency_of(const Cell& leg, const Cell& one, const std::string& label) {
@@ -80,8 +71,8 @@ NightCell efficiency_of(const Cell& leg, const Cell& one, const std::string& lab
   night.time_key = leg.key + "/seconds";
   night.base_key = one.key + "/seconds";
   // Weak scaling does N times the work: of throughput every rank's step is a step of its own.
-  const double rho = leg.family == CellFamily::throughput ? number_in(leg.row, "ranks")
-                                                          : work_ratio(leg.row, one.row);
+  const double rho =
+      leg.family == CellFamily::throughput ? number_in(leg.row, "ranks") : rho_of(leg.row, one.row);
   const int ranks = static_cast<int>(number_in(leg.row, "ranks"));
   for (const auto& [round, efficiency] :
        efficiencies(one.seconds_by_round(), leg.seconds_by_round(), rho, ranks)) {

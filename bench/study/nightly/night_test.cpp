@@ -21,7 +21,8 @@ Cell epoch(const std::string& sync, int ranks, std::vector<double> seconds) {
   const std::string key = fmt::format("epoch/{}/{}", sync, ranks);
   Cell cell{key, CellFamily::epoch, ResultRow(epoch_schema()), {}, {}, "ok", ""};
   cell.row.set("case_id", sync).set("origin", "measured").set("gradient_sync", sync);
-  cell.row.set("model", "mlp").set("scaling", "strong").set("global_batch", 64).set("epochs", 1);
+  cell.row.set("status", "ok").set("model", "mlp").set("scaling", "strong");
+  cell.row.set("global_batch", 64).set("epochs", 1);
   cell.row.set("ranks", ranks).set("samples", 1000).set("share_of", 1);
   cell.seconds = std::move(seconds);
   cell.rounds.resize(cell.seconds.size());
@@ -38,6 +39,19 @@ TEST(NightCells, EfficiencyIsPairedByRound) {
   EXPECT_NEAR(cells[0].value, 0.8, 1e-12);
   EXPECT_NEAR(cells[0].y(), std::log(0.8), 1e-12);
   EXPECT_EQ(cells[0].base_key, "epoch/one_device/1/seconds");
+}
+
+TEST(NightCells, WeakScalingHasTheBaseOfScalingCsv) {
+  // Two ranks of 320 images each: H is the run of 320, not that of all 640.
+  std::vector<Cell> cells{epoch("one_device", 1, {10}), epoch("one_device", 1, {18}),
+                          epoch("mirrored", 2, {11})};
+  cells[1].key += "/640";
+  for (Cell& cell : cells) cell.row.set("scaling", "weak").set("batch", 32).set("samples", 640);
+  cells[0].row.set("samples", 320);
+  const auto found = efficiency_cells(cells);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].base_key, "epoch/one_device/1/seconds");
+  EXPECT_NEAR(found[0].value, 10.0 / 11, 1e-12);
 }
 
 TEST(NightCells, OfOneLabelAreNamedApartAndMeantByItAsWell) {
