@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -67,17 +69,25 @@ class Fit {
   std::vector<Column> basis_;  // orthonormal
 };
 
-Column column_of(std::span<const PairTime> pairs, const PairOutlier& one) {
+using Members = std::set<int>;
+using Pairs = std::vector<PairTime>;
+
+Column column_of(const Pairs& pairs, const Members& members) {
   Column column;
   for (const PairTime& pair : pairs) {
-    const bool has_it =
-        one.b < 0 ? pair.a == one.a || pair.b == one.a : pair.a == one.a && pair.b == one.b;
-    column.push_back(has_it ? 1 : 0);
+    column.push_back(members.contains(pair.a) || members.contains(pair.b) ? 1 : 0);
   }
   return column;
 }
 
-Fit fit_of_kinds(std::span<const PairTime> pairs) {
+Column column_of(const Pairs& pairs, const PairOutlier& one) {
+  if (one.b < 0) return column_of(pairs, Members{one.a});
+  Column column;
+  for (const PairTime& pair : pairs) column.push_back(pair.a == one.a && pair.b == one.b ? 1 : 0);
+  return column;
+}
+
+Fit fit_of_kinds(const Pairs& pairs) {
   Column times;
   std::set<int> kinds;
   for (const PairTime& pair : pairs) {
@@ -93,41 +103,200 @@ Fit fit_of_kinds(std::span<const PairTime> pairs) {
   return fit;
 }
 
+double log_choices(int of, int size) {
+  return std::lgamma(of + 1.0) - std::lgamma(size + 1.0) - std::lgamma(of - size + 1.0);
+}
+
+/// What a step may add: these members, or where there are none that pair.
+struct Candidate {
+  Members members;
+  PairOutlier pair;
+  Fit::Step step;
+  double log_p = std::numeric_limits<double>::infinity();  // times the candidates: may be > 0
+};
+
+class Search {
+ public:
+  Search(std::span<const PairTime> pairs, int members, int tests)
+      : pairs_(pairs.begin(), pairs.end()), members_(members), tests_(tests) {}
+
+  std::vector<PairOutlier> run() {
+    while (add_next()) {
+    }
+    // By how much is told best beside all others, those that were found later too.
+    const Pairs pairs = pairs_beside({}, true);
+    const std::vector<PairOutlier> all = found_;
+    for (PairOutlier& one : found_) {
+      Fit fit = fit_of_kinds(pairs);
+      for (const PairOutlier& other : all) {
+        if (other.a != one.a || other.b != one.b) fit.add(column_of(pairs, other));
+      }
+      const Candidate beside = tried(fit, column_of(pairs, one), 1);
+      if (explains_more(beside, {})) one.slower = std::exp(beside.step.coefficient);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  bool add_next() {
+    std::vector<Candidate> candidates{largest_alone()};
+    add_sets(candidates);
+    std::ranges::stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
+      return std::pair(a.log_p, -a.step.squares) < std::pair(b.log_p, -b.step.squares);
+    });
+    return std::ranges::any_of(candidates, [&](const Candidate& one) { return add(one); });
+  }
+
+  /// A pair of two that are slow is as slow as the slower one, and says nothing more of either:
+  /// without those among the named and `next`, or `within` the latter.
+  Pairs pairs_beside(const Members& next, bool within) const {
+    Pairs left = pairs_;
+    std::erase_if(left, [&](const PairTime& pair) {
+      const bool a = named_.contains(pair.a), b = named_.contains(pair.b);
+      const bool next_a = next.contains(pair.a), next_b = next.contains(pair.b);
+      return (a || next_a) && (b || next_b) && (within || !(next_a && next_b));
+    });
+    return left;
+  }
+
+  Fit fit_of(const Pairs& pairs) const {
+    Fit fit = fit_of_kinds(pairs);
+    for (const PairOutlier& one : found_) fit.add(column_of(pairs, one));
+    return fit;
+  }
+
+  /// What the column explains beside the fit; `size`: of how many members it is.
+  Candidate tried(const Fit& fit, const Column& column, std::size_t size) const {
+    Candidate one;
+    const Column remainder = fit.remainder_of(column);
+    if (remainder.empty() || column.size() <= fit.parameters() + 1) return one;
+    one.step = fit.step(remainder);
+    const auto freedom = static_cast<double>(column.size() - fit.parameters() - 1);
+    const double noise = std::max(fit.squares_left() - one.step.squares, 0.0) / freedom;
+    const double t = one.step.coefficient * std::sqrt(one.step.length / noise);
+    const double alone = noise > 0 ? student_t_tail(t, freedom) : 0;
+    one.log_p = std::log(alone) + log_candidates(size) + std::log(tests_);
+    return one;
+  }
+
+  double log_candidates(std::size_t size) const {
+    constexpr double kOfSets = 1.0 / 12;  // 4^-2 + 4^-3 + ...
+    const auto k = static_cast<int>(size);
+    if (k > 1) return log_choices(members_, k) + k * std::log(4);
+    const auto alone = static_cast<double>(members_) + static_cast<double>(pairs_.size());
+    return std::log(alone / (may_be_slow(2) ? 1 - kOfSets : 1));
+  }
+
+  /// Who are half of all or more may as well be as they should, and the others quick.
+  bool may_be_slow(std::size_t members) const {
+    return 2 * members < static_cast<std::size_t>(members_);
+  }
+
+  static bool explains_more(const Candidate& one, const Candidate& than) {
+    return one.step.coefficient > 0 && one.step.squares > than.step.squares * (1 + kNothingLeft);
+  }
+
+  Candidate tried(Members members) const {
+    const Pairs pairs = pairs_beside(members, false);
+    Candidate one = tried(fit_of(pairs), column_of(pairs, members), members.size());
+    one.members = std::move(members);
+    return one;
+  }
+
+  Candidate largest_alone() const {
+    Candidate largest;
+    // A member before its one pair, where both explain as much: it comes first.
+    for (int member = 0; member < members_; ++member) {
+      if (named_.contains(member)) continue;
+      Candidate one = tried(Members{member});
+      if (explains_more(one, largest)) largest = std::move(one);
+    }
+    const Pairs pairs = pairs_beside({}, true);
+    const Fit fit = fit_of(pairs);
+    for (const PairTime& pair : pairs) {
+      const PairOutlier outlier{.a = pair.a, .b = pair.b};
+      Candidate one = tried(fit, column_of(pairs, outlier), 1);
+      one.pair = outlier;
+      if (explains_more(one, largest)) largest = std::move(one);
+    }
+    return largest;
+  }
+
+  /// One set of each size, as long as one more member makes it less likely by chance.
+  void add_sets(std::vector<Candidate>& candidates) const {
+    Candidate last;
+    while (may_be_slow(named_.size() + last.members.size() + 1)) {
+      Candidate largest;
+      for (int member = 0; member < members_; ++member) {
+        if (named_.contains(member) || last.members.contains(member)) continue;
+        Members members = last.members;
+        members.insert(member);
+        Candidate one = tried(std::move(members));
+        if (explains_more(one, largest)) largest = std::move(one);
+      }
+      if (largest.log_p >= last.log_p) return;
+      if (largest.members.size() > 1) candidates.push_back(largest);
+      last = std::move(largest);
+    }
+  }
+
+  static bool counts(const Candidate& one) {
+    return one.step.coefficient >= std::log(kLeastSlower) && one.log_p <= std::log(kMostP);
+  }
+
+  bool add(const Candidate& one) {
+    if (!counts(one) || !slow_within(one.members)) return false;
+    std::vector<PairOutlier> each;
+    if (one.members.empty()) {
+      each.push_back({one.pair.a, one.pair.b, std::exp(one.step.coefficient), std::exp(one.log_p)});
+    }
+    const Pairs pairs = pairs_beside(one.members, true);
+    for (const int member : one.members) {
+      // Beside the others of its set, which do not hide it then.
+      Fit fit = fit_of(pairs);
+      for (const int other : one.members) {
+        if (other != member) fit.add(column_of(pairs, Members{other}));
+      }
+      const Candidate own = tried(fit, column_of(pairs, Members{member}), 1);
+      if (!counts(own)) return false;
+      const double log_p = std::max(own.log_p, one.log_p);
+      each.push_back({member, -1, std::exp(own.step.coefficient), std::exp(log_p)});
+    }
+    named_.insert(one.members.begin(), one.members.end());
+    found_.insert(found_.end(), each.begin(), each.end());
+    return true;
+  }
+
+  /// Whether the pairs between these members are slow as well: else they are near each other and
+  /// far from the rest, and none of them is slow.
+  bool slow_within(const Members& members) const {
+    std::map<int, std::vector<double>> free;  // by kind
+    for (const PairTime& pair : pairs_) {
+      const auto is_free = [&](int member) {
+        return !members.contains(member) && !named_.contains(member);
+      };
+      if (is_free(pair.a) && is_free(pair.b)) free[pair.kind].push_back(pair.seconds);
+    }
+    return std::ranges::all_of(pairs_, [&](const PairTime& pair) {
+      const bool within = members.contains(pair.a) && members.contains(pair.b);
+      const auto like = free.find(pair.kind);
+      return !within || like == free.end() ||
+             pair.seconds >= kLeastSlower * median_of(like->second);
+    });
+  }
+
+  Pairs pairs_;
+  int members_;
+  int tests_;
+  std::vector<PairOutlier> found_;
+  Members named_;
+};
+
 }  // namespace
 
 std::vector<PairOutlier> pair_outliers(std::span<const PairTime> pairs, int members, int tests) {
-  std::vector<PairOutlier> found;
-  if (pairs.size() < kFewestPairs) return found;
-  std::vector<PairOutlier> candidates;
-  for (int member = 0; member < members; ++member) candidates.push_back({.a = member});
-  for (const PairTime& pair : pairs) candidates.push_back({.a = pair.a, .b = pair.b});
-
-  Fit fit = fit_of_kinds(pairs);
-  while (pairs.size() > fit.parameters() + 1) {
-    PairOutlier best;
-    Fit::Step largest;
-    for (const PairOutlier& one : candidates) {
-      const Column remainder = fit.remainder_of(column_of(pairs, one));
-      if (remainder.empty()) continue;
-      const Fit::Step step = fit.step(remainder);
-      // A member before its one pair, where both explain as much: it comes first.
-      if (step.coefficient > 0 && step.squares > largest.squares * (1 + kNothingLeft)) {
-        best = one;
-        largest = step;
-      }
-    }
-    if (largest.coefficient < std::log(kLeastSlower)) break;
-    const auto freedom = static_cast<double>(pairs.size() - fit.parameters() - 1);
-    const double noise = std::max(fit.squares_left() - largest.squares, 0.0) / freedom;
-    const double t = largest.coefficient * std::sqrt(largest.length / noise);
-    const double alone = noise > 0 ? student_t_tail(t, freedom) : 0;
-    best.p_value = std::min(alone * static_cast<double>(candidates.size()) * tests, 1.0);
-    if (best.p_value > kMostP) break;
-    best.slower = std::exp(largest.coefficient);
-    found.push_back(best);
-    fit.add(column_of(pairs, best));
-  }
-  return found;
+  if (pairs.size() < kFewestPairs) return {};
+  return Search(pairs, members, tests).run();
 }
 
 }  // namespace scalebench

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <random>
+#include <set>
 
 namespace scalebench {
 namespace {
@@ -63,6 +64,37 @@ TEST(PairOutliers, NamesAMemberAndAPairThatHasNothingToDoWithIt) {
   EXPECT_EQ(member.a, 5);
   EXPECT_EQ(member.b, -1);
   EXPECT_NEAR(member.slower, 1.5, 0.1);
+}
+
+TEST(PairOutliers, SeveralSlowMembersDoNotHideEachOther) {
+  // A pair is as slow as the slower of its two.
+  for (const double other : {10.0, 3.0}) {
+    for (const auto& [members, slow] : {std::pair(5, 2), {6, 2}, {7, 2}, {7, 3}, {10, 3}}) {
+      const auto pairs = times(members, 7, [&, slow = slow](int a, int b) {
+        return a == 0 ? 10.0 : std::min(a, b) < slow ? other : 1.0;
+      });
+      const auto found = pair_outliers(pairs, members, 1);
+      std::set<int> named;
+      for (const PairOutlier& one : found) {
+        EXPECT_EQ(one.b, -1);
+        EXPECT_NEAR(one.slower, one.a == 0 ? 10 : other, 0.1 * one.slower);
+        named.insert(one.a);
+      }
+      EXPECT_EQ(found.size(), static_cast<std::size_t>(slow)) << members << " " << other;
+      EXPECT_EQ(named.size(), found.size());
+      EXPECT_TRUE(named.empty() || *named.rbegin() < slow);
+    }
+  }
+}
+
+TEST(PairOutliers, HalfOfAllAreNotSlowButTheOthersQuick) {
+  const auto pairs = times(4, 8, [](int a, int) { return a < 2 ? 10.0 : 1.0; });
+  EXPECT_TRUE(pair_outliers(pairs, 4, 1).empty());
+}
+
+TEST(PairOutliers, TheFewerOfTwoIslandsAreNotSlow) {
+  const auto pairs = times(8, 9, [](int a, int b) { return (a < 3) == (b < 3) ? 1.0 : 3.0; });
+  EXPECT_TRUE(pair_outliers(pairs, 8, 1).empty());
 }
 
 TEST(PairOutliers, PairsOfAnotherKindAreNoOutliers) {
