@@ -68,29 +68,57 @@ void judge_links(std::vector<HostVerdict>& hosts, const std::vector<Link>& links
   }
 }
 
-/// The host with the most lost messages, as long as they are its own: those of named hosts explain
-/// theirs. -1: nobody's.
-int losing_host(const std::vector<Link>& links, std::size_t hosts, const std::set<int>& named) {
-  int worst = -1, most = 0;
-  for (int host = 0; host < static_cast<int>(hosts); ++host) {
-    int lost = 0, messages = 0, lost_elsewhere = 0, messages_elsewhere = 0;
-    std::set<int> partners;
-    for (const Link& link : links) {
-      if (named.contains(link.from) || named.contains(link.to)) continue;
-      const bool own = touches(link, host);
-      (own ? messages : messages_elsewhere) += link.messages;
-      (own ? lost : lost_elsewhere) += link.lost();
-      if (own && link.lost() > 0) partners.insert(link.from == host ? link.to : link.from);
-    }
-    const bool is_bad =
-        lost >= kFewestLost && share(lost, messages) >= kLostShare && partners.size() >= 2 &&
-        share(lost, messages) >= kMoreOften * share(lost_elsewhere, messages_elsewhere);
-    if (is_bad && lost > most) {
-      worst = host;
-      most = lost;
-    }
+using Hosts = std::set<int>;
+
+/// How many messages of a host are lost, as long as they are its own: those of `others` explain
+/// theirs, and elsewhere none are, or so many `times` less often. 0: they are not.
+int own_losses(const std::vector<Link>& links, int host, const Hosts& others, double times) {
+  int lost = 0, messages = 0, lost_elsewhere = 0, messages_elsewhere = 0;
+  Hosts partners;
+  for (const Link& link : links) {
+    if (others.contains(link.from) || others.contains(link.to)) continue;
+    const bool own = touches(link, host);
+    (own ? messages : messages_elsewhere) += link.messages;
+    (own ? lost : lost_elsewhere) += link.lost();
+    if (own && link.lost() > 0) partners.insert(link.from == host ? link.to : link.from);
   }
-  return worst;
+  const bool is_bad = lost >= kFewestLost && share(lost, messages) >= kLostShare &&
+                      partners.size() >= 2 &&
+                      share(lost, messages) >= times * share(lost_elsewhere, messages_elsewhere);
+  return is_bad ? lost : 0;
+}
+
+/// The host with the most losses of its own beside those that are named. Where there is none, the
+/// fewest hosts, less than half of all, that have such losses beside each other: what several lose
+/// hides what one does. They are chosen among many, so two have to lose twice as often as one.
+Hosts losing_hosts(const std::vector<Link>& links, int hosts, const Hosts& named) {
+  std::vector<std::pair<int, int>> own, all;  // lost messages, by host
+  for (int host = 0; host < hosts; ++host) {
+    if (named.contains(host)) continue;
+    int lost = 0;
+    for (const Link& link : links) {
+      const bool explained = named.contains(link.from) || named.contains(link.to);
+      if (touches(link, host) && !explained) lost += link.lost();
+    }
+    all.emplace_back(-lost, host);
+    own.emplace_back(-own_losses(links, host, named, kMoreOften), host);
+  }
+  std::ranges::sort(own);
+  if (!own.empty() && own.front().first < 0) return {own.front().second};
+  std::ranges::sort(all);
+  Hosts worst;
+  for (const auto& [lost, next] : all) {
+    worst.insert(next);
+    if (2 * (named.size() + worst.size()) >= static_cast<std::size_t>(hosts)) break;
+    const bool are_bad = std::ranges::all_of(worst, [&](int host) {
+      Hosts others = named;
+      others.insert(worst.begin(), worst.end());
+      others.erase(host);
+      return own_losses(links, host, others, kMoreOften * static_cast<double>(worst.size())) > 0;
+    });
+    if (are_bad) return worst;
+  }
+  return {};
 }
 
 std::string of_link(const HostVerdict& host) {
@@ -168,12 +196,15 @@ std::vector<HostVerdict> judge_hosts(const std::vector<Link>& links,
     if (is_slow(hosts[i].compute_relative)) hosts[i].fault = Fault::processor;
   }
   judge_links(hosts, links);
-  std::set<int> named;
-  for (int one = losing_host(links, hosts.size(), named); one >= 0;
-       one = losing_host(links, hosts.size(), named)) {
-    named.insert(one);
-    Fault& fault = hosts[static_cast<std::size_t>(one)].fault;
-    if (fault == Fault::none) fault = Fault::loss;
+  Hosts named;
+  while (true) {
+    const Hosts losing = losing_hosts(links, static_cast<int>(hosts.size()), named);
+    if (losing.empty()) break;
+    named.insert(losing.begin(), losing.end());
+    for (const int one : losing) {
+      Fault& fault = hosts[static_cast<std::size_t>(one)].fault;
+      if (fault == Fault::none) fault = Fault::loss;
+    }
   }
   for (HostVerdict& host : hosts) {
     const bool slow = is_slow(host.send_relative) || is_slow(host.receive_relative);

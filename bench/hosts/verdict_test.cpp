@@ -146,6 +146,19 @@ TEST(Verdict, NamesTheHostWhoseMessagesGetLost) {
   }
 }
 
+TEST(Verdict, HostsThatLoseMessagesDoNotHideEachOther) {
+  for (const auto& [hosts, bad] : {std::pair(5, 2), {7, 3}, {8, 3}}) {
+    // What two of them lose with each other is lost twice as often.
+    const Hosts found = Hosts(hosts).losses([bad = bad](int from, int to) {
+      return 2 * (from < bad ? 1 : 0) + 2 * (to < bad ? 1 : 0);
+    });
+    EXPECT_EQ(found.named(), bad == 2 ? "0 loss 1 loss " : "0 loss 1 loss 2 loss ") << hosts;
+  }
+  const Hosts half =
+      Hosts(4).losses([](int from, int to) { return std::min(from, to) < 2 ? 2 : 0; });
+  EXPECT_EQ(half.named(), "") << "no two of four";
+}
+
 TEST(Verdict, ALinkThatLosesMessagesIsSlowToo) {
   const Hosts found = Hosts(4).losses(lost_with(3, 2)).rates(with(3, 0.4, 1.0));
   EXPECT_EQ(found.named(), "3 loss ");
