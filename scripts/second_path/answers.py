@@ -88,7 +88,7 @@ def check_losses(run: Run, leg: Leg, losses: Losses, ideal: float, rows: dict[st
     for name, values in losses.of.items():
         rest -= median(values.values())
         ends = interval_of(values.values())
-        if median(values.values()) > 0 and not (ends and ends[0] <= 0 <= ends[1]):
+        if median(values.values()) > 0 and ends and not ends[0] <= 0 <= ends[1]:
             told[name] = median(values.values())
         if row := rows.get(name):
             run.expect_over(table, row, "seconds", values.values())

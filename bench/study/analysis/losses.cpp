@@ -189,12 +189,12 @@ bool holds(const ResultRow& row, std::string_view name, double value) {
          value <= number_in(row, column + "_ci_high");
 }
 
-/// The largest of those that can be told from nothing.
+/// The largest of those that can be told from nothing, which none can be without an interval.
 std::string largest_loss(const ResultRow& scaling, const std::vector<ResultRow>& losses) {
   const ResultRow* largest = nullptr;
   for (const ResultRow& row : losses) {
     const bool told = row.get("loss") != "unattributed" && number_in(row, "seconds") > 0 &&
-                      !holds(row, "seconds", 0);
+                      number_in(row, "seconds_ci_low") > 0;
     if (!told || !is_of(row, scaling)) continue;
     if (largest == nullptr || number_in(row, "seconds") > number_in(*largest, "seconds")) {
       largest = &row;

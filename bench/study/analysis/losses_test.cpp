@@ -293,6 +293,9 @@ TEST(AddAnswers, CallAGainNoLoss) {
   const ResultRow open = loss("transfer", 3, -1, 4), rest = loss("unattributed", 9, 9, 9);
   EXPECT_EQ(largest({gain, small, open, rest}), "wait") << "the others are open, or no loss";
   EXPECT_EQ(largest({gain}), "") << "as certain and as large as it may be";
+  ResultRow once = loss("host", 1e-7, 0, 0);
+  once.set("seconds_ci_low", "").set("seconds_ci_high", "");
+  EXPECT_EQ(largest({once}), "") << "one round has no interval";
 }
 
 /// Launches of one round: 10 s on one device, by Amdahl's law with a tenth serial on 2, 4 and 8.
