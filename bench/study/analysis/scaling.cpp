@@ -92,7 +92,9 @@ void set_scaling(ResultRow& row, const ResultRow& leg, const ResultRow& one, con
   if (efficiency.empty()) {
     row.set("speedup", of_medians.speedup).set("efficiency", of_medians.efficiency);
     row.set("karp_flatt", of_medians.karp_flatt).set("lost_seconds", of_medians.lost_seconds);
-    row.set("note", "no round has both T(1) and T(N): a ratio of medians, without an interval");
+    if (&leg != &one) {
+      row.set("note", "no round has both T(1) and T(N): a ratio of medians, without an interval");
+    }
     return;
   }
   const LaunchInterval ratio = across_rounds(efficiency);

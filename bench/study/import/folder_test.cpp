@@ -65,6 +65,8 @@ TEST(ImportFolder, HasAScalingTableWhereSeveralRanksHaveABase) {
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[1].get("speedup"), "4");
   EXPECT_EQ(rows[1].get("h_seconds"), "12");
+  EXPECT_THAT(rows[1].get("note"), testing::HasSubstr("no round has both T(1) and T(N)"));
+  EXPECT_EQ(rows[0].get("efficiency") + rows[0].get("note"), "1") << "its own base";
   EXPECT_TRUE(answers_of_import({epoch(1, "one_device", "600")}).scaling.empty());
   EXPECT_TRUE(
       answers_of_import({epoch(1, "plain", "600"), epoch(4, "ddp", "600")}).scaling.empty());
