@@ -115,7 +115,7 @@ CaseOfRun world(int largest, bool one_node, double noise, std::mt19937_64& rando
 }
 
 /// Of the measured times of the N that was held out, the share within the published bands.
-double coverage(int largest, bool one_node, int strategies = 1) {
+double coverage(int largest, bool one_node) {
   constexpr int kWorlds = 600;
   constexpr double kNoise = 0.01;
   std::mt19937_64 random(20260101);
@@ -123,14 +123,9 @@ double coverage(int largest, bool one_node, int strategies = 1) {
   questions.ranks = {};
   questions.draws = 10;
   int inside = 0;
-  for (int i = 0; i < kWorlds / strategies; ++i) {
-    std::vector<CaseOfRun> cases;
-    for (int k = 0; k < strategies; ++k) {
-      cases.push_back(world(largest, one_node, kNoise, random));
-      cases.back().of.curves = cases.front().of.curves;  // they share what was measured
-      cases.back().of.one = cases.front().of.one;
-    }
-    for (const ResultRow& row : prediction_rows(cases, questions, "run")) {
+  for (int i = 0; i < kWorlds; ++i) {
+    const CaseOfRun of = world(largest, one_node, kNoise, random);
+    for (const ResultRow& row : prediction_rows({of}, questions, "run")) {
       if (row.get("held_out") == "1") inside += row.get("inside") == "1" ? 1 : 0;
     }
   }
