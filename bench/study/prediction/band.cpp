@@ -70,8 +70,17 @@ ErrorsLeftOut left_out(const PredictionCase& of) {
   return found;
 }
 
-Band widened(const Band& draws, double seconds, const ErrorsLeftOut& errors) {
-  if (!errors.is_enough()) return draws;
+Band widened(const Band& draws, double seconds, const ErrorsLeftOut& errors, std::size_t launches) {
+  if (!errors.is_enough()) {
+    if (launches < 2) return {};
+    constexpr double kNormal = 1.959964;  // that 95 % stay below in size
+    const auto n = static_cast<double>(launches);
+    const double wider = t_of(launches - 1) / kNormal * std::sqrt(n / (n - 1));
+    // As far on both sides: of few launches one end of the draws is often the middle itself.
+    const double reach = wider * std::log(draws.high / draws.low) / 2;
+    return {std::fmin(draws.low, seconds * std::exp(-reach)),
+            std::fmax(draws.high, seconds * std::exp(reach))};
+  }
   const double middle = std::log(seconds) - errors.shift(), reach = errors.reach();
   // fmin, fmax: without draws the errors alone.
   return {std::fmin(draws.low, std::exp(middle - reach)),

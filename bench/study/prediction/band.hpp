@@ -41,8 +41,10 @@ inline constexpr std::size_t kFewestToShift = 3;
 ErrorsLeftOut left_out(const PredictionCase& of);
 
 /// `draws`, the noise of the measurement, as wide as the errors say around the prediction of
-/// `seconds`; as it is with too few errors.
-Band widened(const Band& draws, double seconds, const ErrorsLeftOut& errors);
+/// `seconds`. With too few errors what draws of `launches` are too narrow by is made good:
+/// Student's t over the normal, times sqrt(n / (n - 1)) (Efron and Tibshirani 1993, 12.2); none of
+/// one launch.
+Band widened(const Band& draws, double seconds, const ErrorsLeftOut& errors, std::size_t launches);
 
 /// What the band is of, in one word for a cell: "measurement", "left_out" or "left_out_shifted".
 std::string basis_of(const ErrorsLeftOut& errors);

@@ -17,8 +17,12 @@ namespace {
 TEST(Band, IsTheMeasurementsAloneWithTooFewErrors) {
   const Band draws{0.9, 1.1};
   for (const ErrorsLeftOut& few : {ErrorsLeftOut{}, ErrorsLeftOut{{2}, {0.5}, 0}}) {
-    EXPECT_EQ(widened(draws, 1, few).low, 0.9);
-    EXPECT_EQ(widened(draws, 1, few).high, 1.1);
+    const double wider = 4.302653 / 1.959964 * std::sqrt(3.0 / 2);
+    const double reach = wider * std::log(1.1 / 0.9) / 2;
+    EXPECT_NEAR(widened(draws, 1, few, 3).low, std::exp(-reach), 1e-6);
+    EXPECT_NEAR(widened(draws, 1, few, 3).high, std::exp(reach), 1e-6);
+    EXPECT_EQ(widened(draws, 1, few, 1'000'000).low, 0.9) << "never narrower than the draws";
+    EXPECT_TRUE(std::isnan(widened(draws, 1, few, 1).low)) << "one launch has no band";
     EXPECT_EQ(basis_of(few), "measurement");
     EXPECT_TRUE(std::isnan(few.reach()));
   }
@@ -29,13 +33,13 @@ TEST(Band, IsAsWideAsTheErrorsSay) {
   const double reach = student_t_quantile(0.025, 2) * std::sqrt(0.0024 / 3);
   EXPECT_NEAR(errors.reach(), reach, 1e-12);
   EXPECT_EQ(errors.shift(), 0);
-  const Band band = widened({0.99, 1.01}, 1, errors);
+  const Band band = widened({0.99, 1.01}, 1, errors, 3);
   EXPECT_NEAR(band.low, std::exp(-reach), 1e-12);
   EXPECT_NEAR(band.high, std::exp(reach), 1e-12);
   EXPECT_EQ(basis_of(errors), "left_out");
   // Never narrower than the measurement's own noise.
-  EXPECT_EQ(widened({0.5, 2}, 1, errors).low, 0.5);
-  EXPECT_EQ(widened({0.5, 2}, 1, errors).high, 2);
+  EXPECT_EQ(widened({0.5, 2}, 1, errors, 3).low, 0.5);
+  EXPECT_EQ(widened({0.5, 2}, 1, errors, 3).high, 2);
 }
 
 TEST(Band, MovesOnlyWhenThreeErrorsAgree) {
@@ -45,7 +49,7 @@ TEST(Band, MovesOnlyWhenThreeErrorsAgree) {
   const ErrorsLeftOut three{{2, 3, 4}, {-0.10, -0.11, -0.12}, 2};
   EXPECT_NEAR(three.shift(), -0.11, 1e-12);
   const double reach = student_t_quantile(0.025, 2) * 0.01 * std::sqrt(1 + 1.0 / 3);
-  const Band band = widened({0.999, 1.001}, 1, three);
+  const Band band = widened({0.999, 1.001}, 1, three, 3);
   EXPECT_NEAR(band.high, std::exp(0.11 + reach), 1e-12);
   EXPECT_EQ(basis_of(three), "left_out_shifted");
   EXPECT_EQ((ErrorsLeftOut{{2, 3, 4}, {-0.10, 0.11, -0.12}, 2}).shift(), 0);
@@ -145,6 +149,46 @@ TEST(BandSimulation, HoldsNoFewerWithFewN) { EXPECT_GE(coverage(4, /*one_node=*/
 /// What ranks of one node do to each other is a line through noisy points, not their mean.
 TEST(BandSimulation, HoldsNoFewerOnOneNode) {
   for (const int largest : {4, 6, 8}) EXPECT_GE(coverage(largest, /*one_node=*/true), 0.93);
+}
+
+TEST(BandSimulation, HoldsTheTrueStepWhereOnlyTheMeasurementIsKnown) {
+  constexpr int kWorlds = 300;
+  std::mt19937_64 random(7);
+  PredictionQuestions questions;
+  questions.ranks = {4};
+  questions.per_node = 1;
+  questions.draws = 60;
+  const double truth = 0.172 + allreduce_seconds(4 * 1'325'000, {4, 4});
+  int held = 0;
+  for (int i = 0; i < kWorlds; ++i) {
+    const CaseOfRun of = world(2, /*one_node=*/false, 0.01, random);
+    for (const ResultRow& row : prediction_rows({of}, questions, "run")) {
+      EXPECT_EQ(row.get("inside"), "") << "what was measured has noise of its own";
+      if (row.get("kind") != "forecast") continue;
+      EXPECT_EQ(row.get("band"), "measurement");
+      held += number_in(row, "step_seconds_low") <= truth &&
+                      truth <= number_in(row, "step_seconds_high")
+                  ? 1
+                  : 0;
+    }
+  }
+  EXPECT_GE(held / static_cast<double>(kWorlds), 0.93);
+}
+
+TEST(BandSimulation, OfOneLaunchThereIsNone) {
+  std::mt19937_64 random(7);
+  CaseOfRun of = world(2, /*one_node=*/false, 0.01, random);
+  of.of.one.launches.resize(1);
+  for (EpochLeg& leg : of.of.legs) leg.launches.resize(1);
+  PredictionQuestions questions;
+  questions.ranks = {4};
+  questions.per_node = 1;
+  for (const ResultRow& row : prediction_rows({of}, questions, "run")) {
+    EXPECT_EQ(row.get("status"), "ok");
+    for (const char* const column : {"band", "step_seconds_low", "seconds_high", "inside"}) {
+      EXPECT_EQ(row.get(column), "") << column;
+    }
+  }
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ constexpr double kTail = 0.025;
 /// One case with all that is needed to ask it, and as other draws would have it.
 struct Ensemble {
   Ensemble(const PredictionCase& of, const ErrorsLeftOut& left_out, int draws)
-      : middle(of), errors(left_out) {
+      : middle(of), errors(left_out), launches(of.one.launches.size()) {
+    for (const EpochLeg& leg : of.legs) launches = std::min(launches, leg.launches.size());
     std::mt19937_64 random(kSeed);
     const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
     for (int i = 0; i < draws; ++i) others.emplace_back(resampled(of, below));
@@ -46,16 +47,19 @@ struct Ensemble {
       }
     }
     std::ranges::sort(seconds);
-    const auto at = [&](double share) {
-      return seconds[static_cast<std::size_t>(share * static_cast<double>(seconds.size() - 1))];
-    };
-    if (!why.empty() && at(kTail) == 0) throw Unavailable(why);
-    const Band draws = seconds.empty() ? Band() : Band{at(kTail), at(1 - kTail)};
-    return widened(draws, step_seconds, errors);
+    Band draws;
+    if (!seconds.empty()) {
+      const std::size_t last = seconds.size() - 1;
+      const auto end = static_cast<std::size_t>(kTail * static_cast<double>(last));
+      draws = {seconds[end], seconds[last - end]};
+    }
+    if (!why.empty() && draws.low == 0) throw Unavailable(why);
+    return widened(draws, step_seconds, errors, launches);
   }
 
   Predictor middle;
   ErrorsLeftOut errors;
+  std::size_t launches;  // the fewest that something was measured in
   std::vector<Predictor> others;
 };
 
@@ -129,8 +133,8 @@ void set_forecast(ResultRow& row, const Forecast& forecast, const Band& band, do
   row.set("curve", forecast.curve_measured ? "measured" : "model");
 }
 
-void set_left_out(ResultRow& row, const ErrorsLeftOut& errors) {
-  row.set("band", basis_of(errors));
+void set_left_out(ResultRow& row, const Band& band, const ErrorsLeftOut& errors) {
+  if (!std::isnan(band.low + band.high)) row.set("band", basis_of(errors));
   row.set("left_out_ranks", fmt::format("{}", fmt::join(errors.ranks, ";")));
   row.set("left_out_mean_error", std::expm1(errors.mean()));
   row.set("left_out_reach", std::expm1(errors.reach()));
@@ -170,13 +174,14 @@ void add_checks(const CaseOfRun& found, const ErrorsLeftOut& errors, Rows& rows,
     ResultRow& row = rows.add("check", leg.at);
     set_forecast(row, forecast, band, of.one.middle().seconds);
     set_calibration(row, ensemble.middle);
-    set_left_out(row, ensemble.errors);
+    set_left_out(row, band, ensemble.errors);
     const double measured = leg.middle().seconds / leg.steps();
     row.set("measured_step_seconds", measured).set("measured_seconds", leg.middle().seconds);
     row.set("measured_efficiency", forecast.scaling.efficiency * forecast.step_seconds / measured);
     row.set("error", forecast.step_seconds / measured - 1);
     set_parts_of_error(row, forecast, leg);
-    if (!std::isnan(band.low + band.high)) {
+    // Else the band is that of what is predicted, without the noise of what was measured.
+    if (ensemble.errors.is_enough()) {
       row.set("inside", band.low <= measured && measured <= band.high ? 1 : 0);
     }
     row.set("held_out", leg.at.ranks == largest ? 1 : 0);
@@ -282,7 +287,7 @@ void add_forecasts(const CaseOfRun& found, const ErrorsLeftOut& errors,
       ResultRow& row = rows.add(kind, question.at, what_if);
       set_forecast(row, forecast, band, h);
       set_calibration(row, ensemble.middle);
-      set_left_out(row, ensemble.errors);
+      set_left_out(row, band, ensemble.errors);
       remark_assumptions(row, found, question);
       row.set("link", questions.link_text);
       if (!question.algorithm.empty()) row.set("allreduce", question.algorithm);
