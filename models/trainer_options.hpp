@@ -17,13 +17,14 @@
 
 namespace scalebench {
 
-// The documents' own rules for the length of an epoch, which do not see every image once:
+// The documents' own rules for the length of an epoch, which see some images again or leave many
+// out:
 //   mlp        int(60000 / EPOCHS) steps with EPOCHS = 10: 3.2 passes at 2 workers of batch 16
 //   mnist_cnn  500 // size steps: less work in all, the more workers do not divide 500
 // Sources: a textbook on cloud training; Horovod's examples/tensorflow2_keras_mnist.py.
 
 enum class EpochRule : std::uint8_t {
-  whole,  // every image once (the last, partial batch is dropped)
+  whole,  // every image at most once (the last, partial batch is dropped)
   seed,   // steps as the documents count them, going round the data set again when it ends
 };
 

@@ -171,9 +171,10 @@ void add_input_options(CLI::App& app, TrainerOptions& options) {
              "JPEG files that cannot be decoded: stop, or skip (the next good one instead)");
   add_choice(app, "--page-cache", options.data.page_cache, kPageCaches,
              "of JPEG folders: as_is, cold (dropped before each epoch) or warm (read before)");
-  add_choice(app, "--epoch-rule", options.epoch_rule, kEpochRules,
-             "true: every image once; seed: steps as the textbook counts them (mlp 6000, "
-             "mnist_cnn 500 // ranks; weak scaling)");
+  add_choice(
+      app, "--epoch-rule", options.epoch_rule, kEpochRules,
+      "true: every image at most once, what does not fill a step is left out; seed: steps as "
+      "the textbook counts them (mlp 6000, mnist_cnn 500 // ranks; weak scaling)");
   add_choice(app, "--lr-schedule", options.rate.schedule, kRateSchedules,
              "constant, or resnet: 0.1 per 256 images of a step, 5 epochs of warm-up, a tenth "
              "of it after 30, 60, 80 and 90");
