@@ -113,8 +113,8 @@ void describe(const Trainer& trainer, const EpochOptions& options, MlperfLog& lo
   log.point("global_batch_size", used.global_batch);
   log.point("opt_name", used.optimizer);
   log.point("opt_base_learning_rate", used.rate.base);
-  log.point("train_samples",
-            used.samples_per_epoch > 0 ? used.samples_per_epoch : trainer.training_images());
+  // What an epoch processes: whoever divides it by the seconds of one gets its rate.
+  log.point("train_samples", trainer.steps_per_epoch() * used.batch * trainer.workers());
   log.point("eval_samples", options.evaluate ? trainer.test_images() : 0);
 }
 
