@@ -101,13 +101,14 @@ class FaultyClock {
 };
 
 /// What MLPerf's rules want to know before a training begins. Caches are as they are.
-void describe(const Trainer& trainer, const EpochOptions& options, MlperfLog& log) {
+void describe(const Ranks& ranks, const Trainer& trainer, const EpochOptions& options,
+              MlperfLog& log) {
   const TrainerOptions& used = trainer.options();
   log.point("submission_benchmark", used.model == "resnet50" ? "resnet" : used.model);
   log.point("submission_division", "open");
   log.point("submission_status", "research");
   log.point("submission_org", "scalebench");
-  log.point("submission_platform", fmt::format("{} ranks", trainer.workers()));
+  log.point("submission_platform", fmt::format("{} ranks", ranks.session.size()));
   log.point("cache_clear", false);
   log.point("seed", used.seed);
   log.point("global_batch_size", used.global_batch);
@@ -339,7 +340,7 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
   }
   watch.begin(run.earlier.epochs * trainer.steps_per_epoch(),
               options.epochs * trainer.steps_per_epoch());
-  describe(trainer, options, mlperf);
+  describe(ranks, trainer, options, mlperf);
   mlperf.stop("init_stop");
   mlperf.start("run_start");
   for (bool ends = false; !ends;) {
