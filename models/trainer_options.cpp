@@ -24,8 +24,7 @@ constexpr double kReferenceBatch = 256;
 constexpr std::int64_t kResnetWarmup = 5;
 constexpr std::int64_t kResnetBoundaries[]{30, 60, 80, 90};
 
-double resnet_rate(const RateRule& rule, std::int64_t step, std::int64_t steps_per_epoch) {
-  const double full = rule.base * (static_cast<double>(rule.global_batch) / kReferenceBatch);
+double resnet_rate(double full, std::int64_t step, std::int64_t steps_per_epoch) {
   const std::int64_t warmup = kResnetWarmup * steps_per_epoch;
   if (step < warmup) return full * static_cast<double>(step) / static_cast<double>(warmup);
   double divisor = 1;
@@ -136,12 +135,19 @@ std::int64_t seed_steps_per_epoch(std::string_view model, int workers) {
   return kMnistCnnSteps / workers;
 }
 
+double full_rate(const RateRule& rule, int ranks) {
+  if (rule.schedule == RateSchedule::resnet) {
+    return rule.base * (static_cast<double>(rule.global_batch) / kReferenceBatch);
+  }
+  return rule.scaling == RateScaling::none ? rule.base : rule.base * ranks;
+}
+
 double learning_rate(const RateRule& rule, int ranks, std::int64_t step,
                      std::int64_t steps_per_epoch) {
-  if (rule.schedule == RateSchedule::resnet) return resnet_rate(rule, step, steps_per_epoch);
-  if (rule.scaling == RateScaling::none) return rule.base;
+  const double full = full_rate(rule, ranks);
+  if (rule.schedule == RateSchedule::resnet) return resnet_rate(full, step, steps_per_epoch);
+  if (rule.scaling == RateScaling::none) return full;
   const double size = ranks;
-  const double full = rule.base * size;
   const double done = static_cast<double>(step) / static_cast<double>(steps_per_epoch);
   if (done >= rule.warmup_epochs) return full;
   const double epoch = static_cast<double>(step + 1) / static_cast<double>(steps_per_epoch);

@@ -70,6 +70,9 @@ struct RateRule {
   std::int64_t global_batch = 256;
 };
 
+/// After the warm-up, before any boundary of the schedule.
+double full_rate(const RateRule& rule, int ranks);
+
 /// The rate of step `step` (counted from 0 over all epochs) with `ranks` ranks. During the warm-up
 /// the full rate is multiplied by 1/ranks * (epoch * (ranks - 1) / warmup_epochs + 1), where
 /// epoch = (step + 1) / steps_per_epoch: Horovod adds the one step so that epochs end on round

@@ -112,6 +112,15 @@ TEST(ResnetSchedule, IsTfCnnBenchmarks) {
   EXPECT_DOUBLE_EQ(rate(9001), 0.00004);
 }
 
+TEST(FullRate, IsThatOfAStepAfterTheWarmUp) {
+  const RateRule constant{.base = 0.001}, linear{0.001, RateScaling::linear, 3},
+      resnet{.base = 0.1, .schedule = RateSchedule::resnet, .global_batch = 1024};
+  for (const RateRule& rule : {constant, linear, resnet}) {
+    EXPECT_DOUBLE_EQ(full_rate(rule, 8), learning_rate(rule, 8, 100, 10));
+  }
+  EXPECT_DOUBLE_EQ(full_rate(linear, 8), 0.008);
+}
+
 TEST(ResnetSchedule, DependsOnTheBatchAndNotOnTheRanks) {
   const RateRule rule{.base = 0.1, .schedule = RateSchedule::resnet, .global_batch = 256};
   for (const int ranks : {1, 4}) EXPECT_DOUBLE_EQ(learning_rate(rule, ranks, 700, 100), 0.1);

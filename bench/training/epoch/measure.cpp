@@ -113,7 +113,7 @@ void describe(const Ranks& ranks, const Trainer& trainer, const EpochOptions& op
   log.point("seed", used.seed);
   log.point("global_batch_size", used.global_batch);
   log.point("opt_name", used.optimizer);
-  log.point("opt_base_learning_rate", used.rate.base);
+  log.point("opt_base_learning_rate", full_rate(used.rate, trainer.workers()));
   // What an epoch processes: whoever divides it by the seconds of one gets its rate.
   log.point("train_samples", trainer.steps_per_epoch() * used.batch * trainer.workers());
   log.point("eval_samples", options.evaluate ? trainer.test_images() : 0);

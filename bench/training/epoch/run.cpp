@@ -336,7 +336,8 @@ std::string epoch_head(const Ranks& ranks, const EpochOptions& options, const Ep
       device_label(options.training.trainer), dtype_label(trainer.precision), trainer.gradient_sync,
       travel.allreduce.empty() ? "" : ", allreduce " + travel.allreduce,
       travel.transport.empty() ? "" : " over " + travel.transport, options.scaling,
-      trainer.global_batch, trainer.batch, trainer.optimizer, trainer.rate.base, run.dataset);
+      trainer.global_batch, trainer.batch, trainer.optimizer, full_rate(trainer.rate, run.workers),
+      run.dataset);
   head += emulation_line();
   if (!run.remarks.empty() && !run.remarks.front().empty()) {
     head += fmt::format("# {}\n", run.remarks.front());
