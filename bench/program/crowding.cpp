@@ -1,58 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/program/crowding.hpp"
 
+#include <algorithm>
 #include <cstddef>
-#include <map>
-#include <set>
-#include <utility>
 
 #include "bench/machine/host_files.hpp"
 #include "bench/machine/identity.hpp"
 #include "collectives/control.hpp"
+#include "collectives/seats.hpp"
 
 namespace scalebench {
 
-namespace {
-
-/// Gives each rank a core of its own, for which those before it may change theirs.
-class Seats {
- public:
-  Seats(const std::vector<std::string>& machines, const std::vector<std::vector<double>>& cores)
-      : machines_(machines), cores_(cores) {}
-
-  /// Whether there is one for `rank` too.
-  bool give(std::size_t rank) {
-    asked_.clear();
-    return find(rank);
-  }
-
- private:
-  using Core = std::pair<std::string, double>;  // its machine and its number
-
-  bool find(std::size_t rank) {
-    for (const double number : cores_[rank]) {
-      if (rank_on_.try_emplace({machines_[rank], number}, rank).second) return true;
-    }
-    for (const double number : cores_[rank]) {
-      const Core core{machines_[rank], number};
-      if (!asked_.insert(core).second || !find(rank_on_.at(core))) continue;
-      rank_on_[core] = rank;
-      return true;
-    }
-    return false;
-  }
-
-  const std::vector<std::string>& machines_;
-  const std::vector<std::vector<double>>& cores_;
-  std::map<Core, std::size_t> rank_on_;
-  std::set<Core> asked_;  // whose ranks have been asked to change
-};
-
-}  // namespace
-
 bool share_cores(const std::vector<std::string>& machines,
                  const std::vector<std::vector<double>>& cores) {
-  Seats seats(machines, cores);
+  std::vector<std::vector<Core>> usable(machines.size());
+  for (std::size_t rank = 0; rank < machines.size(); ++rank) {
+    const auto machine = std::ranges::find(machines, machines[rank]) - machines.begin();
+    for (const double core : cores[rank]) {
+      usable[rank].emplace_back(static_cast<int>(machine), static_cast<int>(core));
+    }
+  }
+  Seats seats(usable);
   for (std::size_t rank = 0; rank < machines.size(); ++rank) {
     if (!seats.give(rank)) return true;
   }

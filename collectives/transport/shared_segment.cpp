@@ -11,11 +11,11 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <set>
 #include <string>
 #include <thread>
 
 #include "collectives/control.hpp"
+#include "collectives/seats.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/error.hpp"
 
@@ -48,25 +48,18 @@ struct alignas(64) Rendezvous::Row {
 bool share_processors(int rank, const Topology& topology,
                       const std::vector<std::string>& processors) {
   const auto mine = static_cast<std::size_t>(rank);
-  const auto may_run_on = [&](std::size_t other, std::size_t processor) {
-    return processor < processors[other].size() && processors[other][processor] == '1';
-  };
-  std::set<std::size_t> together;
-  std::size_t ranks = 0;
+  std::vector<std::vector<Core>> usable(processors.size());
   for (std::size_t other = 0; other < processors.size(); ++other) {
-    if (topology.node_of_rank[other] != topology.node_of_rank[mine]) continue;
-    std::set<std::size_t> theirs;
-    bool meets = false;
     for (std::size_t processor = 0; processor < processors[other].size(); ++processor) {
-      if (!may_run_on(other, processor)) continue;
-      theirs.insert(processor);
-      meets = meets || may_run_on(mine, processor);
+      if (processors[other][processor] != '1') continue;
+      usable[other].emplace_back(topology.node_of_rank[other], static_cast<int>(processor));
     }
-    if (!meets) continue;
-    together.merge(theirs);
-    ++ranks;
   }
-  return ranks > together.size();
+  Seats seats(usable);
+  for (std::size_t other = 0; other < processors.size(); ++other) {
+    if (other != mine) seats.give(other);
+  }
+  return !seats.give(mine);
 }
 
 bool share_processors(Communicator& control) {

@@ -91,8 +91,9 @@ SharedSegments share_segments(Communicator& control, std::size_t bytes, std::str
 
 // Who waits for a rank that cannot run meanwhile has to give its processor away.
 
-/// Whether the ranks of a host that may run where `rank` may outnumber the processors that these
-/// have together. By rank: a '1' at the number of each processor that it may run on.
+/// Whether `rank` may have to run on a processor that another rank of its host also needs: the
+/// others can take theirs so that none is left for it. By rank: a '1' at the number of each
+/// processor that it may run on.
 bool share_processors(int rank, const Topology& topology,
                       const std::vector<std::string>& processors);
 /// Collective: the same of this rank and its thread.
