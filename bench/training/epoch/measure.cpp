@@ -119,6 +119,17 @@ void describe(const Ranks& ranks, const Trainer& trainer, const EpochOptions& op
   log.point("eval_samples", options.evaluate ? trainer.test_images() : 0);
 }
 
+/// Collective, after resuming: another epoch would pass for the one that reached the target.
+void refuse_reached(const Ranks& ranks, const EpochOptions& options, Trainer& trainer) {
+  if (options.target_accuracy == 0) return;
+  ranks.watchdog.work("evaluating the checkpoint");
+  const double accuracy = trainer.evaluate().accuracy;
+  if (accuracy < options.target_accuracy) return;
+  fail<UsageError>(
+      "--target-accuracy {}: the checkpoint has reached it already, with {:.4f}; give a higher one",
+      options.target_accuracy, accuracy);
+}
+
 class EpochTimer {
  public:
   EpochTimer(const Ranks& ranks, const RankDevices& devices, Trainer& trainer, EventLog& log,
@@ -332,12 +343,14 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
   run.reads_files = trainer.reads_files();
   EpochTimer timer(ranks, options.training.placed, trainer, log, clock.clock(), marks, watch,
                    step_seconds, mlperf);
-  if (!options.checkpoints.resume.empty()) ranks.watchdog.work("reading the checkpoint");
+  const bool resumes = !options.checkpoints.resume.empty();
+  if (resumes) ranks.watchdog.work("reading the checkpoint");
   run.earlier = checkpoints.resume(trainer);
   if (run.earlier.epochs >= options.epochs) {
     fail<UsageError>("--epochs {}: the checkpoint has {} already; give the number to end with",
                      options.epochs, run.earlier.epochs);
   }
+  if (resumes) refuse_reached(ranks, options, trainer);
   watch.begin(run.earlier.epochs * trainer.steps_per_epoch(),
               options.epochs * trainer.steps_per_epoch());
   describe(ranks, trainer, options, mlperf);
