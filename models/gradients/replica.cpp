@@ -293,20 +293,23 @@ double replica_divergence(const Network& network, Communicator& host, bool worke
 }
 
 void broadcast_buffers(Network& network, Communicator& host) {
-  torch::NoGradGuard no_grad;
-  std::vector<torch::Tensor> flat;
+  const torch::NoGradGuard no_grad;
+  if (host.size() == 1) return;
+  std::vector<torch::Tensor> parts;
   for (const auto& buffer : network.buffers()) {
-    if (buffer.is_floating_point()) flat.push_back(buffer.flatten().to(torch::kFloat32));
+    parts.push_back(buffer.flatten().contiguous().view(torch::kUInt8));
   }
-  if (flat.empty() || host.size() == 1) return;
-  const torch::Tensor all = torch::cat(flat).cpu().contiguous();
-  const auto count = static_cast<std::size_t>(all.numel());
-  broadcast(host, span_of(std::span(all.data_ptr<float>(), count)), 0);
+  if (parts.empty()) return;
+  const torch::Tensor all = torch::cat(parts).cpu();
+  broadcast_bytes(host, {static_cast<std::byte*>(all.data_ptr()), all.nbytes()}, 0);
+  if (host.rank() == 0) return;
   std::int64_t first = 0;
   for (auto& buffer : network.buffers()) {
-    if (!buffer.is_floating_point()) continue;
-    buffer.copy_(all.narrow(0, first, buffer.numel()).view(buffer.sizes()));
-    first += buffer.numel();
+    const auto bytes = static_cast<std::int64_t>(buffer.nbytes());
+    // A copy of their own lies where numbers of any type may.
+    const torch::Tensor part = all.narrow(0, first, bytes).clone();
+    buffer.copy_(part.view(buffer.scalar_type()).view(buffer.sizes()));
+    first += bytes;
   }
 }
 

@@ -169,8 +169,8 @@ bool replicas_equal(const Network& network, Communicator& host);
 /// largest of ||p - mean|| / ||mean|| (L2 norms over all parameters), the same on every rank.
 double replica_divergence(const Network& network, Communicator& host, bool worker);
 
-/// Collective over a host communicator: rank 0's floating-point buffers replace everybody's, as in
-/// PyTorch's DistributedDataParallel. Returns at once for a network without such buffers.
+/// Collective over a host communicator: the bits of rank 0's buffers replace everybody's, as in
+/// PyTorch's DistributedDataParallel. Returns at once for a network without buffers.
 void broadcast_buffers(Network& network, Communicator& host);
 
 // LibTorch's tensors as what travels.

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "collectives/transport/thread.hpp"
+#include "models/network/network.hpp"
 #include "models/testing.hpp"
 
 namespace scalebench::replica_test {
@@ -215,6 +216,35 @@ TEST(GradientBuckets, TheFirstIsNotLargerThanTheOthers) {
   EXPECT_EQ(buckets_of(kPlaces, kExtent, kNoLimit, 1).size(), 4U);
   EXPECT_EQ(buckets_of(kPlaces, kExtent, 1, kNoLimit).size(), 2U);
   EXPECT_EQ(buckets_of(kPlaces, kExtent, kNoLimit, kNoLimit).size(), 1U);
+}
+
+}  // namespace
+
+namespace {
+
+/// Its buffers lie so that none follows another at a multiple of its own numbers.
+struct Buffered final : public Network {
+  explicit Buffered(int rank)
+      : switches(register_buffer("switches", torch::full({3}, rank == 0, torch::kBool))),
+        fine(register_buffer("fine", torch::full({2, 2}, rank + 1.0 / 3, torch::kFloat64))),
+        count(register_buffer("count",
+                              torch::full({}, (std::int64_t{1} << 60) + 1 + rank, torch::kInt64))),
+        usual(register_buffer("usual", torch::full({2}, rank + 0.25, torch::kFloat32))) {}
+  torch::Tensor forward(torch::Tensor images) override { return images; }
+
+  torch::Tensor switches, fine, count, usual;
+};
+
+TEST(BroadcastBuffers, GivesAllRanksTheBitsOfTheFirst) {
+  run_ranks(3, [](Communicator& communicator) {
+    Buffered network(communicator.rank());
+    const std::uint64_t first = hash_of(Buffered(0));
+    EXPECT_EQ(hash_of(network) == first, communicator.rank() == 0);
+    broadcast_buffers(network, communicator);
+    EXPECT_EQ(hash_of(network), first);
+    EXPECT_EQ(network.fine[1][1].item<double>(), 1.0 / 3);
+    EXPECT_EQ(network.count.item<std::int64_t>(), (std::int64_t{1} << 60) + 1);
+  });
 }
 
 }  // namespace
