@@ -242,15 +242,15 @@ class NcclCommunicator final : public Communicator {
     if (scratch_) static_cast<void>(cudaStreamSynchronize(raw_stream()));
   }
 
-  /// NCCL connects the ranks in their first collective, and not before: where that cannot be, or a
-  /// rank is missing, it shows here and not in the first case or training. Throws Unavailable then,
-  /// on every rank.
+  /// NCCL connects the ranks in their first collective and in their first message, and not before:
+  /// where that cannot be, or a rank is missing, it shows here and not in the first case or
+  /// training. Throws Unavailable then, on every rank.
   void meet() {
-    throw_together<Unavailable>(control_, "transport nccl", problem_of([&] {
-                                  const Buffer one(1, DType::float32, Memory::device);
-                                  native_allreduce(one.span(), one.span(), ReduceOp::sum);
-                                  wait();
-                                }));
+    meet_by([this](Span mine, Span) { native_allreduce(mine, mine, ReduceOp::sum); });
+    if (size() == 1) return;
+    meet_by([this](Span mine, Span theirs) {
+      exchange(mine, (rank() + 1) % size(), theirs, (rank() + size() - 1) % size());
+    });
   }
 
   int rank() const override { return control_.rank(); }
@@ -370,6 +370,17 @@ class NcclCommunicator final : public Communicator {
     std::shared_ptr<NcclHandle> messages;
     ReleaseTogether releases;
   };
+
+  /// Collective: `call` on two numbers of this rank's, up to its end.
+  template <class Call>
+  void meet_by(Call call) {
+    throw_together<Unavailable>(control_, "transport nccl", problem_of([&] {
+                                  const Buffer mine(1, DType::float32, Memory::device);
+                                  const Buffer theirs(1, DType::float32, Memory::device);
+                                  call(mine.span(), theirs.span());
+                                  wait();
+                                }));
+  }
 
   static ncclComm_t alive(const NcclHandle& nccl) {
     if (nccl.communicator == nullptr) fail("nccl: this communicator was aborted");
