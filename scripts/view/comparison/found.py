@@ -46,16 +46,31 @@ class Comparison:
         return " or ".join(types) if types else " against ".join(run.get("run_id", "") for run in self.runs())
 
     def tested(self) -> int:
+        return self.counted("tested")
+
+    def counted(self, name: str) -> int:
         counts = self.document.get("counts")
-        tested = counts.get("tested") if isinstance(counts, dict) else 0
-        return tested if isinstance(tested, int) else 0
+        return as_count(counts.get(name)) if isinstance(counts, dict) else 0
+
+    def launches(self) -> tuple[int, int]:
+        """How many a side there were, and how many it takes to show any difference."""
+        return as_count(self.document.get("fewest_launches")), as_count(self.document.get("launches_needed"))
 
     def untested(self) -> bool:
         """Whether there was something to test, and nothing could be."""
         return len(self.runs()) > 1 and self.tested() == 0
 
     def undecided(self) -> bool:
-        return any(row["status"] != "ok" for row in self.decisions)
+        """Whether it leaves open what it was made for, or found something slower: exit codes other than 0 say so."""
+        if any(row["status"] != "ok" for row in self.decisions) or not (self.decisions or self.tested()):
+            return True
+        fewest, needed = self.launches()
+        none = self.tested() > 0 and not any(map(self.counted, ("same", "faster", "slower")))
+        return fewest < needed or none or as_count(self.document.get("exit_code")) != 0
+
+
+def as_count(value: object) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def read_comparison(folder: Path) -> Comparison:
@@ -72,6 +87,19 @@ def read_comparison(folder: Path) -> Comparison:
 
 def workload(row: Row) -> str:
     return " · ".join(row[name] for name in ("model", "dataset", "scaling") if row[name])
+
+
+def limits(found: Comparison) -> list[str]:
+    """What the verdicts on cells cannot say, as the terminal has it."""
+    if found.tested() == 0:
+        return []
+    fewest, needed = found.launches()
+    floor = found.document.get("floor")
+    blind = (
+        f"Too few launches: {fewest} a side can show no difference among {found.tested()} cells; it takes {needed} or more."
+    )
+    small = f"Differences up to {100 * floor:.0f}\u00a0% do not count." if isinstance(floor, (int, float)) else ""
+    return [words for words in (blind if fewest < needed else "", small) if words]
 
 
 def answers(found: Comparison) -> list[tuple[str, str, str]]:

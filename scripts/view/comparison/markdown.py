@@ -18,6 +18,7 @@ def write_markdown(found: Comparison) -> str:
         parts += [text_of(unknown, LONGEST)] if unknown else []
     if found.untested():
         parts.append(of.NOTHING_TESTED)
+    parts += map(text_of, of.limits(found))
     for whole, title in ((True, "Time and cost of an epoch"), (False, "Parts of an instance, billed as a whole one")):
         for workload, content, _ in of.costs(found, whole):
             parts += [f"## {title}: {text_of(workload)}", escaped(content)]

@@ -44,10 +44,10 @@ def verdict(found: Comparison) -> Html:
         lines.append(element("p", of.NOTHING_TESTED, css="muted"))
     elif found.tested() > 0 and not lines:
         lines.append(element("p", element("strong", counted(found))))
+    lines += [element("p", words, css="muted") for words in of.limits(found)]
     if not lines:
         return Html("")
-    open_question = found.undecided() or not (found.decisions or found.tested())
-    return element("div", *lines, css="verdict warn" if open_question else "verdict")
+    return element("div", *lines, css="verdict warn" if found.undecided() else "verdict")
 
 
 def counted(found: Comparison) -> str:

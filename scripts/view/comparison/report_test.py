@@ -156,6 +156,23 @@ class CompareReportTest(unittest.TestCase):
         write_csv(self.folder, "compare.csv", [{**cell, "verdict": "", "note": "A is imported: shown, not tested"}])
         self.assertIn("| not tested | A is imported", self.both()[1])
 
+    def test_what_the_launches_could_not_show_is_said_and_amber(self) -> None:
+        cell = {"letter": "B", "label": "allreduce ring", "seconds_a": 2, "seconds_b": 2, "ratio": 1, "verdict": "SAME"}
+        few = "Too few launches: 5 a side can show no difference among 28 cells; it takes 7 or more."
+        amber = ("class", "verdict warn")
+        for launches, same, code, warns in ((5, 8, 3, True), (7, 8, 0, False), (7, 0, 0, True), (7, 8, 1, True)):
+            self.document |= {"counts": {"tested": 28, "same": same, "ambiguous": 28 - same}, "floor": 0.03, "exit_code": code,
+                              "fewest_launches": launches, "launches_needed": 7}  # fmt: skip
+            for costs in ([], COSTS):
+                write_csv(self.folder, "decision.csv", [DECISION] if costs else [])
+                write_csv(self.folder, "cost.csv", costs)
+                write_csv(self.folder, "compare.csv", [cell])
+                page, markdown = self.both()
+                self.assertEqual(amber in page.attributes, warns, (launches, same, code))
+                for text in (page.text(), markdown):
+                    self.assertEqual(few in text, launches < 7)
+                    self.assertIn("Differences up to 3 % do not count.", text.replace("\u00a0", " "))
+
     def test_each_other_run_has_a_table_with_its_own_letter(self) -> None:
         cells = [{"letter": letter, "label": f"cell of {letter}", "seconds_a": 1, "seconds_b": 2, "ratio": 2} for letter in "BC"]
         write_csv(self.folder, "compare.csv", cells)

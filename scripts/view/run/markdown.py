@@ -15,6 +15,7 @@ from view.rows import Row, grouped, read_rows, usable
 from view.run.cards import TITLE, diagnostics, results
 from view.run.provenance import kinds_of, origin_notes, title_of, unsuccessful
 from view.run.seal import Check
+from view.tables.allreduce import verdict_of_certificate
 from view.tables.hosts import between_hosts, no_suspect, suspects
 from view.tables.scaling import sentence
 from view.variants import read_cases
@@ -31,6 +32,8 @@ def write_markdown(run: Path, manifest: Manifest, check: Check) -> str:
     # What is at fault comes first.
     sentences = [*(f"- **{text_of(words, 500)}**" for words in suspects(run)), *sentences]
     checks = [bullet(words) for words in diagnostics(run)[:MOST]]
+    if words := verdict_of_certificate(run)[0]:
+        sentences = [f"**{text_of(words)}**", *sentences]
     if not any(kind == "ok" for kind, _ in kinds):
         sentences = ["**Nothing was measured.**"]
     parts = [

@@ -14,6 +14,7 @@ from view.page import Html, element, joined, section, table
 from view.rows import Row, each_row
 from view.run.cards import cards, unsure
 from view.run.seal import Check
+from view.tables.allreduce import verdict_of_certificate
 from view.tables.hosts import between_hosts, no_suspect, suspects
 
 FILES = ("scaling.csv", "epoch.csv", "throughput.csv", "allreduce.csv", "kernels.csv")
@@ -64,7 +65,10 @@ def verdict(run: Path, manifest: Manifest) -> Html:
     spoilt = [item.get("text", "") for item in manifest.records("warnings")]
     lines += [element("p", f"Machine: {'; '.join(spoilt)}.")] if spoilt else []
     shown = cards(run)
-    if shown:
+    certified, doubtful = verdict_of_certificate(run)
+    if certified:
+        lines.append(element("p", element("strong", certified)))
+    elif shown:
         lines += shown
     elif counts["ok"]:
         lines.append(element("p", "No scaling study in this run; its measurements are below."))
@@ -83,7 +87,7 @@ def verdict(run: Path, manifest: Manifest) -> Html:
         said = [f"Rows: {', '.join(words)}.", *skipped(run), *notes]
         lines.append(element("p", " ".join(said), css="muted"))
     css = "verdict" + (
-        " stop" if not counts["ok"] or counts["wrong"] else " warn" if partial or failures or named or unsure(run) else ""
+        " stop" if not counts["ok"] or counts["wrong"] else " warn" if partial or failures or named or doubtful or unsure(run) else ""
     )
     return element("div", *lines, css=css)
 

@@ -105,6 +105,23 @@ def signed_percent(value: float) -> str:
     return "" if math.isnan(value) else f"{100 * value:+.1f}\u00a0%"
 
 
+def verdict_of_certificate(run: Path) -> tuple[str, bool]:
+    """What measuring the same twice has shown, in a sentence, and whether it leaves something to mend; '' without it."""
+    rows = usable(read_rows(run, "certificate.csv"))
+    if not rows:
+        return "", False
+    verdicts = [row["verdict"] for row in rows]
+    differing, missing = sum(verdict in ("FASTER", "SLOWER") for verdict in verdicts), verdicts.count("MISSING")
+    blind = sum(not row["smallest_effect"] for row in rows)
+    words = (
+        f"{differing} of {len(rows)} cells differ from themselves, {verdicts.count('SAME')} are shown equal, "
+        f"{verdicts.count('AMBIGUOUS')} are undecided."
+    )
+    if blind:
+        words += f" In {blind} no difference can be found: too few launches."
+    return words, blind + missing > 0 or differing > 0.05 * len(rows)
+
+
 def certificate(run: Path) -> Html:
     rows = usable(read_rows(run, "certificate.csv"))
     if not rows:

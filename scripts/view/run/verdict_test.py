@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the first lines of a run's page say, and when they are green, amber or red.
+from __future__ import annotations
+
+import tempfile
+import unittest
+from pathlib import Path
+
+from fixtures.files import write_csv
+from fixtures.run import write_manifest
+from view.manifest import Manifest
+from view.run.markdown import write_markdown
+from view.run.provenance import verdict
+
+
+class VerdictTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.run_folder = Path(folder.name)
+        self.manifest: dict[str, object] = {"warnings": [], "launches": []}
+
+    def both(self) -> tuple[str, str]:
+        """The box of the page, and the Markdown."""
+        write_manifest(self.run_folder, **self.manifest)
+        manifest = Manifest(self.run_folder)
+        return str(verdict(self.run_folder, manifest)), write_markdown(self.run_folder, manifest, ("", "", ""))
+
+    def test_a_certificate_is_green_only_where_a_difference_could_be_found(self) -> None:
+        write_csv(self.run_folder, "allreduce.csv", [{"algorithm": "ring", "ranks": 2, "size_bytes": 1024}])
+        cell = {"algorithm": "ring", "verdict": "AMBIGUOUS", "smallest_effect": 0.1}
+        for cells, words, css in (
+            ([cell] * 3, "0 of 3 cells differ from themselves, 0 are shown equal, 3 are undecided.", "verdict"),
+            ([cell, {**cell, "smallest_effect": ""}], "In 1 no difference can be found: too few launches.", "verdict warn"),
+            ([cell, {**cell, "verdict": "MISSING"}], "0 of 2 cells differ", "verdict warn"),
+            ([cell, {**cell, "verdict": "SLOWER"}], "1 of 2 cells differ", "verdict warn"),
+        ):
+            write_csv(self.run_folder, "certificate.csv", cells)
+            box, markdown = self.both()
+            self.assertIn(words, box)
+            self.assertIn(words, markdown)
+            self.assertIn(f'<div class="{css}">', box)
+            self.assertNotIn("No scaling study", box)
+
+
+if __name__ == "__main__":
+    unittest.main()
