@@ -35,6 +35,15 @@ def words_of(run: Path) -> dict[tuple[str, str], tuple[str, str]]:
     return words
 
 
+def tell_images(rows: list[Row]) -> None:
+    """The cell `variant` of rows of a comparison, where those about one workload differ in their images."""
+    for group in grouped(rows, ("model", "dataset", "scaling")).values():
+        images = [text_of(row, "samples") for row in group]
+        if len({*filter(None, images)}) > 1:
+            for row, text in zip(group, images):
+                row["variant"] = text
+
+
 def told_apart(run: Path, title: str, alike: list[list[str]]) -> dict[str, tuple[str, str]]:
     """Both cells for every case of that workload, from what differs between those that are `alike`."""
     rows = (row for row in each_row(run, "epoch.csv") if workload(row) == title)
@@ -58,8 +67,8 @@ def text_of(row: Row, column: str) -> str:
         return ""
     if column == "samples":
         # One rank with the share of one of several trains that share.
-        weak, images = row["scaling"] == "weak", row.integer(column)
-        return f"{images // max(1, row.integer('ranks'))} images per rank" if weak else f"{images * max(1, row.integer('share_of'))} images"
+        weak, images, ranks = row["scaling"] == "weak", row.integer(column), row.integer("ranks") or row.integer("ranks_a")
+        return f"{images // max(1, ranks)} images per rank" if weak else f"{images * max(1, row.integer('share_of'))} images"
     forms = {"threads": f"{row[column]} threads", "learning_rate": f"learning rate {row[column]}",
              "dilation": f"dilation {row[column]}", "target_accuracy": f"target {percent(row.number(column))}"}  # fmt: skip
     return forms.get(column, row[column])

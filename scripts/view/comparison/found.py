@@ -13,8 +13,10 @@ from view.manifest import as_text
 from view.numbers import count, duration, three_digits, usd
 from view.rows import Row, grouped, read_rows
 from view.run.provenance import origin_notes
+from view.variants import tell_images
 
 Table = tuple[list[str], list[list[str]]]  # head, rows
+WORKLOAD = ("model", "dataset", "scaling", "variant")  # `variant` is of view.variants
 NOTHING_TESTED = "Nothing was tested between the runs' cells."
 STEPS_ALONE = (
     "Training steps alone, on all ranks at once: no synchronisation, no input, no evaluation. They are no epoch and "
@@ -81,12 +83,13 @@ def read_comparison(folder: Path) -> Comparison:
         raise NoComparison(f"{path}: {error}") from error
     if not isinstance(document, dict):
         raise NoComparison(f"{path}: not an object")
-    files = ("decision.csv", "cost.csv", "compare.csv")
-    return Comparison(folder, document, *(read_rows(folder, name) for name in files))
+    decisions, costs, cells = (read_rows(folder, name) for name in ("decision.csv", "cost.csv", "compare.csv"))
+    tell_images([*decisions, *costs])
+    return Comparison(folder, document, decisions, costs, cells)
 
 
 def workload(row: Row) -> str:
-    return " · ".join(row[name] for name in ("model", "dataset", "scaling") if row[name])
+    return " · ".join(row[name] for name in WORKLOAD if row[name])
 
 
 def limits(found: Comparison) -> list[str]:
@@ -126,7 +129,7 @@ def costs(found: Comparison, whole: bool) -> list[tuple[str, Table, list[str]]]:
     """(workload, table, origins of its rows): of whole instances, or of parts of one."""
     rows = [row for row in found.costs if row["bench"] != "throughput" and (row["whole"] == "1") == whole]
     tables = []
-    for key, group in grouped(rows, ("model", "dataset", "scaling")).items():
+    for key, group in grouped(rows, WORKLOAD).items():
         target = any(row["seconds_to_target"] for row in group)
         head = ["instances", "an epoch", "usd an epoch", "N", *(["best"] if whole else []),
                 *(["to the target", "usd to it"] if target else []), "how", "known by", "note"]  # fmt: skip

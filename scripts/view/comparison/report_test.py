@@ -196,6 +196,19 @@ class CompareReportTest(unittest.TestCase):
                     "contiguous · graph", "channels\\_last · graph"):  # fmt: skip
             self.assertEqual(self.both()[1].count(f"| {way} |"), 1, way)
 
+    def test_epochs_of_other_images_have_headings_and_tables_of_their_own(self) -> None:
+        weak = {"scaling": "weak", "model": "mlp"}
+        write_csv(self.folder, "decision.csv", [{**DECISION, "samples": 2560}, {**DECISION, "samples": 5120},
+                                                {**DECISION, **weak, "samples": 5120, "ranks_a": 2}])  # fmt: skip
+        write_csv(self.folder, "cost.csv", [{**COSTS[0], "samples": 2560}, {**COSTS[2], "samples": 5120},
+                                            *({**COSTS[0], **weak, "samples": 2560 * n, "ranks": n} for n in (2, 4))])  # fmt: skip
+        _, markdown = self.both()
+        for images in (2560, 5120):
+            self.assertEqual(markdown.count(f"resnet50 · imagenet · strong · {images} images: **"), 1)
+            self.assertEqual(markdown.count(f"an epoch: resnet50 · imagenet · strong · {images} images\n"), 1)
+        self.assertEqual(markdown.count("mlp · imagenet · weak: **"), 1, "as many a rank")
+        self.assertEqual(markdown.count("an epoch: mlp · imagenet · weak\n"), 1)
+
     def test_the_figure_has_a_heading_and_its_words_with_parts_alone_too(self) -> None:
         (self.folder / "figures").mkdir()
         svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0"/></svg>'

@@ -16,8 +16,9 @@ from view import intervals
 from view.figures import theme
 from view.numbers import unit_of_time
 from view.rows import Row, grouped, read_rows, say, usable
+from view.variants import tell_images
 
-PANEL = ("model", "dataset", "scaling")
+PANEL = ("model", "dataset", "scaling", "variant")
 UNITS = {"h": "hours", "min": "minutes", "s": "seconds"}
 
 
@@ -26,6 +27,7 @@ def draw(folder: Path) -> tuple[Figure, str]:
     rows = [row for row in usable(read_rows(folder, "cost.csv")) if row.number("usd_per_epoch") > 0]
     if not rows:
         raise theme.NothingToDraw("cost.csv has no epoch with a cost")
+    tell_images(rows)
     panels = grouped(rows, PANEL)
     figure, drawn = theme.panels(len(panels), width=5.6, height=4.5, most=2)
     marks = theme.marks([row["instance"] for row in rows])

@@ -41,7 +41,7 @@ class PlotCompareTest(unittest.TestCase):
 
     def plot(self, rows: list[dict[str, str]]) -> subprocess.CompletedProcess[str]:
         with open(self.folder / "cost.csv", "w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(ROWS[0]), lineterminator="\n")
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
         return subprocess.run([sys.executable, str(SCRIPTS / "plot_compare.py"), str(self.folder)],
@@ -82,8 +82,11 @@ class PlotCompareTest(unittest.TestCase):
 
     def test_a_panel_for_each_workload(self) -> None:
         other = [{**cells, "model": "mlp"} for cells in ROWS[:2]]
-        self.plot(ROWS + other)
-        self.assertIn("mlp · cifar · strong", (self.folder / "figures" / "cost.svg").read_text(encoding="utf-8"))
+        more = [{**cells, "model": "vgg", "samples": images} for cells in ROWS[:2] for images in ("2560", "5120")]
+        self.plot([{"samples": "", **cells} for cells in [*ROWS, *other]] + more)
+        svg = (self.folder / "figures" / "cost.svg").read_text(encoding="utf-8")
+        for title in ("mlp · cifar · strong", "vgg · cifar · strong · 2560 images", "vgg · cifar · strong · 5120 images"):
+            self.assertIn(f"<!-- {title} -->", svg)
 
 
 if __name__ == "__main__":
