@@ -6,7 +6,7 @@ from __future__ import annotations
 from view.comparison import found as of
 from view.comparison.found import Comparison, Table
 from view.page import Html, element, joined, page, section, table
-from view.run.inline_svg import figure
+from view.run.inline_svg import panels
 
 CAPTION = (
     "Time of an epoch against its cost. Down is faster, left is cheaper; what is predicted is hollow, what is "
@@ -75,8 +75,8 @@ def small_print(cell: str) -> Html | str:
 
 def costs(found: Comparison) -> Html:
     parts: list[object] = []
-    plot = figure(found.folder, "cost", CAPTION)
-    drawn = [element("figure", plot, element("figcaption", CAPTION))] if plot else []
+    plots = panels(found.folder, "cost", CAPTION)
+    drawn = [element("figure", element("div", *plots, css="panels"), element("figcaption", CAPTION))] if plots else []
     for workload, content, origins in of.costs(found, whole=True):
         weak = [place for place, origin in enumerate(origins) if origin in ("predicted", "quoted")]
         parts += [element("h3", workload), shown(content, "cost.csv", numbers=(1, 2, 3), weak=weak)]

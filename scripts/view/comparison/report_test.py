@@ -212,10 +212,13 @@ class CompareReportTest(unittest.TestCase):
     def test_the_figure_has_a_heading_and_its_words_with_parts_alone_too(self) -> None:
         (self.folder / "figures").mkdir()
         svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0"/></svg>'
-        (self.folder / "figures" / "cost.svg").write_text(svg, encoding="utf-8")
+        for name in ("cost-a", "cost-b"):
+            (self.folder / "figures" / f"{name}.svg").write_text(svg, encoding="utf-8")
         for rows in (COSTS, COSTS[1:2]):
             write_csv(self.folder, "cost.csv", rows)
-            text = self.both()[0].text()
+            page = self.both()[0]
+            self.assertEqual(page.tags.count("svg"), 2)
+            text = page.text()
             self.assertLess(text.index("Time and cost of an epoch"), text.index("Down is faster, left is cheaper"))
 
     def test_a_damaged_comparison_is_refused_in_one_line(self) -> None:

@@ -8,8 +8,10 @@ import json
 import math
 from pathlib import Path
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from view import intervals
@@ -22,19 +24,19 @@ PANEL = ("model", "dataset", "scaling", "variant")
 UNITS = {"h": "hours", "min": "minutes", "s": "seconds"}
 
 
-def draw(folder: Path) -> tuple[Figure, str]:
-    """The figure and its fine print."""
+def draw(folder: Path) -> tuple[dict[str, Figure], str]:
+    """A figure for each workload, and the fine print."""
     rows = [row for row in usable(read_rows(folder, "cost.csv")) if row.number("usd_per_epoch") > 0]
     if not rows:
         raise theme.NothingToDraw("cost.csv has no epoch with a cost")
     tell_images(rows)
-    panels = grouped(rows, PANEL)
-    figure, drawn = theme.panels(len(panels), width=5.6, height=4.5, most=2)
+    panels = {" · ".join(word for word in key if word): points for key, points in grouped(rows, PANEL).items()}
     marks = theme.marks([row["instance"] for row in rows])
-    for (key, points), axes in zip(panels.items(), drawn):
-        axes.set_title(" · ".join(word for word in key if word))
-        draw_panel(axes, points, marks)
-    return figure, compared_runs(folder)
+    figures = {}
+    for name, (title, points) in zip(theme.names_of("cost", list(panels)), panels.items()):
+        figures[name], (axes,) = theme.panel(title, 3.6)
+        theme.legend(figures[name], draw_panel(axes, points, marks))
+    return figures, compared_runs(folder)
 
 
 def compared_runs(folder: Path) -> str:
@@ -47,48 +49,49 @@ def compared_runs(folder: Path) -> str:
         return ""
 
 
-def draw_panel(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -> None:
+def draw_panel(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -> list[tuple[Artist, str]]:
+    """Draws it; the entries of its legend."""
     unit, scale = unit_of_time(max(row.number("seconds_median") for row in rows))
     set_axes(axes, rows, unit, scale)
     joined = [draw_frontier(axes, points, origin, scale) for (origin,), points in grouped(rows, ("origin",)).items() if origin != "quoted"]
-    labels: list[tuple[float, float, str, str]] = []
+    entries: list[tuple[Artist, str]] = []
     for (instance, origin), series in grouped(rows, ("instance", "origin")).items():
-        color, marker = marks[instance]
-        mark = theme.Mark(color, marker, origin).line() | {"linestyle": "none"}
-        draw_points(axes, series, mark, scale)
-        named = [row for row in series if row["whole"] == "1"] or series
-        last = min(named, key=lambda row: row.number("seconds_median"))
-        text = theme.with_origin(instance, origin)
-        labels.append((last.number("usd_per_epoch"), last.number("seconds_median") / scale, text, color))
+        mark = theme.Mark(*marks[instance], origin)
+        draw_points(axes, series, mark.line() | {"linestyle": "none"}, scale)
+        prices = dict.fromkeys(price_of(row) for row in series)
+        entries.append((theme.mark_of(mark, line=False), f"{theme.with_origin(instance, origin)}: {'; '.join(prices)}"))
     label_points(axes, rows, scale)
-    label_series(axes, labels)
-    prices = sorted({(row["instance"], row["usd_per_hour"], row["price_date"], row["price_source"]) for row in rows})
-    users = "given by the user"  # not by a catalog
-    lines = [f"{name}: {price} usd/h, {date}" + (f", {users}" if source == users else "")
-             for name, price, date, source in prices]  # fmt: skip
-    lines += ["line: nothing of that origin is both faster and cheaper"] if any(joined) else []
-    lines += ["small: a part of an instance, billed whole"] if any(row["whole"] == "0" for row in rows) else []
+    if any(joined):
+        entries.append((Line2D([], [], color=theme.MUTED, linewidth=1.2), "nothing of that origin is both faster and cheaper"))
+    if any(row["whole"] == "0" for row in rows):
+        small = Line2D([], [], color=theme.MUTED, linestyle="none", marker="o", markersize=2.5)
+        entries.append((small, "a part of an instance, billed whole"))
     kind = intervals.told(rows, "seconds_ci_low", "interval")
-    lines += [f"upright: {kind}"] if kind else []
-    # Below the axes: inside, some point lies in every corner.
-    axes.text(0, -0.17, "\n".join(lines), transform=axes.transAxes, va="top", fontsize=7, color=theme.MUTED,
-              linespacing=1.4)  # fmt: skip
+    upright = Line2D([], [], color=theme.MUTED, linestyle="none", marker="|", markersize=9)
+    return [*entries, *([(upright, kind)] if kind else [])]
+
+
+def price_of(row: Row) -> str:
+    users = ", given by the user" if row["price_source"] == "given by the user" else ""  # not by a catalog
+    return f"{row['usd_per_hour']} usd/h, {row['price_date']}{users}"
 
 
 def set_axes(axes: Axes, rows: list[Row], unit: str, scale: float) -> None:
-    """Both logarithmic: instance types differ by factors. Limits leave room for labels."""
-    for name, column, label, one in (
-        ("x", "usd_per_epoch", "usd an epoch", 1.0),
-        ("y", "seconds_median", f"{UNITS.get(unit, unit)} an epoch", scale),
+    """Both logarithmic: instance types differ by factors. Limits hold intervals and leave room for labels."""
+    for name, column, label in (
+        ("x", ("usd_per_epoch",), "usd an epoch"),
+        ("y", ("seconds_median", "seconds_ci_low", "seconds_ci_high"), f"{UNITS.get(unit, unit)} an epoch"),
     ):
-        values = [row.number(column) / one for row in rows]
+        one = scale if name == "y" else 1.0
+        values = [value / one for row in rows for each in column if (value := row.number(each)) > 0]
         low, high = min(values), max(values)
         getattr(axes, f"set_{name}scale")("log")
         room = max(1.0, math.log10(high / low))
-        below, above = 10 ** (0.12 * room), 10 ** ((0.45 if name == "x" else 0.12) * room)
-        getattr(axes, f"set_{name}lim")(low / below, high * above)
+        beside = 10 ** (0.12 * room)
+        getattr(axes, f"set_{name}lim")(low / beside, high * beside)
         axis = getattr(axes, f"{name}axis")
-        axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
+        decades = math.log10(high / low * beside**2)
+        axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if decades < 2.5 else (1.0,), numticks=12))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(NullFormatter())
         getattr(axes, f"set_{name}label")(label)
@@ -107,7 +110,7 @@ def draw_points(axes: Axes, rows: list[Row], mark: dict[str, object], scale: flo
 
 def label_points(axes: Axes, rows: list[Row], scale: float) -> None:
     """Each with its N; one that lies over another of the same N shares its label, over another N it goes above."""
-    points_high, points_wide = 8.0, 20.0
+    points_high, points_wide = 9.0, 24.0
     placed: list[tuple[float, float, str]] = []  # in points of the page
     for row in sorted(rows, key=lambda row: row.number("seconds_median")):
         at, text = (row.number("usd_per_epoch"), row.number("seconds_median") / scale), f"N={row['ranks']}"
@@ -121,7 +124,7 @@ def label_points(axes: Axes, rows: list[Row], scale: float) -> None:
             continue
         placed.append((x, y, text))
         axes.annotate(text, at, xytext=(6, 3 + y - low), textcoords="offset points",
-                      fontsize=6 if row["whole"] == "0" else 7, color=theme.MUTED, zorder=5)  # fmt: skip
+                      fontsize=8, color=theme.MUTED, zorder=5)  # fmt: skip
 
 
 def draw_frontier(axes: Axes, rows: list[Row], origin: str, scale: float) -> bool:
@@ -133,9 +136,3 @@ def draw_frontier(axes: Axes, rows: list[Row], origin: str, scale: float) -> boo
     style = theme.Mark(theme.MUTED, "", origin).line() | {"marker": "", "linewidth": 1.2, "zorder": 1}
     axes.plot(*zip(*best), **style, drawstyle="steps-post")
     return True
-
-
-def label_series(axes: Axes, labels: list[tuple[float, float, str, str]]) -> None:
-    for x, y, text, color in labels:
-        axes.annotate(text, (x, y), xytext=(8, -11), textcoords="offset points", fontsize=8,
-                      color=color, fontweight="bold", zorder=6)  # fmt: skip

@@ -11,8 +11,8 @@ from view.rows import say
 
 
 def main(script: str, figure: str, folder_of: str) -> int:
-    """FOLDER/figures/FIGURE.png and .svg by the draw(folder) of view.figures.FIGURE, which
-    returns the figure and its fine print. 0: drawn, or nothing to draw and why; 2: usage; 3: no matplotlib."""
+    """FOLDER/figures/FIGURE.png and .svg, or FIGURE-….png and .svg, by the draw(folder) of view.figures.FIGURE, which
+    returns figures by name and their fine print. 0: drawn, or nothing to draw and why; 2: usage; 3: no matplotlib."""
     try:
         import matplotlib
 
@@ -27,11 +27,11 @@ def main(script: str, figure: str, folder_of: str) -> int:
         return 2
     folder = Path(sys.argv[1]).resolve()
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, **theme.STYLE, "backend": "agg"}):
+        theme.remove(folder, figure)
         try:
             drawn, fine_print = drawing.draw(folder)
-            for path in theme.save(drawn, folder, figure, fine_print):
-                print(path)
+            for name, each in drawn.items():
+                print(*theme.save(each, folder, name, fine_print), sep="\n")
         except theme.NothingToDraw as reason:
-            theme.remove(folder, figure)
             say(f"{script}: no {figure} figure: {reason}")
     return 0

@@ -51,9 +51,9 @@ class PlotCompareTest(unittest.TestCase):
         done = self.plot(ROWS)
         self.assertEqual(done.returncode, 0, done.stderr)
         svg = (self.folder / "figures" / "cost.svg").read_text(encoding="utf-8")
-        for text in ("p3.8xlarge", "g2.2xlarge (predicted)", "p2.xlarge (quoted)", "p3.8xlarge: 12.24 usd/h, 2026-07-20",
-                     "g2.2xlarge: 12.24 usd/h, 2026-07-20, given by the user",
-                     "upright: range of launches", "minutes an epoch", "small: a part of an instance"):  # fmt: skip
+        for text in ("p3.8xlarge", "p2.xlarge (quoted)", "p3.8xlarge: 12.24 usd/h, 2026-07-20",
+                     "g2.2xlarge (predicted): 12.24 usd/h, 2026-07-20,", "given by the user",
+                     "range of launches", "minutes an epoch", "a part of an instance, billed whole"):  # fmt: skip
             self.assertIn(text, svg)
         before = (self.folder / "figures" / "cost.png").read_bytes()
         self.plot(ROWS)
@@ -70,7 +70,7 @@ class PlotCompareTest(unittest.TestCase):
         for rows, is_line in ((one, False), ([*one, row("p3.8xlarge", 2, 60, 0.4)], True)):
             self.plot(rows)
             svg = (self.folder / "figures" / "cost.svg").read_text(encoding="utf-8")
-            self.assertEqual("line: nothing of that origin" in svg, is_line)
+            self.assertEqual("nothing of that origin is both" in svg, is_line)
 
     def test_one_point_is_drawn_and_none_is_said(self) -> None:
         self.assertEqual(self.plot(ROWS[:1]).returncode, 0)
@@ -80,13 +80,27 @@ class PlotCompareTest(unittest.TestCase):
         self.assertIn("no epoch with a cost", done.stderr)
         self.assertFalse((self.folder / "figures" / "cost.png").exists(), "an old figure would show other rows")
 
-    def test_a_panel_for_each_workload(self) -> None:
+    def test_each_workload_has_a_panel_and_a_file(self) -> None:
         other = [{**cells, "model": "mlp"} for cells in ROWS[:2]]
         more = [{**cells, "model": "vgg", "samples": images} for cells in ROWS[:2] for images in ("2560", "5120")]
+        self.plot(ROWS)
         self.plot([{"samples": "", **cells} for cells in [*ROWS, *other]] + more)
-        svg = (self.folder / "figures" / "cost.svg").read_text(encoding="utf-8")
-        for title in ("mlp · cifar · strong", "vgg · cifar · strong · 2560 images", "vgg · cifar · strong · 5120 images"):
-            self.assertIn(f"<!-- {title} -->", svg)
+        titles = ["mlp · cifar · strong", "resnet20 · cifar · strong", "vgg · cifar · strong · 2560 images", "vgg · cifar · strong · 5120 images"]
+        files = sorted((self.folder / "figures").glob("*.svg"))
+        self.assertEqual([file.stem for file in files], [f"cost-{title.replace(' · ', '-').replace(' ', '-')}" for title in titles])
+        for file, title in zip(files, titles):
+            self.assertIn(f"<!-- {title} -->", file.read_text(encoding="utf-8"))
+
+    def test_an_interval_lies_within_the_axes_and_no_series_is_named_there(self) -> None:
+        from view.figures import cost
+
+        self.plot([*ROWS[:2], {**ROWS[2], "seconds_ci_low": "2", "seconds_ci_high": "9000"}])
+        figures, _ = cost.draw(self.folder)
+        (axes,) = figures["cost"].axes
+        low, high = axes.get_ylim()
+        self.assertLess(low * 60, 2)
+        self.assertGreater(high * 60, 9000)
+        self.assertTrue(all(text.get_text().startswith("N=") for text in axes.texts))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ BANDS = {
 }
 
 
-def draw(folder: Path) -> tuple[Figure, str]:
+def draw(folder: Path) -> tuple[dict[str, Figure], str]:
     """The figure and its fine print."""
     rows = [row for row in usable(read_rows(folder, "prediction.csv")) if row["kind"] != "what_if"]
     if not rows:
@@ -38,7 +38,7 @@ def draw(folder: Path) -> tuple[Figure, str]:
         draw_panel(axes, facet, names, marks)
     links = sorted({row["link"] for row in rows if row["link"]})
     words = [rows[0]["run_id"], f"hollow and dashed: predicted{bands_of(rows)}"]
-    return figure, "  ·  ".join([*words, *(f"predicted for a link of {link}" for link in links)])
+    return {"prediction": figure}, "  ·  ".join([*words, *(f"predicted for a link of {link}" for link in links)])
 
 
 def bands_of(rows: list[Row]) -> str:

@@ -45,6 +45,17 @@ def figure(folder: Path, name: str, caption: str) -> Html | None:
     return inline_svg(at.with_suffix(".svg"), caption) or inline_png(at.with_suffix(".png"), caption)
 
 
+def panels(folder: Path, name: str, caption: str) -> list[Html]:
+    """Those of a figure that has a file for each of its panels, or one."""
+    files = {path.stem for pattern in (name, f"{name}-*") for path in (folder / "figures").glob(f"{pattern}.[sp][vn]g")}
+    return [panel for file in sorted(files, key=numbers_in_order) if (panel := figure(folder, file, caption))]
+
+
+def numbers_in_order(name: str) -> list[tuple[int, str]]:
+    """Sorts 'n-4' before 'n-16'."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split("([0-9]+)", name)]
+
+
 def inline_png(path: Path, title: str) -> Html | None:
     try:
         data = base64.b64encode(path.read_bytes()).decode("ascii")

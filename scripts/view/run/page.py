@@ -3,7 +3,6 @@
 # where the numbers come from.
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from view import losses
@@ -11,7 +10,7 @@ from view.manifest import Manifest
 from view.page import Html, element, joined, page, section
 from view.rows import read_rows, usable
 from view.run import provenance
-from view.run.inline_svg import figure
+from view.run.inline_svg import panels
 from view.run.seal import Check
 from view.tables.accounts import accounts, ladder
 from view.tables.allreduce import bandwidth, certificate, fit
@@ -37,19 +36,12 @@ FIGURES = {
 
 def of_name(run: Path, name: str, caption: str) -> Html | None:
     """The panels of a figure beside each other, and its caption once."""
-    folder = run / "figures"
-    files = {path.stem for pattern in (name, f"{name}-*") for path in folder.glob(f"{pattern}.[sp][vn]g")}
-    drawn = [panel for file in sorted(files, key=numbers_in_order) if (panel := figure(run, file, caption))]
+    drawn = panels(run, name, caption)
     if name == "waterfall":
         caption += left_out(run, len(drawn))
     if name == "busbw" and usable(read_rows(run, "bound.csv")):
         caption += " Black: what streaming through memory once would allow."
     return element("figure", element("div", *drawn, css="panels"), element("figcaption", caption)) if drawn else None
-
-
-def numbers_in_order(name: str) -> list[tuple[int, str]]:
-    """Sorts 'n-4' before 'n-16'."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split("([0-9]+)", name)]
 
 
 def left_out(run: Path, drawn: int) -> str:
@@ -59,7 +51,7 @@ def left_out(run: Path, drawn: int) -> str:
 
 
 def figures(run: Path) -> Html:
-    shown = [panels for name, caption in FIGURES.items() if (panels := of_name(run, name, caption))]
+    shown = [drawn for name, caption in FIGURES.items() if (drawn := of_name(run, name, caption))]
     none = element(
         "p",
         "None were drawn. With matplotlib: scripts/python scripts/plot.py, then report.py again.",
