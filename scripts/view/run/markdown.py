@@ -16,6 +16,7 @@ from view.run.cards import TITLE, diagnostics, results
 from view.run.provenance import kinds_of, origin_notes, title_of, unsuccessful
 from view.run.seal import Check
 from view.tables.allreduce import verdict_of_certificate
+from view.tables.epochs import HEAD, without_scaling
 from view.tables.hosts import between_hosts, no_suspect, suspects
 from view.tables.scaling import sentence
 from view.variants import read_cases
@@ -94,7 +95,15 @@ def measurements(run: Path) -> str:
          three_digits(row.number("gb_per_s")), three_digits(row.number("gflop_per_s"))]
         for row in usable(read_rows(run, "kernels.csv"))
     ]  # fmt: skip
+    trained = without_scaling(run)
+    epochs = [
+        [workload(row), how(row, *apart(trained)), row.ranks(), row["origin"],
+         duration(*(row.number(f"seconds_{name}") for name in ("median", "ci_low", "ci_high"))), three_digits(row.number("images_per_s")),
+         row["epochs"], three_digits(row.number("train_loss")), percent(row.number("test_accuracy"))]
+        for row in trained
+    ]  # fmt: skip
     parts = [
+        listed("Epochs", ["workload", *HEAD], epochs, "epoch.csv"),
         listed("Allreduce", ["algorithm", "over", "N", "origin", "size", "time", "bus bandwidth, GB/s"], allreduce, "allreduce.csv"),
         listed("Throughput", ["model", "device", "dtype", "step", "batch", "N", "origin", "images/s"], throughput, "throughput.csv"),
         listed("Kernels", ["kernel", "device", "dtype", "time", "GB/s", "GFLOP/s"], kernels, "kernels.csv"),

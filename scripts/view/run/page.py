@@ -14,6 +14,7 @@ from view.run.inline_svg import panels
 from view.run.seal import Check
 from view.tables.accounts import accounts, ladder
 from view.tables.allreduce import bandwidth, certificate, fit
+from view.tables.epochs import epochs
 from view.tables.hosts import hosts
 from view.tables.kernels import kernels
 from view.tables.laws import laws
@@ -74,6 +75,7 @@ def write_page(run: Path, manifest: Manifest, names: list[str], check: Check) ->
             ),
             provenance.verdict(run, manifest),
             scaling(run),
+            epochs(run),
             laws(run),
             accounts(run),
             figures(run),

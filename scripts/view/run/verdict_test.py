@@ -7,10 +7,11 @@ import unittest
 from pathlib import Path
 
 from fixtures.files import write_csv
-from fixtures.run import write_manifest
+from fixtures.run import epoch_rows, scaling_rows, write_manifest
 from view.manifest import Manifest
 from view.run.markdown import write_markdown
 from view.run.provenance import verdict
+from view.tables.epochs import epochs
 
 
 class VerdictTest(unittest.TestCase):
@@ -41,6 +42,18 @@ class VerdictTest(unittest.TestCase):
             self.assertIn(words, markdown)
             self.assertIn(f'<div class="{css}">', box)
             self.assertNotIn("No scaling study", box)
+
+    def test_epochs_without_a_scaling_study_have_a_table(self) -> None:
+        rows = epoch_rows(["mlp"], [2], ["flat"], cores=2)
+        write_csv(self.run_folder, "epoch.csv", rows)
+        box, markdown = self.both()
+        self.assertIn("its measurements are below", box)
+        page = str(epochs(self.run_folder))
+        for text in (page, markdown):
+            for words in ("mlp, strong scaling, global batch 64", "flat · ring · mpi"):
+                self.assertEqual(text.count(words), 1, "one row, of all ranks together")
+        write_csv(self.run_folder, "scaling.csv", scaling_rows(["mlp"], [2], ["flat"], cores=2))
+        self.assertEqual(epochs(self.run_folder), "")
 
 
 if __name__ == "__main__":
