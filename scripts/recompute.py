@@ -21,7 +21,7 @@ from second_path.collectives import check_allreduce, check_beside, check_certifi
 from second_path.kernels import check_kernels
 from second_path.ladder import check_ladder, check_laws
 from second_path.run import Run, has_ended, is_import
-from second_path.training import check_epochs, check_throughput
+from second_path.training import check_accuracy, check_epochs, check_throughput
 
 
 def recompute(folder: Path) -> Run:
@@ -32,6 +32,7 @@ def checked(run: Run) -> Run:
     check_kernels(run)
     seconds = check_allreduce(run)
     check_throughput(run)
+    check_accuracy(run)
     legs = check_epochs(run)
     losses = check_scaling(run, legs)
     if not run.imported:

@@ -4,10 +4,10 @@ not. COPIED: what a row says of its case; it has to stand so in the row of a lau
 from __future__ import annotations
 
 NAMES = "a name, no result"
+EPOCH = "raw: as the launch wrote it after an epoch; of the last one epoch.csv has it too"
 # Files in a run's folder that are no table of results made of its samples.
 FILES_WITHOUT = {
     "samples.csv": "the raw samples themselves",
-    "accuracy.csv": "raw: each epoch as its launch wrote it",
     "monitor.csv": "raw: each look at a host",
     "hosts.csv": "what was found on hosts before anything was measured",
     "suspects.csv": "verdicts on hosts, from rates that the hosts alone know",
@@ -19,9 +19,11 @@ WITHOUT = {
     ("", "run_id"): NAMES,
     ("", "case_id"): "a hash of the parameters, by which rows are found here",
     ("", "note"): "words",
+    ("accuracy.csv", "status"): EPOCH,
+    ("accuracy.csv", "train_loss"): EPOCH,
+    ("accuracy.csv", "test_loss"): EPOCH,
+    ("accuracy.csv", "test_accuracy"): EPOCH,
 }
-
-
 
 def is_difference(table: str, column: str) -> bool:
     """Of numbers that are about equal, which leaves of their rounding more than a part in 1e9: 1e-14 is nothing."""
@@ -43,6 +45,7 @@ COPIED = {
         "parameters dtype memory_format threads optimizer learning_rate epochs workers rank host target_accuracy "
         "replicas_equal share_of loader_threads page_cache dilation energy_counters"
     ).split() + SHARED + TRAINING,
+    "accuracy.csv": [*SHARED, *"model gradient_sync dataset scaling global_batch ranks samples".split()],
     "scaling.csv": [*SHARED, *TRAINING, "parameters", "dilation"],
     "losses.csv": [*SHARED, *TRAINING],
     "ladder.csv": [*SHARED, *TRAINING],

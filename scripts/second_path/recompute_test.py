@@ -31,6 +31,7 @@ KEYS_OF = {
     "allreduce_ranks.csv": {"transport", "memory", "size_bytes"},
     "bound.csv": {"transport", "memory", "size_bytes"},
     "laws.csv": {"origin"},
+    "accuracy.csv": {"launch", "epoch"},
     "summary.csv": {"model", "strategy"},
 }
 PUBLISHED = Run(RUNS / "full"), Run(RUNS / "certify")
@@ -181,6 +182,17 @@ class SecondPath(unittest.TestCase):
         for table in ("allreduce.csv", "throughput.csv", "epoch.csv"):
             self.assertTrue([line for line in lines if line.startswith("launch ") and f": {table}: " in line and "seconds_median" in line], table)
 
+
+    def test_each_epoch_of_a_launch_is_checked_against_its_samples(self) -> None:
+        columns = "seconds seconds_so_far samples round model gradient_sync global_batch".split()
+
+        def wrong(tables: dict[str, list[Row]]) -> None:
+            for column, row in zip(columns, tables["accuracy.csv"]):
+                row[column] = another("accuracy.csv", row[column])
+
+        lines = with_(PUBLISHED[0], wrong)
+        for column in columns:
+            self.assertEqual(len([line for line in lines if line.startswith("accuracy.csv: ") and f": {column}: published" in line]), 1, column)
 
     def test_launches_of_another_origin_are_rows_of_their_own(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -83,6 +83,7 @@ class Run:
         for row in read(folder / "accuracy.csv"):
             self.accuracy[int(row["launch"]), row["case_id"], row["ranks"]].append(row)
         manifest = manifest_of(folder)
+        self.without_result = {launch["number"] for launch in manifest["launches"] if launch["status"] != "ok"}
         self.why_lost = {launch.get("note", "") for launch in manifest["launches"] if launch["status"] in ("failed", "skipped")}
         counts = {(launch["number"], launch.get("attempt", 1)) for launch in manifest["launches"]}
         self.rows: dict[str, dict[Case, dict[Launch, Row]]] = defaultdict(lambda: defaultdict(dict))

@@ -2,6 +2,7 @@
 """throughput.csv and epoch.csv."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import mean, median
@@ -121,6 +122,43 @@ def _check_learning(run: Run, row: Row, launches: dict[Launch, Row]) -> dict[Lau
     known = [one for one in epochs if one is not None]
     run.expect_ends(table, row, "epochs_to_target", known if len(known) == len(epochs) else [])
     return {launch: one and one[0] for launch, one in reached.items()}
+
+
+def check_accuracy(run: Run) -> None:
+    """Each epoch of each launch: its time as in samples.csv, its parameters as in the row of the launch."""
+    table = "accuracy.csv"
+    if not (run.folder / table).exists():
+        return
+    all_of = {(str(launch), row["case_id"], row["ranks"]): row
+              for rows in run.rows["epoch.csv"].values() for launch, row in rows.items()
+              if row["rank"] == "all" and launch not in run.without_result}  # fmt: skip
+    times = {key: run.seconds[int(key[0]), key[1], key[2], ""] for key in all_of}
+    rows = run.tables.get(table, [])
+    # A log may tell an accuracy without a time.
+    epochs = Counter((row["launch"], row["case_id"], row["ranks"]) for row in rows)
+    untimed = {key for key in times if run.imported and epochs[key] != len(times[key])}
+    published = []
+    for row in rows:
+        key = row["launch"], row["case_id"], row["ranks"]
+        if number(key[0]) in run.without_result:
+            run.leave(table, row, row, "an epoch of a launch that failed")
+            continue
+        published.append((*key, row["epoch"]))
+        epoch = int(number(row["epoch"]) or 0)
+        if key in all_of:
+            run.expect_copy(table, row, all_of[key], COPIED[table])
+        else:
+            run.leave(table, row, row, "of no launch's row")
+        if key in untimed:
+            run.leave(table, row, "launch round epoch seconds seconds_so_far".split(), "an import without the times of all epochs")
+        elif 1 <= epoch <= len(times.get(key, [])):
+            run.expect_text(table, row, "launch", key[0])
+            run.expect_text(table, row, "epoch", str(epoch))
+            run.expect_text(table, row, "round", str(run.round_of.get(int(key[0]), "")))
+            run.expect(table, row, "seconds", times[key][epoch - 1])
+            run.expect(table, row, "seconds_so_far", sum(times[key][:epoch]))
+    known = [row for row in published if row[:3] not in untimed]
+    run.expect_rows(table, [(*key, str(place + 1)) for key in set(all_of) - untimed for place in range(len(times[key]))], known)
 
 
 def _check_parts(run: Run, row: Row, launches: dict[Launch, Row], chosen: list[Launch]) -> None:

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 
@@ -273,6 +274,65 @@ void verify_launches(const StoredRun& run, const FitModel& model, Verification& 
   }
 }
 
+/// What of a row of accuracy.csv stands in `all`, its launch's row of all ranks, and in the samples
+/// `times` too. Losses and accuracies do not, but those of the last epoch.
+ResultRow epoch_again(const ResultRow& row, std::size_t epoch, const ResultRow& all,
+                      const std::vector<double>& times) {
+  ResultRow again = row;
+  for (const char* const column : {"schema_version", "run_id", "origin", "model", "dataset",
+                                   "gradient_sync", "scaling", "global_batch", "samples"}) {
+    again.set(column, all.get(column));
+  }
+  again.set("epoch", epoch + 1);
+  if (epoch >= times.size()) return again;
+  const auto end = times.begin() + static_cast<std::ptrdiff_t>(epoch) + 1;
+  again.set("seconds", times[epoch]);
+  return again.set("seconds_so_far", std::accumulate(times.begin(), end, 0.0));
+}
+
+/// accuracy.csv, which has each epoch of each launch.
+void verify_epochs(const StoredRun& run, Verification& into) {
+  const std::string file(accuracy_schema().file);
+  if (!fs::exists(run.folder / file)) return;  // as of earlier versions
+  std::set<int> without_result;
+  for (const LaunchRecord& launch : run.manifest.launches) {
+    if (launch.status != "ok") without_result.insert(launch.number);
+  }
+  std::map<std::string, std::vector<ResultRow>> published;
+  for (ResultRow& row : rows_in(run.folder, accuracy_schema())) {
+    if (without_result.contains(static_cast<int>(number_in(row, "launch")))) continue;
+    published[row.get("launch") + "/" + key_of(row)].push_back(std::move(row));
+  }
+  const std::vector<bool> has = columns_in(run.folder / file, accuracy_schema());
+  for (const LaunchRows& launch : run.launches_of(epoch_schema())) {
+    if (without_result.contains(launch.launch)) continue;
+    std::map<std::string, SamplesOfRank> samples = samples_by_case(launch);
+    for (const ResultRow& all : launch.cases) {
+      if (text_in(all, "rank") != "all") continue;
+      const std::string key = fmt::format("{}/{}", launch.launch, key_of(all));
+      const std::vector<ResultRow> rows = published[key];
+      published.erase(key);
+      const std::vector<const ResultRow*>& epochs = samples[key_of(all)][""];
+      // A log may tell an accuracy without a time.
+      const bool timed = !run.manifest.import || rows.size() == epochs.size();
+      const std::vector<double> times =
+          timed ? column_of(epochs, "seconds") : std::vector<double>();
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        ResultRow again = epoch_again(rows[i], i, all, times);
+        if (i < times.size()) again.set("round", epochs[i]->get("round"));
+        compare_cells_of(file, rows[i], again, has, into);
+      }
+      if (timed && rows.size() != epochs.size()) {
+        into.differences.push_back({file, name_of_row(all), "epochs", std::to_string(rows.size()),
+                                    std::to_string(epochs.size())});
+      }
+    }
+  }
+  for (const auto& [key, rows] : published) {
+    into.differences.push_back({file, name_of_row(rows.front()), "", "this row", ""});
+  }
+}
+
 }  // namespace
 
 std::string line_of(const Difference& difference) {
@@ -311,6 +371,7 @@ Verification verify_rows(const StoredRun& run, const FitModel& model) {
     verification.notes.emplace_back(
         "plan.json is not there (a run of an earlier version): the plan is read from the manifest");
   }
+  verify_epochs(run, verification);
   const fs::path& folder = run.folder;
   const StudyTables tables =
       study_tables(run, has_plan ? read_plan(folder).launches : plan_of_manifest(run), model);
