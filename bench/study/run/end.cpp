@@ -13,6 +13,7 @@
 #include "bench/launch/hosts.hpp"
 #include "bench/record/suspects.hpp"
 #include "bench/study/analysis/cells.hpp"
+#include "bench/study/analysis/losses.hpp"
 #include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/tables.hpp"
@@ -171,9 +172,8 @@ std::string conclusion(const Certificate& certificate, std::size_t failed_launch
 
 std::string certificate_table(const Certificate& certificate, std::size_t failed_launches) {
   std::string table =
-      "# A/A: the same binary against itself; medians of launches, A in us; ratio B/A with its 95 "
-      "% "
-      "interval\n# p: rank-sum test after Holm; seen from: found four times in five\n";
+      "# A/A: the same binary against itself; medians of launches, A in us; ratio B/A with its "
+      "95 % interval\n# p: rank-sum test after Holm; seen from: found four times in five\n";
   table += fmt::format("{:<20} {:<14} {:<8} {:>8} {:>11} {:>7} {:>16} {:>7} {:<9} {:>8}\n",
                        "algorithm", "transport", "type", "size", "A", "ratio", "interval", "p",
                        "verdict", "seen from");
@@ -270,12 +270,13 @@ std::string in_seconds(const ResultRow& row, std::string_view column, std::strin
                            : with_interval(row.get(column), row.get(low), row.get(high), 1, 3);
 }
 
-std::string scaling_line(const ResultRow& row) {
+std::string scaling_line(const ResultRow& row, const std::string& apart) {
   std::string text =
       fmt::format("{:<10} {:<13} {:<7} {:>3} ", row.get("model"), row.get("gradient_sync"),
                   row.get("scaling"), ranks_words(row.get("ranks"), row.get("nodes")));
+  const std::string told = apart.empty() ? "" : "  " + apart.substr(2);
   if (row.get("status") != "ok") {
-    return text + fmt::format("{}: {}\n", row.get("status"), row.get("note"));
+    return text + fmt::format("{}: {}{}\n", row.get("status"), row.get("note"), told);
   }
   text += fmt::format("{:>9} {:>9} {:>24} {:>20} {:>8} {:>20} {:>7} {:>9}",
                       in_seconds(row, "h_seconds"), in_seconds(row, "ideal_seconds"),
@@ -285,7 +286,8 @@ std::string scaling_line(const ResultRow& row) {
                       percent(row.get("efficiency")),
                       with_interval(row.get("efficiency_raw"), row.get("efficiency_raw_ci_low"),
                                     row.get("efficiency_raw_ci_high"), 100, 1),
-                      scaled(row.get("karp_flatt"), 1, 3), percent(row.get("test_accuracy")));
+                      scaled(row.get("karp_flatt"), 1, 3), percent(row.get("test_accuracy"))) +
+          told;
   if (row.get("origin") != "measured") text += "  " + row.get("origin");
   if (!row.get("note").empty()) text += "  " + row.get("note");
   return text + "\n";
@@ -299,23 +301,24 @@ std::string scaling_table(const std::vector<ResultRow>& rows) {
       "# H: one epoch on one device; ideal: H/N, with weak scaling rho H/N; seconds: median "
       "[interval] over launches\n"
       "# speedup, effic. (against one_device) and raw (against a plain loop without "
-      "synchronisation "
-      "code): median [interval] over rounds, each T divided by the H beside it\n";
+      "synchronisation code): median [interval] over rounds, each T divided by the H beside it\n";
   table +=
       fmt::format("{:<10} {:<13} {:<7} {:>3} {:>9} {:>9} {:>24} {:>20} {:>8} {:>20} {:>7} {:>9}\n",
                   "model", "sync", "scaling", "N", "H", "ideal", "measured", "speedup", "effic.",
                   "raw, %", "K-F", "accuracy");
-  for (const ResultRow& row : rows) table += scaling_line(row);
+  const std::vector<std::string> apart = words_apart(rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) table += scaling_line(rows[i], apart[i]);
   return table;
 }
 
 namespace {
 
-/// "mlp with mirrored on 2 ranks", "mlp with mirrored, weak, on 2 ranks", "mlp on 2 ranks".
-std::string subject_of(const ResultRow& row) {
+/// "mlp with mirrored on 2 ranks", "mlp with mirrored, weak, batch 64, on 2 ranks".
+std::string subject_of(const ResultRow& row, const std::string& apart) {
   const std::string& sync = row.get("gradient_sync");
+  const std::string more = (row.get("scaling") == "weak" ? ", weak" : "") + apart;
   return fmt::format("{}{}{} on {} ranks", row.get("model"), sync.empty() ? "" : " with " + sync,
-                     row.get("scaling") == "weak" ? ", weak," : "",
+                     more.empty() ? "" : more + ",",
                      ranks_words(row.get("ranks"), row.get("nodes")));
 }
 
@@ -345,8 +348,10 @@ std::string answer_of(const std::vector<ResultRow>& scaling, const std::vector<R
     }
   }
   if (worst == nullptr) return "";
-  const std::string text = fmt::format("{} is farthest from H/N, at an efficiency of {}",
-                                       subject_of(*worst), percent(worst->get("efficiency")));
+  const std::string apart = words_apart(scaling)[static_cast<std::size_t>(worst - scaling.data())];
+  const std::string text =
+      fmt::format("{} is farthest from H/N, at an efficiency of {}", subject_of(*worst, apart),
+                  percent(worst->get("efficiency")));
   if (losses.empty()) return text + ".\n";
   const ResultRow* const loss = loss_of(*worst, losses);
   if (loss == nullptr) return text + "; no single loss can be told from nothing.\n";

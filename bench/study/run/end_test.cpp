@@ -190,7 +190,7 @@ TEST(Answer, NamesTheTrainingFarthestFromTheIdealAndItsLargestLoss) {
   worst.set("largest_loss", "compute").set("lost_seconds", 1.25);
   better.set("case_id", "b").set("model", "resnet20").set("efficiency", 0.9);
   base.set("gradient_sync", "none").set("efficiency", 0.5);  // a loop that synchronises nothing
-  broken.set("status", "failed").set("efficiency", 0.1);
+  broken.set("model", "vgg").set("status", "failed").set("efficiency", 0.1);
   const std::vector losses{loss(better, "compute", 9), loss(worst, "wait_static", 0.25),
                            loss(worst, "compute", 1)};
   EXPECT_EQ(
@@ -207,6 +207,17 @@ TEST(Answer, NamesTheTrainingFarthestFromTheIdealAndItsLargestLoss) {
   worst.set("gradient_sync", "").set("scaling", "strong");
   EXPECT_THAT(answer_of({worst}, {}), testing::StartsWith("mlp on 2 ranks is farthest"));
   EXPECT_EQ(answer_of({base, broken}, losses), "");
+}
+
+TEST(Answer, AndTheTableTellTwoTrainingsThatLookTheSameApart) {
+  ResultRow one = measured(), other = measured();
+  one.set("case_id", "aa");
+  other.set("case_id", "bb").set("efficiency", 0.2).set("note", "noted");
+  EXPECT_THAT(scaling_table({one, other}),
+              AllOf(HasSubstr(" 87.1 %  case aa\n"), HasSubstr(" 87.1 %  case bb  noted\n")));
+  EXPECT_THAT(answer_of({one, other}, {}),
+              StartsWith("mlp with mirrored, case bb, on 2 ranks is farthest from H/N"));
+  EXPECT_THAT(scaling_table({one}), Not(HasSubstr("case")));
 }
 
 TEST(Answer, NamesNoLossOfAnotherCaseThatLooksTheSame) {
