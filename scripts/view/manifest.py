@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,10 @@ class Manifest:
             value = value.get(name) if isinstance(value, dict) else None
         return as_text(value)
 
+    def command(self) -> str:
+        """As it may be typed again."""
+        return as_typed(self._content.get("command"))
+
     def entries(self, *path: str) -> list[tuple[str, str]]:
         """The object at path as (name, text) pairs without the empty ones."""
         value: Any = self._content
@@ -48,7 +53,7 @@ class Manifest:
         value = self._content.get(name)
         items = value if isinstance(value, list) else []
         return [
-            {str(k): as_text(v) for k, v in item.items()}
+            {str(k): as_typed(v) if k == "command" else as_text(v) for k, v in item.items()}
             for item in items
             if isinstance(item, dict)
         ]
@@ -83,6 +88,11 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
 def counted(names: list[str]) -> str:
     """['A', 'A', 'B'] -> '2 × A, B'."""
     return ", ".join(f"{n} × {name}" if n > 1 else name for name, n in Counter(names).items())
+
+
+def as_typed(value: Any) -> str:
+    """The words of a command line, quoted where a shell needs it."""
+    return shlex.join(map(str, value)) if isinstance(value, list) else as_text(value)
 
 
 def as_text(value: Any) -> str:

@@ -97,7 +97,7 @@ Measured run_beside(const NightSetup& setup, ResolvedStudy today,
 std::string trouble_of(const StudyRun& study, const std::atomic<bool>& stop) {
   if (stop) return "interrupted";
   if (study.failed() == 0) return "";
-  return fmt::format("{} launches failed", study.failed());
+  return fmt::format("{} launch{} failed", study.failed(), study.failed() == 1 ? "" : "es");
 }
 
 std::string trouble_of(const Measured& runs, const std::atomic<bool>& stop) {

@@ -328,7 +328,8 @@ NightVerdict verdict_of(const GateReport& report, const NightEvents& events,
   }
   verdict.summary += counts_of(report);
   if (events.failed_launches > 0) {
-    verdict.summary += fmt::format("; {} launches failed", events.failed_launches);
+    verdict.summary += fmt::format("; {} launch{} failed", events.failed_launches,
+                                   events.failed_launches == 1 ? "" : "es");
   }
   if (const std::size_t open = unanswered(report); open > 0) {
     verdict.summary += fmt::format("; {} suspects have no answer of a rerun", open);

@@ -29,7 +29,8 @@ bool ended_well(StudyRun& run, const Interruption& interruption, Console& consol
   const bool whole = !interruption.stop() && run.failed() == 0;
   run.seal(whole ? "complete" : "partial");
   if (run.failed() > 0) {
-    console.warn(fmt::format("{}: {} launches failed", run.folder().string(), run.failed()),
+    console.warn(fmt::format("{}: {} launch{} failed", run.folder().string(), run.failed(),
+                             run.failed() == 1 ? "" : "es"),
                  "see launches/*/stderr.log there");
   }
   return whole;

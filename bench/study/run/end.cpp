@@ -144,7 +144,7 @@ std::string effects_of(const Certificate& certificate) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string conclusion(const Certificate& certificate, std::size_t failed_launches) {
+std::string conclusion(const Certificate& certificate, std::size_t failed) {
   if (certificate.compared == 0) return "NOT CERTIFIED: nothing was measured on both sides\n";
   const double share =
       static_cast<double>(certificate.differing) / static_cast<double>(certificate.cells);
@@ -161,8 +161,8 @@ std::string conclusion(const Certificate& certificate, std::size_t failed_launch
   if (!certificate.incomplete.empty()) {
     return text + fmt::format("NOT CERTIFIED: {}\n", certificate.incomplete);
   }
-  if (failed_launches > 0) {
-    return text + fmt::format("NOT CERTIFIED: {} launches failed\n", failed_launches);
+  if (failed > 0) {
+    return text + fmt::format("NOT CERTIFIED: launches that failed: {}\n", failed);
   }
   if (!certificate.certified()) return text + "NOT CERTIFIED: equal things look different here\n";
   return text + fmt::format("CERTIFIED for differences of that size and more: {}\n", effects);
@@ -408,7 +408,8 @@ void say_how_to_go_on(const StudyRun& study, const Interruption& interruption, C
     console.warn("partial: interrupted; everything that was measured is kept",
                  fmt::format("go on with: scalebench resume {}", run));
   } else {
-    console.warn(fmt::format("partial: {} launches failed", study.failed()),
+    const char* const plural = study.failed() == 1 ? "" : "es";
+    console.warn(fmt::format("partial: {} launch{} failed", study.failed(), plural),
                  way_past_failures(study.manifest().launches, run));
   }
 }

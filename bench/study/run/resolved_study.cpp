@@ -383,8 +383,9 @@ void print_plan(const ResolvedStudy& study, const Console& console) {
     seconds += launch.guess_seconds;
     text += shell_line(command_of(launch, study.settings, planned_folder(launch))) + "\n";
   }
-  std::string summary = fmt::format("# {}: {} launches, roughly {}", study.config.name,
-                                    study.plan.size(), show_duration(seconds));
+  std::string summary =
+      fmt::format("# {}: {} launch{}, roughly {}", study.config.name, study.plan.size(),
+                  study.plan.size() == 1 ? "" : "es", show_duration(seconds));
   if (skipped > 0) summary += fmt::format("; {} of them skipped", skipped);
   console.result(summary + "\n" + text);
 }

@@ -29,9 +29,9 @@ ExitCode say_sealed(const ResumeOptions& options, const Console& console) {
     return ExitCode::ok;
   }
   console.result(fmt::format(
-      "{} is sealed without {} launches that failed: they cannot be started again in it; measure "
+      "{} is sealed without {} launch{} that failed: nothing can be started again in it; measure "
       "anew: scalebench reproduce {}\n",
-      run, failed, run));
+      run, failed, failed == 1 ? "" : "es", run));
   return ExitCode::incomplete;
 }
 

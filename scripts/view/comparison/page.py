@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from view.comparison import found as of
 from view.comparison.found import Comparison, Table
+from view.manifest import as_typed
 from view.page import Html, element, joined, page, section, table
 from view.run.inline_svg import panels
 
@@ -119,7 +120,6 @@ def sources(found: Comparison) -> Html:
     head, rows = of.sources(found)
     listed = [[*row[:-1], element("code", row[-1])] for row in rows]
     notes = [element("p", note, css="muted") for note in of.meanings(found)]
-    command = found.document.get("command")
-    words = " ".join(map(str, command)) if isinstance(command, list) else ""
+    words = as_typed(found.document.get("command"))
     made = [element("p", "Made by ", element("code", words))] if words else []
     return section("Where the numbers are from", table(head, listed, wrap=[1, 4]), *notes, *made)

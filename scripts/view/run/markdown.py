@@ -13,7 +13,7 @@ from view.markdown import table, text_of
 from view.numbers import byte_size, duration, percent, three_digits
 from view.rows import Row, grouped, read_rows, usable
 from view.run.cards import TITLE, diagnostics, results
-from view.run.provenance import kinds_of, origin_notes, title_of, unsuccessful
+from view.run.provenance import kinds_of, origin_notes, title_of, unfinished, unsuccessful
 from view.run.seal import Check
 from view.tables.allreduce import verdict_of_certificate
 from view.tables.epochs import HEAD, without_scaling
@@ -26,7 +26,7 @@ MOST = 200
 
 def write_markdown(run: Path, manifest: Manifest, check: Check) -> str:
     kinds = kinds_of(run)
-    status = manifest.text("status")
+    bold, how, command = unfinished(run, manifest, check)
     found = results(run)
     sentences = [bullet(sentence(row, apart(found))) for row in found[:MOST]]
     sentences += [f"- {text_of(words)}" for words in [no_suspect(run), *between_hosts(run)] if words]
@@ -40,7 +40,7 @@ def write_markdown(run: Path, manifest: Manifest, check: Check) -> str:
     parts = [
         f"# {text_of(title_of(run, manifest), 100)}",
         text_of(" · ".join(part for part in (manifest.text("started_utc"), manifest.host()) if part)),
-        f"**This run is {text_of(status, 40)}.**" if status not in ("complete", "") else "",
+        f"**{text_of(bold.strip(), 80)}** {text_of(how)} {text_of(command)}".strip() if bold else "",
         "\n".join(sentences),
         f"{TITLE}\n\n" + "\n".join(checks) if checks else "",
         " ".join(text_of(note) for note in origin_notes(origin for _, origin in kinds)),

@@ -73,7 +73,7 @@ def write_page(run: Path, manifest: Manifest, names: list[str], check: Check) ->
                 ),
                 css="muted",
             ),
-            provenance.verdict(run, manifest),
+            provenance.verdict(run, manifest, check),
             scaling(run),
             epochs(run),
             laws(run),

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from view.cases import ALLREDUCE, apart, in_words
-from view.manifest import Manifest
+from view.manifest import Manifest, Unreadable, read
 from view.numbers import byte_size
 from view.page import Html, element, joined, section, table
 from view.rows import Row, each_row
 from view.run.cards import cards, unsure
-from view.run.seal import Check
+from view.run.seal import Check, how_to_resume
 from view.tables.allreduce import verdict_of_certificate
 from view.tables.hosts import between_hosts, no_suspect, suspects
 
@@ -47,7 +47,30 @@ def title_of(run: Path, manifest: Manifest) -> str:
     return f"Imported results ({imported}): {manifest.text('run_id') or run.name}" if imported else f"Measurements: {name}"
 
 
-def verdict(run: Path, manifest: Manifest) -> Html:
+def unfinished(run: Path, manifest: Manifest, check: Check) -> tuple[str, str, str]:
+    """What is missing: (in bold, how to go on, the command for it); ('', '', '') where nothing is."""
+    status, launches = manifest.text("status"), manifest.records("launches")
+    failed = sum(launch.get("status") == "failed" for launch in launches)
+    partial = status not in ("complete", "")
+    words = f"{failed} of {len(launches)} launch{'es' if len(launches) != 1 else ''} failed"
+    if not partial:
+        return (f"{words}.", "", "") if failed else ("", "", "")
+    # One that was cut short has fewer launches than were planned, or one that was interrupted.
+    if not failed or planned(run) > len(launches) or any(launch.get("status") == "interrupted" for launch in launches):
+        what = "it did not finish; what it had measured until then is below. Go on with "
+        return f"This run is {status}: ", f"{words}; {what}" if failed else what, how_to_resume(check)
+    return f"This run is {status}: {words}.", " Start again what failed: ", how_to_resume(check)
+
+
+def planned(run: Path) -> int:
+    """How many launches plan.json has; 0 where it is not there."""
+    try:
+        return len(read(run / "plan.json")[0]["launches"])
+    except (OSError, Unreadable, KeyError, TypeError):
+        return 0
+
+
+def verdict(run: Path, manifest: Manifest, check: Check) -> Html:
     """The first thing a reader sees: what was measured, how well it scaled, what is missing."""
     kinds = kinds_of(run)
     counts: Counter[str] = Counter()
@@ -57,9 +80,9 @@ def verdict(run: Path, manifest: Manifest) -> Html:
     partial = manifest.text("status") not in ("complete", "")
     words = [f"{number} {status}" for status, number in counts.items()]
     lines: list[object] = []
-    if partial:
-        lines.append(element("p", element("strong", f"This run is {manifest.text('status')}: "),
-                             "it did not finish; what it had measured until then is below."))  # fmt: skip
+    bold, how, command = unfinished(run, manifest, check)
+    if bold:
+        lines.append(element("p", element("strong", bold), how, *([element("code", command)] if command else [])))
     named = suspects(run)
     lines += [element("p", element("strong", sentence)) for sentence in named]
     spoilt = [item.get("text", "") for item in manifest.records("warnings")]
@@ -242,7 +265,7 @@ def footer(run: Path, manifest: Manifest, check: Check) -> Html:
     commit = manifest.text("tool", "commit")
     facts = [
         ("run", manifest.text("run_id") or run.name),
-        ("command", manifest.text("command")),
+        ("command", manifest.command()),
         ("seed", manifest.text("seed")),
         ("started", manifest.text("started_utc")),
         ("finished", manifest.text("finished_utc")),

@@ -2,6 +2,7 @@
 # What the first lines of a run's page say, and when they are green, amber or red.
 from __future__ import annotations
 
+import json
 import tempfile
 import unittest
 from pathlib import Path
@@ -10,8 +11,10 @@ from fixtures.files import write_csv
 from fixtures.run import epoch_rows, scaling_rows, write_manifest
 from view.manifest import Manifest
 from view.run.markdown import write_markdown
-from view.run.provenance import verdict
+from view.run.provenance import failures, footer, verdict
 from view.tables.epochs import epochs
+
+CHECK = ("", "scalebench verify results/one", "")
 
 
 class VerdictTest(unittest.TestCase):
@@ -25,7 +28,7 @@ class VerdictTest(unittest.TestCase):
         """The box of the page, and the Markdown."""
         write_manifest(self.run_folder, **self.manifest)
         manifest = Manifest(self.run_folder)
-        return str(verdict(self.run_folder, manifest)), write_markdown(self.run_folder, manifest, ("", "", ""))
+        return str(verdict(self.run_folder, manifest, CHECK)), write_markdown(self.run_folder, manifest, CHECK)
 
     def test_a_certificate_is_green_only_where_a_difference_could_be_found(self) -> None:
         write_csv(self.run_folder, "allreduce.csv", [{"algorithm": "ring", "ranks": 2, "size_bytes": 1024}])
@@ -54,6 +57,32 @@ class VerdictTest(unittest.TestCase):
                 self.assertEqual(text.count(words), 1, "one row, of all ranks together")
         write_csv(self.run_folder, "scaling.csv", scaling_rows(["mlp"], [2], ["flat"], cores=2))
         self.assertEqual(epochs(self.run_folder), "")
+
+    def test_a_run_with_a_failed_launch_has_finished(self) -> None:
+        write_csv(self.run_folder, "epoch.csv", epoch_rows(["mlp"], [2], ["flat"], cores=2))
+        ok, failed = {"number": 1, "status": "ok"}, {"number": 2, "status": "failed", "command": ["bench_epoch", "--data", "a b"]}
+        resume = "scalebench resume results/one"
+        for status, launches, planned, expected, command in (
+            ("partial", [ok, failed], 2, "This run is partial: 1 of 2 launches failed.", True),
+            ("partial", [failed], 1, "This run is partial: 1 of 1 launch failed.", True),
+            ("partial", [ok, failed], 3, "it did not finish", True),
+            ("partial", [ok], 2, "it did not finish", True),
+            ("complete", [ok, failed], 2, "1 of 2 launches failed.", False),
+            ("complete", [ok, ok], 2, "", False),
+        ):
+            self.manifest |= {"status": status, "launches": launches}
+            (self.run_folder / "plan.json").write_text(json.dumps({"launches": [{}] * planned}), encoding="utf-8")
+            box, markdown = self.both()
+            for text in (box, markdown):
+                self.assertIn(expected, text)
+                self.assertEqual("failed." in text, "failed." in expected)
+                self.assertEqual("it did not finish" in text, "finish" in expected)
+                self.assertEqual(resume in text, command)
+            if failed in launches:
+                self.assertIn("bench_epoch --data &#x27;a b&#x27;", str(failures(self.run_folder, Manifest(self.run_folder))))
+        self.manifest["command"] = ["scalebench", "run", "my study.toml"]
+        self.both()
+        self.assertIn("scalebench run &#x27;my study.toml&#x27;", str(footer(self.run_folder, Manifest(self.run_folder), CHECK)))
 
 
 if __name__ == "__main__":
