@@ -15,6 +15,7 @@ from view.numbers import duration, percent
 from view.page import Html, element, joined, link, page, section, table
 from view.plain import plain
 from view.rows import read_rows, usable
+from view.run.seal import typed_here
 
 # All others are red: a verdict that is not known must not look like a pass.
 TONES = {"PASS": "pass", "INSUFFICIENT": "warn", "INCOMPLETE": "warn"}
@@ -274,10 +275,14 @@ def footer(night: Night) -> Html:
         ("baseline", ", ".join(night.strings("baseline_runs")[:40])),
     ]  # fmt: skip
     shown = [(name, element("code", plain(text, 2000))) for name, text in rows if text]
-    checks: list[object] = [f"`scalebench verify results/{plain(run)}` recomputes every number of the run from its samples. "]
+    checks: list[object] = []
+    links: list[Html] = []
     if folder:
-        checks += [link(f"../../{run}/report.html", "The run's own report"), ", "]
-    checks += [link("gate.csv", "gate.csv"), ", ", link("history.csv", "history.csv"), ", ", link("nightly.json", "nightly.json")]
+        checks = [element("code", f"scalebench verify {typed_here(str(folder))}"), " recomputes every number of the run from its samples. "]
+        links = [link(f"../../{run}/report.html", "The run's own report")] if (folder / "report.html").is_file() else []
+    links += [link(name, name) for name in ("gate.csv", "history.csv", "nightly.json") if (night.folder / name).is_file()]
+    for place, each in enumerate(links):
+        checks += [", ", each] if place else [each]
     return element("footer", table(["provenance", ""], shown, wrap=[1]), element("p", *checks))
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -200,6 +201,22 @@ class Verdicts(Night):
         self.assertIn("in the accepted build too: no commit", self.text(self.report(folder)))
         folder = write_night(self.results / "code", "PASS", exit_code=3)
         self.assert_no_pass(self.report(folder, code=3), "UNKNOWN")
+
+    def test_the_end_says_how_to_check_and_links_what_is_there(self) -> None:
+        folder = write_night(self.results, "PASS")
+        (self.results / NIGHT / "report.html").write_text("", encoding="utf-8")
+        (folder / "history.csv").unlink()
+        here = Path.cwd()
+        os.chdir(self.results.parent)
+        self.addCleanup(os.chdir, here)
+        page = self.report(Path("results") / "nightly" / NIGHT, code=0)["report.html"]
+        self.assertIn(f"<code>scalebench verify results/{NIGHT}</code>", page)
+        self.assertNotIn("`", page.split("<footer>")[1])
+        self.assertEqual(re.findall('href="([^"]*)"', page.split("<footer>")[1]), [f"../../{NIGHT}/report.html", "gate.csv", "nightly.json"])
+        (self.results / NIGHT / "report.html").unlink()
+        self.assertNotIn("own report", self.report(folder.resolve())["report.html"])
+        shutil.rmtree(self.results / NIGHT)
+        self.assertNotIn("scalebench verify", self.report(folder.resolve())["report.html"])
 
     def test_files_of_other_shape(self) -> None:
         folder = write_night(self.results)
