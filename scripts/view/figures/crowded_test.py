@@ -53,6 +53,34 @@ class CrowdedTest(unittest.TestCase):
                 labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
                 self.assertEqual(len(set(labels)), len(labels))
 
+    def test_a_legend_names_what_is_drawn_alone(self) -> None:
+        rows = scaling_rows(["mlp"], [1, 2, 4], ["flat", "bucketed"], cores=4)
+        empty = {"speedup": "", "efficiency": "", "efficiency_raw": ""}
+        shared = [{**row, **empty, "origin": "emulated"} for row in rows if row["ranks"] == 4]
+        raw_alone = [{**row, "speedup": "", "efficiency": ""} for row in rows if row["gradient_sync"] == "bucketed"]
+        flat = [row for row in rows if row["gradient_sync"] == "flat"]
+        for column, names in (("speedup", ["ideal", "flat"]), ("efficiency", ["ideal", "flat", "bucketed"])):
+            with tempfile.TemporaryDirectory() as folder:
+                write_csv(Path(folder), "scaling.csv", [*flat, *raw_alone, *shared])
+                (figure,) = scaling.draw(Path(folder), column).values()
+            self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()], names)
+
+    def test_shares_have_their_names_and_each_layout_its_ideal(self) -> None:
+        epochs = [row for row in epoch_rows(["mlp"], [2], ["flat"], cores=2) if row["rank"] == "all"]
+        (ideal,) = scaling_rows(["mlp"], [2], ["flat"], cores=2)
+        layouts = [{"nodes": 1}, {"nodes": 2}, {"origin": "emulated"}]
+        shares = [{**epochs[0], "case_id": f"share{n}", "ranks": 1, "share_of": n} for n in (2, 4)]
+        with tempfile.TemporaryDirectory() as folder:
+            run = Path(folder)
+            write_csv(run, "epoch.csv", [*({**epochs[0], **layout} for layout in layouts), *shares])
+            write_csv(run, "scaling.csv", [{**ideal, **layout, "ideal_seconds": 3 + place if place < 2 else ""}
+                                           for place, layout in enumerate(layouts)])  # fmt: skip
+            (figure,) = phases.draw(run).values()
+        labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+        self.assertEqual([label.split(", ")[-1] for label in labels if "share" in label], ["share of 1/2", "share of 1/4"])
+        marks = [line.get_xdata()[0] for line in figure.axes[0].lines if line.get_color() == theme.INK]
+        self.assertEqual(sorted(marks), [3, 4])
+
 
 if __name__ == "__main__":
     unittest.main()

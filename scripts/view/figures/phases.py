@@ -35,10 +35,7 @@ def draw(run: Path) -> dict[str, Figure]:
     rows = [row for row in rows if any(row[f"{phase}_seconds"] for phase in PHASES)]
     if not rows:
         raise theme.NothingToDraw("epoch.csv has no usable row with phases")
-    ideals = {
-        (row["case_id"], row["ranks"]): row.number("ideal_seconds")
-        for row in usable(read_rows(run, "scaling.csv"))
-    }
+    ideals = {key_of(row): row.number("ideal_seconds") for row in usable(read_rows(run, "scaling.csv"))}
     names = short_names(list(grouped(rows, STRATEGY)), STRATEGY)
     facets = by_workload(rows)
     figures = {}
@@ -53,7 +50,7 @@ def draw(run: Path) -> dict[str, Figure]:
 def draw_panel(
     axes: Axes,
     rows: list[Row],
-    ideals: dict[tuple[str, str], float],
+    ideals: dict[tuple[str, ...], float],
     names: dict[tuple[str, ...], str],
 ) -> None:
     short = short_of([names[key] for key in grouped(rows, STRATEGY)])
@@ -71,7 +68,7 @@ def draw_panel(
             axes.annotate(three_digits(seconds), (end, place), xytext=(5, 0), textcoords="offset points",
                           va="center", fontsize=10)  # fmt: skip
         # One rank with the share of one of several: a rung of the ladder.
-        share = ", its share" if row.integer("share_of") > 1 else ""
+        share = f", share of 1/{row['share_of']}" if row.integer("share_of") > 1 else ""
         emulated = "*" if row["origin"] == "emulated" else ""
         ticks.append(f"{theme.shortened(short[names[key]], MOST)}, N = {row.ranks()}{emulated}{share}")
         longest = max(longest, end)
@@ -84,9 +81,13 @@ def draw_panel(
     axes.set_xlabel("seconds an epoch, mean over ranks")
 
 
-def ideal_of(row: Row, ideals: dict[tuple[str, str], float]) -> float:
+def ideal_of(row: Row, ideals: dict[tuple[str, ...], float]) -> float:
     """NaN where there is none: a rung of the ladder, or a run that was cut before its base was measured."""
-    return ideals.get((row["case_id"], row["ranks"]), math.nan)
+    return ideals.get(key_of(row), math.nan)
+
+
+def key_of(row: Row) -> tuple[str, ...]:
+    return tuple(row[column] for column in ("case_id", "ranks", "nodes", "origin"))
 
 
 def short_of(names: list[str]) -> dict[str, str]:
@@ -110,7 +111,7 @@ def stack_phases(axes: Axes, place: float, row: Row) -> float:
     return end
 
 
-def key_below(rows: list[Row], ideals: dict[tuple[str, str], float]) -> list[tuple[Artist, str]]:
+def key_below(rows: list[Row], ideals: dict[tuple[str, ...], float]) -> list[tuple[Artist, str]]:
     shown = [phase for phase in PHASES if any(row.number(f"{phase}_seconds") > 0 for row in rows)]
     entries: list[tuple[Artist, str]] = [(Patch(facecolor=PHASES[phase]), phase) for phase in shown]
     if not all(math.isnan(ideal_of(row, ideals)) for row in rows):

@@ -138,7 +138,7 @@ class FiguresTest(PlotTest):
         whole = [{**row, "share_of": "1"} for row in read_rows(self.run_folder, "epoch.csv") if row["gradient_sync"] == "flat"]
         write_csv(self.run_folder, "epoch.csv", [*whole, *rung])
         self.keep("scaling.csv", "epoch.csv")
-        names = [("flat, N = 1", "flat, N = 2", "none, N = 1, its share")] * 2
+        names = [("flat, N = 1", "flat, N = 2", "none, N = 1, share of 1/2")] * 2
         for words, ideal in zip(names, (True, False)):
             (figure,) = phases.draw(self.run_folder).values()
             self.assertEqual(tuple(label.get_text() for label in figure.axes[0].get_yticklabels()), words)

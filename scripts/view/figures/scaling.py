@@ -40,7 +40,7 @@ def draw(run: Path, column: str = "efficiency", published: Sequence[Series] = ()
                    f"{series.label()}{series.base()} (quoted: {series.source()})")
                   for series in published if series.points(column)]  # fmt: skip
         line = not dots_only(ranks_of(facet, published, column))
-        entries = [(theme.mark_of(mark, line), text) for text, mark in entries_of(facet, names, marks)]
+        entries = [(theme.mark_of(mark, line), text) for text, mark in entries_of([row for row in facet if has(row, column)], names, marks)]
         theme.legend(figure, [theme.ideal_line(), *entries, *quoted])
         figures[name] = figure
     return figures
@@ -54,6 +54,11 @@ def ranks_of(rows: list[Row], published: Sequence[Series], column: str) -> list[
 def dots_only(ranks: list[int]) -> bool:
     """A line between one rank and two would say something about nothing in between."""
     return ranks[-1] <= 2
+
+
+def has(row: Row, column: str) -> bool:
+    """Whether anything of it is drawn: ranks that share cores have no speedup over one that does not."""
+    return not math.isnan(row.number(column)) or (column == "efficiency" and not math.isnan(row.number("efficiency_raw")))
 
 
 def entries_of(
