@@ -13,7 +13,7 @@ from view.markdown import table, text_of
 from view.numbers import byte_size, duration, percent, three_digits
 from view.rows import Row, grouped, read_rows, usable
 from view.run.cards import TITLE, diagnostics, results
-from view.run.provenance import kinds_of, origin_notes, title_of, unfinished, unsuccessful
+from view.run.provenance import kinds_of, origin_notes, throttled, title_of, unfinished, unsuccessful
 from view.run.seal import Check
 from view.tables.allreduce import verdict_of_certificate
 from view.tables.epochs import HEAD, without_scaling
@@ -31,7 +31,7 @@ def write_markdown(run: Path, manifest: Manifest, check: Check) -> str:
     sentences = [bullet(sentence(row, apart(found))) for row in found[:MOST]]
     sentences += [f"- {text_of(words)}" for words in [no_suspect(run), *between_hosts(run)] if words]
     # What is at fault comes first.
-    sentences = [*(f"- **{text_of(words, 500)}**" for words in suspects(run)), *sentences]
+    sentences = [*(f"- **{text_of(words, 500)}**" for words in [*suspects(run), throttled(run)] if words), *sentences]
     checks = [bullet(words) for words in diagnostics(run)[:MOST]]
     if words := verdict_of_certificate(run)[0]:
         sentences = [f"**{text_of(words)}**", *sentences]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from view.cases import ALLREDUCE, apart, in_words
 from view.manifest import Manifest, Unreadable, read
-from view.numbers import byte_size
+from view.numbers import byte_size, percent
 from view.page import Html, element, joined, section, table
 from view.rows import Row, each_row
 from view.run.cards import cards, unsure
@@ -87,6 +87,8 @@ def verdict(run: Path, manifest: Manifest, check: Check) -> Html:
     lines += [element("p", element("strong", sentence)) for sentence in named]
     spoilt = [item.get("text", "") for item in manifest.records("warnings")]
     lines += [element("p", f"Machine: {'; '.join(spoilt)}.")] if spoilt else []
+    if slowed := throttled(run):
+        lines.append(element("p", element("strong", slowed)))
     shown = cards(run)
     certified, doubtful = verdict_of_certificate(run)
     if certified:
@@ -110,7 +112,7 @@ def verdict(run: Path, manifest: Manifest, check: Check) -> Html:
         said = [f"Rows: {', '.join(words)}.", *skipped(run), *notes]
         lines.append(element("p", " ".join(said), css="muted"))
     css = "verdict" + (
-        " stop" if not counts["ok"] or counts["wrong"] else " warn" if partial or failures or named or doubtful or unsure(run) else ""
+        " stop" if not counts["ok"] or counts["wrong"] else " warn" if partial or failures or named or slowed or doubtful or unsure(run) else ""
     )
     return element("div", *lines, css=css)
 
@@ -119,6 +121,16 @@ def kinds_of(run: Path) -> Counter[tuple[str, str]]:
     """How many rows there are of each status and origin."""
     # As a stream: there may be a hundred thousand, and only these two columns are asked for.
     return Counter((row["status"] or "unknown", row["origin"]) for name in FILES for row in each_row(run, name))
+
+
+def throttled(run: Path) -> str:
+    """A warning where a GPU did not run as fast as it can; '' where none is known to."""
+    rows = [row for name in FILES for row in each_row(run, name) if row["status"] == "ok" and row.number("throttled_share") > 0]
+    if not rows:
+        return ""
+    most, by_power = max(row.number("throttled_share") for row in rows), any(row.number("power_capped_share") > 0 for row in rows)
+    why = " Its power limit was a reason." if by_power else ""
+    return f"A GPU was throttled in {len(rows)} row{'s' if len(rows) != 1 else ''}, in up to {percent(most)} of the repetitions.{why}"
 
 
 def skipped(run: Path) -> list[str]:

@@ -12,7 +12,9 @@ from fixtures.run import epoch_rows, scaling_rows, write_manifest
 from view.manifest import Manifest
 from view.run.markdown import write_markdown
 from view.run.provenance import failures, footer, verdict
+from view.tables.allreduce import bandwidth
 from view.tables.epochs import epochs
+from view.tables.throughput import throughput
 
 CHECK = ("", "scalebench verify results/one", "")
 
@@ -83,6 +85,24 @@ class VerdictTest(unittest.TestCase):
         self.manifest["command"] = ["scalebench", "run", "my study.toml"]
         self.both()
         self.assertIn("scalebench run &#x27;my study.toml&#x27;", str(footer(self.run_folder, Manifest(self.run_folder), CHECK)))
+
+    def test_a_throttled_gpu_is_said_and_what_it_drew_is_shown(self) -> None:
+        step = {"model": "resnet50", "rank": "all", "ranks": 1, "nodes": 1, "images_per_s": 8600, "batch": 256}
+        for share, warned in ((0, False), (0.5, True)):
+            gpu = {"throttled_share": share, "power_capped_share": share, "gpu_watts": 697.8, "gpu_joules_per_image": 0.0809, "mfu_published": 0.214}
+            write_csv(self.run_folder, "throughput.csv", [{**step, **gpu}])
+            for text in self.both():
+                self.assertEqual("A GPU was throttled in 1 row, in up to 50.0\u00a0% of the repetitions. Its power limit" in text, warned)
+            self.assertIn(f'<div class="verdict{" warn" if warned else ""}">', self.both()[0])
+            table = str(throughput(self.run_folder))
+            for words in ("697.8", "698", "0.0809", "21.4", f"{100 * share:.1f}"):
+                self.assertEqual(words in table, words != "697.8", words)
+        write_csv(self.run_folder, "throughput.csv", [step])
+        self.assertNotIn("GPUs", str(throughput(self.run_folder)))
+        rows = [{"algorithm": "ring", "size_bytes": size, "ranks": 2, "busbw_gb_per_s": 1, "gpu_watts": watts, "sm_clock_mhz": 1980}
+                for size, watts in ((4, 105.2), (8, 148))]  # fmt: skip
+        write_csv(self.run_folder, "allreduce.csv", rows)
+        self.assertIn("The GPUs meanwhile: 105 to 148 W, 1980 MHz.", str(bandwidth(self.run_folder)).replace("\u202f", " "))
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ def bandwidth(run: Path) -> Html:
         f"Bus bandwidth in GB/s (10⁹ bytes){f' with its {kind}' if kind else ''}, then the median time. busbw = bytes "
         "/ seconds · 2(p−1)/p, so that algorithms and numbers of ranks can be compared."
     )
+    words += of_gpus([row for panel in shown.values() for row in panel])
     panels = []
     for key, panel in shown.items():
         algorithms = list(dict.fromkeys(row["algorithm"] for row in panel))
@@ -57,6 +58,16 @@ def bandwidth(run: Path) -> Html:
     return section(
         "Allreduce", element("p", words, css="muted"), element("div", *panels, css="side"), *more
     )
+
+
+def of_gpus(rows: list[Row]) -> str:
+    """' The GPUs meanwhile: 105 to 148 W, 1980 MHz.'; '' where nothing is known of them."""
+    told = []
+    for column, unit in (("gpu_watts", "W"), ("sm_clock_mhz", "MHz")):
+        if values := [row.number(column) for row in rows if row[column]]:
+            ends = dict.fromkeys(map(three_digits, (min(values), max(values))))
+            told.append(f"{' to '.join(ends)} {unit}")
+    return f" The GPUs meanwhile: {', '.join(told)}." if told else ""
 
 
 def bandwidth_cell(row: Row) -> Html:
