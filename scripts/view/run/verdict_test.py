@@ -7,11 +7,13 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from fixtures.account import ladder_rows
 from fixtures.files import write_csv
 from fixtures.run import epoch_rows, scaling_rows, write_manifest
 from view.manifest import Manifest
 from view.run.markdown import write_markdown
 from view.run.provenance import failures, footer, verdict
+from view.tables.accounts import ladder
 from view.tables.allreduce import bandwidth
 from view.tables.epochs import epochs
 from view.tables.throughput import throughput
@@ -97,12 +99,30 @@ class VerdictTest(unittest.TestCase):
             table = str(throughput(self.run_folder))
             for words in ("697.8", "698", "0.0809", "21.4", f"{100 * share:.1f}"):
                 self.assertEqual(words in table, words != "697.8", words)
-        write_csv(self.run_folder, "throughput.csv", [step])
+        write_csv(self.run_folder, "throughput.csv", [step, {**step, "device": "cpu", "mfu": 0.9}])
         self.assertNotIn("GPUs", str(throughput(self.run_folder)))
         rows = [{"algorithm": "ring", "size_bytes": size, "ranks": 2, "busbw_gb_per_s": 1, "gpu_watts": watts, "sm_clock_mhz": 1980}
                 for size, watts in ((4, 105.2), (8, 148))]  # fmt: skip
         write_csv(self.run_folder, "allreduce.csv", rows)
         self.assertIn("The GPUs meanwhile: 105 to 148 W, 1980 MHz.", str(bandwidth(self.run_folder)).replace("\u202f", " "))
+
+    def test_wide_tables_are_parted(self) -> None:
+        names = [f"algorithm{n}" for n in range(11)]
+        rows = [{"algorithm": name, "size_bytes": 4, "ranks": 2, "busbw_gb_per_s": 1, "seconds_median": 1} for name in names]
+        write_csv(self.run_folder, "allreduce.csv", rows)
+        parts = str(bandwidth(self.run_folder)).split("<table>")[1:]
+        self.assertEqual([part.count("<th") - part.count("<thead") for part in parts], [1 + 8, 1 + 3])
+        for name in names:
+            self.assertEqual(sum(f">{name}</th>" in part for part in parts), 1)
+        write_csv(self.run_folder, "ladder.csv", ladder_rows(scaling_rows(["mlp", "resnet20"], [2], ["flat"], cores=2)))
+        parts = str(ladder(self.run_folder)).split("<h3>")[1:]
+        self.assertEqual([part.split("</h3>")[0] for part in parts],
+                         [f"{model}, strong scaling, global batch 64" for model in ("mlp", "resnet20")])  # fmt: skip
+
+    def test_times_alone_are_not_called_rates(self) -> None:
+        for ranks, rates in ((1, False), (2, True)):
+            write_csv(self.run_folder, "allreduce.csv", [{"algorithm": "ring", "size_bytes": 4, "ranks": ranks, "busbw_gb_per_s": 0, "seconds_median": 1}])
+            self.assertEqual("Bus bandwidth" in bandwidth(self.run_folder), rates)
 
 
 if __name__ == "__main__":

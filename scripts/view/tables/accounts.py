@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from view import intervals, losses
-from view.cases import apart, how, workload
+from view.cases import apart, by_workload, how, workload
 from view.losses import Account
 from view.numbers import percent, signed, three_digits
 from view.page import Html, element, explained, section, table
@@ -106,24 +106,25 @@ def ladder(run: Path) -> Html:
     if not rows:
         return Html("")
     words = (
-        "The same losses without a trace, from runs that each do one thing more than the one before; beside them what "
-        "the trace says. Difference: the ladder's less the trace's, median over rounds. They disagree where it is "
+        "The same losses without a trace, from runs that each do one thing more than the one before (ladder); beside "
+        "them what the trace says. Difference: the ladder's less the trace's, median over rounds. They disagree where it is "
         "larger than what this run could have shown. Where that is more than 10 % of the epoch, or there was one "
         "round, nothing can be told."
     )
-    head = ["workload", "strategy", "N", "run", "epoch, s", "lost by the ladder, s", "by the trace, s", "difference, s",
-            "rounds", ""]  # fmt: skip
-    cells = [
-        [
-            workload(row), how(row, *apart(rows)), row.ranks(), RUNGS.get(row["rung"], row["rung"]),
-            three_digits(row.number("seconds_median")),
-            *(signed(row.number(f"{name}_seconds"))[0] for name in ("lost", "trace", "difference")),
-            row["rounds"], verdict(row),
-        ]
-        for row in rows
-    ]  # fmt: skip
-    shown = table(head, cells, numbers=[2, 4, 5, 6, 7, 8], wrap=[9], rest="ladder.csv")
-    return section("Cross-check by leaving parts out", element("p", words, css="muted"), shown)
+    head = ["strategy", "N", "run", "epoch, s", "ladder, s", "trace, s", "difference, s", "rounds", "verdict"]
+    parts: list[object] = [element("p", words, css="muted")]
+    more = apart(rows)
+    for title, group in by_workload(rows).items():
+        cells = [
+            [
+                how(row, *more), row.ranks(), RUNGS.get(row["rung"], row["rung"]), three_digits(row.number("seconds_median")),
+                *(signed(row.number(f"{name}_seconds"))[0] for name in ("lost", "trace", "difference")),
+                row["rounds"], verdict(row),
+            ]
+            for row in group
+        ]  # fmt: skip
+        parts += [element("h3", title), table(head, cells, numbers=[1, 3, 4, 5, 6, 7], wrap=[8], rest="ladder.csv")]
+    return section("Cross-check by leaving parts out", *parts)
 
 
 def verdict(row: Row) -> str:

@@ -14,6 +14,7 @@ from view.rows import Row, each_row, grouped, read_rows, usable
 from view.tables.cells import not_measured, with_interval
 
 MOST_PANELS = 40
+MOST_COLUMNS = 8  # algorithms of a table: the page is no wider
 
 
 def bandwidth(run: Path) -> Html:
@@ -30,7 +31,9 @@ def bandwidth(run: Path) -> Html:
         return Html("")
     names = short_names(list(dict.fromkeys(key[:-2] for key in shown)), ALLREDUCE)
     kind = intervals.told((row for panel in shown.values() for row in panel), "busbw_ci_low_gb_per_s", "interval")
-    words = (
+    # One rank has no bus bandwidth.
+    rates = any(row["ranks"] != "1" and row["busbw_gb_per_s"] for panel in shown.values() for row in panel)
+    words = "Median time of one allreduce." if not rates else (
         f"Bus bandwidth in GB/s (10⁹ bytes){f' with its {kind}' if kind else ''}, then the median time. busbw = bytes "
         "/ seconds · 2(p−1)/p, so that algorithms and numbers of ranks can be compared."
     )
@@ -39,21 +42,21 @@ def bandwidth(run: Path) -> Html:
     for key, panel in shown.items():
         algorithms = list(dict.fromkeys(row["algorithm"] for row in panel))
         by_size = grouped(sorted(panel, key=lambda row: row.number("size_bytes")), ("size_bytes",))
-        cells = []
-        for group in by_size.values():
-            found = {row["algorithm"]: row for row in group}
-            cells.append([byte_size(group[0].number("size_bytes") or 0), *(
-                bandwidth_cell(found[name]) if name in found else "" for name in algorithms)])  # fmt: skip
+        tables = []
+        for first in range(0, len(algorithms), MOST_COLUMNS):
+            columns = algorithms[first : first + MOST_COLUMNS]
+            cells = []
+            for group in by_size.values():
+                found = {row["algorithm"]: row for row in group}
+                cells.append([byte_size(group[0].number("size_bytes") or 0), *(
+                    bandwidth_cell(found[name]) if name in found else "" for name in columns)])  # fmt: skip
+            weak = range(len(cells)) if key[-1] != "measured" else []
+            tables.append(table(["size", *columns], cells, numbers=range(len(columns) + 1), weak=weak, rest="allreduce.csv"))
         origin = "" if key[-1] == "measured" else f"{key[-1]} "
         title = element(
             "h3", f"{names[key[:-2]]}, {key[-2]} {origin}rank{'s' if key[-2] != '1' else ''}"
         )
-        weak = range(len(cells)) if key[-1] != "measured" else []
-        numbers = range(len(algorithms) + 1)
-        body = table(
-            ["size", *algorithms], cells, numbers=numbers, weak=weak, rest="allreduce.csv"
-        )
-        panels.append(element("div", title, body))
+        panels.append(element("div", title, *tables))
     more = [element("p", f"{len(left_out)} more tables in allreduce.csv", css="muted")] if left_out else []
     return section(
         "Allreduce", element("p", words, css="muted"), element("div", *panels, css="side"), *more

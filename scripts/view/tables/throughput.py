@@ -69,6 +69,8 @@ def throughput(run: Path) -> Html:
 
 def of_gpus(rows: list[Row], head: list[str], names: list[list[object]]) -> list[Html]:
     """What the GPUs did meanwhile: a table of its own, as the page is no wider."""
+    names = [name for name, row in zip(names, rows) if row["device"] != "cpu"]
+    rows = [row for row in rows if row["device"] != "cpu"]
     cells = [[form(row.number(column)) for column, form in GPU.values()] for row in rows]
     if not any(cell for row in cells for cell in row):
         return []
