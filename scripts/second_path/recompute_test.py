@@ -20,7 +20,7 @@ from second_path.columns import WITHOUT  # noqa: E402
 from second_path.ladder import _like, fit_of_law  # noqa: E402
 from second_path.numbers import nonnegative_least_squares, rank_sum_p_value, ratio_ends  # noqa: E402
 from second_path.run import Row, Run, number  # noqa: E402
-from second_path.training import Leg  # noqa: E402
+from second_path.training import Leg, check_throughput  # noqa: E402
 
 RUNS = ROOT / "results" / "reference" / "amd-epyc-2-cores"
 # By these rows are found: another value is a row too many, and one too few.
@@ -270,6 +270,25 @@ class Formulas(unittest.TestCase):
         small, large = leg("one_device", 1, "1", 600), leg("one_device", 1, "1", 1200)
         for ranks, workers, images, one in ((2, "2", 1200, small), (2, "2", 2400, large), (3, "2", 1200, small), (2, "", 1200, small)):
             self.assertIs(base_of(leg("mirrored", ranks, workers, images), [small, large], "one_device"), one)
+
+    def test_emulated_ranks_are_related_to_a_measured_one(self) -> None:
+        run, lines = PUBLISHED[0], []
+        for origin in ("measured", "emulated"):
+            other = copy.copy(run)
+            other.rows, other.tables, other.differences = copy.deepcopy(run.rows), copy.deepcopy(run.tables), []
+            several = [row for row in other.tables["throughput.csv"] if row["ranks"] != "1"]
+            self.assertTrue([row for row in several if row["relative_to_one_rank"]])
+            launches = other.rows["throughput.csv"]
+            for case in [case for case in launches if case[1] != "1"]:
+                rows = launches.pop(case)
+                for row in rows.values():
+                    row["origin"] = origin
+                launches[case[:-1] + (origin,)] = rows
+            for row in several:
+                row["origin"] = origin
+            check_throughput(other)
+            lines += [line for line in other.differences if "relative" in line]
+        self.assertEqual(lines, [])
 
     def test_costs_are_never_negative(self) -> None:
         steps, sent, reduced = [6, 6, 6, 14, 14, 14], [1e3, 1e5, 1e7, 1e3, 1e5, 1e7], [5e2, 6e4, 4e6, 7e2, 5e4, 6e6]
