@@ -93,7 +93,7 @@ void set_scaling(ResultRow& row, const ResultRow& leg, const ResultRow& one, con
     row.set("speedup", of_medians.speedup).set("efficiency", of_medians.efficiency);
     row.set("karp_flatt", of_medians.karp_flatt).set("lost_seconds", of_medians.lost_seconds);
     if (&leg != &one) {
-      row.set("note", "no round has both T(1) and T(N): a ratio of medians, without an interval");
+      row.add_note("no round has both T(1) and T(N): a ratio of medians, without an interval");
     }
     return;
   }
@@ -170,15 +170,15 @@ ResultRow scaling_row(const ResultRow& leg, const std::vector<const ResultRow*>&
   const Bases bases = bases_of(leg, rows);
   if (bases.raw != nullptr && have_samples(leg, *bases.raw)) set_raw(row, leg, *bases.raw, rounds);
   if (bases.one != nullptr && !have_samples(leg, *bases.one)) {
-    row.set("note", "no speedup: how many images an epoch has (samples) is not known");
+    row.add_note("no speedup: how many images an epoch has (samples) is not known");
   } else if (bases.one != nullptr) {
     set_scaling(row, leg, *bases.one, rounds);
     set_energy(row, leg, *bases.one, rounds);
   } else if (!bases.other_origin.empty()) {
-    row.set("note",
-            fmt::format("no speedup: H is {}, this is {}", bases.other_origin, leg.get("origin")));
+    row.add_note(
+        fmt::format("no speedup: H is {}, this is {}", bases.other_origin, leg.get("origin")));
   } else {
-    row.set("status", "failed").set("note", "H is missing: no one_device epoch on one rank");
+    row.set("status", "failed").add_note("H is missing: no one_device epoch on one rank");
   }
   return row;
 }
