@@ -31,11 +31,16 @@ def are_alike(one: Leg, other: Leg) -> bool:
     return len(caches) == 1 and all(one.row[column] == other.row[column] for column in columns)
 
 
+def images_of_one(leg: Leg) -> float:
+    """All that it has, or in weak scaling those of one worker."""
+    weak = leg.row["scaling"] == "weak"
+    return (leg.images or 0) / (int(leg.row.get("workers") or leg.row["ranks"]) if weak else 1)
+
+
 def base_of(leg: Leg, legs: list[Leg], sync: str, share: str = "1") -> Leg | None:
     """One rank's run that is like `leg`. With all images, of several it is the one whose number of them is nearest, in
     weak scaling to those of one worker; with the share of one of N, only that very share will do."""
-    weak = leg.row["scaling"] == "weak"
-    wanted = (leg.images or 0) / int((leg.row.get("workers") or leg.row["ranks"]) if weak else share)
+    wanted = images_of_one(leg) / (1 if leg.row["scaling"] == "weak" else int(share))
 
     def fits(one: Leg) -> bool:
         like = are_alike(leg, one) and one.row["ranks"] == "1" and one.row["gradient_sync"] == sync

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from math import sqrt
 from statistics import mean, median
 
-from second_path.answers import ByRound, Losses, are_alike, base_of
+from second_path.answers import ByRound, Losses, are_alike, base_of, images_of_one
 from second_path.columns import COPIED
 from second_path.numbers import both, interval_of, least_squares, middle
 from second_path.run import Row, Run, case_of
@@ -23,10 +23,10 @@ RUNGS = {
 
 
 def _like(leg: Leg, legs: list[Leg], sync: str) -> Leg | None:
-    """As many images on as many ranks and nodes with another strategy."""
+    """As many images on as many ranks and nodes with another strategy; in weak scaling, of each worker."""
     at_n = {name: leg.row[name] for name in ("ranks", "nodes", "origin")}
     same = (one for one in legs if are_alike(leg, one) and at_n.items() <= one.row.items() and (one.row["share_of"] or "1") == "1"
-            and one.images == leg.images)  # fmt: skip
+            and images_of_one(one) == images_of_one(leg))  # fmt: skip
     return next((one for one in same if one.row["gradient_sync"] == sync), None)
 
 

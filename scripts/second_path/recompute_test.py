@@ -271,6 +271,16 @@ class Formulas(unittest.TestCase):
         for ranks, workers, images, one in ((2, "2", 1200, small), (2, "2", 2400, large), (3, "2", 1200, small), (2, "", 1200, small)):
             self.assertIs(base_of(leg("mirrored", ranks, workers, images), [small, large], "one_device"), one)
 
+    def test_rungs_of_weak_scaling_are_of_as_many_images_as_a_worker_has(self) -> None:
+        def leg(sync: str, workers: int, images: int) -> Leg:
+            like = {name: "" for name in (*LIKE, "target_accuracy", "epochs", "page_cache", "share_of", "batch")}
+            row = {**like, "gradient_sync": sync, "ranks": "3", "nodes": "1", "workers": str(workers), "origin": "measured",
+                   "scaling": "weak"}  # fmt: skip
+            return Leg(row, row, {}, {}, images)
+
+        other, own = leg("none", 3, 1200), leg("none", 3, 1800)
+        self.assertIs(_like(leg("ps_async", 2, 1200), [other, own], "none"), own)
+
     def test_emulated_ranks_are_related_to_a_measured_one(self) -> None:
         run, lines = PUBLISHED[0], []
         for origin in ("measured", "emulated"):

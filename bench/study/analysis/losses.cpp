@@ -300,14 +300,16 @@ std::vector<ResultRow> summary_rows(const std::vector<ResultRow>& scaling_rows) 
 
 namespace {
 
-/// The run of that gradient sync which equals `leg` in everything else; null: there is none.
+/// The run of that gradient sync which equals `leg` in everything else, but for servers, whose
+/// images it has too in weak scaling; null: there is none.
 const ResultRow* rung_of(const std::vector<const ResultRow*>& rows, const ResultRow& leg,
                          std::string_view sync) {
-  constexpr std::array kSame{"ranks", "nodes", "origin", "samples"};
+  constexpr std::array kSame{"ranks", "nodes", "origin"};
   for (const ResultRow* const row : rows) {
     const auto same = [&](const char* column) { return row->get(column) == leg.get(column); };
     const bool is_it = row->get("status") == "ok" && row->get("gradient_sync") == sync &&
-                       !is_share(*row) && std::ranges::all_of(kSame, same);
+                       !is_share(*row) && std::ranges::all_of(kSame, same) &&
+                       images_of_one(*row) == images_of_one(leg);
     if (is_it && comparable(leg, *row)) return row;
   }
   return nullptr;

@@ -10,6 +10,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "bench/study/analysis/legs.hpp"
 #include "bench/study/analysis/rows.hpp"
@@ -211,6 +212,27 @@ TEST(LadderRows, AreNoneByTheRunsOfAnotherNumberOfImages) {
     EXPECT_EQ(row.get("case_id"), "id-of-mirrored1") << "computation is split by its own share";
   }
   EXPECT_EQ(splits, 1);
+}
+
+TEST(LadderRows, ClimbByRunsOfAsManyImagesOfAWorkerInWeakScaling) {
+  // The rank that serves computes nothing; without a server it does.
+  std::vector<ResultRow> rows;
+  for (const auto& [sync, ranks, workers] : {std::tuple("one_device", 1, 1),
+                                             {"none", 1, 1},
+                                             {"none", 3, 3},
+                                             {"barrier_only", 3, 3},
+                                             {"ps_async", 3, 2}}) {
+    ResultRow row = epoch(sync, ranks, 10 + static_cast<double>(rows.size()));
+    row.set("scaling", "weak").set("batch", 60).set("global_batch", 60 * ranks);
+    rows.push_back(row.set("workers", workers).set("samples", 600 * workers));
+  }
+  rows[1].set("share_of", 3);
+  std::map<std::string, std::string> seconds;
+  for (const ResultRow& row : ladder_rows(rows, {{1, rows, {}}})) {
+    seconds[row.get("rung")] = row.get("status") + ' ' + row.get("seconds_median");
+  }
+  EXPECT_EQ(seconds["together"], "ok 12");
+  EXPECT_EQ(seconds["barrier"], "ok 13");
 }
 
 TEST(LadderRows, PutTheEvaluationOnTop) {
