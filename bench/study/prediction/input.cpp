@@ -143,9 +143,10 @@ CurveSide side_of(const std::vector<AllreducePoint>& points) {
 
 bool belongs(const AllreducePoint& point, const ResultRow& like) {
   const bool on_host = like.get("device").starts_with("cpu");
-  return point.of.transport == like.get("transport") && point.of.dtype == "float" &&
-         point.of.op == "sum" && point.of.mode == "isolated" && point.of.graph != "1" &&
-         point.of.is_registered_as_ever() && point.of.memory == (on_host ? "host" : "device");
+  return point.of.origin == like.get("origin") && point.of.transport == like.get("transport") &&
+         point.of.dtype == "float" && point.of.op == "sum" && point.of.mode == "isolated" &&
+         point.of.graph != "1" && point.of.is_registered_as_ever() &&
+         point.of.memory == (on_host ? "host" : "device");
 }
 
 void add_curves(PredictionCase& of, const StoredRun& run, const ResultRow& like) {
@@ -225,9 +226,13 @@ CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles&
   };
   std::vector<const ResultRow*> legs;
   for (const EpochOfLaunch& epoch : rows) legs.push_back(epoch.row);
-  const ResultRow* const one = bases_of(like, legs).one;
+  const Bases bases = bases_of(like, legs);
+  const ResultRow* const one = bases.one;
   if (one == nullptr) {
-    found.missing = "no epoch of one_device on one rank: H is missing";
+    found.missing =
+        bases.other_origin.empty()
+            ? "no epoch of one_device on one rank: H is missing"
+            : fmt::format("H is {}, this is {}", bases.other_origin, like.get("origin"));
     return found;
   }
   of.one = leg_of(*one);
@@ -256,12 +261,13 @@ std::vector<CaseOfRun> cases_of_run(const StoredRun& run, const Profiles& profil
                                     const FitModel& model) {
   const EpochRows rows = epochs_in(run);
   std::vector<CaseOfRun> cases;
-  std::vector<std::string> ids;
+  std::vector<std::string> ids;  // with the origin: of one case, more ranks may share a core
   for (const auto& [launch, row] : rows) {
     if (!is_strategy(*row)) continue;
-    auto id = std::ranges::find(ids, row->get("case_id"));
+    const std::string its = row->get("case_id") + "/" + row->get("origin");
+    auto id = std::ranges::find(ids, its);
     if (id == ids.end()) {
-      id = ids.insert(ids.end(), row->get("case_id"));
+      id = ids.insert(ids.end(), its);
       cases.push_back(case_like(*row, run, profiles, rows, model));
     }
     CaseOfRun& found = cases[static_cast<std::size_t>(id - ids.begin())];
@@ -276,12 +282,14 @@ std::vector<CaseOfRun> cases_of_run(const StoredRun& run, const Profiles& profil
   std::vector<CaseOfRun> chosen;
   std::set<std::string> models_done;
   for (const CaseOfRun& first : cases) {
-    const std::string key = first.like.get("model") + "/" + first.like.get("scaling");
+    const auto key_of = [](const ResultRow& like) {
+      return like.get("model") + "/" + like.get("scaling") + "/" + like.get("origin");
+    };
+    const std::string key = key_of(first.like);
     if (!models_done.insert(key).second) continue;
     for (const std::string& strategy : strategies) {
       const auto same = [&](const CaseOfRun& one) {
-        return one.of.strategy == strategy && one.like.get("model") == first.like.get("model") &&
-               one.like.get("scaling") == first.like.get("scaling");
+        return one.of.strategy == strategy && key_of(one.like) == key;
       };
       const std::size_t before = chosen.size();
       std::ranges::copy_if(cases, std::back_inserter(chosen), same);

@@ -92,5 +92,34 @@ TEST(CasesOfRun, TakeTheNearestSizeWhereTheirOwnWasNotMeasured) {
   EXPECT_DOUBLE_EQ(cases[1].of.shares[0].step.relative, 0.5) << "a step is as long in any epoch";
 }
 
+TEST(CasesOfRun, NeverMixEmulatedRanksWithMeasuredOnes) {
+  for (const bool emulated_first : {false, true}) {
+    StoredRun run = run_of_two_sizes();
+    std::vector<LaunchRows>& launches = run.launches["epoch.csv"];
+    launches.resize(4);  // of one size
+    // Of the same case, on more ranks than there are cores.
+    ResultRow emulated = launches[3].cases[0];
+    emulated.set("origin", "emulated").set("ranks", 4).set("workers", 4).set("batch", kBatch / 4);
+    launches.insert(emulated_first ? launches.begin() : launches.end(), {10, {emulated}, {}});
+    ResultRow reduced = run.launches["allreduce.csv"][0].cases[0];
+    reduced.set("origin", "emulated").set("ranks", 4);
+    run.launches["allreduce.csv"].push_back({11, {reduced}, {}});
+    const auto cases = cases_of_run(run, profiles(), {}, FitModel());
+    ASSERT_THAT(cases, SizeIs(2));
+    const CaseOfRun &measured = cases[emulated_first ? 1 : 0],
+                    &other = cases[emulated_first ? 0 : 1];
+    EXPECT_EQ(measured.missing, "");
+    ASSERT_THAT(measured.measured, SizeIs(1));
+    EXPECT_EQ(measured.measured[0].ranks, 2);
+    EXPECT_THAT(measured.of.curves.at("ring"), SizeIs(1)) << "of two measured ranks";
+    EXPECT_EQ(other.missing, "H is measured, this is emulated");
+    // So it is of a strategy that was not measured.
+    const auto naive = cases_of_run(run, profiles(), {"naive"}, FitModel());
+    ASSERT_THAT(naive, SizeIs(2));
+    EXPECT_EQ(naive[emulated_first ? 1 : 0].missing, "");
+    EXPECT_EQ(naive[emulated_first ? 1 : 0].measured[0].ranks, 2);
+  }
+}
+
 }  // namespace
 }  // namespace scalebench::input_test
