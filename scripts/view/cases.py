@@ -24,7 +24,13 @@ def short_names(keys: Sequence[tuple[str, ...]], columns: Sequence[str]) -> dict
         for place in range(len(keys[0]) if keys else 0)
         if place == 0 or len({key[place] for key in keys}) > 1
     ]
-    return {key: " · ".join(in_words(columns[place], key[place]) for place in shown if key[place]) for key in keys}
+
+    def name_of(key: tuple[str, ...]) -> str:
+        words = [in_words(columns[place], key[place]) for place in shown if key[place]]
+        unknown = columns[0] == STRATEGY[0] and not any(key[:3])  # as how() has it
+        return " · ".join(["strategy unknown", *words] if unknown else words)
+
+    return {key: name_of(key) for key in keys}
 
 
 def in_words(column: str, cell: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from view.cases import ALLREDUCE, short_names
+from view.cases import ALLREDUCE, STRATEGY, short_names
 from view.rows import Row
 
 
@@ -23,6 +23,10 @@ class ShortNamesTest(unittest.TestCase):
     def test_steps_on_several_hosts_and_threads(self) -> None:
         names = short_names([("cpu", "1", "1"), ("cpu", "4", "2")], ("device", "threads", "nodes"))
         self.assertEqual(list(names.values()), ["cpu · 1 thread · 1 host", "cpu · 4 threads · 2 hosts"])
+
+    def test_a_strategy_that_is_not_known_is_named_so(self) -> None:
+        keys = [("", "", "", "", "", layout, "") for layout in ("", "1 a host")]
+        self.assertEqual([*short_names(keys, STRATEGY).values()], ["strategy unknown", "strategy unknown · 1 a host"])
 
 
 if __name__ == "__main__":

@@ -396,8 +396,11 @@ std::string why_no_speedup(const PackedRows& cases) {
   const ResultRow &leg = **several, &one = **of_one(true);
   std::string differs;
   for (const std::string_view column : differences(leg, one)) {
-    differs += fmt::format("{}{} ({} and {})", differs.empty() ? "" : ", ", column, one.get(column),
-                           leg.get(column));
+    const auto told = [&](const ResultRow& row) {
+      return row.get(column).empty() ? std::string("not known") : row.get(column);
+    };
+    differs +=
+        fmt::format("{}{} ({} and {})", differs.empty() ? "" : ", ", column, told(one), told(leg));
   }
   if (!differs.empty()) {
     const bool strong = leg.get("scaling").empty() && !leg.get("global_batch").empty() &&

@@ -158,6 +158,8 @@ TEST(ImportedRows, SaysWhyThereIsNoSpeedup) {
       nine{{"samples", "600"}, {"epochs", "9"}};
   EXPECT_EQ(why_not(epoch("1", "one_device", eight), epoch("4", "ddp", nine)),
             "no speedup: 1 and 4 ranks differ in epochs (8 and 9)");
+  EXPECT_EQ(why_not(epoch("1", "one_device", eight), epoch("4", "ddp", known)),
+            "no speedup: 1 and 4 ranks differ in epochs (8 and not known)");
   EXPECT_THAT(
       why_not(
           epoch("1", "one_device", {{"samples", "600"}, {"batch", "64"}, {"global_batch", "64"}}),

@@ -45,7 +45,9 @@ class Comparison:
 
     def title(self) -> str:
         types = dict.fromkeys(row["instance"] for row in self.costs)
-        return " or ".join(types) if types else " against ".join(run.get("run_id", "") for run in self.runs())
+        # One run's type is no title of two runs.
+        without = any(not run.get("instance") for run in self.runs())
+        return " or ".join(types) if types and not (without and len(self.runs()) > 1) else " against ".join(run.get("run_id", "") for run in self.runs())
 
     def tested(self) -> int:
         return self.counted("tested")

@@ -173,6 +173,12 @@ class CompareReportTest(unittest.TestCase):
                     self.assertEqual(few in text, launches < 7)
                     self.assertIn("Differences up to 3 % do not count.", text.replace("\u00a0", " "))
 
+    def test_one_runs_type_is_no_title_of_two_runs(self) -> None:
+        write_csv(self.folder, "cost.csv", COSTS[:1])
+        self.assertTrue(self.both()[1].startswith("# p3.8xlarge\n"))
+        self.document["runs"][1]["instance"] = None
+        self.assertTrue(self.both()[1].startswith("# on\\_p3 against &lt;script&gt;\n"))
+
     def test_each_other_run_has_a_table_with_its_own_letter(self) -> None:
         cells = [{"letter": letter, "label": f"cell of {letter}", "seconds_a": 1, "seconds_b": 2, "ratio": 2} for letter in "BC"]
         write_csv(self.folder, "compare.csv", cells)

@@ -55,7 +55,7 @@ def figures(run: Path) -> Html:
     shown = [drawn for name, caption in FIGURES.items() if (drawn := of_name(run, name, caption))]
     none = element(
         "p",
-        "None were drawn. With matplotlib: scripts/python scripts/plot.py, then report.py again.",
+        "None were drawn. Whatever there is to draw, scripts/python scripts/plot.py draws with matplotlib; then report.py again.",
         css="muted",
     )
     return section("Figures", *(shown or [none]))

@@ -90,6 +90,8 @@ class WithoutAStudyTest(unittest.TestCase):
             self.assertEqual(markdown.count(row), 1, row)
         write_csv(self.run_folder, "scaling.csv", scaling_rows(["mlp"], [2], ["flat"], cores=2))
         self.assertIn("# Scaling efficiency: quick\n", self.both()[1])
+        write_manifest(self.run_folder, study="import", run_id="hv", **{"import": {"kind": "log"}})
+        self.assertIn("# Scaling efficiency, imported (log): hv\n", self.both()[1])
 
     def test_what_a_launch_printed_is_named_where_it_is(self) -> None:
         write_manifest(self.run_folder)

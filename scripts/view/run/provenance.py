@@ -41,10 +41,11 @@ ORIGINS = {
 
 def title_of(run: Path, manifest: Manifest) -> str:
     """What a page of the run is called: not every run is about scaling."""
-    name, imported = manifest.text("study") or run.name, manifest.text("import", "kind")
-    if (run / "scaling.csv").exists():
-        return f"Scaling efficiency: {name}"
-    return f"Imported results ({imported}): {manifest.text('run_id') or run.name}" if imported else f"Measurements: {name}"
+    imported, is_study = manifest.text("import", "kind"), (run / "scaling.csv").exists()
+    if imported:
+        what = "Scaling efficiency, imported" if is_study else "Imported results"
+        return f"{what} ({imported}): {manifest.text('run_id') or run.name}"
+    return f"{'Scaling efficiency' if is_study else 'Measurements'}: {manifest.text('study') or run.name}"
 
 
 def unfinished(run: Path, manifest: Manifest, check: Check) -> tuple[str, str, str]:
