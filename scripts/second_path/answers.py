@@ -18,14 +18,19 @@ OF_EPOCH = (
     "joules_ci_high joules_per_image seconds_median seconds_ci_low seconds_ci_high interval launches"
 ).split()
 LIKE = (
-    "model device dtype memory_format threads dataset scaling optimizer learning_rate target_accuracy loader_threads dilation"
+    "model device dtype memory_format threads dataset scaling optimizer learning_rate loader_threads dilation"
 ).split()
 
 
 def are_alike(one: Leg, other: Leg) -> bool:
     """Whether they differ in N, the strategy and how gradients travel alone."""
     columns = [*LIKE, "global_batch" if one.row["scaling"] == "strong" else "batch"]
-    columns += [] if one.row["target_accuracy"] else ["epochs"]
+    # A barrier alone trains towards no target: it stands beside runs that have one.
+    targets = {leg.row["target_accuracy"] for leg in (one, other)}
+    aside = any(leg.row["gradient_sync"] == "barrier_only" and not leg.row["target_accuracy"] for leg in (one, other))
+    if len(targets) > 1 and not aside:
+        return False
+    columns += ["epochs"] if targets == {""} else []
     # A page cache is asked for in one word; the share that was found in it follows.
     caches = {leg.row["page_cache"].partition(" ")[0] for leg in (one, other)}
     return len(caches) == 1 and all(one.row[column] == other.row[column] for column in columns)

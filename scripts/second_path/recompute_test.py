@@ -260,6 +260,19 @@ class Formulas(unittest.TestCase):
             self.assertIsNone(_like(large[-1], without, "none"))
             self.assertIsNone(base_of(large[-1], without, "none", "2"))
 
+    def test_a_barrier_has_no_target_and_stands_beside_runs_that_have(self) -> None:
+        def leg(sync: str, ranks: int, target: str, epochs: str) -> Leg:
+            like = {name: "" for name in (*LIKE, "page_cache", "batch")}
+            row = {**like, "gradient_sync": sync, "ranks": str(ranks), "nodes": "1", "origin": "measured", "scaling": "strong",
+                   "global_batch": "60", "share_of": "1", "target_accuracy": target, "epochs": epochs}  # fmt: skip
+            return Leg(row, row, {}, {}, 600)
+
+        one, barrier, mirrored = leg("one_device", 1, "0.6", "2"), leg("barrier_only", 2, "", "3"), leg("mirrored", 2, "0.6", "2")
+        self.assertIs(base_of(barrier, [one], "one_device"), one)
+        self.assertIs(_like(mirrored, [barrier, mirrored], "barrier_only"), barrier)
+        self.assertIsNone(base_of(barrier, [leg("one_device", 1, "", "2")], "one_device"))
+        self.assertIsNone(base_of(leg("mirrored", 2, "0.5", "2"), [one], "one_device"))
+
     def test_h_of_weak_scaling_is_of_as_many_images_as_a_worker_has(self) -> None:
         def leg(sync: str, ranks: int, workers: str, images: int) -> Leg:
             like = {name: "" for name in (*LIKE, "target_accuracy", "epochs", "page_cache", "share_of")}

@@ -18,11 +18,18 @@ bool is_share(const ResultRow& row) {
 
 std::vector<std::string_view> differences(const ResultRow& leg, const ResultRow& one) {
   std::vector<std::string_view> columns{
-      "model",          "device",     "dtype",     "memory_format", "threads",
-      "dataset",        "scaling",    "optimizer", "learning_rate", "target_accuracy",
-      "loader_threads", "page_cache", "dilation"};
+      "model",   "device",    "dtype",         "memory_format",  "threads",    "dataset",
+      "scaling", "optimizer", "learning_rate", "loader_threads", "page_cache", "dilation"};
+  const auto is_barrier = [](const ResultRow& row) {
+    return row.get("gradient_sync") == "barrier_only" && row.get("target_accuracy").empty();
+  };
+  // barrier_only learns nothing together, so it has no target, and stands beside runs that have
+  // one.
+  const bool beside_target = (is_barrier(leg) || is_barrier(one)) &&
+                             leg.get("target_accuracy") != one.get("target_accuracy");
+  if (!beside_target) columns.push_back("target_accuracy");
   // With a target each trains as long as it takes; the time is that of one epoch all the same.
-  if (leg.get("target_accuracy").empty()) columns.push_back("epochs");
+  if (!beside_target && leg.get("target_accuracy").empty()) columns.push_back("epochs");
   columns.push_back(leg.get("scaling") == "strong" ? "global_batch" : "batch");
   std::erase_if(columns, [&](auto column) {
     // What was asked of the page cache, without the share that was found there.

@@ -129,6 +129,21 @@ TEST(LadderRows, ShowAMissingRungAndNoLadderWithoutItsFirst) {
   EXPECT_TRUE(ladder(rows).empty());
 }
 
+TEST(LadderRows, HaveTheBarrierThatHasNoTarget) {
+  std::vector<ResultRow> rows = epochs();
+  for (ResultRow& row : rows) {
+    if (row.get("gradient_sync") != "barrier_only") row.set("target_accuracy", 0.6);
+  }
+  rows[4].set("epochs", 3);
+  auto rungs = ladder(rows);
+  EXPECT_NEAR(number_in(rungs.at("barrier"), "lost_seconds"), 0.1, 1e-12);
+  EXPECT_EQ(rungs.at("strategy").get("rounds"), "3");
+  const std::vector<const ResultRow*> legs = legs_of(rows);
+  EXPECT_EQ(bases_of(rows[4], legs).one, legs[1]) << "H is of one epoch, however many there were";
+  for (ResultRow& row : rows) row.set("target_accuracy", "");
+  EXPECT_EQ(bases_of(rows[4], legs).one, nullptr) << "without a target as before: 3 epochs and 1";
+}
+
 /// epochs(), but the clocks of the strategy's hosts told transfer and waiting together only.
 std::vector<ResultRow> joined_epochs() {
   std::vector<ResultRow> rows = epochs();
