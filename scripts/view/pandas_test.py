@@ -56,6 +56,23 @@ class SixLines(unittest.TestCase):
         self.assertFalse(differ.isna().any())  # type: ignore[attr-defined]
         self.assertTrue(names["axes"].get_lines())  # type: ignore[attr-defined]
 
+    def test_the_notebook_tells_layouts_apart(self) -> None:
+        run = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (run / "summary.csv").write_text(SUMMARY, encoding="utf-8")
+        seconds = {1: 2.0, 2: 5.0}  # the same case and N on one host and on two
+        head, rows = "case_id,status,ranks,nodes,rank,seconds_median", {n: f"a,ok,2,{n},all,{time}" for n, time in seconds.items()}
+        for file, lines in (("epoch.csv", rows.values()), *((f"launches/00{n}-epoch/epoch.csv", [row]) for n, row in rows.items())):
+            (run / file).parent.mkdir(parents=True, exist_ok=True)
+            (run / file).write_text("\n".join((head, *lines, "")), encoding="utf-8")
+        samples = (f"epoch,a,{n},2,,{time}" for n, time in seconds.items())
+        (run / "samples.csv").write_text("\n".join(("bench,case_id,launch,ranks,rank,seconds", *samples, "")), encoding="utf-8")
+        cells = ["".join(cell["source"]) for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]]
+        names: dict[str, object] = {}
+        for cell in cells:
+            if "RUN = " in cell or "differ = " in cell:
+                exec(cell.replace('Path("reference/amd-epyc-2-cores/full")', f'Path("{run}")'), names)
+        self.assertEqual(list(names["differ"]), [0, 0])  # type: ignore[call-overload]
+
 
 if __name__ == "__main__":
     unittest.main()
