@@ -382,6 +382,15 @@ class FiguresTest(PlotTest):
         self.assertGreater(len(small), 1)
         self.assertAlmostEqual(shown[-2], sum(small))
 
+    def test_the_largest_loss_and_what_is_not_attributed_are_no_small_parts(self) -> None:
+        write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"])
+        edit(self.run_folder / "scaling.csv", lambda row: {**row, "largest_loss": "host"} if row["ranks"] == "2" else row)
+        edit(self.run_folder / "losses.csv", lambda row: {**row, "seconds": "-1.5"} if row["loss"] == "unattributed" else row)
+        panel = self.waterfall()
+        shown = {label.get_text(): bar.get_width() for label, bar in zip(panel.get_yticklabels(), panel.patches)}
+        self.assertAlmostEqual(shown["not attributed"], -1.5)
+        self.assertAlmostEqual(shown["host"], 0.05444, msg="less than a hundredth of the epoch")
+
     def test_a_whisker_stands_where_its_bar_does(self) -> None:
         write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"])
         whiskers = [line.get_xdata() for line in self.waterfall().lines if line.get_marker() == "|"]

@@ -21,6 +21,7 @@ from view.rows import Row, grouped, say
 
 MOST_PANELS = 16
 LARGE = 0.01  # of the epoch
+SMALL = "#8a5a2b"  # parts
 COLORS = {
     "work": "#8c6bb1",
     "compute": "#0072b2",
@@ -33,7 +34,7 @@ COLORS = {
     "input": "#009e73",
     "evaluation": "#cc79a7",
     "host": "#7a9a01",
-    "unattributed": "#8a5a2b",
+    "unattributed": SMALL,
 }
 
 
@@ -59,9 +60,10 @@ def draw(run: Path) -> dict[str, Figure]:
 
 
 def large(account: Account) -> list[str]:
-    """The losses that are a hundredth of the epoch or more, either way; the others are one bar."""
+    """The losses that are a hundredth of the epoch or more, either way, and the largest; the others are one bar."""
     least = LARGE * account.case.number("seconds_median")
-    return [loss for loss in account.told() if loss != "unattributed" and abs(account.seconds(loss)) >= least]
+    largest = account.case["largest_loss"]
+    return [loss for loss in account.told() if loss == largest or abs(account.seconds(loss)) >= least]
 
 
 def chosen(accounts: list[Account]) -> list[Account]:
@@ -98,7 +100,7 @@ def draw_waterfall(axes: Axes, account: Account) -> None:
     place = len(told) + 1
     # Whatever is left is one bar, so that the sum is what was measured.
     step(axes, place, at)
-    bar(axes, place, at, measured - at, COLORS["unattributed"], hollow)
+    bar(axes, place, at, measured - at, SMALL, hollow)
     label(axes, place, max(at, measured), share_of(measured - at, measured))
     place += 1
     at = measured
