@@ -112,12 +112,14 @@ std::optional<double> interconnect_rate(std::string_view words) {
 std::optional<double> ring_seconds(const Platform& platform, double bytes,
                                    double reduce_seconds_per_byte) {
   if (platform.tree || platform.placement == RankPlacement::shuffled) return std::nullopt;
-  // Chunks are whole cache lines: of a short buffer the last ones are empty, and are not sent.
+  // Chunks are whole cache lines: of a short buffer the last ones are empty, and are not sent. All
+  // wait for the first, which is the longest.
   const ConstSpan buffer{nullptr, static_cast<std::size_t>(bytes) / sizeof(float)};
-  if (range_of_chunks(buffer, platform.ranks() - 1, 1, platform.ranks()).count == 0) {
-    return std::nullopt;
-  }
-  const double p = platform.ranks(), chunk = bytes / p;
+  const int ranks = platform.ranks();
+  if (range_of_chunks(buffer, ranks - 1, 1, ranks).count == 0) return std::nullopt;
+  const double p = ranks;
+  const auto chunk =
+      static_cast<double>(range_of_chunks(buffer, 0, 1, ranks).count * sizeof(float));
   const auto step = [&](const SimulatedLink& link) {
     return link.latency_seconds + chunk / link.bytes_per_second;
   };

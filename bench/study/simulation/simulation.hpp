@@ -64,8 +64,9 @@ std::string host_lines(const Platform& platform);
 /// both directions together, as NVIDIA counts); nothing where they hold no number for one GPU.
 std::optional<double> interconnect_rate(std::string_view words);
 
-/// What a ring allreduce of `bytes` takes there: 2(p-1) steps of one p-th over the slowest link,
-/// and p-1 reductions of it. Nothing where that is not exact: in a tree, or shuffled.
+/// What a ring allreduce of `bytes` takes there: 2(p-1) steps of one p-th, in whole cache lines,
+/// over the slowest link, and p-1 reductions of it. Nothing where that is not exact: in a tree, or
+/// shuffled.
 std::optional<double> ring_seconds(const Platform& platform, double bytes,
                                    double reduce_seconds_per_byte);
 
