@@ -49,7 +49,7 @@ ResultRow epoch(int ranks, double seconds, double spread = 0.01) {
   row.set("model", "resnet50").set("dataset", "imagenet").set("scaling", "strong");
   row.set("gradient_sync", ranks == 1 ? "one_device" : "mirrored").set("ranks", ranks);
   row.set("nodes", 1).set("samples", 50000).set("seconds_median", seconds);
-  row.set("launches", std::isnan(spread) ? 1 : 3);
+  row.set("launches", std::isnan(spread) ? 1 : 4);
   row.set("seconds_ci_low", seconds * (1 - spread));
   return row.set("seconds_ci_high", seconds * (1 + spread));
 }
@@ -70,7 +70,7 @@ std::vector<ResultRow> foretold(const Instance& from, const Epochs& epochs, cons
 }
 
 const double kNone = std::nan("");
-constexpr const char* kAsMeasured = " (measured, 3 launches, prices of 2026-07-20)";
+constexpr const char* kAsMeasured = " (measured, 4 launches, prices of 2026-07-20)";
 
 struct Made {
   const char* what;
@@ -101,7 +101,7 @@ std::vector<Made> made_up() {
                    "p3.8xlarge would have to cost 4.18 usd an hour to be equal in cost",
                    kAsMeasured)},
       {"a spot price", costs(spot(1), {epoch(4, 100)}), costs(g2(), {epoch(1, 640)}),
-       "p3.8xlarge: 6.4x faster and 76 % cheaper an epoch (measured, 3 launches, price: "
+       "p3.8xlarge: 6.4x faster and 76 % cheaper an epoch (measured, 4 launches, price: "
        "p3.8xlarge's given by the user, g2.2xlarge's of 2026-07-20); g2.2xlarge would have to cost "
        "0.156 usd an hour to be equal in cost"},
       {"only a part of an instance", costs(p3(), {epoch(1, 400), epoch(2, 210)}),
@@ -136,12 +136,12 @@ std::vector<Made> made_up() {
        false},
       {"a prediction", costs(p3(), {epoch(4, 100)}), foretold(p3(), {epoch(4, 100)}, g2()),
        "p3.8xlarge: 6.4x faster and 27 % cheaper an epoch (p3.8xlarge measured, g2.2xlarge "
-       "predicted, 3 launches, prices of 2026-07-20); g2.2xlarge would have to cost 0.478 usd an "
+       "predicted, 4 launches, prices of 2026-07-20); g2.2xlarge would have to cost 0.478 usd an "
        "hour to be equal in cost"},
       {"a prediction from a part", costs(p3(), {epoch(1, 400), epoch(4, 100)}),
        foretold(p3(), {epoch(1, 400)}, g2()),
        "p3.8xlarge: 26x faster and 27 % cheaper an epoch (p3.8xlarge measured, g2.2xlarge "
-       "predicted, 3 launches, prices of 2026-07-20); g2.2xlarge would have to cost 0.478 usd an "
+       "predicted, 4 launches, prices of 2026-07-20); g2.2xlarge would have to cost 0.478 usd an "
        "hour to be equal in cost"},
       {"memory too small", costs(p3(), large),
        foretold(p3(), with(large, "optimizer", "sgd"), g2()),
@@ -166,13 +166,19 @@ std::vector<Made> made_up() {
       {"a type without a price", costs(p3(), p3_998), costs(g2(kNone), g2_30586),
        "p3.8xlarge: 31x faster an epoch; which one is cheaper is not known: g2.2xlarge has no "
        "price "
-       "(measured, 3 launches, price: p3.8xlarge's of 2026-07-20)",
+       "(measured, 4 launches, price: p3.8xlarge's of 2026-07-20)",
        false},
       {"imported, one launch", costs(p3(), with({epoch(4, 998, kNone)}, "origin", "imported")),
        costs(g2(), with({epoch(1, 30586, kNone)}, "origin", "imported")),
        "p3.8xlarge: 31x faster and 39 % cheaper an epoch (imported, 1 launch without an interval, "
        "prices of 2026-07-20); g2.2xlarge would have to cost 0.399 usd an hour to be equal in "
        "cost"},
+      {"measured in one launch", costs(p3(), {epoch(4, 998)}),
+       costs(g2(), {epoch(1, 30586, kNone)}),
+       "p3.8xlarge or g2.2xlarge: a single launch does not decide; an epoch took 16.6 min at 3.39 "
+       "usd against 8.50 h at 5.52 usd (measured, 4 and 1 launch without an interval, prices of "
+       "2026-07-20)",
+       false},
       {"other origins", costs(p3(), with({epoch(4, 100)}, "origin", "imported")),
        costs(g2(), {epoch(1, 640)}),
        "p3.8xlarge or g2.2xlarge cannot be decided: p3.8xlarge is imported, g2.2xlarge is measured",
@@ -184,7 +190,7 @@ std::vector<Made> made_up() {
       {"another device than the instance's",
        costs(p3(), with({epoch(4, 100)}, "device", "NVIDIA H200")),
        costs(g2(), with({epoch(1, 640)}, "device", "GRID K520")),
-       "p3.8xlarge: 6.4x faster an epoch, but g2.2xlarge is 66 % cheaper (measured, 3 launches, "
+       "p3.8xlarge: 6.4x faster an epoch, but g2.2xlarge is 66 % cheaper (measured, 4 launches, "
        "p3.8xlarge measured on 'NVIDIA H200', prices of 2026-07-20); p3.8xlarge would have to cost "
        "4.16 usd an hour to be equal in cost"},
       {"CPU ranks fill a type by their threads",
@@ -230,7 +236,9 @@ TEST(Decision, SaysWhichMeasurementIsMissing) {
   EXPECT_THAT(unknown(costs(g2(), {epoch(1, 100, 0.1)}), costs(x1(0.65), {epoch(1, 110, 0.1)})),
               StartsWith("which one is better: their intervals meet, or lie within 3 %"));
   EXPECT_THAT(unknown(fast, costs(g2(), {epoch(1, 640, kNone)})),
-              HasSubstr("how much the times of g2.2xlarge vary (start it 3 times or more)"));
+              StartsWith("how much the times of g2.2xlarge vary (start it 4 times or more)"));
+  EXPECT_THAT(unknown(with(costs(p3(), {epoch(4, 100)}), "launches", "3"), slow),
+              HasSubstr("how much the times of p3.8xlarge vary (start it 4 times or more)"));
   EXPECT_THAT(
       unknown(fast, foretold(p3(), {epoch(4, 100)}, g2())),
       HasSubstr("how long g2.2xlarge really takes, which TFLOPS alone foretell, and whether "

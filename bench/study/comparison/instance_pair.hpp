@@ -29,8 +29,9 @@ struct Ratio {
 
   double value = kUnknown;
   double low = kUnknown, high = kUnknown;  // where a side has an interval
+  bool once = false;                       // a side was measured in a single launch
   /// As the verdicts of compare.csv: "a" or "b" is better by more than the floor; "equal" within
-  /// it; "open": its interval says neither; "" where a side is not known.
+  /// it; "open": its interval or a single launch says neither; "" where a side is not known.
   std::string_view verdict() const;
   bool told() const { return verdict() == "a" || verdict() == "b"; }
   /// How many times better the better one is.
@@ -58,7 +59,7 @@ struct InstancePair {
 
 inline std::string_view other_side(std::string_view side) { return side == "a" ? "b" : "a"; }
 
-/// "p3.8xlarge: 31x faster and 39 % cheaper an epoch (measured, 3 launches, prices of 2026-07-20);
+/// "p3.8xlarge: 31x faster and 39 % cheaper an epoch (measured, 4 launches, prices of 2026-07-20);
 /// g2.2xlarge would have to cost 0.399 usd an hour to be equal in cost".
 std::string best_sentence(const InstancePair& best);
 
