@@ -74,18 +74,25 @@ TEST(CompareCells, NeverPassesAMissingSide) {
   }
 }
 
-/// Of sixteen cells of ten launches a side, one by `factor` slower: how often that is found, and
-/// the mean of the smallest effects that its comparisons named.
-std::pair<double, double> found_among_sixteen(double factor, double noise) {
+struct Launches {
+  bool paired = false;
+  int of_a_side = 10;
+  std::size_t cells = 16;
+};
+
+/// Of these cells one by `factor` slower: how often that is found, and the mean of the smallest
+/// effects that its comparisons named.
+std::pair<double, double> found_among(const Launches& launches, double factor, double noise) {
   constexpr int kTrials = 400;
   std::mt19937_64 random(7);
   std::lognormal_distribution<double> launch(0, noise);
   int found = 0;
   double named = 0;
   for (int trial = 0; trial < kTrials; ++trial) {
-    std::vector<CellSamples> cells(16);
+    std::vector<CellSamples> cells(launches.cells);
     for (CellSamples& cell : cells) {
-      for (int i = 0; i < 10; ++i) {
+      cell.paired = launches.paired;
+      for (int i = 0; i < launches.of_a_side; ++i) {
         cell.a.push_back(launch(random));
         cell.b.push_back(launch(random) * (&cell == &cells[3] ? factor : 1));
       }
@@ -99,9 +106,27 @@ std::pair<double, double> found_among_sixteen(double factor, double noise) {
 
 TEST(CompareCells, NamesTheEffectThatIsFoundFourTimesInFive) {
   for (const double noise : {0.01, 0.05, 0.15}) {
-    const double effect = found_among_sixteen(1, noise).second;
-    const double power = found_among_sixteen(1 + effect, noise).first;
+    const double effect = found_among({}, 1, noise).second;
+    const double power = found_among({}, 1 + effect, noise).first;
     EXPECT_NEAR(power, kPower, 0.08) << 100 * effect << " % at a noise of " << noise;
+  }
+}
+
+/// The table of results/README.md, "Smallest effect".
+TEST(CompareCells, FindsThatEffectLessOftenOfHardlyEnoughLaunches) {
+  struct Simulated {
+    Launches launches;
+    double noise, power;
+  };
+  constexpr Launches kTwelveRounds{true, 12, 36}, kElevenRounds{true, 11, 36};
+  constexpr Launches kEightRounds{true, 8, 4}, kApart{false, 8, 36};
+  for (const auto& [launches, noise, expected] :
+       {Simulated{kTwelveRounds, 0.01, 0.8}, Simulated{kTwelveRounds, 0.05, 0.5},
+        Simulated{kElevenRounds, 0.05, 0.4}, Simulated{kEightRounds, 0.05, 0.7},
+        Simulated{kApart, 0.05, 0.6}}) {
+    const double effect = found_among(launches, 1, noise).second;
+    const double power = found_among(launches, 1 + effect, noise).first;
+    EXPECT_NEAR(power, expected, 0.08) << launches.of_a_side << " launches at a noise of " << noise;
   }
 }
 
