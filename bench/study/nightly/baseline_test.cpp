@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <random>
+#include <tuple>
 
 #include "bench/measure/statistics.hpp"
 #include "bench/study/nightly/detection.hpp"
@@ -127,6 +128,39 @@ TEST(Sensitivity, AsManyRoundsAsItNamesAreEnough) {
   ASSERT_FALSE(few.sees());
   ASSERT_TRUE(few.launches_needed);
   EXPECT_NEAR(seen(*few.launches_needed).mde, kToBeSeen, 0.02);
+}
+
+/// How often the interval of a change holds none, beside the accepted build in so many rounds.
+double held_beside(std::size_t cells, int rounds) {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> round(0, 0.02);
+  double inside = 0, all = 0;
+  for (int trial = 0; trial < 3000; ++trial) {
+    GateSeriesSet set(1);
+    set.build[0] = 1;
+    for (std::size_t c = 0; c < cells; ++c) {
+      GateSeries& cell = set.add_cell();
+      cell.family = "throughput";
+      cell.y[0] = 0;
+      for (int r = 0; r < rounds; ++r) cell.beside[0].sweep.push_back(round(random));
+    }
+    const NightBaseline baseline = baseline_of(set, 0);
+    for (const CellTest& cell : test_night(set, baseline, {}, 0).cells) {
+      inside += cell.change_low <= 0 && cell.change_high >= 0 ? 1 : 0;
+      ++all;
+    }
+  }
+  return inside / all;
+}
+
+// The table of results/README.md, "Interval of a change". A cell alone in its family has nobody to
+// borrow a spread from.
+TEST(Change, OfACellAloneInItsFamilyHasAnIntervalThatHoldsLess) {
+  for (const auto& [rounds, alone, of_three] :
+       {std::tuple(3, 0.88, 0.96), {5, 0.90, 0.97}, {7, 0.92, 0.97}, {12, 0.944, 0.966}}) {
+    EXPECT_NEAR(held_beside(1, rounds), alone, 0.015) << rounds;
+    EXPECT_NEAR(held_beside(3, rounds), of_three, 0.015) << rounds;
+  }
 }
 
 }  // namespace
