@@ -116,6 +116,22 @@ TEST(GateSimulation, GivesAtMostOneFalseAlarmInTwentyNights) {
   EXPECT_LE(of_nothing("host 0.5 % a night", 3, wobbling).a_night(), 0.05);
 }
 
+// What the noise must not be like: nights far off that the rerun of the same night shares.
+TEST(GateSimulation, GivesMoreOfThemWhereNightsAreFarOff) {
+  Noise heavy, slow;
+  heavy.night = 0.02;
+  heavy.heavy = true;
+  slow.slow_nights = 0.05;
+  for (const std::size_t cells : {1U, 5U, 20U}) {
+    const Counts tails = of_nothing(
+        fmt::format("nights of Student's t of 3, 2 %, cells: {}", cells), 20, heavy, cells);
+    const Counts off = of_nothing(
+        fmt::format("20 % slow in 5 % of a cell's nights, cells: {}", cells), 20, slow, cells);
+    EXPECT_EQ(tails.a_night() > 0.05, cells > 1) << cells;
+    EXPECT_GT(off.a_night(), 0.02 * static_cast<double>(cells));
+  }
+}
+
 TEST(GateSimulation, GivesNoMoreOfThemBesideTheAcceptedBuildWhoseOwnCellsAreTestedToo) {
   const auto a_night = [](const std::string& what, const Noise& noise) {
     return of_nothing(what + ", beside the accepted build", 6, noise, kCells, 0).a_night();

@@ -25,6 +25,8 @@ struct Noise {
   double phi = 0;            // correlation of a night's noise with that of the night before
   double host = 0;           // noise of a night that all cells share
   double round = 0;          // noise of a round that both builds' launches of a cell share
+  bool heavy = false;        // a night's own noise is Student's t of 3, of that deviation
+  double slow_nights = 0;    // of a cell: the share in which it is 20 % slower, and so is its rerun
 };
 
 class MadeUpNights {
@@ -46,9 +48,8 @@ class MadeUpNights {
       times_ = std::exp(gauss(noise_.unlike));
       double slow_part = gauss(noise_.night);
       for (std::size_t k = 0; k < nights; ++k) {
-        slow_part =
-            noise_.phi * slow_part + std::sqrt(1 - noise_.phi * noise_.phi) * gauss(noise_.night);
-        const double night = host[k] + slow_part * times_;
+        slow_part = noise_.phi * slow_part + std::sqrt(1 - noise_.phi * noise_.phi) * of_a_night();
+        const double night = host[k] + slow_part * times_ + late_night();
         if (beside_from && k >= *beside_from) {
           add_beside(c, k, night);
         } else {
@@ -96,6 +97,17 @@ class MadeUpNights {
 
  private:
   double gauss(double sigma) { return sigma > 0 ? sigma * normal_(random_) : 0; }
+  double of_a_night() {
+    const double value = gauss(noise_.night);
+    if (!noise_.heavy) return value;
+    double squares = 0;
+    for (int i = 0; i < 3; ++i) squares += std::pow(gauss(1), 2);
+    return value / std::sqrt(squares);
+  }
+  double late_night() {
+    if (noise_.slow_nights <= 0) return 0;
+    return uniform_(random_) < noise_.slow_nights ? std::log(1.2) : 0;
+  }
   /// ln seconds of a launch of twenty repetitions, whose median is drawn at once.
   double launch(double night) {
     const bool slow = uniform_(random_) < noise_.slow_share;
