@@ -15,7 +15,7 @@ ByRound = dict[int, float]
 OF_EPOCH = (
     "test_accuracy test_accuracy_ci_low test_accuracy_ci_high target_accuracy epochs_to_target epochs_to_target_ci_low "
     "epochs_to_target_ci_high seconds_to_target last_rank last_rank_share energy_counters joules joules_ci_low "
-    "joules_ci_high joules_per_image seconds_median seconds_ci_low seconds_ci_high interval launches"
+    "joules_ci_high joules_per_image seconds_median seconds_ci_low seconds_ci_high interval launches samples"
 ).split()
 LIKE = (
     "model device dtype memory_format threads dataset scaling optimizer learning_rate loader_threads dilation"

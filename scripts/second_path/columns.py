@@ -46,7 +46,7 @@ COPIED = {
         "replicas_equal share_of loader_threads page_cache dilation energy_counters"
     ).split() + SHARED + TRAINING,
     "accuracy.csv": [*SHARED, *"model gradient_sync dataset scaling global_batch ranks samples".split()],
-    "scaling.csv": [*SHARED, *TRAINING, "parameters", "dilation"],
+    "scaling.csv": [*SHARED, *TRAINING, "parameters", "dilation", "optimizer", "learning_rate"],
     "losses.csv": [*SHARED, *TRAINING],
     "ladder.csv": [*SHARED, *TRAINING],
     "laws.csv": [*SHARED, *(name for name in TRAINING if name not in ("global_batch", "batch", "ranks", "nodes")), "parameters", "dilation"],

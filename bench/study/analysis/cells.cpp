@@ -253,6 +253,21 @@ std::string words_of(const ResultRow& row, const std::vector<std::string_view>& 
   return words;
 }
 
+std::vector<std::string> words_apart(const std::vector<const ResultRow*>& rows,
+                                     const std::vector<std::string>& names) {
+  const auto parameters = differing_parameters(rows, names);
+  std::vector<std::string> words;
+  std::map<std::string, int> times;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    words.push_back(words_of(*rows[i], parameters[i]));
+    ++times[names[i] + words[i]];
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (times[names[i] + words[i]] > 1) words[i] += " case " + rows[i]->get("case_id");
+  }
+  return words;
+}
+
 std::vector<std::string> labels_of(const std::vector<const ResultRow*>& rows) {
   std::vector<std::string> labels;
   for (const ResultRow* const row : rows) labels.push_back(label_of(*row));

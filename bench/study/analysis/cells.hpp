@@ -65,6 +65,11 @@ std::vector<std::vector<std::string_view>> differing_parameters(
 /// What the row has there, as words for people: " channels_last graph threads 4".
 std::string words_of(const ResultRow& row, const std::vector<std::string_view>& parameters);
 
+/// What tells each row from the others of its name, as words; of cases that no column tells apart,
+/// the id: " adam samples 1000", " case 3f2a90b1c4d5".
+std::vector<std::string> words_apart(const std::vector<const ResultRow*>& rows,
+                                     const std::vector<std::string>& names);
+
 /// The labels of rows that are shown together, in their order. Where several would share one, the
 /// parameters in which they differ follow: "throughput resnet50 batch 64 N=1 channels_last graph".
 std::vector<std::string> labels_of(const std::vector<const ResultRow*>& rows);

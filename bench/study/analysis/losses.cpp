@@ -225,8 +225,9 @@ void add_answers(std::vector<ResultRow>& scaling_rows, const std::vector<ResultR
 
 namespace {
 
-/// Of rows that have model, gradient sync, scaling and N in common what each differs in.
-std::vector<std::string> words_apart_of(const std::vector<const ResultRow*>& alike) {
+/// The strategies of rows that have model, gradient sync, scaling and N in common: what they differ
+/// in becomes part of the name.
+std::vector<std::string> strategies_of(const std::vector<const ResultRow*>& alike) {
   const bool weak = alike.front()->get("scaling") == "weak";
   const std::array<std::pair<std::string_view, std::string_view>, 7> telling{
       {{"nodes", "{} node(s)"},
@@ -238,7 +239,7 @@ std::vector<std::string> words_apart_of(const std::vector<const ResultRow*>& ali
        {"origin", "{}"}}};
   std::vector<std::string> names;
   for (const ResultRow* row : alike) {
-    std::string& name = names.emplace_back();
+    std::string& name = names.emplace_back(row->get("gradient_sync") + (weak ? ", weak" : ""));
     for (const auto& [column, words] : telling) {
       const auto is_other = [&, name = column](const ResultRow* other) {
         return other->get(name) != row->get(name);
@@ -257,32 +258,23 @@ std::vector<std::string> words_apart_of(const std::vector<const ResultRow*>& ali
 
 }  // namespace
 
-std::vector<std::string> words_apart(const std::vector<ResultRow>& scaling_rows) {
+std::vector<ResultRow> summary_rows(const std::vector<ResultRow>& scaling_rows) {
   std::map<std::string, std::vector<const ResultRow*>> alike;
   for (const ResultRow& row : scaling_rows) {
     alike[fmt::format("{}/{}/{}/{}", row.get("model"), row.get("gradient_sync"), row.get("scaling"),
                       row.get("ranks"))]
         .push_back(&row);
   }
-  std::vector<std::string> words(scaling_rows.size());
+  std::map<const ResultRow*, std::string> strategies;
   for (const auto& [key, group] : alike) {
-    const std::vector<std::string> of_group = words_apart_of(group);
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      words[static_cast<std::size_t>(group[i] - scaling_rows.data())] = of_group[i];
-    }
+    const std::vector<std::string> names = strategies_of(group);
+    for (std::size_t i = 0; i < group.size(); ++i) strategies[group[i]] = names[i];
   }
-  return words;
-}
-
-std::vector<ResultRow> summary_rows(const std::vector<ResultRow>& scaling_rows) {
-  const std::vector<std::string> words = words_apart(scaling_rows);
   std::vector<ResultRow> rows;
-  for (std::size_t i = 0; i < scaling_rows.size(); ++i) {
-    const ResultRow& scaling = scaling_rows[i];
-    const char* const weak = scaling.get("scaling") == "weak" ? ", weak" : "";
+  for (const ResultRow& scaling : scaling_rows) {
+    const std::string& strategy = strategies[&scaling];
     ResultRow& row = rows.emplace_back(summary_schema());
-    row.set("model", scaling.get("model"));
-    row.set("strategy", scaling.get("gradient_sync") + weak + words[i]);
+    row.set("model", scaling.get("model")).set("strategy", strategy);
     row.set("ranks", scaling.get("ranks"));
     constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kCells{
         {{"h_seconds", "h_seconds"},

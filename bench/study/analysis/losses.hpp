@@ -59,10 +59,6 @@ std::vector<ResultRow> loss_rows(const std::vector<ResultRow>& epoch_rows,
 /// be told from nothing is largest, and what the numbers are, in a few words.
 void add_answers(std::vector<ResultRow>& scaling_rows, const std::vector<ResultRow>& loss_rows);
 
-/// Of each row what tells it from others of its model, gradient sync, scaling and N, as summary.csv
-/// has it: ", batch 64", ", case 54974751acba"; mostly "".
-std::vector<std::string> words_apart(const std::vector<ResultRow>& scaling_rows);
-
 /// summary.csv: the twelve columns of scaling.csv, with add_answers(), in six digits, for a first
 /// look and for six lines of pandas.
 std::vector<ResultRow> summary_rows(const std::vector<ResultRow>& scaling_rows);

@@ -435,6 +435,8 @@ TEST(StudyTables, SayOfALostLaunchWhatItsOwnStudyLacks) {
                 row.get("case_id") == "images-600");
     }
   }
+  EXPECT_EQ(tables["scaling.csv"][0].get("optimizer"), "adam");
+  EXPECT_NE(tables["scaling.csv"][0].get("samples"), tables["scaling.csv"][1].get("samples"));
   // Of one study no launch gave anything.
   tables = tables_of_two_studies({1, 3});
   EXPECT_EQ(tables["epoch.csv"].at(0).get("note"), "");

@@ -40,10 +40,11 @@ ByRound efficiencies(const ByRound& h, const ByRound& t, double rho, int devices
 
 namespace {
 
-constexpr std::array<std::string_view, 17> kOfLeg{
-    "schema_version", "run_id",    "case_id",   "origin",       "model",   "parameters",
-    "gradient_sync",  "allreduce", "transport", "device",       "dataset", "scaling",
-    "ranks",          "nodes",     "batch",     "global_batch", "dilation"};
+constexpr std::array<std::string_view, 19> kOfLeg{
+    "schema_version", "run_id",        "case_id",   "origin",       "model",
+    "parameters",     "gradient_sync", "allreduce", "transport",    "device",
+    "dataset",        "scaling",       "ranks",     "nodes",        "batch",
+    "global_batch",   "dilation",      "optimizer", "learning_rate"};
 
 Scaling scaling_of(const ResultRow& leg, const ResultRow& one) {
   return scaling_of(number_in(one, "seconds_median"), number_in(one, "samples"),
@@ -150,6 +151,7 @@ ResultRow scaling_row(const ResultRow& leg, const std::vector<const ResultRow*>&
                                         "seconds_ci_high",
                                         "interval",
                                         "launches",
+                                        "samples",
                                         "test_accuracy",
                                         "test_accuracy_ci_low",
                                         "test_accuracy_ci_high",

@@ -20,96 +20,6 @@
 #include "bench/study/run/setup.hpp"
 
 namespace scalebench {
-namespace {
-
-/// Those of one file.
-struct Metrics {
-  const Schema& schema;
-  std::vector<std::string_view> labels;
-  std::vector<std::pair<std::string_view, std::string_view>> columns;  // behind the metric's name
-};
-
-const std::vector<Metrics>& metrics() {
-  static const std::vector<Metrics> kMetrics{
-      {scaling_schema(),
-       {"model", "gradient_sync", "scaling", "allreduce", "transport", "ranks", "origin"},
-       {{"efficiency", "efficiency"}, {"speedup", "speedup"}, {"epoch_seconds", "seconds_median"}}},
-      {throughput_schema(),
-       {"model", "batch", "ranks", "origin"},
-       {{"images_per_s", "images_per_s"}}},
-      {allreduce_schema(),
-       {"algorithm", "transport", "memory", "pages", "register", "dtype", "size_bytes", "ranks",
-        "origin"},
-       {{"busbw_gb_per_s", "busbw_gb_per_s"}}}};
-  return kMetrics;
-}
-
-/// Empty cells too must be words.
-std::string word_of(std::string text) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-";
-  std::ranges::replace_if(
-      text, [&](char c) { return kPlain.find(c) == std::string_view::npos; }, '_');
-  return text.empty() ? "none" : text;
-}
-
-bool counts(const ResultRow& row) {
-  if (row.get("status") != "ok") return false;
-  return &row.schema() != &throughput_schema() || row.get("rank") == "all";
-}
-
-/// " model=mlp ... origin=measured" of each row. Where several would have the same, what they
-/// differ in follows; of cases that no column tells apart, the id.
-std::vector<std::string> metric_labels(const Metrics& metrics,
-                                       const std::vector<const ResultRow*>& rows) {
-  const auto label = [](const ResultRow& row, std::string_view column) {
-    return fmt::format(" {}={}", column, word_of(row.get(column)));
-  };
-  std::vector<std::string> labels;
-  for (const ResultRow* const row : rows) {
-    std::string& text = labels.emplace_back();
-    for (const std::string_view column : metrics.labels) {
-      // What goes without saying keeps the name that a series has had.
-      if (column == "pages" && row->get(column) != "huge") continue;
-      if (column == "register" && (row->get(column).empty() || row->get(column) == "1")) continue;
-      text += label(*row, column);
-    }
-  }
-  const auto parameters = differing_parameters(rows, labels);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (const std::string_view column : parameters[i]) {
-      const bool there = std::ranges::find(metrics.labels, column) != metrics.labels.end();
-      if (!there) labels[i] += label(*rows[i], column);
-    }
-  }
-  std::map<std::string, int> times;
-  for (const std::string& text : labels) ++times[text];
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (times.at(labels[i]) > 1) labels[i] += label(*rows[i], "case_id");
-  }
-  return labels;
-}
-
-}  // namespace
-
-std::string metric_lines(const std::vector<ResultRow>& rows) {
-  std::string lines;
-  for (const Metrics& of_file : metrics()) {
-    std::vector<const ResultRow*> counting;
-    for (const ResultRow& row : rows) {
-      if (&row.schema() == &of_file.schema && counts(row)) counting.push_back(&row);
-    }
-    const std::vector<std::string> labels = metric_labels(of_file, counting);
-    for (std::size_t i = 0; i < counting.size(); ++i) {
-      for (const auto& [name, column] : of_file.columns) {
-        const std::string& value = counting[i]->get(column);
-        if (value.empty()) continue;
-        lines += fmt::format("scalebench: metric={}{} value={}\n", name, labels[i], value);
-      }
-    }
-  }
-  return lines;
-}
 
 // Tables for the terminal.
 
@@ -270,13 +180,32 @@ std::string in_seconds(const ResultRow& row, std::string_view column, std::strin
                            : with_interval(row.get(column), row.get(low), row.get(high), 1, 3);
 }
 
-std::string scaling_line(const ResultRow& row, const std::string& apart) {
+/// "mlp with mirrored on 2 ranks", "mlp with mirrored, weak, on 2 ranks", "mlp on 2 ranks".
+std::string subject_of(const ResultRow& row) {
+  const std::string& sync = row.get("gradient_sync");
+  return fmt::format("{}{}{} on {} ranks", row.get("model"), sync.empty() ? "" : " with " + sync,
+                     row.get("scaling") == "weak" ? ", weak," : "",
+                     ranks_words(row.get("ranks"), row.get("nodes")));
+}
+
+/// What tells the row of each case from others of its subject and origin.
+std::vector<std::string> words_apart(const std::vector<ResultRow>& rows) {
+  std::vector<const ResultRow*> all;
+  std::vector<std::string> names;
+  for (const ResultRow& row : rows) {
+    all.push_back(&row);
+    names.push_back(subject_of(row) + row.get("origin"));
+  }
+  return words_apart(all, names);
+}
+
+std::string scaling_line(const ResultRow& row, const std::string& words) {
   std::string text =
       fmt::format("{:<10} {:<13} {:<7} {:>3} ", row.get("model"), row.get("gradient_sync"),
                   row.get("scaling"), ranks_words(row.get("ranks"), row.get("nodes")));
-  const std::string told = apart.empty() ? "" : "  " + apart.substr(2);
+  const std::string apart = words.empty() ? "" : " " + words;
   if (row.get("status") != "ok") {
-    return text + fmt::format("{}: {}{}\n", row.get("status"), row.get("note"), told);
+    return text + fmt::format("{}: {}{}\n", row.get("status"), row.get("note"), apart);
   }
   text += fmt::format("{:>9} {:>9} {:>24} {:>20} {:>8} {:>20} {:>7} {:>9}",
                       in_seconds(row, "h_seconds"), in_seconds(row, "ideal_seconds"),
@@ -286,8 +215,8 @@ std::string scaling_line(const ResultRow& row, const std::string& apart) {
                       percent(row.get("efficiency")),
                       with_interval(row.get("efficiency_raw"), row.get("efficiency_raw_ci_low"),
                                     row.get("efficiency_raw_ci_high"), 100, 1),
-                      scaled(row.get("karp_flatt"), 1, 3), percent(row.get("test_accuracy"))) +
-          told;
+                      scaled(row.get("karp_flatt"), 1, 3), percent(row.get("test_accuracy")));
+  text += apart;
   if (row.get("origin") != "measured") text += "  " + row.get("origin");
   if (!row.get("note").empty()) text += "  " + row.get("note");
   return text + "\n";
@@ -306,21 +235,12 @@ std::string scaling_table(const std::vector<ResultRow>& rows) {
       fmt::format("{:<10} {:<13} {:<7} {:>3} {:>9} {:>9} {:>24} {:>20} {:>8} {:>20} {:>7} {:>9}\n",
                   "model", "sync", "scaling", "N", "H", "ideal", "measured", "speedup", "effic.",
                   "raw, %", "K-F", "accuracy");
-  const std::vector<std::string> apart = words_apart(rows);
-  for (std::size_t i = 0; i < rows.size(); ++i) table += scaling_line(rows[i], apart[i]);
+  const std::vector<std::string> words = words_apart(rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) table += scaling_line(rows[i], words[i]);
   return table;
 }
 
 namespace {
-
-/// "mlp with mirrored on 2 ranks", "mlp with mirrored, weak, batch 64, on 2 ranks".
-std::string subject_of(const ResultRow& row, const std::string& apart) {
-  const std::string& sync = row.get("gradient_sync");
-  const std::string more = (row.get("scaling") == "weak" ? ", weak" : "") + apart;
-  return fmt::format("{}{}{} on {} ranks", row.get("model"), sync.empty() ? "" : " with " + sync,
-                     more.empty() ? "" : more + ",",
-                     ranks_words(row.get("ranks"), row.get("nodes")));
-}
 
 /// The loss that scaling.csv calls this row's largest, where losses.csv has it.
 const ResultRow* loss_of(const ResultRow& scaling, const std::vector<ResultRow>& losses) {
@@ -348,10 +268,10 @@ std::string answer_of(const std::vector<ResultRow>& scaling, const std::vector<R
     }
   }
   if (worst == nullptr) return "";
-  const std::string apart = words_apart(scaling)[static_cast<std::size_t>(worst - scaling.data())];
-  const std::string text =
-      fmt::format("{} is farthest from H/N, at an efficiency of {}", subject_of(*worst, apart),
-                  percent(worst->get("efficiency")));
+  const std::string words = words_apart(scaling)[static_cast<std::size_t>(worst - scaling.data())];
+  const std::string text = fmt::format(
+      "{}{} is farthest from H/N, at an efficiency of {}", subject_of(*worst),
+      words.empty() ? "" : " (" + words.substr(1) + ")", percent(worst->get("efficiency")));
   if (losses.empty()) return text + ".\n";
   const ResultRow* const loss = loss_of(*worst, losses);
   if (loss == nullptr) return text + "; no single loss can be told from nothing.\n";
