@@ -157,7 +157,8 @@ std::string why_no_time(const ResultRow& row) {
                        ranks == "1" ? ": one rank sends nothing, so leave it out" : "");
   }
   std::string_view lacks = needed_for_seconds(row.schema());
-  if (!bytes.empty()) lacks = "ranks";
+  const bool of_steps = row.schema().file == throughput_schema().file;
+  if (!bytes.empty() || (of_steps && !row.get("batch").empty())) lacks = "ranks";
   if (!ranks.empty() && row.schema().has("size_bytes")) lacks = "size_bytes";
   return fmt::format("without {}; map it, or add --set", lacks);
 }

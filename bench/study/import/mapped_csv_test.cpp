@@ -121,6 +121,14 @@ TEST_F(MappedCsvTest, SaysWhyARateGivesNoTime) {
               "bench = \"allreduce\"\n[columns]\nsize_bytes = \"b\"\n"
               "busbw_gb_per_s = \"bw\"\n"),
       testing::EndsWith("gives no time without size_bytes and ranks; map it, or add --set"));
+  const std::string of_steps =
+      "bench = \"throughput\"\n[columns]\nimages_per_s = \"rate\"\nbatch = \"b\"\n";
+  EXPECT_THAT(refusal("rate,b\n8,16\n", of_steps),
+              testing::EndsWith("gives no time without ranks; map it, or add --set"));
+  EXPECT_THAT(
+      refusal("rate,b,np\n8,,2\n", of_steps + "ranks = \"np\"\n"),
+      testing::EndsWith(
+          "gives no time without batch (images of one rank in one step); map it, or add --set"));
 }
 
 TEST_F(MappedCsvTest, KeepsNamesThatAreMeantToHarm) {
