@@ -262,7 +262,7 @@ json json_of(const std::string& cell) {
 /// What somebody has named is text, also where it looks like a number, and so is all of a column
 /// that has other text.
 bool is_text(const Listing& listing, std::size_t i) {
-  constexpr std::array<std::string_view, 3> kNames{"run", "name", "study"};
+  constexpr std::array<std::string_view, 4> kNames{"run", "name", "study", "files"};
   return std::ranges::count(kNames, listing.columns[i]) > 0 ||
          std::ranges::any_of(listing.rows,
                              [&](const auto& row) { return json_of(row[i]).is_string(); });
