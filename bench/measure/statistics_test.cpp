@@ -76,7 +76,8 @@ double coverage(std::size_t n, Distribution distribution, Interval interval_of, 
   return static_cast<double>(covered) / trials;
 }
 
-// What is interpolated depends on the shape, by less than two points, however skewed it is.
+// What is interpolated depends on the shape: by less than two points where values lie densely
+// around the median, however skewed.
 TEST(Statistics, IntervalsOfLaunchesCoverTheMedianAsOftenAsTheySay) {
   const auto interval = [](const std::vector<double>& samples) {
     const LaunchInterval of = across_launches(samples);
@@ -93,8 +94,8 @@ TEST(Statistics, IntervalsOfLaunchesCoverTheMedianAsOftenAsTheySay) {
   }
 }
 
-// Of repetitions, which may be correlated: an interval is never too narrow. What looks like
-// correlation by chance makes it wider: 97.5 to 99.6 %.
+// Of independent repetitions an interval is never too narrow. What looks like correlation by chance
+// makes it wider: 97.5 to 99.6 %.
 TEST(Statistics, IntervalCoversTheMedianAtLeastAsOftenAsItSays) {
   const auto interval = [](const std::vector<double>& samples) {
     const Summary of = summarise(samples);
