@@ -142,8 +142,9 @@ struct Laggard {
   double share = 0;
   double steps = 0;  // in which some rank was last
 
-  /// Whether chance does not explain it: were each of the ranks the last one with 1/ranks, not one
-  /// epoch in a hundred would show any of them last so often.
+  /// Whether chance does not explain it: were each of the ranks the last one with 1/ranks in each
+  /// step anew, not one epoch in a hundred would show any of them last so often. Lateness that
+  /// lasts for some steps by chance is not told from a slow rank.
   bool stands_out(std::size_t ranks) const;
 };
 Laggard laggard_of(std::span<const double> steps_last);
