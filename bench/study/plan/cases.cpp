@@ -24,7 +24,8 @@ void leave_out(Words& words, const char* option) {
 }
 
 /// What tells the case of a launch from others of its program and place: what rows will say, and so
-/// with the model's own batch, optimizer and learning rate where it leaves them to the model.
+/// with the model's own batch, optimizer and learning rate where it leaves them to the model, and
+/// with the images of the whole set where it says none.
 Words telling_arguments(const PlannedLaunch& launch, bool on_cpus) {
   Words telling = launch.arguments;
   if (launch.program != "bench_epoch") return telling;
@@ -43,6 +44,9 @@ Words telling_arguments(const PlannedLaunch& launch, bool on_cpus) {
     const std::string said = argument_of(launch, option);
     set(option, said.empty() || said == "0" ? of_model : said);
   }
+  const auto images = images_of(argument_of(launch, "--data"));
+  const std::string samples = argument_of(launch, "--samples");
+  set("--samples", samples == "0" && images ? std::to_string(*images) : samples);
   const std::string transport = argument_of(launch, "--transport");
   set("--transport", transport == "auto" && on_cpus ? "mpi" : transport);
   // Without allreduces, or without anything that travels, it is the same by whatever is asked for.

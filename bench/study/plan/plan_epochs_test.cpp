@@ -79,6 +79,28 @@ TEST(PlanOfEpochs, StartsOnceWhatOneStudySpellsOutAndTheOtherLeavesToItsDefault)
   EXPECT_THAT(message_of<UsageError>(starts), HasSubstr("differ in epochs or evaluate"));
 }
 
+TEST(PlanOfEpochs, StartsOnceWhatTrainsOnTheWholeSetAndSaysSo) {
+  StudyConfig config;
+  config.launches = 1;
+  config.ranks = {2};
+  config.epochs = {mlp(), mlp()};
+  const auto starts = [&] { return names_of(plan_of(config, {.devices = 2})).size(); };
+  for (EpochStudy& study : config.epochs) study.data = "synthetic:2000";
+  config.epochs[1].samples = 2000;
+  EXPECT_EQ(starts(), 3U);
+  config.epochs[1].samples = 1999;
+  EXPECT_EQ(starts(), 6U);
+  // Of weak scaling each rank has as many.
+  for (EpochStudy& study : config.epochs) {
+    study.scaling = "weak";
+    study.global_batch = 0;
+    study.samples = 1000;
+  }
+  EXPECT_EQ(starts(), 3U);
+  config.epochs[1].samples = 2000;
+  EXPECT_EQ(starts(), 6U);
+}
+
 TEST(PlanOfEpochs, StartsOnceWhatTravelsOneWayByTwoNames) {
   StudyConfig config;
   config.launches = 1;
