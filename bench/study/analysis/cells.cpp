@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -74,11 +75,28 @@ void add(Cell& cell, const ResultRow& row, int round) {
   }
 }
 
+/// Only where a run has a case of two origins: runs of one origin each are to find each other.
+void tell_origins_apart(std::vector<Cell>& cells) {
+  std::map<std::string, std::set<std::string>> origins;
+  for (const Cell& cell : cells) origins[cell.key].insert(cell.row.get("origin"));
+  for (Cell& cell : cells) {
+    const std::string& origin = cell.row.get("origin");
+    if (origins.at(cell.key).size() > 1 && origin != "measured") cell.key += "/" + origin;
+  }
+}
+
 }  // namespace
 
 std::string_view name_of(CellFamily family) {
   constexpr std::array<std::string_view, 4> kNames{"latency", "bandwidth", "throughput", "epoch"};
   return kNames.at(static_cast<std::size_t>(family));
+}
+
+std::string_view Cell::case_key() const {
+  const std::string origin = "/" + row.get("origin");
+  std::string_view its = key;
+  if (its.ends_with(origin)) its.remove_suffix(origin.size());
+  return its;
 }
 
 std::map<int, double> Cell::seconds_by_round() const {
@@ -103,13 +121,7 @@ std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches) {
       add(cells[found->second], row, launch.round);
     }
   }
-  // Only where a run has a case of two origins: runs of one origin each are to find each other.
-  std::map<std::string, int> origins;
-  for (const auto& [key_and_origin, place] : place_of) ++origins[key_and_origin.first];
-  for (Cell& cell : cells) {
-    const std::string& origin = cell.row.get("origin");
-    if (origins.at(cell.key) > 1 && origin != "measured") cell.key += "/" + origin;
-  }
+  tell_origins_apart(cells);
   return cells;
 }
 
@@ -199,10 +211,11 @@ std::string parameter_in(const ResultRow& row, std::string_view column) {
   return usual ? std::string() : text;
 }
 
+/// What earlier versions did, and had no column for.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kSince{
+    {{"pages", "default"}, {"loader_threads", "0"}, {"memory_format", "contiguous"}}};
+
 std::string key_without(const ResultRow& row, const std::vector<std::string>& across) {
-  // What earlier versions did, and had no column for.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kSince{
-      {{"pages", "default"}, {"loader_threads", "0"}, {"memory_format", "contiguous"}}};
   std::string key{row.schema().file};
   for (const std::string_view column : kParameters) {
     if (contains(across, column)) continue;
@@ -229,8 +242,10 @@ std::vector<std::vector<std::string_view>> differing_parameters(
   std::map<std::string_view, std::vector<std::size_t>> alike;
   for (std::size_t i = 0; i < rows.size(); ++i) alike[names[i]].push_back(i);
   std::vector<std::vector<std::string_view>> parameters(rows.size());
+  std::vector<std::string_view> columns = parameter_columns();
+  columns.emplace_back("origin");
   for (const auto& [name, places] : alike) {
-    for (const std::string_view column : kParameters) {
+    for (const std::string_view column : columns) {
       const std::string first = parameter_in(*rows[places.front()], column);
       const bool differs = std::ranges::any_of(
           places, [&](std::size_t i) { return parameter_in(*rows[i], column) != first; });
@@ -302,6 +317,7 @@ void join_across(std::vector<Cell>& cells, const std::vector<std::string>& acros
   for (const std::string& column : across) require_parameter("--across", column);
   std::unordered_map<std::string_view, const Cell*> seen;
   for (Cell& cell : cells) cell.key = key_without(cell.row, across);
+  tell_origins_apart(cells);
   for (const Cell& cell : cells) {
     const auto [found, is_new] = seen.emplace(cell.key, &cell);
     if (is_new) continue;
@@ -317,6 +333,14 @@ namespace {
 const ResultRow& row_of(const Cell& cell) { return cell.row; }
 const ResultRow& row_of(const ResultRow& row) { return row; }
 
+/// What the row says, or what was done where its run is older than the column.
+std::string done_in(const ResultRow& row, std::string_view column) {
+  std::string text = asked_in(row, column);
+  const auto* const since = std::ranges::find(kSince, column, &decltype(kSince)::value_type::first);
+  const bool is_older = text.empty() && row.schema().has(column) && since != kSince.end();
+  return is_older ? std::string(since->second) : text;
+}
+
 template <typename Thing>
 void keep_things_where(std::vector<Thing>& things, const std::string& column,
                        const std::vector<std::string>& values) {
@@ -330,7 +354,7 @@ void keep_things_where(std::vector<Thing>& things, const std::string& column,
     fail<UsageError>("--where ranks={}: expected a number", value);
   }
   std::erase_if(things, [&](const Thing& thing) {
-    return !contains(values, asked_in(row_of(thing), column));
+    return !contains(values, done_in(row_of(thing), column));
   });
 }
 

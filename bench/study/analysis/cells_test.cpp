@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "bench/study/analysis/losses.hpp"
 #include "bench/study/analysis/rounds.hpp"
 #include "bench/study/analysis/rows.hpp"

@@ -8,7 +8,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <unordered_map>
+#include <string_view>
+#include <utility>
 
 #include "bench/measure/signed_rank.hpp"
 #include "bench/measure/statistics.hpp"
@@ -43,15 +44,33 @@ CellSamples CellPair::samples(bool paired) const {
 
 std::vector<CellPair> pairs_of(const std::vector<Cell>& a, const std::vector<Cell>& b) {
   std::vector<CellPair> pairs;
-  std::unordered_map<std::string_view, std::size_t> place_of;
+  using CaseAndOrigin = std::pair<std::string_view, std::string_view>;
+  std::map<CaseAndOrigin, std::size_t> place_of;
+  const auto whole = [](const Cell& cell) {
+    return CaseAndOrigin(cell.case_key(), cell.row.get("origin"));
+  };
   for (const Cell& cell : a) {
-    place_of.emplace(cell.key, pairs.size());
+    place_of.emplace(whole(cell), pairs.size());
     pairs.push_back({&cell, nullptr});
   }
+  std::vector<const Cell*> rest;
   for (const Cell& cell : b) {
-    const auto [found, is_new] = place_of.emplace(cell.key, pairs.size());
-    if (is_new) pairs.emplace_back();
-    pairs[found->second].b = &cell;
+    const auto found = place_of.find(whole(cell));
+    if (found == place_of.end()) {
+      rest.push_back(&cell);
+    } else {
+      pairs[found->second].b = &cell;
+    }
+  }
+  for (const Cell* const cell : rest) {
+    auto at = place_of.lower_bound({cell->case_key(), ""});
+    const auto is_its = [&] { return at != place_of.end() && at->first.first == cell->case_key(); };
+    while (is_its() && pairs[at->second].b != nullptr) ++at;
+    if (is_its()) {
+      pairs[at->second].b = cell;
+    } else {
+      pairs.push_back({nullptr, cell});
+    }
   }
   return pairs;
 }

@@ -84,7 +84,8 @@ struct CellPair {
   CellSamples samples(bool paired = false) const;
 };
 
-/// Every cell of either side once, those of `a` first, joined by their keys.
+/// Every cell of either side once, those of `a` first, joined by their keys: each with that of its
+/// origin, and with one of another where that has none of its own.
 std::vector<CellPair> pairs_of(const std::vector<Cell>& a, const std::vector<Cell>& b);
 
 // What an A/A comparison shows about the machine and the suite: how many cells differ although

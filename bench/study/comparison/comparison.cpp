@@ -195,12 +195,12 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs,
     const bool paired = !runs[i].pair.empty() && runs[i].pair == runs.front().pair;
     if (paired) comparison.paired.insert(letter);
     const std::vector<CellPair> pairs = sorted(pairs_of(runs.front().cells, runs[i].cells));
-    std::vector<const Cell*> shown;
-    for (const CellPair& pair : pairs) shown.push_back(&pair.any());
-    const auto labels = labels_of(shown);
-    for (const CellPair& pair : pairs) {
-      const std::string& label = labels.at(pair.any().key);
-      ResultRow row = described(pair, label, runs.front(), runs[i], letter, across);
+    std::vector<const ResultRow*> shown;
+    for (const CellPair& pair : pairs) shown.push_back(&pair.any().row);
+    const std::vector<std::string> labels = labels_of(shown);
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+      const CellPair& pair = pairs[k];
+      ResultRow row = described(pair, labels[k], runs.front(), runs[i], letter, across);
       set_side(row, 'a', pair.a, base_scaling);
       set_side(row, 'b', pair.b, scaling);
       if (pair.a != nullptr && pair.b != nullptr) ++comparison.in_common;

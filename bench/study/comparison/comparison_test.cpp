@@ -117,6 +117,22 @@ TEST(Comparison, ShowsWhatIsOfAnotherOriginWithoutTestingIt) {
   }
 }
 
+TEST(Comparison, PairsTheCellsOfEachOrigin) {
+  const Made slow{"ring", 2e-3, "emulated"}, fast{"ring", 1e-3};
+  const auto one = run_of("one", 8, {slow}), both = run_of("both", 8, {fast, slow});
+  for (const auto& runs : {std::vector{one, both}, std::vector{both, one}}) {
+    const auto found = compared(runs);
+    EXPECT_EQ(found.same, 1U);
+    EXPECT_EQ(found.missing, 1U);
+    EXPECT_EQ(found.not_tested, 0U);
+    for (const ResultRow& row : found.rows) {
+      const bool same = row.get("verdict") == "SAME";
+      EXPECT_EQ(row.get("origin"), same ? "emulated" : "measured");
+      EXPECT_EQ(row.get("label"), "allreduce ring mpi 1 MiB N=2 " + row.get("origin"));
+    }
+  }
+}
+
 /// Steps of two ranks: the slower one's time and both ranks' rate, launch by launch.
 ComparedRun rates_of(const std::vector<std::pair<double, double>>& launches) {
   StoredRun run{"/nowhere", {}, {}};
@@ -254,6 +270,30 @@ TEST(CellJoin, RefusesTwoCellsThatBecomeOneAndSaysHowToChoose) {
               HasSubstr("did you mean 'algorithm'?"));
   EXPECT_THAT(message_of<UsageError>([&] { keep_where(run.cells, "modle", {"x"}); }),
               HasSubstr("did you mean 'model'?"));
+}
+
+TEST(CellJoin, KeepsTheOriginsOfARunApart) {
+  ComparedRun one = run_of("one", 8, {{"naive", 2e-3, "emulated"}}),
+              both = run_of("both", 8, {{"ring"}, {"ring", 2e-3, "emulated"}});
+  for (ComparedRun* const run : {&one, &both}) join_across(run->cells, {"algorithm"});
+  const auto found = compared({one, both});
+  EXPECT_EQ(found.same, 1U);
+  EXPECT_EQ(found.missing, 1U) << "what is measured";
+  // Of one origin each they find each other, and are shown.
+  ComparedRun measured = run_of("measured", 8, {{"ring"}});
+  join_across(measured.cells, {"algorithm"});
+  EXPECT_EQ(compared({one, measured}).not_tested, 1U);
+}
+
+TEST(CellJoin, KnowsWhatRunsDidThatAreOlderThanAColumn) {
+  auto run = run_of("run", 1, {{"ring"}});
+  keep_where(run.cells, "pages", {"default"});
+  EXPECT_EQ(run.cells.size(), 1U);
+  keep_where(run.cells, "loader_threads", {"0"});
+  EXPECT_TRUE(run.cells.empty()) << "an allreduce loads nothing";
+  run = run_of("run", 1, {{"ring"}});
+  keep_where(run.cells, "pages", {"huge"});
+  EXPECT_TRUE(run.cells.empty());
 }
 
 TEST(CellJoin, HasNoHintForRunsOfOtherCases) {

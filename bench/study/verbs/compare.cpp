@@ -183,15 +183,26 @@ void require_valid(const CompareOptions& options) {
 bool is_timed(const std::string& origin) { return origin == "measured" || origin == "emulated"; }
 
 /// Ranks that share a core are no devices: their times stand beside no measured ones.
-void require_one_origin(const std::vector<CompareReport::Run>& runs) {
+void require_one_origin(const std::vector<CompareReport::Run>& runs,
+                        const std::vector<ComparedRun>& compared) {
   const CompareReport::Run* first = nullptr;
-  for (const CompareReport::Run& run : runs) {
-    if (!is_timed(run.manifest.origin)) continue;
-    if (first == nullptr) first = &run;
-    if (run.manifest.origin == first->manifest.origin) continue;
+  std::set<std::string> of_first;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    std::set<std::string> origins;
+    for (const Cell& cell : compared[i].cells) {
+      const std::string& origin = cell.row.get("origin");
+      if (is_timed(origin)) origins.insert(origin);
+    }
+    if (origins.empty()) continue;
+    if (first == nullptr) {
+      first = &runs[i];
+      of_first = origins;
+    }
+    const auto is_too = [&](const std::string& origin) { return of_first.contains(origin); };
+    if (std::ranges::any_of(origins, is_too)) continue;
     fail<UsageError>("{} ({}) is {}, {} ({}) is {}: rows of different origin are never compared",
-                     first->letter, first->folder.string(), first->manifest.origin, run.letter,
-                     run.folder.string(), run.manifest.origin);
+                     first->letter, first->folder.string(), *of_first.begin(), runs[i].letter,
+                     runs[i].folder.string(), *origins.begin());
   }
 }
 
@@ -206,7 +217,6 @@ std::vector<CompareReport::Run> runs_of(const CompareOptions& options) {
     run.differences =
         differing(fields_of(runs.front().manifest.environment, run.manifest.environment));
   }
-  require_one_origin(runs);
   return runs;
 }
 
@@ -378,6 +388,7 @@ ExitCode compare(const CompareOptions& options) {
   add_costs(options, clauses, report);
   if (report.runs.size() > 1) {
     const std::vector<ComparedRun> compared = cells_of(options, clauses, across, report.warnings);
+    require_one_origin(report.runs, compared);
     report.comparison = compare_runs(compared, across);
     warn_of_nothing(report, compared, across);
   }
