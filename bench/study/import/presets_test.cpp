@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The presets on logs that others have shown (public_logs.hpp). Lines that nobody has shown (a bar
-// while it is drawn, an end that is cut off) are made of these and say so.
+// The presets on logs that others have shown (public_logs_test.hpp). Lines that nobody has shown
+// (a bar while it is drawn, an end that is cut off) are made of these and say so.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include "bench/study/analysis/tables.hpp"
 #include "bench/study/import/imported_rows.hpp"
 #include "bench/study/import/kinds.hpp"
-#include "bench/study/import/public_logs.hpp"
+#include "bench/study/import/public_logs_test.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 

@@ -13,7 +13,7 @@
 
 #include "bench/measure/statistics.hpp"
 #include "bench/study/nightly/detection.hpp"
-#include "bench/study/nightly/made_up_nights.hpp"
+#include "bench/study/nightly/made_up_nights_test.hpp"
 
 namespace scalebench {
 namespace {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "bench/study/nightly/made_up_nights.hpp"
+#include "bench/study/nightly/made_up_nights_test.hpp"
 
 namespace scalebench::gate_simulation_test {
 namespace {
