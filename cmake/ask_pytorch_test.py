@@ -24,9 +24,7 @@ def compiled_with_cxx11_abi():
 
 class AskPytorch(unittest.TestCase):
     def setUp(self) -> None:
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.site = Path(temporary.name).resolve()
+        self.site = Path(self.enterContext(tempfile.TemporaryDirectory())).resolve()
 
     def answer(self, pytorch: str | None) -> dict[str, object]:
         if pytorch is not None:

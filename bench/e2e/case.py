@@ -173,9 +173,7 @@ def needs_torch(test: Callable[..., None]) -> Callable[..., None]:
 class Case(unittest.TestCase):
     def setUp(self) -> None:
         # Its name is in the command line of everything that is started here.
-        scratch = tempfile.TemporaryDirectory(prefix="scalebench-e2e-")
-        self.addCleanup(scratch.cleanup)
-        self.folder = Path(scratch.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="scalebench-e2e-")))
 
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name

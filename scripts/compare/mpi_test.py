@@ -37,9 +37,7 @@ def made_start(folder: Path, native: float, direct: float, ring: float = 0.0) ->
 
 class CompareMpi(unittest.TestCase):
     def setUp(self) -> None:
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = Path(temporary.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def test_takes_ratios_within_a_start_and_names_the_best_setting(self) -> None:
         comparison = compare_mpi.Comparison()

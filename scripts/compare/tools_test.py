@@ -104,9 +104,7 @@ class Comparing(unittest.TestCase):
 
 class Programs(unittest.TestCase):
     def setUp(self) -> None:
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = Path(temporary.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.bin = self.program("bin/bench_allreduce", "").parent
 
     def program(self, name: str, text: str, code: int = 0) -> Path:

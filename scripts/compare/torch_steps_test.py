@@ -48,9 +48,7 @@ def start(**seconds: float) -> steps.Start:
 
 class CompareTorchSteps(unittest.TestCase):
     def setUp(self) -> None:
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = Path(temporary.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.place()
 
     def place(self, skips: bool = False, hangs: bool = False) -> None:

@@ -17,9 +17,7 @@ FAST = {"torch": 2.0, "ddp": 1.25, "plain": 1.25, "one_device": 1.0, "together":
 
 class CompareTorch(unittest.TestCase):
     def setUp(self) -> None:
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = Path(temporary.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         (self.folder / "bench_epoch").touch()
 
     def options(self, *more: str):

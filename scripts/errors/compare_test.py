@@ -13,7 +13,6 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from errors import compare
 from view.rows import Row
 

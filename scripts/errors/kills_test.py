@@ -10,7 +10,6 @@ import unittest
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from errors import disturbances, kept_rows, kills
 from errors.trial import Bench, Drawn, Trial, drawn
 
@@ -74,9 +73,8 @@ if "leaves" not in flaws:
 
 class WithScalebench(unittest.TestCase):
     def setUp(self) -> None:
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.programs, self.folder = Path(scratch.name, "programs"), Path(scratch.name, "kills")
+        scratch = self.enterContext(tempfile.TemporaryDirectory())
+        self.programs, self.folder = Path(scratch, "programs"), Path(scratch, "kills")
         self.programs.mkdir()
         (self.programs / "program.py").write_text(SCALEBENCH, encoding="utf-8")
         (self.programs / "scalebench").write_text(f'#!/bin/sh\nexec "{sys.executable}" "${{0%/*}}/program.py" "$@"\n', encoding="utf-8")

@@ -11,7 +11,6 @@ import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from errors.nights import CELLS, MOST_SECONDS, Judged, expected_seconds, main, read_night, refused_settings, summary
 
 
@@ -107,9 +106,8 @@ class Sittings(unittest.TestCase):
     """What is kept and what is measured when the script is called again."""
 
     def setUp(self) -> None:
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.programs, self.folder = Path(scratch.name, "programs"), Path(scratch.name, "nights")
+        scratch = self.enterContext(tempfile.TemporaryDirectory())
+        self.programs, self.folder = Path(scratch, "programs"), Path(scratch, "nights")
         self.programs.mkdir()
         (self.programs / "program.py").write_text(SCALEBENCH, encoding="utf-8")
         (self.programs / "scalebench").write_text(f'#!/bin/sh\nexec "{sys.executable}" "${{0%/*}}/program.py" "$@"\n', encoding="utf-8")

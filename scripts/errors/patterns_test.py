@@ -2,11 +2,8 @@
 # What errors/patterns.py counts as found and as a false alarm, by series whose answer is known.
 from __future__ import annotations
 
-import sys
 import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from errors.patterns import Series, markdown, table
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import csv
 import math
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from errors import predictions
 from view.rows import Row, read_rows
 

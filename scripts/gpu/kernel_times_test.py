@@ -18,9 +18,7 @@ LIBRARY = Path(sys.argv.pop()) if len(sys.argv) > 1 and sys.argv[-1].endswith(".
 
 class KernelTimes(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.watcher = self.folder / "library.so"
         self.watcher.touch()
 

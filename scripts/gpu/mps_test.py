@@ -69,9 +69,7 @@ def lives(process: int) -> bool:
 
 class UnderMps(unittest.TestCase):
     def setUp(self) -> None:
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = Path(temporary.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         if (mps.USUAL / "control").exists():
             self.skipTest(f"an MPS daemon runs here ({mps.USUAL})")
         self.out, self.book, self.tools = (self.folder / name for name in ("out", "book", "bundle/bin"))

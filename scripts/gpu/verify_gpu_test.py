@@ -185,9 +185,7 @@ class Judging(unittest.TestCase):
 
 class Steps(unittest.TestCase):
     def setUp(self) -> None:
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.here = Context(Path("build/release"), Path(temporary.name))
+        self.here = Context(Path("build/release"), Path(self.enterContext(tempfile.TemporaryDirectory())))
 
     def step(self, *words: str) -> Step:
         return Step("one", "exit", 9, lambda here: [list(words)], lambda here, output: judge.tests(output))

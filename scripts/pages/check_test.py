@@ -50,9 +50,7 @@ class Prose(unittest.TestCase):
 
 class Links(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
+        self.root = Path(self.enterContext(tempfile.TemporaryDirectory()))
         (self.root / "docs").mkdir()
         (self.root / "docs" / "b.md").write_text("# B: `code`, and more\n\n```\n# no heading\n```\n", encoding="utf-8")
 

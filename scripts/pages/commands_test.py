@@ -20,9 +20,7 @@ esac
 
 class Commands(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        root = Path(folder.name)
+        root = Path(self.enterContext(tempfile.TemporaryDirectory()))
         (root / "bin").mkdir()
         (root / "scripts").mkdir()
         (root / "scripts" / "box").write_text("case --hosts) ;;", encoding="utf-8")

@@ -21,9 +21,7 @@ esac
 
 class Reference(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
+        self.root = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.page = self.root / "docs" / "cli.md"
         (self.root / "bin").mkdir()
         self.page.parent.mkdir()

@@ -5,24 +5,21 @@ from __future__ import annotations
 
 import copy
 import shutil
-import sys
 import tempfile
 import unittest
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-from recompute import checked  # noqa: E402
-from second_path.answers import LIKE, base_of  # noqa: E402
-from second_path.collectives import check_fit  # noqa: E402
-from second_path.columns import WITHOUT  # noqa: E402
-from second_path.ladder import _like, fit_of_law  # noqa: E402
-from second_path.numbers import nonnegative_least_squares, rank_sum_p_value, ratio_ends  # noqa: E402
-from second_path.run import Row, Run, number  # noqa: E402
-from second_path.training import Leg, check_throughput  # noqa: E402
+from recompute import checked
+from second_path.answers import LIKE, base_of
+from second_path.collectives import check_fit
+from second_path.columns import WITHOUT
+from second_path.ladder import _like, fit_of_law
+from second_path.numbers import nonnegative_least_squares, rank_sum_p_value, ratio_ends
+from second_path.run import Row, Run, number
+from second_path.training import Leg, check_throughput
 
-RUNS = ROOT / "results" / "reference" / "amd-epyc-2-cores"
+RUNS = Path(__file__).resolve().parents[2] / "results" / "reference" / "amd-epyc-2-cores"
 # By these rows are found: another value is a row too many, and one too few.
 KEYS = set("case_id origin ranks nodes rank loss rung law parameter".split())
 KEYS_OF = {

@@ -20,9 +20,7 @@ ONE = "mlp, strong scaling, global batch 64"
 
 class VariantsTest(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.run_folder = Path(folder.name)
+        self.run_folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def write(self, *cases: Cells) -> None:
         """A run whose trainings are done once for each of `cases`."""

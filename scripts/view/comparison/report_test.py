@@ -10,12 +10,10 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from fixtures.files import write_csv
+from fixtures.page import Page
+
 SCRIPTS = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(SCRIPTS))
-
-from fixtures.files import write_csv  # noqa: E402
-from fixtures.page import Page  # noqa: E402
-
 SENTENCE = "p3.8xlarge: 31x faster and 39 % cheaper an epoch (imported, 3 launches, prices of 2026-07-20)"
 DECISION = {"origin": "imported", "question": "best", "instance_a": "p3.8xlarge", "instance_b": "g2.2xlarge",
             "model": "resnet50", "dataset": "imagenet", "scaling": "strong", "sentence": SENTENCE,
@@ -40,9 +38,7 @@ COSTS = [
 
 class CompareReportTest(unittest.TestCase):
     def setUp(self) -> None:
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = Path(scratch.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.document = {
             "command": ["scalebench", "compare", "A", "B"], "counts": {"tested": 0},
             "runs": [{"letter": "A", "run_id": "on_p3", "origin": "imported", "instance": "p3.8xlarge",

@@ -35,9 +35,7 @@ ROWS = [
 @unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib")
 class PlotCompareTest(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def plot(self, rows: list[dict[str, str]]) -> subprocess.CompletedProcess[str]:
         with open(self.folder / "cost.csv", "w", encoding="utf-8", newline="") as file:

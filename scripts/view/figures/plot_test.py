@@ -74,9 +74,7 @@ def emptied(columns: list[str], row: dict[str, str]) -> dict[str, str]:
 
 class PlotTest(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.run_folder = Path(folder.name) / "20260102T030405Z-quick-0a1b2c"
+        self.run_folder = Path(self.enterContext(tempfile.TemporaryDirectory())) / "20260102T030405Z-quick-0a1b2c"
 
     def files(self, suffix: str = "svg") -> set[str]:
         return {path.stem for path in (self.run_folder / "figures").glob(f"*.{suffix}")}

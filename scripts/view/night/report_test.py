@@ -33,9 +33,7 @@ SERIES = re.compile(r'[a-z_]+\{(?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)*\} [-+.0-9
 
 class Night(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.results = Path(folder.name) / "results"
+        self.results = Path(self.enterContext(tempfile.TemporaryDirectory())) / "results"
 
     def report(self, folder: Path, code: int = 0, **environment: str) -> dict[str, str]:
         done = subprocess.run([sys.executable, str(SCRIPTS / "nightly_report.py"), str(folder)], capture_output=True, text=True,

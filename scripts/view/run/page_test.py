@@ -18,9 +18,7 @@ from view.run.page import FIGURES, of_name, write_page
 
 class PanelsTest(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.run_folder = Path(folder.name)
+        self.run_folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def panels(self, name: str, *panels: str) -> str:
         """The markup of that figure with these panels."""
@@ -69,9 +67,7 @@ class CannotBeWrittenTest(unittest.TestCase):
 
 class WithoutAStudyTest(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.run_folder = Path(folder.name)
+        self.run_folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         write_csv(self.run_folder, "allreduce.csv", allreduce_rows(["ring"], ["mpi"], [2], cores=2))
         write_csv(self.run_folder, "throughput.csv", throughput_rows(["mlp"], [1], cores=2))
 

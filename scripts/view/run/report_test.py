@@ -22,9 +22,7 @@ EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
 
 class ReportTest(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.run_folder = Path(folder.name) / "20260102T030405Z-quick-0a1b2c"
+        self.run_folder = Path(self.enterContext(tempfile.TemporaryDirectory())) / "20260102T030405Z-quick-0a1b2c"
 
     def report(self, *words: str) -> Page:
         done = subprocess.run(

@@ -21,10 +21,9 @@ NAME = "20260102T030405Z-quick-0a1b2c"
 
 class SealTest(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
+        folder = self.enterContext(tempfile.TemporaryDirectory())
         self.addCleanup(os.chdir, Path.cwd())
-        os.chdir(folder.name)
+        os.chdir(folder)
         self.here = Path.cwd()
         self.run_folder = self.here / "results" / NAME
         write_manifest(self.run_folder)

@@ -23,9 +23,7 @@ CHECK = ("", "scalebench verify results/one", "")
 
 class VerdictTest(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.run_folder = Path(folder.name)
+        self.run_folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.manifest: dict[str, object] = {"warnings": [], "launches": []}
 
     def both(self) -> tuple[str, str]:
