@@ -146,7 +146,7 @@ void keep_keys(std::vector<Cell>& cells, const std::set<std::string>& keys) {
 
 /// The catalog with the user's own prices in it, each dated `today`.
 std::vector<Instance> catalog_of(const CompareOptions& options, const std::string& today) {
-  const std::filesystem::path own = scripts_folder().parent_path() / "configs" / "instances.csv";
+  const std::filesystem::path own = configs_folder() / "instances.csv";
   std::vector<Instance> catalog = read_instances(options.catalog.empty() ? own : options.catalog);
   for (const std::string& text : options.prices) {
     const Assignment given = split_assignment("--price", text);
