@@ -124,55 +124,38 @@ std::string csv_line(const std::vector<std::string>& cells) {
 }
 
 CsvWriter::CsvWriter(const std::filesystem::path& path, const std::vector<std::string>& columns)
-    : path_(path), columns_(columns.size()) {
-  const std::string header = csv_line(columns);
-  const int descriptor = open_to_write(path, O_RDWR | O_APPEND | O_CREAT);
-  if (descriptor < 0)
+    : path_(path),
+      columns_(columns.size()),
+      descriptor_(open_to_write(path, O_RDWR | O_APPEND | O_CREAT)) {
+  if (!descriptor_.is_open())
     refuse_write(fmt::format("cannot open '{}' for writing", path.string()), errno);
+  const int descriptor = descriptor_.number();
+  const std::string header = csv_line(columns);
   const std::string what = fmt::format("cannot append to '{}'", path.string());
-  const auto refuse = [&](int reason) {
-    ::close(descriptor);
-    refuse_write(what, reason);
-  };
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0) refuse(errno);
+  if (::fstat(descriptor, &status) != 0) refuse_write(what, errno);
   const off_t size = S_ISREG(status.st_mode) ? status.st_size : 0;
   const std::string found = read_at(descriptor, 0, size > 0 ? header.size() : 0);
   // A crash may have cut the header itself; any other beginning is somebody else's file.
-  if (!header.starts_with(found)) {
-    ::close(descriptor);
-    fail("{}: it has another header; choose another folder", what);
-  }
+  if (!header.starts_with(found)) fail("{}: it has another header; choose another folder", what);
   const off_t whole = end_of_whole_lines(descriptor, size);
-  if (whole != size && ::ftruncate(descriptor, whole) != 0) refuse(errno);
-  if (whole == 0) {
-    const int reason = write_whole(descriptor, header);
-    if (reason != 0) refuse(reason);
-  }
-  descriptor_ = descriptor;
+  if (whole != size && ::ftruncate(descriptor, whole) != 0) refuse_write(what, errno);
+  const int reason = whole == 0 ? write_whole(descriptor, header) : 0;
+  if (reason != 0) refuse_write(what, reason);
 }
-
-CsvWriter::~CsvWriter() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-CsvWriter::CsvWriter(CsvWriter&& other) noexcept
-    : path_(std::move(other.path_)),
-      columns_(other.columns_),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 void CsvWriter::append(const std::vector<std::string>& cells) {
   if (cells.size() != columns_) {
     fail("'{}' has {} columns, the row has {} cells", path_.string(), columns_, cells.size());
   }
   const std::string line = csv_line(cells);
-  const int reason = write_whole(descriptor_, line);
+  const int reason = write_whole(descriptor_.number(), line);
   if (reason == 0) return;
   refuse_write(fmt::format("cannot write a row to '{}'", path_.string()), reason, line.size());
 }
 
 void CsvWriter::sync() {
-  if (::fsync(descriptor_) == 0 || errno == EINVAL) return;  // EINVAL: no file that could
+  if (::fsync(descriptor_.number()) == 0 || errno == EINVAL) return;  // EINVAL: no file that could
   if (means_disk_full(errno)) fail<DiskFull>("'{}': {}", path_.string(), std::strerror(errno));
   fail("cannot sync '{}': {}", path_.string(), std::strerror(errno));
 }

@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "bench/machine/descriptor.hpp"
+
 namespace scalebench {
 
 /// One cell, quoted where RFC 4180 asks for it; text that a spreadsheet would run as a formula
@@ -23,9 +25,6 @@ class CsvWriter {
   /// Opens `path` for appending and writes the header if the file is new or empty. Throws Error
   /// (path and reason) when it cannot be opened or has another header, DiskFull when it is that.
   CsvWriter(const std::filesystem::path& path, const std::vector<std::string>& columns);
-  ~CsvWriter();
-  CsvWriter(CsvWriter&& other) noexcept;
-  CsvWriter& operator=(CsvWriter&&) = delete;
 
   /// Writes one row with one write(2). `cells` has one entry per column. Throws Error with the path
   /// when that fails; the file then ends after the last whole row.
@@ -37,7 +36,7 @@ class CsvWriter {
  private:
   std::filesystem::path path_;
   std::size_t columns_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
 };
 
 /// Our own files end each line; a last one without its end was cut short by a crash. Other programs

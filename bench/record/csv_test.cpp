@@ -4,15 +4,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <clocale>
 #include <cmath>
-#include <csignal>
 #include <locale>
 
 #include "bench/record/file.hpp"
 #include "bench/record/result_row.hpp"
+#include "bench/record/testing.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 
@@ -120,26 +119,6 @@ TEST_F(CsvTableTest, NamesLineAndColumnOfABadCell) {
 namespace {
 
 using testing::HasSubstr;
-
-/// Lets no file grow beyond `bytes`, as a full disk would.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, signal_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  void (*signal_)(int);
-  rlimit before_{};
-};
 
 TEST(CsvCell, QuotesOnlyWhereRfc4180Asks) {
   EXPECT_EQ(csv_cell("ring"), "ring");

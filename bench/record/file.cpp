@@ -12,27 +12,13 @@
 #include <random>
 #include <vector>
 
+#include "bench/machine/descriptor.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
 
 constexpr std::string_view kTemporaryMark = ".tmp-";
-
-/// An open file descriptor, closed at the end of its scope.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-
- private:
-  int number_;
-};
 
 bool write_and_sync(int descriptor, std::string_view text) {
   while (!text.empty()) {
@@ -47,11 +33,12 @@ bool write_and_sync(int descriptor, std::string_view text) {
 
 std::string read_file(const std::filesystem::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) fail<UsageError>("cannot open '{}': {}", path.string(), std::strerror(errno));
+  if (!file.is_open())
+    fail<UsageError>("cannot open '{}': {}", path.string(), std::strerror(errno));
   std::string text;
   std::string block(std::size_t{1} << 16U, '\0');
   while (true) {
-    const ssize_t n = ::read(file.get(), block.data(), block.size());
+    const ssize_t n = ::read(file.number(), block.data(), block.size());
     if (n == 0) return text;
     if (n > 0) text.append(block, 0, static_cast<std::size_t>(n));
     if (n < 0 && errno != EINTR) {
@@ -67,9 +54,9 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
   const std::string temporary = (folder / hidden).string();
   const std::string what = fmt::format("cannot write '{}'", path.string());
   const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) refuse_write(what, errno);
+  if (!file.is_open()) refuse_write(what, errno);
   const bool done =
-      write_and_sync(file.get(), text) && ::rename(temporary.c_str(), path.c_str()) == 0;
+      write_and_sync(file.number(), text) && ::rename(temporary.c_str(), path.c_str()) == 0;
   if (!done) {
     const int reason = errno;
     ::unlink(temporary.c_str());
@@ -77,7 +64,7 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
   }
   const Descriptor itself(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Some network file systems cannot sync a folder; the rename has happened all the same.
-  if (itself.get() >= 0) ::fsync(itself.get());
+  if (itself.is_open()) ::fsync(itself.number());
 }
 
 bool means_disk_full(int reason) { return reason == ENOSPC || reason == EDQUOT || reason == EFBIG; }

@@ -75,14 +75,12 @@ bool make_new(const fs::path& folder) {
 /// Of two runs that were given the same folder, one gets it.
 void claim(const fs::path& folder) {
   const fs::path manifest = folder / "manifest.json";
-  const int descriptor = ::open(manifest.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor >= 0) {
-    ::close(descriptor);
-  } else if (errno == EEXIST) {
+  const Descriptor file(::open(manifest.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (file.is_open()) return;
+  if (errno == EEXIST) {
     fail<UsageError>("another run has just begun in '{}'; {}", folder.string(), kRemedy);
-  } else {
-    fail<UsageError>("cannot make '{}': {}; {}", manifest.string(), std::strerror(errno), kRemedy);
   }
+  fail<UsageError>("cannot make '{}': {}; {}", manifest.string(), std::strerror(errno), kRemedy);
 }
 
 }  // namespace
@@ -201,22 +199,21 @@ Holder holder_in(const fs::path& path) {
 
 /// Opens the file of a lock, and makes it. Only its owner can: whoever may read a file can lock it,
 /// and keep everybody else waiting. A link is not followed, as what it leads to would be
-/// overwritten. -1 with errno where it fails.
-int open_lock(const fs::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (descriptor < 0) {
-    if (errno != ELOOP) return -1;
+/// overwritten. Not open, with errno, where it fails.
+Descriptor open_lock(const fs::path& path) {
+  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file.is_open()) {
+    if (errno != ELOOP) return file;
     fail<UsageError>("'{}' is a link, which is not followed: remove it", path.string());
   }
   struct stat there {};
-  if (::fstat(descriptor, &there) == 0 && there.st_nlink > 1) {
-    ::close(descriptor);
+  if (::fstat(file.number(), &there) == 0 && there.st_nlink > 1) {
     fail<UsageError>("'{}' has another name elsewhere, whose contents are kept: remove it",
                      path.string());
   }
   // Of an earlier version. Where it is not ours, it stays as it is.
-  if ((there.st_mode & 077U) != 0) static_cast<void>(::fchmod(descriptor, 0600));
-  return descriptor;
+  if ((there.st_mode & 077U) != 0) static_cast<void>(::fchmod(file.number(), 0600));
+  return file;
 }
 
 /// The inode that a path names now is the one behind the descriptor.
@@ -254,13 +251,11 @@ bool is_gone(const Holder& holder) {
 
 /// False: there is such a file already.
 bool create_for_us(const fs::path& path) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0 && errno == EEXIST) return false;
-  if (descriptor < 0) refuse_write(fmt::format("cannot make '{}'", path.string()), errno);
-  const bool written = write_holder(descriptor, holder_text());
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!file.is_open() && errno == EEXIST) return false;
+  if (!file.is_open()) refuse_write(fmt::format("cannot make '{}'", path.string()), errno);
+  if (write_holder(file.number(), holder_text())) return true;
   const int reason = errno;
-  ::close(descriptor);
-  if (written) return true;
   ::unlink(path.c_str());
   refuse_write(fmt::format("cannot write '{}'", path.string()), reason);
 }
@@ -306,20 +301,20 @@ bool FolderLock::create_alone() {
 bool FolderLock::take(const Flock& flock) {
   while (true) {
     descriptor_ = open_lock(path_);
-    if (descriptor_ < 0) {
+    if (!descriptor_.is_open()) {
       const int why = errno;
       if (why == EACCES && fs::exists(path_)) return false;  // another user's
       refuse_write(fmt::format("cannot make '{}'", path_.string()), why);
     }
-    const int result = flock(descriptor_, LOCK_EX | LOCK_NB);
+    const int result = flock(descriptor_.number(), LOCK_EX | LOCK_NB);
     const int reason = errno;
     // The holder before may have removed it between the opening and the lock.
-    if (result == 0 && is_still(path_, descriptor_)) {
+    if (result == 0 && is_still(path_, descriptor_.number())) {
       // A full disk costs the name of the holder, not the lock.
-      static_cast<void>(write_holder(descriptor_, holder_text()));
+      static_cast<void>(write_holder(descriptor_.number(), holder_text()));
       return true;
     }
-    ::close(std::exchange(descriptor_, -1));
+    descriptor_ = Descriptor();
     if (result == 0) continue;
     if (reason == EWOULDBLOCK) return false;
     if (reason == EINTR) continue;
@@ -346,12 +341,11 @@ FolderLock FolderLock::wait_for(const fs::path& folder) {
 
 FolderLock::~FolderLock() {
   if (is_held()) ::unlink(path_.c_str());
-  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 bool FolderLock::is_held() const {
   if (alone_) return holder_in(path_).process == ::getpid();
-  return descriptor_ >= 0 && is_still(path_, descriptor_);
+  return descriptor_.is_open() && is_still(path_, descriptor_.number());
 }
 
 void FolderLock::require_held() const {
@@ -364,7 +358,7 @@ void FolderLock::require_held() const {
 
 FolderLock::FolderLock(FolderLock&& other) noexcept
     : path_(std::move(other.path_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
+      descriptor_(std::move(other.descriptor_)),
       alone_(std::exchange(other.alone_, false)) {}
 
 bool is_lock_file(const fs::path& path) {
@@ -377,16 +371,14 @@ NightlyLock::NightlyLock(const fs::path& results) {
   fs::create_directories(results, ignored);
   const fs::path path = results / ".nightly.lock";
   descriptor_ = open_lock(path);
-  if (descriptor_ < 0) {
+  if (!descriptor_.is_open()) {
     fail<UsageError>("cannot write '{}': {}; choose another folder with --results", path.string(),
                      std::strerror(errno));
   }
-  held_ = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
+  held_ = ::flock(descriptor_.number(), LOCK_EX | LOCK_NB) == 0;
   if (!held_ && errno != EWOULDBLOCK) {
-    const int reason = errno;
-    ::close(descriptor_);
     fail<UsageError>("cannot lock '{}': {}; choose a folder on a local disk with --results",
-                     path.string(), std::strerror(reason));
+                     path.string(), std::strerror(errno));
   }
   if (!held_) {
     holder_ = read_file(path);
@@ -395,13 +387,9 @@ NightlyLock::NightlyLock(const fs::path& results) {
   }
   const std::string text =
       fmt::format("pid {} on {} since {}\n", ::getpid(), own_host_name(), utc_label());
-  if (!write_holder(descriptor_, text)) {
+  if (!write_holder(descriptor_.number(), text)) {
     fail<UsageError>("cannot write '{}': {}", path.string(), std::strerror(errno));
   }
-}
-
-NightlyLock::~NightlyLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 }  // namespace scalebench

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "bench/machine/descriptor.hpp"
+
 namespace scalebench {
 
 /// Whether it can be part of a folder's name without a separator, a leading dot, or anything that a
@@ -100,7 +102,7 @@ class FolderLock {
 
   std::filesystem::path path_;
   std::function<void()> about_to_break_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   bool alone_ = false;  // held by having created it
 };
 
@@ -114,16 +116,13 @@ class NightlyLock {
  public:
   /// Makes `results` if need be. Throws UsageError when it cannot hold a lock.
   explicit NightlyLock(const std::filesystem::path& results);
-  ~NightlyLock();
-  NightlyLock(const NightlyLock&) = delete;
-  NightlyLock& operator=(const NightlyLock&) = delete;
 
   bool held() const { return held_; }
   /// Who has it when we have not: "pid 7 on node0 since 2026-03-01T04:05:06Z".
   const std::string& holder() const { return holder_; }
 
  private:
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   bool held_ = false;
   std::string holder_;
 };

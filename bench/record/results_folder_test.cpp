@@ -23,6 +23,7 @@
 
 #include "bench/record/csv.hpp"
 #include "bench/record/file.hpp"
+#include "bench/record/testing.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 
@@ -362,6 +363,15 @@ TEST(FolderLock, IsBrokenAlsoWhereOneWasKilledWhileItBrokeIt) {
   EXPECT_THAT(message_of<UsageError>([&] { FolderLock lock(folder.path(), no_locks); }),
               AllOf(HasSubstr("process 7 on another-host"), HasSubstr(".lock.alone.break'")));
   EXPECT_EQ(folder.read(".lock.alone"), left_over());
+}
+
+TEST(NightlyLock, ThatCannotBeWrittenIsFreeForTheNext) {
+  const TemporaryFolder folder;
+  {
+    const FileSizeLimit full(0);
+    EXPECT_THROW(NightlyLock night(folder.path()), UsageError);
+  }
+  EXPECT_TRUE(NightlyLock(folder.path()).held());
 }
 
 // Other users of the host -------------------------------------------------------------------------

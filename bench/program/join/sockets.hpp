@@ -3,8 +3,6 @@
 // processes of the same user. All are closed on exec and never block.
 #pragma once
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -14,30 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "bench/machine/descriptor.hpp"
 #include "bench/machine/json_text.hpp"
 
 namespace scalebench {
-
-// A file descriptor that closes itself.
-
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-
-  int number() const { return number_; }
-  bool is_open() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
 
 // An address and a port of TCP.
 
