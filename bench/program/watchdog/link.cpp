@@ -21,6 +21,7 @@
 #include <random>
 #include <sstream>
 #include <type_traits>
+#include <utility>
 
 #include "bench/cli/stderr.hpp"
 #include "bench/machine/identity.hpp"
@@ -87,16 +88,16 @@ AddressInfo resolve(const Invitation::Door& door) {
 }
 
 /// Listens on a port of the system's choice. Not open where the host lacks the address.
-FileDescriptor listen_at(const std::string& address, int& port) {
+Descriptor listen_at(const std::string& address, int& port) {
   const AddressInfo at = resolve({address, 0});
-  if (!at) return FileDescriptor();
-  FileDescriptor fd(socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!at) return Descriptor();
+  Descriptor fd(socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_storage bound{};
   socklen_t length = sizeof(bound);
-  if (fd.get() < 0 || bind(fd.get(), at->ai_addr, at->ai_addrlen) != 0 ||
-      listen(fd.get(), SOMAXCONN) != 0 ||
-      getsockname(fd.get(), reinterpret_cast<sockaddr*>(&bound), &length) != 0) {
-    return FileDescriptor();
+  if (!fd.is_open() || bind(fd.number(), at->ai_addr, at->ai_addrlen) != 0 ||
+      listen(fd.number(), SOMAXCONN) != 0 ||
+      getsockname(fd.number(), reinterpret_cast<sockaddr*>(&bound), &length) != 0) {
+    return Descriptor();
   }
   port = ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(bound).sin6_port
                                            : reinterpret_cast<sockaddr_in&>(bound).sin_port);
@@ -123,10 +124,10 @@ class Visitors {
 
   std::vector<WatchdogLink>& all() { return all_; }
   /// All who wait at the door.
-  void let_in(const FileDescriptor& door) {
+  void let_in(const Descriptor& door) {
     for (std::size_t count = 0; count < most_; ++count) {
-      FileDescriptor fd(accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (fd.get() >= 0) {
+      Descriptor fd(accept4(door.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (fd.is_open()) {
         if (all_.size() >= most_) send_away(1);
         all_.emplace_back(std::move(fd));
         continue;
@@ -168,14 +169,14 @@ void allow_open_files(std::size_t ranks) {
 
 /// Accepts until every rank has come with the token, or time is up. Who says anything else is sent
 /// away.
-void accept_ranks(std::span<const FileDescriptor> doors, std::uint64_t token, double deadline,
+void accept_ranks(std::span<const Descriptor> doors, std::uint64_t token, double deadline,
                   std::vector<WatchdogLink>& links) {
   Visitors visitors(links.size());
   std::vector<bool> came(links.size());  // once, also where the connection has ended since
   std::size_t missing = links.size() - 1;
   while (missing > 0 && watchdog_seconds() < deadline) {
     std::vector<pollfd> waiting;
-    for (const FileDescriptor& door : doors) waiting.push_back({door.get(), POLLIN, 0});
+    for (const Descriptor& door : doors) waiting.push_back({door.number(), POLLIN, 0});
     for (const WatchdogLink& one : visitors.all()) waiting.push_back({one.fd(), POLLIN, 0});
     poll(waiting.data(), waiting.size(), milliseconds(deadline - watchdog_seconds()));
     for (WatchdogLink& one : visitors.all()) {
@@ -204,13 +205,13 @@ WatchdogLink try_door(const Invitation::Door& door, std::uint64_t token, int ran
                       double deadline) {
   const AddressInfo found = resolve(door);
   if (!found) return {};
-  FileDescriptor fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (fd.get() < 0) return {};
-  if (connect(fd.get(), found->ai_addr, found->ai_addrlen) != 0) {
+  Descriptor fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.is_open()) return {};
+  if (connect(fd.number(), found->ai_addr, found->ai_addrlen) != 0) {
     int error = 0;
     socklen_t length = sizeof(error);
-    if (errno != EINPROGRESS || !wait_for(fd.get(), POLLOUT, deadline) ||
-        getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0 || error != 0) {
+    if (errno != EINPROGRESS || !wait_for(fd.number(), POLLOUT, deadline) ||
+        getsockopt(fd.number(), SOL_SOCKET, SO_ERROR, &error, &length) != 0 || error != 0) {
       return {};
     }
   }
@@ -244,20 +245,11 @@ WatchdogLink connect_to(const Invitation& invitation, int rank, bool at_its_plac
 
 }  // namespace
 
-FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-void FileDescriptor::reset() {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-}
-
-WatchdogLink::WatchdogLink(FileDescriptor fd) : fd_(std::move(fd)) {
+WatchdogLink::WatchdogLink(Descriptor fd) : fd_(std::move(fd)) {
   // A message that waits for the acknowledgement of the last one dies with its process, and it may
   // be the one that says where that was.
   const int at_once = 1;
-  setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once));
+  setsockopt(fd_.number(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once));
 }
 
 void WatchdogLink::send(const WatchdogMessage& message) {
@@ -310,7 +302,7 @@ WatchdogLinks link_to_first_rank(Communicator& host, double seconds) {
   const std::vector<std::string> hosts = all_gather(host, own_host_name());
   const std::vector<std::string> places = all_gather(host, own_place());
   const auto me = static_cast<std::size_t>(host.rank());
-  std::vector<FileDescriptor> doors;
+  std::vector<Descriptor> doors;
   Invitation invitation;
   if (me == 0) {
     allow_open_files(ranks);
@@ -318,8 +310,8 @@ WatchdogLinks link_to_first_rank(Communicator& host, double seconds) {
     invitation.token = (std::uint64_t{random()} << 32U) | random();
     for (const std::string& address : needed_addresses(own_addresses(), places)) {
       int port = 0;
-      FileDescriptor door = listen_at(address, port);
-      if (door.get() < 0) continue;
+      Descriptor door = listen_at(address, port);
+      if (!door.is_open()) continue;
       doors.push_back(std::move(door));
       invitation.doors.push_back({address, port});
     }

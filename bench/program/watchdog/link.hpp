@@ -6,27 +6,13 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "bench/machine/descriptor.hpp"
 #include "bench/program/watchdog/verdict.hpp"
 #include "collectives/communicator.hpp"
 
 namespace scalebench {
-
-/// Owns a file descriptor; -1: none.
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd = -1) : fd_(fd) {}
-  ~FileDescriptor() { reset(); }
-  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
-  int get() const { return fd_; }
-  void reset();
-
- private:
-  int fd_;
-};
 
 /// Sent as it lies in memory: all ranks run the same binary.
 struct WatchdogMessage {
@@ -42,22 +28,22 @@ class WatchdogLink {
  public:
   WatchdogLink() = default;
   /// Over a connection, whose messages go out at once.
-  explicit WatchdogLink(FileDescriptor fd);
+  explicit WatchdogLink(Descriptor fd);
 
-  bool open() const { return fd_.get() >= 0; }
-  int fd() const { return fd_.get(); }
+  bool open() const { return fd_.is_open(); }
+  int fd() const { return fd_.number(); }
   /// Drops the message when the other side has long not read any.
   void send(const WatchdogMessage& message);
   /// All that came; closes the link where the other side has.
   std::vector<WatchdogMessage> receive();
   /// Nothing more will be sent; receiving goes on.
   void finish_sending();
-  void close() { fd_.reset(); }
+  void close() { fd_ = Descriptor(); }
 
  private:
   void flush();
 
-  FileDescriptor fd_;
+  Descriptor fd_;
   std::string in_;
   std::string out_;
 };

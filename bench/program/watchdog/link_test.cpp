@@ -50,12 +50,12 @@ void be_linked(Communicator& host) {
 
 /// Closed where nobody listens.
 WatchdogLink visit(const char* address, int port) {
-  FileDescriptor fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Descriptor fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in there{};
   there.sin_family = AF_INET;
   there.sin_port = htons(static_cast<std::uint16_t>(port));
   inet_pton(AF_INET, address, &there.sin_addr);
-  const bool came = connect(fd.get(), reinterpret_cast<sockaddr*>(&there), sizeof(there)) == 0;
+  const bool came = connect(fd.number(), reinterpret_cast<sockaddr*>(&there), sizeof(there)) == 0;
   return came ? WatchdogLink(std::move(fd)) : WatchdogLink();
 }
 

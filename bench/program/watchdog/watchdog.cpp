@@ -58,7 +58,7 @@ class WatchdogGuard {
       options_.lives = [signs = LifeSigns()]() mutable { return signs.any(); };
     }
     if (rank_ == 0) peers_[0].gone = true;
-    if (options_.heeds_termination) termination_.emplace(wake_.get());
+    if (options_.heeds_termination) termination_.emplace(wake_.number());
     thread_ = start_quiet_thread([this] { run(); });
   }
 
@@ -85,7 +85,7 @@ class WatchdogGuard {
 
   void wake() {
     const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof(one));
+    [[maybe_unused]] const ssize_t written = write(wake_.number(), &one, sizeof(one));
   }
 
  private:
@@ -126,7 +126,7 @@ class WatchdogGuard {
     while (true) {
       const std::span<const WatchdogLink> links(links_);
       const bool alert = dead_since_ > 0 || (failing_since_ > 0 && !excused_);
-      sleep_on(wake_.get(), over ? links.first(0) : links,
+      sleep_on(wake_.number(), over ? links.first(0) : links,
                over    ? interval_
                : alert ? kAlertLook
                        : next_look_ - watchdog_seconds());
@@ -151,7 +151,7 @@ class WatchdogGuard {
 
   void forget_wake() {
     std::uint64_t woken = 0;
-    [[maybe_unused]] const ssize_t got = read(wake_.get(), &woken, sizeof(woken));
+    [[maybe_unused]] const ssize_t got = read(wake_.number(), &woken, sizeof(woken));
   }
 
   bool has_begun() const { return marks_.read().cells != mine_.cells; }
@@ -383,7 +383,7 @@ class WatchdogGuard {
       return command_.load() == Command::watch && !(termination_ && Termination::received());
     };
     while (waits() && watchdog_seconds() < until) {
-      sleep_on(wake_.get(), {}, until - watchdog_seconds());
+      sleep_on(wake_.number(), {}, until - watchdog_seconds());
       forget_wake();
     }
     if (waits()) {
@@ -438,7 +438,7 @@ class WatchdogGuard {
   std::uint64_t signs_ = 0;
   std::mutex say_mutex_;
   std::function<void(const std::string&)> say_;
-  FileDescriptor wake_;
+  Descriptor wake_;
   std::atomic<Command> command_ = Command::watch;
   double moved_;  // when any rank was last seen to make progress
   Seen mine_seen_;
