@@ -17,7 +17,10 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "bench/machine/descriptor.hpp"
 
 namespace scalebench {
 namespace {
@@ -44,14 +47,13 @@ Address address_of(std::string_view name) {
   return its;
 }
 
-/// -1 where there is none to be had.
-int listen_at(std::string_view name) {
-  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (socket < 0) return -1;
+/// Not open where there is none to be had.
+Descriptor listen_at(std::string_view name) {
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const Address own = address_of(name);
-  if (bind(socket, own.get(), own.size) == 0 && listen(socket, SOMAXCONN) == 0) return socket;
-  close(socket);
-  return -1;
+  const bool listens =
+      bind(socket.number(), own.get(), own.size) == 0 && listen(socket.number(), SOMAXCONN) == 0;
+  return listens ? std::move(socket) : Descriptor();
 }
 
 bool is_of_this_user(int socket) {
@@ -86,18 +88,13 @@ class Turns::Table {
     thread_.request_stop();
     wake();
     thread_.join();
-    for (const Side& side : sides_) {
-      for (const Client& client : side.clients) close(client.socket);
-      if (side.listener >= 0) close(side.listener);
-    }
-    close(wake_);
   }
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
   Variables variables(std::size_t launch) const {
     const Side& side = sides_.at(launch);
-    if (side.listener < 0) return {};
+    if (!side.listener.is_open()) return {};
     return {{kTurnsVariable, side.name}};
   }
 
@@ -124,13 +121,13 @@ class Turns::Table {
 
  private:
   struct Client {
-    int socket = -1;
+    Descriptor socket;
     bool waits = false;
   };
   struct Side {
     std::size_t ranks = 0;
     std::string name;
-    int listener = -1;
+    Descriptor listener;
     std::vector<Client> clients;
     bool ended = false;
     std::optional<Clock::time_point> since{};  // all its ranks wait
@@ -146,15 +143,16 @@ class Turns::Table {
 
   void wake() const {
     const std::uint64_t one = 1;
-    static_cast<void>(!write(wake_, &one, sizeof one));
+    static_cast<void>(!write(wake_.number(), &one, sizeof one));
   }
 
   void serve(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      std::vector<pollfd> waits{{wake_, POLLIN, 0}};
+      std::vector<pollfd> waits{{wake_.number(), POLLIN, 0}};
       for (const Side& side : sides_) {
-        waits.push_back({side.listener, POLLIN, 0});
-        for (const Client& client : side.clients) waits.push_back({client.socket, POLLIN, 0});
+        waits.push_back({side.listener.number(), POLLIN, 0});
+        for (const Client& client : side.clients)
+          waits.push_back({client.socket.number(), POLLIN, 0});
       }
       if (poll(waits.data(), waits.size(), -1) < 0) continue;
       {
@@ -170,27 +168,22 @@ class Turns::Table {
   }
 
   static void accept_into(Side& side) {
-    while (side.listener >= 0) {
-      const int client = accept4(side.listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-      if (client < 0) return;
-      if (is_of_this_user(client)) {
-        side.clients.push_back({client, false});
-      } else {
-        close(client);
-      }
+    while (side.listener.is_open()) {
+      Descriptor client(
+          accept4(side.listener.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!client.is_open()) return;
+      if (is_of_this_user(client.number())) side.clients.push_back({std::move(client), false});
     }
   }
 
   static void hear(Side& side) {
     for (Client& client : side.clients) {
       char word = 0;
-      const ssize_t size = read(client.socket, &word, 1);
+      const ssize_t size = read(client.socket.number(), &word, 1);
       if (size == 1 && word == kReady) client.waits = true;
-      if (size != 0) continue;
-      close(client.socket);
-      client.socket = -1;
+      if (size == 0) client.socket = Descriptor();
     }
-    std::erase_if(side.clients, [](const Client& client) { return client.socket < 0; });
+    std::erase_if(side.clients, [](const Client& client) { return !client.socket.is_open(); });
   }
 
   /// Whose turn it is.
@@ -207,14 +200,14 @@ class Turns::Table {
       side.since.reset();
       for (Client& client : side.clients) {
         client.waits = false;
-        static_cast<void>(send(client.socket, &kGo, 1, MSG_NOSIGNAL));
+        static_cast<void>(send(client.socket.number(), &kGo, 1, MSG_NOSIGNAL));
       }
       next_ = 1 - next;
       return;
     }
   }
 
-  const int wake_;
+  const Descriptor wake_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::array<Side, 2> sides_;
