@@ -23,6 +23,7 @@
 #include <thread>
 
 #include "bench/launch/launch_mark.hpp"
+#include "bench/machine/descriptor.hpp"
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
 
@@ -35,23 +36,17 @@ constexpr double kLookSeconds = 9;  // between two looks for ranks that are stop
 class Pipe {
  public:
   Pipe() {
-    if (::pipe2(ends_.data(), O_CLOEXEC) != 0) fail("no pipe: {}", std::strerror(errno));
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("no pipe: {}", std::strerror(errno));
+    reading_ = Descriptor(ends[0]);
+    writing_ = Descriptor(ends[1]);
   }
-  ~Pipe() {
-    close_writing();
-    ::close(ends_[0]);
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  int reading() const { return ends_[0]; }
-  int writing() const { return ends_[1]; }
-  void close_writing() {
-    if (ends_[1] >= 0) ::close(ends_[1]);
-    ends_[1] = -1;
-  }
+  int reading() const { return reading_.number(); }
+  int writing() const { return writing_.number(); }
+  void close_writing() { writing_ = Descriptor(); }
 
  private:
-  std::array<int, 2> ends_{-1, -1};
+  Descriptor reading_, writing_;
 };
 
 std::string no_answer_within(int seconds) { return fmt::format("no answer within {} s", seconds); }
@@ -204,10 +199,10 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-int open_log(const std::filesystem::path& path) {
-  const int descriptor = open_to_write(path, O_WRONLY | O_CREAT | O_TRUNC);
-  if (descriptor < 0) refuse_write(fmt::format("cannot write '{}'", path.string()), errno);
-  return descriptor;
+Descriptor open_log(const std::filesystem::path& path) {
+  Descriptor log(open_to_write(path, O_WRONLY | O_CREAT | O_TRUNC));
+  if (!log.is_open()) refuse_write(fmt::format("cannot write '{}'", path.string()), errno);
+  return log;
 }
 
 /// The line of stderr that says most: ours (`rank 1 host: what`), else mpirun's about a signal,
@@ -289,16 +284,14 @@ std::string beginning_of(const std::filesystem::path& log) {
 LaunchEnd run_once(const std::vector<std::string>& command, const Variables& environment,
                    const std::filesystem::path& folder, double deadline_seconds,
                    const std::atomic<bool>& stop) {
-  const int out = open_log(folder / "stdout.log");
-  const int err = open_log(folder / "stderr.log");
+  const Descriptor out = open_log(folder / "stdout.log");
+  const Descriptor err = open_log(folder / "stderr.log");
   const std::uint64_t killed_before = killed_for_memory();
   const Clock::time_point begin = Clock::now();
   LaunchMark mark(folder);
   Variables marked = environment;
   marked.push_back(mark.variable());
-  const pid_t child = start(command, marked, out, err).process;
-  close(out);
-  close(err);
+  const pid_t child = start(command, marked, out.number(), err.number()).process;
 
   LaunchEnd end;
   double asked_to_end = -1;  // seconds after begin; -1: not asked

@@ -96,6 +96,15 @@ TEST_F(LaunchTest, OurOwnLineIsFoundBehindTheEndOfAMessage) {
   EXPECT_EQ(end.why, "exit code 5: rank 1 h2: no memory");
 }
 
+TEST_F(LaunchTest, ThatHasNoSecondLogClosesTheFirst) {
+  std::filesystem::create_directory(folder_ / "stderr.log");
+  EXPECT_THROW(run_script("true"), UsageError);
+  for (const auto& open : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;  // of the one that lists them
+    EXPECT_NE(std::filesystem::read_symlink(open, gone), folder_ / "stdout.log");
+  }
+}
+
 TEST_F(LaunchTest, KeepsOutputApartAndTheCommandBesideIt) {
   environment_ = {{"OMP_NUM_THREADS", "3"}};
   const LaunchEnd end = run_script("echo threads $OMP_NUM_THREADS; echo progress >&2");
