@@ -45,14 +45,14 @@ class Run(Case):
     def manifest(self) -> dict:
         return json.loads((self.out / "manifest.json").read_text(encoding="utf-8"))
 
-    def check_sums(self) -> None:
+    def check_seal(self) -> None:
         self.assertTrue((self.out / "COMPLETE").is_file())
         for sums in ("COMPLETE", "SHA256SUMS"):
             self.ok(subprocess.run(["sha256sum", "--check", "--strict", "--quiet", sums], cwd=self.out,
                                    capture_output=True, text=True, check=False))  # fmt: skip
 
     def check_sealed(self) -> None:
-        self.check_sums()
+        self.check_seal()
         done = self.verify()
         self.assertIn(" 0 differ; ", self.ok(done))
         self.assertNotIn("note:", done.stdout)

@@ -386,7 +386,7 @@ std::optional<AaCheck> aa_before(const fs::path& results, const Manifest& tonigh
       const Manifest manifest = read_manifest(entry.path());
       const bool between = manifest.started_utc > started &&
                            manifest.started_utc <= tonight.started_utc &&
-                           manifest.study == aa_study(tonight.study) && is_aa_run(entry.path());
+                           manifest.study == aa_study(tonight.study);
       if (!between) continue;
       // Without the file nothing was measured, and that is no agreement.
       const bool any = fs::exists(entry.path() / certificate_schema().file);
