@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# scripts/cluster where nothing is made: what it refuses, and what it would tell tc and mpirun. Clusters
+# scripts/cluster where no network is made: what it refuses, and what it would tell tc and mpirun. Clusters
 # themselves are made in bench/e2e/cluster_test.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -85,6 +86,27 @@ class Refusals(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         for verb in ("up", "run", "down", "status", "slow", "lose", "cut", "heal"):
             self.assertIn(f"\n    {verb} ", done.stdout)
+
+
+class NotWhole(unittest.TestCase):
+    """A cluster whose namespaces went with the mounts they stood in: its names are left, as plain files."""
+
+    def test_it_is_told_and_removed(self) -> None:
+        if os.geteuid() != 0 or not all(shutil.which(tool) for tool in ("ip", "tc", "nsenter", "unshare")):
+            self.skipTest("needs root, ip and tc")
+        lost = Cluster(f"lost{os.getpid()}", 2, 1, 10**9)
+        if not network.NAMESPACES.is_dir():
+            self.skipTest(f"{network.NAMESPACES} is made by the first namespace")
+        lost.folder.mkdir(parents=True)
+        self.addCleanup(cluster, "down", "--name", lost.name)
+        lost.save()
+        (network.NAMESPACES / lost.switch).touch()
+        told = cluster("status")
+        self.assertEqual((told.returncode, told.stderr), (0, ""))
+        self.assertIn(f"{lost.name}: not whole; scripts/cluster down --name {lost.name} removes it\n", told.stdout)
+        self.assertEqual(network.processes_in([lost.switch]), [])
+        self.assertEqual(cluster("down", "--name", lost.name).returncode, 0)
+        self.assertEqual((network.namespaces_of(lost.name), lost.folder.exists()), ([], False))
 
 
 class Words(unittest.TestCase):

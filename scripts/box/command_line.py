@@ -197,23 +197,31 @@ def _plug(words: argparse.Namespace, name: str) -> int:
     return 0
 
 
+def _links(cluster: Cluster) -> list[str]:
+    """A line for each host."""
+    lines = []
+    for host in cluster.host_names:
+        processes = len(network.processes_in([cluster.namespace(host)]))
+        link = show_rate(cluster.rate_of(host)) if network.is_connected(cluster, host) else "cut"
+        lost = f"  loses {100 * cluster.loss[host]:g} %" if host in cluster.loss else ""
+        lines.append(f"  {host:<8} {cluster.address(host):<12} {link:>9}  {processes} processes{lost}")
+    return lines
+
+
 def _status(_words: argparse.Namespace, _name: str) -> int:
     _require_tools()
     names = description.names_of_clusters()
     if not names:
         print("no cluster is up")
     for name in names:
+        # One that somebody is making or removing just now, or whose namespaces went with the mounts they stood in.
         try:
             cluster = description.read_cluster(name)
-        except UsageError:
-            print(f"{name}: half made; scripts/cluster down --name {name} removes it")
+            lines = _links(cluster)
+        except (UsageError, RuntimeError):
+            print(f"{name}: not whole; scripts/cluster down --name {name} removes it")
             continue
-        print(f"{name}: {cluster.text()}, {cluster.slots} slots each")
-        for host in cluster.host_names:
-            processes = len(network.processes_in([cluster.namespace(host)]))
-            link = show_rate(cluster.rate_of(host)) if network.is_connected(cluster, host) else "cut"
-            lost = f"  loses {100 * cluster.loss[host]:g} %" if host in cluster.loss else ""
-            print(f"  {host:<8} {cluster.address(host):<12} {link:>9}  {processes} processes{lost}")
+        print(f"{name}: {cluster.text()}, {cluster.slots} slots each", *lines, sep="\n")
     return 0
 
 

@@ -193,17 +193,22 @@ def namespaces_of(name: str) -> list[str]:
     return sorted(path.name for path in NAMESPACES.glob(f"sb-{name}-*"))
 
 
+def _identity(namespace: Path) -> tuple[int, int]:
+    found = namespace.stat()
+    return found.st_dev, found.st_ino  # a name that lost its namespace is a file of another device
+
+
 def processes_in(namespaces: list[str]) -> list[int]:
-    inodes = set()
+    wanted = set()
     for namespace in namespaces:
         with contextlib.suppress(OSError):
-            inodes.add((NAMESPACES / namespace).stat().st_ino)
+            wanted.add(_identity(NAMESPACES / namespace))
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         with contextlib.suppress(OSError):
-            if (entry / "ns/net").stat().st_ino in inodes:
+            if _identity(entry / "ns/net") in wanted:
                 found.append(int(entry.name))
     return found
 
