@@ -219,7 +219,7 @@ int run_on_ranks(int argc, char** argv, const ParseWords& parse,
     watchdog.work("preparing");
     std::optional<StopGuard::Rest> rest;
     if (guard) rest.emplace(*guard);
-    return code_of(body({session, *host, watchdog}));
+    return rank_code(code_of(body({session, *host, watchdog})));
   } catch (const JointRefusal& error) {
     if (session.rank() == 0) print_line(error.what());
     return code_of(ExitCode::usage);

@@ -442,6 +442,20 @@ TEST_F(RelayTest, OnlyTheOwnDaemonIsStartedAndOnlyWithKnownArguments) {
   first->goodbye(0);
 }
 
+TEST_F(RelayTest, AFindingOfRanksIsToldFromAFailureThatEndsWithOne) {
+  const RankProgram ranks{{"/bin/true"}, 1, false};
+  const auto code = [&](const std::string& mpirun) {
+    program("bin/mpirun", mpirun);
+    return run_ranks(ranks, *meeting(plan(0)), never_);
+  };
+  EXPECT_EQ(code("exit 1"), 3) << "there are no slots, say";
+  EXPECT_EQ(code("exit 2"), 2);
+  EXPECT_EQ(code("exit 137"), 3);
+  const int finding = rank_code(1);  // as of a rank that run_ranks has started, of here on
+  EXPECT_EQ(code(fmt::format("exit {}", finding)), 1);
+  EXPECT_EQ(rank_code(3), 3);
+}
+
 /// Sits at the port first and passes on what both say, until both trust each other.
 void stand_between(const Listener& port, const Endpoint& first, const Message& order) {
   std::string peer, why;

@@ -143,6 +143,10 @@ constexpr const char* kPatienceVariable = "SCALEBENCH_JOIN_TIMEOUT";
 constexpr int kDefaultPatience = 600;
 constexpr std::chrono::seconds kStudyGrace{10};
 
+/// Present where run_ranks has started a rank.
+constexpr const char* kFindingVariable = "SCALEBENCH_FINDING";
+constexpr int kFinding = 1, kFindingOfRanks = 101;
+
 /// Those of this process that change results and belong to no single host.
 std::vector<std::string> variables_for_ranks() {
   std::vector<std::string> names;
@@ -150,14 +154,18 @@ std::vector<std::string> variables_for_ranks() {
     const bool own = name.find("_MCA_") != std::string::npos || name == "CUDA_VISIBLE_DEVICES";
     if (!own) names.push_back(name);
   }
-  if (std::getenv(kEmulatedVariable) != nullptr) names.emplace_back(kEmulatedVariable);
+  for (const char* const name : {kEmulatedVariable, kFindingVariable}) {
+    if (std::getenv(name) != nullptr) names.emplace_back(name);
+  }
   return names;
 }
 
 /// The exit codes of the suite pass; another one is mpirun's own, or of a rank that was killed.
 int suite_code(int status) {
-  constexpr int kInternal = 5, kInterrupted = 130, kTerminated = 143;
-  const bool known = status <= kInternal || status == kInterrupted || status == kTerminated;
+  constexpr int kUsage = 2, kInternal = 5, kInterrupted = 130, kTerminated = 143;
+  if (status == kFindingOfRanks) return kFinding;
+  const bool known = status == 0 || (status >= kUsage && status <= kInternal) ||
+                     status == kInterrupted || status == kTerminated;
   return known ? status : kIncomplete;
 }
 
@@ -232,7 +240,12 @@ std::vector<std::string> mpirun_command(const RankProgram& program, const RankPl
   return command;
 }
 
+int rank_code(int code) {
+  return code == kFinding && std::getenv(kFindingVariable) != nullptr ? kFindingOfRanks : code;
+}
+
 int run_ranks(const RankProgram& program, Meeting& meeting, const std::atomic<bool>& stop) {
+  setenv(kFindingVariable, "1", 1);
   const std::vector<std::string> command = mpirun_command(
       program, {meeting.hosts(), meeting.is_crowded(), !meeting.on_one_machine().empty()},
       variables_for_ranks());

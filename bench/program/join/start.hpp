@@ -55,9 +55,13 @@ struct RankPlaces {
 std::vector<std::string> mpirun_command(const RankProgram& program, const RankPlaces& places,
                                         const std::vector<std::string>& variables);
 
-/// Runs the program under mpirun and returns its exit code; 3 for one that is none of the suite's.
-/// Throws NotTogether when somebody leaves the meeting or `stop` becomes true; the ranks have ended
-/// by then.
+/// What a rank ends with for this exit code: for a finding, where run_ranks has started it, with a
+/// code of its own, since mpirun and libraries end with 1 when they fail.
+int rank_code(int code);
+
+/// Runs the program under mpirun and returns its exit code, of rank_code turned back; 3 for one
+/// that is none of the suite's. Throws NotTogether when somebody leaves the meeting or `stop`
+/// becomes true; the ranks have ended by then.
 int run_ranks(const RankProgram& program, Meeting& meeting, const std::atomic<bool>& stop);
 
 }  // namespace scalebench
