@@ -81,7 +81,9 @@ def bracket(value: float, *ends: float) -> str:
 
 
 def byte_size(size: float) -> str:
-    """4096 -> '4 KiB'."""
+    """4096 -> '4 KiB'; '' for what is no number."""
+    if math.isnan(size):
+        return ""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size < 1024 or unit == "GiB":
             break

@@ -2,6 +2,8 @@
 # A run's page and Markdown where they depend on what the run holds: titles, measurements, panels and what was not drawn.
 from __future__ import annotations
 
+import contextlib
+import io
 import subprocess
 import sys
 import tempfile
@@ -88,6 +90,15 @@ class WithoutAStudyTest(unittest.TestCase):
         self.assertIn("# Scaling efficiency: quick\n", self.both()[1])
         write_manifest(self.run_folder, study="import", run_id="hv", **{"import": {"kind": "log"}})
         self.assertIn("# Scaling efficiency, imported (log): hv\n", self.both()[1])
+
+    def test_an_allreduce_without_a_size_is_left_out_of_the_page_and_named(self) -> None:
+        write_manifest(self.run_folder)
+        row = {**allreduce_rows(["ring"], ["mpi"], [2], cores=2)[0], "case_id": "aa11"}
+        write_csv(self.run_folder, "allreduce.csv", [{**row, "size_bytes": ""}, {**row, "size_bytes": "4 KiB"}, row])
+        write_csv(self.run_folder, "kernels.csv", [{"kernel": "add", "status": "ok", "bytes": "many", "seconds_median": 2e-6}])
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.both()
+        self.assertEqual(said.getvalue().splitlines(), [f"allreduce.csv: size_bytes of case 'aa11' is '{cell}', no number: left out" for cell in ("", "4 KiB")])
 
     def test_what_a_launch_printed_is_named_where_it_is(self) -> None:
         write_manifest(self.run_folder)

@@ -10,7 +10,7 @@ from view import intervals
 from view.cases import ALLREDUCE, short_names
 from view.numbers import byte_size, duration, percent, three_digits
 from view.page import Html, element, joined, section, table
-from view.rows import Row, each_row, grouped, read_rows, usable
+from view.rows import Row, each_row, grouped, read_rows, say, usable
 from view.tables.cells import not_measured, with_interval
 
 MOST_PANELS = 40
@@ -22,6 +22,9 @@ def bandwidth(run: Path) -> Html:
     left_out = set()
     for row in each_row(run, "allreduce.csv"):
         if row["status"] == "ok" and (row["busbw_gb_per_s"] or row["seconds_median"]):
+            if math.isnan(row.number("size_bytes")):
+                say(f"allreduce.csv: size_bytes of case '{row['case_id']}' is '{row['size_bytes']}', no number: left out")
+                continue
             key = tuple(row[column] for column in (*ALLREDUCE, "ranks", "origin"))
             if key in shown or len(shown) < MOST_PANELS:
                 shown.setdefault(key, []).append(row)
@@ -48,7 +51,7 @@ def bandwidth(run: Path) -> Html:
             cells = []
             for group in by_size.values():
                 found = {row["algorithm"]: row for row in group}
-                cells.append([byte_size(group[0].number("size_bytes") or 0), *(
+                cells.append([byte_size(group[0].number("size_bytes")), *(
                     bandwidth_cell(found[name]) if name in found else "" for name in columns)])  # fmt: skip
             weak = range(len(cells)) if key[-1] != "measured" else []
             tables.append(table(["size", *columns], cells, numbers=range(len(columns) + 1), weak=weak, rest="allreduce.csv"))
@@ -107,7 +110,7 @@ def fit(run: Path) -> Html:
             row["points"],
             percent(row.number("rms_relative_residual")),
             signed_percent(row.number("worst_relative_residual")),
-            byte_size(row.number("worst_bytes")) if row["worst_bytes"] else "",
+            byte_size(row.number("worst_bytes")),
         ]
         for row in rows
     ]
@@ -150,7 +153,7 @@ def certificate(run: Path) -> Html:
         [
             row["algorithm"],
             names[tuple(row[column] for column in ALLREDUCE)],
-            byte_size(row.number("size_bytes")) if row["size_bytes"] else "",
+            byte_size(row.number("size_bytes")),
             row.ranks(),
             duration(row.number("seconds_a")),
             with_interval(row, f"{row.number('ratio'):.3f}", "ratio_low", "ratio_high"),
