@@ -199,6 +199,14 @@ class Yaml(unittest.TestCase):
         self.assertIn("absent(", words)
         for verdict in re.findall(r'verdict!~"([^"]+)"', words)[0].split("|"):
             self.assertIn(f'verdict="{verdict}"', written)
+        # Without a night that passed there is no series of it, so that the alert needs another to fire.
+        with tempfile.TemporaryDirectory() as folder:
+            never = write_textfile(read_night(write_night(Path(folder), "REGRESSED")))
+        (no_good,) = (rule["expr"] for rule in rules if rule["alert"] == "ScalebenchNoGoodNight")
+        passed, has_run = (f"scalebench_night_last_{what}_timestamp_seconds" for what in ("success", "run"))
+        self.assertNotIn(f"# TYPE {passed} ", never)
+        self.assertIn(f"# TYPE {has_run} ", never)
+        self.assertRegex(no_good, rf" or \({has_run} offset \d+d unless {passed}\)$")
         if shutil.which("promtool"):
             self.assertEqual(run("promtool", "check", "rules", FOLDER / "prometheus-alerts.yml").returncode, 0)
 
