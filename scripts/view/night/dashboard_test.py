@@ -7,6 +7,7 @@ import contextlib
 import csv
 import http.server
 import json
+import os
 import re
 import shutil
 import socket
@@ -28,6 +29,7 @@ from view.night.record import read_night
 
 DASHBOARD = json.loads((Path(__file__).resolve().parents[3] / "configs/nightly/grafana-dashboard.json").read_text(encoding="utf-8"))
 PATIENCE = 60
+LISTENS = "0A"  # a state of proc(5)
 
 
 def queries() -> list[str]:
@@ -85,6 +87,11 @@ class Dashboard(unittest.TestCase):
         numbers = [panel["id"] for panel in DASHBOARD["panels"]]
         self.assertEqual(len(set(numbers)), len(numbers))
 
+    def test_where_a_process_listens_is_known(self) -> None:
+        self.assertIsNone(port_of(os.getpid()))
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            self.assertEqual(port_of(os.getpid()), server.getsockname()[1])
+
     @unittest.skipUnless(shutil.which("prometheus"), "no prometheus here (apt install prometheus)")
     def test_prometheus_answers_every_query(self) -> None:
         written = textfile()
@@ -109,10 +116,14 @@ class Textfile(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+def port_of(process: int) -> int | None:
+    """Where it listens, by the kernel that gave it the port: one that is chosen before may be another's by then."""
+    sockets = {os.readlink(entry) for entry in os.scandir(f"/proc/{process}/fd")}
+    for line in Path(f"/proc/{process}/net/tcp").read_text(encoding="utf-8").splitlines()[1:]:
+        _, local, _, state, *more = line.split()
+        if state == LISTENS and f"socket:[{more[5]}]" in sockets:
+            return int(local.rpartition(":")[2], 16)
+    return None
 
 
 @contextlib.contextmanager
@@ -120,10 +131,9 @@ def prometheus_over(text: str) -> Iterator[Any]:
     """A Prometheus that has scraped `text`, as a function from a query to its result."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Served", (Textfile,), {"text": text}))
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    port = free_port()
 
     def ask(query: str) -> list[Any]:
-        address = f"http://127.0.0.1:{port}/api/v1/query?{urllib.parse.urlencode({'query': query})}"
+        address = f"http://127.0.0.1:{port_of(process.pid)}/api/v1/query?{urllib.parse.urlencode({'query': query})}"
         with urllib.request.urlopen(address, timeout=PATIENCE) as answer:  # noqa: S310
             return list(json.load(answer)["data"]["result"])
 
@@ -131,13 +141,13 @@ def prometheus_over(text: str) -> Iterator[Any]:
         config = Path(folder) / "prometheus.yml"
         job = {"job_name": "night", "scrape_interval": "1s", "static_configs": [{"targets": [f"127.0.0.1:{server.server_port}"]}]}
         config.write_text(json.dumps({"scrape_configs": [job]}), encoding="utf-8")  # JSON is YAML
-        command = ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{port}"]
+        command = ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder}/data", "--web.listen-address=127.0.0.1:0"]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             try:
                 until = time.monotonic() + PATIENCE
                 while True:
                     with contextlib.suppress(urllib.error.URLError, ConnectionError):
-                        if ask("scalebench_night_verdict"):
+                        if port_of(process.pid) and ask("scalebench_night_verdict"):
                             break
                     if process.poll() is not None or time.monotonic() > until:
                         raise AssertionError("prometheus has scraped nothing")
