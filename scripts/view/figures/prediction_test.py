@@ -44,6 +44,21 @@ class PredictionTest(unittest.TestCase):
             rows = [{**row, "efficiency_low": low} for row in rows_of(band)]
             self.assertTrue(self.fine_print(rows).endswith("predicted"), band)
 
+    def test_trainings_that_differ_in_their_images_alone_are_lines_of_their_own(self) -> None:
+        def lines(first: float, second: float) -> tuple[list[str], list[list[float]]]:
+            rows = [{**row, "h_seconds": h, "ranks": ranks} for h in (first, second) for row, ranks in zip(rows_of("left_out"), (4, 16))]
+            with tempfile.TemporaryDirectory() as folder:
+                write_csv(Path(folder), "prediction.csv", rows)
+                axes = prediction.draw(Path(folder))[0]["prediction"].axes[0]
+            ranks = [list(line.get_xdata()) for line in axes.lines if len(line.get_xdata()) > 1]
+            return [text.get_text() for text in axes.texts], ranks
+
+        for pair, words in (((20.0, 40.0), ("20.0", "40.0")), ((20.01, 20.02), ("20.01", "20.02"))):
+            texts, ranks = lines(*pair)
+            self.assertLessEqual({f"mirrored · H {word} s" for word in words}, set(texts))
+            self.assertEqual(ranks.count([4, 16]), 2, "a line of predictions of each")
+        self.assertNotIn("H 20.0 s", " ".join(lines(20.0, 20.0)[0]))
+
 
 if __name__ == "__main__":
     unittest.main()
