@@ -44,7 +44,9 @@ Words telling_arguments(const PlannedLaunch& launch, bool on_cpus) {
     const std::string said = argument_of(launch, option);
     set(option, said.empty() || said == "0" ? of_model : said);
   }
-  const auto images = images_of(argument_of(launch, "--data"));
+  const std::string data = argument_of(launch, "--data");
+  const auto images = images_of(data);
+  set("--data", data == "synthetic" ? fmt::format("{}:{}", data, images.value()) : data);
   const std::string samples = argument_of(launch, "--samples");
   set("--samples", samples == "0" && images ? std::to_string(*images) : samples);
   const std::string transport = argument_of(launch, "--transport");

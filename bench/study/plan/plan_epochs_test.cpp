@@ -85,6 +85,9 @@ TEST(PlanOfEpochs, StartsOnceWhatTrainsOnTheWholeSetAndSaysSo) {
   config.ranks = {2};
   config.epochs = {mlp(), mlp()};
   const auto starts = [&] { return names_of(plan_of(config, {.devices = 2})).size(); };
+  config.epochs[0].data = "synthetic";
+  config.epochs[1].data = "synthetic:60000";
+  EXPECT_EQ(starts(), 3U);
   for (EpochStudy& study : config.epochs) study.data = "synthetic:2000";
   config.epochs[1].samples = 2000;
   EXPECT_EQ(starts(), 3U);
