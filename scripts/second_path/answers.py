@@ -43,16 +43,16 @@ def images_of_one(leg: Leg) -> float:
 
 
 def base_of(leg: Leg, legs: list[Leg], sync: str, share: str = "1") -> Leg | None:
-    """One rank's run that is like `leg`. With all images, of several it is the one whose number of them is nearest, in
-    weak scaling to those of one worker; with the share of one of N, only that very share will do."""
+    """One rank's run of the same origin that is like `leg`. With all images, of several it is the one whose number of
+    them is nearest, in weak scaling to those of one worker; with the share of one of N, only that very share will do."""
     wanted = images_of_one(leg) / (1 if leg.row["scaling"] == "weak" else int(share))
+    cells = {"ranks": "1", "gradient_sync": sync, "origin": leg.row["origin"]}
 
     def fits(one: Leg) -> bool:
-        like = are_alike(leg, one) and one.row["ranks"] == "1" and one.row["gradient_sync"] == sync
+        like = are_alike(leg, one) and cells.items() <= one.row.items()
         return like and (one.row["share_of"] or "1") == share and (share == "1" or (one.images or 0) == wanted)
 
-    found = sorted(filter(fits, legs), key=lambda one: abs((one.images or 0) - wanted))
-    return found[0] if found and found[0].row["origin"] == leg.row["origin"] else None
+    return min(filter(fits, legs), key=lambda one: abs((one.images or 0) - wanted), default=None)
 
 
 @dataclass

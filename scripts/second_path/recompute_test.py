@@ -291,6 +291,16 @@ class Formulas(unittest.TestCase):
         other, own = leg("none", 3, 1200), leg("none", 3, 1800)
         self.assertIs(_like(leg("ps_async", 2, 1200), [other, own], "none"), own)
 
+    def test_a_base_is_of_the_same_origin_also_behind_another(self) -> None:
+        def leg(sync: str, ranks: int, origin: str) -> Leg:
+            like = {name: "" for name in (*LIKE, "target_accuracy", "epochs", "page_cache", "share_of")}
+            row = {**like, "gradient_sync": sync, "ranks": str(ranks), "origin": origin, "scaling": "strong", "global_batch": "60"}
+            return Leg(row, row, {}, {}, 600)
+
+        emulated, measured = leg("one_device", 1, "emulated"), leg("one_device", 1, "measured")
+        self.assertIs(base_of(leg("mirrored", 2, "measured"), [emulated, measured], "one_device"), measured)
+        self.assertIsNone(base_of(leg("mirrored", 2, "measured"), [emulated], "one_device"))
+
     def test_emulated_ranks_are_related_to_a_measured_one(self) -> None:
         run, lines = PUBLISHED[0], []
         for origin in ("measured", "emulated"):

@@ -76,20 +76,15 @@ Bases bases_of(const ResultRow& leg, const std::vector<const ResultRow*>& rows) 
   const double images = images_of_one(leg);
   // H is one real device; legs whose ranks share a core are emulated and have no true speedup, so
   // only a base of the same kind will do.
-  const auto same_origin = [&](const ResultRow* base) {
-    return base != nullptr && base->get("origin") == leg.get("origin");
-  };
-  const auto base = [&](std::string_view sync) {
+  const auto base = [&](std::string_view sync, bool is_own_kind) {
     return nearest(rows, leg, images, [&](const ResultRow& other) {
-      return other.get("gradient_sync") == sync && !is_share(other);
+      return other.get("gradient_sync") == sync && !is_share(other) &&
+             (other.get("origin") == leg.get("origin")) == is_own_kind;
     });
   };
-  Bases bases;
-  const ResultRow* const one = base("one_device");
-  const ResultRow* const raw = base("none");
-  if (same_origin(one)) bases.one = one;
-  if (same_origin(raw)) bases.raw = raw;
-  if (one != nullptr && bases.one == nullptr) bases.other_origin = one->get("origin");
+  Bases bases{.one = base("one_device", true), .raw = base("none", true)};
+  const ResultRow* const foreign = bases.one == nullptr ? base("one_device", false) : nullptr;
+  if (foreign != nullptr) bases.other_origin = foreign->get("origin");
   // Its times are taken as they are, and so are those of a share of another epoch no base.
   const double of_share = work_of(leg) == Work::weak ? images : images / ranks_of(leg);
   bases.share = nearest(rows, leg, of_share, [&](const ResultRow& other) {

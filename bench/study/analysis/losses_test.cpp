@@ -365,6 +365,19 @@ TEST(ScalingsOf, NeverMixWhatIsEmulated) {
   EXPECT_EQ(law_rows(scalings).at(0).get("note"), "too few N: 1, 2, 4, and at least 4 are needed");
 }
 
+TEST(BasesOf, AreOfTheSameOriginAlsoBehindAnother) {
+  std::vector<ResultRow> rows{epoch("one_device", 1, 20), epoch("none", 1, 18),
+                              epoch("one_device", 1, 10), epoch("none", 1, 9),
+                              epoch("mirrored", 2, 6)};
+  rows[0].set("origin", "emulated");
+  rows[1].set("origin", "emulated");
+  const auto legs = legs_of(rows);
+  EXPECT_EQ(bases_of(rows[4], legs).one, legs[2]);
+  EXPECT_EQ(bases_of(rows[4], legs).raw, legs[3]);
+  EXPECT_EQ(bases_of(rows[4], legs).other_origin, "");
+  EXPECT_EQ(bases_of(rows[4], {legs[0], legs[4]}).other_origin, "emulated");
+}
+
 TEST(BasesOf, AreOfTheImagesThatOneRankHasInWeakScaling) {
   const auto weak = [](const std::string& sync, int ranks, int images_of_each) {
     ResultRow row = epoch(sync, ranks, 1);
