@@ -61,18 +61,18 @@ std::vector<LaunchFolder> launch_folders(const fs::path& run) {
 
 bool is_of(const ResultRow& row, int number) { return row.get("launch") == std::to_string(number); }
 
-/// Since 1970, when the run's first monitored launch began; nothing before there was one.
+/// Since 1970, when the first launch of these rows began; nothing where there is none.
 std::optional<double> monitor_begin(const std::vector<ResultRow>& rows) {
   if (rows.empty()) return std::nullopt;
   return number_in(rows.front(), "utc_seconds") - number_in(rows.front(), "seconds");
 }
 
-/// From each launch's own beginning to the run's.
+/// From the launch's own beginning to the run's. Only that is of the clock that may be set.
 void count_from_the_first(const fs::path& run, std::vector<ResultRow>& rows) {
-  std::optional<double> begin = monitor_begin(rows_in(run, monitor_schema()));
-  if (!begin) begin = monitor_begin(rows);
+  const std::optional<double> own = monitor_begin(rows);
+  const double later = *own - monitor_begin(rows_in(run, monitor_schema())).value_or(*own);
   for (ResultRow& row : rows) {
-    const double seconds = number_in(row, "utc_seconds") - *begin;
+    const double seconds = number_in(row, "seconds") + later;
     row.set("seconds", std::round(1e3 * seconds) / 1e3);
   }
 }

@@ -119,6 +119,26 @@ TEST_F(KeptRows, OfALaunchThatIsToComeAgainGoBackIntoItsFolder) {
   EXPECT_THAT(manifest.superseded, SizeIs(1));
 }
 
+TEST_F(KeptRows, OfAMonitorGoOnThoughTheClockIsSetInALaunch) {
+  const auto look = [](int launch, double seconds, double utc_seconds) {
+    ResultRow row(monitor_schema());
+    row.set("schema_version", 1).set("launch", launch);
+    return row.set("seconds", seconds).set("utc_seconds", utc_seconds);
+  };
+  for (const int number : {1, 2}) {
+    const double begin = 1000 + 10 * number;
+    CsvWriter file(launch(number) / "monitor.csv", monitor_schema().columns);
+    file.append(look(number, 0.5, begin + 0.5).cells());
+    file.append(look(number, 1, begin + 1 - 3600).cells());
+    keep_rows(run.path(), launch(number));
+  }
+  std::vector<std::string> seconds;
+  for (const ResultRow& row : rows_in(run.path(), monitor_schema())) {
+    seconds.push_back(row.get("seconds"));
+  }
+  EXPECT_THAT(seconds, ElementsAre("0.5", "1", "10.5", "11"));
+}
+
 TEST_F(KeptRows, ATornLastLineIsDroppedAndReported) {
   flush(launch(1), {sample(1, 1)});
   {
