@@ -11,7 +11,7 @@
 
 #include "collectives/communicator.hpp"
 #include "models/checkpoint.hpp"
-#include "models/data/image_folder.hpp"
+#include "models/data/page_cache.hpp"
 #include "models/step/replay_trace.hpp"
 #include "models/step/step_trace.hpp"
 #include "models/trainer_options.hpp"

@@ -20,6 +20,7 @@
 #include "kernels/layers/input.hpp"
 #include "models/data/dataset.hpp"
 #include "models/data/image_folder.hpp"
+#include "models/data/page_cache.hpp"
 #include "models/data/picture.hpp"
 
 namespace scalebench {
