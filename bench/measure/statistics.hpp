@@ -58,19 +58,6 @@ struct LaunchInterval {
 };
 LaunchInterval across_launches(std::span<const double> launch_medians);
 
-// Many tests at once: Benjamini and Hochberg's step-up procedure, which keeps the expected share of
-// false ones among those called different at q. Source: J. R. Statist. Soc. B 57 (1995) 289-300.
-
-inline constexpr double kFalseDiscoveryRate = 0.05;
-
-/// The adjusted p-values: those up to q are discoveries at rate q. NaN (not tested) stays NaN and
-/// does not count.
-std::vector<double> benjamini_hochberg(std::span<const double> p_values);
-
-/// For each test the largest p that it could have and be a discovery at that rate, the others being
-/// as they are. What the smallest effect that would be found follows from.
-std::vector<double> discovery_limits(std::span<const double> p_values);
-
 // Two samples without a distribution assumed: Wilcoxon's rank-sum test, and the interval of the
 // ratio that belongs to it (order statistics of all pairwise ratios; Mann and Whitney, Moses).
 // Exact up to 30 values a side without ties; beyond, normal with correction for ties and

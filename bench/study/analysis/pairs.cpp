@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "bench/measure/multiple_testing.hpp"
 #include "bench/measure/signed_rank.hpp"
 #include "bench/measure/statistics.hpp"
 
@@ -149,22 +150,6 @@ std::vector<CellComparison> compare_cells(std::span<const CellSamples> cells) {
     set_power(results[i], cells[i], tested);
   }
   return results;
-}
-
-std::vector<double> holm(std::span<const double> p_values) {
-  std::vector<double> adjusted(p_values.begin(), p_values.end());
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < p_values.size(); ++i) {
-    if (!std::isnan(p_values[i])) order.push_back(i);
-  }
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return p_values[i]; });
-  double largest = 0;
-  for (std::size_t place = 0; place < order.size(); ++place) {
-    const auto left = static_cast<double>(order.size() - place);
-    largest = std::max(largest, std::min(1.0, left * p_values[order[place]]));
-    adjusted[order[place]] = largest;
-  }
-  return adjusted;
 }
 
 std::size_t launches_needed(std::size_t cells, bool paired) {

@@ -61,9 +61,6 @@ struct CellComparison {
 /// One comparison for each cell, in their order.
 std::vector<CellComparison> compare_cells(std::span<const CellSamples> cells);
 
-/// Holm's step-down adjustment; NaN (not tested) stays NaN and does not count.
-std::vector<double> holm(std::span<const double> p_values);
-
 /// Whether a difference could be found at all among so many cells: fewer launches a side than this
 /// leave even the clearest one with an adjusted p above 0.05.
 std::size_t launches_needed(std::size_t cells, bool paired = false);

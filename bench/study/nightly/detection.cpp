@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "bench/measure/multiple_testing.hpp"
 #include "bench/measure/signed_rank.hpp"
 #include "bench/measure/statistics.hpp"
 
