@@ -10,37 +10,10 @@
 
 #include "bench/cli/console.hpp"
 #include "bench/cli/exit.hpp"
-#include "bench/record/result_row.hpp"
-#include "bench/study/analysis/pairs.hpp"
+#include "bench/record/manifest.hpp"
 #include "bench/study/run/run.hpp"
 
 namespace scalebench {
-
-// Results as lines that a regular expression can pick up from a job's log:
-//   scalebench: metric=NAME LABEL=WORD ... value=NUMBER
-// Words consist of [A-Za-z0-9_.+-]; the labels of a metric are always the same, in the same order.
-// No two lines of a metric have the same: what else they differ in follows.
-
-/// One line for each metric of each row that is `ok` and has it: of scaling.csv efficiency, speedup
-/// and epoch_seconds, of throughput.csv (all ranks) images_per_s, of allreduce.csv busbw_gb_per_s.
-std::string metric_lines(const std::vector<ResultRow>& rows);
-
-/// scaling.csv as a table for the terminal.
-std::string scaling_table(const std::vector<ResultRow>& rows);
-
-/// One sentence: which training is farthest from H/N, and the largest of its losses; empty where no
-/// efficiency is known. Rows of scaling.csv and losses.csv of one run.
-std::string answer_of(const std::vector<ResultRow>& scaling, const std::vector<ResultRow>& losses);
-
-/// What a run is shown by at its end and by `show`: the scaling and the answer; of a run without
-/// epochs the rates, which are rows of throughput.csv, allreduce.csv and kernels.csv, and the fits.
-std::string result_text(const std::vector<ResultRow>& scaling, const std::vector<ResultRow>& losses,
-                        const std::vector<ResultRow>& fits,
-                        const std::vector<std::vector<ResultRow>>& rates);
-
-/// A certificate: a line for each cell, the two numbers that count, the verdict. `failed_launches`:
-/// those that ended without a result; with any, nothing is certified.
-std::string certificate_table(const Certificate& certificate, std::size_t failed_launches);
 
 struct EndOptions {
   bool figures = true;

@@ -10,7 +10,7 @@
 
 #include "bench/record/columns.hpp"
 #include "bench/study/analysis/cells.hpp"
-#include "bench/study/run/end.hpp"
+#include "bench/study/run/result_text.hpp"
 
 namespace scalebench {
 namespace {

@@ -17,8 +17,8 @@
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/plan/plan.hpp"
-#include "bench/study/run/end.hpp"
 #include "bench/study/run/recovery.hpp"
+#include "bench/study/run/result_text.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
 
