@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/study/import/foreign_text.hpp"
+#include "bench/study/import/imported_case.hpp"
 
 namespace scalebench {
 

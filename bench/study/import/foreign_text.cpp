@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/study/import/foreign_text.hpp"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
-#include <span>
 #include <utility>
 
 #include "bench/machine/json_text.hpp"
-#include "bench/record/columns.hpp"
 #include "bench/record/json_members.hpp"
-#include "bench/study/analysis/rows.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
@@ -53,18 +49,6 @@ void require_text(std::string_view text, const std::string& file) {
     fail<UsageError>("{}:1: this is no text: {} of its first {} bytes are control characters", file,
                      odd, head.size());
   }
-}
-
-std::string_view next_cell(std::string_view& packed) {
-  std::size_t length = 0, unit = 1, at = 0;
-  for (bool more = true; more; unit *= 128) {
-    const auto digit = static_cast<unsigned char>(packed[at++]);
-    more = digit >= 128;
-    length += unit * (digit % 128);
-  }
-  const std::string_view cell = packed.substr(at, length);
-  packed.remove_prefix(at + length);
-  return cell;
 }
 
 }  // namespace
@@ -143,94 +127,6 @@ std::string no_number(std::string_view name, std::string_view text) {
   return what;
 }
 
-PackedRows::PackedRows(const std::vector<ResultRow>& rows) {
-  for (const ResultRow& row : rows) push_back(row);
-}
-
-void PackedRows::push_back(const ResultRow& row) {
-  if (schema_ == nullptr) schema_ = &row.schema();
-  rows_.push_back(pack(row));
-}
-
-void PackedRows::replace(std::size_t place, const ResultRow& row) { rows_.at(place) = pack(row); }
-
-PackedRows::Place PackedRows::pack(const ResultRow& row) {
-  constexpr std::size_t kSmallest = 1U << 12U, kLargest = 1U << 20U;
-  if (&row.schema() != schema_) fail("a row of {} among {}", row.schema().file, schema_->file);
-  std::size_t bytes = 0;
-  for (const std::string& cell : row.cells()) bytes += cell.size() + 1 + cell.size() / 64;
-  const std::size_t last = blocks_.empty() ? 0 : blocks_.back()->capacity();
-  const bool room = last > 0 && last - blocks_.back()->size() >= bytes;
-  if (!room || blocks_.back().use_count() > 1) {
-    blocks_.push_back(std::make_shared<std::string>());
-    blocks_.back()->reserve(std::max(bytes, std::clamp(2 * last, kSmallest, kLargest)));
-  }
-  std::string& block = *blocks_.back();
-  const Place place{static_cast<std::uint32_t>(blocks_.size() - 1),
-                    static_cast<std::uint32_t>(block.size())};
-  for (const std::string& cell : row.cells()) {
-    std::size_t length = cell.size();
-    for (; length >= 128; length /= 128) block += static_cast<char>(128 + length % 128);
-    block += static_cast<char>(length);
-    block += cell;
-  }
-  return place;
-}
-
-std::string_view PackedRows::packed(std::size_t place) const {
-  const Place at = rows_.at(place);
-  return std::string_view(*blocks_[at.block]).substr(at.offset);
-}
-
-ResultRow PackedRows::at(std::size_t place) const {
-  std::string_view packed = this->packed(place);
-  std::vector<std::string> cells(schema_->columns.size());
-  for (std::string& cell : cells) cell = next_cell(packed);
-  return {*schema_, std::move(cells)};
-}
-
-std::string_view PackedRows::text(std::size_t place, std::string_view column) const {
-  std::string_view packed = this->packed(place);
-  const std::size_t index = schema_->columns.place_of(column);
-  if (index == schema_->columns.size()) return "";
-  for (std::size_t i = 0; i < index; ++i) next_cell(packed);
-  return next_cell(packed);
-}
-
-std::vector<ResultRow> PackedRows::unpacked() const {
-  std::vector<ResultRow> rows;
-  for (std::size_t i = 0; i < size(); ++i) rows.push_back(at(i));
-  return rows;
-}
-
-void PackedRows::reorder(const std::vector<std::size_t>& places) {
-  std::vector<Place> rows;
-  rows.reserve(places.size());
-  for (const std::size_t place : places) rows.push_back(rows_.at(place));
-  rows_ = std::move(rows);
-}
-
-ImportedCases::ImportedCases(const std::vector<ImportedCase>& cases) {
-  for (const ImportedCase& one : cases) push_back(one);
-}
-
-void ImportedCases::push_back(const ImportedCase& one) {
-  rows_.push_back(one.row);
-  seconds_.insert(seconds_.end(), one.seconds.begin(), one.seconds.end());
-  ends_.push_back(seconds_.size());
-  if (!one.accuracies.empty()) accuracies_.emplace(size() - 1, one.accuracies);
-}
-
-ImportedCase ImportedCases::at(std::size_t place) const {
-  ImportedCase one{rows_.at(place), {}, {}};
-  const auto begin = static_cast<std::ptrdiff_t>(place > 0 ? ends_[place - 1] : 0);
-  const auto end = static_cast<std::ptrdiff_t>(ends_[place]);
-  one.seconds.assign(seconds_.begin() + begin, seconds_.begin() + end);
-  const auto found = accuracies_.find(place);
-  if (found != accuracies_.end()) one.accuracies = found->second;
-  return one;
-}
-
 using nlohmann::json;
 
 json parse_foreign_json(std::string_view text, const std::string& file) {
@@ -300,194 +196,6 @@ std::optional<std::string_view> LinePattern::first_group(std::string_view line) 
   const re2::StringPiece text(line.data(), line.size());
   if (!regex_->Match(text, 0, text.size(), re2::RE2::UNANCHORED, groups, 2)) return std::nullopt;
   return std::string_view(groups[1].data(), groups[1].size());
-}
-
-namespace {
-
-/// Columns that statistics, ids and rates come from, never a user.
-constexpr std::string_view kMade =
-    "schema_version run_id case_id origin status launches repetitions seconds_median "
-    "seconds_ci_low seconds_ci_high interval seconds_min seconds_p5 seconds_p95 seconds_max "
-    "seconds_mean outliers converged algbw_gb_per_s busbw_gb_per_s busbw_ci_low_gb_per_s "
-    "busbw_ci_high_gb_per_s images_per_s_ci_low images_per_s_ci_high gb_per_s gflop_per_s "
-    "images_per_s wrong";
-
-constexpr std::array<std::string_view, 16> kCounts{
-    "size_bytes",    "count",      "ranks",  "nodes",      "batch",
-    "global_batch",  "samples",    "epochs", "parameters", "threads",
-    "workers",       "operations", "bytes",  "share_of",   "epochs_to_target",
-    "loader_threads"};
-
-/// Of ranks, and of what is counted by them: above what anybody has, and what an int holds.
-constexpr std::uint64_t kMostRanks = 1U << 24U;
-
-constexpr std::array<std::string_view, 2> kShares{"test_accuracy", "target_accuracy"};
-
-bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-std::vector<std::string> values_of(std::string_view text, std::size_t files) {
-  std::vector<std::string> values;
-  for (std::size_t begin = 0, end = 0; end < text.size(); begin = end + 1) {
-    end = std::min(text.find(',', begin), text.size());
-    values.emplace_back(text.substr(begin, end - begin));
-  }
-  if (values.size() > 1 && values.size() == files) return values;
-  return std::vector<std::string>(files, std::string(text));
-}
-
-}  // namespace
-
-std::vector<std::string_view> describing_columns(const Schema& schema) {
-  static const std::vector<std::string_view> made = words_of(kMade);
-  std::vector<std::string_view> columns(schema.columns.begin(), schema.columns.end());
-  std::erase_if(columns, [](std::string_view column) { return is_one_of(made, column); });
-  return columns;
-}
-
-void require_value(std::string_view place, std::string_view column, std::string_view value) {
-  if (value.empty()) fail<UsageError>("{}: {} is empty", place, column);
-  const bool may_be_none = column == "loader_threads" && value == "0";
-  if (is_one_of(kCounts, column) && !is_count(value) && !may_be_none) {
-    fail<UsageError>("{}: {}: '{}' is not a positive whole number", place, column, value);
-  }
-  const bool of_ranks = column == "ranks" || column == "nodes";
-  if (of_ranks && read_number<std::uint64_t>(value).value_or(0) > kMostRanks) {
-    fail<UsageError>("{}: {}: {} is more than {}", place, column, value, kMostRanks);
-  }
-  const bool number = column.ends_with("_seconds") || column == "learning_rate" ||
-                      column == "flops" || column.ends_with("_loss") || is_one_of(kShares, column);
-  const std::optional<double> found = decimal_of(value);
-  if (number && !found) fail<UsageError>("{}: {}", place, no_number(column, value));
-  if (is_one_of(kShares, column) && (*found < 0 || *found > 1)) {
-    fail<UsageError>("{}: {} is {}, and a share is from 0 to 1", place, column, value);
-  }
-}
-
-std::vector<Settings> parse_settings(const std::vector<std::string>& texts, const Schema& schema,
-                                     std::size_t files) {
-  const std::vector<std::string_view> valid = describing_columns(schema);
-  std::vector<Settings> all(files);
-  for (const std::string& text : texts) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos) {
-      fail<UsageError>("--set {}: write column=value, as ranks=4", text);
-    }
-    const std::string column = text.substr(0, equals);
-    if (!is_one_of(valid, column)) {
-      fail<UsageError>("--set {}: {}", text, unknown_name("column", column, valid));
-    }
-    const std::vector<std::string> values =
-        values_of(std::string_view(text).substr(equals + 1), files);
-    for (std::size_t i = 0; i < files; ++i) {
-      require_value("--set " + text, column, values[i]);
-      if (!setting(all[i], column).empty()) fail<UsageError>("--set {}: set twice", text);
-      all[i].emplace_back(column, values[i]);
-    }
-  }
-  return all;
-}
-
-void apply(const Settings& settings, ResultRow& row, const std::string& file) {
-  for (const auto& [column, value] : settings) {
-    const std::string& said = row.get(column);
-    if (!said.empty() && said != value) {
-      fail<UsageError>("--set {}={}: {} says {}", column, value, file, said);
-    }
-    row.set(column, value);
-  }
-}
-
-void set_where_empty(ResultRow& row, std::string_view column, std::string_view value) {
-  if (row.get(column).empty()) row.set(column, value);
-}
-
-std::string setting(const Settings& settings, std::string_view column) {
-  for (const auto& [name, value] : settings) {
-    if (name == column) return value;
-  }
-  return "";
-}
-
-namespace {
-
-using Unit = std::pair<std::string_view, double>;
-
-constexpr Unit kTimes[]{{"s", 1},     {"ms", 1e-3}, {"us", 1e-6},
-                        {"ns", 1e-9}, {"min", 60},  {"h", 3600}};
-// MB could be 10^6 or 2^20 and is none of them.
-constexpr Unit kSizes[]{{"B", 1}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}};
-constexpr Unit kRates[]{{"GB/s", 1},         {"MB/s", 1e-3},         {"kB/s", 1e-6},
-                        {"B/s", 1e-9},       {"GiB/s", 1.073741824}, {"MiB/s", 1.048576e-3},
-                        {"Gbit/s", 1.0 / 8}, {"Mbit/s", 1e-3 / 8}};
-constexpr Unit kPerSecond[]{{"1/s", 1}, {"1/min", 1.0 / 60}, {"1/h", 1.0 / 3600}};
-constexpr Unit kShareUnits[]{{"1", 1}, {"%", 0.01}};
-
-std::span<const Unit> units_of(std::string_view column) {
-  if (column == "seconds" || column.ends_with("_seconds")) return kTimes;
-  if (column == "bytes" || column.ends_with("_bytes")) return kSizes;
-  if (column.ends_with("gb_per_s")) return kRates;
-  if (column == "images_per_s") return kPerSecond;
-  if (column.ends_with("_accuracy")) return kShareUnits;
-  return {};
-}
-
-bool is(const ResultRow& row, const Schema& schema) { return row.schema().file == schema.file; }
-
-std::optional<double> positive(double value) {
-  if (std::isfinite(value) && value > 0) return value;
-  return std::nullopt;
-}
-
-}  // namespace
-
-bool is_training(const Schema& schema) {
-  return schema.file == epoch_schema().file || schema.file == throughput_schema().file;
-}
-
-std::vector<std::string_view> value_columns(const Schema& schema) {
-  if (is_training(schema)) return {"seconds", "images_per_s"};
-  if (schema.file == kernels_schema().file) return {"seconds", "gb_per_s"};
-  return {"seconds", "algbw_gb_per_s", "busbw_gb_per_s"};
-}
-
-bool carries_values(const Schema& schema, std::string_view column) {
-  return is_one_of(value_columns(schema), column);
-}
-
-double unit_factor(std::string_view place, std::string_view column, std::string_view unit) {
-  if (unit.empty()) return 1;
-  const std::span<const Unit> units = units_of(column);
-  std::vector<std::string_view> valid;
-  for (const auto& [name, factor] : units) {
-    if (name == unit) return factor;
-    valid.push_back(name);
-  }
-  if (valid.empty()) fail<UsageError>("{}: {} has no unit, so not '{}'", place, column, unit);
-  fail<UsageError>("{}: {}", place, unknown_name("unit", unit, valid));
-}
-
-std::optional<double> seconds_behind(const ResultRow& row, std::string_view column, double value) {
-  if (column == "seconds") return value;
-  if (column == "algbw_gb_per_s") return positive(number_in(row, "size_bytes") / value * 1e-9);
-  if (column == "busbw_gb_per_s") {
-    // The time at which this many bytes have that busbw: both bandwidths go as 1/seconds.
-    const double ranks = number_in(row, "ranks");
-    if (!(ranks >= 1 && ranks <= static_cast<double>(kMostRanks))) return std::nullopt;
-    return positive(busbw_gb_per_s(number_in(row, "size_bytes"), value, static_cast<int>(ranks)));
-  }
-  if (column == "gb_per_s") return positive(number_in(row, "bytes") / value * 1e-9);
-  if (is(row, epoch_schema())) return positive(number_in(row, "samples") / value);
-  const double steps = row.get("rank") == "all" ? number_in(row, "ranks") : 1;
-  return positive(number_in(row, "batch") * steps / value);
-}
-
-std::string_view needed_for_seconds(const Schema& schema) {
-  if (schema.file == epoch_schema().file) return "samples (the images of one epoch)";
-  if (schema.file == throughput_schema().file) return "batch (images of one rank in one step)";
-  if (schema.file == kernels_schema().file) return "bytes";
-  return "size_bytes and ranks";
 }
 
 }  // namespace scalebench

@@ -11,7 +11,7 @@
 #include "bench/record/manifest.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/record/results_folder.hpp"
-#include "bench/study/import/foreign_text.hpp"
+#include "bench/study/import/imported_case.hpp"
 
 namespace scalebench {
 

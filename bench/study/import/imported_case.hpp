@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a foreign file says, in our columns: the values of each case, launch by launch, and what
+// could not be read. Readers (one for each kind of file) fill it; imported_rows makes rows of it.
+// And its columns: which a user may set, because a file does not hold them, and which are measured.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bench/machine/host_files.hpp"
+#include "bench/record/result_row.hpp"
+#include "bench/study/import/foreign_text.hpp"
+
+namespace scalebench {
+
+/// One case as far as one place of a file tells it.
+struct ImportedCase {
+  ResultRow row;  // parameters, status where it is not ok, note; neither ids nor statistics
+  std::vector<double> seconds;        // single values in their order
+  std::vector<ResultRow> accuracies;  // of accuracy.csv: one an epoch, parameters left out
+};
+
+/// Rows of one file in a fifth of the memory, for those who hold 100 000: a ResultRow is made of
+/// one when it is asked for.
+class PackedRows {
+ public:
+  PackedRows() = default;
+  explicit PackedRows(const std::vector<ResultRow>& rows);
+
+  /// Throws Error for a row of another file than the first one.
+  void push_back(const ResultRow& row);
+  void replace(std::size_t place, const ResultRow& row);
+
+  std::size_t size() const { return rows_.size(); }
+  bool empty() const { return rows_.empty(); }
+  /// Of the rows; there must be one.
+  const Schema& schema() const { return *schema_; }
+  ResultRow at(std::size_t place) const;
+  ResultRow operator[](std::size_t place) const { return at(place); }
+  /// One cell of one row, until that changes; empty where the file has no such column.
+  std::string_view text(std::size_t place, std::string_view column) const;
+  std::vector<ResultRow> unpacked() const;
+  /// `places`: of each row in the new order, its place so far.
+  void reorder(const std::vector<std::size_t>& places);
+
+ private:
+  /// Where a row begins: rows lie one after the other in blocks, which never grow and which copies
+  /// share, so that 100 000 of them cost no allocation each and are never moved.
+  struct Place {
+    std::uint32_t block = 0, offset = 0;
+  };
+  std::string_view packed(std::size_t place) const;
+  Place pack(const ResultRow& row);
+
+  const Schema* schema_ = nullptr;
+  std::vector<std::shared_ptr<std::string>>
+      blocks_;  // of each cell its length, 7 bits a byte, and its text
+  std::vector<Place> rows_;
+};
+
+/// The cases of a launch, packed: a log may hold 100 000.
+class ImportedCases {
+ public:
+  ImportedCases() = default;
+  ImportedCases(const std::vector<ImportedCase>& cases);
+
+  /// Throws Error for a case of another file than the first one.
+  void push_back(const ImportedCase& one);
+  std::size_t size() const { return rows_.size(); }
+  bool empty() const { return rows_.empty(); }
+  ImportedCase at(std::size_t place) const;
+  ImportedCase operator[](std::size_t place) const { return at(place); }
+  const PackedRows& rows() const { return rows_; }
+
+ private:
+  PackedRows rows_;
+  std::vector<double> seconds_;    // of all cases
+  std::vector<std::size_t> ends_;  // where in seconds_ those of each case end
+  std::map<std::size_t, std::vector<ResultRow>> accuracies_;  // few cases have any
+};
+
+/// One fresh start of the foreign program.
+struct ImportedLaunch {
+  ImportedCases cases;
+  std::vector<std::string> command;  // its command line, where the file has it
+};
+
+struct ImportedFile {
+  std::vector<ImportedLaunch> launches;
+  std::vector<Remark> findings;
+  Facts key, treatment;                  // of the environment, as far as the file tells
+  std::vector<std::string> remarks;      // what a user should know of rows that are right
+  std::string source, date, conditions;  // of what is quoted, where the file says so
+};
+
+// Columns whose values the user gives.
+
+/// --set: columns that are the same in the whole file.
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+/// The columns of a case file that describe a case and may come from a user or a foreign file:
+/// neither ids nor statistics.
+std::vector<std::string_view> describing_columns(const Schema& schema);
+
+/// The settings of each of `files` files out of texts "column=value" or "column=v1,v2,..." with a
+/// value for each file. Throws UsageError for a column that may not be set or a value that is none.
+std::vector<Settings> parse_settings(const std::vector<std::string>& texts, const Schema& schema,
+                                     std::size_t files);
+
+/// Throws UsageError, beginning with `place`, unless `value` may stand in that column.
+void require_value(std::string_view place, std::string_view column, std::string_view value);
+
+/// Fills them in. Throws UsageError, naming `file`, where the row says something else already.
+void apply(const Settings& settings, ResultRow& row, const std::string& file);
+
+/// Fills in what neither the file nor the user says.
+void set_where_empty(ResultRow& row, std::string_view column, std::string_view value);
+
+/// What `column` is set to; empty when it is not.
+std::string setting(const Settings& settings, std::string_view column);
+
+// The columns whose values are measurements, their units, and the time that follows from a rate.
+
+/// Whether the rows are of trainings: of all ranks together, unless they say otherwise.
+bool is_training(const Schema& schema);
+
+/// The columns of a case file that can carry its single values: "seconds" and, where a time follows
+/// from them, its rates.
+std::vector<std::string_view> value_columns(const Schema& schema);
+bool carries_values(const Schema& schema, std::string_view column);
+
+/// What a number in `unit` is multiplied by to be in the unit of the column's name: 1e-6 for
+/// ("seconds", "us"). An empty unit is that of the name. Throws UsageError, beginning with `place`.
+double unit_factor(std::string_view place, std::string_view column, std::string_view unit);
+
+/// The seconds of one operation, step or epoch of the case `row` behind `value` of `column`;
+/// nothing where the row does not say of how many bytes or images.
+std::optional<double> seconds_behind(const ResultRow& row, std::string_view column, double value);
+
+/// What seconds_behind needs beside the value, for a message: "samples (images of an epoch)".
+std::string_view needed_for_seconds(const Schema& schema);
+
+}  // namespace scalebench
