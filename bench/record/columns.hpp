@@ -28,8 +28,8 @@ inline double busbw_gb_per_s(double bytes, double seconds, int ranks) {
 }
 
 /// What the busiest rank really sent, by its algorithm's own line, over seconds.
-inline double wire_bw_gb_per_s(double elements_sent, double element_bytes, double seconds) {
-  return elements_sent * element_bytes / seconds * 1e-9;
+inline double wire_bw_gb_per_s(double sent_bytes, double seconds) {
+  return sent_bytes / seconds * 1e-9;
 }
 
 /// The bandwidths of a row of allreduce.csv, by its size, its number of ranks and these times.

@@ -79,12 +79,14 @@ std::optional<AllreduceFit> fit_of(std::span<const MeasuredWork> points) {
 namespace {
 
 AllreduceWork work_of(const AllreducePoint& point, const FitModel& model) {
-  const double p = point.ranks;
-  AllreduceWork work = model.cost_of(point.of.algorithm, p, point.count, p / point.nodes,
-                                     point.of.transport, point.of.memory == "device");
-  work.sent_bytes *= point.element_bytes;
-  work.reduced_bytes *= point.element_bytes;
-  return work;
+  const double ranks = point.ranks;
+  return model.work_of({.algorithm = point.of.algorithm,
+                        .transport = point.of.transport,
+                        .on_device = point.of.memory == "device",
+                        .ranks = ranks,
+                        .ranks_on_node = ranks / point.nodes,
+                        .count = point.count,
+                        .element_bytes = point.element_bytes});
 }
 
 /// The columns that tell cases apart, with where a case has them.
@@ -259,7 +261,7 @@ struct Traffic {
 Traffic traffic_of(const ResultRow& leg, const FitModel& model) {
   constexpr double kFloatBytes = 4;
   Traffic traffic;
-  const double parameters = number_in(leg, "parameters"), p = number_in(leg, "ranks");
+  const double parameters = number_in(leg, "parameters"), ranks = number_in(leg, "ranks");
   const std::string& sync = leg.get("gradient_sync");
   if (std::ranges::find(kByAllreduce, sync) == kByAllreduce.end()) {
     traffic.unknown = sync + " does not send all gradients by an allreduce";
@@ -270,13 +272,16 @@ Traffic traffic_of(const ResultRow& leg, const FitModel& model) {
   }
   if (!traffic.unknown.empty()) return traffic;
   const double nodes = std::max(1.0, number_in(leg, "nodes"));
-  const double steps = number_in(leg, "samples") / (number_in(leg, "batch") * p);
+  const double steps = number_in(leg, "samples") / (number_in(leg, "batch") * ranks);
+  const AllreduceWork work = model.work_of({.algorithm = leg.get("allreduce"),
+                                            .transport = leg.get("transport"),
+                                            .on_device = leg.get("device").starts_with("cuda"),
+                                            .ranks = ranks,
+                                            .ranks_on_node = ranks / nodes,
+                                            .count = parameters,
+                                            .element_bytes = kFloatBytes});
   traffic.message_bytes = kFloatBytes * parameters;
-  traffic.bytes = steps * kFloatBytes *
-                  model
-                      .cost_of(leg.get("allreduce"), p, parameters, p / nodes, leg.get("transport"),
-                               leg.get("device").starts_with("cuda"))
-                      .sent_bytes;
+  traffic.bytes = steps * work.sent_bytes;
   if (std::isnan(traffic.bytes)) {
     traffic.unknown = "what " + leg.get("allreduce") + " sends is known to its library alone";
   }

@@ -79,13 +79,21 @@ struct AllreducePoint {
   double size_bytes() const { return count * element_bytes; }
 };
 
+/// An allreduce as far as its work depends on it.
+struct AllreduceCall {
+  std::string_view algorithm;
+  std::string_view transport;
+  bool on_device = false;
+  double ranks = 0;
+  double ranks_on_node = 0;
+  double count = 0;  // elements of one rank's buffer
+  double element_bytes = 0;
+};
+
 /// What the study cannot know by itself.
 struct FitModel {
-  /// Elements that the busiest rank sends and reduces, and its steps, for p ranks of which g share
-  /// a node, and n elements: `AllreduceWork` with elements for bytes. Throws for unknown names.
-  std::function<AllreduceWork(std::string_view algorithm, double p, double n, double g,
-                              std::string_view transport, bool on_device)>
-      cost_of;
+  /// Throws for unknown names.
+  std::function<AllreduceWork(const AllreduceCall&)> work_of;
 };
 
 struct FitRow {

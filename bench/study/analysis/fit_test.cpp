@@ -24,12 +24,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// One algorithm known by its line, and one that only its library knows.
-AllreduceWork cost_of(std::string_view algorithm, double p, double n, double /*g*/,
-                      std::string_view /*transport*/, bool /*on_device*/) {
-  if (algorithm != "ring") return {NAN, NAN, NAN};
-  return {2 * (p - 1), 2 * n * (p - 1) / p, n * (p - 1) / p};
+AllreduceWork work_by_line(const AllreduceCall& call) {
+  if (call.algorithm != "ring") return {NAN, NAN, NAN};
+  const double p = call.ranks, bytes = call.count * call.element_bytes;
+  return {2 * (p - 1), 2 * bytes * (p - 1) / p, bytes * (p - 1) / p};
 }
-const FitModel kModel{cost_of};
+const FitModel kModel{work_by_line};
 
 ResultRow measured(const std::string& algorithm, int ranks, double count) {
   ResultRow row(allreduce_schema());
@@ -37,8 +37,12 @@ ResultRow measured(const std::string& algorithm, int ranks, double count) {
   row.set("transport", "mpi").set("memory", "host").set("dtype", "double").set("op", "sum");
   row.set("mode", "isolated").set("cache", "warm").set("ranks", ranks).set("nodes", 1);
   row.set("count", count).set("size_bytes", 8 * count);
-  const AllreduceWork work = cost_of("ring", ranks, count, ranks, "mpi", false);
-  return row.set("seconds_median", 1e-6 * work.steps + 1e-9 * 8 * work.sent_bytes);
+  const AllreduceWork work = work_by_line({.algorithm = "ring",
+                                           .transport = "mpi",
+                                           .ranks = static_cast<double>(ranks),
+                                           .count = count,
+                                           .element_bytes = 8});
+  return row.set("seconds_median", 1e-6 * work.steps + 1e-9 * work.sent_bytes);
 }
 
 std::vector<ResultRow> curve(const std::string& algorithm, const std::vector<int>& ranks) {

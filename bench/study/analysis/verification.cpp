@@ -72,12 +72,14 @@ void set_allreduce(ResultRow& row, const Summary& summary,
   // Nodes of unequal numbers of ranks would need the map of ranks, which no row has.
   const bool even = nodes > 0 && std::fmod(ranks, nodes) == 0;
   if (even && !row.get("wire_bw_gb_per_s").empty()) {
-    const double sent = model
-                            .cost_of(row.get("algorithm"), ranks, count, ranks / nodes,
-                                     row.get("transport"), row.get("memory") == "device")
-                            .sent_bytes;
-    row.set("wire_bw_gb_per_s",
-            wire_bw_gb_per_s(sent, count > 0 ? bytes / count : 0, summary.median));
+    const AllreduceWork work = model.work_of({.algorithm = row.get("algorithm"),
+                                              .transport = row.get("transport"),
+                                              .on_device = row.get("memory") == "device",
+                                              .ranks = ranks,
+                                              .ranks_on_node = ranks / nodes,
+                                              .count = count,
+                                              .element_bytes = count > 0 ? bytes / count : 0});
+    row.set("wire_bw_gb_per_s", wire_bw_gb_per_s(work.sent_bytes, summary.median));
   }
   row.set("skew_seconds", median_of(column_of(samples, "skew_seconds")));
   row.set("slowest_rank", most_often_slowest(samples));

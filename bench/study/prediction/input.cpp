@@ -214,15 +214,17 @@ CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles&
   of.on_one_machine = like.get("origin") == "emulated" && number_in(like, "nodes") > 1;
   of.algorithm = algorithm_of(of.strategy, like);
   of.transport = like.get("transport");
-  of.work_of = [cost_of = model.cost_of, transport = like.get("transport"),
+  of.work_of = [work_of = model.work_of, transport = like.get("transport"),
                 on_device = like.get("device").starts_with("cuda")](
                    std::string_view algorithm, double bytes, const RankLayout& at) {
     constexpr double kFloatBytes = 4;
-    AllreduceWork work =
-        cost_of(algorithm, at.ranks, bytes / kFloatBytes, at.per_node(), transport, on_device);
-    work.sent_bytes *= kFloatBytes;
-    work.reduced_bytes *= kFloatBytes;
-    return work;
+    return work_of({.algorithm = algorithm,
+                    .transport = transport,
+                    .on_device = on_device,
+                    .ranks = static_cast<double>(at.ranks),
+                    .ranks_on_node = at.per_node(),
+                    .count = bytes / kFloatBytes,
+                    .element_bytes = kFloatBytes});
   };
   std::vector<const ResultRow*> legs;
   for (const EpochOfLaunch& epoch : rows) legs.push_back(epoch.row);

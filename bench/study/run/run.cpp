@@ -25,12 +25,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What an algorithm's own line says; elements for bytes.
-AllreduceWork cost_of(std::string_view algorithm, double p, double n, double g,
-                      std::string_view transport, bool on_device) {
-  const Reach reach = reach_of(transport, on_device);
-  const AllreduceCost cost = allreduce_named(algorithm).cost(p, n, g, reach);
-  return {cost.steps, cost.sent, cost.reduced};
+/// What an algorithm's own line says.
+AllreduceWork work_by_line(const AllreduceCall& call) {
+  const Reach reach = reach_of(call.transport, call.on_device);
+  const AllreduceCost cost =
+      allreduce_named(call.algorithm).cost(call.ranks, call.count, call.ranks_on_node, reach);
+  return {cost.steps, cost.sent * call.element_bytes, cost.reduced * call.element_bytes};
 }
 
 std::uintmax_t bytes_in(const fs::path& folder) {
@@ -51,7 +51,7 @@ bool tells_of_full_disk(const std::string& why) {
 
 }  // namespace
 
-FitModel allreduce_fit_model() { return {cost_of}; }
+FitModel allreduce_fit_model() { return {work_by_line}; }
 
 LaunchRecord record_of(const PlannedLaunch& launch) {
   LaunchRecord record;
