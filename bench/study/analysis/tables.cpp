@@ -14,6 +14,7 @@
 #include "bench/cli/quantity.hpp"
 #include "bench/record/suspects.hpp"
 #include "bench/study/analysis/legs.hpp"
+#include "bench/study/analysis/link_share.hpp"
 #include "bench/study/analysis/losses.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/scaling.hpp"

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "bench/record/result_row.hpp"
-#include "bench/study/analysis/fit.hpp"
 #include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/fit/fit.hpp"
 #include "bench/study/plan/plan.hpp"
 
 namespace scalebench {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/study/analysis/fit.hpp"
 #include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/fit/fit.hpp"
 
 namespace scalebench {
 

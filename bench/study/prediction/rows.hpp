@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "bench/record/result_row.hpp"
-#include "bench/study/analysis/fit.hpp"
 #include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/fit/fit.hpp"
 #include "bench/study/prediction/prediction.hpp"
 
 namespace scalebench {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/study/analysis/fit.hpp"
+#include "bench/study/fit/fit.hpp"
 
 namespace scalebench {
 
