@@ -179,7 +179,7 @@ TEST_F(Replay, OfAStepAsksForAllOfIt) {
       EXPECT_EQ(trainer.parameter_count(), 11);
       EXPECT_EQ(trainer.options().choice.label, "replay:tiny");
       trainer.train_step();
-      EXPECT_DOUBLE_EQ(pace.sum(), dilation * example().replayed_seconds());
+      EXPECT_DOUBLE_EQ(pace.sum(), dilation * example().seconds());
     });
   }
 }
@@ -206,7 +206,7 @@ TEST_F(Replay, SynchronisesByEveryStrategyThatTakesWholeNetworks) {
     // Where ranks divide the update, each lasts as long as its share, gaps of the flat memory
     // included, which for so few parameters are most of it.
     const ReplayTrace trace = example();
-    EXPECT_GE(asked, 2 * (trace.replayed_seconds() - trace.update_seconds)) << "all but updates";
+    EXPECT_GE(asked, 2 * (trace.seconds() - trace.update_seconds)) << "all but updates";
   }
 }
 

@@ -166,20 +166,28 @@ std::int64_t gradients_of(const ReplayTrace& trace) {
 
 }  // namespace
 
-double ReplayTrace::forward_seconds() const {
+double StepProfile::forward_seconds() const {
   double sum = 0;
   for (const TracedLayer& layer : layers) sum += layer.forward_seconds;
   return sum;
 }
 
-double ReplayTrace::backward_seconds() const {
+double StepProfile::backward_seconds() const {
   double sum = 0;
   for (const TracedLayer& layer : layers) sum += layer.backward_seconds;
   return sum;
 }
 
-double ReplayTrace::replayed_seconds() const {
+double StepProfile::seconds() const {
   return load_seconds + forward_seconds() + backward_seconds() + update_seconds + host_seconds;
+}
+
+double StepProfile::gradients() const {
+  double sum = 0;
+  for (const TracedLayer& layer : layers) {
+    for (const std::int64_t count : layer.gradients) sum += static_cast<double>(count);
+  }
+  return sum;
 }
 
 ReplayTrace parse_replay_trace(std::string_view text, const std::string& file) {

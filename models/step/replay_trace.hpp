@@ -23,14 +23,9 @@ struct TracedLayer {
   std::vector<std::int64_t> gradients;
 };
 
-struct ReplayTrace {
-  std::string model;  // a result file's label
-  std::int64_t parameters = 0;
-  std::int64_t batch = 0;  // images of the step
-  std::string device;
-  std::string dtype;
-  int threads = 1;
-  int steps = 0;                    // recorded
+/// How long the parts of a step take.
+struct StepProfile {
+  std::int64_t batch = 0;           // images of the step
   std::vector<TracedLayer> layers;  // in the order of the forward pass
   /// Medians over the recorded steps: waiting for images, the update, and what belongs to no phase.
   double load_seconds = 0;
@@ -40,8 +35,18 @@ struct ReplayTrace {
 
   double forward_seconds() const;   // all layers
   double backward_seconds() const;  // as well
-  /// All of a step that is replayed: the sum of its medians.
-  double replayed_seconds() const;
+  double seconds() const;           // of a whole step, as it is replayed: the sum of its medians
+  double gradients() const;         // elements of all parameters
+};
+
+/// A profile, and on what it was recorded.
+struct ReplayTrace : StepProfile {
+  std::string model;  // a result file's label
+  std::int64_t parameters = 0;
+  std::string device;
+  std::string dtype;
+  int threads = 1;
+  int steps = 0;  // recorded
 };
 
 /// Throws UsageError with file, line and column of malformed JSON, and with file and key of a value

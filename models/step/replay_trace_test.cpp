@@ -57,7 +57,8 @@ TEST(ReplayTrace, ReadsWhatItWrote) {
 TEST(ReplayTrace, SumsItsIntervals) {
   EXPECT_DOUBLE_EQ(example().forward_seconds(), 0.75);
   EXPECT_DOUBLE_EQ(example().backward_seconds(), 1.0 / 3);
-  EXPECT_DOUBLE_EQ(example().replayed_seconds(), 0.75 + 1.0 / 3 + 0.125 + 1e-9);
+  EXPECT_DOUBLE_EQ(example().seconds(), 0.75 + 1.0 / 3 + 0.125 + 1e-9);
+  EXPECT_EQ(example().gradients(), 15);
 }
 
 TEST(ReplayTrace, NamesLineAndColumnOfWhatIsNotJson) {

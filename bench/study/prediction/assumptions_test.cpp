@@ -33,7 +33,7 @@ double allreduce_seconds(std::string_view algorithm, double bytes, const RankLay
 StepProfile profile() {
   StepProfile made;
   made.batch = 12;
-  made.layers = {{0.010, 0.050, {25'000}}, {0.030, 0.050, {1'300'000}}};
+  made.layers = {{"", 0.010, 0.050, {25'000}}, {"", 0.030, 0.050, {1'300'000}}};
   made.load_seconds = 0.004;
   made.update_seconds = 0.006;
   made.step_seconds = {0.150, 0.150};

@@ -36,7 +36,8 @@ struct World {
 StepProfile profile() {
   StepProfile made;
   made.batch = 12;
-  made.layers = {{0.010, 0.050, {25'000}}, {0.020, 0.030, {1'000'000}}, {0.030, 0.020, {300'000}}};
+  made.layers = {
+      {"", 0.010, 0.050, {25'000}}, {"", 0.020, 0.030, {1'000'000}}, {"", 0.030, 0.020, {300'000}}};
   made.load_seconds = 0.003;
   made.update_seconds = 0.008;
   made.host_seconds = 0.001;

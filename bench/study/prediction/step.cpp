@@ -178,32 +178,8 @@ double relative_seconds(const StepProfile& profile, double batch,
 
 }  // namespace
 
-double StepProfile::forward_seconds() const {
-  double sum = 0;
-  for (const LayerProfile& layer : layers) sum += layer.forward_seconds;
-  return sum;
-}
-
-double StepProfile::backward_seconds() const {
-  double sum = 0;
-  for (const LayerProfile& layer : layers) sum += layer.backward_seconds;
-  return sum;
-}
-
-double StepProfile::seconds() const {
-  return load_seconds + forward_seconds() + backward_seconds() + update_seconds + host_seconds;
-}
-
-double StepProfile::gradients() const {
-  double sum = 0;
-  for (const LayerProfile& layer : layers) {
-    for (const std::int64_t count : layer.gradients) sum += static_cast<double>(count);
-  }
-  return sum;
-}
-
 StepProfile stretched(StepProfile profile, double factor) {
-  for (LayerProfile& layer : profile.layers) {
+  for (TracedLayer& layer : profile.layers) {
     layer.forward_seconds *= factor;
     layer.backward_seconds *= factor;
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench/study/fit/fit.hpp"
+#include "models/step/replay_trace.hpp"
 
 namespace scalebench {
 
@@ -90,26 +91,6 @@ class AllreduceCurve {
   WorkOf work_of_;
   Side one_node_;
   Side nodes_;
-};
-
-struct LayerProfile {
-  double forward_seconds = 0;
-  double backward_seconds = 0;            // ends when the gradients of the layer are there
-  std::vector<std::int64_t> gradients{};  // elements of each parameter
-};
-
-struct StepProfile {
-  std::int64_t batch = 0;              // images
-  std::vector<LayerProfile> layers{};  // in the order of the forward pass
-  double load_seconds = 0;
-  double update_seconds = 0;
-  double host_seconds = 0;             // what belongs to nothing else
-  std::vector<double> step_seconds{};  // whole steps, as measured one by one
-
-  double forward_seconds() const;
-  double backward_seconds() const;
-  double seconds() const;    // of a whole step
-  double gradients() const;  // elements of all parameters
 };
 
 /// Every part of it, and each step, times `factor`.

@@ -102,19 +102,6 @@ std::vector<std::string> strategies_of(const std::string& text) {
   return names;
 }
 
-StepProfile profile_of(const ReplayTrace& trace) {
-  StepProfile profile;
-  profile.batch = trace.batch;
-  for (const TracedLayer& layer : trace.layers) {
-    profile.layers.push_back({layer.forward_seconds, layer.backward_seconds, layer.gradients});
-  }
-  profile.load_seconds = trace.load_seconds;
-  profile.update_seconds = trace.update_seconds;
-  profile.host_seconds = trace.host_seconds;
-  profile.step_seconds = trace.step_seconds;
-  return profile;
-}
-
 /// What a launch replayed, if it did: its rows follow from that file.
 std::string replayed_by(const LaunchRecord& launch) {
   const std::string model = argument_of(launch.command, "--model");
@@ -131,18 +118,18 @@ Profiles profiles_of(const StoredRun& run, const std::vector<std::string>& given
   Profiles profiles;
   for (const auto& [number, folder] : run.folders) {
     const fs::path file = folder.path / "trace.json";
-    if (fs::exists(file)) profiles.by_launch[number] = profile_of(read_replay_trace(file));
+    if (fs::exists(file)) profiles.by_launch[number] = read_replay_trace(file);
   }
   for (const LaunchRecord& launch : run.manifest.launches) {
     const std::string file = replayed_by(launch);
     if (!file.empty() && fs::exists(file)) {
-      profiles.by_launch[launch.number] = profile_of(read_replay_trace(file));
+      profiles.by_launch[launch.number] = read_replay_trace(file);
     }
   }
   for (const std::string& file : given) {
     const ReplayTrace trace = read_replay_trace(file);
-    profiles.by_model[label_of_replay(file)] = profile_of(trace);
-    if (!profiles.by_model.emplace(trace.model, profile_of(trace)).second) {
+    profiles.by_model[label_of_replay(file)] = trace;
+    if (!profiles.by_model.emplace(trace.model, trace).second) {
       fail<UsageError>("--trace {}: another trace is of {}, too", file, trace.model);
     }
   }

@@ -180,7 +180,7 @@ void record_trace(const Ranks& ranks, Communicator& gradients, const EpochOption
       fmt::format("{}: {} steps of {} images, median {:.6f} s, of which replayed {:.6f} s; marks "
                   "cost {:+.2f} %",
                   file.string(), trace.steps, trace.batch, median_of(trace.step_seconds),
-                  trace.replayed_seconds(), 100 * recording.cost_of_marks));
+                  trace.seconds(), 100 * recording.cost_of_marks));
 }
 
 }  // namespace scalebench
