@@ -56,11 +56,14 @@ def unfinished(run: Path, manifest: Manifest, check: Check) -> tuple[str, str, s
     words = f"{failed} of {len(launches)} launch{'es' if len(launches) != 1 else ''} failed"
     if not partial:
         return (f"{words}.", "", "") if failed else ("", "", "")
-    # One that was cut short has fewer launches than were planned, or one that was interrupted.
-    if not failed or planned(run) > len(launches) or any(launch.get("status") == "interrupted" for launch in launches):
-        what = "it did not finish; what it had measured until then is below. Go on with "
-        return f"This run is {status}: ", f"{words}; {what}" if failed else what, how_to_resume(check)
-    return f"This run is {status}: {words}.", " Start again what failed: ", how_to_resume(check)
+    # Only a study has a plan, by which it can go on; one that was cut short has fewer launches than were planned, or one
+    # that was interrupted.
+    plan = planned(run)
+    command = how_to_resume(check) if plan else ""
+    if not failed or plan > len(launches) or any(launch.get("status") == "interrupted" for launch in launches):
+        what = "it did not finish; what it had measured until then is below." + (" Go on with " if plan else "")
+        return f"This run is {status}: ", f"{words}; {what}" if failed else what, command
+    return f"This run is {status}: {words}.", " Start again what failed: " if plan else "", command
 
 
 def planned(run: Path) -> int:

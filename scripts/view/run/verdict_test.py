@@ -82,6 +82,13 @@ class VerdictTest(unittest.TestCase):
                 self.assertEqual(resume in text, command)
             if failed in launches:
                 self.assertIn("bench_epoch --data &#x27;a b&#x27;", str(failures(self.run_folder, Manifest(self.run_folder))))
+        # What has no plan is no study, and cannot be resumed.
+        (self.run_folder / "plan.json").unlink()
+        for launches, expected in (([ok], "what it had measured until then is below."), ([ok, failed], "1 of 2 launches failed.")):
+            self.manifest |= {"status": "partial", "launches": launches}
+            for text in self.both():
+                self.assertIn(expected, text)
+                self.assertNotRegex(text, "resume|Go on|Start again")
         self.manifest["command"] = ["scalebench", "run", "my study.toml"]
         self.both()
         self.assertIn("scalebench run &#x27;my study.toml&#x27;", str(footer(self.run_folder, Manifest(self.run_folder), CHECK)))
