@@ -51,7 +51,8 @@ def title_of(run: Path, manifest: Manifest) -> str:
 def unfinished(run: Path, manifest: Manifest, check: Check) -> tuple[str, str, str]:
     """What is missing: (in bold, how to go on, the command for it); ('', '', '') where nothing is."""
     status, launches = manifest.text("status"), manifest.records("launches")
-    failed = sum(launch.get("status") == "failed" for launch in launches)
+    failures = [launch for launch in launches if launch.get("status") == "failed"]
+    failed, refused = len(failures), all(launch.get("note", "").partition(":")[0] == "exit code 2" for launch in failures)
     partial = status not in ("complete", "")
     words = f"{failed} of {len(launches)} launch{'es' if len(launches) != 1 else ''} failed"
     if not partial:
@@ -63,6 +64,8 @@ def unfinished(run: Path, manifest: Manifest, check: Check) -> tuple[str, str, s
     if not failed or plan > len(launches) or any(launch.get("status") == "interrupted" for launch in launches):
         what = "it did not finish; what it had measured until then is below." + (" Go on with " if plan else "")
         return f"This run is {status}: ", f"{words}; {what}" if failed else what, command
+    if refused:
+        return f"This run is {status}: {words}.", " What they were asked for is not valid: mend the config, and run it anew.", ""
     return f"This run is {status}: {words}.", " Start again what failed: " if plan else "", command
 
 

@@ -82,6 +82,11 @@ class VerdictTest(unittest.TestCase):
                 self.assertEqual(resume in text, command)
             if failed in launches:
                 self.assertIn("bench_epoch --data &#x27;a b&#x27;", str(failures(self.run_folder, Manifest(self.run_folder))))
+        refused = {"number": 2, "status": "failed", "note": "exit code 2: no such file"}
+        for launches, again in (([ok, refused], False), ([failed, refused], True)):
+            self.manifest |= {"status": "partial", "launches": launches}
+            for text in self.both():
+                self.assertEqual((resume in text, "mend the config" in text), (again, not again))
         # What has no plan is no study, and cannot be resumed.
         (self.run_folder / "plan.json").unlink()
         for launches, expected in (([ok], "what it had measured until then is below."), ([ok, failed], "1 of 2 launches failed.")):
