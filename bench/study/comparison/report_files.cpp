@@ -42,6 +42,7 @@ nlohmann::json json_of(const CompareReport& report) {
             {"faster", found.faster},
             {"slower", found.slower},
             {"ambiguous", found.ambiguous},
+            {"blind", found.blind},
             {"missing", found.missing},
             {"skipped", found.skipped},
             {"not_tested", found.not_tested}}},

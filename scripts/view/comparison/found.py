@@ -56,9 +56,14 @@ class Comparison:
         counts = self.document.get("counts")
         return as_count(counts.get(name)) if isinstance(counts, dict) else 0
 
-    def launches(self) -> tuple[int, int]:
-        """How many a side there were, and how many it takes to show any difference."""
-        return as_count(self.document.get("fewest_launches")), as_count(self.document.get("launches_needed"))
+    def too_few(self) -> str:
+        """That launches are too few to show any difference in some cells; '' where they are enough."""
+        blind, tested = self.counted("blind"), self.tested()
+        if not blind:
+            return ""
+        fewest, needed = (as_count(self.document.get(name)) for name in ("fewest_launches", "launches_needed"))
+        some = f", in {blind} of them" if blind < tested else ""
+        return f"Too few launches: {fewest} a side can show no difference among {tested} cells{some}; it takes {needed} or more."
 
     def untested(self) -> bool:
         """Whether there was something to test, and nothing could be."""
@@ -68,9 +73,8 @@ class Comparison:
         """Whether it leaves open what it was made for, or found something slower: exit codes other than 0 say so."""
         if any(row["status"] != "ok" for row in self.decisions) or not (self.decisions or self.tested()):
             return True
-        fewest, needed = self.launches()
         none = self.tested() > 0 and not any(map(self.counted, ("same", "faster", "slower")))
-        return fewest < needed or none or as_count(self.document.get("exit_code")) != 0
+        return bool(self.too_few()) or none or as_count(self.document.get("exit_code")) != 0
 
 
 def as_count(value: object) -> int:
@@ -98,13 +102,9 @@ def limits(found: Comparison) -> list[str]:
     """What the verdicts on cells cannot say, as the terminal has it."""
     if found.tested() == 0:
         return []
-    fewest, needed = found.launches()
     floor = found.document.get("floor")
-    blind = (
-        f"Too few launches: {fewest} a side can show no difference among {found.tested()} cells; it takes {needed} or more."
-    )
     small = f"Differences up to {100 * floor:.0f}\u00a0% do not count." if isinstance(floor, (int, float)) else ""
-    return [words for words in (blind if fewest < needed else "", small) if words]
+    return [words for words in (found.too_few(), small) if words]
 
 
 def answers(found: Comparison) -> list[tuple[str, str, str]]:

@@ -156,9 +156,12 @@ class CompareReportTest(unittest.TestCase):
         cell = {"letter": "B", "label": "allreduce ring", "seconds_a": 2, "seconds_b": 2, "ratio": 1, "verdict": "SAME"}
         few = "Too few launches: 5 a side can show no difference among 28 cells; it takes 7 or more."
         amber = ("class", "verdict warn")
-        for launches, same, code, warns in ((5, 8, 3, True), (7, 8, 0, False), (7, 0, 0, True), (7, 8, 1, True)):
-            self.document |= {"counts": {"tested": 28, "same": same, "ambiguous": 28 - same}, "floor": 0.03, "exit_code": code,
-                              "fewest_launches": launches, "launches_needed": 7}  # fmt: skip
+        # Of unequal sides the fewer may be less than it takes of equal ones, and enough.
+        for launches, blind, same, code, warns in ((5, 28, 8, 3, True), (5, 2, 8, 0, True), (5, 0, 8, 0, False), (7, 0, 8, 0, False),
+                                                   (7, 0, 0, 0, True), (7, 0, 8, 1, True)):  # fmt: skip
+            self.document |= {"counts": {"tested": 28, "same": same, "ambiguous": 28 - same, "blind": blind}, "floor": 0.03,
+                              "exit_code": code, "fewest_launches": launches, "launches_needed": 7}  # fmt: skip
+            words = few if blind != 2 else few.replace(";", ", in 2 of them;")
             for costs in ([], COSTS):
                 write_csv(self.folder, "decision.csv", [DECISION] if costs else [])
                 write_csv(self.folder, "cost.csv", costs)
@@ -166,7 +169,8 @@ class CompareReportTest(unittest.TestCase):
                 page, markdown = self.both()
                 self.assertEqual(amber in page.attributes, warns, (launches, same, code))
                 for text in (page.text(), markdown):
-                    self.assertEqual(few in text, launches < 7)
+                    self.assertEqual(words in text, blind > 0)
+                    self.assertEqual("Too few" in text, blind > 0)
                     self.assertIn("Differences up to 3 % do not count.", text.replace("\u00a0", " "))
 
     def test_one_runs_type_is_no_title_of_two_runs(self) -> None:
