@@ -426,9 +426,9 @@ TEST(Efficiencies, LieInTheirIntervalsAsOftenAsTheseSay) {
 }
 
 TEST(ScalingRows, LeaveTheRowsOfSingleRanksOut) {
-  ResultRow single = epoch("one_device", 1, 99);
-  single.set("rank", "0");
-  const auto rows = scaled({single, epoch("one_device", 1, 10)});
+  const auto rows =
+      scaled({epoch("one_device", 1, 99).set("rank", "0"), epoch("one_device", 1, 10)});
+  ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].get("h_seconds"), "10");
 }
 
