@@ -333,12 +333,16 @@ namespace {
 const ResultRow& row_of(const Cell& cell) { return cell.row; }
 const ResultRow& row_of(const ResultRow& row) { return row; }
 
-/// What the row says, or what was done where its run is older than the column.
+/// What the row says, or what our programs did before they had the column. What others did is not
+/// known, and buffers of devices have no pages.
 std::string done_in(const ResultRow& row, std::string_view column) {
   std::string text = asked_in(row, column);
   const auto* const since = std::ranges::find(kSince, column, &decltype(kSince)::value_type::first);
-  const bool is_older = text.empty() && row.schema().has(column) && since != kSince.end();
-  return is_older ? std::string(since->second) : text;
+  if (!text.empty() || !row.schema().has(column) || since == kSince.end()) return text;
+  const std::string& origin = row.get("origin");
+  const bool is_ours = origin == "measured" || origin == "emulated";
+  const bool of_device = column == "pages" && text_in(row, "memory") == "device";
+  return is_ours && !of_device ? std::string(since->second) : text;
 }
 
 template <typename Thing>

@@ -294,6 +294,10 @@ TEST(CellJoin, KnowsWhatRunsDidThatAreOlderThanAColumn) {
   run = run_of("run", 1, {{"ring"}});
   keep_where(run.cells, "pages", {"huge"});
   EXPECT_TRUE(run.cells.empty());
+  run = run_of("run", 1, {{"ring"}, {"naive", 1e-3, "imported"}});
+  run.cells[0].row.set("memory", "device");
+  keep_where(run.cells, "pages", {"default"});
+  EXPECT_TRUE(run.cells.empty()) << "a device has none, and what others did is not known";
 }
 
 TEST(CellJoin, HasNoHintForRunsOfOtherCases) {
