@@ -38,13 +38,14 @@ class VerdictTest(unittest.TestCase):
         for cells, words, css in (
             ([cell] * 3, "0 of 3 cells differ from themselves, 0 are shown equal, 3 are undecided.", "verdict"),
             ([cell, {**cell, "smallest_effect": ""}], "In 1 no difference can be found: too few launches.", "verdict warn"),
-            ([cell, {**cell, "verdict": "MISSING"}], "0 of 2 cells differ", "verdict warn"),
+            ([cell, {**cell, "verdict": "MISSING", "smallest_effect": "", "status": "wrong"}, {"status": "skipped"}],
+             "0 of 2 cells differ from themselves, 0 are shown equal, 1 are undecided. Wrong or not measured on both sides: 1.<", "verdict warn"),
             ([cell, {**cell, "verdict": "SLOWER"}], "1 of 2 cells differ", "verdict warn"),
         ):
             write_csv(self.run_folder, "certificate.csv", cells)
             box, markdown = self.both()
             self.assertIn(words, box)
-            self.assertIn(words, markdown)
+            self.assertIn(words.removesuffix("<"), markdown)
             self.assertIn(f'<div class="{css}">', box)
             self.assertNotIn("No scaling study", box)
 

@@ -124,16 +124,18 @@ def signed_percent(value: float) -> str:
 
 def verdict_of_certificate(run: Path) -> tuple[str, bool]:
     """What measuring the same twice has shown, in a sentence, and whether it leaves something to mend; '' without it."""
-    rows = usable(read_rows(run, "certificate.csv"))
+    rows = [row for row in read_rows(run, "certificate.csv") if row["verdict"]]  # the others were skipped on both sides
     if not rows:
         return "", False
     verdicts = [row["verdict"] for row in rows]
     differing, missing = sum(verdict in ("FASTER", "SLOWER") for verdict in verdicts), verdicts.count("MISSING")
-    blind = sum(not row["smallest_effect"] for row in rows)
+    blind = sum(row["verdict"] != "MISSING" and not row["smallest_effect"] for row in rows)
     words = (
         f"{differing} of {len(rows)} cells differ from themselves, {verdicts.count('SAME')} are shown equal, "
         f"{verdicts.count('AMBIGUOUS')} are undecided."
     )
+    if missing:
+        words += f" Wrong or not measured on both sides: {missing}."
     if blind:
         words += f" In {blind} no difference can be found: too few launches."
     return words, blind + missing > 0 or differing > 0.05 * len(rows)
