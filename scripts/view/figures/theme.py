@@ -111,9 +111,9 @@ def with_origin(name: str, origin: str) -> str:
     return name if origin in ("measured", "") else f"{name} ({origin})"
 
 
-def panels(count: int, width: float, height: float, most: int = 3) -> tuple[Figure, list[Axes]]:
-    """`count` panels in one figure, at most `most` in a line: for the pages that have a single figure."""
-    lines = math.ceil(count / most)
+def panels(count: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """`count` panels in one figure, at most three in a line: for the pages that have a single figure."""
+    lines = math.ceil(count / 3)
     columns = math.ceil(count / lines)  # four panels look better as 2 + 2 than as 3 + 1
     figure = Figure(figsize=(width * columns + 0.4, height * lines + 0.5), layout="constrained")
     foot = 0.3 / figure.get_figheight()
