@@ -26,7 +26,7 @@ FIGURES = {
     "efficiency": "Efficiency against the number of ranks.",
     "speedup": "Speedup against the number of ranks.",
     "waterfall": "From the ideal to the measured epoch: what was lost to what, mean over ranks and median over rounds. Small "
-    "parts: what is below 1 % of the epoch, and what no part explains.",
+    "parts: what is below 1 % of the epoch, but for the largest loss.",
     "phases": "Where an epoch's seconds went; the black mark is the ideal.",
     "throughput": "Training steps without synchronisation: the drop from the ideal is contention.",
     "batches": "Images a second of one device over the batch, in every way to compute a step that was measured.",
