@@ -212,9 +212,11 @@ std::string reason_in(const std::filesystem::path& log) {
   const auto tells_signal = [](const std::string& line) {
     return line.find(" exited on signal ") != std::string::npos;
   };
+  // Between shorter lines of dashes, as banners of ssh have them, Open MPI 4.1 puts this alone.
+  constexpr std::string_view kNoConnection = "A process or daemon was unable to complete a TCP";
   std::ifstream lines(log);
   std::string signal, last, last_of_program;
-  bool in_rules = false, between_paragraphs = true;
+  bool in_rules = false, of_connection = false, between_paragraphs = true;
   for (std::string line; std::getline(lines, line);) {
     std::erase(line, '\0');  // Open MPI 5 writes the end of its messages, too
     if (line.starts_with("rank ")) return line;
@@ -223,14 +225,17 @@ std::string reason_in(const std::filesystem::path& log) {
     if (signal.empty() && tells_signal(line)) signal = line;
     if (signal.empty() && tells_signal(wrapped)) signal = wrapped;
     if (is_page_rule(line)) in_rules = !in_rules;
+    of_connection = of_connection || line.starts_with(kNoConnection);
     const std::size_t text = line.find_first_not_of("-= \t");
     if (text == std::string::npos) {
       between_paragraphs = true;
+      of_connection = false;
       continue;
     }
-    last = in_rules && !between_paragraphs ? last + " " + line.substr(text) : line;
+    const bool of_mpirun = in_rules || of_connection;
+    last = of_mpirun && !between_paragraphs ? last + " " + line.substr(text) : line;
     between_paragraphs = false;
-    if (!in_rules) last_of_program = line;
+    if (!of_mpirun) last_of_program = line;
   }
   if (!signal.empty()) return signal;
   return last_of_program.empty() ? last : last_of_program;

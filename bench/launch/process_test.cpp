@@ -96,6 +96,17 @@ TEST_F(LaunchTest, OurOwnLineIsFoundBehindTheEndOfAMessage) {
   EXPECT_EQ(end.why, "exit code 5: rank 1 h2: no memory");
 }
 
+TEST_F(LaunchTest, AHostThatCannotConnectIsToldFromAProgramsWords) {
+  const std::string rule(60, '-');
+  folder_.write("said", rule + "\nA process or daemon was unable to complete a TCP connection\n" +
+                            "to another process:\n  Local host:    h2\n  Remote host:   h1\n" +
+                            "This is usually caused by a firewall on the remote host. Please\n" +
+                            "check it and\ntry again.\n" + rule + "\n");
+  const LaunchEnd end = run_script(fmt::format("cat '{}' >&2; exit 1", path("said")));
+  EXPECT_THAT(end.why, StartsWith("exit code 1: A process or daemon was unable to complete a TCP"));
+  EXPECT_THAT(end.why, HasSubstr("Local host:    h2 Remote host:   h1"));
+}
+
 TEST_F(LaunchTest, ThatHasNoSecondLogClosesTheFirst) {
   std::filesystem::create_directory(folder_ / "stderr.log");
   EXPECT_THROW(run_script("true"), UsageError);
