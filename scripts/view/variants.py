@@ -12,6 +12,7 @@ from view.rows import Row, each_row, grouped, read_rows
 
 # What else epoch.csv knows of a case.
 COLUMNS = ("dtype", "memory_format", "threads", "samples", "optimizer", "learning_rate", "target_accuracy", "dilation")
+SAME_WORK = 0.01  # so many more or fewer images are the same work, as decision.csv has it
 
 
 def read_cases(run: Path, name: str) -> list[Row]:
@@ -38,10 +39,15 @@ def words_of(run: Path) -> dict[tuple[str, str], tuple[str, str]]:
 def tell_images(rows: list[Row]) -> None:
     """The cell `variant` of rows of a comparison, where those about one workload differ in their images."""
     for group in grouped(rows, ("model", "dataset", "scaling")).values():
-        images = [text_of(row, "samples") for row in group]
-        if len({*filter(None, images)}) > 1:
-            for row, text in zip(group, images):
-                row["variant"] = text
+        names: dict[int, str] = {}  # by images, one for all that are as good as equal
+        for row in group:
+            if text := text_of(row, "samples"):
+                images = int(text.split()[0])
+                near = (name for other, name in names.items() if abs(images - other) <= SAME_WORK * other)
+                row["variant"] = next(near, "") or names.setdefault(images, text)
+        if len(names) < 2:
+            for row in group:
+                row["variant"] = ""
 
 
 def told_apart(run: Path, title: str, alike: list[list[str]]) -> dict[str, tuple[str, str]]:

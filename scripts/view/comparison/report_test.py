@@ -212,6 +212,10 @@ class CompareReportTest(unittest.TestCase):
         for images in (2560, 5120):
             self.assertEqual(markdown.count(f"resnet50 · imagenet · strong · {images} images: **"), 1)
             self.assertEqual(markdown.count(f"an epoch: resnet50 · imagenet · strong · {images} images\n"), 1)
+        # Of another global batch a few images are left over.
+        write_csv(self.folder, "decision.csv", [{**DECISION, "samples": 49_984}])
+        write_csv(self.folder, "cost.csv", [{**COSTS[0], "samples": 49_984}, {**COSTS[2], "samples": 49_920}])
+        self.assertEqual(self.both()[1].count("an epoch: resnet50 · imagenet · strong\n"), 1)
         self.assertEqual(markdown.count("mlp · imagenet · weak: **"), 1, "as many a rank")
         self.assertEqual(markdown.count("an epoch: mlp · imagenet · weak\n"), 1)
 
