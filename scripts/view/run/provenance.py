@@ -51,7 +51,8 @@ def title_of(run: Path, manifest: Manifest) -> str:
 def unfinished(run: Path, manifest: Manifest, check: Check) -> tuple[str, str, str]:
     """What is missing: (in bold, how to go on, the command for it); ('', '', '') where nothing is."""
     status, launches = manifest.text("status"), manifest.records("launches")
-    failures = [launch for launch in launches if launch.get("status") == "failed"]
+    # A recovery has some killed on purpose.
+    failures = [launch for launch in launches if launch.get("status") == "failed" and not (run / "recovery.csv").exists()]
     failed, refused = len(failures), all(launch.get("note", "").partition(":")[0] == "exit code 2" for launch in failures)
     partial = status not in ("complete", "")
     words = f"{failed} of {len(launches)} launch{'es' if len(launches) != 1 else ''} failed"
