@@ -9,6 +9,7 @@
 #include <array>
 
 #include "bench/cli/option_table.hpp"
+#include "bench/cli/testing.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -18,14 +19,15 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-AllreduceOptions parsed(std::vector<const char*> words) {
-  words.insert(words.begin(), "bench_allreduce");
-  return parse_allreduce_options(static_cast<int>(words.size()), words.data(), 2);
+using Words = std::vector<std::string>;
+
+AllreduceOptions parsed(const Words& words) {
+  return scalebench::parsed(&parse_allreduce_options, words, 2);
 }
 
-std::string refusal_of(std::vector<const char*> words) {
+std::string refusal_of(const Words& words) {
   try {
-    parsed(std::move(words));
+    parsed(words);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -68,8 +70,8 @@ TEST(AllreducePlan, ReachesTheLastSizeWithoutOverflow) {
 }
 
 TEST(AllreducePlan, LetsASweepTakeMinutesAtMost) {
-  const auto cap = [](std::vector<const char*> words) {
-    const AllreduceOptions options = parsed(std::move(words));
+  const auto cap = [](const Words& words) {
+    const AllreduceOptions options = parsed(words);
     return stop_seconds_of(options, plan_of(options, 2));
   };
   EXPECT_EQ(cap({"-b", "8", "-e", "64K", "-f", "2"}), 5);
@@ -106,37 +108,37 @@ TEST(AllreduceOptions, PairsAreMeasuredWithOneSizeAndOneAlgorithmUnlessMoreAreAs
 }
 
 TEST(AllreduceOptions, RefuseWhatIsNotValid) {
-  const std::array<std::vector<const char*>, 31> wrong{{{"-b", "2M", "-e", "1M"},
-                                                        {"-f", "1"},
-                                                        {"-n", "-3"},
-                                                        {"-c", "-1"},
-                                                        {"-d", "flaot"},
-                                                        {"-o", "mean"},
-                                                        {"--algorithm", "rnig"},
-                                                        {"--transport", "ucx"},
-                                                        {"--transport", "mpi,auto"},
-                                                        {"--memory", "gpu"},
-                                                        {"--pages", "large"},
-                                                        {"-R", "3"},
-                                                        {"--register", "2", "--transport", "mpi"},
-                                                        {"--placement", "inplace"},
-                                                        {"--mode", "streaming"},
-                                                        {"--max-seconds", "0"},
-                                                        {"-T", "-1"},
-                                                        {"-G", "1", "--cache", "cold"},
-                                                        {"--fault", "hang:2"},
-                                                        {"--slower", "-1"},
-                                                        {"--slower", "5", "-G", "1"},
-                                                        {"--format", "xml"},
-                                                        {"--fault", "wrong:1@1/0"},
-                                                        {"--groups", "0"},
-                                                        {"--groups", "2", "--pairs", "ranks"},
-                                                        {"--groups", "1", "--format", "osu"},
-                                                        {"--groups", "1", "--per-rank"},
-                                                        {"--groups", "1", "-G", "1"},
-                                                        {"--groups", "1", "--algorithm", "auto"},
-                                                        {"--pairs", "ranks", "--dry-run"},
-                                                        {"--pairs", "links"}}};
+  const std::array<Words, 31> wrong{{{"-b", "2M", "-e", "1M"},
+                                     {"-f", "1"},
+                                     {"-n", "-3"},
+                                     {"-c", "-1"},
+                                     {"-d", "flaot"},
+                                     {"-o", "mean"},
+                                     {"--algorithm", "rnig"},
+                                     {"--transport", "ucx"},
+                                     {"--transport", "mpi,auto"},
+                                     {"--memory", "gpu"},
+                                     {"--pages", "large"},
+                                     {"-R", "3"},
+                                     {"--register", "2", "--transport", "mpi"},
+                                     {"--placement", "inplace"},
+                                     {"--mode", "streaming"},
+                                     {"--max-seconds", "0"},
+                                     {"-T", "-1"},
+                                     {"-G", "1", "--cache", "cold"},
+                                     {"--fault", "hang:2"},
+                                     {"--slower", "-1"},
+                                     {"--slower", "5", "-G", "1"},
+                                     {"--format", "xml"},
+                                     {"--fault", "wrong:1@1/0"},
+                                     {"--groups", "0"},
+                                     {"--groups", "2", "--pairs", "ranks"},
+                                     {"--groups", "1", "--format", "osu"},
+                                     {"--groups", "1", "--per-rank"},
+                                     {"--groups", "1", "-G", "1"},
+                                     {"--groups", "1", "--algorithm", "auto"},
+                                     {"--pairs", "ranks", "--dry-run"},
+                                     {"--pairs", "links"}}};
   for (const auto& words : wrong) EXPECT_THROW(parsed(words), UsageError) << words[0];
 }
 

@@ -58,14 +58,4 @@ std::vector<int> parse_counts(std::string_view option, std::string_view text);
 void require_known(std::string_view kind, std::string_view name,
                    std::span<const std::string_view> valid);
 
-// For tests of command lines: what a program's parser makes of these words.
-
-template <class Options>
-Options parsed(Options (*parse)(int, const char* const*, int),
-               const std::vector<std::string>& words, int ranks) {
-  std::vector<const char*> argv{"a_program"};
-  for (const std::string& word : words) argv.push_back(word.c_str());
-  return parse(static_cast<int>(argv.size()), argv.data(), ranks);
-}
-
 }  // namespace scalebench

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bench/cli/command_line.hpp"
+#include "bench/cli/testing.hpp"
 #include "bench/launch/launcher.hpp"
 #include "bench/study/plan/plan.hpp"
 #include "bench/training/throughput/options.hpp"
@@ -393,17 +393,13 @@ TEST(PlannedLaunches, AreCommandLinesThatTheProgramsTake) {
 TEST(EpochOptions, AManagedJobGivesDefaults) {
   setenv("SM_CHANNEL_TRAINING", "synthetic:64", 1);
   setenv("SM_MODEL_DIR", "/opt/ml/model", 1);
-  const auto parse = [](std::vector<const char*> words, int ranks = 1) {
-    words.insert(words.begin(), "bench_epoch");
-    return parse_epoch_options(static_cast<int>(words.size()), words.data(), ranks);
-  };
-  EXPECT_EQ(parse({}).training.trainer.dataset, "synthetic:64");
-  EXPECT_EQ(parse({"--data", "synthetic"}).training.trainer.dataset, "synthetic");
-  EXPECT_EQ(parse({}).checkpoints.folder, "/opt/ml/model");
-  EXPECT_EQ(parse({"--checkpoint", "mine"}).checkpoints.folder, "mine");
-  EXPECT_EQ(parse({"--run-id", "study"}).checkpoints.folder, "") << "a study keeps no model";
+  EXPECT_EQ(epoch({}, 1).training.trainer.dataset, "synthetic:64");
+  EXPECT_EQ(epoch({"--data", "synthetic"}, 1).training.trainer.dataset, "synthetic");
+  EXPECT_EQ(epoch({}, 1).checkpoints.folder, "/opt/ml/model");
+  EXPECT_EQ(epoch({"--checkpoint", "mine"}, 1).checkpoints.folder, "mine");
+  EXPECT_EQ(epoch({"--run-id", "study"}, 1).checkpoints.folder, "") << "a study keeps no model";
   for (const char* apart : {"none", "barrier_only"}) {
-    EXPECT_EQ(parse({"--gradient-sync", apart}, 2).checkpoints.folder, "") << "no common model";
+    EXPECT_EQ(epoch({"--gradient-sync", apart}).checkpoints.folder, "") << "no common model";
   }
   unsetenv("SM_CHANNEL_TRAINING");
   unsetenv("SM_MODEL_DIR");

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "bench/cli/command_line.hpp"
+#include "bench/cli/testing.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
