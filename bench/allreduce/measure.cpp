@@ -13,6 +13,7 @@
 #include "collectives/allreduce_check.hpp"
 #include "collectives/control.hpp"
 #include "collectives/transport/nccl.hpp"
+#include "kernels/device.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/error.hpp"
 

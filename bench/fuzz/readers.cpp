@@ -21,6 +21,7 @@
 #include "bench/cli/quantity.hpp"
 #include "bench/launch/hosts.hpp"
 #include "bench/launch/launcher.hpp"
+#include "bench/machine/json_text.hpp"
 #include "bench/program/join/daemons.hpp"
 #include "bench/program/join/environments.hpp"
 #include "bench/program/join/handshake.hpp"

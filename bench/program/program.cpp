@@ -20,7 +20,6 @@
 #include "bench/machine/identity.hpp"
 #include "bench/program/join/daemons.hpp"
 #include "bench/program/join/environments.hpp"
-#include "bench/program/join/handshake.hpp"
 #include "bench/program/join/start.hpp"
 #include "bench/program/watchdog/stop_guard.hpp"
 #include "bench/program/watchdog/termination.hpp"

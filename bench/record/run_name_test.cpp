@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/record/file.hpp"
 #include "bench/record/manifest.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"

@@ -7,6 +7,7 @@
 #include "collectives/transport/device_transport_test.hpp"
 #include "collectives/transport/nccl.hpp"
 #include "collectives/transport/transports.hpp"
+#include "kernels/device.hpp"
 
 namespace scalebench {
 namespace {

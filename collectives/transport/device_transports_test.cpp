@@ -13,6 +13,7 @@
 #include "collectives/transport/nccl.hpp"
 #include "collectives/transport/thread.hpp"
 #include "collectives/transport/transports.hpp"
+#include "kernels/device.hpp"
 #include "kernels/testing.hpp"
 
 namespace scalebench {

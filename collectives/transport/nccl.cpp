@@ -18,6 +18,7 @@
 #include "collectives/transport/nccl_log.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/cuda/check.hpp"
+#include "kernels/device.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {

@@ -12,7 +12,6 @@
 #include <string_view>
 
 #include "collectives/communicator.hpp"
-#include "kernels/device.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "bench/machine/identity.hpp"
-#include "bench/program/join/handshake.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 

@@ -21,6 +21,7 @@
 
 #include "bench/launch/hosts.hpp"
 #include "bench/machine/digest.hpp"
+#include "bench/machine/json_text.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 

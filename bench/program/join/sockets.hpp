@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "bench/machine/descriptor.hpp"
-#include "bench/machine/json_text.hpp"
 
 namespace scalebench {
 

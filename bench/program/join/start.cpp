@@ -17,6 +17,7 @@
 #include "bench/launch/launcher.hpp"
 #include "bench/machine/environment.hpp"
 #include "bench/machine/identity.hpp"
+#include "bench/machine/json_text.hpp"
 #include "bench/program/join/daemons.hpp"
 #include "bench/program/join/handshake.hpp"
 #include "bench/program/join/sockets.hpp"

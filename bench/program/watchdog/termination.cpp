@@ -12,6 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "bench/cli/stderr.hpp"
+
 namespace scalebench {
 namespace {
 

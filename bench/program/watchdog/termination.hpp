@@ -9,8 +9,6 @@
 #include <string_view>
 #include <thread>
 
-#include "bench/cli/stderr.hpp"
-
 namespace scalebench {
 
 // A line that must not be lost although the job ends with it: launchers drop what they have not

@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "bench/cli/stderr.hpp"
 #include "bench/program/watchdog/life_signs.hpp"
 #include "bench/program/watchdog/link.hpp"
 #include "bench/program/watchdog/termination.hpp"
 
 namespace scalebench {
-
 namespace {
 
 using Kind = WatchdogMessage::Kind;

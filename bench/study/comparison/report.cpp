@@ -13,6 +13,7 @@
 #include "bench/cli/console.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/study/analysis/cells.hpp"
+#include "bench/study/comparison/decision.hpp"
 
 namespace scalebench {
 

@@ -12,7 +12,6 @@
 #include "bench/cli/exit.hpp"
 #include "bench/study/comparison/comparison.hpp"
 #include "bench/study/comparison/cost.hpp"
-#include "bench/study/comparison/decision.hpp"
 #include "bench/study/comparison/run_difference.hpp"
 
 namespace scalebench {

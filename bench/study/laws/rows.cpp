@@ -12,6 +12,7 @@
 
 #include "bench/measure/statistics.hpp"
 #include "bench/record/columns.hpp"
+#include "bench/study/laws/laws.hpp"
 
 namespace scalebench {
 namespace {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "bench/record/result_row.hpp"
-#include "bench/study/laws/laws.hpp"
 
 namespace scalebench {
 

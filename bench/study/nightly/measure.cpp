@@ -12,6 +12,7 @@
 #include "bench/study/nightly/canary.hpp"
 #include "bench/study/nightly/detection.hpp"
 #include "bench/study/nightly/report.hpp"
+#include "bench/study/plan/plan.hpp"
 #include "bench/study/run/in_turns.hpp"
 #include "bench/study/run/rerun.hpp"
 #include "bench/study/run/run.hpp"

@@ -5,7 +5,6 @@
 
 #include "bench/measure/statistics.hpp"
 #include "bench/study/analysis/rows.hpp"
-#include "bench/study/analysis/scaling.hpp"
 #include "bench/study/prediction/rows.hpp"
 #include "collectives/carries.hpp"
 #include "kernels/error.hpp"

@@ -11,7 +11,6 @@
 
 #include "bench/cli/console.hpp"
 #include "bench/cli/quantity.hpp"
-#include "bench/study/analysis/rows.hpp"
 #include "bench/study/prediction/band.hpp"
 #include "collectives/carries.hpp"
 #include "kernels/error.hpp"

@@ -19,7 +19,6 @@
 #include "bench/record/results_folder.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/tables.hpp"
-#include "bench/study/plan/plan.hpp"
 #include "bench/study/run/resolved_study.hpp"
 
 namespace scalebench {

@@ -13,7 +13,6 @@
 #include "bench/launch/doctor.hpp"
 #include "bench/launch/launcher.hpp"
 #include "bench/machine/environment.hpp"
-#include "bench/study/plan/plan.hpp"
 
 namespace scalebench {
 

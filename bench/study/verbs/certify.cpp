@@ -7,6 +7,7 @@
 #include "bench/allreduce/options.hpp"
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/quantity.hpp"
+#include "bench/study/plan/plan.hpp"
 #include "bench/study/run/end.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/run/run.hpp"

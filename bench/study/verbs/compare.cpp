@@ -21,6 +21,7 @@
 #include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/comparison/comparison.hpp"
 #include "bench/study/comparison/cost.hpp"
+#include "bench/study/comparison/decision.hpp"
 #include "bench/study/comparison/report.hpp"
 #include "bench/study/nightly/history.hpp"
 #include "bench/study/run/builds.hpp"

@@ -16,6 +16,7 @@
 #include "bench/study/nightly/gate.hpp"
 #include "bench/study/nightly/measure.hpp"
 #include "bench/study/nightly/report.hpp"
+#include "bench/study/plan/plan.hpp"
 #include "bench/study/run/end.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"

@@ -14,6 +14,7 @@
 #include "bench/record/csv.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/record/results_folder.hpp"
+#include "bench/study/plan/plan.hpp"
 #include "bench/study/prediction/rows.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/run/run.hpp"

@@ -15,6 +15,7 @@
 #include "bench/record/file.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/comparison/cost.hpp"
+#include "bench/study/plan/plan.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/simulation/simulation.hpp"
 #include "bench/study/verbs/verb.hpp"

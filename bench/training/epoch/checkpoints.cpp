@@ -14,7 +14,7 @@
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
-#include "models/checkpoint.hpp"
+#include "models/checkpoint_file.hpp"
 #include "models/gradients/gradient_sync.hpp"
 
 namespace scalebench {

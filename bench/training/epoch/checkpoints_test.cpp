@@ -8,7 +8,7 @@
 
 #include "bench/study/plan/named.hpp"
 #include "kernels/testing.hpp"
-#include "models/checkpoint.hpp"
+#include "models/checkpoint_file.hpp"
 #include "models/data/dataset.hpp"
 #include "models/testing.hpp"
 

@@ -15,7 +15,7 @@
 #include "bench/training/epoch/account.hpp"
 #include "bench/training/epoch/energy.hpp"
 #include "bench/training/epoch/options.hpp"
-#include "models/checkpoint.hpp"
+#include "models/checkpoint_file.hpp"
 #include "models/trainer_options.hpp"
 
 namespace scalebench {

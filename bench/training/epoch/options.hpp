@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "bench/cli/command_line.hpp"
 #include "bench/program/fault.hpp"
 #include "bench/training/epoch/checkpoints.hpp"
 #include "bench/training/options.hpp"

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "bench/measure/clock_sync.hpp"
+#include "bench/measure/statistics.hpp"
 #include "bench/program/own_turn.hpp"
 #include "collectives/control.hpp"
 #include "kernels/device.hpp"

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/measure/statistics.hpp"
 #include "bench/program/card_watch.hpp"
 #include "bench/training/throughput/options.hpp"
 #include "models/trainer_options.hpp"

@@ -12,6 +12,7 @@
 
 #include "bench/cli/quantity.hpp"
 #include "bench/machine/environment.hpp"
+#include "bench/measure/statistics.hpp"
 #include "bench/program/monitor.hpp"
 #include "bench/record/columns.hpp"
 #include "bench/training/roofline.hpp"
