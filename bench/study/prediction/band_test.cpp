@@ -10,6 +10,7 @@
 
 #include "bench/measure/statistics.hpp"
 #include "bench/study/prediction/rows.hpp"
+#include "bench/study/prediction/testing.hpp"
 
 namespace scalebench {
 namespace {
@@ -57,29 +58,8 @@ TEST(Band, MovesOnlyWhenThreeErrorsAgree) {
 
 // Worlds in which every launch of an epoch and of an allreduce varies as if by chance.
 
-constexpr double kAlpha = 100e-6, kBeta = 8e-9, kSteps = 100;
+constexpr double kSteps = 100;
 constexpr int kLaunches = 3;
-
-AllreduceWork work_of(std::string_view, double bytes, const RankLayout& at) {
-  const double p = at.ranks;
-  return {2 * (p - 1), 2 * bytes * (p - 1) / p, bytes * (p - 1) / p};
-}
-double allreduce_seconds(double bytes, const RankLayout& at) {
-  const AllreduceWork work = work_of("ring", bytes, at);
-  return kAlpha * work.steps + kBeta * work.sent_bytes;
-}
-
-StepProfile profile() {
-  StepProfile made;
-  made.batch = 12;
-  made.layers = {
-      {"", 0.010, 0.050, {25'000}}, {"", 0.020, 0.030, {1'000'000}}, {"", 0.030, 0.020, {300'000}}};
-  made.load_seconds = 0.003;
-  made.update_seconds = 0.008;
-  made.host_seconds = 0.001;
-  made.step_seconds = {0.172, 0.172};
-  return made;
-}
 
 /// A strategy on 2 to `largest` ranks; `one_node`: all on one, else each on its own.
 CaseOfRun world(int largest, bool one_node, double noise, std::mt19937_64& random) {
@@ -90,9 +70,9 @@ CaseOfRun world(int largest, bool one_node, double noise, std::mt19937_64& rando
   PredictionCase& of = made.of;
   of.strategy = "mirrored";
   of.strong = false;
-  of.profiles = {profile()};
+  of.profiles = {known_world::profile()};
   of.algorithm = "ring";
-  of.work_of = work_of;
+  of.work_of = known_world::work_of;
   of.one = {{1, 1}, 1, 12, 12 * kSteps, {}};
   for (int i = 0; i < kLaunches; ++i) {
     const double share = noisy(1);
@@ -103,12 +83,12 @@ CaseOfRun world(int largest, bool one_node, double noise, std::mt19937_64& rando
     for (double bytes = 1024; bytes <= 1 << 26; bytes *= 16) {
       MeasuredCurve point{at, bytes};
       for (int i = 0; i < kLaunches; ++i) {
-        point.seconds.push_back(noisy(allreduce_seconds(bytes, at)));
+        point.seconds.push_back(noisy(known_world::allreduce_seconds(bytes, at)));
       }
       of.curves["ring"].push_back(point);
     }
     EpochLeg leg{at, n, 12, 12 * kSteps * n, {}};
-    const double transfer = allreduce_seconds(4 * 1'325'000, at);
+    const double transfer = known_world::allreduce_seconds(4 * 1'325'000, at);
     for (int i = 0; i < kLaunches; ++i) {
       const double share = kSteps * noisy(1);
       leg.launches.push_back(
@@ -159,7 +139,7 @@ TEST(BandSimulation, HoldsTheTrueStepWhereOnlyTheMeasurementIsKnown) {
   questions.ranks = {4};
   questions.per_node = 1;
   questions.draws = 60;
-  const double truth = 0.172 + allreduce_seconds(4 * 1'325'000, {4, 4});
+  const double truth = 0.172 + known_world::allreduce_seconds(4 * 1'325'000, {4, 4});
   int held = 0;
   for (int i = 0; i < kWorlds; ++i) {
     const CaseOfRun of = world(2, /*one_node=*/false, 0.01, random);

@@ -8,22 +8,13 @@
 #include <cmath>
 #include <random>
 
+#include "bench/study/prediction/testing.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench::prediction_test {
 namespace {
 
-constexpr double kAlpha = 100e-6, kBeta = 8e-9;
 constexpr double kSamples = 1440;
-
-AllreduceWork work_of(std::string_view, double bytes, const RankLayout& at) {
-  const double p = at.ranks;
-  return {2 * (p - 1), 2 * bytes * (p - 1) / p, bytes * (p - 1) / p};
-}
-double allreduce_seconds(double bytes, const RankLayout& at) {
-  const AllreduceWork work = work_of("ring", bytes, at);
-  return kAlpha * work.steps + kBeta * work.sent_bytes;
-}
 
 /// What the world does to computation, transfer and hiding.
 struct World {
@@ -33,18 +24,6 @@ struct World {
   double static_wait = 0;
 };
 
-StepProfile profile() {
-  StepProfile made;
-  made.batch = 12;
-  made.layers = {
-      {"", 0.010, 0.050, {25'000}}, {"", 0.020, 0.030, {1'000'000}}, {"", 0.030, 0.020, {300'000}}};
-  made.load_seconds = 0.003;
-  made.update_seconds = 0.008;
-  made.host_seconds = 0.001;
-  made.step_seconds = {0.172, 0.172};
-  return made;
-}
-
 /// What such a world measures on `at`.
 EpochLeg measured(const PredictionCase& of, const RankLayout& at, const World& world) {
   EpochLeg leg{at,
@@ -53,14 +32,14 @@ EpochLeg measured(const PredictionCase& of, const RankLayout& at, const World& w
                of.strong ? kSamples : kSamples * at.ranks,
                {}};
   StepInputs in;
-  in.profile = with_batch(profile(), leg.batch, {});
+  in.profile = with_batch(known_world::profile(), leg.batch, {});
   const double host = in.profile.host_seconds;
   in.profile = stretched(in.profile, world.contention);
   in.profile.host_seconds = host;
   in.at = at;
   in.overlap = world.overlap;
   in.allreduce_seconds = [&](double bytes) {
-    return world.transfer * allreduce_seconds(bytes, at);
+    return world.transfer * known_world::allreduce_seconds(bytes, at);
   };
   const PredictedStep step = step_of(of.strategy, in);
   const double wait = world.static_wait * step.compute_seconds, steps = leg.steps();
@@ -74,13 +53,14 @@ PredictionCase world_case(const std::string& strategy, bool strong, const World&
   of.strategy = strategy;
   of.strong = strong;
   of.one = {{1, 1}, 1, 12, kSamples, {{120 * 0.172, 120 * 0.168, 0, 0, 0}}};
-  of.profiles = {stretched(profile(), 0.1)};  // only its shape counts: H says how long it takes
+  // Only its shape counts: H says how long it takes.
+  of.profiles = {stretched(known_world::profile(), 0.1)};
   of.algorithm = "ring";
-  of.work_of = work_of;
+  of.work_of = known_world::work_of;
   for (const int n : {2, 3, 4}) {
     const RankLayout at{n, n};
     for (double bytes = 1024; bytes <= 1 << 26; bytes *= 4) {
-      of.curves["ring"].push_back({at, bytes, {allreduce_seconds(bytes, at)}});
+      of.curves["ring"].push_back({at, bytes, {known_world::allreduce_seconds(bytes, at)}});
     }
     of.legs.push_back(measured(of, at, world));
   }
@@ -187,7 +167,7 @@ TEST(Predictor, WaitsAsLongAsMeasuredAlsoWhereStepsSayLess) {
       leg.launches[0].wait_jitter_seconds = leg.steps() * 0.006;
       leg.launches[0].seconds += leg.steps() * 0.006;
     }
-    of.profiles = {profile()};
+    of.profiles = {known_world::profile()};
     of.profiles.front().step_seconds = {0.172 - spread, 0.172 + spread};
     const Predictor predictor(without(of, 4));
     const double wait = predictor.forecast({{3, 3}}).wait_seconds;
