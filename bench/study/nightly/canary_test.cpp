@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include "bench/study/nightly/made_up_nights_test.hpp"
 
 namespace scalebench {
 namespace {
@@ -14,40 +14,9 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr std::size_t kCells = 12, kNights = 12;
+constexpr std::size_t kNights = 12;
 
-std::string run_id(std::size_t night) {
-  return fmt::format("202601{:02}T030000Z-nightly-000000", night + 1);
-}
-
-/// `times`: of every cell's usual time.
-Night night_of(std::size_t night, double times = 1) {
-  Night made{run_id(night), fmt::format("2026-01-{:02}T03:00:00Z", night + 1), {}};
-  for (std::size_t c = 0; c < kCells; ++c) {
-    NightCell& cell = made.cells.emplace_back();
-    cell.key = fmt::format("allreduce/{:012x}/2/seconds", c);
-    cell.label = fmt::format("allreduce ring {} KiB N=2", 64 << c);
-    cell.bench = "allreduce";
-    cell.family = "bandwidth";
-    cell.origin = "measured";
-    cell.ranks = "2";
-    const double wobble =
-        0.01 * std::sin(static_cast<double>(7 * c + 1) * static_cast<double>(night + 3));
-    cell.value = static_cast<double>(c + 1) * (1 + wobble) * times;
-    cell.launches = {cell.value, cell.value, cell.value};
-  }
-  return made;
-}
-
-GateInput nights() {
-  GateInput input;
-  for (std::size_t k = 0; k + 1 < kNights; ++k) {
-    input.history.nights.push_back(night_of(k));
-    input.history.started[run_id(k)] = input.history.nights.back().started_utc;
-  }
-  input.tonight = night_of(kNights - 1);
-  return input;
-}
+GateInput nights() { return input_of(kNights); }
 
 /// Of some cells of tonight, so many times as long.
 Night slowed(std::vector<std::size_t> cells, double times) {

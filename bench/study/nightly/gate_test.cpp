@@ -9,55 +9,13 @@
 #include <cmath>
 #include <functional>
 
+#include "bench/study/nightly/made_up_nights_test.hpp"
 #include "bench/study/nightly/report.hpp"
 
 namespace scalebench::gate_test {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr std::size_t kCells = 12;
-
-/// A wobble of about 1 % that is another one for each cell and night, without chance.
-double wobble(std::size_t cell, std::size_t night) {
-  return 0.01 * std::sin(static_cast<double>(7 * cell + 1) * static_cast<double>(night + 3));
-}
-
-NightCell cell_of(std::size_t number, double seconds) {
-  NightCell cell;
-  cell.key = fmt::format("allreduce/{:012x}/2/seconds", number);
-  cell.label = fmt::format("allreduce ring {} KiB N=2", 64 << number);
-  cell.bench = "allreduce";
-  cell.family = "bandwidth";
-  cell.origin = "measured";
-  cell.ranks = "2";
-  cell.value = seconds;
-  cell.launches = {seconds, seconds, seconds};
-  return cell;
-}
-
-std::string run_id(std::size_t night) {
-  return fmt::format("202601{:02}T030000Z-nightly-000000", night + 1);
-}
-
-Night night_of(std::size_t night) {
-  Night made{run_id(night), fmt::format("2026-01-{:02}T03:00:00Z", night + 1), {}};
-  for (std::size_t c = 0; c < kCells; ++c) {
-    made.cells.push_back(cell_of(c, static_cast<double>(c + 1) * (1 + wobble(c, night))));
-  }
-  return made;
-}
-
-/// `nights` nights; the last of them is tonight.
-GateInput input_of(std::size_t nights) {
-  GateInput input;
-  for (std::size_t k = 0; k + 1 < nights; ++k) {
-    input.history.nights.push_back(night_of(k));
-    input.history.started[run_id(k)] = input.history.nights.back().started_utc;
-  }
-  input.tonight = night_of(nights - 1);
-  return input;
-}
 
 void slow_down(Night& night, std::size_t cell, double times) {
   night.cells.at(cell).value *= times;
@@ -77,8 +35,8 @@ NightVerdict end_of(const GateReport& report, const FailOn& fail_on = {}) {
 
 TEST(Gate, PassesANightLikeTheOthers) {
   const GateReport report = gate(input_of(15));
-  EXPECT_EQ(report.count(GateVerdict::ok), kCells);
-  EXPECT_EQ(report.tested(), kCells);
+  EXPECT_EQ(report.count(GateVerdict::ok), kNightCells);
+  EXPECT_EQ(report.tested(), kNightCells);
   EXPECT_TRUE(report.unseeing().empty());
   EXPECT_EQ(end_of(report).word, "PASS");
   EXPECT_EQ(end_of(report).exit_code, 0);
@@ -149,9 +107,9 @@ TEST(Gate, TwoHundredAndFiftySixFailuresAreNoSuccess) {
 TEST(Gate, HistoryWithoutAnySpreadTakesTheFloor) {
   GateInput input = input_of(15);
   for (Night& night : input.history.nights) {
-    for (std::size_t c = 0; c < kCells; ++c) night.cells[c].value = static_cast<double>(c + 1);
+    for (std::size_t c = 0; c < kNightCells; ++c) night.cells[c].value = static_cast<double>(c + 1);
   }
-  for (std::size_t c = 0; c < kCells; ++c) {
+  for (std::size_t c = 0; c < kNightCells; ++c) {
     input.tonight.cells[c].value = static_cast<double>(c + 1) * (c == 0 ? 1.001 : 1);
   }
   const GateReport report = gate(input);
@@ -162,10 +120,11 @@ TEST(Gate, HistoryWithoutAnySpreadTakesTheFloor) {
 
 TEST(Gate, SlowHostIsOneAlarmAndNotOneACell) {
   GateInput input = input_of(15);
-  for (std::size_t c = 0; c < kCells; ++c) slow_down(input.tonight, c, 1.06);
+  for (std::size_t c = 0; c < kNightCells; ++c) slow_down(input.tonight, c, 1.06);
   const GateReport report = gate(input);
   EXPECT_TRUE(report.host_alarm);
-  EXPECT_EQ(report.count(GateVerdict::unjudged), kCells) << "one alarm, and no verdict on cells";
+  EXPECT_EQ(report.count(GateVerdict::unjudged), kNightCells)
+      << "one alarm, and no verdict on cells";
   EXPECT_EQ(report.tested(), 0U);
   EXPECT_EQ(end_of(report).word, "HOST SHIFT");
   EXPECT_THAT(end_of(report).summary, HasSubstr("the host or something that all cells share"));
@@ -174,7 +133,7 @@ TEST(Gate, SlowHostIsOneAlarmAndNotOneACell) {
 
 TEST(Gate, LibrariesThatHaveChangedUnderBothBuildsAreNamed) {
   GateInput input = input_of(15);
-  for (std::size_t c = 0; c < kCells; ++c) slow_down(input.tonight, c, 1.06);
+  for (std::size_t c = 0; c < kNightCells; ++c) slow_down(input.tonight, c, 1.06);
   GateReport report = gate(input);
   report.controlled = true;
   EXPECT_THAT(end_of(report).summary, HasSubstr("]: the host. "));
@@ -294,7 +253,8 @@ TEST(Gate, RerunInAnotherStateIsDiscardedWhenThatDecides) {
   // Ten percent slower in the rerun, as all of it was: as measured it agrees, corrected it does
   // not.
   GateInput input = suspect(1.0);
-  for (std::size_t c = 0; c < kCells; ++c) slow_down(input.history.reruns[run_id(14)], c, 1.10);
+  for (std::size_t c = 0; c < kNightCells; ++c)
+    slow_down(input.history.reruns[run_id(14)], c, 1.10);
   const GateReport report = gate(input);
   EXPECT_EQ(report.cells[2].test.rerun, Agreement::discarded);
   EXPECT_EQ(verdict_in(report, 2), GateVerdict::ambiguous);
@@ -307,7 +267,7 @@ TEST(Gate, RerunInAnotherStateIsDiscardedWhenThatDecides) {
 
 TEST(Gate, ShiftIsMeasuredAgainWithTheRerun) {
   GateInput input = input_of(15);
-  for (std::size_t c = 0; c < kCells; ++c) slow_down(input.tonight, c, 1.06);
+  for (std::size_t c = 0; c < kNightCells; ++c) slow_down(input.tonight, c, 1.06);
   EXPECT_GE(gate(input).suspects().size(), kFewestForHost) << "cells that tell it";
   input.history.reruns[run_id(14)] = input.tonight;
   EXPECT_TRUE(gate(input).suspects().empty());
@@ -320,7 +280,7 @@ TEST(Gate, ShiftIsMeasuredAgainWithTheRerun) {
 TEST(Gate, WhatTookLongerIsNoImprovement) {
   GateInput input = input_of(15);
   // All but one cell 2.9 % slower, below the alarm; relative to them that one is faster.
-  for (std::size_t c = 0; c < kCells; ++c) slow_down(input.tonight, c, c == 2 ? 1.015 : 1.029);
+  for (std::size_t c = 0; c < kNightCells; ++c) slow_down(input.tonight, c, c == 2 ? 1.015 : 1.029);
   for (NightCell& cell : input.tonight.cells) cell.floor = 0.01;
   const GateReport report = gate(input);
   EXPECT_LT(report.cells[2].as_measured, 0);
@@ -405,7 +365,7 @@ TEST(Gate, ExcludedNightIsNoPass) {
   GateInput input = input_of(15);
   input.annotations.excluded.push_back({run_id(14), "*", "somebody compiled"});
   const GateReport report = gate(input);
-  EXPECT_EQ(report.count(GateVerdict::excluded), kCells);
+  EXPECT_EQ(report.count(GateVerdict::excluded), kNightCells);
   EXPECT_EQ(end_of(report).word, "NOTHING MEASURED");
   EXPECT_EQ(end_of(report).exit_code, 4);
 }
@@ -413,12 +373,12 @@ TEST(Gate, ExcludedNightIsNoPass) {
 TEST(Gate, NoiseInWhichTenPercentDrownIsBlind) {
   GateInput input = input_of(15);
   for (std::size_t k = 0; k < 14; ++k) {
-    for (std::size_t c = 0; c < kCells; ++c) {
+    for (std::size_t c = 0; c < kNightCells; ++c) {
       slow_down(input.history.nights[k], c, std::exp(30 * wobble(c + 5, k)));
     }
   }
   const GateReport report = gate(input);
-  EXPECT_EQ(report.unseeing().size(), kCells);
+  EXPECT_EQ(report.unseeing().size(), kNightCells);
   EXPECT_EQ(end_of(report).word, "BLIND");
   EXPECT_THAT(end_of(report).summary, HasSubstr("12 of 12 tested cells would not show"));
   EXPECT_EQ(end_of(report).exit_code, 3);
@@ -464,7 +424,7 @@ TEST(GateRows, HaveARowACellAndEmptyValuesWhereNothingWasMeasured) {
   GateInput input = input_of(15);
   input.history.nights[3].cells[0].status = "failed";
   const std::vector<ResultRow> history = history_rows(gate(input));
-  ASSERT_EQ(history.size(), kCells * 15);
+  ASSERT_EQ(history.size(), kNightCells * 15);
   EXPECT_EQ(history[3].get("value"), "");
   EXPECT_EQ(history[3].get("accepted"), "0");
   EXPECT_EQ(history[4].get("accepted"), "1");

@@ -2,15 +2,23 @@
 // Nights that never were, for the gate's simulations: noise of night, round, launch and repetition,
 // nights that resemble the one before, an accepted build beside, and what happens to some cells.
 // Seeded: seeds up to 99 are for setting thresholds, the reported table uses those from 1000 on.
+// And a few nights without chance, for what the gate says of one cell.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/measure/statistics.hpp"
+#include "bench/study/nightly/gate.hpp"
+#include "bench/study/nightly/history.hpp"
 #include "bench/study/nightly/memory.hpp"
 
 namespace scalebench {
@@ -148,5 +156,51 @@ class MadeUpNights {
   std::uniform_real_distribution<double> uniform_{0, 1};
   GateSeriesSet set_, controls_;
 };
+
+// Nights of January 2026, in which cells take 1, 2, .. seconds.
+
+inline constexpr std::size_t kNightCells = 12;
+
+/// A wobble of about 1 % that is another one for each cell and night.
+inline double wobble(std::size_t cell, std::size_t night) {
+  return 0.01 * std::sin(static_cast<double>(7 * cell + 1) * static_cast<double>(night + 3));
+}
+
+inline NightCell cell_of(std::size_t number, double seconds) {
+  NightCell cell;
+  cell.key = fmt::format("allreduce/{:012x}/2/seconds", number);
+  cell.label = fmt::format("allreduce ring {} KiB N=2", 64 << number);
+  cell.bench = "allreduce";
+  cell.family = "bandwidth";
+  cell.origin = "measured";
+  cell.ranks = "2";
+  cell.value = seconds;
+  cell.launches = {seconds, seconds, seconds};
+  return cell;
+}
+
+inline std::string run_id(std::size_t night) {
+  return fmt::format("202601{:02}T030000Z-nightly-000000", night + 1);
+}
+
+/// `times`: of every cell's usual time.
+inline Night night_of(std::size_t night, double times = 1) {
+  Night made{run_id(night), fmt::format("2026-01-{:02}T03:00:00Z", night + 1), {}};
+  for (std::size_t c = 0; c < kNightCells; ++c) {
+    made.cells.push_back(cell_of(c, static_cast<double>(c + 1) * (1 + wobble(c, night)) * times));
+  }
+  return made;
+}
+
+/// `nights` nights; the last of them is tonight.
+inline GateInput input_of(std::size_t nights) {
+  GateInput input;
+  for (std::size_t k = 0; k + 1 < nights; ++k) {
+    input.history.nights.push_back(night_of(k));
+    input.history.started[run_id(k)] = input.history.nights.back().started_utc;
+  }
+  input.tonight = night_of(nights - 1);
+  return input;
+}
 
 }  // namespace scalebench

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "bench/study/nightly/gate.hpp"
+#include "bench/study/nightly/made_up_nights_test.hpp"
 
 namespace scalebench::memory_test {
 namespace {
@@ -18,10 +19,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr std::size_t kCells = 14;
-
-double wobble(std::size_t cell, std::size_t night) {
-  return 0.01 * std::sin(static_cast<double>(7 * cell + 1) * static_cast<double>(night + 3));
-}
 
 std::string run_of(std::size_t night) {
   return fmt::format("2026{:02}{:02}T030000Z-nightly-000000", 1 + night / 28, 1 + night % 28);
@@ -298,15 +295,21 @@ TEST(Beside, RegressionOlderThanTheAcceptedBuildStaysOpen) {
   EXPECT_EQ(verdict_in(report, 5), GateVerdict::ok);
 }
 
-TEST(Beside, AcceptedChangeOfOneCellIsTakenOutOfItsRounds) {
-  GateInput input = Story(25).slow(3, 20, 1.10).slow(3, 24, 1.10).input();
+/// Cell 3 takes 10 % longer from night 20 on, which is accepted, and tonight `times` as long again.
+GateInput with_accepted_change(double times) {
+  GateInput input = Story(25).slow(3, 20, 1.10).slow(3, 24, times).input();
   input.annotations.accepted.push_back({run_of(20), "cell 3", "wanted"});
-  const std::string key = input.tonight.cells[3].key;
   for (std::size_t k = 10; k < 24; ++k) {
     BesideNight& its = input.history.beside[run_of(k)] = beside(k, 1.0);
-    if (k >= 20) its.ratios[key] = rounds(1.10);
+    if (k >= 20) its.ratios[input.tonight.cells[3].key] = rounds(1.10);
   }
   input.beside = beside(24, 1.0);
+  return input;
+}
+
+TEST(Beside, AcceptedChangeOfOneCellIsTakenOutOfItsRounds) {
+  GateInput input = with_accepted_change(1.10);
+  const std::string key = input.tonight.cells[3].key;
   input.beside->ratios[key] = rounds(1.10);
   EXPECT_EQ(verdict_in(gate(input), 3), GateVerdict::ok);
   input.beside->ratios[key] = input.beside->rerun_ratios[key] = rounds(1.21);
@@ -317,15 +320,8 @@ TEST(Beside, AcceptedChangeOfOneCellIsTakenOutOfItsRounds) {
 
 TEST(Beside, WhatTookLongerThanTheAcceptedBuildIsNoImprovement) {
   // Accepted at 10 % longer; tonight 5 % longer than the accepted build, which is what is shown.
-  GateInput input = Story(25).slow(3, 20, 1.10).slow(3, 24, 1.05 / 1.10).input();
-  input.annotations.accepted.push_back({run_of(20), "cell 3", "wanted"});
-  const std::string key = input.tonight.cells[3].key;
-  for (std::size_t k = 10; k < 24; ++k) {
-    BesideNight& its = input.history.beside[run_of(k)] = beside(k, 1.0);
-    if (k >= 20) its.ratios[key] = rounds(1.10);
-  }
-  input.beside = beside(24, 1.0);
-  input.beside->ratios[key] = rounds(1.05);
+  GateInput input = with_accepted_change(1.05 / 1.10);
+  input.beside->ratios[input.tonight.cells[3].key] = rounds(1.05);
   const GateReport report = gate(input);
   EXPECT_GT(report.cells[3].test.change, 0.03);
   EXPECT_GT(report.cells[3].values.back(), report.cells[3].before);
