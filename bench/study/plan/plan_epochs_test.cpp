@@ -6,25 +6,13 @@
 #include <map>
 
 #include "bench/study/plan/plan.hpp"
+#include "bench/study/plan/testing.hpp"
 #include "kernels/testing.hpp"
 
 namespace scalebench::plan_epochs_test {
 namespace {
 
 using testing::HasSubstr;
-
-EpochStudy mlp(std::int64_t batch = 64) {
-  EpochStudy study;
-  study.model = "mlp";
-  study.global_batch = batch;
-  return study;
-}
-
-std::vector<std::string> names_of(const std::vector<PlannedLaunch>& plan) {
-  std::vector<std::string> names;
-  for (const PlannedLaunch& launch : plan) names.push_back(launch.name);
-  return names;
-}
 
 TEST(PlanOfEpochs, StartsABaseOnceThatTwoStudiesHaveInCommon) {
   StudyConfig config;

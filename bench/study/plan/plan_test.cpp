@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "bench/study/plan/testing.hpp"
 #include "kernels/testing.hpp"
 
 namespace scalebench {
@@ -20,13 +21,6 @@ using testing::Gt;
 using testing::HasSubstr;
 using testing::Lt;
 
-EpochStudy mlp(std::int64_t batch = 64) {
-  EpochStudy study;
-  study.model = "mlp";
-  study.global_batch = batch;
-  return study;
-}
-
 /// One of everything on 1, 2 and 4 ranks.
 StudyConfig everything() {
   StudyConfig config;
@@ -37,14 +31,6 @@ StudyConfig everything() {
   config.throughput.emplace().models = {"mlp"};
   config.epochs = {mlp()};
   return config;
-}
-
-std::vector<std::string> names_of(const std::vector<PlannedLaunch>& plan, int round = -1) {
-  std::vector<std::string> names;
-  for (const PlannedLaunch& launch : plan) {
-    if (round < 0 || launch.round == round) names.push_back(launch.name);
-  }
-  return names;
 }
 
 std::vector<std::string> sorted(std::vector<std::string> names) {
