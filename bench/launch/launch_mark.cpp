@@ -12,14 +12,12 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "bench/machine/host_files.hpp"
 #include "bench/machine/identity.hpp"
 #include "kernels/read_number.hpp"
 
@@ -44,16 +42,8 @@ std::vector<pid_t> processes_here() {
   return found;
 }
 
-/// /proc/PID/stat from the third field on, which is the state (proc(5)): the second is the name,
-/// which may hold anything. Empty where there is no such process.
 std::vector<std::string> status_of(pid_t process) {
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_end = text.rfind(") ");
-  if (name_end == std::string::npos) return {};
-  std::istringstream fields(text.substr(name_end + 2));
-  return {std::istream_iterator<std::string>(fields), {}};
+  return fields_behind_name(fmt::format("/proc/{}", process));
 }
 
 /// Whether an environment that was read as empty may be there all the same: while the kernel puts

@@ -11,12 +11,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "bench/machine/host_files.hpp"
 
 namespace scalebench {
 namespace {
@@ -66,10 +65,7 @@ class Process {
   void go_on() const { ::kill(self_, SIGCONT); }
   /// Of its processor, in user and system.
   long ticks() const {
-    std::ifstream file("/proc/" + std::to_string(self_) + "/stat");
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    std::istringstream fields(text.substr(text.rfind(')') + 1));
-    std::vector<std::string> status{std::istream_iterator<std::string>(fields), {}};
+    const std::vector<std::string> status = fields_behind_name("/proc/" + std::to_string(self_));
     return std::stol(status.at(11)) + std::stol(status.at(12));
   }
   /// CLD_KILLED or CLD_EXITED, once it has: who is killed on a busy machine still needs its turn.

@@ -19,6 +19,7 @@
 #include <iterator>
 #include <thread>
 
+#include "bench/launch/launch_mark.hpp"
 #include "kernels/read_number.hpp"
 #include "kernels/testing.hpp"
 
@@ -32,11 +33,8 @@ using testing::StartsWith;
 
 /// False once the process has ended, also while nobody has taken note of it.
 bool is_running(const std::string& pid) {
-  std::ifstream file("/proc/" + pid + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_end = text.rfind(") ");
-  return name_end != std::string::npos && text[name_end + 2] != 'Z';
+  const char state = state_of(read_number<pid_t>(pid).value_or(0));
+  return state != '?' && state != 'Z';
 }
 
 class LaunchTest : public testing::Test {

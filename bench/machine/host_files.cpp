@@ -10,9 +10,11 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <system_error>
 #include <type_traits>
 #include <vector>
@@ -87,6 +89,15 @@ std::optional<bool> flag_of(const Facts& facts, std::string_view name) {
   const nlohmann::json* value = value_in(facts, name);
   if (value == nullptr || !value->is_boolean()) return std::nullopt;
   return value->get<bool>();
+}
+
+std::vector<std::string> fields_behind_name(const std::filesystem::path& process) {
+  std::ifstream file(process / "stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return {};
+  std::istringstream fields(text.substr(name_end + 1));
+  return {std::istream_iterator<std::string>(fields), {}};
 }
 
 namespace {
@@ -239,10 +250,8 @@ Fact running_processes(const HostFiles& host) {
   for (const fs::directory_entry& entry : entries) {
     const std::string name = entry.path().filename().string();
     if (name == own || name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const auto status = host.line(fs::path("proc") / name / "stat");  // "12 (a (b) c) R 1 ..."
-    if (!status) continue;
-    const std::size_t close = status->rfind(')');
-    if (close != std::string::npos && status->substr(close).starts_with(") R")) ++running;
+    const std::vector<std::string> fields = fields_behind_name(entry.path());
+    if (!fields.empty() && fields.front() == "R") ++running;
   }
   return Fact::of(running);
 }

@@ -69,6 +69,10 @@ std::vector<int> cores_of(const std::vector<int>& cpus);
 /// core share its arithmetic, and would pass for twice the devices that there are.
 std::vector<int> usable_cores();
 
+/// The fields of PROCESS/stat, a process' folder in /proc, behind the name, which may hold anything
+/// (proc(5)): first the state, as field 3. Empty where there is no such process.
+std::vector<std::string> fields_behind_name(const std::filesystem::path& process);
+
 /// The processors that this process may use, as the kernel lists them: "0-3,8".
 Fact allowed_cpus(const std::filesystem::path& root = "/");
 

@@ -3,8 +3,12 @@
 #include "bench/machine/host_files.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "kernels/testing.hpp"
@@ -26,6 +30,7 @@ TEST(HostFiles, ReadsAMachine) {
   root.write("proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-3,8\n");
   root.write("proc/1/stat", "1 (init) S 0\n");
   root.write("proc/22/stat", "22 (odd) R (name) R 1\n");
+  root.write("proc/23/stat", "23 (odd) R\n(name) S 1\n");
   root.write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
   root.write("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "performance\n");
   root.write("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n");
@@ -52,6 +57,20 @@ TEST(HostFiles, ReadsAMachine) {
   EXPECT_EQ(host.at("clock_source").value, "tsc");
   EXPECT_EQ(host.at("isolated_cpus").value, "none");
   EXPECT_EQ(host.at("allowed_cpus").value, "0-3,8");
+}
+
+TEST(FieldsBehindName, AreFoundWhateverAProcessIsCalled) {
+  std::array<char, 16> name{};
+  ::prctl(PR_GET_NAME, name.data());
+  for (const char* const odd : {"odd) Z 1", "a\nb) Z 1", "(", ")", ""}) {
+    ::prctl(PR_SET_NAME, odd);
+    const std::vector<std::string> fields = fields_behind_name("/proc/self");
+    ASSERT_GE(fields.size(), 2U) << odd;
+    EXPECT_EQ(fields[0], "R") << odd;
+    EXPECT_EQ(fields[1], std::to_string(::getppid())) << odd;
+  }
+  ::prctl(PR_SET_NAME, name.data());
+  EXPECT_TRUE(fields_behind_name("/proc/0").empty());
 }
 
 TEST(HostFiles, SaysWhyNothingIsKnown) {

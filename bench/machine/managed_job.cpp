@@ -8,8 +8,8 @@
 #include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "bench/machine/host_files.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
@@ -86,19 +86,11 @@ void read_hosts(const JobVariables& variables, ManagedJob& job) {
   }
 }
 
-/// Field 22 of /proc/1/stat: ticks from boot to the process's start. The name in field 2 may hold
-/// blanks and brackets.
-std::optional<double> start_ticks(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  std::string line;
-  if (!std::getline(stream, line)) return std::nullopt;
-  const std::size_t name_end = line.rfind(')');
-  if (name_end == std::string::npos) return std::nullopt;
-  std::istringstream fields(line.substr(name_end + 1));
-  std::string skipped;
-  for (int field = 3; field < 22; ++field) fields >> skipped;
-  double ticks = 0;
-  return fields >> ticks ? std::optional(ticks) : std::nullopt;
+/// Of a process' folder in /proc: ticks from boot to its start.
+std::optional<double> start_ticks(const std::filesystem::path& process) {
+  constexpr std::size_t kStart = 22 - 3;
+  const std::vector<std::string> fields = fields_behind_name(process);
+  return fields.size() > kStart ? read_number<double>(fields[kStart]) : std::nullopt;
 }
 
 }  // namespace
@@ -164,7 +156,7 @@ std::string describe_used(ManagedJob job, std::string_view dataset, std::string_
 }
 
 std::optional<double> container_seconds(const std::filesystem::path& root) {
-  const std::optional<double> ticks = start_ticks(root / "proc/1/stat");
+  const std::optional<double> ticks = start_ticks(root / "proc/1");
   double uptime = 0;
   if (!ticks || !(std::ifstream(root / "proc/uptime") >> uptime)) return std::nullopt;
   const double seconds = uptime - *ticks / static_cast<double>(sysconf(_SC_CLK_TCK));

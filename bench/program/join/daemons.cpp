@@ -17,15 +17,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <string_view>
 #include <thread>
 
 #include "bench/launch/process.hpp"
+#include "bench/machine/host_files.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -203,17 +203,10 @@ std::vector<fs::path> folders_of(fs::path program) {
   return folders;
 }
 
-/// Field 4 of /proc/PID/stat; the name in field 2 may hold blanks and brackets. 0: it is gone.
+/// Of a process' folder in /proc. 0: it is gone.
 pid_t parent_of(const fs::path& process) {
-  std::ifstream file(process / "stat");
-  std::string line;
-  std::getline(file, line);
-  const std::size_t name_end = line.rfind(')');
-  if (name_end == std::string::npos) return 0;
-  std::istringstream fields(line.substr(name_end + 1));
-  char state = 0;
-  pid_t parent = 0;
-  return fields >> state >> parent ? parent : 0;
+  const std::vector<std::string> fields = fields_behind_name(process);
+  return fields.size() > 1 ? read_number<pid_t>(fields[1]).value_or(0) : 0;
 }
 
 bool write_whole(const char* path, std::string_view text) {
