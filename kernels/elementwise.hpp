@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "kernels/buffer.hpp"
 #include "kernels/device.hpp"
@@ -30,6 +31,20 @@ enum class Stores : std::uint8_t {
 /// to other processors before any later store.
 void combine(std::span<const ConstSpan> from, std::span<const Span> to, ReduceOp op,
              Stores stores = Stores::cached, DeviceStream stream = {});
+
+/// Two numbers, on the host or on a device. Integers are combined as unsigned, where sums and
+/// products wrap; min and max look at the sign.
+template <ReduceOp op, class T>
+constexpr T combined(T a, T b) {
+  if constexpr (op == ReduceOp::min) return b < a ? b : a;
+  if constexpr (op == ReduceOp::max) return a < b ? b : a;
+  if constexpr (std::is_same_v<T, std::int32_t>) {
+    const auto x = static_cast<std::uint32_t>(a), y = static_cast<std::uint32_t>(b);
+    return static_cast<T>(op == ReduceOp::prod ? x * y : x + y);
+  } else {
+    return op == ReduceOp::prod ? a * b : a + b;
+  }
+}
 
 // Change of number type, for gradients that travel narrower than they are kept.
 

@@ -233,19 +233,6 @@ void map(To* to, const A* a, const B* b, std::size_t count, Operation operation)
 
 namespace scalebench::host {
 
-/// Integers are combined as unsigned, where sums and products wrap; min and max look at the sign.
-template <ReduceOp op, class T>
-constexpr T combined(T a, T b) {
-  if constexpr (op == ReduceOp::min) return b < a ? b : a;
-  if constexpr (op == ReduceOp::max) return a < b ? b : a;
-  if constexpr (std::is_same_v<T, std::int32_t>) {
-    const auto x = static_cast<std::uint32_t>(a), y = static_cast<std::uint32_t>(b);
-    return static_cast<T>(op == ReduceOp::prod ? x * y : x + y);
-  } else {
-    return op == ReduceOp::prod ? a * b : a + b;
-  }
-}
-
 /// Elements [first, count) one at a time: for so few the loops of combine_portable cost more.
 template <ReduceOp op, class T>
 void combine_singly(std::span<const T* const> from, std::span<T* const> to, std::size_t first,

@@ -55,7 +55,7 @@ void compare_instruction_sets(std::size_t sources, std::size_t destinations) {
   for (std::size_t i = 0; i < kCount; ++i) {
     auto total = static_cast<ComputeType<T>>(inputs[0][i]);
     for (std::size_t k = 1; k < sources; ++k) {
-      total = host::combined<op>(total, static_cast<ComputeType<T>>(inputs[k][i]));
+      total = combined<op>(total, static_cast<ComputeType<T>>(inputs[k][i]));
     }
     want[i] = static_cast<T>(total);
   }

@@ -6,6 +6,7 @@
 #include "kernels/cuda/map.cuh"
 #include "kernels/device_kernels.hpp"
 #include "kernels/dtype.hpp"
+#include "kernels/elementwise.hpp"
 
 namespace scalebench::device {
 namespace {
@@ -24,18 +25,6 @@ constexpr int kMany = 2 * 1024;  // as many as combine() takes: 16 of 32 KiB
 #else
 constexpr int kMany = 500;  // of 4 KiB
 #endif
-
-template <ReduceOp op, class T>
-__device__ inline T combined(T a, T b) {
-  if constexpr (op == ReduceOp::min) return b < a ? b : a;
-  if constexpr (op == ReduceOp::max) return a < b ? b : a;
-  if constexpr (std::is_same_v<T, std::int32_t>) {
-    const auto x = static_cast<std::uint32_t>(a), y = static_cast<std::uint32_t>(b);
-    return static_cast<T>(op == ReduceOp::prod ? x * y : x + y);
-  } else {
-    return op == ReduceOp::prod ? a * b : a + b;
-  }
-}
 
 /// Elements [i, i + Width), which are aligned together in every array.
 template <ReduceOp op, int Width, int Most, class T>
