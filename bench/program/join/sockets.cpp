@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/crypto.h>
@@ -17,11 +16,11 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <memory>
 
 #include "bench/launch/hosts.hpp"
 #include "bench/machine/digest.hpp"
 #include "bench/machine/json_text.hpp"
+#include "bench/machine/tcp.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
@@ -34,24 +33,6 @@ constexpr int kMostPorts = 8;
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kLongest = 65536;
 constexpr int kSendMilliseconds = 2000;
-
-using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
-
-/// Null when the name is unknown, which `why` then says.
-Addresses resolve(const std::string& address, int port, std::string& why) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (error != 0) why = gai_strerror(error);
-  return {error == 0 ? found : nullptr, &freeaddrinfo};
-}
-
-Descriptor tcp_socket(int family) {
-  return Descriptor(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-}
 
 /// A cut cable is noticed after about 15 seconds, whether or not there is something to send.
 void keep_alive(const Descriptor& socket) {
@@ -80,31 +61,6 @@ int listen_on(const addrinfo& address, Descriptor& listener) {
   return 0;
 }
 
-std::string number_of(const sockaddr_storage& address, socklen_t length) {
-  char text[NI_MAXHOST] = "";
-  getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, text, sizeof text, nullptr, 0,
-              NI_NUMERICHOST);
-  return text;
-}
-
-/// The address of this host from which `address` is reached: of the interface at which what the
-/// network translates comes in. Empty: it is not reached.
-std::string address_towards(const std::string& address, int port) {
-  std::string unused;
-  const Addresses addresses = resolve(address, port, unused);
-  for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
-    // Nothing is sent: connecting a datagram socket asks the routes.
-    const Descriptor asking(socket(one->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    sockaddr_storage own{};
-    socklen_t length = sizeof own;
-    if (asking.is_open() && connect(asking.number(), one->ai_addr, one->ai_addrlen) == 0 &&
-        getsockname(asking.number(), reinterpret_cast<sockaddr*>(&own), &length) == 0) {
-      return number_of(own, length);
-    }
-  }
-  return "";
-}
-
 bool is_loopback(const sockaddr* address) {
   if (address->sa_family == AF_INET) {
     const auto* const four = reinterpret_cast<const sockaddr_in*>(address);
@@ -119,27 +75,13 @@ bool is_loopback(const sockaddr* address) {
 /// On any of the name's addresses; 0, or the last errno.
 int listen_on_any(const std::string& address, int port, Descriptor& listener) {
   std::string unused;
-  const Addresses addresses = resolve(address, port, unused);
+  const Addresses addresses = addresses_of(address, port, 0, unused);
   int error = EADDRNOTAVAIL;
   for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
     error = listen_on(*one, listener);
     if (error == 0 || error == EADDRINUSE) break;
   }
   return error;
-}
-
-bool connect_within(const Descriptor& socket, const addrinfo& address,
-                    std::chrono::milliseconds patience, std::string& why) {
-  int error = connect(socket.number(), address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
-  if (error == EINPROGRESS) {
-    pollfd waiting{socket.number(), POLLOUT, 0};
-    const int ready = poll(&waiting, 1, static_cast<int>(patience.count()));
-    error = ready == 0 ? ETIMEDOUT : ready < 0 ? errno : 0;
-    socklen_t length = sizeof error;
-    if (ready > 0) getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &error, &length);
-  }
-  if (error != 0) why = std::strerror(error);
-  return error == 0;
 }
 
 /// In the namespace without files: the name begins with a zero byte.
@@ -298,7 +240,9 @@ Listener listen_at(const std::string& address, const std::vector<int>& ports) {
     Descriptor listener;
     error = listen_on_any(address, port, listener);
     if (error == EADDRNOTAVAIL) {
-      const std::string own = address_towards(address, port);
+      std::string unused;
+      // Of the interface at which what the network translates comes in.
+      const std::string own = own_address_towards(addresses_of(address, port, 0, unused));
       if (!own.empty()) error = listen_on_any(own, port, listener);
     }
     if (error == 0) return {std::move(listener), {address, port}};
@@ -314,7 +258,7 @@ Descriptor accept_from(const Descriptor& listener, std::string& peer) {
   Descriptor accepted(accept4(listener.number(), reinterpret_cast<sockaddr*>(&address), &length,
                               SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (accepted.is_open() && address.ss_family != AF_UNIX) {
-    peer = number_of(address, length);
+    peer = numeric(reinterpret_cast<const sockaddr*>(&address));
     keep_alive(accepted);
   }
   return accepted;
@@ -322,22 +266,24 @@ Descriptor accept_from(const Descriptor& listener, std::string& peer) {
 
 std::optional<std::string> loopback_address(const std::string& address) {
   std::string unused, first;
-  const Addresses addresses = resolve(address, 1, unused);
+  const Addresses addresses = addresses_of(address, 1, 0, unused);
   for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
     if (!is_loopback(one->ai_addr)) return std::nullopt;
-    sockaddr_storage there{};
-    std::memcpy(&there, one->ai_addr, one->ai_addrlen);
-    if (first.empty()) first = number_of(there, one->ai_addrlen);
+    if (first.empty()) first = numeric(one->ai_addr);
   }
   return first.empty() ? std::nullopt : std::optional(first);
 }
 
 Descriptor connect_to(const Endpoint& endpoint, std::chrono::milliseconds patience,
                       std::string& why) {
-  const Addresses addresses = resolve(endpoint.address, endpoint.port, why);
+  const Addresses addresses = addresses_of(endpoint.address, endpoint.port, 0, why);
   for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
     Descriptor made = tcp_socket(one->ai_family);
-    if (!made.is_open() || !connect_within(made, *one, patience, why)) continue;
+    if (!made.is_open()) continue;
+    if (const int error = connect_within(made, *one, patience); error != 0) {
+      why = std::strerror(error);
+      continue;
+    }
     keep_alive(made);
     return made;
   }

@@ -6,9 +6,13 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <cstring>
 #include <string>
 
 #include "kernels/error.hpp"
@@ -53,6 +57,33 @@ TEST(Listener, IsNeverOnAllAddresses) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("192.0.2.1")) << "no way leads there from here";
   }
+}
+
+TEST(ConnectTo, WaitsItsTimeWhateverSignalsCome) {
+  // Nobody is let in, and whoever comes when the queue is full gets no answer.
+  const Descriptor door(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof at;
+  auto* const generic = reinterpret_cast<sockaddr*>(&at);
+  ASSERT_EQ(bind(door.number(), generic, length), 0);
+  ASSERT_EQ(listen(door.number(), 0), 0);
+  ASSERT_EQ(getsockname(door.number(), generic, &length), 0);
+  std::array<Descriptor, 4> queue;
+  for (Descriptor& one : queue) {
+    one = Descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    static_cast<void>(connect(one.number(), generic, length));
+  }
+  const auto before = std::signal(SIGALRM, [](int) {});
+  const itimerval often{{0, 5000}, {0, 5000}}, never{};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  std::string why;
+  const Descriptor made = connect_to({"127.0.0.1", ntohs(at.sin_port)}, 200ms, why);
+  setitimer(ITIMER_REAL, &never, nullptr);
+  std::signal(SIGALRM, before);
+  EXPECT_FALSE(made.is_open());
+  EXPECT_EQ(why, std::strerror(ETIMEDOUT));
 }
 
 // Signed messages ---------------------------------------------------------------------------------

@@ -16,17 +16,10 @@
 #include <sstream>
 
 #include "bench/machine/identity.hpp"
+#include "bench/machine/tcp.hpp"
 
 namespace scalebench {
 namespace {
-
-std::string numeric(const sockaddr* address) {
-  std::array<char, NI_MAXHOST> text{};
-  const bool is_six = address->sa_family == AF_INET6;
-  const int error = getnameinfo(address, is_six ? sizeof(sockaddr_in6) : sizeof(sockaddr_in),
-                                text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
-  return error == 0 ? text.data() : "";
-}
 
 /// 4 of IPv4, 16 of IPv6, none of anything else.
 std::vector<unsigned char> bytes_of(const std::string& address) {
@@ -88,22 +81,9 @@ std::string own_place() {
 }
 
 std::string address_towards(const std::string& address) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_DGRAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(address.c_str(), "9", &hints, &found) != 0) return "";
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
-  // Nothing is sent: connecting a datagram socket asks the routes.
-  const int asking = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (asking < 0) return "";
-  sockaddr_storage own{};
-  socklen_t length = sizeof(own);
-  auto* const generic = reinterpret_cast<sockaddr*>(&own);
-  const bool is_reached = connect(asking, found->ai_addr, found->ai_addrlen) == 0 &&
-                          getsockname(asking, generic, &length) == 0;
-  close(asking);
-  return is_reached ? numeric(generic) : "";
+  std::string unused;
+  constexpr int kDiscard = 9;
+  return own_address_towards(addresses_of(address, kDiscard, AI_NUMERICHOST, unused));
 }
 
 std::vector<std::string> needed_addresses(

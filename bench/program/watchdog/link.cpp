@@ -17,7 +17,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <memory>
 #include <random>
 #include <sstream>
 #include <type_traits>
@@ -25,6 +24,7 @@
 
 #include "bench/cli/stderr.hpp"
 #include "bench/machine/identity.hpp"
+#include "bench/machine/tcp.hpp"
 #include "bench/program/watchdog/addresses.hpp"
 #include "collectives/control.hpp"
 
@@ -74,24 +74,17 @@ struct Invitation {
   }
 };
 
-using AddressInfo = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
-
 /// Null for what is no number.
-AddressInfo resolve(const Invitation::Door& door) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const std::string port = std::to_string(door.port);
-  const bool is_known = getaddrinfo(door.address.c_str(), port.c_str(), &hints, &found) == 0;
-  return {is_known ? found : nullptr, &freeaddrinfo};
+Addresses resolve(const Invitation::Door& door) {
+  std::string unused;
+  return addresses_of(door.address, door.port, AI_NUMERICHOST, unused);
 }
 
 /// Listens on a port of the system's choice. Not open where the host lacks the address.
 Descriptor listen_at(const std::string& address, int& port) {
-  const AddressInfo at = resolve({address, 0});
+  const Addresses at = resolve({address, 0});
   if (!at) return Descriptor();
-  Descriptor fd(socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Descriptor fd = tcp_socket(at->ai_family);
   sockaddr_storage bound{};
   socklen_t length = sizeof(bound);
   if (!fd.is_open() || bind(fd.number(), at->ai_addr, at->ai_addrlen) != 0 ||
@@ -203,18 +196,12 @@ void accept_ranks(std::span<const Descriptor> doors, std::uint64_t token, double
 /// A link through one door of rank 0, if it answers with the token in time.
 WatchdogLink try_door(const Invitation::Door& door, std::uint64_t token, int rank,
                       double deadline) {
-  const AddressInfo found = resolve(door);
+  const Addresses found = resolve(door);
   if (!found) return {};
-  Descriptor fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Descriptor fd = tcp_socket(found->ai_family);
   if (!fd.is_open()) return {};
-  if (connect(fd.number(), found->ai_addr, found->ai_addrlen) != 0) {
-    int error = 0;
-    socklen_t length = sizeof(error);
-    if (errno != EINPROGRESS || !wait_for(fd.number(), POLLOUT, deadline) ||
-        getsockopt(fd.number(), SOL_SOCKET, SO_ERROR, &error, &length) != 0 || error != 0) {
-      return {};
-    }
-  }
+  const std::chrono::milliseconds patience(milliseconds(deadline - watchdog_seconds()));
+  if (connect_within(fd, *found, patience) != 0) return {};
   WatchdogLink link(std::move(fd));
   link.send(hello(token, rank));
   while (link.open() && wait_for(link.fd(), POLLIN, deadline)) {
