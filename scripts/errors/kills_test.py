@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import io
+import os
 import sys
 import tempfile
 import unittest
 from collections import Counter
 from pathlib import Path
 
-from errors import disturbances, kept_rows, kills
+from errors import disturbances, kept_rows, kills, victims
 from errors.trial import Bench, Drawn, Trial, drawn
 
 # A scalebench that flushes rows one by one while a rank beside it lives. `flaws` says what is wrong with it. While there
@@ -171,6 +173,16 @@ class Sittings(WithScalebench):
         with self.assertRaises(SystemExit) as refused:
             self.sitting("--seed", 2)
         self.assertEqual(refused.exception.code, 2)
+
+
+class Victims(unittest.TestCase):
+    def test_a_process_may_have_any_name(self) -> None:
+        prctl, set_name = ctypes.CDLL(None).prctl, 15
+        before = Path("/proc/self/comm").read_bytes().strip()
+        self.addCleanup(prctl, set_name, before)
+        for name in (b"a) Z 1", b"two\nlines) Z 1", ("x" * 14 + "ü").encode()[:15]):
+            prctl(set_name, name)
+            self.assertEqual(victims._parent(os.getpid()), os.getppid(), name)
 
 
 class Said(unittest.TestCase):

@@ -11,10 +11,15 @@ _RANK = ("OMPI_COMM_WORLD_RANK", "PMI_RANK")
 _LAUNCHERS = ("mpirun", "orterun", "prterun", "mpiexec.hydra")
 
 
+def _status(process: int) -> list[str]:
+    """/proc/PID/stat from the state on. The name before it may hold anything, and is cut within a character."""
+    return Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+
+
 def _may_have_one(process: int) -> bool:
     """Whether an environment that was read as empty may be there all the same: bench/launch/launch_mark.cpp says why."""
     exiting, kernel_thread = 0x4, 0x200000
-    status = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(") ")[-1].split()
+    status = _status(process)
     if status[0] == "Z" or int(status[6]) & (exiting | kernel_thread):
         return False
     return status[24] == "0" or status[47] != status[48]
@@ -59,7 +64,7 @@ def _is_rank(environment: bytes, rank: int) -> bool:
 
 def _parent(process: int) -> int:
     try:
-        return int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(") ")[-1].split()[1])
+        return int(_status(process)[1])
     except OSError:
         return 0
 
@@ -90,7 +95,7 @@ def marked_launchers(mark: str) -> list[int]:
 
     def is_launcher(process: int) -> bool:
         try:
-            return Path(f"/proc/{process}/comm").read_text(encoding="utf-8").strip() in _LAUNCHERS
+            return Path(f"/proc/{process}/comm").read_text(encoding="utf-8", errors="replace").strip() in _LAUNCHERS
         except OSError:
             return False
 
