@@ -19,7 +19,7 @@ from view.rows import Row, grouped, read_rows, usable
 SERIES = ("gradient_sync", "allreduce", "transport", "device", "dataset", "dtype", "twin")
 # What the column `band` says of how the band was made.
 BANDS = {
-    "measurement": "95 % of draws of launches and steps",
+    "measurement": "95 % by draws of launches and steps and Student's t",
     "left_out": "95 % by the errors of each measured N left out",
     "left_out_shifted": "95 % by the errors of each measured N left out, around what they say",
 }

@@ -13,7 +13,7 @@ HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 if HAVE_MATPLOTLIB:
     from view.figures import prediction
 
-DRAWS = "predicted, with 95 % of draws of launches and steps"
+DRAWS = "predicted, with 95 % by draws of launches and steps and Student's t"
 LEFT_OUT = "95 % by the errors of each measured N left out"
 
 
