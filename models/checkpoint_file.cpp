@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
 #include "kernels/read_number.hpp"
 
 namespace scalebench {
@@ -141,13 +142,8 @@ std::string bytes_of(const Checkpoint& checkpoint) {
 
 Checkpoint checkpoint_from(std::string_view bytes) {
   const CheckpointParts parts = checkpoint_parts(bytes);
-  static constexpr int kDeepest = 8;  // it has three levels; at each copying calls itself
-  const auto look = [](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
-    if (depth > kDeepest) fail<UsageError>("its header is nested more than {} deep", kDeepest);
-    return true;
-  };
   try {
-    return parsed(Json::parse(parts.header, look), parts.tensors);
+    return parsed(parse_json<Json>(parts.header, "its header"), parts.tensors);
   } catch (const nlohmann::json::exception& error) {
     fail<UsageError>("its header cannot be read: {}", error.what());
   }

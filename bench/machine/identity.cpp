@@ -15,6 +15,7 @@
 #include "bench/machine/digest.hpp"
 #include "bench/machine/host_files.hpp"
 #include "kernels/device.hpp"
+#include "kernels/json/parse_json.hpp"
 
 namespace scalebench {
 namespace {
@@ -96,7 +97,7 @@ std::vector<Identity> identities_in(std::string_view output) {
   std::istringstream lines{std::string(output)};
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with(kMark)) continue;
-    const json object = json::parse(line.substr(kMark.size()), nullptr, /*allow_exceptions=*/false);
+    const json object = json_or_null(std::string_view(line).substr(kMark.size()));
     if (!object.is_object()) continue;
     try {
       identities.push_back({object.at("host"), object.at("boot_id"), object.at("cores"),

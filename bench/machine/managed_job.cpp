@@ -11,6 +11,7 @@
 
 #include "bench/machine/host_files.hpp"
 #include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
 #include "kernels/read_number.hpp"
 
 namespace scalebench {
@@ -48,13 +49,11 @@ bool is_host_name(std::string_view name) {
 }
 
 std::vector<std::string> hosts_in(const std::string& text) {
+  constexpr std::string_view kValid = R"(valid: a JSON list of host names, as ["algo-1","algo-2"])";
   const auto refuse = [&](std::string_view why) {
-    fail<UsageError>(
-        R"(SM_HOSTS: '{}' {}; valid: a JSON list of host names, as ["algo-1","algo-2"])", text,
-        why);
+    fail<UsageError>("SM_HOSTS: '{}' {}; {}", text, why, kValid);
   };
-  const nlohmann::json list = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (list.is_discarded()) refuse("is not JSON");
+  const nlohmann::json list = parse_json(text, "SM_HOSTS", kValid);
   if (!list.is_array() || list.empty()) refuse("is not a list with entries");
   std::vector<std::string> hosts;
   for (const nlohmann::json& host : list) {

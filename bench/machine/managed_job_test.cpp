@@ -70,10 +70,16 @@ TEST(ManagedJob, SaysWhichFoldersATrainingTookFromIt) {
 }
 
 TEST(ManagedJob, RefusesInOneLineThatNamesTheVariable) {
-  for (const char* hosts : {"[\"algo-1\"", "algo-1,algo-2", "{}", "[]", "[1]", R"(["a,b"])",
-                            R"(["a:9"])", R"(["-x"])", R"(["a","a"])"}) {
+  for (const char* hosts :
+       {"{}", "[]", "[1]", R"(["a,b"])", R"(["a:9"])", R"(["-x"])", R"(["a","a"])"}) {
     EXPECT_THAT(refusal(with(kTwoHosts, "SM_HOSTS", hosts)),
                 AllOf(HasSubstr("SM_HOSTS: '"), HasSubstr("valid: "), Not(HasSubstr("\n"))))
+        << hosts;
+  }
+  for (const char* hosts : {"[\"algo-1\"", "algo-1,algo-2"}) {
+    EXPECT_THAT(refusal(with(kTwoHosts, "SM_HOSTS", hosts)),
+                AllOf(HasSubstr("SM_HOSTS:1:"), HasSubstr("not JSON"), HasSubstr("valid: "),
+                      Not(HasSubstr("\n"))))
         << hosts;
   }
   EXPECT_THAT(refusal(with(kTwoHosts, "SM_NUM_GPUS", "-1")), HasSubstr("SM_NUM_GPUS: '-1'"));

@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/machine/json_text.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/result_row.hpp"
 #include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
 #include "kernels/read_number.hpp"
 
 namespace scalebench {
@@ -128,12 +128,9 @@ void from_json(const nlohmann::json& object, T& value) {
 /// when it is missing, of a later schema version, not `kind` ("a manifest") or refused by `read`.
 template <class Read>
 auto read_document(const std::filesystem::path& path, std::string_view kind, Read read) {
-  const std::string text = read_file(path);
-  if (!is_shallow_json(text)) {
-    fail<UsageError>("{}: not {}: nested more than {} deep", path.string(), kind, kDeepestJson);
-  }
+  const nlohmann::json object =
+      parse_json(read_file(path), path.string(), fmt::format("expected {}", kind));
   try {
-    const nlohmann::json object = parse_json(text);
     int version = 0;
     read_value(object.at("schema_version"), version);
     if (version > kSchemaVersion) {

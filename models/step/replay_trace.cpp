@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
 
 namespace scalebench {
 namespace {
@@ -121,30 +122,6 @@ class Fields {
   const std::string path_;
 };
 
-/// What holds others is copied and destroyed level by level, and a hundred thousand lists in each
-/// other would overflow the stack: a trace has four levels.
-Json parsed(std::string_view text, const std::string& file) {
-  constexpr int kDeepest = 8;
-  const auto look = [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
-    if (depth > kDeepest) fail<UsageError>("{}: nested more than {} deep", file, kDeepest);
-    return true;
-  };
-  try {
-    return Json::parse(text, look);
-  } catch (const Json::parse_error& error) {
-    // Its byte counts from 1, and is that of the character that does not fit.
-    const std::string_view before = text.substr(0, error.byte > 0 ? error.byte - 1 : 0);
-    const auto line = 1 + std::ranges::count(before, '\n');
-    const std::size_t start = before.rfind('\n');
-    const std::size_t column = before.size() - (start == before.npos ? 0 : start + 1) + 1;
-    fail<UsageError>("{}:{}:{}: not JSON; expected a trace that bench_epoch --record-trace writes",
-                     file, line, column);
-  } catch (const Json::out_of_range& error) {  // "...: number overflow parsing '1e999'"
-    const std::string_view what = error.what();
-    fail<UsageError>("{}: {}", file, what.substr(std::min(what.find("] ") + 2, what.size())));
-  }
-}
-
 TracedLayer layer_in(const Json& object, const std::string& file, const std::string& path) {
   const Fields fields(object, file, path,
                       {"name", "forward_seconds", "backward_seconds", "gradients"});
@@ -191,7 +168,8 @@ double StepProfile::gradients() const {
 }
 
 ReplayTrace parse_replay_trace(std::string_view text, const std::string& file) {
-  const Json json = parsed(text, file);
+  const Json json =
+      parse_json<Json>(text, file, "expected a trace that bench_epoch --record-trace writes");
   const Fields fields(
       json, file, "",
       {"schema_version", "model", "parameters", "batch", "device", "dtype", "threads", "steps",

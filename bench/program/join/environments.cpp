@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/launch/hosts.hpp"
-#include "bench/machine/json_text.hpp"
 #include "bench/machine/managed_job.hpp"
 #include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
 #include "kernels/read_number.hpp"
 
 namespace scalebench {
@@ -125,37 +125,6 @@ struct Task {
   fail<UsageError>("TF_CONFIG: {}: {}; {}", where, what, kValid);
 }
 
-/// "1:17" of a byte, counted from 1 as the parser does.
-std::string place_of(std::string_view text, std::size_t byte) {
-  const std::string_view before = text.substr(0, byte == 0 ? 0 : byte - 1);
-  const auto line = 1 + std::ranges::count(before, '\n');
-  const std::size_t begin = before.rfind('\n');
-  const std::size_t column =
-      begin == std::string_view::npos ? before.size() : before.size() - begin - 1;
-  return fmt::format("{}:{}", line, column + 1);
-}
-
-nlohmann::json parsed(const std::string& text) {
-  if (!is_shallow_json(text)) {
-    refuse_config("1:1", fmt::format("is nested more than {} deep", kDeepestJson));
-  }
-  try {
-    return parse_json(text);
-  } catch (const nlohmann::json::parse_error& error) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 9: what"
-    std::string_view what = error.what();
-    const std::size_t column = what.find("column ");
-    const std::size_t colon = what.find(": ", column == std::string_view::npos ? 0 : column);
-    if (colon != std::string_view::npos) what.remove_prefix(colon + 2);
-    refuse_config(place_of(text, error.byte), what);
-  } catch (const nlohmann::json::out_of_range& error) {  // "...: number overflow parsing '1e999'"
-    const std::string_view what = error.what();
-    refuse_config("1:1", what.substr(std::min(what.find("] ") + 2, what.size())));
-  } catch (const UsageError& error) {  // "key 'worker' stands twice in one object"
-    fail<UsageError>("TF_CONFIG: {}; {}", error.what(), kValid);
-  }
-}
-
 std::vector<Task> tasks_of(const nlohmann::json& cluster) {
   for (const auto& [type, list] : cluster.items()) {
     const bool known = type == "evaluator" || std::ranges::find(kTypes, type) != kTypes.end();
@@ -229,7 +198,7 @@ std::string note_on_servers(const std::vector<Task>& tasks) {
 std::optional<JoinPlan> tf_config_plan(const EnvironmentVariables& variables) {
   const std::string text = variable(variables, "TF_CONFIG");
   if (text.empty()) return std::nullopt;
-  const nlohmann::json config = parsed(text);
+  const nlohmann::json config = parse_json(text, "TF_CONFIG", kValid);
   if (!config.is_object()) refuse_config("1:1", "is no object");
   const auto cluster = config.find("cluster");
   if (cluster == config.end() || cluster->empty()) return std::nullopt;  // TensorFlow alone too

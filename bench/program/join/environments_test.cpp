@@ -172,10 +172,10 @@ TEST(TfConfig, OneTaskOrNoClusterIsNoJointStart) {
 }
 
 TEST(TfConfig, MalformedTextIsRefusedWithItsPlace) {
-  EXPECT_THAT(config_refusal("{\"cluster\":\n {\"worker\" [\"a:1\"]}}"),
-              AllOf(HasSubstr("TF_CONFIG: 2:12: "), HasSubstr("valid: {\"cluster\""),
-                    Not(HasSubstr("\n"))));
-  EXPECT_THAT(config_refusal("{"), HasSubstr("TF_CONFIG: 1:2: "));
+  EXPECT_THAT(
+      config_refusal("{\"cluster\":\n {\"worker\" [\"a:1\"]}}"),
+      AllOf(HasSubstr("TF_CONFIG:2:12: "), HasSubstr("valid: {\"cluster\""), Not(HasSubstr("\n"))));
+  EXPECT_THAT(config_refusal("{"), HasSubstr("TF_CONFIG:1:2: "));
   EXPECT_THAT(config_refusal("{\"cluster\": 1e999}"), HasSubstr("overflow parsing '1e999'"));
   EXPECT_THAT(config_refusal("[]"), HasSubstr("is no object"));
 }
@@ -184,8 +184,9 @@ TEST(TfConfig, AKeyThatStandsTwiceIsNamed) {
   EXPECT_THAT(
       config_refusal(
           R"({"cluster": {"worker": ["a:1"], "worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}})"),
-      AllOf(HasSubstr("TF_CONFIG: key 'worker' stands twice in one object; valid: {\"cluster\""),
-            Not(HasSubstr("\n"))));
+      AllOf(
+          HasSubstr("TF_CONFIG:1:33: key 'worker' stands twice in one object; valid: {\"cluster\""),
+          Not(HasSubstr("\n"))));
   EXPECT_THAT(config_refusal(cluster(R"({"type": "worker", "index": 0, "index": 1})")),
               HasSubstr("key 'index' stands twice"));
 }

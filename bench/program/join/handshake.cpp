@@ -17,6 +17,7 @@
 #include "bench/machine/host_files.hpp"
 #include "bench/machine/identity.hpp"
 #include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
 
 namespace scalebench {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "bench/cli/stderr.hpp"
 #include "bench/program/join/handshake.hpp"
+#include "kernels/json/parse_json.hpp"
 
 namespace scalebench {
 namespace {

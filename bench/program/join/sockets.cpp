@@ -19,9 +19,9 @@
 
 #include "bench/launch/hosts.hpp"
 #include "bench/machine/digest.hpp"
-#include "bench/machine/json_text.hpp"
 #include "bench/machine/tcp.hpp"
 #include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
 #include "kernels/read_number.hpp"
 
 namespace scalebench {
@@ -197,9 +197,7 @@ std::optional<Message> MessageStream::next_in_buffer() {
                 CRYPTO_memcmp(signed_with.data(), expected.data(), expected.size()) == 0;
   }
   Message message;  // null, which is no message
-  if (is_theirs && is_shallow_json(line)) {
-    message = Message::parse(line, nullptr, /*allow_exceptions=*/false);
-  }
+  if (is_theirs) message = json_or_null(line);
   if (message.is_object()) return message;
   open_ = false;
   buffer_.clear();

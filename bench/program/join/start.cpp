@@ -17,10 +17,10 @@
 #include "bench/launch/launcher.hpp"
 #include "bench/machine/environment.hpp"
 #include "bench/machine/identity.hpp"
-#include "bench/machine/json_text.hpp"
 #include "bench/program/join/daemons.hpp"
 #include "bench/program/join/handshake.hpp"
 #include "bench/program/join/sockets.hpp"
+#include "kernels/json/parse_json.hpp"
 
 namespace scalebench {
 namespace {

@@ -16,6 +16,7 @@ namespace scalebench {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
@@ -208,7 +209,8 @@ TEST(PlanFile, IsTheSameAfterARoundTrip) {
   folder.write(kPlanFile, "{\"schema_version\": 9}");
   EXPECT_THAT(message_of<UsageError>([&] { read_plan(folder.path()); }), HasSubstr("later than"));
   folder.write(kPlanFile, "{");
-  EXPECT_THAT(message_of<UsageError>([&] { read_plan(folder.path()); }), HasSubstr("not a plan"));
+  EXPECT_THAT(message_of<UsageError>([&] { read_plan(folder.path()); }),
+              AllOf(HasSubstr("plan.json:1:2: not JSON"), HasSubstr("expected a plan")));
 }
 
 }  // namespace

@@ -9,8 +9,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "bench/machine/json_text.hpp"
-#include "bench/record/json_members.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
@@ -128,32 +126,6 @@ std::string no_number(std::string_view name, std::string_view text) {
 }
 
 using nlohmann::json;
-
-json parse_foreign_json(std::string_view text, const std::string& file) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  if (!is_shallow_json(text)) {
-    fail<UsageError>("{}: JSON that is nested more than {} deep", file, kDeepestJson);
-  }
-  try {
-    return parse_json(std::string(text));
-  } catch (const UsageError& error) {
-    fail<UsageError>("{}: {}", file, error.what());
-  } catch (const json::parse_error& error) {
-    const std::string_view before = text.substr(0, std::min(error.byte, text.size()));
-    const auto line =
-        1 + std::ranges::count(before.substr(0, before.size() - !before.empty()), '\n');
-    const std::size_t begin = before.substr(0, before.size() - !before.empty()).rfind('\n');
-    const std::size_t column = before.size() - (begin == std::string_view::npos ? 0 : begin + 1);
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ...".
-    const std::string_view what = error.what();
-    const std::size_t colon = what.find(": ");
-    fail<UsageError>("{}:{}:{}: not JSON: {}", file, line, column,
-                     colon == std::string_view::npos ? what : what.substr(colon + 2));
-  } catch (const json::out_of_range& error) {  // "...: number overflow parsing '1e999'"
-    const std::string_view what = error.what();
-    fail<UsageError>("{}: {}", file, what.substr(std::min(what.find("] ") + 2, what.size())));
-  }
-}
 
 const json& member(const json& object, const char* name) {
   static const json kNull;

@@ -59,11 +59,7 @@ bool is_count(std::string_view text);
 /// "name: 'text'" and, where a comma or a word explains it, why that is no number.
 std::string no_number(std::string_view name, std::string_view text);
 
-// Foreign JSON: parsed with a place in the complaint, and read without exceptions for what is not
-// there.
-
-/// Throws UsageError `file:line:column: what`. A byte order mark is skipped.
-nlohmann::json parse_foreign_json(std::string_view text, const std::string& file);
+// Foreign JSON: read without exceptions for what is not there.
 
 /// The member as text, numbers as they are written; empty when it is absent, null or a structure.
 std::string member_text(const nlohmann::json& object, const char* name);

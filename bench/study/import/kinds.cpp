@@ -10,6 +10,7 @@
 #include "bench/cli/command_line.hpp"
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
 
 namespace scalebench {
 namespace {
@@ -57,7 +58,7 @@ ImportedCase case_of(const json& entry, const std::string& file, const Settings&
 
 ImportedFile read_google_benchmark(std::string_view text, const std::string& file,
                                    const Settings& settings) {
-  const json document = parse_foreign_json(text, file);
+  const json document = parse_json(text, file);
   ImportedFile result;
   const json& entries = member(document, "benchmarks");
   ImportedLaunch launch;

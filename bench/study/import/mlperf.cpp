@@ -11,6 +11,7 @@
 #include "bench/study/import/epochs.hpp"
 #include "bench/study/import/kinds.hpp"
 #include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
 
 namespace scalebench {
 namespace {
@@ -71,7 +72,7 @@ class MlperfReader {
   void line(const ForeignLine& line) {
     const std::size_t mark = line.text.find(kMark);
     if (mark == std::string_view::npos) return;
-    const json event = json::parse(line.text.substr(mark + kMark.size()), nullptr, false);
+    const json event = json_or_null(line.text.substr(mark + kMark.size()));
     const double time = number_of(member(event, "time_ms")) / 1e3;
     if (!std::isfinite(time)) return find(line.number, "no event of MLPerf's: it is left out");
     const std::string key = member_text(event, "key");

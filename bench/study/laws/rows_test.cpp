@@ -8,6 +8,8 @@
 #include <cmath>
 #include <random>
 
+#include "bench/study/laws/laws.hpp"
+
 namespace scalebench {
 namespace {
 

@@ -10,7 +10,6 @@
 #include <set>
 #include <sstream>
 
-#include "bench/machine/json_text.hpp"
 #include "bench/measure/statistics.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/results_folder.hpp"
@@ -22,6 +21,7 @@
 #include "bench/study/nightly/baseline.hpp"
 #include "bench/study/plan/toml_reader.hpp"
 #include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
 
 namespace scalebench {
 namespace {
@@ -355,7 +355,7 @@ std::vector<OpenBefore> open_before(const fs::path& results,
     const std::string name = (*run)->folder.filename().string();
     const fs::path file = results / "nightly" / name / kNightRecord;
     if (!fs::exists(file)) continue;
-    const auto record = nlohmann::json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
+    const nlohmann::json record = json_or_null(read_file(file));
     if (!record.is_object()) {
       left_out.push_back({name,
                           "its nightly.json is damaged: what it had found open is looked "

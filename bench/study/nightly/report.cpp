@@ -7,7 +7,6 @@
 #include <iterator>
 
 #include "bench/launch/process.hpp"
-#include "bench/machine/json_text.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/record/results_folder.hpp"
@@ -20,6 +19,7 @@
 #include "bench/study/plan/plan.hpp"
 #include "bench/study/run/setup.hpp"
 #include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
 
 namespace scalebench {
 namespace {
@@ -434,7 +434,7 @@ nlohmann::json measured_before(const fs::path& folder) {
   const fs::path file = folder / kNightRecord;
   if (!fs::exists(file)) return nullptr;
   // It can be made again, so that a damaged one is no loss.
-  return nlohmann::json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
+  return json_or_null(read_file(file));
 }
 
 std::vector<std::string> changed_libraries_in(const json& record) {

@@ -13,6 +13,7 @@
 #include "collectives/mpi_session.hpp"
 #include "collectives/transport/nccl.hpp"
 #include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
 
 namespace scalebench {
 namespace {
@@ -57,7 +58,7 @@ Build build_in(const std::filesystem::path& folder) {
   }
   const CommandAnswer answer =
       ask({program.string(), "version", "--format", "json"}, kPatienceSeconds);
-  const nlohmann::json said = nlohmann::json::parse(answer.output, nullptr, false);
+  const nlohmann::json said = json_or_null(answer.output);
   if (!answer.answered || !said.is_object()) {
     fail<UsageError>("{} does not start here: {}", program.string(),
                      printable(answer.output.substr(0, answer.output.find('\n'))));

@@ -8,6 +8,7 @@
 #include "bench/record/columns.hpp"
 #include "bench/study/import/kinds.hpp"
 #include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
 
 namespace scalebench {
 namespace {
@@ -31,7 +32,7 @@ class InspectorReader {
 
   void line(const ForeignLine& line) {
     if (words_of(line.text).empty()) return;
-    const json record = json::parse(line.text, nullptr, false);
+    const json record = json_or_null(line.text);
     if (!record.is_object()) return find(line.number, "no record of the inspector: it is left out");
     const std::string version =
         member_text(member(record, "metadata"), "inspector_output_format_version");

@@ -13,6 +13,7 @@
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/import/kinds.hpp"
 #include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
 #include "kernels/read_number.hpp"
 
 namespace scalebench {
@@ -241,7 +242,7 @@ void read_result(const json& result, std::size_t number, NcclTestsRun& run,
 
 ImportedFile read_nccl_tests_json(std::string_view text, const std::string& file,
                                   const Settings& settings) {
-  const json document = parse_foreign_json(text, file);
+  const json document = parse_json(text, file);
   const int version = whole(document, "version", 0);
   if (version > kLatestVersion) {
     fail<UsageError>("{}: version {} of the JSON of nccl-tests; this program knows 1 to {}", file,
