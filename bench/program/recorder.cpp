@@ -136,19 +136,7 @@ void Recorder::finish() {
 }
 
 std::string json_line(const ResultRow& row) {
-  nlohmann::ordered_json object;
-  const auto& columns = row.schema().columns;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const std::string& cell = row.cells()[i];
-    if (cell.empty()) {
-      object[columns[i]] = nullptr;
-    } else if (!columns.is_text(i) && nlohmann::ordered_json::accept(cell)) {
-      object[columns[i]] = nlohmann::ordered_json::parse(cell);
-    } else {
-      object[columns[i]] = cell;
-    }
-  }
-  return object.dump() + "\n";
+  return json_of(row).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace scalebench

@@ -66,8 +66,7 @@ class Recorder {
   std::optional<std::filesystem::path> unfinished_;  // in a study's folder
 };
 
-/// One line of JSON with the row's columns, in their order: names and texts as texts, also where
-/// they look like numbers, numbers as numbers, empty cells as null.
+/// json_of() in one line. Text that is no UTF-8 is replaced.
 std::string json_line(const ResultRow& row);
 
 // A result file that a program writes beside its case file.

@@ -13,6 +13,7 @@
 
 #include "bench/machine/digest.hpp"
 #include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
 #include "kernels/read_number.hpp"
 
 namespace scalebench {
@@ -120,20 +121,15 @@ const std::string& ResultRow::get(std::string_view column) const {
   return cells_[index_of(column)];
 }
 
-using nlohmann::json;
-
-json json_of(const ResultRow& row) {
-  json object = json::object();
+nlohmann::ordered_json json_of(const ResultRow& row) {
+  auto object = nlohmann::ordered_json::object();
   const ColumnNames& columns = row.schema().columns;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const std::string& cell = row.cells()[i];
-    if (columns.is_text(i)) {
-      object[columns[i]] = cell;
-      continue;
-    }
-    const auto value = read_number<double>(cell);
-    const bool whole = value && *value == std::floor(*value) && std::abs(*value) < 1e15;
-    object[columns[i]] = !value ? json() : whole ? json(std::llround(*value)) : json(*value);
+    nlohmann::ordered_json& value = object[columns[i]];
+    if (cell.empty()) continue;  // null
+    if (!columns.is_text(i)) value = json_or_null(cell);
+    if (!value.is_number()) value = cell;
   }
   return object;
 }

@@ -104,7 +104,8 @@ double number_in(const ResultRow& row, std::string_view column);
 /// `body`, an object, with schema_version, and a line end. Text that is no UTF-8 is replaced.
 std::string document(nlohmann::json body);
 
-/// Column: cell. Names and texts stay texts, the rest are numbers, or null where nothing is known.
-nlohmann::json json_of(const ResultRow& row);
+/// Column: cell, in the file's order. Null where nothing is known. Names and texts stay texts, also
+/// where they look like numbers; the rest are numbers, or a text where a cell is none ("all").
+nlohmann::ordered_json json_of(const ResultRow& row);
 
 }  // namespace scalebench

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -138,6 +139,40 @@ TEST(ResultRow, RefusesAColumnThatIsNotInTheSchema) {
 
 /// As sha256sum says.
 TEST(CaseId, IsTheBeginningOfTheHash) { EXPECT_EQ(case_id("abc"), "ba7816bf8f01"); }
+
+TEST(JsonOfRow, TextsThatLookLikeNumbersStayTexts) {
+  ResultRow row(allreduce_ranks_schema());
+  row.set("host", "012345678901").set("device", "nan").set("algorithm", "1e5");
+  row.set("rank", 3).set("seconds_median", 1.5e-6).set("size_bytes", 9007199254740993);
+  const auto read = json_of(row);
+  EXPECT_EQ(read.at("host"), "012345678901");
+  EXPECT_EQ(read.at("device"), "nan");
+  EXPECT_EQ(read.at("algorithm"), "1e5");
+  EXPECT_EQ(read.at("rank"), 3);
+  EXPECT_EQ(read.at("seconds_median"), 1.5e-6);
+  EXPECT_EQ(read.at("size_bytes").dump(), "9007199254740993");
+}
+
+TEST(JsonOfRow, WhatIsUnknownIsNull) {
+  const ResultRow row(allreduce_schema());
+  const auto object = json_of(row);
+  for (const auto& [column, value] : object.items()) EXPECT_TRUE(value.is_null()) << column;
+}
+
+TEST(JsonOfRow, AWordInAColumnOfNumbersIsAText) {
+  ResultRow row(epoch_schema());
+  for (const char* const word : {"all", "true", "[1]", "null", "1e999"}) {
+    EXPECT_EQ(json_of(row.set("rank", word)).at("rank"), word);
+  }
+}
+
+TEST(JsonOfRow, HasTheOrderOfTheFile) {
+  const ResultRow row(epoch_schema());
+  const auto object = json_of(row);
+  std::vector<std::string> names;
+  for (const auto& [column, value] : object.items()) names.push_back(column);
+  EXPECT_EQ(row.schema().columns, names);
+}
 
 }  // namespace
 }  // namespace scalebench

@@ -209,7 +209,7 @@ ExitCode predict(const PredictOptions& options) {
   if (!options.out.empty()) ResultsFolder::of_run(folder).release();
   if (options.as_json) {
     nlohmann::json all = nlohmann::json::array();
-    for (const ResultRow& row : rows) all.push_back(json_of(row));
+    for (const ResultRow& row : rows) all.emplace_back(json_of(row));
     console.result(document({{"run_id", run.manifest.run_id}, {"predictions", all}}));
   } else {
     console.result(predict_table(rows));

@@ -124,7 +124,7 @@ std::string markdown_of(const ShownFile& file, const std::vector<ResultRow>& row
 
 std::string json_text(const ShowOptions& options, const std::vector<ResultRow>& rows) {
   nlohmann::json list = nlohmann::json::array();
-  for (const ResultRow& row : rows) list.push_back(json_of(row));
+  for (const ResultRow& row : rows) list.emplace_back(json_of(row));
   return document({{"run", options.run.string()},
                    {"file", rows.front().schema().file},
                    {"rows", std::move(list)}});
