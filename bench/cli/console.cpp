@@ -207,4 +207,20 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
+std::string markdown(std::string_view text) {
+  std::string escaped;
+  for (const char c : printable(text)) {
+    if (c == '<') {
+      escaped += "&lt;";
+    } else if (c == '&') {
+      escaped += "&amp;";
+    } else if (std::string_view("|\\`*_[]#@~").find(c) != std::string_view::npos) {
+      escaped += fmt::format("\\{}", c);
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
 }  // namespace scalebench

@@ -115,6 +115,15 @@ TEST(Printable, SpellsOutWhatSteersATerminal) {
   EXPECT_EQ(printable(""), "");
 }
 
+TEST(Markdown, TakesTextLiterally) {
+  EXPECT_EQ(markdown("größe 64 KiB (a-b.c) = 3"), "größe 64 KiB (a-b.c) = 3");
+  EXPECT_EQ(markdown("a|b\\|c"), "a\\|b\\\\\\|c") << "no cell ends";
+  EXPECT_EQ(markdown("_a_ *b* `c` ~~d~~ [e](f) #1 @g"),
+            "\\_a\\_ \\*b\\* \\`c\\` \\~\\~d\\~\\~ \\[e\\](f) \\#1 \\@g");
+  EXPECT_EQ(markdown("<b>&lt;"), "&lt;b>&amp;lt;");
+  EXPECT_EQ(markdown("a\nb\u202e"), "a\\\\x0ab\\\\u202e") << "one line";
+}
+
 }  // namespace
 
 }  // namespace scalebench

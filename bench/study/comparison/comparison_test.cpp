@@ -326,6 +326,15 @@ TEST(Report, NamesTheBoundOfAPThatWouldRoundToNothing) {
   EXPECT_THAT(compare_markdown(report, false), HasSubstr("| &lt;0.001 |"));
 }
 
+TEST(Report, AnyCellIsTakenLiterally) {
+  ResultRow row(comparison_schema());
+  row.set("letter", "B").set("label", "a|b").set("status", "ok").set("verdict", "c|d");
+  CompareReport report = report_of({row}, {});
+  report.runs[1].manifest.origin = "<e>";
+  EXPECT_THAT(compare_markdown(report, false),
+              AllOf(HasSubstr("| a\\|b |"), HasSubstr("| c\\|d |"), HasSubstr("&lt;e>)")));
+}
+
 ResultRow cost_of(const std::string& bench, const std::string& dtype, int batch) {
   ResultRow row(cost_schema());
   row.set("bench", bench).set("instance", "p3").set("model", "mlp").set("ranks", 1).set("nodes", 1);

@@ -2,7 +2,6 @@
 #include "bench/study/comparison/report.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -345,25 +344,10 @@ std::string compare_table(const CompareReport& report, bool changed_only) {
 
 namespace {
 
-/// Text that ends no cell, starts no markup and is no HTML.
-std::string literal(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '<') {
-      escaped += "&lt;";
-    } else if (c == '&') {
-      escaped += "&amp;";
-    } else if (std::string_view("|\\`*_[]#@").find(c) != std::string_view::npos) {
-      escaped += fmt::format("\\{}", c);
-    } else {
-      escaped += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-  return escaped;
-}
-
 std::string row_of(const std::vector<std::string>& cells) {
-  return fmt::format("| {} |\n", fmt::join(cells, " | "));
+  std::string row = "|";
+  for (const std::string& cell : cells) row += fmt::format(" {} |", markdown(cell));
+  return row + "\n";
 }
 
 std::string head_of(const std::vector<std::string>& cells) {
@@ -377,10 +361,10 @@ std::string cells_of_run(const CompareReport& report, const CompareReport::Run& 
   text += head_of({"cell", "A", letter, fmt::format("ratio {}/A", letter), "95 % interval",
                    "p (Holm)", "verdict", "note"});
   for (const ResultRow* const row : cells_of(report, run.letter, changed_only)) {
-    text += row_of({literal(label_with_differences(*row)), time_text(row->get("seconds_a")),
+    text += row_of({label_with_differences(*row), time_text(row->get("seconds_a")),
                     time_text(row->get("seconds_b")), scaled(row->get("ratio"), 1, 3),
-                    interval_text(*row, "{} to {}"), literal(show_p(row->get("p_holm"))),
-                    row->get("verdict"), literal(row->get("note"))});
+                    interval_text(*row, "{} to {}"), show_p(row->get("p_holm")),
+                    row->get("verdict"), row->get("note")});
   }
   return text;
 }
@@ -398,14 +382,14 @@ std::string costs(const std::vector<const ResultRow*>& rows, std::string_view ti
   const auto words = words_apart(rows);
   for (const ResultRow* const row : rows) {
     const std::string& price = row->get("usd_per_hour");
-    text += row_of(
-        {literal(row->get("instance")),
-         price.empty() ? "-" : literal(fmt::format("{} ({})", price, row->get("price_date"))),
-         literal(row->get("model")), literal(row->get("gradient_sync")), row->get("scaling"),
-         row->get("ranks"), row->get("nodes"), literal(time_of(*row)), literal(usd_of_epoch(*row)),
-         scaled(row->get("images_per_usd"), 1, 0), show_time(number_in(*row, "seconds_to_target")),
-         show_usd(number_in(*row, "usd_to_target")), row->get("origin"),
-         literal(joined(words.at(row), "; ", row->get("note")))});
+    text += row_of({row->get("instance"),
+                    price.empty() ? "-" : fmt::format("{} ({})", price, row->get("price_date")),
+                    row->get("model"), row->get("gradient_sync"), row->get("scaling"),
+                    row->get("ranks"), row->get("nodes"), time_of(*row), usd_of_epoch(*row),
+                    scaled(row->get("images_per_usd"), 1, 0),
+                    show_time(number_in(*row, "seconds_to_target")),
+                    show_usd(number_in(*row, "usd_to_target")), row->get("origin"),
+                    joined(words.at(row), "; ", row->get("note"))});
   }
   return text;
 }
@@ -418,11 +402,10 @@ std::string costs_of_steps(const CompareReport& report) {
                    "usd a million images", "best", "origin", "note"});
   const auto words = words_apart(rows);
   for (const ResultRow* const row : rows) {
-    text += row_of({literal(row->get("instance")), literal(row->get("model")), row->get("dtype"),
-                    row->get("step"), row->get("batch"), row->get("ranks"), row->get("nodes"),
-                    literal(images_per_s_of(*row)),
+    text += row_of({row->get("instance"), row->get("model"), row->get("dtype"), row->get("step"),
+                    row->get("batch"), row->get("ranks"), row->get("nodes"), images_per_s_of(*row),
                     show_usd(number_in(*row, "usd_per_million_images")), std::string(best_of(*row)),
-                    row->get("origin"), literal(joined(words.at(row), "; ", row->get("note")))});
+                    row->get("origin"), joined(words.at(row), "; ", row->get("note"))});
   }
   return text;
 }
@@ -432,18 +415,20 @@ std::string costs_of_steps(const CompareReport& report) {
 std::string compare_markdown(const CompareReport& report, bool changed_only) {
   std::string text = "# Comparison\n\n";
   for (const CompareReport::Run& run : report.runs) {
-    text += fmt::format("- {}: {} ({}, {})\n", run.letter, literal(run.manifest.run_id),
-                        run.manifest.started_utc, run.manifest.origin);
+    text += fmt::format("- {}: {} ({}, {})\n", run.letter, markdown(run.manifest.run_id),
+                        markdown(run.manifest.started_utc), markdown(run.manifest.origin));
     for (const FieldDifference& field : run.differences) {
-      text += fmt::format("  - {} {}: {} -> {}\n", field.set, literal(field.field),
-                          literal(field.a), literal(field.b));
+      text += fmt::format("  - {} {}: {} -> {}\n", field.set, markdown(field.field),
+                          markdown(field.a), markdown(field.b));
     }
   }
   for (const std::string& sentence : sentences_of(report.decisions)) {
-    text += fmt::format("\n{}\n", literal(sentence));
+    text += fmt::format("\n{}\n", markdown(sentence));
   }
   std::istringstream summary(summary_of(report));
-  for (std::string line; std::getline(summary, line);) text += fmt::format("\n{}\n", literal(line));
+  for (std::string line; std::getline(summary, line);) {
+    text += fmt::format("\n{}\n", markdown(line));
+  }
   for (const CompareReport::Run& run : report.runs) {
     if (run.letter != 'A') text += cells_of_run(report, run, changed_only);
   }

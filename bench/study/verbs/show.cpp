@@ -58,11 +58,11 @@ std::vector<ShownFile> shown_files() {
       {kernels_schema(), {"kernel", "memory", "dtype", "bytes", "seconds_median", "gb_per_s"}}};
 }
 
-/// In four digits where it is a number.
+/// In four digits where it is a number; a text as a page shows it.
 std::string short_cell(const ResultRow& row, std::string_view column) {
   const std::string& cell = row.get(column);
   const bool text = row.schema().columns.is_text(row.schema().columns.place_of(column));
-  if (text || cell.find('.') == std::string::npos) return printable(cell);
+  if (text || cell.find('.') == std::string::npos) return markdown(cell);
   return fmt::format("{:.4g}", number_in(row, column));
 }
 
@@ -98,13 +98,6 @@ std::vector<std::string_view> columns_of(const ShownFile& file,
   return columns;
 }
 
-/// A bar would begin another cell.
-std::string escaped(const std::string& cell) {
-  std::string text;
-  for (const char c : cell) text += c == '|' ? std::string("\\|") : std::string(1, c);
-  return text;
-}
-
 std::string markdown_of(const ShownFile& file, const std::vector<ResultRow>& rows) {
   const std::vector<std::string_view> columns = columns_of(file, rows);
   std::string head, rule;
@@ -115,7 +108,7 @@ std::string markdown_of(const ShownFile& file, const std::vector<ResultRow>& row
   std::string text = head + "|\n" + rule + "|\n";
   for (const ResultRow& row : rows) {
     for (const std::string_view column : columns) {
-      text += fmt::format("| {} ", escaped(cell_and_interval(row, column)));
+      text += fmt::format("| {} ", cell_and_interval(row, column));
     }
     text += "|\n";
   }
