@@ -57,9 +57,7 @@ def check_throughput(run: Run) -> None:
             known = watts and rate and row["origin"] != "emulated"
             run.expect(table, row, "gpu_joules_per_image", cards * watts / rate if known else None)
     for row in rows:
-        # One rank is measured also where several share a core, and are emulated.
-        of_one = (rates.get((row["case_id"], "1", "1", "all", origin)) for origin in (row["origin"], "measured"))
-        alone = run.by_round(next(filter(None, of_one), {}))
+        alone = run.by_round(rates.get((row["case_id"], "1", "1", "all", row["origin"]), {}))
         here = run.by_round(rates[case_of(row)])
         share = int(row["ranks"]) if row["rank"] == "all" else 1
         ratios = [here[one] / (share * alone[one]) for one in both(here, alone)]

@@ -460,8 +460,6 @@ void relate_to_one_rank(std::vector<ResultRow>& throughput_rows,
   for (ResultRow& row : throughput_rows) {
     ResultRow alone = row;
     alone.set("ranks", 1).set("nodes", row.get("nodes").empty() ? "" : "1").set("rank", "all");
-    // One rank is measured also where several share a core, and are emulated.
-    if (rounds.of(alone).empty()) alone.set("origin", "measured");
     const double ranks = row.get("rank") == "all" ? number_in(row, "ranks") : 1;
     const LaunchInterval ratio = across_rounds(
         rounds.of(row), rounds.of(alone), [&](const ResultRow& here, const ResultRow& one) {

@@ -46,6 +46,7 @@ std::string torn_text(const std::filesystem::path& file);
 
 /// Fills in `relative_to_one_rank` of throughput rows: in each round a rank's rate (of all ranks:
 /// their mean) over that of the single rank at N = 1; the median over the rounds that have both.
+/// Empty where ranks share a core, and are emulated, but the single one is measured.
 void relate_to_one_rank(std::vector<ResultRow>& throughput_rows,
                         const std::vector<LaunchRows>& launches);
 
