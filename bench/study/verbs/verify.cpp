@@ -12,7 +12,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fstream>
+#include <system_error>
 
 #include "bench/cli/console.hpp"
 #include "bench/launch/process.hpp"
@@ -45,40 +47,53 @@ Verification rows_of(const std::filesystem::path& folder) {
   }
 }
 
+struct RemovedAtEnd {
+  std::filesystem::path folder;
+  ~RemovedAtEnd() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+  }
+};
+
 /// What recompute.py says: a line for each difference, and the last for all.
 struct SecondPath {
   std::vector<std::string> lines;
   bool differs = false;
 };
 
-SecondPath second_path(const std::filesystem::path& folder, const Manifest& manifest) {
-  const bool is_study = std::filesystem::exists(folder / "plan.json");
-  if (!manifest.import && (!is_study || manifest.finished_utc.empty())) return {};
+SecondPath recomputed(const std::filesystem::path& folder) {
   const std::filesystem::path scripts = scripts_folder();
+  std::error_code error;
+  const std::filesystem::path temporary = std::filesystem::temp_directory_path(error);
+  if (error) fail("no folder for temporary files ({}); TMPDIR names one", error.message());
   // New, and of a name that nobody can know ahead: links in it would be followed.
-  std::string logs_name =
-      (std::filesystem::temp_directory_path() / "scalebench-verify-XXXXXX").string();
+  std::string logs_name = (temporary / "scalebench-verify-XXXXXX").string();
   if (::mkdtemp(logs_name.data()) == nullptr) {
-    fail("cannot make '{}': {}", logs_name, std::strerror(errno));
+    fail("cannot make '{}': {}; TMPDIR names another place", logs_name, std::strerror(errno));
   }
-  const std::filesystem::path logs = logs_name;
+  const RemovedAtEnd logs{logs_name};
   constexpr double kMostSeconds = 600;
   const std::atomic<bool> never = false;
   const LaunchEnd end = run_launch(
       {(scripts / "python").string(), (scripts / "recompute.py").string(), folder.string()}, {},
-      logs, kMostSeconds, never);
+      logs.folder, kMostSeconds, never);
   SecondPath said;
-  {
-    std::ifstream output(logs / "stdout.log");
-    for (std::string line; std::getline(output, line);) said.lines.push_back(line);
-  }
-  std::error_code ignored;
-  std::filesystem::remove_all(logs, ignored);
+  std::ifstream output(logs.folder / "stdout.log");
+  for (std::string line; std::getline(output, line);) said.lines.push_back(line);
   said.differs = !end.ok && !said.lines.empty();
-  if (said.lines.empty()) {
-    said.lines.push_back("note: not made again by scripts/recompute.py: " + end.why);
-  }
+  if (said.lines.empty()) fail("{}", end.why);
   return said;
+}
+
+/// One that cannot be gone says nothing of the run.
+SecondPath second_path(const std::filesystem::path& folder, const Manifest& manifest) {
+  const bool is_study = std::filesystem::exists(folder / "plan.json");
+  if (!manifest.import && (!is_study || manifest.finished_utc.empty())) return {};
+  try {
+    return recomputed(folder);
+  } catch (const std::exception& error) {
+    return {{fmt::format("note: not made again by scripts/recompute.py: {}", error.what())}, false};
+  }
 }
 
 ExitCode verify(const std::filesystem::path& folder) {
