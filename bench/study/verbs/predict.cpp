@@ -11,7 +11,6 @@
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/cli/quantity.hpp"
-#include "bench/record/csv.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/record/results_folder.hpp"
 #include "bench/study/plan/plan.hpp"
@@ -176,7 +175,6 @@ fs::path folder_for(const PredictOptions& options, const Manifest& manifest) {
     fail<UsageError>("{}: {}; say where to with --out", folder.string(), error.message());
   }
   require_room(folder, kBytesNeededToPredict);
-  fs::remove(folder / prediction_schema().file);  // of an earlier question
   return folder;
 }
 
@@ -202,10 +200,8 @@ ExitCode predict(const PredictOptions& options) {
                  "measure more ranks");
   }
   const fs::path folder = folder_for(options, run.manifest);
-  {
-    CsvWriter file(folder / prediction_schema().file, prediction_schema().columns);
-    for (const ResultRow& row : rows) file.append(row.cells());
-  }
+  // In the place of an earlier question's, as a whole: another may be asked at the same time.
+  replace_rows(folder, prediction_schema(), rows);
   if (!options.out.empty()) ResultsFolder::of_run(folder).release();
   if (options.as_json) {
     nlohmann::json all = nlohmann::json::array();
