@@ -6,6 +6,7 @@
 #include "bench/record/file.hpp"
 #include "bench/record/json_members.hpp"
 #include "bench/record/result_row.hpp"
+#include "bench/record/results_folder.hpp"
 #include "bench/record/seal.hpp"
 #include "bench/record/suspects.hpp"
 
@@ -162,6 +163,12 @@ void write_manifest(const std::filesystem::path& folder, const Manifest& manifes
 }
 
 Manifest read_manifest(const std::filesystem::path& folder) {
+  if (is_only_taken(folder)) {
+    fail<UsageError>(
+        "{} is empty: a run is beginning in this folder, or was killed when it did; in that case "
+        "remove the folder",
+        (folder / kManifestFile).string());
+  }
   return read_document(folder / kManifestFile, "a manifest",
                        [](const json& object) { return object.get<Manifest>(); });
 }
