@@ -132,9 +132,11 @@ ResultsFolder ResultsFolder::at(const fs::path& folder, std::uintmax_t bytes_nee
   make_with_parents(folder);
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const fs::path name = entry.path().filename();
-    if (name == "manifest.json" || name.extension() == ".csv") {
-      fail<UsageError>("'{}' already holds a run ({}); remove it or {}", folder.string(),
-                       name.string(), kRemedy);
+    // Launches that were left there would count as the new run's own.
+    const bool of_run = name == "manifest.json" || name == "launches" || name == "COMPLETE";
+    if (of_run || name.extension() == ".csv") {
+      fail<UsageError>("'{}' already holds a run ({}); remove the whole folder or {}",
+                       folder.string(), name.string(), kRemedy);
     }
   }
   require_room(folder, bytes_needed);

@@ -127,7 +127,7 @@ TEST(ResultsFolder, GoesOnOnlyWithARun) {
 }
 
 TEST(ResultsFolder, KeepsOutOfAnotherRun) {
-  for (const char* name : {"manifest.json", "samples.csv"}) {
+  for (const char* name : {"manifest.json", "samples.csv", "launches", "COMPLETE"}) {
     const TemporaryFolder parent;
     parent.write(name, "");
     EXPECT_THAT(message_of<UsageError>([&] { ResultsFolder::at(parent.path(), 0); }),
