@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     const ExitCode code = scalebench::code_of_failure(error);
     const char* const who = code == ExitCode::usage ? "" : "scalebench: ";
-    scalebench::print_line(fmt::format("{}{}", who, error.what()));
+    scalebench::print_line(fmt::format("{}{}", who, scalebench::text_of_failure(error)));
     return static_cast<int>(code);
   }
 }

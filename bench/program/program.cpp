@@ -119,7 +119,7 @@ constexpr std::string_view kPlaces = "--places";
 int code_of(ExitCode code) { return static_cast<int>(code); }
 
 /// Other ranks may be inside a collective by now: end them all.
-[[noreturn]] void end_all(const MpiSession& session, const char* what, ExitCode code) {
+[[noreturn]] void end_all(const MpiSession& session, const std::string& what, ExitCode code) {
   say_last(fmt::format("rank {} {}: {}", session.rank(), session.host(), what));
   session.abort(code_of(code));
 }
@@ -227,16 +227,31 @@ int run_on_ranks(int argc, char** argv, const ParseWords& parse,
     if (session.rank() != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
     end_all(session, error.what(), ExitCode::usage);
   } catch (const std::exception& error) {
-    end_all(session, error.what(), code_of_failure(error));
+    end_all(session, text_of_failure(error), code_of_failure(error));
   }
 }
 
 }  // namespace
 
 ExitCode code_of_failure(const std::exception& error) {
-  if (dynamic_cast<const UsageError*>(&error) != nullptr) return ExitCode::usage;
-  return dynamic_cast<const DiskFull*>(&error) != nullptr ? ExitCode::incomplete
-                                                          : ExitCode::internal;
+  // Of a call of std::filesystem, which looks at what the user has named.
+  const auto* const of_file = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
+  const int reason = of_file != nullptr ? of_file->code().value() : 0;
+  if (dynamic_cast<const UsageError*>(&error) != nullptr || means_bad_path(reason)) {
+    return ExitCode::usage;
+  }
+  if (dynamic_cast<const DiskFull*>(&error) != nullptr || means_disk_full(reason)) {
+    return ExitCode::incomplete;
+  }
+  return ExitCode::internal;
+}
+
+std::string text_of_failure(const std::exception& error) {
+  const auto* const of_file = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
+  const bool of_one_path =
+      of_file != nullptr && !of_file->path1().empty() && of_file->path2().empty();
+  if (!of_one_path) return error.what();
+  return fmt::format("{}: {}", of_file->path1().string(), of_file->code().message());
 }
 
 std::optional<int> relayed(int argc, char** argv) {

@@ -32,9 +32,11 @@ ExitCode joined_study(bool quiet, const std::function<ExitCode()>& study);
 /// The exit code of mpirun's relay, when this process is one.
 std::optional<int> relayed(int argc, char** argv);
 
-/// What a program ends with where `error` ended its work: usage, incomplete where the disk is full,
-/// else internal.
+/// What a program ends with where `error` ended its work: usage, also where a path leads nowhere;
+/// incomplete where the disk is full; else internal.
 ExitCode code_of_failure(const std::exception& error);
+/// What it says then.
+std::string text_of_failure(const std::exception& error);
 
 // What the user asked for is not valid, and all ranks have found that out together.
 

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -69,12 +71,15 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
 
 bool means_disk_full(int reason) { return reason == ENOSPC || reason == EDQUOT || reason == EFBIG; }
 
+bool means_bad_path(int reason) {
+  constexpr std::array kOfPaths{EACCES, EPERM, EROFS, ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG};
+  return std::ranges::find(kOfPaths, reason) != kOfPaths.end();
+}
+
 void heed_file_size_limit() { std::signal(SIGXFSZ, SIG_IGN); }
 
 void refuse_write(std::string_view what, int reason, std::optional<std::size_t> bytes) {
-  const bool of_path = reason == EACCES || reason == EPERM || reason == EROFS || reason == ENOENT ||
-                       reason == ENOTDIR || reason == EISDIR;
-  if (of_path) fail<UsageError>("{}: {}", what, std::strerror(reason));
+  if (means_bad_path(reason)) fail<UsageError>("{}: {}", what, std::strerror(reason));
   if (!means_disk_full(reason)) fail("{}: {}", what, std::strerror(reason));
   const std::string needed = bytes ? fmt::format(" ({} bytes are needed)", *bytes) : "";
   fail<DiskFull>("{}: {}{}", what, std::strerror(reason), needed);

@@ -21,8 +21,10 @@ class DiskFull : public Error {
 };
 /// Whether this errno means that.
 bool means_disk_full(int reason);
+/// Whether this errno says that a path leads nowhere, or nowhere that the user may go.
+bool means_bad_path(int reason);
 /// Throws "WHAT: REASON" for an errno: DiskFull, with the `bytes` that are needed, where it
-/// means that; UsageError where the path is not there or the user may not write to it; else Error.
+/// means that; UsageError where it is the path; else Error.
 [[noreturn]] void refuse_write(std::string_view what, int reason,
                                std::optional<std::size_t> bytes = {});
 
