@@ -15,6 +15,7 @@
 #include "bench/record/file.hpp"
 #include "bench/record/seal.hpp"
 #include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/plan/named.hpp"
 #include "bench/study/plan/plan.hpp"
 #include "bench/study/run/setup.hpp"
 #include "collectives/allreduce.hpp"
@@ -400,14 +401,38 @@ std::vector<std::string> changes_since(const Manifest& manifest,
   return changes;
 }
 
+/// Whether the launch of this record is to be started again.
+bool is_due(const LaunchRecord& record, bool failed_too) {
+  return record.status == "interrupted" || (failed_too && record.status == "failed");
+}
+
+/// What the launches to come need is looked for before anything is changed: files are named as seen
+/// from the folder that the run was begun in, which this may not be.
+void require_startable(const ResumeOptions& options, const Manifest& manifest,
+                       const StoredPlan& plan) {
+  for (const PlannedLaunch& launch : plan.launches) {
+    const auto record = std::ranges::find(manifest.launches, launch.number, &LaunchRecord::number);
+    const bool has_ended = record != manifest.launches.end() && !is_due(*record, !options.accept);
+    if (has_ended || !launch.skipped_because.empty()) continue;
+    require_launcher(started_by(launch, plan.settings));
+    if (!plan.settings.hosts.empty()) continue;  // whose files nobody sees from here
+    const std::string data = argument_of(launch, "--data"), model = argument_of(launch, "--model");
+    std::string missing = data.empty() ? "" : why_no_data(data, /*here=*/true);
+    if (is_replay(model) && !fs::exists(model.substr(kReplay.size()))) {
+      missing = fmt::format("{} is no file here", model.substr(kReplay.size()));
+    }
+    if (missing.empty()) continue;
+    fail<UsageError>("'{}' is not resumed: {}; resume it where it was begun", options.run.string(),
+                     missing);
+  }
+}
+
 /// The record of a launch that is to be started again becomes one of an earlier attempt.
 void supersede(Manifest& manifest, bool failed_too) {
-  const auto is_due = [&](const LaunchRecord& record) {
-    return record.status == "interrupted" || (failed_too && record.status == "failed");
-  };
   auto& records = manifest.launches;
   const auto first_due = std::stable_partition(
-      records.begin(), records.end(), [&](const LaunchRecord& record) { return !is_due(record); });
+      records.begin(), records.end(),
+      [&](const LaunchRecord& record) { return !is_due(record, failed_too); });
   std::move(first_due, records.end(), std::back_inserter(manifest.superseded));
   records.erase(first_due, records.end());
 }
@@ -438,6 +463,7 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
         "'{}' is not resumed: {}; --allow-changed does it all the same, and records that",
         options.run.string(), fmt::join(changes, ", "));
   }
+  require_startable(options, manifest, plan);
   manifest.finished_utc.clear();
   manifest.status = "partial";
   manifest.files.clear();
