@@ -4,6 +4,7 @@
 #include "bench/record/csv.hpp"
 
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -317,8 +318,11 @@ bool CsvTable::has(std::string_view column) const { return index_.contains(std::
 std::size_t CsvTable::index_of(std::string_view column) const {
   const auto found = index_.find(std::string(column));
   if (found != index_.end()) return found->second;
-  const std::vector<std::string_view> valid(columns_.begin(), columns_.end());
-  fail<UsageError>("{}: {}", name_, unknown_name("column", column, valid));
+  // It may be the file that lacks it, or whoever asks for it that errs.
+  const std::vector<std::string_view> there(columns_.begin(), columns_.end());
+  const std::string_view nearest = nearest_name(column, there);
+  fail<UsageError>("{}: no column '{}'; there are: {}{}", name_, column, fmt::join(there, ", "),
+                   nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest));
 }
 
 const std::string& CsvTable::text(std::size_t row, std::string_view column) const {

@@ -59,7 +59,7 @@ TEST_F(CsvTableTest, KnowsItsColumns) {
   EXPECT_TRUE(read.has("x"));
   EXPECT_FALSE(read.has("z"));
   EXPECT_THAT(message_of<Error>([&] { read.text(0, "z"); }),
-              HasSubstr("a.csv: unknown column 'z'"));
+              HasSubstr("a.csv: no column 'z'; there are: x, y"));
   EXPECT_THROW(read.text(1, "x"), Error);
 }
 

@@ -278,7 +278,8 @@ TEST_F(InstancesTest, RefusesAFileThatIsNoTable) {
               HasSubstr("i.csv:2: a NUL"));
   EXPECT_THAT(refusal("a,X,1,8,1,1,s,2026-05-01"), HasSubstr("the last line does not end"));
   EXPECT_THAT(refusal(""), HasSubstr("no instance type"));
-  EXPECT_THAT(message_of<UsageError>([&] { read("a\n", "name\n"); }), HasSubstr("unknown column"));
+  EXPECT_THAT(message_of<UsageError>([&] { read("a\n", "name\n"); }),
+              HasSubstr("no column 'gpu_model'"));
   EXPECT_THROW(read_instances(folder_ / "none.csv"), UsageError);
 }
 

@@ -94,7 +94,7 @@ TEST_F(MappedCsvTest, RefusesDamageWithItsPlace) {
   EXPECT_THAT(refusal(many), HasSubstr("a cell larger than 16 MiB"));
   EXPECT_THAT(refusal("collective;algo;np;size_kib;lat;run\n"), HasSubstr("divided by ';'"));
   EXPECT_THAT(refusal("collective,algo,np,size_kib,latency,run\na,b,1,1,1,1\n"),
-              HasSubstr("unknown column 'lat'"));
+              HasSubstr("no column 'lat'"));
 }
 
 TEST_F(MappedCsvTest, HasNoZeroForAValueThatIsNone) {
