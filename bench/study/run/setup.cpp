@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/study/run/setup.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -113,15 +116,19 @@ bool drawn(const std::filesystem::path& folder, std::string_view script, Console
   const std::atomic<bool> never = false;
   // Pictures are no part of what the manifest's hashes cover.
   const std::filesystem::path figures = folder / "figures";
-  const std::filesystem::path logs = figures / script;
+  // Its own: who draws the same at the same time is not ended with what is left of this script.
+  const std::filesystem::path logs = figures / fmt::format("{}-{}", script, ::getpid());
+  const std::filesystem::path kept = figures / script;
   std::filesystem::create_directories(logs);
   const LaunchEnd end = run_launch(command, {}, logs, 300, never);
+  std::filesystem::remove_all(kept);  // of an earlier failure
   if (end.ok) {
     std::filesystem::remove_all(logs);
     std::error_code holds_figures;
     std::filesystem::remove(figures, holds_figures);
   } else {
-    console.warn(fmt::format("{}: {}", script, end.why), (logs / "stderr.log").string());
+    std::filesystem::rename(logs, kept);
+    console.warn(fmt::format("{}: {}", script, end.why), (kept / "stderr.log").string());
   }
   return end.ok;
 }
