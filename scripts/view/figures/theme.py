@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import textwrap
 from collections.abc import Sequence
@@ -268,6 +269,16 @@ def write_foot(figure: Figure, fine_print: str) -> None:
     figure.text(0.008, 0.06 / figure.get_figheight(), "\n".join(lines), fontsize=size, color=MUTED, va="bottom")
 
 
+def save_whole(figure: Figure, path: Path, metadata: dict[str, None]) -> None:
+    """Beside, and renamed: whoever is killed here, or draws the same, leaves no half of a figure."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        figure.savefig(unfinished, format=path.suffix[1:], metadata=metadata)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
 def save(figure: Figure, run: Path, name: str, fine_print: str) -> list[Path]:
     """Writes figures/<name>.png and .svg without dates or versions in them."""
     write_foot(figure, fine_print)
@@ -275,12 +286,12 @@ def save(figure: Figure, run: Path, name: str, fine_print: str) -> list[Path]:
     folder.mkdir(exist_ok=True)
     paths = [folder / f"{name}.png", folder / f"{name}.svg"]
     with matplotlib.rc_context({"svg.hashsalt": name}):
-        figure.savefig(paths[0], metadata={"Software": None})
+        save_whole(figure, paths[0], {"Software": None})
         # The layout's solver leaves the last digits to chance, and an SVG's names are made of them.
         figure.set_layout_engine("none")
         for axes in figure.axes:
             axes.set_position([round(number, 6) for number in axes.get_position(original=True).bounds])
-        figure.savefig(paths[1], metadata={"Date": None, "Creator": None})
+        save_whole(figure, paths[1], {"Date": None, "Creator": None})
     return paths
 
 
