@@ -175,6 +175,7 @@ fs::path folder_for(const PredictOptions& options, const Manifest& manifest) {
     fail<UsageError>("{}: {}; say where to with --out", folder.string(), error.message());
   }
   require_room(folder, kBytesNeededToPredict);
+  fs::remove_all(folder / "figures");  // of an earlier question
   return folder;
 }
 
