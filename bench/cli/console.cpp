@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -208,13 +209,20 @@ std::string printable(std::string_view text) {
 }
 
 std::string markdown(std::string_view text) {
+  const std::string shown = printable(text);
+  const auto is_of_word = [&](std::size_t place) {  // npos: before the first
+    return place < shown.size() && std::isalnum(static_cast<unsigned char>(shown[place])) != 0;
+  };
   std::string escaped;
-  for (const char c : printable(text)) {
-    if (c == '<') {
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const char c = shown[i];
+    if (c == '_' && is_of_word(i - 1) && is_of_word(i + 1)) {
+      escaped += c;  // no markup within a word
+    } else if (c == '<') {
       escaped += "&lt;";
     } else if (c == '&') {
       escaped += "&amp;";
-    } else if (std::string_view("|\\`*_[]#@~").find(c) != std::string_view::npos) {
+    } else if (std::string_view("|\\`*_[]#@~$").find(c) != std::string_view::npos) {
       escaped += fmt::format("\\{}", c);
     } else {
       escaped += c;

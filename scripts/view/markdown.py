@@ -13,7 +13,8 @@ LIMIT = 1_000_000  # bytes of a file; GitHub takes 1 MiB for a step's summary
 def text_of(text: object, most: int = 300) -> str:
     """Text that Markdown leaves as it is: no markup, no HTML, no mention, no link, no further cell."""
     escaped = plain(text, most).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    escaped = re.sub(r"([\\`*_\[\]#|~$])", r"\\\1", escaped)
+    # Within a word an underscore is no markup.
+    escaped = re.sub(r"[\\`*\[\]#|~$]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])", r"\\\g<0>", escaped)
     return re.sub(r"@|:(?=/)|www(?=\.)", r"\g<0><!-- -->", escaped)
 
 

@@ -401,7 +401,7 @@ class ReportTest(unittest.TestCase):
         write_run(self.run_folder, models=["mnist_cnn", EVIL + "|`x`[y](z)"], syncs=["flat"])
         self.report()
         text = (self.run_folder / "report.md").read_text(encoding="utf-8").replace("\u00a0", " ")
-        self.assertIn("mnist\\_cnn, strong scaling, global batch 64, flat · ring · mpi: 91.7 % efficiency on 2 ranks", text)
+        self.assertIn("mnist_cnn, strong scaling, global batch 64, flat · ring · mpi: 91.7 % efficiency on 2 ranks", text)
         self.assertIn("rank 3 was killed by signal 9", text)
         self.assertIn("SHA-256 of manifest.json: ", text)
         self.assertNotRegex(text, r"<[a-zA-Z/]|(?<!\\)[`\[]")
