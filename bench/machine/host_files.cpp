@@ -93,7 +93,8 @@ std::optional<bool> flag_of(const Facts& facts, std::string_view name) {
 
 std::vector<std::string> fields_behind_name(const std::filesystem::path& process) {
   std::ifstream file(process / "stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  std::getline(file, text, '\0');  // all of it; of a process that ends meanwhile nothing
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return {};
   std::istringstream fields(text.substr(name_end + 1));

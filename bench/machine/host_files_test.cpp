@@ -71,6 +71,10 @@ TEST(FieldsBehindName, AreFoundWhateverAProcessIsCalled) {
   }
   ::prctl(PR_SET_NAME, name.data());
   EXPECT_TRUE(fields_behind_name("/proc/0").empty());
+  // One that ends while it is read: the file is there, and reading it fails.
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("/proc/self/mem", folder.path() / "stat");
+  EXPECT_TRUE(fields_behind_name(folder.path()).empty());
 }
 
 TEST(HostFiles, SaysWhyNothingIsKnown) {

@@ -94,11 +94,8 @@ TEST(Manifest, RefusesWhatItCannotRead) {
     folder.write("manifest.json", text);
     EXPECT_THAT(refusal(), AllOf(HasSubstr("manifest.json"), HasSubstr("not a manifest"))) << text;
   }
-  for (const char* text : {"", "{"}) {
-    folder.write("manifest.json", text);
-    EXPECT_THAT(refusal(), AllOf(HasSubstr("manifest.json:1:"), HasSubstr("expected a manifest")))
-        << text;
-  }
+  folder.write("manifest.json", "{");
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("manifest.json:1:"), HasSubstr("expected a manifest")));
   folder.write("manifest.json", R"({"schema_version": 1, "run_id": "a", "run_id": "b"})");
   EXPECT_THAT(refusal(), HasSubstr("manifest.json:1:38: key 'run_id' stands twice"));
   // Numbers that an int would cut off, and what copying and printing could not come back from.
