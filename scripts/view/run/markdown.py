@@ -15,6 +15,7 @@ from view.rows import Row, grouped, read_rows, usable
 from view.run.cards import TITLE, diagnostics, results
 from view.run.provenance import kinds_of, origin_notes, throttled, title_of, unfinished, unsuccessful
 from view.run.seal import Check
+from view.tables import recovery
 from view.tables.allreduce import verdict_of_certificate
 from view.tables.epochs import HEAD, without_scaling
 from view.tables.hosts import between_hosts, no_suspect, suspects
@@ -44,7 +45,7 @@ def write_markdown(run: Path, manifest: Manifest, check: Check) -> str:
         "\n".join(sentences),
         f"{TITLE}\n\n" + "\n".join(checks) if checks else "",
         " ".join(text_of(note) for note in origin_notes(origin for _, origin in kinds)),
-        scaling(run) or measurements(run), failures(manifest),
+        scaling(run) or measurements(run), failures(run, manifest),
         f"Run {text_of(manifest.text('run_id') or run.name)}, SHA-256 of manifest.json: {manifest.sha256 or 'none'}. {text_of(''.join(check), 500)}",
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -106,6 +107,7 @@ def measurements(run: Path) -> str:
         listed("Epochs", ["workload", *HEAD], epochs, "epoch.csv"),
         listed("Allreduce", ["algorithm", "over", "N", "origin", "size", "time", "bus bandwidth, GB/s"], allreduce, "allreduce.csv"),
         listed("Throughput", ["model", "device", "dtype", "step", "batch", "N", "origin", "images/s"], throughput, "throughput.csv"),
+        listed(recovery.TITLE, list(recovery.HEAD), list(map(recovery.cells, recovery.recoveries(run))), "recovery.csv"),
         listed("Kernels", ["kernel", "device", "dtype", "time", "GB/s", "GFLOP/s"], kernels, "kernels.csv"),
     ]
     return "\n\n".join(filter(None, parts))
@@ -118,7 +120,7 @@ def listed(title: str, head: list[str], rows: list[list[str]], rest: str) -> str
     return "\n\n".join([f"## {title}", table(head, [list(map(text_of, row)) for row in rows[:MOST]]), *more])
 
 
-def failures(manifest: Manifest) -> str:
-    failed = unsuccessful(manifest)
+def failures(run: Path, manifest: Manifest) -> str:
+    failed = unsuccessful(run, manifest)
     rows = [[text_of(launch.get(name, "")) for name in ("number", "program", "ranks", "status", "note")] for launch in failed[:MOST]]
     return "## Failed launches\n\n" + table(["launch", "program", "N", "status", "why"], rows) if rows else ""

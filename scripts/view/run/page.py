@@ -19,6 +19,7 @@ from view.tables.hosts import hosts
 from view.tables.kernels import kernels
 from view.tables.laws import laws
 from view.tables.published import published
+from view.tables.recovery import recovery
 from view.tables.scaling import scaling
 from view.tables.throughput import throughput
 
@@ -87,6 +88,7 @@ def write_page(run: Path, manifest: Manifest, names: list[str], check: Check) ->
             fit(run),
             throughput(run),
             kernels(run),
+            recovery(run),
             provenance.failures(run, manifest),
             provenance.environment(manifest),
             provenance.footer(run, manifest, check),

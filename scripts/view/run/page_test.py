@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import subprocess
 import sys
 import tempfile
@@ -99,6 +100,25 @@ class WithoutAStudyTest(unittest.TestCase):
         with contextlib.redirect_stderr(io.StringIO()) as said:
             self.both()
         self.assertEqual(said.getvalue().splitlines(), [f"allreduce.csv: size_bytes of case 'aa11' is '{cell}', no number: left out" for cell in ("", "4 KiB")])
+
+    def test_what_a_lost_rank_costs_is_shown_and_who_was_killed_on_purpose_has_not_failed(self) -> None:
+        killed = {"number": 2, "status": "failed", "note": "exit code 137 (SIGKILL): rank 1 h: killed on purpose"}
+        write_manifest(self.run_folder, study="recover", launches=[killed])
+        row = {"model": "mlp", "gradient_sync": "mirrored", "transport": "mpi", "ranks": 2, "fault": "kill", "fault_rank": 1, "fault_step": 25,
+               "checkpoint_every": 1, "detection_seconds": 2.06, "lost_samples": 400, "overhead_seconds": 4.99, "same_parameters": 1, "same_loss": 1}  # fmt: skip
+        rows = [{**row, "repetition": 1}, {**row, "repetition": 2, "status": "wrong", "same_loss": 0}, {**row, "repetition": 3, "status": "failed"}]
+        for some, css in ((rows[:1], "verdict"), (rows, "verdict stop")):
+            write_csv(self.run_folder, "recovery.csv", some)
+            page, markdown = self.both()
+            for text in (page, markdown):
+                self.assertIn("What a lost rank costs", text)
+                self.assertNotRegex(text, "Nothing was measured|1 of 1 launch failed|SIGKILL")
+            self.assertIn(f'<div class="{css}">', page)
+            self.assertIn("mlp · mirrored · mpi · 2 ranks: rank 1 killed at step 25", page)
+        lines = markdown.replace("\u202f", " ").replace("\u00a0", " ").splitlines()
+        cells = [line.split("|") for line in lines if re.match(r"\| \d", line)]
+        self.assertEqual([[row[n].strip() for n in (1, 3, 6, 9, 10)] for row in cells],
+                         [["1", "2.06 s", "400", "4.99 s", "yes"], ["2", "2.06 s", "400", "4.99 s", "NO"]])  # fmt: skip
 
     def test_what_a_launch_printed_is_named_where_it_is(self) -> None:
         write_manifest(self.run_folder)

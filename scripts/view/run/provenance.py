@@ -17,7 +17,7 @@ from view.run.seal import Check, how_to_resume
 from view.tables.allreduce import verdict_of_certificate
 from view.tables.hosts import between_hosts, no_suspect, suspects
 
-FILES = ("scaling.csv", "epoch.csv", "throughput.csv", "allreduce.csv", "kernels.csv")
+FILES = ("scaling.csv", "epoch.csv", "throughput.csv", "allreduce.csv", "kernels.csv", "recovery.csv")
 NAMES = (
     "bench",
     "kernel",
@@ -51,8 +51,7 @@ def title_of(run: Path, manifest: Manifest) -> str:
 def unfinished(run: Path, manifest: Manifest, check: Check) -> tuple[str, str, str]:
     """What is missing: (in bold, how to go on, the command for it); ('', '', '') where nothing is."""
     status, launches = manifest.text("status"), manifest.records("launches")
-    # A recovery has some killed on purpose.
-    failures = [launch for launch in launches if launch.get("status") == "failed" and not (run / "recovery.csv").exists()]
+    failures = [launch for launch in unsuccessful(run, manifest) if launch.get("status") == "failed"]
     failed, refused = len(failures), all(launch.get("note", "").partition(":")[0] == "exit code 2" for launch in failures)
     partial = status not in ("complete", "")
     words = f"{failed} of {len(launches)} launch{'es' if len(launches) != 1 else ''} failed"
@@ -84,7 +83,7 @@ def verdict(run: Path, manifest: Manifest, check: Check) -> Html:
     counts: Counter[str] = Counter()
     for (status, _), number in kinds.items():
         counts[status] += number
-    failures = counts["failed"] + counts["wrong"] + len(unsuccessful(manifest))
+    failures = counts["failed"] + counts["wrong"] + len(unsuccessful(run, manifest))
     partial = manifest.text("status") not in ("complete", "")
     words = [f"{number} {status}" for status, number in counts.items()]
     lines: list[object] = []
@@ -158,12 +157,10 @@ def origin_notes(origins: Iterable[str]) -> list[str]:
     return [f"{origin}: {ORIGINS[origin]}." for origin in dict.fromkeys(origins) if origin in ORIGINS]
 
 
-def unsuccessful(manifest: Manifest) -> list[dict[str, str]]:
-    return [
-        launch
-        for launch in manifest.records("launches")
-        if launch.get("status", "") not in ("ok", "")
-    ]
+def unsuccessful(run: Path, manifest: Manifest) -> list[dict[str, str]]:
+    # A recovery has launches that are killed on purpose, and of those that should not have failed a row.
+    fine = ("ok", "", "failed") if (run / "recovery.csv").exists() else ("ok", "")
+    return [launch for launch in manifest.records("launches") if launch.get("status", "") not in fine]
 
 
 def describe(row: Row, more: Iterable[str]) -> str:
@@ -224,7 +221,7 @@ def failures(run: Path, manifest: Manifest) -> Html:
             element("span", launch.get("status", ""), css="bad"), launch.get("note", ""),
             element("code", launch.get("command", "")),
         ]
-        for launch in unsuccessful(manifest)
+        for launch in unsuccessful(run, manifest)
     ]  # fmt: skip
     if launches:
         head = ["launch", "program", "N", "status", "why", "command"]

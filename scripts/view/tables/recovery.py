@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# The report's table of what a lost rank cost a training, from recovery.csv.
+from __future__ import annotations
+
+from pathlib import Path
+
+from view.numbers import duration
+from view.page import Html, element, section, table
+from view.rows import Row, read_rows
+
+TITLE = "What a lost rank costs"
+HEAD = ("repetition", "noticed", "ended", "restart", "down", "lost images", "lost work", "with the fault", "overhead", "same bits")
+
+
+def recoveries(run: Path) -> list[Row]:
+    """A training whose bits differ is wrong, and its times count all the same."""
+    return [row for row in read_rows(run, "recovery.csv") if row["status"] in ("ok", "wrong")]
+
+
+def cells(row: Row) -> list[str]:
+    """Of a repetition, as HEAD has them."""
+    early, late = (
+        [duration(row.number(f"{name}_seconds")) for name in names]
+        for names in (("noticed", "detection", "restart", "down"), ("lost", "disturbed", "overhead"))
+    )
+    same = row["same_parameters"] == row["same_loss"] == "1"
+    bits = "yes" if same else "no, by time" if row["status"] == "ok" else "NO"
+    return [row["repetition"], *early, row["lost_samples"], *late, bits]
+
+
+def what_was_done(row: Row) -> str:
+    training = " · ".join(filter(None, (row["model"], row["gradient_sync"], row["transport"], f"{row.ranks()} ranks")))
+    fault = f"rank {row['fault_rank']} {'killed' if row['fault'] == 'kill' else 'stopped'} at step {row['fault_step']}"
+    every = row["checkpoint_every"]
+    checkpoints = "every epoch" if every == "1" else f"every {every} epochs"
+    return f"{training}: {fault}, a checkpoint {checkpoints}. Noticed, ended and down count from the fault."
+
+
+def recovery(run: Path) -> Html:
+    rows = recoveries(run)
+    if not rows:
+        return Html("")
+    shown = table(HEAD, [cells(row) for row in rows], numbers=range(9), rest="recovery.csv")
+    return section(TITLE, element("p", what_was_done(rows[0]), css="muted"), shown)
