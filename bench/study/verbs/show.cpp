@@ -16,6 +16,7 @@
 #include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/analysis/tables.hpp"
 #include "bench/study/plan/plan.hpp"
 #include "bench/study/run/recovery.hpp"
 #include "bench/study/run/result_text.hpp"
