@@ -48,7 +48,7 @@ def house(check: dict[str, Any]) -> list[Room]:
             levels[room] = 1 + max((level_of(one) for one in uses - TESTS - {room}), default=-1)
         return levels[room]
 
-    rows = [(name, what) for name, what, _ in check["rows"](check["ROOMS"]) if name not in TESTS]
+    rows = [(name, what) for name, _, what, _ in check["rows"](check["ROOMS"]) if name not in TESTS]
     return [Room(name, what, column_of(name), level_of(name)) for name, what in rows]
 
 
