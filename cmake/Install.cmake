@@ -17,7 +17,7 @@ endif()
 install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 set(share ${CMAKE_INSTALL_DATADIR}/scalebench)
-install(DIRECTORY configs/ DESTINATION ${share}/configs PATTERN spack EXCLUDE PATTERN conda EXCLUDE)
+install(DIRECTORY configs/ DESTINATION ${share}/configs)
 install(DIRECTORY scripts/ DESTINATION ${share}/scripts USE_SOURCE_PERMISSIONS
         PATTERN __pycache__ EXCLUDE PATTERN "*_test*" EXCLUDE PATTERN "fixture*" EXCLUDE
         PATTERN CMakeLists.txt EXCLUDE PATTERN style EXCLUDE PATTERN "check_*" EXCLUDE PATTERN "test*" EXCLUDE
