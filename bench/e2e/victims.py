@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 _RANK = ("OMPI_COMM_WORLD_RANK", "PMI_RANK")
-_LAUNCHERS = ("mpirun", "orterun", "prterun", "mpiexec.hydra")
 
 
 def _status(process: int) -> list[str]:
@@ -83,20 +82,3 @@ def processes_of(launcher: int, rank: int) -> list[int]:
 def marked(mark: str) -> list[int]:
     """Processes with that `NAME=value`."""
     return [process for process, environment in _environments().items() if _holds(environment, mark)]
-
-
-def marked_ranks(mark: str, rank: int) -> list[int]:
-    """Those of them that are that rank."""
-    return [process for process, environment in _environments().items() if _holds(environment, mark) and _is_rank(environment, rank)]
-
-
-def marked_launchers(mark: str) -> list[int]:
-    """Those of them that start ranks."""
-
-    def is_launcher(process: int) -> bool:
-        try:
-            return Path(f"/proc/{process}/comm").read_text(encoding="utf-8", errors="replace").strip() in _LAUNCHERS
-        except OSError:
-            return False
-
-    return [process for process in marked(mark) if is_launcher(process)]
