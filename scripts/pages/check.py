@@ -1,90 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# The rules of prose for the README and docs, by Python's standard library alone: short sentences, short
-# paragraphs, links that lead somewhere, a map that is complete, messages that programs really print.
+# The README and docs, by Python's standard library alone: links that lead somewhere, a map that is complete,
+# messages that programs really print.
 # python -m pages.check [ROOT] prints file:line, the text and the rule of each breach; exit 1 when there is one.
 from __future__ import annotations
 
 import re
 import sys
 from pathlib import Path
-from typing import Iterator, NamedTuple
-
-MOST_WORDS = 25  # of a sentence
-MOST_SENTENCES = 4  # of a paragraph, and of an entry of a list
+from typing import Iterator
 
 OTHER_PAGES = ["results/README.md", "configs/*/README.md"]
-COLUMNS = "results/README.md"  # whose tables hold sentences, too
 
 HEADING = re.compile(r"#{1,6} +(.*)")
-ENTRY = re.compile(r" *(?:[-*]|\d+\.) +")
 CODE_SPAN = re.compile(r"(`+)(.+?)\1")
 LINK = re.compile(r"!?\[([^\]]*)\]\(([^)\s]+)\)")
-# A full stop is one where a new sentence begins behind it: "Open MPI 4.1.4 as installed" has none.
-SENTENCE_END = re.compile(r"(?<=[.!?])[\"')*]*\s+(?=[\"'(*\[]*(?:[A-Z0-9]|CODE\b|α|β|γ|ρ|σ))")
 
 # What stands for something else in a message that troubleshooting.md shows, and what is put before it.
 STANDS_FOR_ANY = re.compile(r"…|\b(?:ADDRESS|DIR|FILE|H|H1|H2|HOST|KIND|M|N|NAME|PROGRAM|RUN|USER|mpirun)\b|\d[\d.]*")
 PUT_BEFORE = re.compile(r"^(?:setup: (?:warning: )?|build )")
 LEAST_LETTERS = 10  # of a piece of a message that is looked for
 SOURCES = ["bench", "collectives", "kernels", "models", "scripts"]
-
-
-class Paragraph(NamedTuple):
-    line: int
-    text: str
-
-
-def paragraphs(page: str) -> Iterator[Paragraph]:
-    """Prose only: no code, tables, headings and pictures. An entry of a list is a paragraph of its own."""
-    words: list[str] = []
-    begin = 0
-    fenced = False
-    for number, line in enumerate([*page.splitlines(), ""], 1):
-        if line.startswith("```"):
-            fenced = not fenced
-        code = fenced or line.startswith(("```", "    "))
-        ends = code or not line.strip() or line.startswith(("|", "#", "!")) or ENTRY.match(line)
-        if ends and words:
-            yield Paragraph(begin, " ".join(words))
-            words = []
-        if line.strip() and not code and not HEADING.match(line) and not line.startswith(("|", "!")):
-            begin = begin if words else number
-            words.append(ENTRY.sub("", line, count=1) if ENTRY.match(line) else line.strip())
-
-
-def plain(text: str) -> str:
-    """Without marks; a piece of code is one word, and of a link its text is left."""
-    return LINK.sub(r"\1", CODE_SPAN.sub("CODE", text)).replace("**", "")
-
-
-def sentences(text: str) -> list[str]:
-    return [part for part in SENTENCE_END.split(plain(text)) if part.strip()]
-
-
-def words_of(sentence: str) -> list[str]:
-    return [word for word in sentence.split() if re.search(r"\w", word)]
-
-
-def prose_breaches(name: str, page: str) -> Iterator[str]:
-    for line, text in paragraphs(page):
-        found = sentences(text)
-        if len(found) > MOST_SENTENCES:
-            yield f"{name}:{line}: {len(found)} sentences: {text[:60]}   <- at most {MOST_SENTENCES} a paragraph"
-        for sentence in found:
-            count = len(words_of(sentence))
-            if count > MOST_WORDS:
-                yield f"{name}:{line}: {count} words: {sentence[:60]}   <- at most {MOST_WORDS} a sentence"
-
-
-def column_breaches(name: str, page: str) -> Iterator[str]:
-    """Of prose and of cells, which are paragraphs."""
-    yield from prose_breaches(name, page)
-    for number, line in enumerate(page.splitlines(), 1):
-        cells = line.strip("| ").split(" | ") if line.startswith("| ") else []
-        for cell in cells:
-            for breach in prose_breaches(name, cell):
-                yield breach.replace(f"{name}:1:", f"{name}:{number}:", 1)
 
 
 def anchors(page: str) -> set[str]:
@@ -153,17 +89,11 @@ def message_breaches(name: str, page: str, program: str) -> Iterator[str]:
 
 def check(root: Path) -> list[str]:
     breaches: list[str] = []
-    readme = (root / "README.md").read_text(encoding="utf-8")
-    of_prose = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").glob("*.md"))]
-    for file in of_prose:
-        name = file.relative_to(root).as_posix()
-        page = file.read_text(encoding="utf-8")
-        breaches += [*prose_breaches(name, page), *link_breaches(root, name, page)]
-    for pattern in OTHER_PAGES:
-        for file in sorted(root.glob(pattern)):
-            breaches += link_breaches(root, file.relative_to(root).as_posix(), file.read_text(encoding="utf-8"))
-    breaches += column_breaches(COLUMNS, (root / COLUMNS).read_text(encoding="utf-8"))
-    breaches += map_breaches(root, readme)
+    pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").glob("*.md"))]
+    pages += [file for pattern in OTHER_PAGES for file in sorted(root.glob(pattern))]
+    for file in pages:
+        breaches += link_breaches(root, file.relative_to(root).as_posix(), file.read_text(encoding="utf-8"))
+    breaches += map_breaches(root, (root / "README.md").read_text(encoding="utf-8"))
     troubles = root / "docs" / "troubleshooting.md"
     breaches += message_breaches("docs/troubleshooting.md", troubles.read_text(encoding="utf-8"), program_text(root))
     return breaches

@@ -9,44 +9,6 @@ from pathlib import Path
 
 from pages import check
 
-LONG = "One " + " ".join(["word"] * 25) + "."
-
-
-class Prose(unittest.TestCase):
-    def breaches(self, page: str, name: str = "docs/a.md") -> list[str]:
-        return list(check.prose_breaches(name, page))
-
-    def test_a_long_sentence_is_named_with_its_line(self) -> None:
-        (breach,) = self.breaches(f"# A\n\nShort. {LONG}\n")
-        self.assertTrue(breach.startswith("docs/a.md:3: 26 words: One word"), breach)
-
-    def test_a_sentence_over_lines_is_one(self) -> None:
-        self.assertEqual(len(self.breaches("\n".join(["word " * 13, "word " * 13]))), 1)
-
-    def test_a_long_paragraph_is_named(self) -> None:
-        (breach,) = self.breaches("One. Two. Three. Four. Five.\n")
-        self.assertIn("5 sentences", breach)
-        self.assertEqual(self.breaches("One. Two. Three. Four.\n\nFive.\n"), [])
-
-    def test_entries_of_a_list_are_paragraphs(self) -> None:
-        self.assertEqual(self.breaches("- One. Two. Three.\n- Four. Five.\n  Six.\n1. Seven. Eight.\n"), [])
-        self.assertEqual(len(self.breaches(f"- Short.\n- {LONG}\n")), 1)
-
-    def test_code_tables_and_headings_are_no_prose(self) -> None:
-        self.assertEqual(self.breaches(f"# {LONG}\n\n    {LONG}\n\n| {LONG} |\n\n```\n{LONG}\n```\n"), [])
-
-    def test_code_is_one_word_and_a_link_is_its_text(self) -> None:
-        self.assertEqual(self.breaches(f"See `{LONG}` and [this](a/b.md).\n"), [])
-
-    def test_a_version_ends_no_sentence(self) -> None:
-        self.assertEqual(check.sentences("Open MPI 4.1.4 as installed. `doctor` says 1.5 times. **So** it is."),
-                         ["Open MPI 4.1.4 as installed.", "CODE says 1.5 times.", "So it is."])
-
-    def test_cells_of_the_columns_are_prose(self) -> None:
-        page = f"Short.\n\n| `a` | s | {LONG} |\n\n{LONG}\n"
-        lines = [breach.partition(": ")[0] for breach in check.column_breaches("r.md", page)]
-        self.assertEqual(sorted(lines), ["r.md:3", "r.md:5"])
-
 
 class Links(unittest.TestCase):
     def setUp(self) -> None:
