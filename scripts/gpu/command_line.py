@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TextIO
 
-from gpu import endings, mps
+from gpu import endings
 from gpu.card import card_of, folder_name
 from gpu.steps import STEPS, Context, Step, named
 from gpu.verdict import NOT_RUN, Verdict, exit_code, not_run
@@ -43,8 +43,6 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     depth = parser.add_mutually_exclusive_group()
     depth.add_argument("--quick", action="store_true", help="what fits into ten minutes, most valuable first")
     depth.add_argument("--deep", action="store_true", help="the rest")
-    parser.add_argument("--mps", action="store_true", help="also the steps where ranks share the card under CUDA's MPS, which is "
-                        "started with folders of its own for each and stopped behind it; nothing of the card is changed")  # fmt: skip
     parser.add_argument("--budget", type=float, default=math.inf, metavar="SECONDS", help="for all steps together")
     parser.add_argument("--archive", type=Path, help="packed anew after each step; default with --quick: OUT.tar.gz")
     options = parser.parse_args(argv)
@@ -52,10 +50,6 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
         options.steps = named([name for name in options.only.split(",") if name])
     except ValueError as error:
         parser.error(str(error))
-    if not options.mps:
-        if named_mps := [step.name for step in options.steps if step.mps and options.only]:
-            parser.error(f"--only {named_mps[0]}: needs --mps")
-        options.steps = [step for step in options.steps if not step.mps]
     if options.quick or options.deep:
         options.steps = [step for step in options.steps if step.deep == options.deep]
     if not options.steps:
@@ -78,7 +72,7 @@ def end(process: subprocess.Popen[str]) -> None:
     process.wait()
 
 
-def ended(command: list[str], log: TextIO, seconds: float, environment: dict[str, str]) -> int | None:
+def ended(command: list[str], log: TextIO, seconds: float) -> int | None:
     """Its exit code; None: it was ended after so many seconds. What it prints goes to the log and to stdout at once. Nothing
     of it is left, also when this program is ended."""
     process: subprocess.Popen[str] | None = None
@@ -93,7 +87,7 @@ def ended(command: list[str], log: TextIO, seconds: float, environment: dict[str
     try:
         with endings.held_back():
             process = subprocess.Popen(
-                command, cwd=ROOT, env={**os.environ, **MPI_AS_ROOT, **environment}, text=True, errors="replace",
+                command, cwd=ROOT, env={**os.environ, **MPI_AS_ROOT}, text=True, errors="replace",
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
         # A daemon: what holds the pipe open must not hold us.
@@ -124,7 +118,7 @@ def last_said(log: str) -> str:
     return next((line for line in reversed(bare.splitlines()) if line and not line.startswith(("[", "$ "))), "nothing")
 
 
-def run(step: Step, here: Context, seconds: float, **environment: str) -> Verdict:
+def run(step: Step, here: Context, seconds: float) -> Verdict:
     """Its commands, whose output goes to a log; the judge sees it all, or what there was of it after so many seconds. A
     command that cannot start is not run."""
     path = here.out / "logs" / f"{step.name}.txt"
@@ -137,7 +131,7 @@ def run(step: Step, here: Context, seconds: float, **environment: str) -> Verdic
             log.write(f"$ {shlex.join(command)}\n")
             if shutil.which(command[0]) is None:
                 return not_run(f"no program {command[0]}")
-            code = ended(command, log, max(0.0, until - time.monotonic()), environment)
+            code = ended(command, log, max(0.0, until - time.monotonic()))
             if code is None:
                 log.write(f"[ended after {seconds:.0f} s]\n")
                 log.flush()
@@ -149,17 +143,6 @@ def run(step: Step, here: Context, seconds: float, **environment: str) -> Verdic
             if code in (2, 5):  # refused
                 return not_run(f"exit code {code}: {last_said(path.read_text(encoding='utf-8'))}")
     return judged(step, here, path)
-
-
-def run_under_mps(step: Step, here: Context, seconds: float) -> Verdict:
-    try:
-        with mps.daemon(here.out / "logs" / step.name) as daemon:
-            verdict = run(step, here, seconds, **daemon.environment)
-            if verdict.status == NOT_RUN or daemon.has_served():
-                return verdict
-            return not_run(f"the ranks did not reach the MPS daemon; without it {verdict.line()}")
-    except mps.Unavailable as error:
-        return not_run(str(error))
 
 
 def pack(out: Path, archive: Path) -> None:
@@ -221,7 +204,7 @@ def main(argv: list[str]) -> int:
         begin = time.monotonic()
         left = until - begin
         if left > 0:
-            verdict = (run_under_mps if step.mps else run)(step, here, min(step.seconds, left))
+            verdict = run(step, here, min(step.seconds, left))
         else:
             verdict = not_run(f"the budget of {options.budget:.0f} s is used up")
         print(f"  {verdict.line()}", flush=True)

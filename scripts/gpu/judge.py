@@ -131,16 +131,11 @@ def profile(rows: Rows) -> Verdict:
 MOVED = {"ring": lambda ranks: 5 * (ranks - 1), "direct": lambda ranks: 2 * ranks}
 
 
-def of_one_card(rows: Rows) -> Rows:
-    """Rows of ranks that had a card each are none of ranks that share one, which are emulated."""
-    why = {"status": "skipped", "note": "the ranks had a card each"}
-    return [row if row["status"] != "ok" or row["origin"] == "emulated" else {**row, **why} for row in rows]
-
-
-def shared(rows: Rows, copy_gb_per_s: float | None, target: float | None, at_least_bytes: int = 64 << 20) -> Verdict:
+def shared(rows: Rows, copy_gb_per_s: float | None, at_least_bytes: int = 64 << 20) -> Verdict:
     """Seconds of an allreduce over the card's own memory against what its bytes take at the copy's rate. Ranks that take
-    turns on the card have no target."""
-    rows = of_one_card(rows)
+    turns on the card have no target; those that had a card each share none, and are not emulated."""
+    why = {"status": "skipped", "note": "the ranks had a card each"}
+    rows = [row if row["status"] != "ok" or row["origin"] == "emulated" else {**row, **why} for row in rows]
     if copy_gb_per_s is None:
         return not_run(reasons(rows) or "the card's copy was not measured (step kernels)")
     shares = {}
@@ -152,7 +147,7 @@ def shared(rows: Rows, copy_gb_per_s: float | None, target: float | None, at_lea
         shares[f"{row['algorithm']}, {ranks} ranks, {size >> 20} MiB:"] = bound / float(row["seconds_median"])
     if not shares:
         return not_run(reasons(rows) or f"no row of {at_least_bytes >> 20} MiB or more")
-    return at_least(target, shares)
+    return at_least(None, shares)
 
 
 def copy_rate(rows: Rows) -> float | None:

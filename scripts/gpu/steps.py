@@ -59,7 +59,6 @@ class Step:
     commands: Callable[[Context], list[list[str]]]
     judge: Callable[[Context, str], Verdict]  # of rows, and of what the commands printed
     deep: bool = False  # not among what ten minutes hold
-    mps: bool = False  # under CUDA's MPS, with --mps alone
 
 
 def kernels_filter(kernels: str, size: str) -> str:
@@ -84,11 +83,9 @@ def shared_ranks(here: Context, step: str, *ranks: int) -> list[list[str]]:
     return [[*here.mpirun(p), here.program("bench_allreduce"), *words, "--out", str(here.out / step / str(p))] for p in ranks]
 
 
-def judge_shared(here: Context, step: str, *ranks: int, target: float | None = None) -> Verdict:
+def judge_shared(here: Context, step: str, *ranks: int) -> Verdict:
     rows = [row for p in ranks for row in here.rows(f"{step}/{p}", "allreduce.csv")]
-    # What a message costs whatever its length is a fifth of 64 MiB: the target is for 256.
-    at_least_bytes = 256 << 20 if target else 64 << 20
-    return judge.shared(rows, judge.copy_rate(here.rows("kernels", "kernels.csv")), target, at_least_bytes)
+    return judge.shared(rows, judge.copy_rate(here.rows("kernels", "kernels.csv")))
 
 
 # By value: what comes first is what a proof that is cut short has.
@@ -96,7 +93,7 @@ STEPS = (
     Step(
         "facts", "the card, its driver, and the versions of what is used", 30,
         lambda here: [["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"],
-                      [here.program("scalebench"), "version"], ["python3", "-c", LIBRARIES]],
+                      [here.program("scalebench"), "--version"], ["python3", "-c", LIBRARIES]],
         lambda here, output: judge.facts(output),
     ),
     Step(
@@ -152,17 +149,6 @@ STEPS = (
         lambda here: shared_ranks(here, "shared", 2), lambda here, output: judge_shared(here, "shared", 2),
     ),
     Step(
-        "shared_mps", "the same 2 ranks under CUDA's MPS: at 256 MiB 80 % of the bound from the copy", 90,
-        lambda here: shared_ranks(here, "shared_mps", 2),
-        lambda here, output: judge_shared(here, "shared_mps", 2, target=0.8), mps=True,
-    ),
-    Step(
-        "nccl_mps", "NCCL with 2 ranks on the card under CUDA's MPS, 64 and 256 MiB, measured; NCCL 2.30.3 and later can", 90,
-        lambda here: [[*here.mpirun(2), here.program("bench_allreduce"), "--transport", "nccl", *ONE_CARD, "--nccl-share-devices",
-                       "--algorithm", "native,ring", "-b", "64MiB", "-e", "256MiB", "-f", "4", "--out", str(here.out / "nccl_mps")]],
-        lambda here, output: judge.complete(judge.of_one_card(here.rows("nccl_mps", "allreduce.csv"))), mps=True,
-    ),
-    Step(
         "profile", "where the time of a fused step of resnet50 goes, kernel by kernel", 90,
         lambda here: [["python3", "scripts/kernel_times", "--library", here.kernel_trace(), "--out", str(here.out / "profile"), "--",
                        here.program("bench_throughput"), *RESNET50, "--precision", "bf16", "--step", "fused",
@@ -209,11 +195,6 @@ STEPS = (
     Step(
         "ring", "ring and direct over cuda_ipc, 2 and 4 ranks taking turns on the card: share of the bound from the copy, measured", 180,
         lambda here: shared_ranks(here, "ring", 2, 4), lambda here, output: judge_shared(here, "ring", 2, 4), deep=True,
-    ),
-    Step(
-        "ring_mps", "the same 2 and 4 ranks under CUDA's MPS: at 256 MiB 80 % of the bound from the copy", 180,
-        lambda here: shared_ranks(here, "ring_mps", 2, 4),
-        lambda here, output: judge_shared(here, "ring_mps", 2, 4, target=0.8), deep=True, mps=True,
     ),
     Step(
         "pytorch", "gemm 97 % of PyTorch's, resnet50 as fast as its eager AMP and both torch.compile, mlp 5 and mnist_cnn 3 times eager", 2400,
