@@ -19,7 +19,7 @@ from pathlib import Path
 from second_path.answers import check_scaling, check_summary
 from second_path.collectives import check_allreduce, check_beside, check_certificate, check_fit
 from second_path.kernels import check_kernels
-from second_path.ladder import check_ladder, check_laws
+from second_path.laws import check_laws
 from second_path.run import Run, has_ended, is_import
 from second_path.training import check_accuracy, check_epochs, check_throughput
 
@@ -34,12 +34,11 @@ def checked(run: Run) -> Run:
     check_throughput(run)
     check_accuracy(run)
     legs = check_epochs(run)
-    losses = check_scaling(run, legs)
+    check_scaling(run, legs)
     if not run.imported:
         check_fit(run, seconds)
         check_beside(run)
         check_certificate(run)
-        check_ladder(run, legs, losses)
         check_laws(run, legs)
         check_summary(run)
     run.finish()

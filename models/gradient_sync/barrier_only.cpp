@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plain loop, in which the ranks wait for each other once a step and exchange nothing: what
-// waiting costs by itself. Cost: a barrier; between `none` and the strategies in a ladder of runs
-// that each do one thing more.
+// waiting costs by itself. Cost: a barrier.
 #include <torch/types.h>
 
 #include "kernels/device.hpp"

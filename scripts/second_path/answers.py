@@ -146,8 +146,7 @@ def _check_energy(run: Run, row: Row, leg: Leg, base: Leg | None, rho: float) ->
     run.expect_over("scaling.csv", row, "energy_ratio", values)
 
 
-def check_scaling(run: Run, legs: list[Leg]) -> dict[int, Losses]:
-    """The losses of each leg, by its id."""
+def check_scaling(run: Run, legs: list[Leg]) -> None:
     table = "scaling.csv"
     wanted = [leg for leg in legs if (leg.row["share_of"] or "1") == "1"]
     bases = {id(leg): base_of(leg, legs, "one_device") for leg in wanted}
@@ -158,7 +157,7 @@ def check_scaling(run: Run, legs: list[Leg]) -> dict[int, Losses]:
     of_losses: dict[tuple[str, ...], dict[str, Row]] = {}
     for one in run.tables.get("losses.csv", []):
         of_losses.setdefault(case_of(one, "all"), {})[one["loss"]] = one
-    found = {}
+    found: dict[int, Losses] = {}  # of each leg, by its id
     for leg in wanted:
         row = next((one for one in run.tables.get(table, []) if case_of(one, "all") == case_of(leg.row)), None)
         base = bases.get(id(leg))
@@ -176,7 +175,6 @@ def check_scaling(run: Run, legs: list[Leg]) -> dict[int, Losses]:
     losses = run.tables.get("losses.csv", [])
     run.expect_rows("losses.csv", ((*case_of(leg.row), name) for leg in wanted for name in found[id(leg)].names()),
                     ((*case_of(one, "all"), one["loss"]) for one in losses))  # fmt: skip
-    return found
 
 
 def _check_row(run: Run, row: Row, leg: Leg, base: Leg | None, raw: Leg | None, rho: float, losses: Losses,

@@ -14,14 +14,14 @@ from recompute import checked
 from second_path.answers import LIKE, base_of
 from second_path.collectives import check_fit
 from second_path.columns import WITHOUT
-from second_path.ladder import _like, fit_of_law
+from second_path.laws import fit_of_law
 from second_path.numbers import nonnegative_least_squares, rank_sum_p_value, ratio_ends
 from second_path.run import Row, Run, number
 from second_path.training import Leg, check_throughput
 
 RUNS = Path(__file__).resolve().parents[2] / "results" / "reference" / "amd-epyc-2-cores"
 # By these rows are found: another value is a row too many, and one too few.
-KEYS = set("case_id origin ranks nodes rank loss rung law parameter".split())
+KEYS = set("case_id origin ranks nodes rank loss law parameter".split())
 KEYS_OF = {
     "fit.csv": set("origin algorithm transport memory dtype op placement mode cache graph pages".split()) | {"nodes"},
     "fit_points.csv": set("algorithm transport memory dtype op placement mode cache graph pages size_bytes".split()) | {"ranks", "nodes"},
@@ -237,24 +237,22 @@ class Formulas(unittest.TestCase):
         amdahl = fit_of_law("amdahl", {n: 1 / (sigma + (1 - sigma) / n) for n in (2, 4, 8)}) or []
         self.assertAlmostEqual(amdahl[0], sigma, 12)
 
-    def test_runs_of_other_images_are_no_rungs(self) -> None:
+    def test_a_base_is_of_the_nearest_number_of_images_and_a_share_of_that_very_one(self) -> None:
         def leg(sync: str, ranks: int, images: int, share_of: int = 1) -> Leg:
             like = {name: "" for name in (*LIKE, "target_accuracy", "epochs", "page_cache", "batch")}
             row = {**like, "gradient_sync": sync, "ranks": str(ranks), "nodes": "1", "origin": "measured", "scaling": "strong",
                    "global_batch": "60", "share_of": str(share_of)}  # fmt: skip
             return Leg(row, row, {}, {}, images / share_of)
 
-        small, large = ([leg("one_device", 1, images), leg("none", 2, images), leg("none", 1, images, 2), leg("mirrored", 2, images)]
+        small, large = ([leg("one_device", 1, images), leg("none", 1, images, 2), leg("mirrored", 2, images)]
                         for images in (600, 2400))  # fmt: skip
         for legs in ([*small, *large], [*large, *small]):
             for own in (small, large):
                 mirrored = own[-1]
                 self.assertIs(base_of(mirrored, legs, "one_device"), own[0])
-                self.assertIs(_like(mirrored, legs, "none"), own[1])
-                self.assertIs(base_of(mirrored, legs, "none", "2"), own[2])
-            without = [one for one in legs if one not in large[:3]]
+                self.assertIs(base_of(mirrored, legs, "none", "2"), own[1])
+            without = [one for one in legs if one not in large[:2]]
             self.assertIs(base_of(large[-1], without, "one_device"), small[0])
-            self.assertIsNone(_like(large[-1], without, "none"))
             self.assertIsNone(base_of(large[-1], without, "none", "2"))
 
     def test_a_barrier_has_no_target_and_stands_beside_runs_that_have(self) -> None:
@@ -264,9 +262,8 @@ class Formulas(unittest.TestCase):
                    "global_batch": "60", "share_of": "1", "target_accuracy": target, "epochs": epochs}  # fmt: skip
             return Leg(row, row, {}, {}, 600)
 
-        one, barrier, mirrored = leg("one_device", 1, "0.6", "2"), leg("barrier_only", 2, "", "3"), leg("mirrored", 2, "0.6", "2")
+        one, barrier = leg("one_device", 1, "0.6", "2"), leg("barrier_only", 2, "", "3")
         self.assertIs(base_of(barrier, [one], "one_device"), one)
-        self.assertIs(_like(mirrored, [barrier, mirrored], "barrier_only"), barrier)
         self.assertIsNone(base_of(barrier, [leg("one_device", 1, "", "2")], "one_device"))
         self.assertIsNone(base_of(leg("mirrored", 2, "0.5", "2"), [one], "one_device"))
 
@@ -280,16 +277,6 @@ class Formulas(unittest.TestCase):
         small, large = leg("one_device", 1, "1", 600), leg("one_device", 1, "1", 1200)
         for ranks, workers, images, one in ((2, "2", 1200, small), (2, "2", 2400, large), (3, "2", 1200, small), (2, "", 1200, small)):
             self.assertIs(base_of(leg("mirrored", ranks, workers, images), [small, large], "one_device"), one)
-
-    def test_rungs_of_weak_scaling_are_of_as_many_images_as_a_worker_has(self) -> None:
-        def leg(sync: str, workers: int, images: int) -> Leg:
-            like = {name: "" for name in (*LIKE, "target_accuracy", "epochs", "page_cache", "share_of", "batch")}
-            row = {**like, "gradient_sync": sync, "ranks": "3", "nodes": "1", "workers": str(workers), "origin": "measured",
-                   "scaling": "weak"}  # fmt: skip
-            return Leg(row, row, {}, {}, images)
-
-        other, own = leg("none", 3, 1200), leg("none", 3, 1800)
-        self.assertIs(_like(leg("ps_async", 2, 1200), [other, own], "none"), own)
 
     def test_a_base_is_of_the_same_origin_also_behind_another(self) -> None:
         def leg(sync: str, ranks: int, origin: str) -> Leg:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from view.rows import Row
 
 OF = ("launches", "rounds", "repetitions")
-HIDES = 0.10  # the drop that proves a night, and from where on the ladder of losses tells nothing
+HIDES = 0.10  # the drop that proves a night
 FULL = 6  # launches from which on the interval is one of 95 %; of fewer it is the range
 # Of S and E in scaling.csv, for told(): runs of before say one kind for all of a row.
 SPEEDUP = ("efficiency_ci_low", "speedup_interval", "interval")

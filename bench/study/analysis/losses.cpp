@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -21,7 +20,6 @@ namespace scalebench {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr double kMostWidths = 2;  // that two ways to the same loss may differ by
 
 double total(const StateSeconds& states) {
   return std::accumulate(states.begin(), states.end(), 0.0);
@@ -286,149 +284,6 @@ std::vector<ResultRow> summary_rows(const std::vector<ResultRow>& scaling_rows) 
          {"efficiency", "efficiency"}}};
     for (const auto& [to, from] : kCells) row.set(to, six_digits(scaling.get(from)));
     row.set("largest_loss", scaling.get("largest_loss")).set("trust", scaling.get("trust"));
-  }
-  return rows;
-}
-
-namespace {
-
-/// The run of that gradient sync which equals `leg` in everything else, but for servers, whose
-/// images it has too in weak scaling; null: there is none.
-const ResultRow* rung_of(const std::vector<const ResultRow*>& rows, const ResultRow& leg,
-                         std::string_view sync) {
-  constexpr std::array kSame{"ranks", "nodes", "origin"};
-  for (const ResultRow* const row : rows) {
-    const auto same = [&](const char* column) { return row->get(column) == leg.get(column); };
-    const bool is_it = row->get("status") == "ok" && row->get("gradient_sync") == sync &&
-                       !is_share(*row) && std::ranges::all_of(kSame, same) &&
-                       images_of_one(*row) == images_of_one(leg);
-    if (is_it && comparable(leg, *row)) return row;
-  }
-  return nullptr;
-}
-
-constexpr double kMostOfEpoch = 0.1;  // that a disagreement may be and not be seen
-constexpr double kSame = 1e-9;
-
-class Ladder {
- public:
-  Ladder(const ResultRow& leg, const Rounds& rounds, double rho,
-         const std::map<int, Losses>& losses, std::vector<ResultRow>& rows)
-      : leg_(leg), rho_over_n_(rho / number_in(leg, "ranks")), losses_(losses), rows_(rows) {
-    // A run that does nothing takes no time.
-    for (const auto& [round, row] : rounds.of(leg)) below_[round] = 0;
-  }
-
-  /// A run of its own, null: not measured. `at_one`: what one rank takes more for this rung than
-  /// for the one before. `by_trace`: its losses; empty: the trace says nothing of it.
-  void climb(std::string_view name, const ResultRow* rung, const ByRound& seconds,
-             const ByRound& at_one, const std::vector<std::string_view>& by_trace) {
-    ResultRow& row = add(name, rung);
-    if (rung == nullptr) row.set("status", "failed").set("note", "not measured");
-    const auto times = [&](double one) { return rho_over_n_ * one; };
-    ByRound expected;
-    for (const auto& [round, one] : at_one) expected[round] = times(one);
-    const ByRound lost =
-        in_rounds(in_rounds(seconds, below_, std::minus()), expected, std::minus());
-    const ByRound trace = traced(by_trace);
-    row.set("seconds_at_one", across_rounds(expected).median).set("rounds", lost.size());
-    row.set("lost_seconds", across_rounds(lost).median);
-    row.set("trace_seconds", across_rounds(trace).median);
-    judge(row, across_rounds(in_rounds(lost, trace, std::minus())));
-    below_ = seconds;
-  }
-
-  void leave_out(std::string_view name, std::string_view why) {
-    add(name, nullptr).set("status", "skipped").set("note", why);
-  }
-
- private:
-  ResultRow& add(std::string_view name, const ResultRow* rung) {
-    ResultRow& row = rows_.emplace_back(about(leg_, ladder_schema())).set("rung", name);
-    if (rung == nullptr) return row;
-    for (const std::string_view column :
-         {"seconds_median", "seconds_ci_low", "seconds_ci_high", "interval", "launches"}) {
-      row.set(column, rung->get(column));
-    }
-    return row;
-  }
-
-  /// These losses together, in each round that knows them all.
-  ByRound traced(const std::vector<std::string_view>& names) const {
-    ByRound sum;
-    const auto is_joined = [](std::string_view name) {
-      return name == "transfer" || name.starts_with("wait_");
-    };
-    const bool unknown = any_joined(losses_) && std::ranges::any_of(names, is_joined);
-    if (names.empty() || unknown) return sum;
-    for (const auto& [round, losses] : losses_) sum[round] = 0;
-    for (const Loss& loss : named(losses_)) {
-      if (std::ranges::find(names, loss.name) == names.end()) continue;
-      sum = in_rounds(sum, loss.seconds, std::plus());
-    }
-    return sum;
-  }
-
-  /// Both ways agree as far as the rounds can tell. Where that is not far, there is no verdict.
-  void judge(ResultRow& row, const LaunchInterval& difference) const {
-    const double epoch = number_in(leg_, "seconds_median");
-    const double limit = kMostWidths * (difference.high - difference.low);
-    row.set("difference_seconds", difference.median).set("limit_seconds", limit);
-    if (!(limit <= kMostOfEpoch * epoch)) return;
-    row.set("disagrees", std::abs(difference.median) > std::max(limit, kSame * epoch) ? 1 : 0);
-  }
-
-  const ResultRow& leg_;
-  const double rho_over_n_;
-  const std::map<int, Losses>& losses_;
-  std::vector<ResultRow>& rows_;
-  ByRound below_;
-};
-
-void add_ladder(const ResultRow& leg, const std::vector<const ResultRow*>& legs,
-                const Rounds& rounds, std::vector<ResultRow>& rows) {
-  const Bases bases = bases_of(leg, legs);
-  const ResultRow* const share = bases.share;
-  if (share == nullptr) return;
-  const std::map<int, Losses> losses = losses_by_round(leg, bases, rounds);
-  const ResultRow* const together = rung_of(legs, leg, "none");
-  const ResultRow* const barrier = rung_of(legs, leg, "barrier_only");
-  const auto column = [&](const ResultRow* row, std::string_view name) {
-    return row == nullptr ? ByRound() : column_of(rounds.of(*row), name);
-  };
-  const auto seconds = [&](const ResultRow* row) { return column(row, "seconds_median"); };
-  const ByRound one = seconds(bases.one);
-  ByRound nothing;
-  for (const auto& [round, row] : rounds.of(leg)) nothing[round] = 0;
-  const double rho = bases.one == nullptr ? kUnknown : rho_of(leg, *bases.one);
-  Ladder ladder(leg, rounds, rho, losses, rows);
-  // One base for all rungs and for the trace: what its plumbing costs stands in the first one.
-  ladder.climb("share", share, seconds(share), one, {"batch"});
-  ladder.climb("together", together, seconds(together), nothing, {"contention", "input", "host"});
-  ladder.leave_out("input", "the images are in memory: equal to the rung below");
-  ladder.climb("barrier", barrier, seconds(barrier), nothing, {"wait_static", "wait_jitter"});
-  ladder.climb("strategy", &leg, seconds(&leg), nothing, {"transfer", "evaluation"});
-  const ByRound evaluation = column(&leg, "evaluate_seconds");
-  if (evaluation.empty() || bases.one == nullptr) {
-    return ladder.leave_out("evaluation", "no evaluation");
-  }
-  // After the epoch and with its own barrier: its time comes on top of the epoch's.
-  ladder.climb("evaluation", &leg, in_rounds(seconds(&leg), evaluation, std::plus()),
-               column(bases.one, "evaluate_seconds"), {});
-}
-
-}  // namespace
-
-std::vector<ResultRow> ladder_rows(const std::vector<ResultRow>& epoch_rows,
-                                   const std::vector<LaunchRows>& launches) {
-  const Rounds rounds(launches);
-  std::vector<ResultRow> rows;
-  const std::vector<const ResultRow*> legs = legs_of(epoch_rows);
-  for (const ResultRow* const leg : legs) {
-    const std::string& sync = leg->get("gradient_sync");
-    const bool is_strategy = leg->get("ranks") != "1" && leg->get("status") == "ok" &&
-                             sync != "none" && sync != "barrier_only";
-    if (is_strategy) add_ladder(*leg, legs, rounds, rows);
   }
   return rows;
 }

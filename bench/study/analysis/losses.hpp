@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time between the ideal and the measured epoch went: by the states of epochs, and by
-// runs that leave parts out. Taken within rounds. Unknown is NaN.
+// Where the time between the ideal and the measured epoch went: by the states of epochs.
+// Taken within rounds. Unknown is NaN.
 #pragma once
 
 #include <array>
@@ -62,15 +62,5 @@ void add_answers(std::vector<ResultRow>& scaling_rows, const std::vector<ResultR
 /// summary.csv: the twelve columns of scaling.csv, with add_answers(), in six digits, for a first
 /// look and for six lines of pandas.
 std::vector<ResultRow> summary_rows(const std::vector<ResultRow>& scaling_rows);
-
-// The losses without a trace: from runs that each do one thing more than the one before, for a
-// cross-check of the account. One rank alone with its share of the images, all ranks at once,
-// input, a barrier a step, the strategy, evaluation.
-
-/// ladder.csv: a row for each rung of each strategy and N of whose ladder the first rung is among
-/// `epoch_rows`; in rounds, and beside them what the trace says. A rung that was not measured has
-/// status `failed` or, with a reason, `skipped`.
-std::vector<ResultRow> ladder_rows(const std::vector<ResultRow>& epoch_rows,
-                                   const std::vector<LaunchRows>& launches);
 
 }  // namespace scalebench

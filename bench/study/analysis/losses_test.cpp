@@ -10,7 +10,6 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <tuple>
 
 #include "bench/study/analysis/legs.hpp"
 #include "bench/study/analysis/rows.hpp"
@@ -18,8 +17,6 @@
 #include "bench/study/analysis/tables.hpp"
 
 namespace scalebench::losses_test {
-
-// A ladder whose rungs are known by hand, what it says beside a trace, and ladders with holes.
 
 namespace {
 
@@ -40,29 +37,22 @@ ResultRow epoch(const std::string& sync, int ranks, double seconds, int share_of
   return row.set("compute_seconds", seconds).set("host_seconds", 0);
 }
 
-/// 10 s on one device, 6.1 s on two: -0.2 batch, 0.9 contention, 0.1 waiting, 0.3 transfer; and by
-/// the ladder 0.5 s of the contention in the strategy.
+/// 10 s on one device, 6.1 s on two: -0.2 batch, 0.9 contention, 0.1 waiting, 0.3 transfer.
 std::vector<ResultRow> epochs() {
   ResultRow leg = epoch("mirrored", 2, 6.1);
   leg.set("compute_seconds", 5.7).set("wait_static_seconds", 0.1).set("transfer_seconds", 0.3);
-  return {epoch("none", 1, 9),   epoch("one_device", 1, 10),    epoch("none", 1, 4.8, 2),
-          epoch("none", 2, 5.2), epoch("barrier_only", 2, 5.3), leg};
+  return {epoch("none", 1, 9), epoch("one_device", 1, 10), epoch("none", 1, 4.8, 2), leg};
 }
 
-/// The same in each of three rounds, in which the strategy took 0.01 s less, and more.
-std::map<std::string, ResultRow> ladder(const std::vector<ResultRow>& rows, int rounds = 3,
-                                        double spread = 0.01) {
-  std::vector<LaunchRows> launches;
-  for (int round = 0; round < rounds; ++round) {
-    LaunchRows& launch = launches.emplace_back(LaunchRows{round, rows, {}});
-    for (ResultRow& row : launch.cases) {
-      if (row.get("gradient_sync") != "mirrored") continue;
-      row.set("seconds_median", number_in(row, "seconds_median") + spread * (round - 1));
-    }
+/// The losses of mirrored in one round of these rows, in seconds.
+std::map<std::string, double> losses_in(const std::vector<ResultRow>& rows) {
+  const std::vector<LaunchRows> launches{{1, rows, {}}};
+  std::map<std::string, double> seconds;
+  for (const ResultRow& row : loss_rows(rows, launches, scaling_rows(rows, launches))) {
+    if (row.get("gradient_sync") != "mirrored") continue;
+    seconds[row.get("case_id") + "/" + row.get("loss")] = number_in(row, "seconds");
   }
-  std::map<std::string, ResultRow> rungs;
-  for (const ResultRow& row : ladder_rows(rows, launches)) rungs.emplace(row.get("rung"), row);
-  return rungs;
+  return seconds;
 }
 
 TEST(SummaryRows, TellTwoOfAStrategyApartByWhatTheyDifferIn) {
@@ -86,62 +76,26 @@ TEST(SummaryRows, TellTwoOfAStrategyApartByWhatTheyDifferIn) {
       (Names{"mirrored, batch 64", "mirrored, batch 128, case b", "mirrored, batch 128, case c"}));
 }
 
-TEST(LadderRows, AreTheStepsFromRunToRun) {
-  auto rungs = ladder(epochs());
-  ASSERT_EQ(rungs.size(), 6U);
-  EXPECT_NEAR(number_in(rungs.at("share"), "lost_seconds"), 4.8 - 10 / 2.0, 1e-12);
-  EXPECT_NEAR(number_in(rungs.at("together"), "lost_seconds"), 0.4, 1e-12);
-  EXPECT_NEAR(number_in(rungs.at("barrier"), "lost_seconds"), 0.1, 1e-12);
-  EXPECT_NEAR(number_in(rungs.at("strategy"), "lost_seconds"), 0.8, 1e-12);
-  double sum = 0;
-  for (const char* rung : {"share", "together", "barrier", "strategy"}) {
-    sum += number_in(rungs.at(rung), "lost_seconds");
-    EXPECT_EQ(rungs.at(rung).get("rounds"), "3") << rung;
-  }
-  EXPECT_NEAR(sum, 6.1 - 10 / 2.0, 1e-12) << "all that was lost";
-  EXPECT_NEAR(number_in(rungs.at("share"), "trace_seconds"), -0.2, 1e-12);
-  EXPECT_NEAR(number_in(rungs.at("strategy"), "trace_seconds"), 0.3, 1e-12);
-  EXPECT_EQ(rungs.at("input").get("status"), "skipped");
-}
-
-TEST(LadderRows, SayWhereTheTraceDisagrees) {
-  auto rungs = ladder(epochs());
-  EXPECT_NEAR(number_in(rungs.at("strategy"), "difference_seconds"), 0.5, 1e-12);
-  EXPECT_NEAR(number_in(rungs.at("strategy"), "limit_seconds"), 2 * 0.02, 1e-12);
-  EXPECT_EQ(rungs.at("strategy").get("disagrees"), "1");
-  EXPECT_EQ(rungs.at("barrier").get("disagrees"), "0");
-  EXPECT_EQ(ladder(epochs(), 1).at("barrier").get("disagrees"), "") << "one round has no interval";
-}
-
-TEST(LadderRows, HaveNoVerdictWhereOnlyMoreThanATenthOfTheEpochCouldBeSeen) {
-  auto rungs = ladder(epochs(), 3, 0.16);
-  EXPECT_NEAR(number_in(rungs.at("strategy"), "limit_seconds"), 0.64, 1e-12);
-  EXPECT_EQ(rungs.at("strategy").get("disagrees"), "");
-}
-
-TEST(LadderRows, ShowAMissingRungAndNoLadderWithoutItsFirst) {
+TEST(LossRows, SplitComputingWhereOneRankRanItsShareAlone) {
   std::vector<ResultRow> rows = epochs();
-  rows.erase(rows.begin() + 4);
-  auto rungs = ladder(rows);
-  EXPECT_EQ(rungs.at("barrier").get("status"), "failed");
-  EXPECT_EQ(rungs.at("strategy").get("lost_seconds"), "");
+  const auto split = losses_in(rows);
+  EXPECT_NEAR(split.at("id-of-mirrored1/batch"), 4.8 - 10 / 2.0, 1e-12);
+  EXPECT_NEAR(split.at("id-of-mirrored1/contention"), 5.7 - 4.8, 1e-12);
+  EXPECT_FALSE(split.contains("id-of-mirrored1/compute")) << "or it would be counted twice";
   rows.erase(rows.begin() + 2);
-  EXPECT_TRUE(ladder(rows).empty());
+  const auto whole = losses_in(rows);
+  EXPECT_NEAR(whole.at("id-of-mirrored1/compute"), 5.7 - 10 / 2.0, 1e-12);
+  EXPECT_FALSE(whole.contains("id-of-mirrored1/batch"));
 }
 
-TEST(LadderRows, HaveTheBarrierThatHasNoTarget) {
-  std::vector<ResultRow> rows = epochs();
-  for (ResultRow& row : rows) {
-    if (row.get("gradient_sync") != "barrier_only") row.set("target_accuracy", 0.6);
-  }
-  rows[4].set("epochs", 3);
-  auto rungs = ladder(rows);
-  EXPECT_NEAR(number_in(rungs.at("barrier"), "lost_seconds"), 0.1, 1e-12);
-  EXPECT_EQ(rungs.at("strategy").get("rounds"), "3");
+TEST(BasesOf, AreThoseOfTheBarrierBesideRunsThatHaveATarget) {
+  std::vector<ResultRow> rows{epoch("one_device", 1, 10), epoch("barrier_only", 2, 5.3)};
+  rows[0].set("target_accuracy", 0.6);
+  rows[1].set("epochs", 3);
   const std::vector<const ResultRow*> legs = legs_of(rows);
-  EXPECT_EQ(bases_of(rows[4], legs).one, legs[1]) << "H is of one epoch, however many there were";
-  for (ResultRow& row : rows) row.set("target_accuracy", "");
-  EXPECT_EQ(bases_of(rows[4], legs).one, nullptr) << "without a target as before: 3 epochs and 1";
+  EXPECT_EQ(bases_of(rows[1], legs).one, legs[0]) << "H is of one epoch, however many there were";
+  rows[0].set("target_accuracy", "");
+  EXPECT_EQ(bases_of(rows[1], legs).one, nullptr) << "without a target as before: 3 epochs and 1";
 }
 
 /// epochs(), but the clocks of the strategy's hosts told transfer and waiting together only.
@@ -151,15 +105,6 @@ std::vector<ResultRow> joined_epochs() {
   leg.set("transfer_seconds", "").set("wait_static_seconds", "").set("wait_jitter_seconds", "");
   leg.set("transfer_and_wait_seconds", 0.4);
   return rows;
-}
-
-TEST(LadderRows, HaveNothingToCompareWithWhereTheTraceCannotPartTheLosses) {
-  auto rungs = ladder(joined_epochs());
-  for (const char* const rung : {"barrier", "strategy"}) {
-    EXPECT_EQ(rungs.at(rung).get("trace_seconds"), "") << rung;
-    EXPECT_EQ(rungs.at(rung).get("disagrees"), "") << rung;
-  }
-  EXPECT_NEAR(number_in(rungs.at("together"), "trace_seconds"), 0.9, 1e-12);
 }
 
 TEST(LossRows, HaveOneRowForWhatClocksCannotPart) {
@@ -196,67 +141,13 @@ std::vector<ResultRow> epochs_of_two_sizes() {
   return rows;
 }
 
-TEST(LadderRows, ClimbByRunsOfTheSameImages) {
-  const std::vector<ResultRow> rows = epochs_of_two_sizes();
-  std::map<std::string, double> seconds;
-  for (const ResultRow& row : ladder_rows(rows, {{1, rows, {}}})) {
-    seconds[row.get("case_id") + "/" + row.get("rung")] = number_in(row, "seconds_median");
-  }
-  const std::map<std::string, double> of_rungs{{"share", 4.8}, {"together", 5.2}, {"barrier", 5.3}};
-  for (const auto& [rung, once] : of_rungs) {
-    EXPECT_DOUBLE_EQ(seconds.at("id-of-mirrored1/" + rung), once) << rung;
-    EXPECT_DOUBLE_EQ(seconds.at("larger-id-of-mirrored1/" + rung), 4 * once) << rung;
-  }
-}
-
-TEST(LadderRows, AreNoneByTheRunsOfAnotherNumberOfImages) {
+TEST(LossRows, SplitComputingByTheirOwnShare) {
   std::vector<ResultRow> rows = epochs_of_two_sizes();
-  const auto no_ladder = [](const ResultRow& row) {
-    const std::string& id = row.get("case_id");
-    return id == "larger-id-of-none2" || id == "larger-id-of-barrier_only1";
-  };
-  std::erase_if(rows, no_ladder);
-  for (const ResultRow& row : ladder_rows(rows, {{1, rows, {}}})) {
-    EXPECT_EQ(row.get("case_id"), "id-of-mirrored1");
-  }
-  const std::vector<ResultRow> scaling = scaling_rows(rows, {{1, rows, {}}});
-  int splits = 0;
-  for (const ResultRow& row : loss_rows(rows, {{1, rows, {}}}, scaling)) {
-    if (row.get("gradient_sync") != "mirrored" || row.get("loss") != "batch") continue;
-    ++splits;
-    EXPECT_EQ(row.get("case_id"), "id-of-mirrored1") << "computation is split by its own share";
-  }
-  EXPECT_EQ(splits, 1);
-}
-
-TEST(LadderRows, ClimbByRunsOfAsManyImagesOfAWorkerInWeakScaling) {
-  // The rank that serves computes nothing; without a server it does.
-  std::vector<ResultRow> rows;
-  for (const auto& [sync, ranks, workers] : {std::tuple("one_device", 1, 1),
-                                             {"none", 1, 1},
-                                             {"none", 3, 3},
-                                             {"barrier_only", 3, 3},
-                                             {"ps_async", 3, 2}}) {
-    ResultRow row = epoch(sync, ranks, 10 + static_cast<double>(rows.size()));
-    row.set("scaling", "weak").set("batch", 60).set("global_batch", 60 * ranks);
-    rows.push_back(row.set("workers", workers).set("samples", 600 * workers));
-  }
-  rows[1].set("share_of", 3);
-  std::map<std::string, std::string> seconds;
-  for (const ResultRow& row : ladder_rows(rows, {{1, rows, {}}})) {
-    seconds[row.get("rung")] = row.get("status") + ' ' + row.get("seconds_median");
-  }
-  EXPECT_EQ(seconds["together"], "ok 12");
-  EXPECT_EQ(seconds["barrier"], "ok 13");
-}
-
-TEST(LadderRows, PutTheEvaluationOnTop) {
-  std::vector<ResultRow> rows = epochs();
-  rows[1].set("evaluate_seconds", 2);
-  rows.back().set("evaluate_seconds", 1.25);
-  auto rungs = ladder(rows);
-  EXPECT_NEAR(number_in(rungs.at("evaluation"), "lost_seconds"), 1.25 - 2 / 2.0, 1e-12);
-  EXPECT_EQ(rungs.at("evaluation").get("trace_seconds"), "");
+  std::erase_if(rows,
+                [](const ResultRow& row) { return row.get("case_id") == "larger-id-of-none2"; });
+  const auto seconds = losses_in(rows);
+  EXPECT_TRUE(seconds.contains("id-of-mirrored1/batch"));
+  EXPECT_FALSE(seconds.contains("larger-id-of-mirrored1/batch"));
 }
 
 }  // namespace

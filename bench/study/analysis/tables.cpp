@@ -182,12 +182,13 @@ Certificate certificate_of(const std::vector<LaunchRows>& launches,
 }
 
 const std::vector<const Schema*>& study_table_schemas() {
-  static const std::vector<const Schema*> schemas{
-      &allreduce_schema(),  &allreduce_ranks_schema(), &bound_schema(),
-      &throughput_schema(), &epoch_schema(),           &summary_schema(),
-      &scaling_schema(),    &losses_schema(),          &ladder_schema(),
-      &fit_schema(),        &fit_points_schema(),      &certificate_schema(),
-      &links_schema(),      &suspects_schema(),        &laws_schema()};
+  static const std::vector<const Schema*> schemas{&allreduce_schema(),   &allreduce_ranks_schema(),
+                                                  &bound_schema(),       &throughput_schema(),
+                                                  &epoch_schema(),       &summary_schema(),
+                                                  &scaling_schema(),     &losses_schema(),
+                                                  &fit_schema(),         &fit_points_schema(),
+                                                  &certificate_schema(), &links_schema(),
+                                                  &suspects_schema(),    &laws_schema()};
   return schemas;
 }
 
@@ -258,7 +259,6 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
   const std::vector<LaunchRows>& launches = run.launches_of(epoch_schema());
   std::vector<ResultRow> scaling = scaling_rows(epoch, launches);
   std::vector<ResultRow> losses = loss_rows(epoch, launches, scaling);
-  put(tables, ladder_schema(), ladder_rows(epoch, launches));
   put(tables, laws_schema(), law_rows(scalings_of(epoch, launches)));
   put(tables, epoch_schema(), std::move(epoch));
   std::ranges::move(failed_scaling_rows(run.manifest, lost, scaling, studies),

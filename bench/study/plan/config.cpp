@@ -139,7 +139,7 @@ void keys(auto& io, auto& table, EpochStudy& study, const KnownNames& known) {
   io.whole(table, "epochs", study.epochs, 1, 100'000);
   io.flag(table, "evaluate", study.evaluate);
   io.positive(table, "target_accuracy", study.target_accuracy);
-  io.flag(table, "ladder", study.ladder);
+  io.flag(table, "split_compute", study.split_compute);
   io.choice(table, "optimizer", study.optimizer, {"sgd", "adam"});
   io.positive(table, "learning_rate", study.learning_rate);
 }
@@ -167,7 +167,7 @@ toml::table epoch_table(EpochStudy& study) {
   if (!is_replay(study.model)) return table;
   table.insert("dilation", study.dilation);
   table.erase("data");
-  table.erase("ladder");
+  table.erase("split_compute");
   return table;
 }
 
@@ -301,7 +301,7 @@ void read_model(TomlReader& reader, const toml::table& table, const KnownNames& 
     }
     study.model = found.value_or(study.model);
   }
-  for (const char* key : {"data", "target_accuracy", "ladder"}) {
+  for (const char* key : {"data", "target_accuracy", "split_compute"}) {
     if (table.contains(key)) {
       reader.complain(*table.get(key),
                       fmt::format("{}: a replayed model sees no images and learns nothing", key));

@@ -55,7 +55,7 @@ struct EpochStudy {
   std::int64_t epochs = 1;
   bool evaluate = true;        // test accuracy after each epoch
   double target_accuracy = 0;  // ends a training before `epochs`; 0: none
-  bool ladder = false;         // also the runs that check the account of lost time
+  bool split_compute = false;  // also one rank alone with its share of the batch
   std::string optimizer;       // empty: the model's default
   double learning_rate = 0;    // 0: the model's default
 };

@@ -130,7 +130,8 @@ TEST_F(ReplayModel, IsRefusedWithItsPlace) {
   EXPECT_THAT(refused(std::string(kTiny) + "scaling = \"strong\"\n"), HasSubstr("study.toml:7:"));
   EXPECT_THAT(refused(std::string(kTiny) + "data = \"synthetic\"\n"),
               HasSubstr(":7:8: data: a replayed model sees no images"));
-  EXPECT_THAT(refused(std::string(kTiny) + "ladder = true\n"), HasSubstr(":7:10: ladder"));
+  EXPECT_THAT(refused(std::string(kTiny) + "split_compute = true\n"),
+              HasSubstr(":7:17: split_compute"));
   EXPECT_THAT(refused(std::string(kTiny) + "dilation = 0\n"), HasSubstr(":7:12: dilation"));
   EXPECT_THAT(refused("model = \"mlp\"\ndilation = 2\n"),
               AllOf(HasSubstr(":6:12: dilation: "), HasSubstr("replay:FILE")));
@@ -222,7 +223,7 @@ batch_per_rank = 16
 samples = 320
 epochs = 3
 evaluate = false
-ladder = true
+split_compute = true
 optimizer = "sgd"
 learning_rate = 0.1
 [[epoch]]
@@ -252,7 +253,7 @@ target_accuracy = 0.91
   EXPECT_EQ(config.epochs[0].samples, 320);
   EXPECT_EQ(config.epochs[0].epochs, 3);
   EXPECT_FALSE(config.epochs[0].evaluate);
-  EXPECT_TRUE(config.epochs[0].ladder);
+  EXPECT_TRUE(config.epochs[0].split_compute);
   EXPECT_EQ(config.epochs[0].optimizer, "sgd");
   EXPECT_EQ(config.epochs[0].learning_rate, 0.1);
   EXPECT_EQ(config.epochs[1].model, "resnet20");

@@ -253,11 +253,10 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   return launch;
 }
 
-/// What a ladder adds to the strategies on N ranks: one rank alone with its share of the images,
-/// the plain loop on all at once, and the same with a barrier a step.
-void add_ladder(const StudyConfig& config, std::size_t index, const Place& one, const Place& place,
-                std::vector<PlannedLaunch>& round) {
-  const EpochStudy& study = config.epochs[index];
+/// One rank alone with its share of what N ranks do, which parts the loss of computing into smaller
+/// batches and what ranks do to each other.
+PlannedLaunch share_launch(const StudyConfig& config, std::size_t index, const Place& one,
+                           const Place& place) {
   PlannedLaunch share = epoch_launch(config, index, "none", one);
   share.name += fmt::format("-share-of-{}", place.ranks());
   append(share, "--share-of", place.ranks());
@@ -265,13 +264,7 @@ void add_ladder(const StudyConfig& config, std::size_t index, const Place& one, 
     *seconds = kStartSeconds + (*seconds - kStartSeconds) / place.ranks();
   }
   share.skipped_because = epoch_launch(config, index, "none", place).skipped_because;
-  round.push_back(std::move(share));  // wherever N ranks are, the share of one is the same
-  for (const char* sync : {"none", "barrier_only"}) {
-    const auto& planned = study.gradient_syncs;
-    if (std::ranges::find(planned, sync) == planned.end()) {
-      round.push_back(epoch_launch(config, index, sync, place));
-    }
-  }
+  return share;  // wherever N ranks are, the share of one is the same
 }
 
 /// What looking at the hosts of a launch takes beside all else.
@@ -315,7 +308,9 @@ std::vector<PlannedLaunch> one_round(const StudyConfig& config, const std::vecto
       for (const std::string& sync : config.epochs[index].gradient_syncs) {
         round.push_back(epoch_launch(config, index, sync, place));
       }
-      if (config.epochs[index].ladder) add_ladder(config, index, places.front(), place, round);
+      if (config.epochs[index].split_compute) {
+        round.push_back(share_launch(config, index, places.front(), place));
+      }
     }
   }
   const bool on_cpus = config.device == "cpu" || (limits.looks_here && !limits.why_no_gpu.empty());

@@ -19,15 +19,15 @@ TEST(PlanOfEpochs, StartsABaseOnceThatTwoStudiesHaveInCommon) {
   config.launches = 1;
   config.ranks = {2};
   config.epochs = {mlp(), mlp()};
-  config.epochs[0].ladder = config.epochs[1].ladder = true;
+  config.epochs[0].split_compute = config.epochs[1].split_compute = true;
   config.epochs[1].allreduce = "direct";
   config.epochs[1].transport = "shared_memory";
-  EXPECT_EQ(names_of(plan_of(config, {.devices = 2})).size(), 7U) << "mirrored alone twice";
+  EXPECT_EQ(names_of(plan_of(config, {.devices = 2})).size(), 5U) << "mirrored alone twice";
   // Of another batch all of them are other cases.
   config.epochs[1].global_batch = 128;
   std::map<std::string, int> starts;
   for (const std::string& name : names_of(plan_of(config, {.devices = 2}))) ++starts[name];
-  EXPECT_EQ(starts.size(), 6U);
+  EXPECT_EQ(starts.size(), 4U);
   for (const auto& [name, times] : starts) EXPECT_EQ(times, 2) << name;
 }
 

@@ -362,7 +362,7 @@ StudyConfig study(const std::string& scaling, const std::string& optimizer) {
   one.evaluate = scaling == "strong";
   one.target_accuracy = one.evaluate ? 0.9 : 0;
   config.monitor = one.evaluate;
-  one.ladder = true;
+  one.split_compute = true;
   return config;
 }
 

@@ -67,7 +67,7 @@ def draw_panel(
         if not math.isnan(seconds):
             axes.annotate(three_digits(seconds), (end, place), xytext=(5, 0), textcoords="offset points",
                           va="center", fontsize=10)  # fmt: skip
-        # One rank with the share of one of several: a rung of the ladder.
+        # One rank with the share of one of several.
         share = f", share of 1/{row['share_of']}" if row.integer("share_of") > 1 else ""
         emulated = "*" if row["origin"] == "emulated" else ""
         ticks.append(f"{theme.shortened(short[names[key]], MOST)}, N = {row.ranks()}{emulated}{share}")
@@ -82,7 +82,7 @@ def draw_panel(
 
 
 def ideal_of(row: Row, ideals: dict[tuple[str, ...], float]) -> float:
-    """NaN where there is none: a rung of the ladder, or a run that was cut before its base was measured."""
+    """NaN where there is none: a share of an epoch, or a run that was cut before its base was measured."""
     return ideals.get(key_of(row), math.nan)
 
 

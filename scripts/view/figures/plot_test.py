@@ -131,10 +131,10 @@ class FiguresTest(PlotTest):
 
     def test_one_rank_has_its_share_by_its_own_column_and_a_missing_ideal_is_not_named(self) -> None:
         write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat", "none"])
-        rung = [{**row, "share_of": "2", "case_id": "rung", "ranks": "1"}
+        share = [{**row, "share_of": "2", "case_id": "share", "ranks": "1"}
                 for row in read_rows(self.run_folder, "epoch.csv") if row["rank"] == "all" and row["gradient_sync"] == "none"][:1]  # fmt: skip
         whole = [{**row, "share_of": "1"} for row in read_rows(self.run_folder, "epoch.csv") if row["gradient_sync"] == "flat"]
-        write_csv(self.run_folder, "epoch.csv", [*whole, *rung])
+        write_csv(self.run_folder, "epoch.csv", [*whole, *share])
         self.keep("scaling.csv", "epoch.csv")
         names = [("flat, N = 1", "flat, N = 2", "none, N = 1, share of 1/2")] * 2
         for words, ideal in zip(names, (True, False)):

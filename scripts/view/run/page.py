@@ -12,7 +12,7 @@ from view.rows import read_rows, usable
 from view.run import provenance
 from view.run.inline_svg import panels
 from view.run.seal import Check
-from view.tables.accounts import accounts, ladder
+from view.tables.accounts import accounts
 from view.tables.allreduce import bandwidth, certificate, fit
 from view.tables.epochs import epochs
 from view.tables.hosts import hosts
@@ -80,7 +80,6 @@ def write_page(run: Path, manifest: Manifest, names: list[str], check: Check) ->
             laws(run),
             accounts(run),
             figures(run),
-            ladder(run),
             published(names),
             certificate(run),
             hosts(run),

@@ -151,13 +151,6 @@ class ReportTest(unittest.TestCase):
         write_csv(self.run_folder, "laws.csv", other)
         self.assertIn("None could be fitted: too few N: 1, 2, and at least 4 are needed.", self.report().text())
 
-    def test_the_ladder_says_what_it_could_have_shown(self) -> None:
-        write_run(self.run_folder, models=["mnist_cnn"], syncs=["flat"], ranks=[1, 2])
-        ladder = self.report().text().split("Cross-check")[1]
-        for words in ("not distinguishable: ±0.136 s could be seen", "nothing can be told: ±3.27 s could be seen",
-                      "disagree: ±0.136 s could be seen", "input is in memory"):  # fmt: skip
-            self.assertIn(words, ladder)
-
     def test_what_an_interval_is_of_is_said(self) -> None:
         rows = scaling_rows(["mlp"], [2], ["flat"], cores=2)
         kinds = {("range of rounds", "range of launches"): "range of rounds", ("", "95%"): "95 % interval",

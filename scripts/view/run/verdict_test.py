@@ -7,13 +7,11 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from fixtures.account import ladder_rows
 from fixtures.files import write_csv
 from fixtures.run import epoch_rows, scaling_rows, write_manifest
 from view.manifest import Manifest
 from view.run.markdown import write_markdown
 from view.run.provenance import failures, footer, verdict
-from view.tables.accounts import ladder
 from view.tables.allreduce import bandwidth
 from view.tables.epochs import epochs
 from view.tables.throughput import throughput
@@ -125,10 +123,6 @@ class VerdictTest(unittest.TestCase):
         self.assertEqual([part.count("<th") - part.count("<thead") for part in parts], [1 + 8, 1 + 3])
         for name in names:
             self.assertEqual(sum(f">{name}</th>" in part for part in parts), 1)
-        write_csv(self.run_folder, "ladder.csv", ladder_rows(scaling_rows(["mlp", "resnet20"], [2], ["flat"], cores=2)))
-        parts = str(ladder(self.run_folder)).split("<h3>")[1:]
-        self.assertEqual([part.split("</h3>")[0] for part in parts],
-                         [f"{model}, strong scaling, global batch 64" for model in ("mlp", "resnet20")])  # fmt: skip
 
     def test_times_alone_are_not_called_rates(self) -> None:
         for ranks, rates in ((1, False), (2, True)):

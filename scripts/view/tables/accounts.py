@@ -1,29 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# The report's tables of lost time, from the cells of losses.csv, scaling.csv and ladder.csv as they are.
+# The report's tables of lost time, from the cells of losses.csv and scaling.csv as they are.
 from __future__ import annotations
 
 import math
 from pathlib import Path
 
 from view import intervals, losses
-from view.cases import apart, by_workload, how, workload
+from view.cases import apart, how, workload
 from view.losses import Account
-from view.numbers import percent, signed, three_digits
+from view.numbers import percent, three_digits
 from view.page import Html, element, explained, section, table
 from view.rows import Row
 from view.tables.cells import not_measured, said_once
-from view.variants import read_cases
 
 FIXED = ("strategy", "N", "ideal", "measured")  # columns, whatever the rows say
 
-RUNGS = {
-    "share": "one rank alone with its share",
-    "together": "all ranks at once",
-    "input": "real input",
-    "barrier": "a barrier a step",
-    "strategy": "the strategy",
-    "evaluation": "evaluation",
-}
 SHORT = {
     "compute": "compute",
     "batch": "batches",
@@ -99,39 +90,3 @@ def loss_cell(account: Account, loss: str) -> Html:
 def last_rank(row: Row) -> str:
     share = percent(row.number("last_rank_share"))
     return f"{row['last_rank']} in {share}" if row["last_rank"] and share else ""
-
-
-def ladder(run: Path) -> Html:
-    rows = read_cases(run, "ladder.csv")
-    if not rows:
-        return Html("")
-    words = (
-        "The same losses without a trace, from runs that each do one thing more than the one before (ladder); beside "
-        "them what the trace says. Difference: the ladder's less the trace's, median over rounds. They disagree where it is "
-        "larger than what this run could have shown. Where that is more than 10 % of the epoch, or there was one "
-        "round, nothing can be told."
-    )
-    head = ["strategy", "N", "run", "epoch, s", "ladder, s", "trace, s", "difference, s", "rounds", "verdict"]
-    parts: list[object] = [element("p", words, css="muted")]
-    more = apart(rows)
-    for title, group in by_workload(rows).items():
-        cells = [
-            [
-                how(row, *more), row.ranks(), RUNGS.get(row["rung"], row["rung"]), three_digits(row.number("seconds_median")),
-                *(signed(row.number(f"{name}_seconds"))[0] for name in ("lost", "trace", "difference")),
-                row["rounds"], verdict(row),
-            ]
-            for row in group
-        ]  # fmt: skip
-        parts += [element("h3", title), table(head, cells, numbers=[1, 3, 4, 5, 6, 7], wrap=[8], rest="ladder.csv")]
-    return section("Cross-check by leaving parts out", *parts)
-
-
-def verdict(row: Row) -> str:
-    """'not distinguishable: ±0.12 s could be seen'. A rung that was not run, or of which the trace says nothing, has
-    no verdict."""
-    if row["status"] != "ok" or not row["trace_seconds"]:
-        return row["note"]
-    limit = three_digits(row.number("limit_seconds"))
-    words = {"1": "disagree", "0": "not distinguishable"}.get(row["disagrees"], "nothing can be told")
-    return f"{words}: ±{limit} s could be seen" if limit else words

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ladder.csv, the losses by runs without a trace, and laws.csv, the laws of scaling."""
+"""laws.csv, the laws of scaling."""
 from __future__ import annotations
 
 from collections import defaultdict
@@ -7,94 +7,11 @@ from collections.abc import Iterable
 from math import sqrt
 from statistics import mean, median
 
-from second_path.answers import ByRound, Losses, are_alike, base_of, images_of_one
+from second_path.answers import base_of
 from second_path.columns import COPIED
-from second_path.numbers import both, interval_of, least_squares, middle
-from second_path.run import Row, Run, case_of
+from second_path.numbers import both
+from second_path.run import Row, Run
 from second_path.training import Leg
-
-RUNGS = {
-    "share": ["batch"],
-    "together": ["contention", "input", "host"],
-    "barrier": ["wait_static", "wait_jitter"],
-    "strategy": ["transfer", "evaluation"],
-    "evaluation": [],
-}
-
-
-def _like(leg: Leg, legs: list[Leg], sync: str) -> Leg | None:
-    """As many images on as many ranks and nodes with another strategy; in weak scaling, of each worker."""
-    at_n = {name: leg.row[name] for name in ("ranks", "nodes", "origin")}
-    same = (one for one in legs if are_alike(leg, one) and at_n.items() <= one.row.items() and (one.row["share_of"] or "1") == "1"
-            and images_of_one(one) == images_of_one(leg))  # fmt: skip
-    return next((one for one in same if one.row["gradient_sync"] == sync), None)
-
-
-def check_ladder(run: Run, legs: list[Leg], losses: dict[int, Losses]) -> None:
-    table = "ladder.csv"
-    there = {(*case_of(row, "all"), row["rung"]): row for row in run.tables.get(table, [])}
-    wanted = []
-    for leg in legs:
-        share = base_of(leg, legs, "none", leg.row["ranks"]) if leg.row["ranks"] != "1" else None
-        if leg.row["gradient_sync"] in ("none", "barrier_only", "one_device") or share is None:
-            continue
-        base = base_of(leg, legs, "one_device")
-        if base is None:
-            continue
-        part = (leg.images or 0) / (base.images or 1) / int(leg.row["ranks"])
-        evaluation = leg.state("evaluate")
-        after = {one: leg.seconds[one] + evaluation[one] for one in both(evaluation, leg.seconds)}
-        runs: dict[str, tuple[Leg | None, ByRound, ByRound]] = {
-            "share": (share, share.seconds, {one: part * h for one, h in base.seconds.items()}),
-            "together": (_like(leg, legs, "none"), {}, {}),
-            "input": (None, {}, {}),
-            "barrier": (_like(leg, legs, "barrier_only"), {}, {}),
-            "strategy": (leg, leg.seconds, {}),
-            "evaluation": (leg if after else None, after, {one: part * v for one, v in base.state("evaluate").items()}),
-        }
-        below: ByRound = dict.fromkeys(leg.seconds, 0.0)
-        for rung, (of, seconds, at_one) in runs.items():
-            key = (*case_of(leg.row), rung)
-            wanted.append(key)
-            skipped = rung == "input" or (rung == "evaluation" and not after)
-            seconds = seconds or (of.seconds if of else {})
-            at_one = at_one or ({} if rung in ("share", "evaluation") else dict.fromkeys(leg.seconds, 0.0))
-            if row := there.get(key):
-                run.expect_copy(table, row, leg.row, COPIED[table])
-                run.expect_text(table, row, "rung", rung)
-                run.expect_text(table, row, "status", "skipped" if skipped else "ok" if of else "failed")
-                if not skipped:
-                    _check_rung(run, row, leg, of, (below, seconds, at_one), losses[id(leg)])
-            if not skipped:
-                below = seconds
-    run.expect_rows(table, wanted, ((*case_of(row, "all"), row["rung"]) for row in run.tables.get(table, [])))
-
-
-def _check_rung(run: Run, row: Row, leg: Leg, of: Leg | None, steps: tuple[ByRound, ByRound, ByRound], losses: Losses) -> None:
-    table, (below, seconds, at_one) = "ladder.csv", steps
-    times = [of.seconds[one] for one in of.seconds] if of else []
-    run.expect_over(table, row, "seconds_median", times)
-    run.expect_ends(table, row, "seconds", times)
-    run.expect_name(table, row, times, "launches")
-    run.expect(table, row, "launches", len(times) if of else None)
-    run.expect(table, row, "seconds_at_one", middle(at_one.values()))
-    lost = {one: seconds[one] - below[one] - at_one[one] for one in both(seconds, below) if one in at_one}
-    run.expect(table, row, "rounds", len(lost))
-    run.expect(table, row, "lost_seconds", middle(lost.values()))
-    names = [name for name in RUNGS[row["rung"]] if name in losses.of]
-    joined = "transfer_and_wait" in losses.of and any(name.startswith(("transfer", "wait")) for name in RUNGS[row["rung"]])
-    known = bool(RUNGS[row["rung"]]) and not joined
-    trace = {one: sum(losses.of[name][one] for name in names) for one in losses.rounds} if known else {}
-    run.expect(table, row, "trace_seconds", middle(trace.values()))
-    difference = [lost[one] - trace[one] for one in both(lost, trace)]
-    ends, apart = interval_of(difference), middle(difference)
-    limit = 2 * (ends[1] - ends[0]) if ends else None
-    epoch = median(leg.seconds.values())
-    run.expect(table, row, "difference_seconds", apart)
-    run.expect(table, row, "limit_seconds", limit)
-    told = limit is not None and apart is not None and limit <= epoch / 10
-    run.expect(table, row, "disagrees", float(abs(apart or 0) > max(limit or 0, 1e-9 * epoch)) if told else None)
-
 
 Points = dict[int, float]  # speedups, by N
 
