@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
-from second_path.collectives import NoSecondPath, work_of
 from second_path.columns import COPIED
 from second_path.numbers import both, interval_name, interval_of, middle
-from second_path.run import Row, Run, case_of, number
+from second_path.run import Row, Run, case_of
 from second_path.training import JOINED, STATES, Leg
 
 ByRound = dict[int, float]
@@ -217,75 +216,9 @@ def _check_row(run: Run, row: Row, leg: Leg, base: Leg | None, raw: Leg | None, 
     together = [ratio[one] * epochs[one] for one in both(ratio, epochs)] if reached else []
     run.expect(table, row, "efficiency_to_accuracy", middle(together))
     _check_energy(run, row, leg, base, rho)
-    _check_link(run, row, leg)
     largest = check_losses(run, leg, losses, ideal, of_losses) if ideal is not None else ""
     run.expect_text(table, row, "largest_loss", largest)
     run.expect_text(table, row, "trust", _trust(row, leg, [] if run.imported else efficiency, interval_of(efficiency), base is not None))
-
-
-def _nearest_busbw(run: Run, rows: list[Row], leg: Leg, size: float) -> float | None:
-    """The rate at the nearest size, of several the best; nothing beyond 4 times."""
-    memory = "host" if leg.row["device"].startswith("cpu") else "device"
-    rates = []
-    for row in rows:
-        same = all(row[name] == leg.row[name] for name in ("origin", "ranks", "transport", "nodes"))
-        if same and row["status"] == "ok" and row["memory"] == memory:
-            far = max(float(row["size_bytes"]) / size, size / float(row["size_bytes"]))
-            if far <= 4:
-                rates.append((far, -float(row["busbw_gb_per_s"])))
-    return -min(rates)[1] if rates else None
-
-
-def _check_link(run: Run, row: Row, leg: Leg) -> None:
-    table, p = "scaling.csv", int(leg.row["ranks"])
-    columns = "gradient_bytes_sent gradient_gb_per_s link_gb_per_s link_share link_share_ci_low link_share_ci_high".split()
-    exchanges = not run.imported and p > 1 and leg.row["gradient_sync"] not in ("none", "barrier_only")
-    basis = row.get("link_basis", "")
-    if not exchanges or (basis and not basis.endswith(".csv") and "nothing of about" not in basis and "no link between" not in basis):
-        # The reason is words; without one, or without ranks that exchange, nothing may stand there.
-        for column in columns if basis != "how long gradients moved is not recorded" else columns[1:]:
-            run.expect(table, row, column, None)
-        if not exchanges:
-            run.expect_text(table, row, "link_basis", "")
-            return
-    parameters, nodes = float(leg.row["parameters"]), int(leg.row["nodes"] or 1)
-    try:
-        work = work_of(leg.row["allreduce"], p, parameters, p / nodes, leg.row)
-    except NoSecondPath as why:
-        run.leave(table, row, [*columns, "link_basis"], str(why))
-        return
-    known = work is not None and leg.row["gradient_sync"] in ("mirrored", "multi_worker", "naive", "bucketed_overlap", "horovod")
-    known = known and leg.row["dtype"] == "float" and "compressed" not in basis
-    if not known or work is None:
-        for column in columns:
-            run.expect(table, row, column, None)
-        run.leave(table, row, ["link_basis"], "words")
-        return
-    steps = (leg.images or 0) / (float(leg.row["batch"]) * p)
-    sent = steps * 4 * work[1]
-    moving = {}
-    for one, of in leg.by_round.items():
-        exposed = number(of["transfer_seconds"])
-        aside = sum(max(number(of[name]) or 0, 0) for name in ("hidden_seconds", "concurrent_seconds"))
-        if exposed is not None and exposed + aside > 0:
-            moving[one] = sent / (exposed + aside) / 1e9
-    run.expect(table, row, "gradient_bytes_sent", sent)
-    rate = run.expect_over  # one over the other, in every round
-    if nodes > 1:
-        pairs = [float(one["gb_per_s"]) for one in run.tables.get("links.csv", [])
-                 if "all" not in (one["from_host"], one["to_host"]) and one["origin"] == leg.row["origin"] and one["status"] == "ok"]  # fmt: skip
-        link, file = (min(pairs), "links.csv") if pairs else (None, "")
-    else:
-        link, file = _nearest_busbw(run, run.tables.get("bound.csv", []), leg, 4 * parameters), "bound.csv"
-        if link is None:
-            link, file = _nearest_busbw(run, run.tables.get("allreduce.csv", []), leg, 4 * parameters), "allreduce.csv"
-    run.expect(table, row, "gradient_gb_per_s", middle(moving.values()))
-    run.expect(table, row, "link_gb_per_s", link if moving else None)
-    rate(table, row, "link_share", moving.values() if link else [], 1 / link if link else 1)
-    if link and moving:
-        run.expect_text(table, row, "link_basis", file)
-    else:
-        run.leave(table, row, ["link_basis"], "words")
 
 
 def check_summary(run: Run) -> None:

@@ -14,7 +14,6 @@
 #include "bench/cli/quantity.hpp"
 #include "bench/record/suspects.hpp"
 #include "bench/study/analysis/legs.hpp"
-#include "bench/study/analysis/link_share.hpp"
 #include "bench/study/analysis/losses.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/scaling.hpp"
@@ -274,29 +273,6 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
   }
   put(tables, links_schema(), link_rows(run.beside_of(links_schema())));
   put(tables, suspects_schema(), suspect_rows(run.beside_of(suspects_schema())));
-  if (const auto of = tables.find(scaling_schema().file); of != tables.end()) {
-    const auto rows = [&](const Schema& schema) {
-      const auto found = tables.find(schema.file);
-      return found == tables.end() ? std::vector<ResultRow>() : found->second;
-    };
-    // Gradients that travel narrower than they are have another number of bytes, which no row says.
-    std::vector<ResultRow> epochs = rows(epoch_schema());
-    std::erase_if(epochs, [&](const ResultRow& row) {
-      return std::ranges::any_of(plan, [&](const PlannedLaunch& launch) {
-        const std::string width = argument_of(launch, "--compression");
-        return case_file_of(launch) == epoch_schema().file && !width.empty() && width != "none" &&
-               belongs(row, launch, studies);
-      });
-    });
-    set_link_shares(of->second, epochs, launches, rows(allreduce_schema()), rows(bound_schema()),
-                    rows(links_schema()), model);
-    for (ResultRow& row : of->second) {
-      const bool known = row.get("status") != "ok" || !row.get("link_basis").empty();
-      const bool sends = number_in(row, "ranks") > 1 && row.get("gradient_sync") != "none" &&
-                         row.get("gradient_sync") != "barrier_only";
-      if (!known && sends) row.set("link_basis", "gradients travelled compressed");
-    }
-  }
   if (const std::map<int, bool> is_b = sides_of(plan); !is_b.empty()) {
     put(tables, certificate_schema(),
         certificate_of(run.launches_of(allreduce_schema()), is_b).rows);

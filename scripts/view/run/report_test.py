@@ -106,16 +106,6 @@ class ReportTest(unittest.TestCase):
         self.assertIn("rapl812 [800, 830]0.01350.871", text)
         self.assertIn("of J an epoch the interval over launches", text)
 
-    def test_the_share_of_the_link_is_shown_where_it_is_known(self) -> None:
-        write_run(self.run_folder, models=["mlp"], syncs=["flat"])
-        self.assertNotIn("link share", self.report().text())
-        rows = scaling_rows(["mlp"], [2], ["flat"], cores=2)
-        link = {"link_share": 0.412, "link_share_ci_low": 0.39, "link_share_ci_high": 0.44, "link_basis": "bound.csv"}
-        write_csv(self.run_folder, "scaling.csv", [{**rows[0], **link}])
-        text = self.report().text().replace("\u00a0", " ")
-        self.assertIn("41.2 % [39.0 %, 44.0 %]", text)
-        self.assertIn("of the link share the interval over rounds", text)
-
     def test_losses_have_intervals_and_those_that_may_be_0_are_set_back(self) -> None:
         write_run(self.run_folder, models=["mnist_cnn"], syncs=["flat"], ranks=[1, 2])
         account = self.report().text().replace("\u00a0", " ").split("Where the time went")[1]

@@ -23,7 +23,6 @@ OTHERS = {
     "accuracy": ("test_accuracy", "over launches"),
     "epochs to the target": ("epochs_to_target", "over launches"),
     "E_stat": ("efficiency_statistical", "over rounds"),
-    "the link share": ("link_share", "over rounds"),
     "J an epoch": ("joules", "over launches"),
     "J₁/J_N": ("energy_ratio", "over rounds"),
 }
@@ -94,13 +93,6 @@ def scaling(run: Path) -> Html:
             " E_stat: epochs to the target accuracy at 1 ÷ at N; E_tta = E · E_stat: what is left of the efficiency in "
             "time to accuracy, in a table of its own. Empty: the target was not reached."
         )
-    with_link = any(row["link_share"] for row in rows)
-    if with_link:
-        head += ["link share"]
-        words += (
-            " Link share: how much of what the link carries the gradients used while they moved (scaling.csv says "
-            "what its rate is from, or why there is no share)."
-        )
     with_energy = any(row["joules"] for row in rows)
     if with_energy:
         head += ["counted", "J an epoch", "J an image", "J₁/J_N"]
@@ -113,7 +105,6 @@ def scaling(run: Path) -> Html:
     groups = {
         title: [
             scaling_cells(row, more)
-            + ([number(row, "link_share", percent)] if with_link else [])
             + (energy_cells(row) if with_energy else [])
             for row in group
         ]
