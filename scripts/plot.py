@@ -55,7 +55,6 @@ def main(arguments: list[str]) -> int:
     if (run / pairs.FILE).exists():  # of bench_allreduce --pairs, which no other run has
         figures["pairs"] = pairs.draw
     try:
-        theme.remove(run, "scaling")  # as efficiency and speedup were called together
         with matplotlib.rc_context({**matplotlib.rcParamsDefault, **theme.STYLE, "backend": "agg"}):
             for name, draw in figures.items():
                 try:

@@ -100,7 +100,7 @@ class Run:
     def expect(self, table: str, row: Row, column: str, value: float | None, round_to: str = "") -> None:
         """None: nothing may stand there. `round_to`: as it is printed."""
         self.made.setdefault((table, id(row), column), value)
-        if column not in row:  # a run of an earlier version, or a row that is missing
+        if column not in row:  # a row that is missing
             return
         self._see(table, row, column)
         published, text = number(row[column]), row[column]

@@ -9,22 +9,21 @@ from view.rows import Row
 OF = ("launches", "rounds", "repetitions")
 HIDES = 0.10  # the drop that proves a night
 FULL = 6  # launches from which on the interval is one of 95 %; of fewer it is the range
-# Of S and E in scaling.csv, for told(): runs of before say one kind for all of a row.
-SPEEDUP = ("efficiency_ci_low", "speedup_interval", "interval")
+# Of S and E in scaling.csv, for told().
+SPEEDUP = ("efficiency_ci_low", "speedup_interval")
 
 
 def words(text: str) -> str:
-    """'range of launches' or '95 % interval over rounds' for a cell of a column `interval`. Runs of
-    before say 'range' or '95%' alone."""
+    """'range of launches' or '95 % interval over rounds' for a cell of a column `interval`."""
     kind, _, of = text.partition(" of ")
     name, link = {"95%": ("95 % interval", "over"), "range": ("range", "of")}.get(kind, ("interval", "over"))
     return f"{name} {link} {of}" if of in OF else name
 
 
-def told(rows: Iterable[Row], low: str, *columns: str) -> str:
-    """Those words for the rows that have an interval, which begins at the cell `low`: from the first
-    of `columns` that says it. '' where no row has one."""
-    texts = (next((row[column] for column in columns if row[column]), "") for row in rows if row[low])
+def told(rows: Iterable[Row], low: str, column: str) -> str:
+    """Those words for the rows that have an interval, which begins at the cell `low`. '' where no row
+    has one."""
+    texts = (row[column] for row in rows if row[low])
     return " or ".join(dict.fromkeys(map(words, texts)))
 
 

@@ -202,7 +202,7 @@ std::string asked_in(const ResultRow& row, std::string_view column) {
   return column == "page_cache" ? text.substr(0, text.find(' ')) : text;
 }
 
-/// Nothing for what rows of earlier versions leave empty.
+/// Nothing for what nearly every row has.
 std::string parameter_in(const ResultRow& row, std::string_view column) {
   std::string text = asked_in(row, column);
   const bool may_be_one = column == "share_of" || column == "nodes" || column == "register";
@@ -211,8 +211,8 @@ std::string parameter_in(const ResultRow& row, std::string_view column) {
   return usual ? std::string() : text;
 }
 
-/// What earlier versions did, and had no column for.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kSince{
+/// What our programs do unless asked for else, and what an import does not say.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kUnsaid{
     {{"pages", "default"}, {"loader_threads", "0"}, {"memory_format", "contiguous"}}};
 
 std::string key_without(const ResultRow& row, const std::vector<std::string>& across) {
@@ -220,9 +220,9 @@ std::string key_without(const ResultRow& row, const std::vector<std::string>& ac
   for (const std::string_view column : kParameters) {
     if (contains(across, column)) continue;
     const std::string text = parameter_in(row, column);
-    const bool did =
-        std::ranges::find(kSince, std::pair(column, std::string_view(text))) != kSince.end();
-    key += '\n' + (did ? std::string() : text);
+    const bool unsaid =
+        std::ranges::find(kUnsaid, std::pair(column, std::string_view(text))) != kUnsaid.end();
+    key += '\n' + (unsaid ? std::string() : text);
   }
   return key + '\n' + text_in(row, "ranks");
 }
@@ -333,18 +333,6 @@ namespace {
 const ResultRow& row_of(const Cell& cell) { return cell.row; }
 const ResultRow& row_of(const ResultRow& row) { return row; }
 
-/// What the row says, or what our programs did before they had the column. What others did is not
-/// known, and buffers of devices have no pages.
-std::string done_in(const ResultRow& row, std::string_view column) {
-  std::string text = asked_in(row, column);
-  const auto* const since = std::ranges::find(kSince, column, &decltype(kSince)::value_type::first);
-  if (!text.empty() || !row.schema().has(column) || since == kSince.end()) return text;
-  const std::string& origin = row.get("origin");
-  const bool is_ours = origin == "measured" || origin == "emulated";
-  const bool of_device = column == "pages" && text_in(row, "memory") == "device";
-  return is_ours && !of_device ? std::string(since->second) : text;
-}
-
 template <typename Thing>
 void keep_things_where(std::vector<Thing>& things, const std::string& column,
                        const std::vector<std::string>& values) {
@@ -358,7 +346,7 @@ void keep_things_where(std::vector<Thing>& things, const std::string& column,
     fail<UsageError>("--where ranks={}: expected a number", value);
   }
   std::erase_if(things, [&](const Thing& thing) {
-    return !contains(values, done_in(row_of(thing), column));
+    return !contains(values, asked_in(row_of(thing), column));
   });
 }
 

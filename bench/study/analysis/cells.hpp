@@ -90,9 +90,8 @@ std::vector<std::string_view> parameter_columns();
 /// choose, when two cells of the run then have one key, and for an unknown column.
 void join_across(std::vector<Cell>& cells, const std::vector<std::string>& across);
 
-/// Keeps the cells whose `column` is one of `values`; cells without that column stay out, but for
-/// those of earlier versions, which did what is the default now. Throws UsageError for an unknown
-/// column.
+/// Keeps the cells whose `column` is one of `values`; cells without that column stay out. Throws
+/// UsageError for an unknown column.
 void keep_where(std::vector<Cell>& cells, const std::string& column,
                 const std::vector<std::string>& values);
 /// The same of rows.

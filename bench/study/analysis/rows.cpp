@@ -74,15 +74,12 @@ bool has_whole_line(const std::filesystem::path& path) {
   return std::getline(file, line) && !file.eof();
 }
 
-/// Where each column of the schema stands in the file; -1: the file is older than the column.
+/// Where each column of the schema stands in the file.
 std::vector<std::ptrdiff_t> places_of(const CsvTable& table, const Schema& schema) {
-  for (const char* const column : {"schema_version", "run_id", "case_id", "origin"}) {
-    if (schema.has("schema_version")) table.require(column);
-  }
   std::vector<std::ptrdiff_t> places;
   for (const std::string& column : schema.columns) {
-    const auto found = std::ranges::find(table.columns(), column);
-    places.push_back(found == table.columns().end() ? -1 : found - table.columns().begin());
+    table.require(column);
+    places.push_back(std::ranges::find(table.columns(), column) - table.columns().begin());
   }
   return places;
 }
@@ -379,9 +376,8 @@ std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema
   rows.reserve(table.size());
   for (std::size_t i = 0; i < table.size(); ++i) {
     std::vector<std::string> cells(schema.columns.size());
-    for (std::size_t k = 0; k < cells.size(); ++k) {
-      if (places[k] >= 0) cells[k] = table.cells(i)[static_cast<std::size_t>(places[k])];
-    }
+    for (std::size_t k = 0; k < cells.size(); ++k)
+      cells[k] = table.cells(i)[static_cast<std::size_t>(places[k])];
     const ResultRow& row = rows.emplace_back(schema, std::move(cells));
     if (schema.has("schema_version")) refuse_later_version(path, i, row.get("schema_version"));
     table.release(i);  // 100 000 rows twice would be half a gigabyte

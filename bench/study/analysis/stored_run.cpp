@@ -149,13 +149,11 @@ std::vector<std::string> keep_rows_again(const fs::path& run, const LaunchFolder
 std::vector<LaunchFolder> counting_folders(const fs::path& run, const Manifest& manifest) {
   if (!fs::exists(run / "launches")) return {{0, "", 1, run}};
   std::vector<LaunchFolder> folders;
-  // Runs of earlier versions have no inputs, and entered a launch only after its rows were kept.
-  const bool says_which_ended = !manifest.inputs.empty();
   for (LaunchFolder& folder : launch_folders(run)) {
     const bool counts = std::ranges::any_of(manifest.launches, [&](const LaunchRecord& record) {
       return record.number == folder.number && record.attempt == folder.attempt;
     });
-    if (counts || !says_which_ended) folders.push_back(std::move(folder));
+    if (counts) folders.push_back(std::move(folder));
   }
   return folders;
 }

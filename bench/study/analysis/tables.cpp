@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -189,27 +188,6 @@ const std::vector<const Schema*>& study_table_schemas() {
                                                   &certificate_schema(), &links_schema(),
                                                   &suspects_schema(),    &laws_schema()};
   return schemas;
-}
-
-std::vector<PlannedLaunch> plan_of_manifest(const StoredRun& run) {
-  std::vector<PlannedLaunch> plan;
-  for (const LaunchRecord& record : run.manifest.launches) {
-    const auto is_program = [&](const std::string& word) {
-      return std::filesystem::path(word).filename() == record.program;
-    };
-    const auto program = std::ranges::find_if(record.command, is_program);
-    if (program == record.command.end()) continue;  // it was skipped: nothing says what it was
-    PlannedLaunch& launch = plan.emplace_back();
-    launch.number = record.number;
-    launch.program = record.program;
-    launch.ranks = record.ranks;
-    launch.nodes = launch.per_node = 0;  // not said
-    launch.arguments.assign(std::next(program), record.command.end());
-    launch.gradient_sync = argument_of(launch, "--gradient-sync");
-    const auto folder = run.folders.find(record.number);
-    if (folder != run.folders.end()) launch.name = folder->second.name;
-  }
-  return plan;
 }
 
 ImportAnswers answers_of_import(const std::vector<ResultRow>& epochs) {

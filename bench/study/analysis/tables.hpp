@@ -24,11 +24,10 @@ Certificate certificate_of(const std::vector<LaunchRows>& launches,
 /// Rows by file ("scaling.csv"); a file without rows is not there.
 using StudyTables = std::map<std::string, std::vector<ResultRow>, std::less<>>;
 
-/// `run` was read with its samples. `plan`: of its plan.json; without one, what plan_of_manifest
-/// makes of an earlier version's manifest. An import has its case file and answers_of_import.
+/// `run` was read with its samples. `plan`: of its plan.json; an import has none, and its case file
+/// and answers_of_import.
 StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>& plan,
                          const FitModel& model);
-std::vector<PlannedLaunch> plan_of_manifest(const StoredRun& run);
 
 /// scaling.csv and losses.csv of an import: nothing says which files are of one round, so they are
 /// made of medians. Empty where no row has a base, and losses where its epochs have no states.

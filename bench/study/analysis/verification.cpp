@@ -179,8 +179,6 @@ bool is_difference(std::string_view file, std::string_view column) {
 /// Another compiler may round the last digits otherwise, and what cancels to nothing with them.
 bool equal(const std::string& a, const std::string& b, bool cancels) {
   if (a == b) return true;
-  // Earlier versions did not say of what an interval is.
-  if ((a == "95%" || a == "range") && b.starts_with(a)) return true;
   const auto x = read_number<double>(a), y = read_number<double>(b);
   if (!x || !y) return false;
   constexpr double kRounding = 1e-9, kNothing = 1e-14;
@@ -211,10 +209,9 @@ std::map<std::string, ResultRow> by_key(const std::vector<ResultRow>& rows) {
 }
 
 void compare_cells_of(const std::string& file, const ResultRow& published, const ResultRow& again,
-                      const std::vector<bool>& has, Verification& into) {
+                      Verification& into) {
   const auto& columns = published.schema().columns;
   for (std::size_t k = 0; k < columns.size(); ++k) {
-    if (!has[k]) continue;
     const std::string& was = published.cells()[k];
     const std::string& is = again.cells()[k];
     if (read_number<double>(was) || read_number<double>(is)) ++into.numbers;
@@ -222,15 +219,6 @@ void compare_cells_of(const std::string& file, const ResultRow& published, const
       into.differences.push_back({file, name_of_row(published), columns[k], was, is});
     }
   }
-}
-
-/// Which columns of the schema the file has.
-std::vector<bool> columns_in(const fs::path& path, const Schema& schema) {
-  std::vector<bool> has(schema.columns.size(), false);
-  if (!fs::exists(path)) return has;
-  const CsvTable table = CsvTable::read(path);
-  for (std::size_t k = 0; k < has.size(); ++k) has[k] = table.has(schema.columns[k]);
-  return has;
 }
 
 std::size_t samples_of(const StoredRun& run) {
@@ -241,19 +229,17 @@ std::size_t samples_of(const StoredRun& run) {
   return samples;
 }
 
-/// Adds how `recomputed` differs from the file of that schema in `folder`, by rows' keys. Columns
-/// that the file does not have are passed over.
+/// Adds how `recomputed` differs from the file of that schema in `folder`, by rows' keys.
 void compare_rows(const fs::path& folder, const std::string& label, const Schema& schema,
                   const std::vector<ResultRow>& recomputed, Verification& into) {
   const std::map<std::string, ResultRow> published = by_key(rows_in(folder, schema));
   const std::map<std::string, ResultRow> again = by_key(recomputed);
-  const std::vector<bool> has = columns_in(folder / schema.file, schema);
   for (const auto& [key, row] : published) {
     const auto found = again.find(key);
     if (found == again.end()) {
       into.differences.push_back({label, name_of_row(row), "", "this row", ""});
     } else {
-      compare_cells_of(label, row, found->second, has, into);
+      compare_cells_of(label, row, found->second, into);
     }
   }
   for (const auto& [key, row] : again) {
@@ -294,7 +280,6 @@ ResultRow epoch_again(const ResultRow& row, std::size_t epoch, const ResultRow& 
 /// accuracy.csv, which has each epoch of each launch.
 void verify_epochs(const StoredRun& run, Verification& into) {
   const std::string file(accuracy_schema().file);
-  if (!fs::exists(run.folder / file)) return;  // as of earlier versions
   std::set<int> without_result;
   for (const LaunchRecord& launch : run.manifest.launches) {
     if (launch.status != "ok") without_result.insert(launch.number);
@@ -304,7 +289,6 @@ void verify_epochs(const StoredRun& run, Verification& into) {
     if (without_result.contains(static_cast<int>(number_in(row, "launch")))) continue;
     published[row.get("launch") + "/" + key_of(row)].push_back(std::move(row));
   }
-  const std::vector<bool> has = columns_in(run.folder / file, accuracy_schema());
   for (const LaunchRows& launch : run.launches_of(epoch_schema())) {
     if (without_result.contains(launch.launch)) continue;
     std::map<std::string, SamplesOfRank> samples = samples_by_case(launch);
@@ -321,7 +305,7 @@ void verify_epochs(const StoredRun& run, Verification& into) {
       for (std::size_t i = 0; i < rows.size(); ++i) {
         ResultRow again = epoch_again(rows[i], i, all, times);
         if (i < times.size()) again.set("round", epochs[i]->get("round"));
-        compare_cells_of(file, rows[i], again, has, into);
+        compare_cells_of(file, rows[i], again, into);
       }
       if (timed && rows.size() != epochs.size()) {
         into.differences.push_back({file, name_of_row(all), "epochs", std::to_string(rows.size()),
@@ -366,30 +350,17 @@ Verification verify_rows(const StoredRun& run, const FitModel& model) {
         "a run of recover tells what happened to its programs: no samples are behind that");
     return verification;
   }
-  const bool has_plan = fs::exists(run.folder / kPlanFile);
   const bool is_simulated = run.manifest.origin == "predicted";  // without a plan, and no study
-  if (!has_plan && !run.manifest.import && !is_simulated) {
-    verification.notes.emplace_back(
-        "plan.json is not there (a run of an earlier version): the plan is read from the manifest");
-  }
+  const bool is_planned = !run.manifest.import && !is_simulated;
   verify_epochs(run, verification);
   const fs::path& folder = run.folder;
-  const StudyTables tables =
-      study_tables(run, has_plan ? read_plan(folder).launches : plan_of_manifest(run), model);
+  const StudyTables tables = study_tables(
+      run, is_planned ? read_plan(folder).launches : std::vector<PlannedLaunch>(), model);
   for (const Schema* const schema : study_table_schemas()) {
     const auto table = tables.find(schema->file);
     const std::vector<ResultRow> none;
     const auto& expected = table == tables.end() ? none : table->second;
-    const bool is_published = fs::exists(folder / schema->file);
-    // laws.csv came later than plans; of a sealed run SHA256SUMS knows whether it is gone.
-    const bool may_lack = !has_plan || schema == &laws_schema();
-    if (!is_published && may_lack && !expected.empty()) {
-      if (!is_simulated) {
-        verification.notes.push_back(
-            fmt::format("{} is not there: an earlier version made none", schema->file));
-      }
-      continue;
-    }
+    if (is_simulated && !fs::exists(folder / schema->file)) continue;
     compare_rows(folder, std::string(schema->file), *schema, expected, verification);
   }
   return verification;

@@ -214,7 +214,7 @@ TEST(CellJoin, JoinsAcrossWhatIsCompared) {
   EXPECT_EQ(found.rows[0].get("differs"), "algorithm: ring -> direct");
 }
 
-/// A run of one cell, an epoch or an allreduce, with what another version says or leaves empty.
+/// A run of one cell, an epoch or an allreduce, with what an import says or leaves empty.
 ComparedRun run_saying(ResultRow row, const std::map<std::string, std::string>& said) {
   row.set("case_id", "id").set("origin", "measured").set("status", "ok").set("ranks", 2);
   row.set("seconds_median", 1);
@@ -229,7 +229,7 @@ std::size_t joined(ComparedRun a, ComparedRun b, const std::string& across) {
   return compare_runs({a, b}, {across}).in_common;
 }
 
-TEST(CellJoin, JoinsRunsOfVersionsThatDidNotSayTheUsual) {
+TEST(CellJoin, JoinsRunsThatDoNotSayTheUsual) {
   const ResultRow epoch(epoch_schema()), allreduce(allreduce_schema());
   EXPECT_EQ(
       joined(run_saying(allreduce, {{"pages", "default"}}), run_saying(allreduce, {}), "device"),
@@ -285,19 +285,12 @@ TEST(CellJoin, KeepsTheOriginsOfARunApart) {
   EXPECT_EQ(compared({one, measured}).not_tested, 1U);
 }
 
-TEST(CellJoin, KnowsWhatRunsDidThatAreOlderThanAColumn) {
-  auto run = run_of("run", 1, {{"ring"}});
+TEST(CellJoin, LeavesOutWhatLacksTheColumn) {
+  auto run = run_saying(ResultRow(allreduce_schema()), {{"pages", "default"}});
   keep_where(run.cells, "pages", {"default"});
   EXPECT_EQ(run.cells.size(), 1U);
   keep_where(run.cells, "loader_threads", {"0"});
   EXPECT_TRUE(run.cells.empty()) << "an allreduce loads nothing";
-  run = run_of("run", 1, {{"ring"}});
-  keep_where(run.cells, "pages", {"huge"});
-  EXPECT_TRUE(run.cells.empty());
-  run = run_of("run", 1, {{"ring"}, {"naive", 1e-3, "imported"}});
-  run.cells[0].row.set("memory", "device");
-  keep_where(run.cells, "pages", {"default"});
-  EXPECT_TRUE(run.cells.empty()) << "a device has none, and what others did is not known";
 }
 
 TEST(CellJoin, HasNoHintForRunsOfOtherCases) {

@@ -370,7 +370,6 @@ std::vector<OpenBefore> open_before(const fs::path& results,
           name);
     }
     std::vector<OpenBefore> open;
-    // Records of before there was this list have none: their nights are judged again as all are.
     for (const auto& one : record.value("open", nlohmann::json::array())) {
       const bool known = one.is_object() && one.contains("found_change") &&
                          one["found_change"].is_number() && one["found_change"] > -1;

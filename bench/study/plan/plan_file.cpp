@@ -18,22 +18,22 @@ static void members(auto& visit, PlannedLaunch& launch) {
   visit("name", launch.name);
   visit("program", launch.program);
   visit("ranks", launch.ranks);
-  visit.later("nodes", launch.nodes);
-  visit.later("per_node", launch.per_node);
+  visit("nodes", launch.nodes);
+  visit("per_node", launch.per_node);
   visit("arguments", launch.arguments);
   visit("study", launch.study);
   visit("gradient_sync", launch.gradient_sync);
   visit("skipped_because", launch.skipped_because);
   visit("guess_seconds", launch.guess_seconds);
-  visit.later("most_seconds", launch.most_seconds);
+  visit("most_seconds", launch.most_seconds);
 }
 
 static void members(auto& visit, LaunchSettings& settings) {
   visit("mpirun", settings.mpirun);
-  visit.later("launcher", settings.launcher);
-  visit.later("mpi", settings.mpi);
-  visit.later("device", settings.device);
-  visit.later("threads", settings.threads);
+  visit("launcher", settings.launcher);
+  visit("mpi", settings.mpi);
+  visit("device", settings.device);
+  visit("threads", settings.threads);
   visit("oversubscribe", settings.oversubscribe);
   visit("bind_to_core", settings.bind_to_core);
   visit("mpirun_arguments", settings.mpirun_arguments);
@@ -52,13 +52,8 @@ StoredPlan read_plan(const std::filesystem::path& folder) {
   read_document(folder / kPlanFile, "a plan", [&](const json& object) {
     const json& settings = object.at("settings");
     settings.get_to(plan.settings);
-    hosts = settings.value("hosts", "");
-    for (const json& launch : object.at("launches")) {
-      // Earlier versions had this host, or left several to the launcher: not said.
-      PlannedLaunch& planned = plan.launches.emplace_back();
-      planned.nodes = planned.per_node = 0;
-      launch.get_to(planned);
-    }
+    settings.at("hosts").get_to(hosts);
+    object.at("launches").get_to(plan.launches);
   });
   if (!hosts.empty()) plan.settings.hosts = parse_hosts(hosts, "plan.json: hosts");
   return plan;
