@@ -183,10 +183,8 @@ def _check_row(run: Run, row: Row, leg: Leg, base: Leg | None, raw: Leg | None, 
     for name in OF_EPOCH:
         run.expect_made(table, row, name, ("epoch.csv", leg.published, name))
     run.expect_text(table, row, "status", "ok" if base else row["status"] if "no speedup" in row["note"] else "failed")
-    run.expect_text(table, row, "baseline", "one_device" if base else "")
     raw_rho = leg.images / raw.images if raw and leg.images and raw.images else 1.0
     ratios_raw = [raw_rho * raw.seconds[one] / (n * t[one]) for one in both(raw.seconds, t)] if raw else []
-    run.expect(table, row, "h_raw_seconds", median(raw.seconds.values()) if raw else None)
     if raw and not ratios_raw:
         run.expect(table, row, "efficiency_raw", raw_rho * median(raw.seconds.values()) / (n * median(t.values())))
         run.expect_ends(table, row, "efficiency_raw", [])

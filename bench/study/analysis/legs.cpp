@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -137,16 +136,6 @@ std::vector<MeasuredScaling> scalings_of(const std::vector<ResultRow>& epoch_row
     }
   }
   return scalings;
-}
-
-ResultRow about(const ResultRow& leg, const Schema& schema) {
-  constexpr std::array<std::string_view, 16> kShared{
-      "schema_version", "run_id",    "case_id",   "origin", "status",  "model",
-      "gradient_sync",  "allreduce", "transport", "device", "dataset", "scaling",
-      "global_batch",   "batch",     "ranks",     "nodes"};
-  ResultRow row(schema);
-  for (const std::string_view column : kShared) row.set(column, leg.get(column));
-  return row;
 }
 
 }  // namespace scalebench

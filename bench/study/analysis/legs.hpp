@@ -56,7 +56,4 @@ double rho_of(const ResultRow& leg, const ResultRow& one);
 std::vector<MeasuredScaling> scalings_of(const std::vector<ResultRow>& epoch_rows,
                                          const std::vector<LaunchRows>& launches);
 
-/// A row of another file about the same leg.
-ResultRow about(const ResultRow& leg, const Schema& schema);
-
 }  // namespace scalebench

@@ -131,6 +131,16 @@ std::vector<Loss> named(const std::map<int, Losses>& by_round) {
   return losses;
 }
 
+/// A row of losses.csv about a leg.
+ResultRow about(const ResultRow& leg) {
+  ResultRow row(losses_schema());
+  for (const std::string_view column : {"schema_version", "run_id", "case_id", "origin", "status",
+                                        "model", "gradient_sync", "scaling", "ranks", "nodes"}) {
+    row.set(column, leg.get(column));
+  }
+  return row;
+}
+
 bool is_of(const ResultRow& row, const ResultRow& leg) {
   return row.get("case_id") == leg.get("case_id") && row.get("ranks") == leg.get("ranks") &&
          row.get("nodes") == leg.get("nodes") && row.get("origin") == leg.get("origin") &&
@@ -156,7 +166,7 @@ std::vector<ResultRow> loss_rows(const std::vector<ResultRow>& epoch_rows,
     double rest = number_in(*scaling, "seconds_median") - number_in(*scaling, "ideal_seconds");
     for (const Loss& loss : losses) {
       const LaunchInterval seconds = across_rounds(loss.seconds);
-      ResultRow& row = rows.emplace_back(about(*leg, losses_schema()));
+      ResultRow& row = rows.emplace_back(about(*leg));
       row.set("loss", loss.name).set("rounds", paired ? loss.seconds.size() : 0);
       if (loss.name == kJoinedName) {
         row.set("note",
@@ -166,7 +176,7 @@ std::vector<ResultRow> loss_rows(const std::vector<ResultRow>& epoch_rows,
       rest -= seconds.median;
     }
     if (losses.empty()) continue;
-    ResultRow& row = rows.emplace_back(about(*leg, losses_schema()));
+    ResultRow& row = rows.emplace_back(about(*leg));
     row.set("loss", "unattributed")
         .set("seconds", rest)
         .set("rounds", paired ? losses.front().seconds.size() : 0);

@@ -40,11 +40,10 @@ ByRound efficiencies(const ByRound& h, const ByRound& t, double rho, int devices
 
 namespace {
 
-constexpr std::array<std::string_view, 19> kOfLeg{
-    "schema_version", "run_id",        "case_id",   "origin",       "model",
-    "parameters",     "gradient_sync", "allreduce", "transport",    "device",
-    "dataset",        "scaling",       "ranks",     "nodes",        "batch",
-    "global_batch",   "dilation",      "optimizer", "learning_rate"};
+constexpr std::array<std::string_view, 18> kOfLeg{
+    "schema_version", "run_id",    "case_id",      "origin",   "model",     "gradient_sync",
+    "allreduce",      "transport", "device",       "dataset",  "scaling",   "ranks",
+    "nodes",          "batch",     "global_batch", "dilation", "optimizer", "learning_rate"};
 
 Scaling scaling_of(const ResultRow& leg, const ResultRow& one) {
   return scaling_of(number_in(one, "seconds_median"), number_in(one, "samples"),
@@ -85,7 +84,7 @@ void set_statistical(ResultRow& row, const ResultRow& leg, const ResultRow& one,
 
 void set_scaling(ResultRow& row, const ResultRow& leg, const ResultRow& one, const Rounds& rounds) {
   const Scaling of_medians = scaling_of(leg, one);
-  row.set("baseline", one.get("gradient_sync")).set("h_seconds", number_in(one, "seconds_median"));
+  row.set("h_seconds", number_in(one, "seconds_median"));
   row.set("ideal_seconds", of_medians.ideal_seconds).set("rho", of_medians.rho);
   const double n = ranks_of(leg);
   const ByRound efficiency = paired_efficiencies(leg, one, rounds);
@@ -110,7 +109,6 @@ void set_scaling(ResultRow& row, const ResultRow& leg, const ResultRow& one, con
 }
 
 void set_raw(ResultRow& row, const ResultRow& leg, const ResultRow& raw, const Rounds& rounds) {
-  row.set("h_raw_seconds", number_in(raw, "seconds_median"));
   const ByRound efficiency = paired_efficiencies(leg, raw, rounds);
   if (efficiency.empty()) {
     row.set("efficiency_raw", scaling_of(leg, raw).efficiency);

@@ -150,7 +150,7 @@ def draw_from_base(
 ) -> None:
     """Ties a strategy that starts at N > 1 to the single device that it is compared with."""
     for base in rows:
-        is_base = base["gradient_sync"] == first["baseline"] and base.integer("ranks") == 1
+        is_base = base["gradient_sync"] == "one_device" and base.integer("ranks") == 1
         if first.integer("ranks") == 1 or not is_base or base["origin"] != first["origin"]:
             continue
         ranks = [base.integer("ranks"), first.integer("ranks")]
@@ -208,11 +208,11 @@ def power_axis(axes: Axes, low: float, high: float) -> None:
 
 def note_base(axes: Axes, rows: list[Row], raw: str) -> None:
     """Below the axis: what H is, without which an ideal line means nothing, and what an upright is."""
-    bases = sorted({(row["baseline"], row.number("h_seconds")) for row in rows if row["h_seconds"]})
+    bases = sorted({row.number("h_seconds") for row in rows if row["h_seconds"]})
     kind = intervals.told(rows, *intervals.SPEEDUP)
     lines = [
-        f"ideal: {ideal_of(rows[0])}, H = {three_digits(h)} s an epoch ({base or 'one device'})"
-        for base, h in bases[:3]
+        f"ideal: {ideal_of(rows[0])}, H = {three_digits(h)} s an epoch (one_device)"
+        for h in bases[:3]
     ]
     upright = [f"upright: {kind}"] if kind else []
     axes.set_xlabel("ranks N" + raw + "".join(f"\n{line}" for line in [*upright, *lines]))

@@ -100,7 +100,7 @@ def base_of(series: list[Row], rows: list[Row]) -> list[Row]:
     return [
         row
         for row in rows
-        if row["gradient_sync"] == first["baseline"] and row.integer("ranks") == 1 and row["origin"] == first["origin"]
+        if row["gradient_sync"] == "one_device" and row.integer("ranks") == 1 and row["origin"] == first["origin"]
     ][:1]
 
 
