@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# A night's page: the verdict first, then what may be the cause, the efficiency, the cells, how far the
-# gate can be trusted, and how to check it all.
+# A night's page: the verdict first, then what may be the cause, the cells, how far the gate can be
+# trusted, and how to check it all.
 from __future__ import annotations
 
 import hashlib
 import math
 
-from view import intervals
 from view.manifest import Manifest, as_text
-from view.night import cells, efficiency_chart
+from view.night import cells
 from view.night.cell_words import between, signed_percent
 from view.night.record import CELL_VERDICTS, MEANINGS, Night, as_number, canary_words, cost_beside, facts
 from view.numbers import duration, percent
 from view.page import Html, element, joined, link, page, section, table
 from view.plain import plain
-from view.rows import read_rows, usable
 from view.run.seal import typed_here
 
 # All others are red: a verdict that is not known must not look like a pass.
@@ -27,9 +25,6 @@ STYLE = """
 .good { color: var(--good); font-weight: 600; } .odd { font-weight: 600; }
 .tiles { display: flex; flex-wrap: wrap; gap: .4rem 1.6rem; margin-top: .8rem; font-variant-numeric: tabular-nums; }
 .tiles b { font-size: 1.25rem; }
-.panel { display: inline-block; margin: .5rem 1.5rem .5rem 0; max-width: 100%; vertical-align: top; }
-.panel svg { width: auto; max-width: 100%; }
-.key { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; }
 .cell { display: grid; grid-template-columns: minmax(14rem, 1fr) 21rem 155px; gap: .1rem 1.4rem; padding: .6rem 0;
   border-bottom: 1px solid var(--line); align-items: center; font-variant-numeric: tabular-nums; break-inside: avoid; }
 .cell .what { overflow-wrap: anywhere; } .cell .word { font-size: .8rem; letter-spacing: .03em; display: block; }
@@ -50,7 +45,7 @@ def write_page(night: Night) -> str:
             element("h1", f"Night of {plain(night.text('started_utc')[:10] or 'an unknown day', 20)}: "
                           f"{plain(night.text('study') or night.folder.name, 80)}"),
             element("p", plain(night.text("host")), css="muted"),
-            verdict(night), cells.open_regressions(night), cells.changed(night), changes(night), efficiency(night),
+            verdict(night), cells.open_regressions(night), cells.changed(night), changes(night),
             cells.without_value(night), self_checks(night), annotations(night), cells.all_cells(night),
             footer(night),
         ]
@@ -105,22 +100,6 @@ def changes(night: Night) -> Html:
         shown = table(["what", "before", "after"], seen, wrap=[1, 2], weak=range(len(seen)), rest="nightly.json")
         parts.append(element("details", summary, shown))
     return section("What changed", *(parts or [element("p", "No earlier night to compare with.")]))
-
-
-def efficiency(night: Night) -> Html:
-    runs = {"tonight": "run", "last night": "previous_run", "pinned": "pinned_run"}
-    folders = {name: night.run_folder(night.text(field)) for name, field in runs.items()}
-    shown = efficiency_chart.panels(folders)
-    if not shown:
-        return section("Efficiency", element("p", "No scaling.csv with an efficiency in tonight's run: it holds no "
-                                                  "training study, or none that was measured.", css="muted"))  # fmt: skip
-    tonight = folders["tonight"]
-    kind = intervals.told(usable(read_rows(tonight, "scaling.csv")), *intervals.SPEEDUP) if tonight else ""
-    words = f"Thick: tonight{f', with its {kind}' if kind else ''}. Thin: last night. Dashed: the pinned run. "
-    words += "Hollow: ranks shared cores. "
-    absent = [name for name, folder in folders.items() if not folder]
-    words += f"Not there: {', '.join(absent)}." if absent else ""
-    return section("Efficiency against the ideal", element("p", words, css="muted"), *shown)
 
 
 def self_checks(night: Night) -> Html:

@@ -14,10 +14,9 @@ import unittest
 from pathlib import Path
 from xml.etree import ElementTree
 
-from fixtures.files import COLUMNS, write_csv
+from fixtures.files import COLUMNS
 from fixtures.night import BOTH_BUILDS, CASES, NIGHT, RERUN, gate_row, history_rows, labels, write_night, write_table
 from fixtures.page import Page
-from fixtures.run import scaling_rows
 from view.markdown import code
 
 SCRIPTS = Path(__file__).resolve().parents[2]
@@ -91,7 +90,7 @@ class Verdicts(Night):
         written = self.report(write_night(self.results))
         text = self.text(written)
         order = ["REGRESSED", "30 of 35 expected cells tested", "Open regressions", "Changed cells", "What changed", "Suspects",
-                 "Efficiency against the ideal", "Not judged, missing and failed", "How far to trust it", "Annotations", "provenance"]  # fmt: skip
+                 "Not judged, missing and failed", "How far to trust it", "Annotations", "provenance"]  # fmt: skip
         places = [text.index(words) for words in order]
         self.assertEqual(places, sorted(places))
         for words in (
@@ -239,31 +238,6 @@ class Verdicts(Night):
             self.assertEqual(done.stderr.count("\n"), 1)
             self.assertEqual("usage: " in done.stderr, len(words) != 1 or words == ["--help"])
 
-    def test_strategies_that_start_at_two_ranks_begin_at_their_base(self) -> None:
-        folder = write_night(self.results, cells=1)
-        rows = [row for row in scaling_rows(["mlp"], [1, 2, 4], ["one_device", "mirrored"], 4)
-                if (row["gradient_sync"] == "one_device") == (row["ranks"] == 1)]  # fmt: skip
-        write_csv(self.results / NIGHT, "scaling.csv", rows)
-        page = self.report(folder)["report.html"]
-        self.assertIn("Thick: tonight, with its range of rounds.", page)
-        panels = re.findall(r'<svg[^>]*aria-label="Efficiency.*?</svg>', page)
-        self.assertEqual(len(panels), 1)
-        self.assertRegex(panels[0], r'd="M44 [\d.]+L169 [\d.]+L294 [\d.]+"[^>]*stroke-width="2.4"')
-        self.assertIn(">mirrored<", panels[0])
-        self.assertNotIn(">one_device<", panels[0])
-
-    def test_where_no_interval_is_known_the_band_has_a_gap(self) -> None:
-        folder = write_night(self.results, cells=1)
-        rows = [dict(row) for row in scaling_rows(["mlp"], [1, 2, 4, 8, 16], ["mirrored"], 16)]
-        rows[2] |= {"efficiency_ci_low": "", "efficiency_ci_high": ""}
-        write_csv(self.results / NIGHT, "scaling.csv", rows)
-        page = self.report(folder)["report.html"]
-        bands = re.findall(r'<polygon points="([^"]*)"', page)
-        self.assertEqual([band.count(",") for band in bands], [4, 4])
-        floor = 14 + 190  # where 0 % is
-        heights = [float(point.split(",")[1]) for band in bands for point in band.split()]
-        self.assertLess(max(heights), floor)
-
     def test_a_case_on_as_many_ranks_of_other_hosts_has_its_own_past(self) -> None:
         folder = write_night(self.results, cells=1)
         gate, past = [], []
@@ -332,8 +306,6 @@ class Injection(Night):
                 gate.append({**gate_row(place, *row, verdict), **evil})
         clean = [{key: str(value).encode("utf-8", "replace").decode() for key, value in row.items()} for row in gate]
         write_table(folder / "gate.csv", COLUMNS["gate.csv"], clean, NIGHT)
-        write_csv(self.results / NIGHT, "scaling.csv",
-                              scaling_rows([EVIL.replace("\ud800", "")], [1, 2], [EVIL.replace("\ud800", "")], 2))  # fmt: skip
         return folder
 
     def test_nothing_that_a_file_says_acts_in_a_report(self) -> None:
@@ -403,9 +375,6 @@ class Size(Night):
     def test_numbers_without_sense_are_drawn_without_end(self) -> None:
         folder = write_night(self.results, cells=3, nights=4)
         for name in ("1e308", "-1e308", "nan", "inf", "1e-320", "0"):
-            changed = {"efficiency": name, "efficiency_ci_low": name, "efficiency_ci_high": name}
-            rows = scaling_rows(["mlp"], [1, 2, 10**9], ["flat"], 2)
-            write_csv(self.results / NIGHT, "scaling.csv", [{**row, **changed} for row in rows])
             row = gate_row(0, "allreduce", "ring", 2, 1.0, "REGRESSED")
             numbers = {key: name for key in ("before", "after", "change", "change_low", "change_high", "p_value", "q_value", "mde", "critical_drop", "as_measured", "rounds", "ranks")}
             write_table(folder / "gate.csv", COLUMNS["gate.csv"], [{**row, **numbers}], "x")

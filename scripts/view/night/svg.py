@@ -49,14 +49,3 @@ def line(points: Sequence[Point], **attributes: object) -> Html:
     )
     fixed = {"fill": "none", "stroke_linecap": "round", "stroke_linejoin": "round"}
     return shape("path", d=path, **{**fixed, **attributes}) if path else Html("")
-
-
-def band(lows: Sequence[Point], highs: Sequence[Point], **attributes: object) -> Html:
-    """The area between two lines over the same x, with gaps where an end has no value."""
-    areas = []
-    for run in pieces([(x, low + high) for (x, low), (_, high) in zip(lows, highs)]):
-        inside = {x for x, _ in run}
-        corners = [point for point in (*lows, *reversed(highs)) if point[0] in inside]
-        points = " ".join(f"{number(x)},{number(y)}" for x, y in corners)
-        areas.append(shape("polygon", points=points, **attributes) if len(run) > 1 else "")
-    return Html("".join(areas))
