@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # plot.py RUN draws figures/*.png and *.svg from the CSV files of one run, and computes nothing that
 # a CSV file should hold. A figure without rows is left out with a line on stderr. With --published
-# NAME[,NAME...] efficiency and speedup have these series of configs/published.csv as crosses; with
-# --fit the bus bandwidth has its fitted cost model. A figure has one panel and a file each.
+# NAME[,NAME...] efficiency has these series of configs/published.csv as crosses; with --fit the bus
+# bandwidth has its fitted cost model. A figure has one panel and a file each.
 # Exit: 0 done, 2 usage or a folder that cannot be written, 3 no matplotlib. Call it through scripts/python, which finds one.
 from __future__ import annotations
 
@@ -43,8 +43,7 @@ def main(arguments: list[str]) -> int:
     run = Path(arguments[0]).resolve()
     fine_print = Manifest(run).fine_print(run.name)
     figures = {
-        "efficiency": partial(scaling.draw, column="efficiency", published=series),
-        "speedup": partial(scaling.draw, column="speedup", published=series),
+        "efficiency": partial(scaling.draw, published=series),
         "waterfall": waterfall.draw,
         "phases": phases.draw,
         "throughput": throughput.draw,

@@ -34,7 +34,7 @@ if HAVE_MATPLOTLIB:
 
     from plot import main as plot_main
     from view.figures import busbw, phases, scaling, theme, waterfall
-FIGURES = {"efficiency", "speedup", "waterfall", "phases", "throughput", "busbw", "monitor"}
+FIGURES = {"efficiency", "waterfall", "phases", "throughput", "busbw", "monitor"}
 
 
 def plot(run: Path, *words: str) -> SimpleNamespace:
@@ -126,8 +126,8 @@ class FiguresTest(PlotTest):
         write_run(self.run_folder, models=[f"{folder}first.pt", f"{folder}second.pt"], ranks=[1, 2], syncs=["flat"])
         self.keep("scaling.csv", "epoch.csv")
         self.plot()
-        self.assertEqual(self.drawn(), {"efficiency", "speedup", "phases"})
-        self.assertEqual(len(self.files()), 6, "both models have a file of their own")
+        self.assertEqual(self.drawn(), {"efficiency", "phases"})
+        self.assertEqual(len(self.files()), 4, "both models have a file of their own")
 
     def test_one_rank_has_its_share_by_its_own_column_and_a_missing_ideal_is_not_named(self) -> None:
         write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat", "none"])
@@ -149,16 +149,13 @@ class FiguresTest(PlotTest):
         self.keep("scaling.csv")
         done = plot(self.run_folder, "--published", "tf_k80_p2_8xlarge_resnet50,mlperf_h100_resnet50")
         self.assertEqual(done.returncode, 0, done.stderr)
-        drawn = {name: " ".join(" ".join(re.findall("<!-- (.*?) -->", self.svg(name))).split()) for name in ("efficiency", "speedup")}
-        for name, words in drawn.items():
-            self.assertIn("tensorflow/tensorflow", words)
-            self.assertIn("docs_src/performance/benchmarks.md", words)
-        self.assertIn("relative to 8 (quoted:", drawn["efficiency"], "which alone it has")
-        self.assertIn(" 3584 ", drawn["efficiency"])
+        drawn = " ".join(" ".join(re.findall("<!-- (.*?) -->", self.svg("efficiency"))).split())
+        for words in ("tensorflow/tensorflow", "docs_src/performance/benchmarks.md", "relative to 8 (quoted:", " 3584 "):
+            self.assertIn(words, drawn)
         self.assertNotIn("collapsed", done.stderr, "one of them has no speedup on one device")
         self.assertIn("tf_k80_p2_8xlarge_resnet50: of ResNet-50, and this run trained mnist_cnn", done.stderr)
         done = plot(self.run_folder, "--published", "busbw_h200")
-        self.assertIn("busbw_h200: it has no speedup and no efficiency on one device, so no cross", done.stderr)
+        self.assertIn("busbw_h200: it has no efficiency on one device, so no cross", done.stderr)
         self.assertNotIn("quoted", self.svg("efficiency"))
         done = plot(self.run_folder, "--published", "k80")
         self.assertEqual(done.returncode, 2)
@@ -231,7 +228,7 @@ class FiguresTest(PlotTest):
         self.assertEqual(started(self.run_folder).returncode, 0)
         second = {path.name: path.read_bytes() for path in (self.run_folder / "figures").iterdir()}
         self.assertEqual(first, second)
-        self.assertNotIn(b"dc:date", first["speedup.svg"])
+        self.assertNotIn(b"dc:date", first["efficiency.svg"])
 
     def test_one_rank_has_no_bus_bandwidth(self) -> None:
         write_run(self.run_folder, ranks=[1], syncs=["flat"])
@@ -281,13 +278,13 @@ class FiguresTest(PlotTest):
         (self.run_folder / "allreduce.csv").write_bytes(b"")
         said = self.plot()
         self.assertEqual(self.drawn(), {"phases", "monitor"})
-        for name in ("efficiency", "speedup", "waterfall", "throughput", "busbw"):
+        for name in ("efficiency", "waterfall", "throughput", "busbw"):
             self.assertIn(f"no {name} figure", said)
 
     def test_empty_cells_are_gaps(self) -> None:
         write_run(self.run_folder, models=["mlp"], transports=["mpi"])
         unknown = {
-            "scaling.csv": ["speedup", "efficiency_ci_low", "efficiency_raw", "h_seconds"],
+            "scaling.csv": ["efficiency", "efficiency_ci_low", "efficiency_raw", "h_seconds"],
             "epoch.csv": ["load_seconds", "seconds_median"],
             "throughput.csv": ["images_per_s_ci_low"],
             "allreduce.csv": ["busbw_ci_low_gb_per_s"],
@@ -456,7 +453,7 @@ class FiguresTest(PlotTest):
         # An account has a file of its own: those of one model are as good as of four.
         edit(self.run_folder / "losses.csv", lambda row: row if row["model"] == "a" else None)
         self.plot()
-        self.assertEqual(self.drawn(), {"efficiency", "speedup", "waterfall", "busbw", "monitor"})
+        self.assertEqual(self.drawn(), {"efficiency", "waterfall", "busbw", "monitor"})
 
 
 class WithoutFiguresTest(PlotTest):

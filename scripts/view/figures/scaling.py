@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Speedup or efficiency against the number of ranks, a figure for each workload,
-# with the ideal N (time H/N) named by its base. All numbers are cells of scaling.csv.
+# Efficiency against the number of ranks, a figure for each workload, with the ideal (time H/N) named
+# by its base. All numbers are cells of scaling.csv.
 from __future__ import annotations
 
 import math
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, MultipleLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from view import intervals
 from view.cases import STRATEGY, by_workload, short_names
@@ -22,32 +22,31 @@ from view.rows import Row, grouped, say, usable
 from view.variants import read_cases
 
 
-def draw(run: Path, column: str = "efficiency", published: Sequence[Series] = ()) -> dict[str, Figure]:
-    """`column`: speedup or efficiency; a figure for each workload."""
+def draw(run: Path, published: Sequence[Series] = ()) -> dict[str, Figure]:
+    """A figure for each workload."""
     rows = [row for row in usable(read_cases(run, "scaling.csv")) if row.integer("ranks") > 0]
     if not rows:
         raise theme.NothingToDraw("scaling.csv has no usable row")
     facets = by_workload(rows)
     names = short_names(list(grouped(rows, STRATEGY)), STRATEGY)
-    loud = column == "efficiency"  # both figures have the same series: said once
-    published = [series for series in published if is_drawn(series, {row["model"] for row in rows}, loud)]
+    published = [series for series in published if is_drawn(series, {row["model"] for row in rows})]
     marks = theme.marks([*names.values(), *(series.name for series in published)])
     figures = {}
-    for name, (title, facet) in zip(theme.names_of(column, list(facets)), facets.items()):
+    for name, (title, facet) in zip(theme.names_of("efficiency", list(facets)), facets.items()):
         figure, (axes,) = theme.panel(title, 3.1)
-        draw_column(axes, facet, column, names, marks, published)
+        draw_panel(axes, facet, names, marks, published)
         quoted = [(theme.mark_of(theme.Mark(*marks[series.name], "quoted")),
                    f"{series.label()}{series.base()} (quoted: {series.source()})")
-                  for series in published if series.points(column)]  # fmt: skip
-        line = not dots_only(ranks_of(facet, published, column))
-        entries = [(theme.mark_of(mark, line), text) for text, mark in entries_of([row for row in facet if has(row, column)], names, marks)]
+                  for series in published if series.points("efficiency")]  # fmt: skip
+        line = not dots_only(ranks_of(facet, published))
+        entries = [(theme.mark_of(mark, line), text) for text, mark in entries_of([row for row in facet if is_known(row)], names, marks)]
         theme.legend(figure, [theme.ideal_line(), *entries, *quoted])
         figures[name] = figure
     return figures
 
 
-def ranks_of(rows: list[Row], published: Sequence[Series], column: str) -> list[int]:
-    quoted = {n for series in published for n, _ in series.points(column)}
+def ranks_of(rows: list[Row], published: Sequence[Series]) -> list[int]:
+    quoted = {n for series in published for n, _ in series.points("efficiency")}
     return sorted({row.integer("ranks") for row in rows} | quoted)
 
 
@@ -56,9 +55,9 @@ def dots_only(ranks: list[int]) -> bool:
     return ranks[-1] <= 2
 
 
-def has(row: Row, column: str) -> bool:
-    """Whether anything of it is drawn: ranks that share cores have no speedup over one that does not."""
-    return not math.isnan(row.number(column)) or (column == "efficiency" and not math.isnan(row.number("efficiency_raw")))
+def is_known(row: Row) -> bool:
+    """Whether anything of it is drawn: ranks that share cores have no efficiency against one that does not."""
+    return not math.isnan(row.number("efficiency")) or not math.isnan(row.number("efficiency_raw"))
 
 
 def entries_of(
@@ -72,15 +71,14 @@ def entries_of(
     ]
 
 
-def is_drawn(series: Series, models: set[str], loud: bool) -> bool:
+def is_drawn(series: Series, models: set[str]) -> bool:
     """Whether it has anything for this figure; says so where not, and where it is of another model."""
-    if not series.points("speedup") and not series.points("efficiency"):
-        if loud:
-            say(f"--published {series.name}: it has no speedup and no efficiency on one device, so no cross")
+    if not series.points("efficiency"):
+        say(f"--published {series.name}: it has no efficiency on one device, so no cross")
         return False
     model = series.rows[0]["model"]
     own, trained = letters(model), ", ".join(sorted(filter(None, models)))
-    if loud and own and not any(own.startswith(letters(name)) for name in models if letters(name)):
+    if own and not any(own.startswith(letters(name)) for name in models if letters(name)):
         say(f"--published {series.name}: of {model}, and this run trained {trained}: read the crosses as such")
     return True
 
@@ -90,64 +88,41 @@ def letters(model: str) -> str:
     return re.sub("[^a-z0-9]", "", model.lower())
 
 
-def draw_column(
+def draw_panel(
     axes: Axes,
     rows: list[Row],
-    column: str,
     names: dict[tuple[str, ...], str],
     marks: dict[str, tuple[str, str]],
     published: Sequence[Series],
 ) -> None:
     # A line without a point would take the whole figure for its own.
-    quoted = {series.name: points for series in published if (points := series.points(column))}
-    ranks = ranks_of(rows, published, column)
+    quoted = {series.name: points for series in published if (points := series.points("efficiency"))}
+    ranks = ranks_of(rows, published)
     dots = dots_only(ranks)
     theme.ranks_axis(axes, ranks)
-    ideal = [1.0 * n if column == "speedup" else 1.0 for n in ranks]
-    axes.plot(ranks, ideal, color=theme.MUTED, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=2)
+    axes.plot(ranks, [1.0] * len(ranks), color=theme.MUTED, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=2)
     series_of = grouped(rows, (*STRATEGY, "origin"))
     for place, (key, series) in enumerate(series_of.items()):
         series = sorted(series, key=lambda row: row.integer("ranks"))
         mark = theme.Mark(*marks[names[key[:-1]]], key[-1])
         if not dots:
-            draw_from_base(axes, series[0], rows, column, mark)
+            draw_from_base(axes, series[0], rows, mark)
         aside = asides(len(series_of))[place] if dots else 1.0
-        draw_series(axes, series, column, mark, dots, aside)
+        draw_series(axes, series, mark, dots, aside)
     for name, points in quoted.items():
         mark = theme.Mark(*marks[name], "quoted")
         line = {**mark.line(), "zorder": 6}  # above the labels of lines, which would hide crosses
         axes.plot([n for n, _ in points], [value for _, value in points], **line)
-    raw = ""
-    if column == "speedup":
-        # Logarithmic like the x axis: the ideal is then a straight line at every N.
-        values = [
-            row.number(name)
-            for row in rows
-            for name in ("speedup", "speedup_ci_low")
-            if row.number(name) > 0
-        ]
-        values += [value for points in quoted.values() for _, value in points]
-        power_axis(axes, min([1.0, *values]), max([*ideal, *values, highest_of(rows, "speedup")]))
-        axes.set_ylabel("speedup  S = ρ·H/T")
-    else:
-        axes.set_ylabel("efficiency  E = S/N")
-        raw = (
-            "\nthin: E_raw, against a plain loop"
-            if not dots and any(row["efficiency_raw"] for row in rows)
-            else ""
-        )
-        highest = max(
-            [highest_of(rows, "efficiency", *([] if dots else ["efficiency_raw"])), *(value for points in quoted.values() for _, value in points)]
-        )
-        axes.set_ylim(0, highest * 1.08)
-        axes.yaxis.set_major_locator(MultipleLocator(0.25 if highest < 1.6 else 0.5))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
+    axes.set_ylabel("efficiency  E = S/N")
+    raw = "\nthin: E_raw, against a plain loop" if not dots and any(row["efficiency_raw"] for row in rows) else ""
+    highest = max([highest_of(rows, *([] if dots else ["efficiency_raw"])), *(value for points in quoted.values() for _, value in points)])
+    axes.set_ylim(0, highest * 1.08)
+    axes.yaxis.set_major_locator(MultipleLocator(0.25 if highest < 1.6 else 0.5))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
     note_base(axes, rows, raw)
 
 
-def draw_from_base(
-    axes: Axes, first: Row, rows: list[Row], column: str, mark: theme.Mark
-) -> None:
+def draw_from_base(axes: Axes, first: Row, rows: list[Row], mark: theme.Mark) -> None:
     """Ties a strategy that starts at N > 1 to the single device that it is compared with."""
     for base in rows:
         is_base = base["gradient_sync"] == "one_device" and base.integer("ranks") == 1
@@ -155,10 +130,9 @@ def draw_from_base(
             continue
         ranks = [base.integer("ranks"), first.integer("ranks")]
         line = {**mark.line(), "marker": ""}
-        axes.plot(ranks, [base.number(column), first.number(column)], **line)
-        if column == "efficiency":
-            raw = [base.number("efficiency_raw"), first.number("efficiency_raw")]
-            axes.plot(ranks, raw, color=mark.color, linewidth=0.7, alpha=0.8, zorder=2)
+        axes.plot(ranks, [base.number("efficiency"), first.number("efficiency")], **line)
+        raw = [base.number("efficiency_raw"), first.number("efficiency_raw")]
+        axes.plot(ranks, raw, color=mark.color, linewidth=0.7, alpha=0.8, zorder=2)
         return
 
 
@@ -168,19 +142,19 @@ def asides(series: int) -> list[float]:
     return [outer ** (2 * place / (series - 1) - 1) if series > 1 else 1.0 for place in range(series)]
 
 
-def highest_of(rows: list[Row], column: str, *more: str) -> float:
+def highest_of(rows: list[Row], *more: str) -> float:
     """The top of the highest interval, and of the columns `more`, so that none is cut off."""
-    cells = [row.number(name) for row in rows for name in (column, f"{column}_ci_high", *more)]
+    cells = [row.number(name) for row in rows for name in ("efficiency", "efficiency_ci_high", *more)]
     return max([1.0, *(cell for cell in cells if not math.isnan(cell))])
 
 
-def draw_series(axes: Axes, rows: list[Row], column: str, mark: theme.Mark, dots: bool, aside: float) -> None:
+def draw_series(axes: Axes, rows: list[Row], mark: theme.Mark, dots: bool, aside: float) -> None:
     """One line with its intervals, or dots alone, moved by the factor `aside`."""
     ranks = [row.integer("ranks") * aside for row in rows]
-    values = [row.number(column) for row in rows]
+    values = [row.number("efficiency") for row in rows]
     axes.plot(ranks, values, **(mark.line() | ({"linestyle": "none"} if dots else {})))
     for row, n, value in zip(rows, ranks, values):
-        low, high = row.number(f"{column}_ci_low"), row.number(f"{column}_ci_high")
+        low, high = row.number("efficiency_ci_low"), row.number("efficiency_ci_high")
         if not math.isnan(value + low + high):
             axes.errorbar(
                 n,
@@ -191,19 +165,9 @@ def draw_series(axes: Axes, rows: list[Row], column: str, mark: theme.Mark, dots
                 linewidth=1.2,
                 zorder=2,
             )
-    if column == "efficiency" and not dots:
+    if not dots:
         raw = [row.number("efficiency_raw") for row in rows]
         axes.plot(ranks, raw, color=mark.color, linewidth=0.7, alpha=0.8, zorder=2)
-
-
-def power_axis(axes: Axes, low: float, high: float) -> None:
-    """A log2 y axis with ticks at powers of two."""
-    first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
-    axes.set_yscale("log", base=2)
-    axes.yaxis.set_major_locator(FixedLocator([2.0**power for power in range(first, last + 1)]))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.set_ylim(low / 1.25, high * 1.25)
 
 
 def note_base(axes: Axes, rows: list[Row], raw: str) -> None:

@@ -10,7 +10,7 @@ from view.manifest import Manifest
 from view.page import Html, element, joined, page, section
 from view.rows import read_rows, usable
 from view.run import provenance
-from view.run.inline_svg import panels
+from view.run.panels import panels
 from view.run.seal import Check
 from view.tables.accounts import accounts
 from view.tables.allreduce import bandwidth, certificate, fit
@@ -25,7 +25,6 @@ from view.tables.throughput import throughput
 
 FIGURES = {
     "efficiency": "Efficiency against the number of ranks.",
-    "speedup": "Speedup against the number of ranks.",
     "waterfall": "From the ideal to the measured epoch: what was lost to what, mean over ranks and median over rounds. Small "
     "parts: what is below 1 % of the epoch, but for the largest loss.",
     "phases": "Where an epoch's seconds went; the black mark is the ideal.",
