@@ -47,7 +47,6 @@ tr.weak td { color: var(--muted); font-style: italic; }
 .side { display: flex; flex-wrap: wrap; gap: 0 2.5rem; }
 .side > div { max-width: 100%; }
 figure { margin: 1.2rem 0 2rem; }
-figure svg { width: 100%; height: auto; }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: 1rem 2rem;
   align-items: start; }
 figure img { max-width: 100%; background: #fff; }

@@ -7,7 +7,7 @@ from view.comparison import found as of
 from view.comparison.found import Comparison, Table
 from view.manifest import as_typed
 from view.page import Html, element, joined, page, section, table
-from view.run.inline_svg import panels
+from view.run.panels import panels
 
 CAPTION = (
     "Time of an epoch against its cost. Down is faster, left is cheaper; what is predicted is hollow, what is "

@@ -227,7 +227,7 @@ class CompareReportTest(unittest.TestCase):
         for rows in (COSTS, COSTS[1:2]):
             write_csv(self.folder, "cost.csv", rows)
             page = self.both()[0]
-            self.assertEqual(page.tags.count("svg"), 2)
+            self.assertEqual(page.tags.count("img"), 2)
             text = page.text()
             self.assertLess(text.index("Time and cost of an epoch"), text.index("Down is faster, left is cheaper"))
 

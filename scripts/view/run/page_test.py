@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from base64 import b64decode
 from pathlib import Path
 
 from fixtures.account import loss_rows
@@ -24,13 +25,14 @@ class PanelsTest(unittest.TestCase):
         self.run_folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def panels(self, name: str, *panels: str) -> str:
-        """The markup of that figure with these panels."""
+        """The markup of that figure with these panels, and its images as they are."""
         figures = self.run_folder / "figures"
         figures.mkdir(exist_ok=True)
         for panel in panels:
             svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><text>{panel}.</text></svg>'
             (figures / f"{name}-{panel}.svg").write_text(svg, encoding="utf-8")
-        return str(of_name(self.run_folder, name, FIGURES[name]))
+        shown = str(of_name(self.run_folder, name, FIGURES[name]))
+        return re.sub('base64,([^"]*)', lambda data: b64decode(data[1]).decode(), shown)
 
     def test_panels_are_in_the_order_of_their_numbers(self) -> None:
         shown = self.panels("busbw", *(f"over-{way}-{n}-ranks" for n in (16, 2, 128, 4) for way in ("thread", "mpi")))
