@@ -47,7 +47,7 @@ struct ImportRecord {
     std::vector<int> launches;  // that came of it
     std::size_t findings = 0;   // places of it that could not be used
   };
-  std::string kind;  // as typed: nccl-tests, osu, csv, log, google-benchmark, published
+  std::string kind;  // as typed: nccl-tests, osu, csv, log, published
   std::vector<File> files;
   std::string source, date, conditions;  // of what is quoted; else empty
 };

@@ -52,7 +52,7 @@ void require_text(std::string_view text, const std::string& file) {
 }  // namespace
 
 std::vector<ForeignLine> lines_of(std::string_view text, const std::string& file,
-                                  std::vector<Remark>& findings, std::size_t longest) {
+                                  std::vector<Remark>& findings) {
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
     fail<UsageError>("{}:1: this is UTF-16; convert it first, as with iconv -f UTF-16 -t UTF-8",
                      file);
@@ -68,9 +68,9 @@ std::vector<ForeignLine> lines_of(std::string_view text, const std::string& file
     // What a progress bar has overwritten is no longer meant.
     const std::size_t overwritten = line.rfind('\r');
     if (overwritten != std::string_view::npos) line.remove_prefix(overwritten + 1);
-    if (line.size() > longest) {
+    if (line.size() > kLongestLine) {
       findings.push_back({number, fmt::format("a line of {} characters; at most {} are read",
-                                              line.size(), longest)});
+                                              line.size(), kLongestLine)});
     } else if (line.find('\0') != std::string_view::npos) {
       findings.push_back({number, "a NUL byte: this line is no text"});
     } else {

@@ -33,11 +33,10 @@ inline constexpr std::size_t kLongestLine = 8192;  // characters; a file without
 
 /// The lines of `text` without byte order mark, line ends and the prefix of `mpirun --tag-output`
 /// or `horovodrun`.
-/// A line that is longer than `longest` or holds a NUL byte is left out and becomes a finding.
+/// A line that is longer than kLongestLine or holds a NUL byte is left out and becomes a finding.
 /// Throws UsageError, naming `file`, for UTF-16 and for what is no text.
 std::vector<ForeignLine> lines_of(std::string_view text, const std::string& file,
-                                  std::vector<Remark>& findings,
-                                  std::size_t longest = kLongestLine);
+                                  std::vector<Remark>& findings);
 
 /// What blanks divide.
 std::vector<std::string_view> words_of(std::string_view text);

@@ -18,10 +18,9 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<std::string> texts(std::string_view text, std::vector<Remark>& findings,
-                               std::size_t longest = kLongestLine) {
+std::vector<std::string> texts(std::string_view text, std::vector<Remark>& findings) {
   std::vector<std::string> found;
-  for (const ForeignLine& line : lines_of(text, "a.log", findings, longest)) {
+  for (const ForeignLine& line : lines_of(text, "a.log", findings)) {
     found.emplace_back(line.text);
   }
   return found;
@@ -45,11 +44,11 @@ TEST(ForeignText, TakesAwayWhatEditorsTerminalsAndLaunchersPutAround) {
 TEST(ForeignText, LeavesOutALineWithNulOrTooManyCharactersAndSaysWhich) {
   std::vector<Remark> findings;
   EXPECT_THAT(texts(std::string_view("a\nb\0c\nd\n", 8), findings), ElementsAre("a", "d"));
-  EXPECT_THAT(texts(fmt::format("short\n{:x>101}\n", ""), findings, 100), ElementsAre("short"));
+  EXPECT_THAT(texts(fmt::format("short\n{:x>8193}\n", ""), findings), ElementsAre("short"));
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].line, 2U);
   EXPECT_THAT(findings[0].what, HasSubstr("NUL"));
-  EXPECT_THAT(findings[1].what, HasSubstr("101 characters; at most 100"));
+  EXPECT_THAT(findings[1].what, HasSubstr("8193 characters; at most 8192"));
   EXPECT_THAT(message_of<UsageError>([&] { texts("\xff\xfe\x61", findings); }),
               HasSubstr("UTF-16"));
 }

@@ -190,29 +190,5 @@ TEST(ImportedRows, ASkewIsTheMedianOfTheLaunchs) {
   EXPECT_EQ(number_in(rows.cases[0], "skew_seconds"), 2e-6);
 }
 
-TEST(GoogleBenchmark, ReadsRepetitionsAndLeavesAggregatesOut) {
-  const ImportedFile file = read_google_benchmark(
-      R"({"context":{},"benchmarks":[
-{"name":"BM_add/1024","run_name":"BM_add/1024","run_type":"iteration","real_time":500,"cpu_time":250,"time_unit":"ns","bytes_per_second":16e9},
-{"name":"BM_add/1024","run_name":"BM_add/1024","run_type":"iteration","real_time":0.7,"cpu_time":0.4,"time_unit":"us","bytes_per_second":1e10},
-{"name":"BM_add/1024_mean","run_type":"aggregate","real_time":600,"time_unit":"ns"},
-{"name":"BM_bad","run_type":"iteration","error_occurred":true,"error_message":"no device"},
-{"name":"BM_copy/real_time","run_name":"BM_copy/real_time","run_type":"iteration","real_time":100,"cpu_time":50,"time_unit":"ns","bytes_per_second":4e10},
-{"name":"BM_d/manual_time","run_name":"BM_d/manual_time","run_type":"iteration","real_time":100,"cpu_time":50,"time_unit":"ns","bytes_per_second":1e10}]})",
-      "bench.json", {});
-  ASSERT_EQ(file.findings.size(), 1U);
-  const ImportedRows rows =
-      imported_rows({{1, "bench.json", file.launches.at(0)}}, kernels_schema(), kIdentity);
-  ASSERT_THAT(rows.cases, SizeIs(4));
-  EXPECT_EQ(rows.cases[0].get("kernel"), "BM_add/1024");
-  // Rates are over the time that the benchmark chose: of the CPU, unless its name says otherwise.
-  EXPECT_EQ(rows.cases[0].get("bytes"), "4000");
-  EXPECT_NEAR(number_in(rows.cases[0], "seconds_median"), 6e-7, 1e-15);
-  EXPECT_NEAR(number_in(rows.cases[0], "gb_per_s"), 6.667, 1e-3);
-  EXPECT_EQ(rows.cases[1].get("status"), "failed");
-  EXPECT_EQ(rows.cases[2].get("bytes"), "4000");
-  EXPECT_EQ(rows.cases[3].get("bytes"), "1000");
-}
-
 }  // namespace
 }  // namespace scalebench

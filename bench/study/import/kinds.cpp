@@ -4,76 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
-#include "kernels/json/parse_json.hpp"
 
 namespace scalebench {
-namespace {
-
-using nlohmann::json;
-
-/// The time that Google Benchmark's rates are over: its own choice, which the name tells.
-const char* time_of_rates(const std::string& name) {
-  const bool real = name.find("/real_time") != std::string::npos ||
-                    name.find("/manual_time") != std::string::npos;
-  return real ? "real_time" : "cpu_time";
-}
-
-ImportedCase case_of(const json& entry, const std::string& file, const Settings& settings) {
-  ImportedCase one{ResultRow(kernels_schema()), {}, {}};
-  ResultRow& row = one.row;
-  const std::string name = member_text(entry, "run_name");
-  row.set("kernel", name.empty() ? member_text(entry, "name") : name);
-  const json& time = member(entry, "real_time");
-  const double seconds =
-      time.is_number()
-          ? time.get<double>() * unit_factor(file, "seconds", member_text(entry, "time_unit"))
-          : std::nan("");
-  if (member_text(entry, "error_occurred") == "true") {
-    row.set("status", "failed").set("note", member_text(entry, "error_message"));
-  } else if (!(seconds > 0)) {
-    row.set("status", "failed")
-        .set("note", no_number("real_time", member_text(entry, "real_time")));
-  } else {
-    one.seconds = {seconds};
-    const json& rate = member(entry, "bytes_per_second");
-    const json& rated = member(entry, time_of_rates(member_text(entry, "name")));
-    if (rate.is_number() && rated.is_number()) {
-      const double over = rated.get<double>() * (seconds / time.get<double>());
-      row.set("bytes", std::llround(rate.get<double>() * over));
-    }
-  }
-  apply(settings, row, file);
-  set_where_empty(row, "memory", "host");
-  set_where_empty(row, "device", "cpu");
-  return one;
-}
-
-}  // namespace
-
-ImportedFile read_google_benchmark(std::string_view text, const std::string& file,
-                                   const Settings& settings) {
-  const json document = parse_json(text, file);
-  ImportedFile result;
-  const json& entries = member(document, "benchmarks");
-  ImportedLaunch launch;
-  for (std::size_t i = 0; entries.is_array() && i < entries.size(); ++i) {
-    if (member_text(entries[i], "run_type") == "aggregate") continue;
-    const ImportedCase one = case_of(entries[i], file, settings);
-    launch.cases.push_back(one);
-    const ResultRow& row = one.row;
-    if (row.get("status").empty()) continue;
-    result.findings.push_back(
-        {0, fmt::format("benchmarks[{}] {}: {}", i, row.get("kernel"), row.get("note"))});
-  }
-  if (!launch.cases.empty()) result.launches.push_back(std::move(launch));
-  return result;
-}
 
 std::string read_foreign(const std::filesystem::path& path) {
   const std::string text = read_file(path);
@@ -146,12 +83,9 @@ struct ImportKind {
 
 constexpr ImportKind kKinds[]{
     {"nccl-tests", " (text or JSON)", by_text<read_nccl_tests, allreduce_schema>},
-    {"nccl-inspector", " (its JSON)", by_text<read_nccl_inspector, allreduce_schema>},
     {"osu", "", by_text<read_osu, allreduce_schema>},
     {"csv", "", by_map},
     {"log", " (any program's)", by_lines},
-    {"google-benchmark", "", by_text<read_google_benchmark, kernels_schema>},
-    {"mlperf", " (its :::MLLOG lines)", by_text<read_mlperf, epoch_schema>},
     {"published", " (names of `list published`)", by_name},
 };
 

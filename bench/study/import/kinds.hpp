@@ -58,37 +58,12 @@ ImportReading import_reading(const std::string& kind, const ImportGuide& guide);
 ImportedFile read_nccl_tests(std::string_view text, const std::string& file,
                              const Settings& settings);
 
-// Records of NCCL's inspector plugin (NCCL 2.28 and later, NCCL_INSPECTOR_ENABLE=1; format v4): one
-// JSON object a line for each collective of a job, as the process that wrote the file saw it.
-// Source: NVIDIA/nccl, ext-profiler/inspector.
-
-/// Allreduces are values of their case, by size, ranks and nodes; a time is one rank's own. Other
-/// collectives are counted in a remark. Throws UsageError for a later version of the format.
-ImportedFile read_nccl_inspector(std::string_view text, const std::string& file,
-                                 const Settings& settings);
-
 // Results of osu_allreduce of the OSU Micro-Benchmarks (versions 3 to 7), with or without -f, as
 // text. Its time is each rank's mean over iterations, then the mean over ranks; with -f the range
 // over ranks becomes the skew.
 
 /// As read_nccl_tests. The text says nothing of ranks, so `settings` must (UsageError).
 ImportedFile read_osu(std::string_view text, const std::string& file, const Settings& settings);
-
-// The JSON of Google Benchmark (--benchmark_out): each repetition is a value of its kernel;
-// aggregates are left out, since they are made here.
-
-/// Cases are rows of kernels.csv. Throws UsageError `file:line:column: what` for no JSON.
-ImportedFile read_google_benchmark(std::string_view text, const std::string& file,
-                                   const Settings& settings);
-
-// MLPerf Training's logs (result_0.txt of a submission): lines with ":::MLLOG {json}", whatever
-// else is between them. An epoch is from its start to its stop, without evaluation; where the log
-// has blocks alone, a block's mean epoch. Source: mlcommons/logging, mlperf_logging/mllog.
-
-/// Each run in `text` is a launch with one row of epoch.csv; its eval_accuracy, a share, stands as
-/// test_accuracy. An epoch that is cut off becomes a finding. Throws UsageError where `settings` do
-/// not say the ranks, since these logs do not.
-ImportedFile read_mlperf(std::string_view text, const std::string& file, const Settings& settings);
 
 // Any program's log by regular expressions: each names one of our columns and has the number in its
 // first group. Several matches of the column that carries the values are samples (steps, epochs) in
