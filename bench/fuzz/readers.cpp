@@ -177,10 +177,10 @@ void make_rows(ImportedFile file, const Schema& schema) {
   }
   if (launches.empty()) return;
   require_cases(launches);
-  const ImportedRows rows = imported_rows(std::move(launches), schema, {"run", "imported", ""});
+  const ImportedRows rows = imported_rows(launches, schema, {"run", "imported", ""});
   import_table(rows.cases);
   why_no_speedup(rows.cases);
-  if (schema.file == epoch_schema().file) answers_of_import(rows.cases.unpacked());
+  if (schema.file == epoch_schema().file) answers_of_import(rows.cases);
 }
 
 /// Without what a user may set, and with it.

@@ -5,9 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,68 +24,9 @@ struct ImportedCase {
   std::vector<ResultRow> accuracies;  // of accuracy.csv: one an epoch, parameters left out
 };
 
-/// Rows of one file in a fifth of the memory, for those who hold 100 000: a ResultRow is made of
-/// one when it is asked for.
-class PackedRows {
- public:
-  PackedRows() = default;
-  explicit PackedRows(const std::vector<ResultRow>& rows);
-
-  /// Throws Error for a row of another file than the first one.
-  void push_back(const ResultRow& row);
-  void replace(std::size_t place, const ResultRow& row);
-
-  std::size_t size() const { return rows_.size(); }
-  bool empty() const { return rows_.empty(); }
-  /// Of the rows; there must be one.
-  const Schema& schema() const { return *schema_; }
-  ResultRow at(std::size_t place) const;
-  ResultRow operator[](std::size_t place) const { return at(place); }
-  /// One cell of one row, until that changes; empty where the file has no such column.
-  std::string_view text(std::size_t place, std::string_view column) const;
-  std::vector<ResultRow> unpacked() const;
-  /// `places`: of each row in the new order, its place so far.
-  void reorder(const std::vector<std::size_t>& places);
-
- private:
-  /// Where a row begins: rows lie one after the other in blocks, which never grow and which copies
-  /// share, so that 100 000 of them cost no allocation each and are never moved.
-  struct Place {
-    std::uint32_t block = 0, offset = 0;
-  };
-  std::string_view packed(std::size_t place) const;
-  Place pack(const ResultRow& row);
-
-  const Schema* schema_ = nullptr;
-  std::vector<std::shared_ptr<std::string>>
-      blocks_;  // of each cell its length, 7 bits a byte, and its text
-  std::vector<Place> rows_;
-};
-
-/// The cases of a launch, packed: a log may hold 100 000.
-class ImportedCases {
- public:
-  ImportedCases() = default;
-  ImportedCases(const std::vector<ImportedCase>& cases);
-
-  /// Throws Error for a case of another file than the first one.
-  void push_back(const ImportedCase& one);
-  std::size_t size() const { return rows_.size(); }
-  bool empty() const { return rows_.empty(); }
-  ImportedCase at(std::size_t place) const;
-  ImportedCase operator[](std::size_t place) const { return at(place); }
-  const PackedRows& rows() const { return rows_; }
-
- private:
-  PackedRows rows_;
-  std::vector<double> seconds_;    // of all cases
-  std::vector<std::size_t> ends_;  // where in seconds_ those of each case end
-  std::map<std::size_t, std::vector<ResultRow>> accuracies_;  // few cases have any
-};
-
 /// One fresh start of the foreign program.
 struct ImportedLaunch {
-  ImportedCases cases;
+  std::vector<ImportedCase> cases;
   std::vector<std::string> command;  // its command line, where the file has it
 };
 

@@ -2,10 +2,8 @@
 #include "bench/study/import/imported_rows.hpp"
 
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
 #include <map>
 #include <unordered_map>
@@ -99,78 +97,13 @@ double images_of(const ResultRow& row) {
   return number_in(row, "batch") * (row.get("rank") == "all" ? number_in(row, "ranks") : 1);
 }
 
-/// A row of one of the launches. Rows with equal ids are of one group.
-struct Member {
-  std::uint32_t group = 0, launch = 0;
-  std::size_t place = 0;
-};
-
-using Groups = std::unordered_map<std::string, std::uint32_t>;
-
-/// All rows of the launches, group after group.
-std::vector<Member> members(const std::vector<ImportedLaunchRows>& launches,
-                            PackedRows ImportedLaunchRows::*rows, Groups& groups) {
-  std::vector<Member> found;
-  for (std::uint32_t launch = 0; launch < launches.size(); ++launch) {
-    const PackedRows& of_launch = launches[launch].*rows;
-    for (std::size_t place = 0; place < of_launch.size(); ++place) {
-      const auto next = static_cast<std::uint32_t>(groups.size());
-      const std::string id(of_launch.text(place, "case_id"));
-      found.push_back({groups.try_emplace(id, next).first->second, launch, place});
-    }
+/// One row for each case.
+std::vector<ResultRow> over(const std::vector<ImportedLaunchRows>& launches, const Schema& schema) {
+  std::vector<LaunchRows> parts;
+  for (const ImportedLaunchRows& one : launches) {
+    parts.push_back({one.launch, one.cases, one.samples});
   }
-  std::ranges::stable_sort(found, {}, &Member::group);
-  return found;
-}
-
-/// order_of as a text that is compared byte by byte, in a fifth of the memory: of whole numbers,
-/// which come first, how many digits and which; of others the text.
-std::string sort_key(const ResultRow& row) {
-  constexpr char kText = '\x7f';
-  std::string key;
-  for (const auto& [number, text] : order_of(row)) {
-    const bool whole = number < std::numeric_limits<double>::max();
-    const std::size_t zeros = whole ? std::min(text.find_first_not_of('0'), text.size()) : 0;
-    key += whole ? static_cast<char>(std::min<std::size_t>(text.size() - zeros, kText - 1)) : kText;
-    key.append(text, zeros).push_back('\0');
-  }
-  key.shrink_to_fit();
-  return key;
-}
-
-/// One row for each case. over_launches is asked for one group at a time, since it copies what it
-/// gets.
-PackedRows over(const std::vector<ImportedLaunchRows>& launches, const Schema& schema) {
-  Groups groups;
-  const std::vector<Member> cases = members(launches, &ImportedLaunchRows::cases, groups);
-  const std::vector<Member> samples = members(launches, &ImportedLaunchRows::samples, groups);
-  groups.clear();
-  PackedRows rows;
-  std::vector<std::pair<std::string, std::size_t>> order;
-  for (auto one = cases.begin(), sample = samples.begin(); one != cases.end();) {
-    const std::uint32_t group = one->group;
-    std::vector<LaunchRows> parts;
-    const auto part = [&](const Member& member) -> LaunchRows& {
-      const int launch = launches[member.launch].launch;
-      const auto found = std::ranges::find(parts, launch, &LaunchRows::launch);
-      return found != parts.end() ? *found : parts.emplace_back(LaunchRows{launch, {}, {}});
-    };
-    for (; one != cases.end() && one->group == group; ++one) {
-      part(*one).cases.push_back(launches[one->launch].cases[one->place]);
-    }
-    for (; sample != samples.end() && sample->group == group; ++sample) {
-      part(*sample).samples.push_back(launches[sample->launch].samples[sample->place]);
-    }
-    for (ResultRow& row : over_launches(parts, schema)) {
-      order.emplace_back(sort_key(row), rows.size());
-      rows.push_back(row);
-    }
-  }
-  std::ranges::sort(order);
-  std::vector<std::size_t> places;
-  for (const auto& [key, place] : order) places.push_back(place);
-  rows.reorder(places);
-  return rows;
+  return over_launches(parts, schema);
 }
 
 /// The cases of one launch, equal ones together.
@@ -193,13 +126,13 @@ class LaunchCases {
       seconds_.emplace_back();
       skews_.emplace_back();
     } else {
-      const std::string_view there = rows_.cases.text(found->second, "nodes");
+      const std::string there = text_in(rows_.cases[found->second], "nodes");
       if (there != text_in(row, "nodes")) {
         fail<UsageError>("{}: launch {} has {} ranks on {} nodes and on {}; number them apart",
                          file, rows_.launch, row.get("ranks"), there, text_in(row, "nodes"));
       }
       // One bad value voids the case.
-      if (row.get("status") != "ok") rows_.cases.replace(found->second, row);
+      if (row.get("status") != "ok") rows_.cases[found->second] = row;
     }
     std::vector<double>& seconds = seconds_[found->second];
     for (const double value : one.seconds) {
@@ -219,21 +152,15 @@ class LaunchCases {
   ImportedLaunchRows with_statistics() && {
     for (std::size_t i = 0; i < seconds_.size(); ++i) {
       if (seconds_[i].empty() || !is_training(schema_)) continue;
-      ResultRow row = rows_.cases[i];
+      ResultRow& row = rows_.cases[i];
       const double median = median_of(seconds_[i]);
       row.set("seconds_median", median).set("images_per_s", images_of(row) / median);
-      rows_.cases.replace(i, row);
     }
     for (std::size_t i = 0; i < skews_.size(); ++i) {
-      if (skews_[i].empty()) continue;
-      ResultRow row = rows_.cases[i];
-      rows_.cases.replace(i, row.set("skew_seconds", median_of(skews_[i])));
+      if (!skews_[i].empty()) rows_.cases[i].set("skew_seconds", median_of(skews_[i]));
     }
-    place_of_.clear();
-    std::vector<ImportedLaunchRows> alone;
-    alone.push_back(std::move(rows_));
-    alone[0].cases = over(alone, schema_);
-    return std::move(alone[0]);
+    rows_.cases = over({rows_}, schema_);
+    return std::move(rows_);
   }
 
  private:
@@ -248,69 +175,55 @@ class LaunchCases {
 }  // namespace
 
 void require_cases(const std::vector<NumberedLaunch>& launches) {
-  for (const NumberedLaunch& one : launches) {
-    const PackedRows& rows = one.launch.cases.rows();
-    for (std::size_t i = 0; i < rows.size(); ++i) {
+  for (const NumberedLaunch& launch : launches) {
+    for (const ImportedCase& one : launch.launch.cases) {
       std::string missing, settings;
-      for (const std::string_view column : required(rows.schema())) {
-        const std::string_view value = rows.text(i, column);
+      for (const std::string_view column : required(one.row.schema())) {
+        const std::string& value = one.row.get(column);
         if (!value.empty()) {
-          require_value(one.file, column, value);
+          require_value(launch.file, column, value);
           continue;
         }
         settings += fmt::format(" --set {}=...", column);
         missing += fmt::format("{}{}", missing.empty() ? "" : " and ", column);
       }
       if (missing.empty()) continue;
-      fail<UsageError>("{}: {} {} not in it; add{}", one.file, missing,
+      fail<UsageError>("{}: {} {} not in it; add{}", launch.file, missing,
                        missing.find(' ') == std::string::npos ? "is" : "are", settings);
     }
   }
 }
 
 std::vector<ImportedLaunch> by_layout(ImportedLaunch launch) {
-  std::map<std::string, std::vector<std::string>, std::less<>> nodes_of;  // by ranks, as they come
-  std::vector<std::size_t> part_of;                                       // of each case
-  const PackedRows& rows = launch.cases.rows();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    std::vector<std::string>& layouts = nodes_of[std::string(rows.text(i, "ranks"))];
-    const std::string_view nodes = rows.text(i, "nodes");
-    const auto found = std::ranges::find(layouts, nodes);
-    part_of.push_back(static_cast<std::size_t>(found - layouts.begin()));
-    if (found == layouts.end()) layouts.emplace_back(nodes);
+  std::map<std::string, std::vector<std::string>> nodes_of;  // by ranks, as they come
+  std::vector<ImportedLaunch> parts(1);
+  for (ImportedCase& one : launch.cases) {
+    std::vector<std::string>& layouts = nodes_of[text_in(one.row, "ranks")];
+    const auto found = std::ranges::find(layouts, text_in(one.row, "nodes"));
+    const auto part = static_cast<std::size_t>(found - layouts.begin());
+    if (found == layouts.end()) layouts.push_back(text_in(one.row, "nodes"));
+    if (part == parts.size()) parts.emplace_back();
+    parts[part].cases.push_back(std::move(one));
   }
-  std::vector<ImportedLaunch> parts;
-  if (part_of.empty() || std::ranges::max(part_of) == 0) {
-    parts.push_back(std::move(launch));
-    return parts;
-  }
-  parts.resize(std::ranges::max(part_of) + 1);
   for (ImportedLaunch& part : parts) part.command = launch.command;
-  for (std::size_t i = 0; i < part_of.size(); ++i) {
-    parts[part_of[i]].cases.push_back(launch.cases[i]);
-  }
   return parts;
 }
 
-ImportedRows imported_rows(std::vector<NumberedLaunch> launches, const Schema& schema,
+ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Schema& schema,
                            const ImportIdentity& identity) {
   std::map<int, LaunchCases> by_number;
   ImportedRows rows;
-  for (NumberedLaunch& one : launches) {
-    LaunchCases& cases = by_number.try_emplace(one.number, one.number, schema).first->second;
-    for (std::size_t i = 0; i < one.launch.cases.size(); ++i) {
-      cases.add(one.launch.cases[i], one.file, identity, rows.accuracies);
+  for (const NumberedLaunch& launch : launches) {
+    LaunchCases& cases = by_number.try_emplace(launch.number, launch.number, schema).first->second;
+    for (const ImportedCase& one : launch.launch.cases) {
+      cases.add(one, launch.file, identity, rows.accuracies);
     }
-    one.launch = {};  // its memory
   }
   for (auto& [number, cases] : by_number) {
     rows.launches.push_back(std::move(cases).with_statistics());
   }
   // Over one launch there is nothing more to say.
   rows.cases = rows.launches.size() == 1 ? rows.launches[0].cases : over(rows.launches, schema);
-#ifdef __GLIBC__
-  malloc_trim(0);  // what a large import needed on the way is more than its rows
-#endif
   return rows;
 }
 
@@ -318,16 +231,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string csv_of(const Schema& schema, const std::vector<const PackedRows*>& parts) {
+std::string csv_of(const Schema& schema, const std::vector<ResultRow>& rows) {
   std::string text = csv_line(schema.columns);
-  for (const PackedRows* const rows : parts) {
-    for (std::size_t i = 0; i < rows->size(); ++i) {
-      const std::string line = csv_line((*rows)[i].cells());
-      // Growing by itself, a text of 60 MB stands there twice.
-      if (i == 0) text.reserve(text.size() + rows->size() * line.size() * 5 / 4);
-      text += line;
-    }
-  }
+  for (const ResultRow& row : rows) text += csv_line(row.cells());
   return text;
 }
 
@@ -342,25 +248,20 @@ void write(const fs::path& folder, const Schema& schema, const std::string& csv)
 void write_rows(const fs::path& run, const std::vector<fs::path>& launches,
                 const ImportedRows& rows, const Schema& schema, Manifest manifest,
                 const std::string& status) {
-  std::vector<const PackedRows*> samples;
-  const std::string cases = csv_of(schema, {&rows.cases});
+  std::vector<ResultRow> samples;
   for (std::size_t i = 0; i < rows.launches.size(); ++i) {
     const ImportedLaunchRows& launch = rows.launches[i];
-    // Over one launch there is nothing more to say.
-    const bool alone = rows.launches.size() == 1;
-    write(launches.at(i), schema, alone ? cases : csv_of(schema, {&launch.cases}));
-    samples.push_back(&launch.samples);
+    write(launches.at(i), schema, csv_of(schema, launch.cases));
+    samples.insert(samples.end(), launch.samples.begin(), launch.samples.end());
   }
   write(run, samples_schema(), csv_of(samples_schema(), samples));
-  write(run, schema, cases);
+  write(run, schema, csv_of(schema, rows.cases));
   if (schema.file == epoch_schema().file) {
-    const ImportAnswers answers = answers_of_import(rows.cases.unpacked());
-    const PackedRows scaling(answers.scaling), losses(answers.losses);
-    write(run, scaling_schema(), csv_of(scaling_schema(), {&scaling}));
-    write(run, losses_schema(), csv_of(losses_schema(), {&losses}));
+    const ImportAnswers answers = answers_of_import(rows.cases);
+    write(run, scaling_schema(), csv_of(scaling_schema(), answers.scaling));
+    write(run, losses_schema(), csv_of(losses_schema(), answers.losses));
   }
-  const PackedRows accuracies(rows.accuracies);
-  write(run, accuracy_schema(), csv_of(accuracy_schema(), {&accuracies}));
+  write(run, accuracy_schema(), csv_of(accuracy_schema(), rows.accuracies));
   manifest = updated(std::move(manifest), run, status);
   write_manifest(run, manifest);
   if (status == "complete") seal_folder(run, manifest.files);
@@ -377,9 +278,8 @@ void write_import(const ResultsFolder& folder, const ImportedRows& rows, const S
   write_rows(folder.path(), launches, rows, schema, manifest, "complete");
 }
 
-std::string why_no_speedup(const PackedRows& cases) {
-  if (cases.empty() || cases.schema().file != epoch_schema().file) return "";
-  const std::vector<ResultRow> rows = cases.unpacked();
+std::string why_no_speedup(const std::vector<ResultRow>& rows) {
+  if (rows.empty() || rows[0].schema().file != epoch_schema().file) return "";
   const std::vector<const ResultRow*> legs = legs_of(rows);
   const auto several = std::ranges::find_if(
       legs, [](auto* leg) { return number_in(*leg, "ranks") > 1 && leg->get("status") == "ok"; });
@@ -427,7 +327,7 @@ std::string line(const ResultRow& row) {
 
 }  // namespace
 
-std::string import_table(const PackedRows& rows) {
+std::string import_table(const std::vector<ResultRow>& rows) {
   std::string table = fmt::format("{:<64} {:>10} {:>34} {:>8} {:>8}\n", "case", "median", "rate",
                                   "launches", "values");
   for (std::size_t i = 0; i < rows.size() && i < kShown; ++i) table += line(rows[i]);

@@ -31,13 +31,13 @@ struct NumberedLaunch {
 /// What of one launch is written.
 struct ImportedLaunchRows {
   int launch = 0;
-  PackedRows cases;    // with statistics
-  PackedRows samples;  // of samples.csv
+  std::vector<ResultRow> cases;    // with statistics
+  std::vector<ResultRow> samples;  // of samples.csv
 };
 
 struct ImportedRows {
   std::vector<ImportedLaunchRows> launches;  // in order of their numbers
-  PackedRows cases;                          // one row a case, over all launches
+  std::vector<ResultRow> cases;              // one row a case, over all launches
   std::vector<ResultRow> accuracies;         // of accuracy.csv
 };
 
@@ -50,7 +50,7 @@ std::vector<ImportedLaunch> by_layout(ImportedLaunch launch);
 
 /// Launches with equal numbers are one; its equal cases are one, with the values of all. Throws
 /// UsageError, naming the file, where they are on different numbers of nodes.
-ImportedRows imported_rows(std::vector<NumberedLaunch> launches, const Schema& schema,
+ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Schema& schema,
                            const ImportIdentity& identity);
 
 /// Writes samples.csv, the case file, scaling.csv where the rows have a base for it, losses.csv
@@ -66,10 +66,10 @@ void write_import(const ResultsFolder& folder, const ImportedRows& rows, const S
 
 /// Why epochs on one and on several ranks make no speedup, and what would help; empty where they do
 /// or where there is nothing to expect.
-std::string why_no_speedup(const PackedRows& cases);
+std::string why_no_speedup(const std::vector<ResultRow>& cases);
 
 /// One line a case, the first of them only when there are many. Names from foreign files are shown
 /// so that they cannot steer a terminal.
-std::string import_table(const PackedRows& rows);
+std::string import_table(const std::vector<ResultRow>& rows);
 
 }  // namespace scalebench

@@ -78,8 +78,8 @@ ImportedCase on_nodes(const std::string& ranks, int nodes, std::vector<double> s
 }
 
 TEST(ImportedRows, KeepsTwoLayoutsOfOneFileApart) {
-  const ImportedLaunch file{{{on_nodes("8", 1, {0.001}), on_nodes("8", 8, {0.01}),
-                              on_nodes("8", 1, {0.001}), on_nodes("16", 2, {0.02})}},
+  const ImportedLaunch file{{on_nodes("8", 1, {0.001}), on_nodes("8", 8, {0.01}),
+                             on_nodes("8", 1, {0.001}), on_nodes("16", 2, {0.02})},
                             {"./job"}};
   const std::vector<ImportedLaunch> parts = by_layout(file);
   ASSERT_THAT(parts, SizeIs(2));
@@ -100,7 +100,7 @@ TEST(ImportedRows, KeepsTwoLayoutsOfOneFileApart) {
 }
 
 TEST(ImportedRows, HasOneLaunchWhereEachNHasOneLayout) {
-  EXPECT_THAT(by_layout({{{on_nodes("8", 1, {0.001}), on_nodes("16", 2, {0.01})}}, {}}), SizeIs(1));
+  EXPECT_THAT(by_layout({{on_nodes("8", 1, {0.001}), on_nodes("16", 2, {0.01})}, {}}), SizeIs(1));
   EXPECT_THAT(by_layout({}), SizeIs(1));
 }
 

@@ -46,7 +46,7 @@ TEST(Published, EpochsAreHAndT) {
 
 TEST(Published, RatesAreStepsOrWithImagesEpochs) {
   const ImportedFile steps = read("tf_k80_p2_8xlarge_resnet50");
-  EXPECT_EQ(steps.launches.at(0).cases.rows().schema().file, throughput_schema().file);
+  EXPECT_EQ(steps.launches.at(0).cases.at(0).row.schema().file, throughput_schema().file);
   const ImportedCase one = steps.launches[0].cases.at(0);
   EXPECT_EQ(one.row.get("ranks"), "1");
   EXPECT_NEAR(one.seconds.at(0), 64 / 52.4, 1e-9);

@@ -292,13 +292,13 @@ std::vector<ResultRow> simulate(const SimulationPlan& plan, const ResultsFolder&
     launches.push_back(std::move(start.rows));
     folders.push_back(std::move(start.folder));
   }
-  const ImportedRows rows = imported_rows(std::move(launches), allreduce_schema(),
+  const ImportedRows rows = imported_rows(launches, allreduce_schema(),
                                           {folder.run_id(), manifest.origin, describe(plan)});
   const bool whole = std::ranges::all_of(
       manifest.launches, [](const LaunchRecord& record) { return record.status == "ok"; });
   write_rows(folder.path(), folders, rows, allreduce_schema(), std::move(manifest),
              whole ? "complete" : "partial");
-  return rows.cases.unpacked();
+  return rows.cases;
 }
 
 std::string simulation_table(const SimulationPlan& plan, const std::vector<ResultRow>& rows) {

@@ -194,11 +194,10 @@ std::vector<LaunchRecord> launch_records(const ImportOptions& options,
     record.number = launch.launch;
     record.program = options.kind;
     record.status = "ok";
-    for (std::size_t i = 0; i < launch.cases.size(); ++i) {
-      const std::string ranks(launch.cases.text(i, "ranks"));
+    for (const ResultRow& row : launch.cases) {
+      const std::string ranks = text_in(row, "ranks");
       if (!ranks.empty()) record.ranks = std::max(record.ranks, std::stoi(ranks));
-      const std::string_view status = launch.cases.text(i, "status");
-      if (status != "ok") record.status = status;
+      if (row.get("status") != "ok") record.status = row.get("status");
     }
     for (const NumberedLaunch& one : origins) {
       if (one.number != launch.launch) continue;
@@ -228,12 +227,8 @@ ExitCode import(ImportOptions options) {
   const ResultsFolder folder =
       options.out.empty() ? ResultsFolder::create(options.results, "import", kBytesNeededToImport)
                           : ResultsFolder::at(options.out, kBytesNeededToImport);
-  std::vector<NumberedLaunch> origins;  // without their cases, which are many
-  for (const NumberedLaunch& one : contents.launches) {
-    origins.push_back({one.number, one.file, {{}, one.launch.command}});
-  }
-  const ImportedRows rows = imported_rows(std::move(contents.launches), *reading.schema,
-                                          {folder.run_id(), options.origin, remark});
+  const ImportedRows rows =
+      imported_rows(contents.launches, *reading.schema, {folder.run_id(), options.origin, remark});
   Manifest manifest;
   manifest.run_id = folder.run_id();
   manifest.study = "import";
@@ -244,7 +239,7 @@ ExitCode import(ImportOptions options) {
   manifest.tool = build_info();
   manifest.environment = contents.environment;
   manifest.import = contents.record;
-  manifest.launches = launch_records(options, origins, rows);
+  manifest.launches = launch_records(options, contents.launches, rows);
   write_import(folder, rows, *reading.schema, manifest);
   console.result(import_table(rows.cases));
   const std::string no_speedup = why_no_speedup(rows.cases);
