@@ -19,7 +19,7 @@
 #include "collectives/allreduce_check.hpp"
 #include "collectives/allreduce_test.hpp"
 #include "collectives/carries.hpp"
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "collectives/transport/transport_test.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/error.hpp"

@@ -8,7 +8,7 @@
 #include <functional>
 #include <thread>
 
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "collectives/transport/transport_test.hpp"
 #include "kernels/error.hpp"
 

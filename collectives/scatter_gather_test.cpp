@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "collectives/steps.hpp"
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "collectives/transport/transports.hpp"
 #include "kernels/buffer.hpp"
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "models/testing.hpp"
 #include "models/trainer.hpp"
 

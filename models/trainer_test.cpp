@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "models/network/models.hpp"
 #include "models/testing.hpp"
 

@@ -13,7 +13,7 @@
 #include "bench/allreduce/bound.hpp"
 #include "bench/allreduce/measure.hpp"
 #include "bench/allreduce/tuning.hpp"
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 
 namespace scalebench {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "bench/measure/statistics.hpp"
 #include "collectives/control.hpp"
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 
 namespace scalebench {
 namespace {

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "bench/record/columns.hpp"
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 
 namespace scalebench {
 namespace {

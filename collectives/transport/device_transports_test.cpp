@@ -11,7 +11,7 @@
 
 #include "collectives/transport/device_transport_test.hpp"
 #include "collectives/transport/nccl.hpp"
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "collectives/transport/transports.hpp"
 #include "kernels/device.hpp"
 #include "kernels/testing.hpp"

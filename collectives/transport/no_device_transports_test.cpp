@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "collectives/transport/nccl.hpp"
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "collectives/transport/transports.hpp"
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <thread>
 
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "collectives/transport/transport_test.hpp"
 #include "collectives/transport/transports.hpp"
 #include "kernels/testing.hpp"

@@ -21,7 +21,7 @@
 #include <fstream>
 #include <string>
 
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "collectives/transport/transport_test.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"

@@ -21,7 +21,7 @@
 
 #include "collectives/allreduce.hpp"
 #include "collectives/allreduce_check.hpp"
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "kernels/elementwise.hpp"
 
 namespace scalebench {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "models/data/batch_stream.hpp"
 #include "models/data/image_source.hpp"
 #include "models/testing.hpp"

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <sstream>
 
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "collectives/transport/transports.hpp"
 #include "models/gradient_sync/strategy_under_test.hpp"
 #include "models/gradients/pass.hpp"

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "collectives/allreduce.hpp"
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "models/gradient_sync/strategy_under_test.hpp"
 #include "models/gradients/gradient_sync.hpp"
 #include "models/gradients/reducer.hpp"

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <numeric>
 
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "models/gradient_sync/strategy_under_test.hpp"
 #include "models/testing.hpp"
 #include "models/trainer.hpp"

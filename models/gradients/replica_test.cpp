@@ -7,7 +7,7 @@
 #include <array>
 #include <limits>
 
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "models/network/network.hpp"
 #include "models/testing.hpp"
 

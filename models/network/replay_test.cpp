@@ -9,7 +9,7 @@
 #include <mutex>
 #include <numeric>
 
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "kernels/testing.hpp"
 #include "models/network/models.hpp"
 #include "models/network/network.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "models/gradients/replica.hpp"
 #include "models/network/network.hpp"
 #include "models/testing.hpp"

@@ -6,7 +6,7 @@
 
 #include <new>
 
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 #include "models/network/network.hpp"
 #include "models/testing.hpp"
 #include "models/torch/compute.hpp"

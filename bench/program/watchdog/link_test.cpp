@@ -19,7 +19,7 @@
 #include "bench/machine/identity.hpp"
 #include "bench/program/watchdog/addresses.hpp"
 #include "collectives/control.hpp"
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 
 namespace scalebench {
 namespace {

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "bench/program/watchdog/termination.hpp"
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 
 namespace scalebench {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "bench/record/result_row.hpp"
 #include "bench/training/epoch/account_rows.hpp"
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 
 namespace scalebench::account_test {
 namespace {

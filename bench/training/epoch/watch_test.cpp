@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "bench/program/watchdog/watchdog.hpp"
-#include "collectives/transport/thread.hpp"
+#include "collectives/transport/thread_ranks_test.hpp"
 
 namespace scalebench {
 namespace {
