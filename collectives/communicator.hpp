@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All that an allreduce algorithm may use: who takes part, how to move and combine numbers.
-// A transport (threads, MPI, shared memory, NCCL, CUDA IPC) implements it; algorithms and
+// A transport (MPI, shared memory, NCCL, CUDA IPC) implements it; algorithms and
 // transports are independent axes. Calls are collective only where they say so. Every call may
 // throw Error.
 #pragma once
@@ -163,10 +163,6 @@ class Communicator {
   /// How the library was told of the latest window, in the words of result files; empty: there is
   /// no such thing here, or no window yet.
   virtual std::string_view registration() const { return {}; }
-
-  /// How the library went about the latest native_allreduce() of so many bytes, in the words of
-  /// result files; empty: it does not say, or not on this rank.
-  virtual std::string native_choice(std::size_t /*bytes*/) { return {}; }
 
   /// Where work is enqueued; the default one on the host, where nothing is.
   virtual DeviceStream stream() const { return {}; }

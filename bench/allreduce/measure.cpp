@@ -371,7 +371,6 @@ AllreduceResult measure_allreduce(const AllreduceBench& bench, const AllreduceCa
                                   result.timing.operations);
       }
       result.launch = launch_cost(bench, operation);
-      result.choice = bench.data.native_choice(one.bytes());
       fine = right(once);
     }
     if (fine) return result;

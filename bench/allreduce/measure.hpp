@@ -152,7 +152,6 @@ struct AllreduceResult {
   std::vector<std::size_t> wrong = {};   // elements of each rank, before or after timing
   Timing timing = {};                    // empty unless ok
   LaunchCost launch = {};                // on a device, this rank's
-  std::string choice = {};               // Communicator::native_choice(), where it was native
   std::vector<DeviceSpell> spells = {};  // of the cards, by repetition; empty: nothing watched
 
   std::size_t all_wrong() const {

@@ -139,7 +139,6 @@ ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
   if (context.method.checks > 0 && result.status != "skipped") row.set("wrong", result.all_wrong());
   row.set("enqueue_seconds", result.launch.enqueue_seconds);
   row.set("device_seconds", result.launch.device_seconds);
-  row.set("nccl_choice", result.choice);
   set_spells(row, result.spells);
   return row;
 }

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "collectives/control.hpp"
-#include "collectives/transport/ipc_cause.hpp"
 #include "collectives/transport/shared_segment.hpp"
 #include "collectives/transport/stream_order.hpp"
 #include "collectives/transport/transports.hpp"
@@ -428,30 +427,11 @@ std::string why_not(Communicator& control) {
   return hosts > 1 ? fmt::format("ranks are on {} hosts", hosts) : "";
 }
 
-/// Collective.
-std::string cause_of_refusal(Communicator& control) {
-  int device = 0;
-  static_cast<void>(cudaGetDevice(&device));
-  const IpcPlace mine = ipc_place_here(device_uuid(device));
-  const std::vector<std::string> namespaces = all_gather(control, mine.namespaces);
-  const std::vector<std::string> devices = all_gather(control, mine.device);
-  const bool slices = any_agrees(control, mine.slice);
-  std::vector<IpcPlace> places;
-  for (std::size_t rank = 0; rank < devices.size(); ++rank) {
-    places.push_back({namespaces[rank], devices[rank], slices});
-  }
-  return likely_cause(places);
-}
-
 }  // namespace
 
 std::unique_ptr<Communicator> make_cuda_ipc_communicator(Communicator& control) {
   throw_together<Unavailable>(control, "transport cuda_ipc", why_not(control));
-  try {
-    return std::make_unique<CudaIpcCommunicator>(control);
-  } catch (const Unavailable& refusal) {  // on every rank, or on none
-    fail<Unavailable>("{}; {}", refusal.what(), cause_of_refusal(control));
-  }
+  return std::make_unique<CudaIpcCommunicator>(control);
 }
 
 }  // namespace scalebench

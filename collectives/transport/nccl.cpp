@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "collectives/control.hpp"
-#include "collectives/transport/nccl_log.hpp"
 #include "kernels/buffer.hpp"
 #include "kernels/cuda/check.hpp"
 #include "kernels/device.hpp"
@@ -265,8 +264,6 @@ class NcclCommunicator final : public Communicator {
     return registration_ ? name_of(*registration_) : std::string_view();
   }
 
-  std::string native_choice(std::size_t bytes) override { return log_.choice_since(bytes); }
-
   void exchange(ConstSpan out, int to, Span in, int from) override {
     const ncclComm_t nccl = alive(*shared_->messages);
     NCCL_CHECK(ncclGroupStart());
@@ -395,7 +392,6 @@ class NcclCommunicator final : public Communicator {
   bool plain_ = true;                         // it is none of NCCL's memory, or there is none yet
   std::shared_ptr<NcclMemory> scratch_;
   std::size_t scratch_bytes_ = 0;
-  NcclLog log_{nccl_choice_log()};
   std::shared_ptr<Shared> shared_;
 };
 

@@ -37,8 +37,8 @@ std::unique_ptr<Communicator> make_shared_memory_communicator(Communicator& cont
 /// An exchange is enqueued when it returns: per piece the hosts meet, by two cache lines that cross
 /// between cores, and the streams wait for each other's events. What lies in no window goes in
 /// pieces through one, with a copy more. Throws Unavailable, on every rank, without CUDA or a
-/// device, when the ranks are on several hosts, and, with the likely cause, when a rank cannot
-/// address another's memory or wait for its events, which is tried out.
+/// device, when the ranks are on several hosts, and when a rank cannot address another's memory or
+/// wait for its events, which is tried out.
 std::unique_ptr<Communicator> make_cuda_ipc_communicator(Communicator& control);
 
 }  // namespace scalebench

@@ -126,7 +126,6 @@ def check_allreduce(run: Run) -> Seconds:
         for column, over in (("redone", sum), ("warm", min), ("huge_share", min)):
             values = run.of_launches(table, case, column)
             run.expect(table, row, column, over(values) if values else None)
-        run.expect_text(table, row, "nccl_choice", " or ".join(sorted({row.get("nccl_choice", "") for row in launches.values()} - {""})))
         of_gpus(run, table, row)
     return medians
 

@@ -331,12 +331,6 @@ ResultRow join(const std::vector<LaunchCase>& cases, const std::vector<int>& mid
     const std::vector<double> huge = numbers(measured, "huge_share");
     if (!huge.empty()) row.set("huge_share", std::ranges::min(huge));
   }
-  if (row.schema().has("nccl_choice")) {
-    std::set<std::string> choices;
-    for (const LaunchCase& one : measured) choices.insert(one.row->get("nccl_choice"));
-    choices.erase("");
-    row.set("nccl_choice", fmt::format("{}", fmt::join(choices, " or ")));
-  }
   if (measured.size() < cases.size()) {
     row.add_note(fmt::format("{} of {} launches measured it", measured.size(), cases.size()));
   }
