@@ -7,7 +7,6 @@ import re
 import statistics
 from collections.abc import Mapping, Sequence
 
-from gpu.kernel_times import short_name
 from gpu.verdict import Verdict, at_least, grouped, missed, not_run, reached
 
 Rows = Sequence[Mapping[str, str]]
@@ -116,14 +115,6 @@ def complete(rows: Rows) -> Verdict:
     failed = [row for row in cases if row["status"] in ("failed", "wrong")]
     words = f"{len(ok(cases))} of {len(cases)} cases measured"
     return missed(f"{words}; {reasons(failed)}") if failed else reached(words)
-
-
-def profile(rows: Rows) -> Verdict:
-    """What scripts/kernel_times found, of which the longest kernel is named."""
-    if not rows:
-        return not_run("no kernel was seen")
-    total = sum(float(row["seconds"]) for row in rows)
-    return reached(f"{1e3 * total:.1f} ms, of which {float(rows[0]['share']):.1%} in {short_name(rows[0]['kernel'])[:80]}")
 
 
 # Bytes that p ranks on one card move for n bytes each, in n. ring: (p-1) n are read twice and written once to be added,

@@ -37,9 +37,6 @@ class Context:
     def test(self, name: str) -> str:
         return self.program(name) if self.bundle else str(self.build / DEVICE_TESTS[name] / name)
 
-    def kernel_trace(self) -> str:
-        return str((self.bundle or self.build) / "lib/libscalebench_kernel_trace.so")
-
     def mpirun(self, ranks: int) -> list[str]:
         return [self.program("mpirun") if self.bundle else "mpirun", "--oversubscribe", "-np", str(ranks)]
 
@@ -147,13 +144,6 @@ STEPS = (
     Step(
         "shared", "ring and direct over cuda_ipc, 2 ranks taking turns on the card, 64 MiB and more: share of the bound from the copy, measured", 90,
         lambda here: shared_ranks(here, "shared", 2), lambda here, output: judge_shared(here, "shared", 2),
-    ),
-    Step(
-        "profile", "where the time of a fused step of resnet50 goes, kernel by kernel", 90,
-        lambda here: [["python3", "scripts/kernel_times", "--library", here.kernel_trace(), "--out", str(here.out / "profile"), "--",
-                       here.program("bench_throughput"), *RESNET50, "--precision", "bf16", "--step", "fused",
-                       "--batch-per-rank", "256", "-n", "20", "--no-roofline"]],
-        lambda here, output: judge.profile(here.rows("profile", "kernels.csv")),
     ),
     Step(
         "compile", "resnet50 with fused layers as fast as torch.compile, beside the graph without", 270,

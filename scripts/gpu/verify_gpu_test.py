@@ -64,12 +64,6 @@ class Judging(unittest.TestCase):
         self.assertIn("H200, 580.1, 143771 MiB; NVIDIA L4, 580.1, 23034 MiB; no", judge.facts(2 * card + "NVIDIA L4, 580.1, 23034 MiB\n").detail)
         self.assertEqual(judge.facts("No devices were found\n").status, NOT_RUN)
 
-    def test_the_longest_kernel_is_named(self) -> None:
-        rows = [{"kernel": "norm<T>", "launches": "53", "seconds": "0.03", "share": "0.75"},
-                {"kernel": "add", "launches": "1", "seconds": "0.01", "share": "0.25"}]  # fmt: skip
-        self.assertEqual(judge.profile(rows).line(), "reached: 40.0 ms, of which 75.0% in norm<T>")
-        self.assertEqual(judge.profile([]).status, NOT_RUN)
-
     def test_findings_are_summed_over_processes(self) -> None:
         clean = "========= ERROR SUMMARY: 0 errors\n========= ERROR SUMMARY: 0 errors\n"
         ended = "due: 2 processes\n[exit code 0]\n"
