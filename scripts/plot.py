@@ -17,7 +17,7 @@ from view.rows import say
 try:
     import matplotlib
 
-    from view.figures import batches, busbw, monitor, pairs, phases, scaling, theme, throughput, waterfall
+    from view.figures import batches, busbw, monitor, phases, scaling, theme, throughput, waterfall
 except ImportError as error:
     say(
         f"plot.py: {error}: no figures. Install python3-matplotlib (Debian) or `python3 -m pip install matplotlib`"
@@ -51,8 +51,6 @@ def main(arguments: list[str]) -> int:
         "busbw": partial(busbw.draw, fit=fit),
         "monitor": monitor.draw,
     }
-    if (run / pairs.FILE).exists():  # of bench_allreduce --pairs, which no other run has
-        figures["pairs"] = pairs.draw
     try:
         with matplotlib.rc_context({**matplotlib.rcParamsDefault, **theme.STYLE, "backend": "agg"}):
             for name, draw in figures.items():

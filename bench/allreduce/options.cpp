@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, 3> kPlacements{"in_place", "out_of_place"
 constexpr std::array<std::string_view, 3> kModes{"isolated", "pipelined", "both"};
 constexpr std::array<Pages, 2> kPages{Pages::standard, Pages::huge};
 constexpr std::array<std::string_view, 2> kOrders{"ascending", "shuffled"};
+constexpr std::array<std::string_view, 2> kPairs{"ranks", "hosts"};
 
 /// What other tools run by themselves; all else is as in describe().
 struct FormatDefault {
@@ -220,7 +221,16 @@ void describe_cases(CLI::App& app, AllreduceOptions& options) {
   };
   add_word<int>(app, "-G,--cudagraph", 0, graph,
                 "replay a CUDA graph of the operation, this many times as many in pipelined mode");
-  add_group_options(app, options.groups);
+  const auto pairs = [&options](const std::string& word) {
+    require_known("pairs", word, kPairs);
+    options.pairs = word == "hosts" ? PairsOf::hosts : PairsOf::ranks;
+  };
+  offer(
+      app.add_option_function<std::string>(
+          "--pairs", pairs,
+          "the allreduce of every pair of ranks, or of hosts with all of their ranks, those at the "
+          "same time that have none in common; and which one is slower than the others"),
+      kPairs);
   add_choice(app, "--order", options.shuffle, kOrders, "order of cases: ascending or shuffled");
   app.add_option("--seed", options.seed, "of the shuffle")->capture_default_str();
 }
@@ -336,38 +346,30 @@ void apply_nccl_letters(CLI::App& app) {
   app.get_option("--mode")->default_val(blocking == 0 ? "pipelined" : "isolated");
 }
 
-void apply_pair_defaults(CLI::App& app, const GroupOptions& groups) {
+void apply_pair_defaults(CLI::App& app) {
+  const bool sized = app.count("--minbytes") + app.count("--maxbytes") > 0;
   for (const auto& [option, value] : kPairDefaults) {
-    const bool has_other = app.count("--minbytes") + app.count("--maxbytes") > 0 &&
-                           std::string_view(option).ends_with("bytes");
-    if (groups.pairs == PairsOf::nothing || app.count(option) > 0 || has_other) continue;
-    app.get_option(option)->default_val(value);
+    const bool is_size = std::string_view(option).ends_with("bytes");
+    if (app.count(option) == 0 && !(sized && is_size)) app.get_option(option)->default_val(value);
   }
 }
 
-/// What --groups and --pairs do not go with.
-void check_groups(const CLI::App& app, const AllreduceOptions& options) {
-  if (!options.groups.any()) return;
-  const char* const option = options.groups.groups > 0 ? "--groups" : "--pairs";
-  if (options.groups.groups > 0 && options.groups.pairs != PairsOf::nothing) {
-    fail<UsageError>("--groups and --pairs: one of them");
-  }
-  if (options.one_transport()) {
-    fail<UsageError>("{}: --format {} has no column for groups; valid: table, csv, json", option,
+/// What --pairs does not go with.
+void check_pairs(const CLI::App& app, const AllreduceOptions& options) {
+  if (options.format != "table" && options.format != "csv") {
+    fail<UsageError>("--pairs: --format {} has no column for pairs; valid: table, csv",
                      options.format);
   }
-  if (options.method.graph) fail<UsageError>("{}: leave out -G", option);
-  if (options.per_rank || options.dry_run || app.count("--choices") > 0) {
-    fail<UsageError>("{} has a row for each group: leave out {}", option,
-                     options.per_rank  ? "--per-rank"
-                     : options.dry_run ? "--dry-run"
-                                       : "--choices");
+  for (const char* const other : {"--cudagraph", "--per-rank", "--dry-run", "--choices"}) {
+    if (app.count(other) > 0) fail<UsageError>("--pairs has a row for each pair: leave out {}", other);
   }
-  for (const AllreduceAlgorithm* one : options.algorithms) {
-    if (!one->chooses() || app.count("--algorithm") == 0) continue;
-    if (typed<std::string>(app, "--algorithm") == "all") continue;
-    fail<UsageError>("{}: --algorithm auto chooses by a trial of all ranks; name the algorithm",
-                     option);
+  if (options.in_place.size() + options.pipelined.size() > 2) {
+    fail<UsageError>("--pairs: give one --placement and one --mode");
+  }
+  if (app.count("--algorithm") > 0 && typed<std::string>(app, "--algorithm") != "all" &&
+      std::ranges::any_of(options.algorithms, &AllreduceAlgorithm::chooses)) {
+    fail<UsageError>(
+        "--pairs: --algorithm auto chooses by a trial of all ranks; name the algorithm");
   }
 }
 
@@ -467,10 +469,11 @@ AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int 
   }
   apply_format_defaults(app, options.format);
   apply_nccl_letters(app);
-  apply_pair_defaults(app, options.groups);
+  const bool of_pairs = options.pairs != PairsOf::nothing;
+  if (of_pairs) apply_pair_defaults(app);
   check_together(app, options);
-  check_groups(app, options);
-  if (options.groups.any()) {
+  if (of_pairs) {
+    check_pairs(app, options);
     std::erase_if(options.algorithms, [](const auto* one) { return one->chooses(); });
   }
   AllreduceMethod& method = options.method;

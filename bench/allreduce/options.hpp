@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/allreduce/groups.hpp"
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/hosts/hosts.hpp"
@@ -66,6 +65,9 @@ enum class Cache : std::uint8_t {
 inline constexpr std::array<std::string_view, 3> kCaches{"warm", "cold", "written"};
 inline std::string_view name_of(Cache cache) { return kCaches[static_cast<std::size_t>(cache)]; }
 
+/// Of what --pairs has every pair reduce by itself.
+enum class PairsOf : std::uint8_t { nothing, ranks, hosts };
+
 /// How every case is measured.
 struct AllreduceMethod {
   std::size_t repetitions = 0;  // 0: interval-driven
@@ -85,6 +87,9 @@ struct AllreduceMethod {
 std::string canonical(const AllreduceCase& one, const AllreducePlace& place,
                       const AllreduceMethod& method);
 
+/// "ring on mpi float sum 64 KiB".
+std::string title_of(const AllreduceCase& one, const AllreducePlace& place);
+
 /// `host` or `device`.
 std::string_view name_of(Memory memory);
 
@@ -96,7 +101,7 @@ struct AllreduceOptions {
   std::size_t step_bytes = 0;  // 0: multiply by step_factor
   std::vector<const AllreduceAlgorithm*> algorithms;
   std::vector<std::string> transports;  // names, or `auto` or `all` alone
-  GroupOptions groups;
+  PairsOf pairs = PairsOf::nothing;
   MemoryChoice memory = MemoryChoice::automatic;
   std::vector<Pages> pages;                 // of host memory
   std::vector<Registration> registrations;  // with NCCL; empty: as it can

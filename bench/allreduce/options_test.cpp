@@ -96,7 +96,7 @@ TEST(AllreduceOptions, DevicesAndMemoryMustAgree) {
 
 TEST(AllreduceOptions, PairsAreMeasuredWithOneSizeAndOneAlgorithmUnlessMoreAreAskedFor) {
   const AllreduceOptions few = parsed({"--pairs", "hosts"});
-  EXPECT_EQ(few.groups.pairs, PairsOf::hosts);
+  EXPECT_EQ(few.pairs, PairsOf::hosts);
   EXPECT_EQ(sizes_of(few), (std::vector<std::size_t>{std::size_t{4} << 20U}));
   ASSERT_EQ(few.algorithms.size(), 1U);
   EXPECT_EQ(few.algorithms[0]->name, "ring");
@@ -108,7 +108,7 @@ TEST(AllreduceOptions, PairsAreMeasuredWithOneSizeAndOneAlgorithmUnlessMoreAreAs
 }
 
 TEST(AllreduceOptions, RefuseWhatIsNotValid) {
-  const std::array<Words, 31> wrong{{{"-b", "2M", "-e", "1M"},
+  const std::array<Words, 30> wrong{{{"-b", "2M", "-e", "1M"},
                                      {"-f", "1"},
                                      {"-n", "-3"},
                                      {"-c", "-1"},
@@ -131,12 +131,11 @@ TEST(AllreduceOptions, RefuseWhatIsNotValid) {
                                      {"--slower", "5", "-G", "1"},
                                      {"--format", "xml"},
                                      {"--fault", "wrong:1@1/0"},
-                                     {"--groups", "0"},
-                                     {"--groups", "2", "--pairs", "ranks"},
-                                     {"--groups", "1", "--format", "osu"},
-                                     {"--groups", "1", "--per-rank"},
-                                     {"--groups", "1", "-G", "1"},
-                                     {"--groups", "1", "--algorithm", "auto"},
+                                     {"--pairs", "ranks", "--format", "osu"},
+                                     {"--pairs", "ranks", "--per-rank"},
+                                     {"--pairs", "ranks", "-G", "1"},
+                                     {"--pairs", "ranks", "--algorithm", "auto"},
+                                     {"--pairs", "ranks", "--placement", "both"},
                                      {"--pairs", "ranks", "--dry-run"},
                                      {"--pairs", "links"}}};
   for (const auto& words : wrong) EXPECT_THROW(parsed(words), UsageError) << words[0];

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bench/allreduce/options.hpp"
+#include "bench/cli/quantity.hpp"
 
 namespace scalebench {
 
@@ -31,6 +32,11 @@ std::string canonical(const AllreduceCase& one, const AllreducePlace& place,
       one.algorithm->name, place.transport, name_of(place.memory), chosen, name_of(one.dtype),
       name_of(one.op), one.placement(), one.mode(), name_of(method.cache), method.graph ? 1 : 0,
       one.count);
+}
+
+std::string title_of(const AllreduceCase& one, const AllreducePlace& place) {
+  return fmt::format("{} on {} {} {} {}", one.algorithm->name, place.described(),
+                     name_of(one.dtype), name_of(one.op), show_size(one.bytes()));
 }
 
 std::string_view name_of(Memory memory) { return memory == Memory::host ? "host" : "device"; }

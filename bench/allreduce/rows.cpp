@@ -74,28 +74,6 @@ std::string burst_note(const AllreduceCase& one, int nodes) {
   return fmt::format("{}: the emulated one lets {:.0f} bytes pass at once", kBurstNote, burst);
 }
 
-/// What the result says of itself, what was put into it on purpose, whether its pages are not all
-/// that was asked for, and whether a link that is emulated was the limit.
-std::string note_of(const AllreduceCase& one, const LaunchTransport& transport,
-                    const AllreduceResult& result, const AllreduceRowContext& context) {
-  constexpr double kNearlyAll = 0.999;
-  std::vector<std::string> notes;
-  if (!result.note.empty()) notes.push_back(result.note);
-  if (context.method.slower > 0) {
-    notes.push_back(fmt::format("{}slower={} %", kInjectedNote, 100 * context.method.slower));
-  }
-  if (result.status == "ok" && transport.place.pages == Pages::huge &&
-      transport.huge_share.value_or(0) < kNearlyAll) {
-    notes.push_back(
-        transport.huge_share
-            ? fmt::format("{:.1f} % of the buffers are in huge pages", 100 * *transport.huge_share)
-            : "the system does not say whether the huge pages were given");
-  }
-  const std::string burst = burst_note(one, context.topology.nodes());
-  if (result.status == "ok" && !burst.empty()) notes.push_back(burst);
-  return fmt::format("{}", fmt::join(notes, "; "));
-}
-
 }  // namespace
 
 AllreduceMethod method_of(const AllreduceOptions& options, const Recorder& recorder) {
@@ -118,10 +96,30 @@ std::vector<std::string> devices_of(const Ranks& ranks,
   return all_gather(ranks.host, used ? device_name(devices.mine) : std::string());
 }
 
+std::string note_of(const AllreduceCase& one, const LaunchTransport& transport,
+                    const AllreduceResult& result, const AllreduceRowContext& context) {
+  constexpr double kNearlyAll = 0.999;
+  std::vector<std::string> notes;
+  if (!result.note.empty()) notes.push_back(result.note);
+  if (context.method.slower > 0) {
+    notes.push_back(fmt::format("{}slower={} %", kInjectedNote, 100 * context.method.slower));
+  }
+  if (result.status == "ok" && transport.place.pages == Pages::huge &&
+      transport.huge_share.value_or(0) < kNearlyAll) {
+    notes.push_back(
+        transport.huge_share
+            ? fmt::format("{:.1f} % of the buffers are in huge pages", 100 * *transport.huge_share)
+            : "the system does not say whether the huge pages were given");
+  }
+  const std::string burst = burst_note(one, context.topology.nodes());
+  if (result.status == "ok" && !burst.empty()) notes.push_back(burst);
+  return fmt::format("{}", fmt::join(notes, "; "));
+}
+
 ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
                  const LaunchTransport& transport, const AllreduceResult& result) {
   ResultRow row =
-      context.recorder.case_row(canonical(one, transport.place, context.method) + context.part);
+      context.recorder.case_row(canonical(one, transport.place, context.method));
   if (transport.shares_devices) row.set("origin", kEmulated);
   row.set("status", result.status).set("note", note_of(one, transport, result, context));
   row.set("algorithm", one.algorithm->name).set("transport", transport.place.transport);

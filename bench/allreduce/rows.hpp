@@ -12,7 +12,7 @@
 
 namespace scalebench {
 
-/// What the rows of one launch share.
+/// What the rows of one launch share, or of one pair in it.
 struct AllreduceRowContext {
   const Recorder& recorder;
   const AllreduceMethod& method;
@@ -33,6 +33,11 @@ bool uses_devices(const std::vector<LaunchTransport>& transports);
 std::vector<std::string> devices_of(const Ranks& ranks,
                                     const std::vector<LaunchTransport>& transports,
                                     const RankDevices& devices);
+
+/// What the result says of itself, what was put into it on purpose, whether its pages are not all
+/// that was asked for, and whether a link that is emulated was the limit.
+std::string note_of(const AllreduceCase& one, const LaunchTransport& transport,
+                    const AllreduceResult& result, const AllreduceRowContext& context);
 
 ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
                  const LaunchTransport& transport, const AllreduceResult& result);

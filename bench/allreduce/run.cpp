@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "bench/allreduce/bound.hpp"
-#include "bench/allreduce/grouped_run.hpp"
+#include "bench/allreduce/pairs.hpp"
 #include "bench/allreduce/report.hpp"
 #include "bench/allreduce/tuning.hpp"
 #include "bench/cli/quantity.hpp"
@@ -193,9 +193,7 @@ class AllreduceRun {
   }
 
   std::string title(const AllreduceCase& one) const {
-    return fmt::format("{} on {} {} {} {}", one.algorithm->name,
-                       transports_[one.transport].place.described(), name_of(one.dtype),
-                       name_of(one.op), show_size(one.bytes()));
+    return title_of(one, transports_[one.transport].place);
   }
 
   void write(const AllreduceCase& one, const AllreduceResult& result) {
@@ -296,9 +294,8 @@ ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
       ranks.session.abort(static_cast<int>(code_of_failure(error)));
     }
   };
-  if (options.groups.any()) {
-    GroupedRun run(ranks, options, wanted, devices, console);
-    return or_end_all([&] { return run.measure(); });
+  if (options.pairs != PairsOf::nothing) {
+    return or_end_all(pair_run(ranks, options, wanted, devices, console));
   }
   std::vector<LaunchTransport> transports = open_transports(ranks, wanted, options, devices);
   const std::vector<AllreduceCase> plan = plan_of(options, transports.size());

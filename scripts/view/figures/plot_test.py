@@ -236,40 +236,6 @@ class FiguresTest(PlotTest):
         self.assertEqual(self.drawn(), FIGURES - {"busbw", "waterfall"})
         self.assertIn("no busbw figure", said)
 
-    def test_pairs_are_a_square_of_ranks_or_hosts(self) -> None:
-        case = {"algorithm": "ring", "transport": "mpi", "memory": "host", "dtype": "float", "op": "sum", "status": "ok",
-                "placement": "in_place", "mode": "isolated", "cache": "warm", "graph": 0, "ranks": 2, "groups": 2}  # fmt: skip
-        rows = [
-            {**case, "size_bytes": size, "round": 0, "members": f"{low}-{high}" if high == low + 1 else f"{low},{high}",
-             "hosts": f"n{low // 2} n{high // 2}", "nodes": 1 + (low // 2 != high // 2),
-             "busbw_gb_per_s": 7.25 if (low, high) == (1, 3) else 9, "seconds_median": 1.5e-6}
-            for low in range(4) for high in range(low + 1, 4) for size in (8, 1 << 20)
-        ]  # fmt: skip
-        rows += [{**rows[-1], "ranks": 4, "algorithm": "direct", "members": "0-3", "hosts": "n1 n1 n2 n2"}]
-        write_csv(self.run_folder, "allreduce_groups.csv", rows)
-        self.plot()
-        names = {name for name in self.files() if name.startswith("pairs")}
-        self.assertEqual(names, {"pairs-ring-over-mpi-8-b-time-s", "pairs-ring-over-mpi-1-mib-bus-bandwidth-gb-s",
-                                 "pairs-direct-over-mpi-1-mib-bus-bandwidth-gb-s"})  # fmt: skip
-        svg = self.svg("pairs-ring-over-mpi-1-mib-bus-bandwidth-gb-s")
-        self.assertEqual(svg.count("<!-- 7.25 -->"), 2, "once on either side")
-        self.assertIn("<!-- 1.5 -->", self.svg("pairs-ring-over-mpi-8-b-time-s"))
-        self.assertIn("<!-- n2 -->", self.svg("pairs-direct-over-mpi-1-mib-bus-bandwidth-gb-s"))
-
-    def test_a_host_that_sat_out_is_no_pair_of_hosts(self) -> None:
-        case = {"algorithm": "ring", "transport": "mpi", "memory": "host", "dtype": "float", "op": "sum", "status": "ok",
-                "placement": "in_place", "mode": "isolated", "cache": "warm", "graph": 0, "size_bytes": 1 << 20, "groups": 2}  # fmt: skip
-        rows = [
-            {**case, "round": 0, "ranks": 2, "members": "3-4", "hosts": "n2 n2", "nodes": 1, "busbw_gb_per_s": 64},
-            {**case, "round": 0, "ranks": 3, "members": "0-2", "hosts": "n0 n0 n1", "nodes": 2, "busbw_gb_per_s": 7.25},
-            {**case, "round": 1, "ranks": 2, "members": "0-1", "hosts": "n0 n0", "nodes": 1, "busbw_gb_per_s": 64},
-            {**case, "round": 1, "ranks": 3, "members": "2-4", "hosts": "n1 n2 n2", "nodes": 2, "busbw_gb_per_s": 8.25},
-        ]  # fmt: skip
-        write_csv(self.run_folder, "allreduce_groups.csv", rows)
-        self.plot()
-        svg = self.svg("pairs")
-        self.assertEqual((svg.count("<!-- 7.25 -->"), svg.count("<!-- 8.25 -->"), svg.count("<!-- 64 -->")), (2, 2, 0))
-
     def test_missing_and_empty_files_leave_out_their_figure_and_an_older_one(self) -> None:
         write_run(self.run_folder, models=["mlp"])
         self.plot()
