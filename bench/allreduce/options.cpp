@@ -62,7 +62,7 @@ struct Letter {
 constexpr std::array<Letter, 3> kLetters{
     {{"-m,--agg_iters", 1, "only 1", "operations are not aggregated; leave it out"},
      {"-a,--average", 3, "only 3: the slowest rank",
-      "the time is always the slowest rank's (-a 3); --per-rank shows all"},
+      "the time is always the slowest rank's (-a 3)"},
      {"-C,--report_cputime", 0, "only 0", "the time is always that of the whole operation"}}};
 
 std::string list_of_names() {
@@ -360,7 +360,7 @@ void check_pairs(const CLI::App& app, const AllreduceOptions& options) {
     fail<UsageError>("--pairs: --format {} has no column for pairs; valid: table, csv",
                      options.format);
   }
-  for (const char* const other : {"--cudagraph", "--per-rank", "--dry-run", "--choices"}) {
+  for (const char* const other : {"--cudagraph", "--dry-run", "--choices"}) {
     if (app.count(other) > 0) fail<UsageError>("--pairs has a row for each pair: leave out {}", other);
   }
   if (options.in_place.size() + options.pipelined.size() > 2) {
@@ -440,9 +440,6 @@ void describe(CLI::App& app, int ranks, AllreduceOptions& options) {
   add_choice(app, "--format", options.format, kFormats,
              "on stdout: table, csv, json (one object a line), or with their tools' defaults and "
              "columns nccl (nccl-tests) or osu (osu_allreduce)");
-  app.add_flag("--per-rank", options.per_rank,
-               "print each rank's own part below the table, and what its host was found to be")
-      ->group(kRecording);
   add_record_options(app, options.record);
   app.add_flag("--list")->description("list the algorithms and transports, and stop");
   app.add_flag("--dry-run", options.dry_run, "list the cases and stop");

@@ -122,7 +122,6 @@ struct AllreduceOptions {
   double timeout_seconds = 0;  // of the watchdog; 0: its own, more for large buffers
 
   std::string format = "table";
-  bool per_rank = false;
   bool quiet = false;
   Color color = Color::automatic;
   bool dry_run = false;

@@ -108,7 +108,7 @@ TEST(AllreduceOptions, PairsAreMeasuredWithOneSizeAndOneAlgorithmUnlessMoreAreAs
 }
 
 TEST(AllreduceOptions, RefuseWhatIsNotValid) {
-  const std::array<Words, 30> wrong{{{"-b", "2M", "-e", "1M"},
+  const std::array<Words, 29> wrong{{{"-b", "2M", "-e", "1M"},
                                      {"-f", "1"},
                                      {"-n", "-3"},
                                      {"-c", "-1"},
@@ -132,7 +132,6 @@ TEST(AllreduceOptions, RefuseWhatIsNotValid) {
                                      {"--format", "xml"},
                                      {"--fault", "wrong:1@1/0"},
                                      {"--pairs", "ranks", "--format", "osu"},
-                                     {"--pairs", "ranks", "--per-rank"},
                                      {"--pairs", "ranks", "-G", "1"},
                                      {"--pairs", "ranks", "--algorithm", "auto"},
                                      {"--pairs", "ranks", "--placement", "both"},

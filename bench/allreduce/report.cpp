@@ -311,47 +311,4 @@ std::unique_ptr<AllreduceReport> make_allreduce_report(std::string_view format,
   return std::make_unique<AllreduceTable>(std::move(context));
 }
 
-namespace {
-
-/// Rates and speed of a host in per cent of the others' median, or "-": not known.
-struct HostShares {
-  std::string sends = "-", receives = "-", processor = "-";
-};
-
-HostShares shares_of(const HostReport& hosts, const std::string& name) {
-  const auto found = std::ranges::find(hosts.hosts, name);
-  if (found == hosts.hosts.end()) return {};
-  const auto host = static_cast<std::size_t>(found - hosts.hosts.begin());
-  const auto percent = [](const std::optional<double>& relative) {
-    return relative ? fmt::format("{:.0f}", 100 * *relative) : std::string("-");
-  };
-  const HostVerdict& one = hosts.verdicts.at(host);
-  return {percent(one.send_relative), percent(one.receive_relative), percent(one.compute_relative)};
-}
-
-}  // namespace
-
-std::string rank_table(const std::vector<ResultRow>& rows, const HostReport& hosts) {
-  constexpr std::string_view kLine =
-      "#{:>11} {:>13} {:>20} {:>17} {:>5} {:>11} {:>9} {:>7} {:>8} {:>9}  {}\n";
-  std::string text =
-      "#\n# own time: from the common start to this rank's end; ends last: in how many of the "
-      "repetitions.\n# Who ends last may be waiting for another: behind a slow link in a ring it "
-      "is the next rank.\n# sends, receives, processor: of its host before the first case, over "
-      "the others' median\n";
-  text += fmt::format(kLine, "size", "transport", "algorithm", "place", "rank", "own time",
-                      "ends last", "sends", "receives", "processor", "host");
-  text += fmt::format(kLine, "(B)", "", "", "", "", "(us)", "(%)", "(%)", "(%)", "(%)", "");
-  for (const ResultRow& row : rows) {
-    const HostShares of_host = shares_of(hosts, row.get("host"));
-    text += fmt::format(
-        kLine, row.get("size_bytes"), row.get("transport"), row.get("algorithm"),
-        row.get("placement") + how_of_buffers(row), row.get("rank"),
-        scaled(row.get("seconds_median"), 1e6, 2), scaled(row.get("slowest_share"), 100, 0),
-        of_host.sends, of_host.receives, of_host.processor,
-        row.get("host") + (row.get("device").empty() ? "" : ", " + row.get("device")));
-  }
-  return text;
-}
-
 }  // namespace scalebench

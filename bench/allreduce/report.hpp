@@ -9,7 +9,6 @@
 
 #include "bench/allreduce/rows.hpp"
 #include "bench/cli/console.hpp"
-#include "bench/hosts/hosts.hpp"
 
 namespace scalebench {
 
@@ -52,9 +51,5 @@ class AllreduceReport {
 /// `format`: table, csv, json (one object a line), nccl or osu.
 std::unique_ptr<AllreduceReport> make_allreduce_report(std::string_view format,
                                                        AllreduceReportContext context);
-
-/// Rows of allreduce_ranks.csv as lines of comments to stand below any table, each with what its
-/// host was found to be: who ends last is not who is slow, but often the one that waited for him.
-std::string rank_table(const std::vector<ResultRow>& rows, const HostReport& hosts);
 
 }  // namespace scalebench

@@ -157,33 +157,6 @@ ResultRow sample_of(ResultRow head, const AllreduceResult& result, std::size_t i
   return head;
 }
 
-std::vector<ResultRow> rank_rows_of(const AllreduceRowContext& context, const ResultRow& row,
-                                    const Timing& timing) {
-  std::vector<ResultRow> rows;
-  for (int rank = 0; rank < context.ranks() && !timing.repetitions.empty(); ++rank) {
-    const auto index = static_cast<std::size_t>(rank);
-    std::vector<double> own;
-    double last = 0;
-    for (const Repetition& repetition : timing.repetitions) {
-      own.push_back(static_cast<double>(repetition.rank_seconds[index]));
-      last += repetition.slowest_rank == rank ? 1 : 0;
-    }
-    ResultRow& of_rank = rows.emplace_back(allreduce_ranks_schema());
-    for (const std::string_view column :
-         {"schema_version", "run_id", "case_id", "origin", "status", "note", "algorithm",
-          "transport", "memory", "dtype", "op", "placement", "mode", "cache", "graph", "pages",
-          "register", "size_bytes"}) {
-      of_rank.set(column, row.get(column));
-    }
-    of_rank.set("ranks", context.ranks()).set("rank", rank).set("host", context.hosts[index]);
-    of_rank.set("nodes", context.topology.nodes());
-    if (row.get("memory") == "device") of_rank.set("device", context.devices[index]);
-    of_rank.set("seconds_median", median_of(own));
-    of_rank.set("slowest_share", last / static_cast<double>(own.size()));
-  }
-  return rows;
-}
-
 ResultRow bound_row_of(const AllreduceRowContext& context, const LaunchTransport& transport,
                        std::size_t bytes, const BoundPoint& point) {
   const std::string_view memory = name_of(transport.place.memory);

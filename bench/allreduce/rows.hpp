@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One case of bench_allreduce as rows of allreduce.csv, allreduce_ranks.csv and samples.csv;
-// and of bound.csv.
+// One case of bench_allreduce as rows of allreduce.csv and samples.csv; and of bound.csv.
 #pragma once
 
 #include <string>
@@ -49,10 +48,6 @@ ResultRow sample_head(const AllreduceRowContext& context, const AllreduceCase& o
 
 /// Repetition `index` of that case.
 ResultRow sample_of(ResultRow head, const AllreduceResult& result, std::size_t index);
-
-/// Each rank's part in the case that `row` is about; none unless it was measured.
-std::vector<ResultRow> rank_rows_of(const AllreduceRowContext& context, const ResultRow& row,
-                                    const Timing& timing);
 
 /// A point of the bound as a row of bound.csv.
 ResultRow bound_row_of(const AllreduceRowContext& context, const LaunchTransport& transport,

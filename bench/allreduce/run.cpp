@@ -49,7 +49,6 @@ class AllreduceRun {
         console_(console),
         recorder_(ranks, options.record, allreduce_schema(), options.command,
                   {.mpi = MpiSession::library_version(), .torch = "", .nccl = nccl_version()}),
-        rank_file_(ranks, options.record, allreduce_ranks_schema()),
         method_(method_of(options, recorder_)),
         context_{recorder_, method_, ranks.host.topology(),
                  all_gather(ranks.host, ranks.session.host()),
@@ -93,9 +92,6 @@ class AllreduceRun {
     }
     console_.clear_progress();
     report_->foot();
-    if (options_.per_rank && options_.format != "csv" && options_.format != "json") {
-      console_.result(rank_table(rank_rows_, hosts_));
-    }
     recorder_.finish();
     return conclude(hosts_, options_.hosts, options_.format, console_, outcome_.exit_code());
   }
@@ -203,10 +199,6 @@ class AllreduceRun {
       recorder_.write(sample_of(head, result, i));
     }
     const ResultRow row = row_of(context_, one, transport, result);
-    for (const ResultRow& of_rank : rank_rows_of(context_, row, result.timing)) {
-      rank_file_.write(of_rank);
-      if (options_.per_rank) rank_rows_.push_back(of_rank);
-    }
     recorder_.write(row);
     console_.clear_progress();
     const auto& bound = bounds_[one.transport];
@@ -241,7 +233,6 @@ class AllreduceRun {
   std::vector<LaunchTransport>& transports_;
   Console& console_;
   Recorder recorder_;
-  SideFile rank_file_;
   AllreduceMethod method_;
   AllreduceRowContext context_;
   CollectiveTimer timer_;
@@ -251,7 +242,6 @@ class AllreduceRun {
   std::optional<EarlierRows> earlier_;
   std::vector<Learned> learned_;
   std::vector<std::optional<AllreduceBound>> bounds_;  // by transport; host memory only
-  std::vector<ResultRow> rank_rows_;                   // kept for --per-rank
   HostReport hosts_;
   Outcome outcome_;
 };

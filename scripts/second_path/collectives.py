@@ -132,8 +132,8 @@ def check_allreduce(run: Run) -> Seconds:
 
 def check_beside(run: Run) -> None:
     """Of each case of these the launch in the middle, the lower of two, by the column."""
-    for table, by in (("allreduce_ranks.csv", "seconds_median"), ("bound.csv", "seconds"), ("links.csv", "gb_per_s")):
-        names = "case_id origin ranks nodes rank transport memory size_bytes".split()
+    for table, by in (("bound.csv", "seconds"), ("links.csv", "gb_per_s")):
+        names = "case_id origin ranks nodes transport memory size_bytes".split()
         cases = defaultdict(list)
         for row in run.beside[table]:
             cases[tuple(row.get(name, "") for name in names)].append(row)

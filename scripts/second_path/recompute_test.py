@@ -25,7 +25,6 @@ KEYS = set("case_id origin ranks nodes rank loss law parameter".split())
 KEYS_OF = {
     "fit.csv": set("origin algorithm transport memory dtype op placement mode cache graph pages".split()) | {"nodes"},
     "fit_points.csv": set("algorithm transport memory dtype op placement mode cache graph pages size_bytes".split()) | {"ranks", "nodes"},
-    "allreduce_ranks.csv": {"transport", "memory", "size_bytes"},
     "bound.csv": {"transport", "memory", "size_bytes"},
     "laws.csv": {"origin"},
     "accuracy.csv": {"launch", "epoch"},

@@ -421,7 +421,7 @@ std::vector<ResultRow> middle_rows(std::vector<ResultRow> rows, std::string_view
   for (ResultRow& row : rows) {
     std::string key;
     for (const char* const column :
-         {"case_id", "origin", "ranks", "nodes", "rank", "transport", "memory", "size_bytes"}) {
+         {"case_id", "origin", "ranks", "nodes", "transport", "memory", "size_bytes"}) {
       key += text_in(row, column) + "/";
     }
     by_key[key].push_back(std::move(row));

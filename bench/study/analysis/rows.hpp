@@ -26,8 +26,8 @@ struct LaunchRows {
 /// parameters. A case that some launches measured and others did not says so in its note.
 std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches, const Schema& schema);
 
-/// The rows of a file that a program writes beside its case file (bound.csv, allreduce_ranks.csv),
-/// from launches: of each case, size and rank, that of the launch in the middle by `seconds`.
+/// The rows of a file that a program writes beside its case file, as bound.csv, from launches:
+/// of each case and size that of the launch in the middle by `seconds`.
 std::vector<ResultRow> middle_rows(std::vector<ResultRow> rows, std::string_view seconds);
 
 /// Rows of links.csv from launches: of each pair that of the launch in the middle by its rate, with

@@ -478,22 +478,22 @@ TEST(NumberIn, IsNaNForAnEmptyCell) {
   EXPECT_EQ(number_in(row.set("seconds_median", 0.5), "seconds_median"), 0.5);
 }
 
-TEST(MiddleRows, TakeTheLaunchInTheMiddleWholeForEachSizeAndRank) {
+TEST(MiddleRows, TakeTheLaunchInTheMiddleWholeForEachSize) {
   std::vector<ResultRow> rows;
   for (const double seconds : {3.0, 1.0, 2.0}) {
-    for (const int rank : {0, 1}) {
-      ResultRow& row = rows.emplace_back(allreduce_ranks_schema());
-      row.set("size_bytes", 64).set("ranks", 2).set("rank", rank);
-      row.set("seconds_median", rank == 0 ? seconds : 10 - seconds);
-      row.set("slowest_share", seconds / 10);
+    for (const int bytes : {64, 128}) {
+      ResultRow& row = rows.emplace_back(bound_schema());
+      row.set("size_bytes", bytes).set("ranks", 2);
+      row.set("seconds", bytes == 64 ? seconds : 10 - seconds);
+      row.set("stream_gb_per_s", seconds / 10);
     }
   }
-  const std::vector<ResultRow> middle = middle_rows(rows, "seconds_median");
+  const std::vector<ResultRow> middle = middle_rows(rows, "seconds");
   ASSERT_EQ(middle.size(), 2U);
-  EXPECT_EQ(middle[0].get("rank"), "0");
-  EXPECT_EQ(middle[0].get("seconds_median"), "2");
-  EXPECT_EQ(middle[1].get("seconds_median"), "8");
-  EXPECT_EQ(middle[1].get("slowest_share"), "0.2");
+  EXPECT_EQ(middle[0].get("size_bytes"), "64");
+  EXPECT_EQ(middle[0].get("seconds"), "2");
+  EXPECT_EQ(middle[1].get("seconds"), "8");
+  EXPECT_EQ(middle[1].get("stream_gb_per_s"), "0.2");
 }
 
 }  // namespace

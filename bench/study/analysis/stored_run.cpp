@@ -292,8 +292,7 @@ StoredRun read_stored_run(const fs::path& folder, WithSamples samples) {
       rows.samples = std::move(of_launch[launch.number]);
       run.launches[std::string(schema->file)].push_back(std::move(rows));
     }
-    for (const Schema* const schema :
-         {&bound_schema(), &allreduce_ranks_schema(), &links_schema(), &suspects_schema()}) {
+    for (const Schema* const schema : {&bound_schema(), &links_schema(), &suspects_schema()}) {
       std::ranges::move(rows_in(launch.path, *schema),
                         std::back_inserter(run.beside[std::string(schema->file)]));
     }

@@ -62,7 +62,7 @@ struct StoredRun {
   /// By case file ("allreduce.csv"), in order of launches. Samples are there only when asked for.
   std::map<std::string, std::vector<LaunchRows>, std::less<>> launches;
 
-  /// Rows of all launches that stand beside their case file: bound.csv, allreduce_ranks.csv.
+  /// Rows of all launches that stand beside their case file, as those of bound.csv.
   std::map<std::string, std::vector<ResultRow>, std::less<>> beside{};
   std::map<int, LaunchFolder> folders{};  // of the launches, by number
   std::vector<std::string> torn{};        // a line for each case file without its last line

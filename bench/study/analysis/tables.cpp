@@ -180,13 +180,11 @@ Certificate certificate_of(const std::vector<LaunchRows>& launches,
 }
 
 const std::vector<const Schema*>& study_table_schemas() {
-  static const std::vector<const Schema*> schemas{&allreduce_schema(),   &allreduce_ranks_schema(),
-                                                  &bound_schema(),       &throughput_schema(),
-                                                  &epoch_schema(),       &summary_schema(),
-                                                  &scaling_schema(),     &losses_schema(),
-                                                  &fit_schema(),         &fit_points_schema(),
-                                                  &certificate_schema(), &links_schema(),
-                                                  &suspects_schema(),    &laws_schema()};
+  static const std::vector<const Schema*> schemas{
+      &allreduce_schema(),  &bound_schema(),       &throughput_schema(), &epoch_schema(),
+      &summary_schema(),    &scaling_schema(),     &losses_schema(),     &fit_schema(),
+      &fit_points_schema(), &certificate_schema(), &links_schema(),      &suspects_schema(),
+      &laws_schema()};
   return schemas;
 }
 
@@ -245,10 +243,7 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
   put(tables, losses_schema(), std::move(losses));
   put(tables, scaling_schema(), std::move(scaling));
 
-  for (const auto& [schema, seconds] :
-       {std::pair(&bound_schema(), "seconds"), {&allreduce_ranks_schema(), "seconds_median"}}) {
-    put(tables, *schema, middle_rows(run.beside_of(*schema), seconds));
-  }
+  put(tables, bound_schema(), middle_rows(run.beside_of(bound_schema()), "seconds"));
   put(tables, links_schema(), link_rows(run.beside_of(links_schema())));
   put(tables, suspects_schema(), suspect_rows(run.beside_of(suspects_schema())));
   if (const std::map<int, bool> is_b = sides_of(plan); !is_b.empty()) {
