@@ -113,7 +113,7 @@ def gpus() -> int:
     return sum(line.startswith("GPU ") for line in listed.stdout.splitlines())
 
 
-# What the tools print. Ours prints their columns, so that one reader does for both.
+# What the tools print.
 
 
 def osu_times(text: str) -> Times:
@@ -145,6 +145,20 @@ def nccl_times(text: str) -> Times:
                 times[placement, int(words[0])] = number(words[at], line)
     if not times:
         raise Failed("no line with a size and the times of both placements")
+    return times
+
+
+def our_times(text: str) -> Times:
+    """bench_allreduce --format csv: the median of a case."""
+    rows = list(csv.DictReader(text.splitlines()))
+    times: Times = {}
+    for row in rows:
+        if row["status"] == "wrong":
+            raise Failed(f"{row['size_bytes']} bytes {row['placement']}: {row['wrong']} wrong elements")
+        if row["status"] == "ok":
+            times[row["placement"], int(row["size_bytes"])] = 1e6 * number(row["seconds_median"], row["seconds_median"])
+    if not times:
+        raise Failed(rows[0]["note"] if rows else "no row")
     return times
 
 
@@ -220,7 +234,7 @@ def mpi_home() -> str:
 
 def legs_of(options: argparse.Namespace) -> list[Leg]:
     launcher = ["mpirun", "--bind-to", "core", "-np", str(options.ranks)]
-    ours = [*launcher, str(options.programs / "bench_allreduce"), "--quiet"]
+    ours = [*launcher, str(options.programs / "bench_allreduce"), "--quiet", "--format", "csv", "--algorithm", "native"]
     sizes = ["-b", str(options.b), "-e", str(options.e), "-f", "2"]
     legs: list[Leg] = []
     if options.osu is not None:
@@ -231,14 +245,14 @@ def legs_of(options: argparse.Namespace) -> list[Leg]:
             theirs += ["-i", str(options.iterations)]
         legs.append(Leg("osu_allreduce", "", False, theirs, osu_times))
         for pages in options.pages:
-            command = [*ours, "--format", "osu", "--transport", "mpi", "--memory", "host", "--pages", pages, *sizes]
-            legs.append(Leg("osu_allreduce", pages, True, command, osu_times))
+            command = [*ours, "--transport", "mpi", "--memory", "host", "--pages", pages, "--placement", OUT_OF_PLACE, *sizes]
+            legs.append(Leg("osu_allreduce", pages, True, command, our_times))
     if options.nccl_tests is not None:
         program = built_nccl_tests(options.nccl_tests, options.build / "nccl-tests")
         theirs = [*launcher, str(program), "-g", "1", "-d", "float", "-o", "sum", *sizes]
         legs.append(Leg("all_reduce_perf", "", False, theirs, nccl_times))
-        command = [*ours, "--format", "nccl", "--transport", "nccl", *sizes]
-        legs.append(Leg("all_reduce_perf", "", True, command, nccl_times))
+        command = [*ours, "--transport", "nccl", "--mode", "pipelined", "-n", "20", "-w", "1", "--placement", "both", *sizes]
+        legs.append(Leg("all_reduce_perf", "", True, command, our_times))
     return legs
 
 

@@ -146,10 +146,9 @@ std::vector<LaunchTransport> open_transports(const Ranks& ranks, const Transport
     transport.why_not = common_problem(ranks.host, why_not);
     if (!transport.why_not.empty()) transport.communicator.reset();
     // Of what `auto` named, an NCCL that does not start is worth a row, too.
-    const bool has_nccl = place.transport == "nccl" && !nccl_version().empty() && !plan.only_one;
+    const bool has_nccl = place.transport == "nccl" && !nccl_version().empty();
     if (!transport.why_not.empty() && !plan.by_name && !has_nccl) continue;
     transports.push_back(std::move(transport));
-    if (plan.only_one) break;
   }
   ranks.watchdog.end_cell();  // of an opening that failed, too
   return transports;

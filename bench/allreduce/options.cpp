@@ -20,7 +20,7 @@ constexpr std::size_t kBatches = 5;
 
 constexpr double kMostSlower = 1000;
 
-constexpr std::array<std::string_view, 5> kFormats{"table", "nccl", "osu", "csv", "json"};
+constexpr std::array<std::string_view, 3> kFormats{"table", "csv", "json"};
 constexpr std::array<std::string_view, 3> kMemories{"auto", "host", "device"};
 constexpr std::array<std::string_view, 3> kPlacements{"in_place", "out_of_place", "both"};
 constexpr std::array<std::string_view, 3> kModes{"isolated", "pipelined", "both"};
@@ -28,42 +28,9 @@ constexpr std::array<Pages, 2> kPages{Pages::standard, Pages::huge};
 constexpr std::array<std::string_view, 2> kOrders{"ascending", "shuffled"};
 constexpr std::array<std::string_view, 2> kPairs{"ranks", "hosts"};
 
-/// What other tools run by themselves; all else is as in describe().
-struct FormatDefault {
-  std::string_view format;
-  const char* option;
-  const char* value;
-};
-constexpr std::array<FormatDefault, 13> kFormatDefaults{{{"nccl", "--minbytes", "32M"},
-                                                         {"nccl", "--maxbytes", "32M"},
-                                                         {"nccl", "--stepbytes", "1M"},
-                                                         {"nccl", "--iters", "20"},
-                                                         {"nccl", "--warmup_iters", "1"},
-                                                         {"nccl", "--mode", "pipelined"},
-                                                         {"nccl", "--placement", "both"},
-                                                         {"nccl", "--algorithm", "native"},
-                                                         {"osu", "--minbytes", "4"},
-                                                         {"osu", "--maxbytes", "1M"},
-                                                         {"osu", "--stepfactor", "2"},
-                                                         {"osu", "--placement", "out_of_place"},
-                                                         {"osu", "--algorithm", "native"}}};
-
 /// Every pair takes its turn: one size and one algorithm, unless more are asked for.
 constexpr std::array<std::pair<const char*, const char*>, 3> kPairDefaults{
     {{"--minbytes", "4M"}, {"--maxbytes", "4M"}, {"--algorithm", "ring"}}};
-
-/// Letters of nccl-tests that take one value here, and why.
-struct Letter {
-  const char* names;
-  int only;
-  const char* what;
-  const char* refusal;
-};
-constexpr std::array<Letter, 3> kLetters{
-    {{"-m,--agg_iters", 1, "only 1", "operations are not aggregated; leave it out"},
-     {"-a,--average", 3, "only 3: the slowest rank",
-      "the time is always the slowest rank's (-a 3)"},
-     {"-C,--report_cputime", 0, "only 0", "the time is always that of the whole operation"}}};
 
 std::string list_of_names() {
   std::string text = "algorithms (steps and bytes sent of p ranks on one node, size S)\n";
@@ -292,60 +259,6 @@ void describe_method(CLI::App& app, int ranks, AllreduceOptions& options) {
       ->group(kFaults);
 }
 
-void describe_nccl_letters(CLI::App& app) {
-  const std::string group = "nccl-tests' letters that mean little here";
-  const auto add = [&]<class Word>(const char* names, std::function<void(const Word&)> take,
-                                   const char* what) {
-    app.add_option_function<Word>(names, std::move(take), what)->group(group);
-  };
-  // What -z, -t and -g say is looked at when all is read.
-  const std::function<void(const int&)> later = [](int) {};
-  add("-z,--blocking", later, "0: pipelined; 1, 3: isolated");
-  add("-t,--nthreads", later, "only 1: ranks come from mpirun");
-  add("-g,--ngpus", later, "only 1: ranks come from mpirun");
-  for (const Letter& letter : kLetters) {
-    const std::function<void(const int&)> take = [&letter](int value) {
-      if (value == letter.only) return;
-      fail<UsageError>("{:.2} {}: {}", letter.names, value, letter.refusal);
-    };
-    add(letter.names, take, letter.what);
-  }
-  const std::function<void(const std::string&)> root = [](const std::string& rank) {
-    if (rank != "-1" && rank != "0") {
-      fail<UsageError>("-r {}: an allreduce has no root; leave it out", rank);
-    }
-  };
-  add("-r,--root", root, "ignored: an allreduce has none");
-}
-
-/// Replaces what was not given by the defaults of the format.
-void apply_format_defaults(CLI::App& app, std::string_view format) {
-  for (const FormatDefault& one : kFormatDefaults) {
-    if (one.format != format || app.count(one.option) > 0) continue;
-    // Whoever multiplies does not add.
-    if (one.option == std::string_view("--stepbytes") && app.count("--stepfactor") > 0) continue;
-    app.get_option(one.option)->default_val(one.value);
-  }
-}
-
-/// Throws UsageError for threads and devices of a rank's own; sets the mode that -z means.
-void apply_nccl_letters(CLI::App& app) {
-  const auto given = [&](const char* option) {
-    return app.count(option) > 0 ? typed<int>(app, option) : 1;
-  };
-  const int threads = given("--nthreads"), devices = given("--ngpus");
-  if (threads != 1 || devices != 1) {
-    fail<UsageError>("-{} {}: ranks come from mpirun, one for each device (mpirun -np {} ...)",
-                     threads != 1 ? 't' : 'g', threads != 1 ? threads : devices, threads * devices);
-  }
-  if (app.count("--blocking") == 0) return;
-  const int blocking = typed<int>(app, "--blocking");
-  if (blocking != 0 && blocking != 1 && blocking != 3) {
-    fail<UsageError>("-z {}: must be 0 (pipelined), 1 or 3 (isolated)", blocking);
-  }
-  app.get_option("--mode")->default_val(blocking == 0 ? "pipelined" : "isolated");
-}
-
 void apply_pair_defaults(CLI::App& app) {
   const bool sized = app.count("--minbytes") + app.count("--maxbytes") > 0;
   for (const auto& [option, value] : kPairDefaults) {
@@ -410,27 +323,6 @@ void check_together(const CLI::App& app, const AllreduceOptions& options) {
   }
 }
 
-/// Formats of other tools have no column that tells two algorithms or transports apart.
-void require_one_line_a_size(const AllreduceOptions& options) {
-  const std::string& format = options.format;
-  if (!options.one_transport()) return;
-  const auto refuse = [&](std::string_view what, std::string_view remedy) {
-    fail<UsageError>("--format {} cannot tell {} apart: add {}", format, what, remedy);
-  };
-  if (options.algorithms.size() != 1) refuse("algorithms", "--algorithm with one name");
-  if (options.transports.size() != 1 || options.transports.front() == "all") {
-    refuse("transports", "--transport with one name");
-  }
-  if (options.pages.size() != 1) refuse("pages", "--pages default or huge");
-  if (options.registrations.size() > 1) refuse("registrations", "--register 0, 1 or 2");
-  if (options.pipelined.size() != 1) refuse("modes", "--mode isolated or pipelined");
-  if (options.shuffle) fail<UsageError>("--format {} has a fixed order: leave out --order", format);
-  if (format == "nccl") return;
-  if (options.in_place.size() != 1) refuse("placements", "--placement in_place or out_of_place");
-  if (options.dtypes.size() != 1) refuse("datatypes", "-d with one name");
-  if (options.ops.size() != 1) refuse("ops", "-o with one name");
-}
-
 }  // namespace
 
 void describe(CLI::App& app, int ranks, AllreduceOptions& options) {
@@ -438,18 +330,16 @@ void describe(CLI::App& app, int ranks, AllreduceOptions& options) {
   describe_cases(app, options);
   describe_method(app, ranks, options);
   add_choice(app, "--format", options.format, kFormats,
-             "on stdout: table, csv, json (one object a line), or with their tools' defaults and "
-             "columns nccl (nccl-tests) or osu (osu_allreduce)");
+             "on stdout: table, csv or json (one object a line)");
   add_record_options(app, options.record);
   app.add_flag("--list")->description("list the algorithms and transports, and stop");
   app.add_flag("--dry-run", options.dry_run, "list the cases and stop");
   app.add_flag("-q,--quiet", options.quiet, "no progress on stderr");
   add_color_option(app, options.color)->group(kRecording);
   add_version_option(app);
-  describe_nccl_letters(app);
   add_examples(app,
                {"-b 1K -e 64M", "--algorithm ring,native --transport shared_memory -e 4M",
-                "--format nccl -b 8 -e 128M -f 2"},
+                "--mode pipelined --placement both -b 8 -e 128M -f 2"},
                "mpirun -np 2 bench_allreduce");
 }
 
@@ -464,8 +354,6 @@ AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int 
     options.text = list_of_names();
     return options;
   }
-  apply_format_defaults(app, options.format);
-  apply_nccl_letters(app);
   const bool of_pairs = options.pairs != PairsOf::nothing;
   if (of_pairs) apply_pair_defaults(app);
   check_together(app, options);
@@ -479,7 +367,6 @@ AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int 
     method.batches = kBatches;
   }
   if (method.graph) method.pipeline *= typed<std::size_t>(app, "--cudagraph");
-  require_one_line_a_size(options);
   return options;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a command line of bench_allreduce asks for: the cases, in their order, and how each is
-// measured. As typed: nccl-tests' letters where they exist, long names elsewhere. Defaults are
-// those of the format that was asked for: who asks for nccl-tests' columns gets what nccl-tests
-// would have run.
+// measured. As typed: nccl-tests' letters where they exist, long names elsewhere.
 #pragma once
 
 #include <array>
@@ -127,9 +125,6 @@ struct AllreduceOptions {
   bool dry_run = false;
   RecordOptions record;
   std::vector<std::string> command;  // argv as typed
-
-  /// Whether the format has no column that tells two transports apart.
-  bool one_transport() const { return format == "nccl" || format == "osu"; }
 
   std::string text;  // help or a list was asked for: print this and stop
 };

@@ -131,7 +131,7 @@ TEST(AllreduceOptions, RefuseWhatIsNotValid) {
                                      {"--slower", "5", "-G", "1"},
                                      {"--format", "xml"},
                                      {"--fault", "wrong:1@1/0"},
-                                     {"--pairs", "ranks", "--format", "osu"},
+                                     {"--pairs", "ranks", "--format", "json"},
                                      {"--pairs", "ranks", "-G", "1"},
                                      {"--pairs", "ranks", "--algorithm", "auto"},
                                      {"--pairs", "ranks", "--placement", "both"},
@@ -151,22 +151,6 @@ TEST(AllreduceOptions, TakeLists) {
   EXPECT_THAT(options.transports, ElementsAre("nccl", "mpi"));
   EXPECT_THAT(options.pipelined, ElementsAre(false, true));
   EXPECT_THAT(options.in_place, ElementsAre(false, true));
-}
-
-TEST(NcclFormat, HasItsToolsDefaults) {
-  const AllreduceOptions options = parsed({"--format", "nccl", "-e", "34M"});
-  EXPECT_THAT(sizes_of(options), ElementsAre(33554432, 34603008, 35651584));
-  EXPECT_EQ(options.method.pipeline, 20U);
-  EXPECT_EQ(options.method.warm_up.fixed, 1);
-  EXPECT_THAT(options.pipelined, ElementsAre(true));
-  EXPECT_THAT(options.in_place, ElementsAre(false, true));
-  ASSERT_EQ(options.algorithms.size(), 1U);
-  EXPECT_EQ(options.algorithms.front()->name, "native");
-  const AllreduceOptions given =
-      parsed({"--format", "nccl", "-b", "8", "-e", "1K", "-f", "2", "-n", "5", "-z", "1"});
-  EXPECT_EQ(sizes_of(given).size(), 8U);
-  EXPECT_EQ(given.method.pipeline, 5U);
-  EXPECT_THAT(given.pipelined, ElementsAre(false));
 }
 
 TEST(AllreduceCase, IsNamedByItsPages) {
@@ -206,33 +190,6 @@ TEST(AllreduceOptions, RegisterWithNcclAsNcclTestsDoes) {
   EXPECT_THAT(refusal_of({"--register", "0,2", "--transport", "mpi,cuda_ipc"}),
               AllOf(HasSubstr("--register 0,2"), HasSubstr("mpi, cuda_ipc"),
                     HasSubstr("--transport nccl")));
-  EXPECT_THAT(refusal_of({"--format", "nccl", "--transport", "nccl", "-R", "all"}),
-              HasSubstr("--register 0, 1 or 2"));
-}
-
-TEST(NcclLetters, AreIgnoredOrRefusedWithAReason) {
-  EXPECT_NO_THROW(parsed({"-g", "1", "-t", "1", "-m", "1", "-C", "0", "-r", "-1"}));
-  EXPECT_THAT(refusal_of({"-g", "8"}), HasSubstr("mpirun -np 8"));
-  EXPECT_THAT(refusal_of({"-t", "2"}), HasSubstr("ranks come from mpirun"));
-  EXPECT_THAT(refusal_of({"-a", "1"}), HasSubstr("slowest rank"));
-  EXPECT_THAT(refusal_of({"-z", "2"}), HasSubstr("-z 2"));
-  EXPECT_THAT(refusal_of({"-r", "all"}), HasSubstr("no root"));
-}
-
-TEST(ForeignFormats, AskForOneOfEach) {
-  EXPECT_THAT(refusal_of({"--format", "nccl", "--algorithm", "all"}), HasSubstr("--algorithm"));
-  EXPECT_THAT(refusal_of({"--format", "osu", "--transport", "all"}), HasSubstr("--transport"));
-  EXPECT_THAT(refusal_of({"--format", "osu", "-d", "all"}), HasSubstr("-d"));
-  EXPECT_THAT(refusal_of({"--format", "osu", "--pages", "all"}), HasSubstr("--pages default"));
-  EXPECT_THAT(refusal_of({"--format", "osu", "--placement", "both"}), HasSubstr("--placement"));
-}
-
-TEST(OsuFormat, HasItsToolsDefaults) {
-  const AllreduceOptions options = parsed({"--format", "osu"});
-  EXPECT_EQ(sizes_of(options).size(), 19U) << "4 B to 1 MiB";
-  EXPECT_THAT(options.pages, ElementsAre(Pages::standard)) << "posix_memalign, and no more";
-  EXPECT_THAT(options.pipelined, ElementsAre(false));
-  EXPECT_THAT(options.in_place, ElementsAre(false));
 }
 
 TEST(AllreduceOptions, WhatCompletionOffersIsAcceptedAndNothingElse) {
@@ -249,7 +206,7 @@ TEST(AllreduceOptions, WhatCompletionOffersIsAcceptedAndNothingElse) {
     EXPECT_THAT(refusal_of({name, "nonsense"}), HasSubstr("'nonsense'")) << name;
     ++offering;
   }
-  EXPECT_GE(offering, 11);
+  EXPECT_GE(offering, 10);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bench_allreduce puts on stdout: its own table, rows as CSV or JSON, or the columns that
-// users of nccl-tests or of the OSU benchmarks know and have parsers for.
+// What bench_allreduce puts on stdout: its own table, or rows as CSV or JSON.
 #pragma once
 
 #include <memory>
@@ -17,14 +16,6 @@ struct AllreduceReportContext {
   const AllreduceRowContext& rows;
   std::vector<std::string> transports;  // of the launch
   std::string host_table;               // lines of comment, of several hosts
-  bool both_placements = false;         // each size comes out of place, then in place
-};
-
-/// One case that has ended.
-struct AllreduceLine {
-  const ResultRow& row;
-  const Timing& timing;
-  double bound_busbw = 0;  // GB/s that memory alone would allow; NaN: not measured
 };
 
 class AllreduceReport {
@@ -32,8 +23,8 @@ class AllreduceReport {
   explicit AllreduceReport(AllreduceReportContext context) : context_(std::move(context)) {}
   virtual ~AllreduceReport() = default;
   virtual void head() {}
-  virtual void line(const AllreduceLine& line) = 0;
-  virtual void foot() {}
+  /// One case that has ended. `bound_busbw`: GB/s that memory alone would allow; NaN: not measured.
+  virtual void line(const ResultRow& row, double bound_busbw) = 0;
 
  protected:
   const AllreduceReportContext& context() const { return context_; }
@@ -48,7 +39,7 @@ class AllreduceReport {
   std::vector<std::string> skipped_;
 };
 
-/// `format`: table, csv, json (one object a line), nccl or osu.
+/// `format`: table, csv or json (one object a line).
 std::unique_ptr<AllreduceReport> make_allreduce_report(std::string_view format,
                                                        AllreduceReportContext context);
 

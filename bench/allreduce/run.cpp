@@ -73,8 +73,7 @@ class AllreduceRun {
         make_allreduce_report(options_.format, {.console = console_,
                                                 .rows = context_,
                                                 .transports = names_of(transports_),
-                                                .host_table = host_table(hosts_),
-                                                .both_placements = options_.in_place.size() > 1});
+                                                .host_table = host_table(hosts_)});
     report_->head();
     for (std::size_t done = 0; done < plan.size(); ++done) {
       const AllreduceCase& one = plan[done];
@@ -91,7 +90,6 @@ class AllreduceRun {
       ranks_.watchdog.end_cell();
     }
     console_.clear_progress();
-    report_->foot();
     recorder_.finish();
     return conclude(hosts_, options_.hosts, options_.format, console_, outcome_.exit_code());
   }
@@ -204,8 +202,8 @@ class AllreduceRun {
     const auto& bound = bounds_[one.transport];
     const double seconds =
         bound ? bound->seconds(one.bytes()) : std::numeric_limits<double>::quiet_NaN();
-    report_->line({row, result.timing,
-                   busbw_gb_per_s(static_cast<double>(one.bytes()), seconds, context_.ranks())});
+    report_->line(row,
+                  busbw_gb_per_s(static_cast<double>(one.bytes()), seconds, context_.ranks()));
     outcome_.count(result.status);
   }
 
@@ -261,8 +259,8 @@ ExitCode list(const std::vector<AllreduceCase>& plan,
 ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
   Console console(ranks.first(), options.quiet, options.color);
   const RankDevices devices = place_on_devices(ranks, options.devices);
-  const TransportPlan wanted = transport_plan(ranks, options.transports, options.memory,
-                                              options.one_transport(), devices, options.devices);
+  const TransportPlan wanted =
+      transport_plan(ranks, options.transports, options.memory, devices, options.devices);
   const auto shared = static_cast<std::size_t>(std::ranges::count(wanted.names, "shared_memory"));
   require_memory(footprint_of(options), wanted.on_host() * options.pages.size(),
                  shared * options.pages.size(), ranks.session.local_size());

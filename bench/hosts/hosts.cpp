@@ -148,7 +148,7 @@ ExitCode conclude(const HostReport& report, const HostOptions& options, std::str
   if (format == "csv" || format == "json") {
     console.last_word(line);
   } else {
-    console.result(fmt::format("{}{}\n", format == "table" ? "" : "# ", line));
+    console.result(line + "\n");
   }
   const bool named = !report.named().empty();
   return named && options.fail_on_suspect && code == ExitCode::ok ? ExitCode::regression : code;

@@ -52,9 +52,8 @@ HostReport look_at_hosts(const Ranks& ranks, const HostLook& look);
 std::string host_table(const HostReport& report);
 
 /// The last line, which names the host at fault, to stdout, or where that is for programs (csv,
-/// json) to stderr; behind a # in other tools' formats. In json stdout ends with a line of its own
-/// about the hosts. Returns `code`, or regression where it was ok, a host is named and that was to
-/// count.
+/// json) to stderr. In json stdout ends with a line of its own about the hosts. Returns `code`, or
+/// regression where it was ok, a host is named and that was to count.
 ExitCode conclude(const HostReport& report, const HostOptions& options, std::string_view format,
                   Console& console, ExitCode code);
 

@@ -133,11 +133,10 @@ std::size_t TransportPlan::on_host() const {
 }
 
 TransportPlan transport_plan(const Ranks& ranks, const std::vector<std::string>& words,
-                             MemoryChoice memory, bool only_one, const RankDevices& devices,
+                             MemoryChoice memory, const RankDevices& devices,
                              const DeviceOptions& asked) {
   const bool shares_a_host = any_agrees(ranks.host, ranks.session.local_size() > 1);
   TransportPlan plan;
-  plan.only_one = only_one;
   if (memory == MemoryChoice::device) plan.mpi_memory = Memory::device;
   if (words.front() == "all") {
     for (const TransportNeed& one : transport_needs()) plan.names.emplace_back(one.name);
@@ -148,7 +147,7 @@ TransportPlan transport_plan(const Ranks& ranks, const std::vector<std::string>&
   } else if (memory == MemoryChoice::automatic && devices.any) {
     require_device_each(devices, asked);
     plan.names = {"nccl", "cuda_ipc"};
-    plan.by_name = devices.shared && !only_one;  // what NCCL refuses is worth a row
+    plan.by_name = devices.shared;  // what NCCL refuses is worth a row
   } else {
     plan.names = {"mpi"};
     if (shares_a_host) plan.names.emplace_back("shared_memory");

@@ -82,19 +82,17 @@ enum class MemoryChoice { automatic, host, device };
 /// Collective. `words`: names, `all`, or `auto`: mpi and shared_memory on host memory, nccl and
 /// cuda_ipc on devices, of which automatic memory takes the latter where each rank has one; it
 /// throws UsageError where there are devices, but too few. Transports that `auto` named may be
-/// missing later; `by_name` is false for them. `only_one`: of several, the first that works is
-/// enough.
+/// missing later; `by_name` is false for them.
 struct TransportPlan {
   std::vector<std::string> names;
   bool by_name = true;
-  bool only_one = false;
   Memory mpi_memory = Memory::host;
 
   /// Transports whose windows take host memory.
   std::size_t on_host() const;
 };
 TransportPlan transport_plan(const Ranks& ranks, const std::vector<std::string>& words,
-                             MemoryChoice memory, bool only_one, const RankDevices& devices,
+                             MemoryChoice memory, const RankDevices& devices,
                              const DeviceOptions& asked);
 
 /// Those of the ranks that work together, where not all do.

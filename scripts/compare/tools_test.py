@@ -20,12 +20,9 @@ OSU = """
 4096                    1.08              1.07              1.09        1000
 1048576               163.72            161.90            165.54         100
 """
-OURS = """# scalebench allreduce in the columns of osu_allreduce -f
-# 2 rank(s) on 1 node(s), transport mpi, Open MPI v4.1.4
-#  rank   0 on host
-# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
-4096                    1.20              1.19              1.21        1435
-# skipped: native on mpi: none
+OURS = """placement,status,note,size_bytes,wrong,seconds_median
+out_of_place,ok,,4096,0,1.2e-06
+in_place,skipped,none,4096,,
 """
 NCCL = """# nThread 1 nGpus 1 minBytes 4096 maxBytes 8192 step: 2(factor) warmup iters: 1 iters: 20 agg iters: 1
 #
@@ -47,11 +44,15 @@ def leg(ours: bool, pages: str = "", tool: str = "osu_allreduce") -> Leg:
 
 
 class WhatToolsPrint(unittest.TestCase):
-    def test_osu_and_ours_are_read_alike(self) -> None:
+    def test_times_are_microseconds(self) -> None:
         self.assertEqual(
             compare_tools.osu_times(OSU), {(OUT_OF_PLACE, 4096): 1.08, (OUT_OF_PLACE, 1048576): 163.72}
         )
-        self.assertEqual(compare_tools.osu_times(OURS), {(OUT_OF_PLACE, 4096): 1.20})
+        self.assertEqual(compare_tools.our_times(OURS), {(OUT_OF_PLACE, 4096): 1.2})
+        wrong = OURS.replace("ok,,4096,0,1.2e-06", "wrong,,4096,3,")
+        for text, said in (("", "no row"), (wrong, "3 wrong elements"), (OURS.replace("ok,,", "skipped,nobody,"), "nobody")):
+            with self.assertRaisesRegex(Failed, said):
+                compare_tools.our_times(text)
 
     def test_only_average_latency_counts(self) -> None:
         other = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n4096      812.11\n"
