@@ -235,10 +235,6 @@ void describe_method(CLI::App& app, int ranks, AllreduceOptions& options) {
   app.add_flag("!--no-bound", options.bound,
                "leave out how fast memory alone would let each size be");
   add_host_options(app, options.hosts);
-  app.add_option("--choices", options.choices,
-                 "allreduce.csv of an earlier run from which `auto` chooses, instead of a short "
-                 "trial before the first case")
-      ->type_name("FILE");
   add_timeout_option(app, options.timeout_seconds);
   app.add_option_function<std::string>(
          "--fault",
@@ -273,8 +269,9 @@ void check_pairs(const CLI::App& app, const AllreduceOptions& options) {
     fail<UsageError>("--pairs: --format {} has no column for pairs; valid: table, csv",
                      options.format);
   }
-  for (const char* const other : {"--cudagraph", "--dry-run", "--choices"}) {
-    if (app.count(other) > 0) fail<UsageError>("--pairs has a row for each pair: leave out {}", other);
+  for (const char* const other : {"--cudagraph", "--dry-run"}) {
+    if (app.count(other) > 0)
+      fail<UsageError>("--pairs has a row for each pair: leave out {}", other);
   }
   if (options.in_place.size() + options.pipelined.size() > 2) {
     fail<UsageError>("--pairs: give one --placement and one --mode");

@@ -113,8 +113,7 @@ struct AllreduceOptions {
   bool shuffle = false;
   std::uint64_t seed = 1;
 
-  std::string choices;  // allreduce.csv of an earlier run, for `auto`; empty: tune in this launch
-  bool bound = true;    // measure what memory alone would allow
+  bool bound = true;  // measure what memory alone would allow
   HostOptions hosts;
   AllreduceFault fault;
   double timeout_seconds = 0;  // of the watchdog; 0: its own, more for large buffers

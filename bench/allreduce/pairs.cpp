@@ -333,7 +333,8 @@ class PairRun {
       own.timing = timing_of(result.timing, members);
       own.wrong.clear();
       for (const int rank : members) {
-        if (!result.wrong.empty()) own.wrong.push_back(result.wrong[static_cast<std::size_t>(rank)]);
+        if (!result.wrong.empty())
+          own.wrong.push_back(result.wrong[static_cast<std::size_t>(rank)]);
       }
       if (result.status == "wrong" && own.all_wrong() == 0) {
         own.status = "skipped";
@@ -368,8 +369,7 @@ class PairRun {
       seconds.push_back(result.timing.repetitions[i].seconds);
       recorder_.write(sample_of(head, result, i).set("ranks", context.ranks()));
     }
-    ResultRow row =
-        recorder_.case_row(canonical(one, transport.place, method_) + context.part);
+    ResultRow row = recorder_.case_row(canonical(one, transport.place, method_) + context.part);
     row.set("origin", head.get("origin")).set("status", result.status);
     row.set("note", note_of(one, transport, result, context));
     row.set("algorithm", one.algorithm->name).set("transport", transport.place.transport);

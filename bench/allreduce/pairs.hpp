@@ -37,7 +37,11 @@ class PairTable {
   /// `title` names the case, of so many bytes. All that is passed outlives it.
   PairTable(std::string title, std::size_t bytes, PairsOf pairs, const Topology& topology,
             const std::vector<std::string>& hosts)
-      : title_(std::move(title)), bytes_(bytes), pairs_(pairs), topology_(topology), hosts_(hosts) {}
+      : title_(std::move(title)),
+        bytes_(bytes),
+        pairs_(pairs),
+        topology_(topology),
+        hosts_(hosts) {}
 
   /// What a pair took. A host that sits out measures itself, and is left out.
   void add(std::span<const int> members, double seconds, double busbw_gb_per_s);
@@ -65,7 +69,8 @@ class PairTable {
 
 /// Collective. Throws JointRefusal for pairs that these ranks cannot form. What it returns is
 /// collective, too, measures the plan in every round and returns the program's exit code; what that
-/// throws leaves windows that only all ranks together can let go of. All that is passed outlives it.
+/// throws leaves windows that only all ranks together can let go of. All that is passed outlives
+/// it.
 std::function<ExitCode()> pair_run(const Ranks& ranks, const AllreduceOptions& options,
                                    const TransportPlan& wanted, const RankDevices& devices,
                                    Console& console);

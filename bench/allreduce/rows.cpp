@@ -118,8 +118,7 @@ std::string note_of(const AllreduceCase& one, const LaunchTransport& transport,
 
 ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
                  const LaunchTransport& transport, const AllreduceResult& result) {
-  ResultRow row =
-      context.recorder.case_row(canonical(one, transport.place, context.method));
+  ResultRow row = context.recorder.case_row(canonical(one, transport.place, context.method));
   if (transport.shares_devices) row.set("origin", kEmulated);
   row.set("status", result.status).set("note", note_of(one, transport, result, context));
   row.set("algorithm", one.algorithm->name).set("transport", transport.place.transport);

@@ -56,9 +56,7 @@ class AllreduceRun {
         timer_(ranks.host),
         verifier_(ranks.host, options.max_bytes),
         device_watch_(uses_devices(transports) ? devices.uuid_of(ranks.session.rank())
-                                               : std::string()) {
-    if (!options.choices.empty()) earlier_.emplace(ranks.host, options.choices);
-  }
+                                               : std::string()) {}
 
   /// Collective. Measures the plan and returns the program's exit code.
   ExitCode measure(const std::vector<AllreduceCase>& plan) {
@@ -69,11 +67,10 @@ class AllreduceRun {
                                     .console = console_});
     prepare_bounds();
     measure_choices(plan);
-    report_ =
-        make_allreduce_report(options_.format, {.console = console_,
-                                                .rows = context_,
-                                                .transports = names_of(transports_),
-                                                .host_table = host_table(hosts_)});
+    report_ = make_allreduce_report(options_.format, {.console = console_,
+                                                      .rows = context_,
+                                                      .transports = names_of(transports_),
+                                                      .host_table = host_table(hosts_)});
     report_->head();
     for (std::size_t done = 0; done < plan.size(); ++done) {
       const AllreduceCase& one = plan[done];
@@ -132,15 +129,11 @@ class AllreduceRun {
     const std::string place = fmt::format("auto on {} ({} {})", transport.place.described(),
                                           name_of(one.dtype), name_of(one.op));
     try {
-      if (earlier_) {
-        known.choices = earlier_->choices(known.setting);
-      } else {
-        console_.note(place + ": trying the algorithms ...");
-        ranks_.watchdog.cell(place);
-        ranks_.watchdog.expect(slow_seconds(options_.max_bytes, context_.ranks()));
-        known.choices = tune(bench(transport), ranks_.host, known.setting, method_,
-                             options_.min_bytes, options_.max_bytes);
-      }
+      console_.note(place + ": trying the algorithms ...");
+      ranks_.watchdog.cell(place);
+      ranks_.watchdog.expect(slow_seconds(options_.max_bytes, context_.ranks()));
+      known.choices = tune(bench(transport), ranks_.host, known.setting, method_,
+                           options_.min_bytes, options_.max_bytes);
       console_.note(fmt::format("{}: {}", place, fmt::join(known.choices->describe(), ", ")));
     } catch (const Unavailable& reason) {
       known.why_not = reason.what();
@@ -202,8 +195,7 @@ class AllreduceRun {
     const auto& bound = bounds_[one.transport];
     const double seconds =
         bound ? bound->seconds(one.bytes()) : std::numeric_limits<double>::quiet_NaN();
-    report_->line(row,
-                  busbw_gb_per_s(static_cast<double>(one.bytes()), seconds, context_.ranks()));
+    report_->line(row, busbw_gb_per_s(static_cast<double>(one.bytes()), seconds, context_.ranks()));
     outcome_.count(result.status);
   }
 
@@ -237,7 +229,6 @@ class AllreduceRun {
   AllreduceVerifier verifier_;
   DeviceWatch device_watch_;  // this rank's card, where a transport uses it
   std::unique_ptr<AllreduceReport> report_;
-  std::optional<EarlierRows> earlier_;
   std::vector<Learned> learned_;
   std::vector<std::optional<AllreduceBound>> bounds_;  // by transport; host memory only
   HostReport hosts_;

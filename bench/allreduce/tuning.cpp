@@ -5,79 +5,14 @@
 #include <array>
 #include <limits>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "bench/measure/statistics.hpp"
-#include "bench/record/csv.hpp"
-#include "bench/record/result_row.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
-#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
-
-constexpr std::string_view kProblem = "problem ";
-constexpr std::array<std::string_view, 9> kWords{"transport", "memory",     "pages",
-                                                 "register",  "dtype",      "op",
-                                                 "algorithm", "size_bytes", "seconds_median"};
-/// Of these, earlier versions wrote none.
-constexpr std::array<std::string_view, 2> kLater{"pages", "register"};
-constexpr std::array<std::string_view, 3> kFilters{"status", "mode", "ranks"};
-
-/// Throws UsageError `file:line:column: what` for a row that cannot be chosen by.
-void require_usable(const CsvTable& table, std::size_t row) {
-  const std::optional<std::size_t> bytes = read_number<std::size_t>(table.text(row, "size_bytes"));
-  if (!bytes) {
-    fail<UsageError>("{}: '{}'; expected bytes", table.place(row, "size_bytes"),
-                     table.text(row, "size_bytes"));
-  }
-  if (!(table.number(row, "seconds_median") > 0)) {
-    fail<UsageError>("{}: '{}'; expected a positive number", table.place(row, "seconds_median"),
-                     table.text(row, "seconds_median"));
-  }
-  try {
-    allreduce_named(table.text(row, "algorithm"));
-  } catch (const UsageError& error) {
-    fail<UsageError>("{}: {}", table.place(row, "algorithm"), error.what());
-  }
-}
-
-/// The rows that count as words, nine a row, or kProblem and what is wrong with the file. `ranks`
-/// on `nodes`: elsewhere another algorithm is the fastest.
-std::string read_rows(const std::string& path, int ranks, int nodes) {
-  std::string words;
-  try {
-    const CsvTable table = CsvTable::read(path);
-    for (const std::string_view column : kFilters) table.require(column);
-    const auto has = [&](std::string_view column) {
-      return std::ranges::find(table.columns(), column) != table.columns().end();
-    };
-    for (const std::string_view column : kWords) {
-      const bool later = std::ranges::find(kLater, column) != kLater.end();
-      if (!later || has(column)) table.require(column);
-    }
-    for (std::size_t row = 0; row < table.size(); ++row) {
-      const auto is = [&](std::string_view column, std::string_view value) {
-        return !has(column) || table.text(row, column).empty() || table.text(row, column) == value;
-      };
-      const bool counts =
-          table.text(row, "status") == "ok" && table.text(row, "mode") == "isolated" &&
-          table.text(row, "ranks") == std::to_string(ranks) && is("nodes", std::to_string(nodes)) &&
-          (is("origin", "measured") || is("origin", "emulated"));
-      if (!counts) continue;
-      require_usable(table, row);
-      for (const std::string_view column : kWords) {
-        const std::string word = has(column) ? table.text(row, column) : std::string();
-        words += (word.empty() ? "-" : word) + " ";
-      }
-    }
-  } catch (const Error& error) {
-    return fmt::format("{}--choices {}: {}", kProblem, path, error.what());
-  }
-  return words;
-}
 
 /// The first calls of shorter ones take several times as long as the later ones.
 constexpr double kShortSeconds = 2e-5;
@@ -143,47 +78,6 @@ std::optional<double> seconds_of(const AllreduceBench& bench, Communicator& host
 }
 
 }  // namespace
-
-EarlierRows::EarlierRows(Communicator& host, const std::string& path) : path_(path) {
-  const std::string mine =
-      host.rank() == 0 ? read_rows(path, host.size(), host.topology().nodes()) : std::string();
-  const std::string words = broadcast_text(host, mine, 0);
-  if (words.starts_with(kProblem)) throw UsageError(words.substr(kProblem.size()));
-  std::istringstream stream(words);
-  std::string transport, memory, pages, registration, dtype, op;
-  MeasuredAllreduce measured;
-  while (stream >> transport >> memory >> pages >> registration >> dtype >> op >>
-         measured.algorithm >> measured.bytes >> measured.seconds) {
-    const auto dtype_known = dtype_named(dtype);
-    const auto op_known = reduce_op_named(op);
-    if (!dtype_known || !op_known) continue;
-    AllreducePlace place{transport, memory == "host" ? Memory::host : Memory::device, {}};
-    for (const Pages known : {Pages::standard, Pages::huge}) {
-      if (pages == name_of(known)) place.pages = known;
-    }
-    for (const Registration known : kRegistrations) {
-      if (registration == name_of(known)) place.registration = known;
-    }
-    rows_.push_back({{std::move(place), *dtype_known, *op_known}, measured});
-  }
-}
-
-SharedChoices EarlierRows::choices(const AllreduceSetting& setting) const {
-  std::vector<MeasuredAllreduce> measured;
-  for (const Row& row : rows_) {
-    AllreduceSetting same = row.setting;
-    if (!same.place.pages) same.place.pages = setting.place.pages;
-    if (same.place.registered_as_ever() && setting.place.registered_as_ever()) {
-      same.place.registration = setting.place.registration;
-    }
-    if (same == setting) measured.push_back(row.measured);
-  }
-  if (measured.empty()) {
-    fail<Unavailable>("algorithm auto: {} has no row of {} {} {} on this many ranks", path_,
-                      setting.place.described(), name_of(setting.dtype), name_of(setting.op));
-  }
-  return std::make_shared<const AllreduceChoices>(measured);
-}
 
 SharedChoices tune(const AllreduceBench& bench, Communicator& host, const AllreduceSetting& setting,
                    const AllreduceMethod& method, std::size_t smallest_bytes,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which NCCL takes two ranks on one device and which registration, by its version; and that nobody is
-// told to by accident.
+// Which NCCL takes two ranks on one device and which registration, by its version; and that nobody
+// is told to by accident.
 #include "collectives/transport/nccl.hpp"
 
 #include <gmock/gmock.h>
