@@ -16,7 +16,6 @@
 
 #include "bench/cli/quantity.hpp"
 #include "bench/measure/clock.hpp"
-#include "bench/measure/event_column.hpp"
 #include "kernels/device.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/error.hpp"
@@ -64,13 +63,11 @@ std::vector<DType> gemm_dtypes(Memory memory) {
 }  // namespace
 
 std::string KernelCase::name() const {
-  if (count == 0) return std::string(kernel);
   return fmt::format("{}/{}/{}/{}", kernel, name_of(dtype), size(),
                      memory == Memory::host ? "host" : "device");
 }
 
 std::string KernelCase::size() const {
-  if (count == 0) return "";
   if (kernel != "gemm") return show_size(count * size_of(dtype));
   const std::size_t side = flops / (2 * count);
   return fmt::format("{0} x {0}", side);
@@ -79,15 +76,11 @@ std::string KernelCase::size() const {
 std::size_t KernelCase::calls() const {
   // 16 MiB moved take a millisecond or a tenth of one; a look at the clock takes tens of ns.
   constexpr std::size_t kBytes = 16 << 20;
-  return count == 0 ? 1000 : std::clamp<std::size_t>(kBytes / std::max(bytes, flops / 16), 1, 1000);
+  return std::clamp<std::size_t>(kBytes / std::max(bytes, flops / 16), 1, 1000);
 }
 
 std::vector<KernelCase> kernel_cases(Memory memory) {
   std::vector<KernelCase> cases;
-  if (memory == Memory::host) {
-    cases.push_back({.kernel = "clock", .memory = memory});
-    cases.push_back({.kernel = "event_log", .memory = memory});
-  }
   const bool host = memory == Memory::host;
   for (const Kernel& kernel : kernels(memory)) {
     for (const DType dtype : kernel.dtypes) {
@@ -343,41 +336,6 @@ KernelLook time_on_device(benchmark::State& state, const KernelCase& one, const 
   return {{begin, local_seconds()}, enqueueing / calls};
 }
 
-/// What every reading of a host time costs: the pair of clock calls around it.
-void time_the_clock(benchmark::State& state, const KernelCase& one) {
-  for ([[maybe_unused]] auto iteration : state) {
-    const Clock::time_point start = Clock::now();
-    for (std::size_t pair = 0; pair < one.calls(); ++pair) {
-      benchmark::DoNotOptimize(seconds_between(Clock::now(), Clock::now()));
-    }
-    state.SetIterationTime(seconds_between(start, Clock::now()));
-  }
-}
-
-/// What the trace of a training step costs: 24 events, of which 16 are communication, each a look
-/// at the clock and an append to one of the log's columns.
-void time_the_event_log(benchmark::State& state, const KernelCase& one) {
-  struct Event {
-    double at;
-    int kind;
-  };
-  constexpr int kPhases = 7, kExchanges = 8;
-  for ([[maybe_unused]] auto iteration : state) {
-    EventColumn<double> steps, ended;
-    EventColumn<Event> phases, posted;
-    const Clock::time_point start = Clock::now();
-    for (std::size_t step = 0; step < one.calls(); ++step) {
-      steps.append(local_seconds());
-      for (int phase = 0; phase < kPhases; ++phase) phases.append({local_seconds(), phase});
-      for (int exchange = 0; exchange < kExchanges; ++exchange) {
-        posted.append({local_seconds(), 0});
-        ended.append(local_seconds());
-      }
-    }
-    state.SetIterationTime(seconds_between(start, Clock::now()));
-  }
-}
-
 }  // namespace
 
 struct KernelTimer::Ready {
@@ -397,8 +355,6 @@ KernelTimer::~KernelTimer() = default;
 
 void KernelTimer::check_and_time(benchmark::State& state, const KernelCase& one,
                                  KernelStatus& status) {
-  if (one.kernel == "event_log") return time_the_event_log(state, one);
-  if (one.count == 0) return time_the_clock(state, one);
   const bool on_device = one.memory == Memory::device;
   if (on_device && device_count() == 0) throw Unavailable(why_no_device());
   const ProfilerRange range(one.name().c_str());

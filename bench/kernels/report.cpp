@@ -29,7 +29,7 @@ const char* memory_name(const KernelCase& one) {
 
 std::string canonical(const KernelCase& one, std::string_view device) {
   return fmt::format("bench=kernels kernel={} memory={} device={} dtype={} count={}", one.kernel,
-                     memory_name(one), device, one.count > 0 ? name_of(one.dtype) : "", one.count);
+                     memory_name(one), device, name_of(one.dtype), one.count);
 }
 
 /// The right half of a table's line, or why there is none. "-" is unknown.
@@ -144,9 +144,7 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
     ResultRow row = head_of(kernels_schema(), one);
     row.set("status", entry.status.status).set("note", entry.status.note);
     row.set("kernel", one.kernel).set("memory", memory_name(one)).set("device", device_of(one));
-    if (one.count > 0) {
-      row.set("dtype", name_of(one.dtype)).set("count", one.count).set("bytes", one.bytes);
-    }
+    row.set("dtype", name_of(one.dtype)).set("count", one.count).set("bytes", one.bytes);
     if (one.flops > 0) row.set("flops", one.flops);
     if (measured.seconds.empty()) return row;
     const Summary summary = summarise(measured.seconds);
@@ -166,8 +164,8 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
     row.set("bench", "kernels")
         .set("launch", options_.launch)
         .set("round", options_.round)
-        .set("ranks", 1);
-    if (entry.one.count > 0) row.set("bytes", entry.one.bytes);
+        .set("ranks", 1)
+        .set("bytes", entry.one.bytes);
     for (std::size_t i = 0; i < measured.seconds.size(); ++i) {
       row.set("repetition", i).set("seconds", measured.seconds[i]);
       if (!measured.spells.empty()) set_spell(row, measured.spells[i]);

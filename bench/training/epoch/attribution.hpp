@@ -44,7 +44,7 @@ RankTrace on_clock(RankTrace trace, const std::function<double(double)>& clock);
 
 // Writes down when a rank does what: phases, steps, and each communication from the instant at
 // which this rank is ready to its end. Cost: a look at the clock and an append, about 30 ns an
-// event (bench_kernels, case event_log); 16 bytes an event until the log goes.
+// event; 16 bytes an event until the log goes.
 
 class EventLog final : public StepTrace {
  public:
