@@ -119,8 +119,6 @@ void describe_sizes(CLI::App& app, AllreduceOptions& options) {
       app, "-f,--stepfactor", 4,
       [&](long factor) { options.step_factor = static_cast<std::size_t>(std::max(factor, 2L)); },
       "multiply the size by this");
-  const Heading method(app, kMethod);
-  size("-i,--stepbytes", options.step_bytes, "0", "add this to the size instead");
 }
 
 void describe_cases(CLI::App& app, AllreduceOptions& options) {
@@ -290,11 +288,11 @@ void check_together(const CLI::App& app, const AllreduceOptions& options) {
                      typed<std::string>(app, "--maxbytes"));
   }
   const long factor = typed<long>(app, "--stepfactor");
-  if (factor < 2 && options.step_bytes == 0 && options.min_bytes < options.max_bytes) {
-    fail<UsageError>("-f {}: must be at least 2 (or give -i)", factor);
+  if (factor < 2 && options.min_bytes < options.max_bytes) {
+    fail<UsageError>("-f {}: must be at least 2", factor);
   }
-  if (options.min_bytes == 0 && options.step_bytes == 0 && options.max_bytes > 0) {
-    fail<UsageError>("-b 0: any factor of it is 0; begin with an element, or give -i");
+  if (options.min_bytes == 0 && options.max_bytes > 0) {
+    fail<UsageError>("-b 0: any factor of it is 0; begin with an element");
   }
   check_device_options(options.devices);
   if (options.memory == MemoryChoice::device && options.devices.device == "cpu") {

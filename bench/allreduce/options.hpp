@@ -96,7 +96,6 @@ struct AllreduceOptions {
   std::size_t min_bytes = 0;
   std::size_t max_bytes = 0;
   std::size_t step_factor = 0;
-  std::size_t step_bytes = 0;  // 0: multiply by step_factor
   std::vector<const AllreduceAlgorithm*> algorithms;
   std::vector<std::string> transports;  // names, or `auto` or `all` alone
   PairsOf pairs = PairsOf::nothing;

@@ -45,8 +45,7 @@ std::vector<std::size_t> sizes_of(const AllreduceOptions& options) {
   std::vector<std::size_t> sizes;
   for (std::size_t bytes = options.min_bytes; bytes <= options.max_bytes;) {
     sizes.push_back(bytes);
-    const std::size_t next =
-        options.step_bytes > 0 ? bytes + options.step_bytes : bytes * options.step_factor;
+    const std::size_t next = bytes * options.step_factor;
     if (next <= bytes) break;
     bytes = next;
   }
