@@ -252,27 +252,6 @@ std::unique_ptr<DeviceGraph> captured(const AllreduceBench& bench, const Allredu
   return graph;
 }
 
-/// Collective.
-LaunchCost launch_cost(const AllreduceBench& bench, const CollectiveOperation& operation) {
-  constexpr int kOperations = 10;
-  // Only a transport with a stream of its own enqueues.
-  if (bench.data.stream().handle == nullptr) return {};
-  std::vector<double> enqueue, device;
-  DeviceEvent begun, done;
-  for (int i = 0; i < kOperations; ++i) {
-    operation.prepare();
-    begun.record(bench.data.stream());
-    const double begin = local_seconds();
-    operation.enqueue();
-    enqueue.push_back(local_seconds() - begin);
-    done.record(bench.data.stream());
-    operation.wait();
-    done.synchronize();
-    device.push_back(done.seconds_since(begun));
-  }
-  return {median_of(enqueue), median_of(device)};
-}
-
 /// "3 elements of rank 1 differ from the exact result": the rank to look at, where it is not most.
 std::string described(const std::vector<std::size_t>& wrong) {
   std::vector<std::size_t> ranks;
@@ -369,7 +348,6 @@ AllreduceResult measure_allreduce(const AllreduceBench& bench, const AllreduceCa
         result.note = fmt::format("written before the first of the {} operations of a repetition",
                                   result.timing.operations);
       }
-      result.launch = launch_cost(bench, operation);
       fine = right(once);
     }
     if (fine) return result;

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -139,19 +138,11 @@ class AllreduceVerifier {
   std::set<std::pair<DType, ReduceOp>> seen_;  // that the check can tell a wrong element of
 };
 
-/// What enqueueing an operation costs the host, and how long the stream then works: medians of a
-/// few operations after those that are timed, which they would disturb. NaN: on host memory.
-struct LaunchCost {
-  double enqueue_seconds = std::numeric_limits<double>::quiet_NaN();
-  double device_seconds = std::numeric_limits<double>::quiet_NaN();
-};
-
 struct AllreduceResult {
   std::string status = "ok";  // ok, skipped, wrong
   std::string note;
   std::vector<std::size_t> wrong = {};   // elements of each rank, before or after timing
   Timing timing = {};                    // empty unless ok
-  LaunchCost launch = {};                // on a device, this rank's
   std::vector<DeviceSpell> spells = {};  // of the cards, by repetition; empty: nothing watched
 
   std::size_t all_wrong() const {

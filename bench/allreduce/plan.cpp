@@ -72,7 +72,7 @@ std::vector<AllreduceCase> plan_of(const AllreduceOptions& options, std::size_t 
             one.count = bytes / size_of(dtype);
             one.pipelined = pipelined;
             one.in_place = in_place;
-            // Of an element of 8 bytes, 8 and 12 are one size.
+            // Sizes that are less than an element are one.
             const bool is_new = known.emplace(op, dtype, one.count, pipelined, in_place).second;
             if (is_new) blocks.push_back(one);
           }

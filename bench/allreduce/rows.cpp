@@ -134,8 +134,6 @@ ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
   row.set("nodes", context.topology.nodes());
   if (result.status == "ok") set_measurement(row, one, result.timing, context.topology);
   if (context.method.checks > 0 && result.status != "skipped") row.set("wrong", result.all_wrong());
-  row.set("enqueue_seconds", result.launch.enqueue_seconds);
-  row.set("device_seconds", result.launch.device_seconds);
   set_spells(row, result.spells);
   return row;
 }
@@ -167,9 +165,8 @@ ResultRow bound_row_of(const AllreduceRowContext& context, const LaunchTransport
                   memory, transport.place.pages_text(), bytes));
   row.set("status", "ok").set("transport", transport.place.transport).set("memory", memory);
   row.set("pages", transport.place.pages_text());
-  row.set("size_bytes", bytes).set("kernel", point.kernel);
+  row.set("size_bytes", bytes);
   row.set("stream_gb_per_s", point.best_bytes_per_second / 1e9).set("seconds", seconds);
-  row.set("algbw_gb_per_s", algbw_gb_per_s(size, seconds));
   row.set("busbw_gb_per_s", busbw_gb_per_s(size, seconds, context.ranks()));
   return row.set("nodes", context.topology.nodes());
 }

@@ -149,10 +149,6 @@ class AllreduceRun {
       spans.push_back({clock.local_of(repetition.start), clock.local_of(repetition.end)});
     }
     result.spells = worst_spells(ranks_.host, device_watch_.spells(spans));
-    const auto slowest = [&](double mine) {
-      return std::ranges::max(all_gather(ranks_.host, mine));
-    };
-    result.launch = {slowest(result.launch.enqueue_seconds), slowest(result.launch.device_seconds)};
   }
 
   void measure_case(const AllreduceCase& one, std::size_t number,

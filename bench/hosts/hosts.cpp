@@ -33,7 +33,7 @@ ResultRow link_row(const HostReport& report, const Recorder& recorder, const Lin
   row.set("gb_per_s_median", link.median_bytes_per_second() / 1e9);
   row.set("latency_seconds", link.latency_seconds).set("tail_seconds", link.tail_seconds);
   row.set("messages", link.messages).set("late", link.late).set("lost", link.lost());
-  return row.set("retransmits", link.retransmits).set("long_retransmits", link.long_retransmits);
+  return row.set("retransmits", link.retransmits);
 }
 
 ResultRow host_row(const HostReport& report, const Recorder& recorder, const HostVerdict& host) {

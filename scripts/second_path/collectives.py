@@ -121,7 +121,7 @@ def check_allreduce(run: Run) -> Seconds:
             run.leave(table, row, ["wire_bw_gb_per_s"], str(why))
         run.expect(table, row, "skew_seconds", middle(median(run.skews[key]) for key in keys if run.skews[key]))
         run.expect_text(table, row, "slowest_rank", most_frequent(most_frequent(run.slowest[key]) for key in keys if run.slowest[key]))
-        for column in "first_call_seconds clock_residual_seconds wrong enqueue_seconds device_seconds".split():
+        for column in "first_call_seconds clock_residual_seconds wrong".split():
             run.expect(table, row, column, middle(run.of_launches(table, case, column)))
         for column, over in (("redone", sum), ("warm", min), ("huge_share", min)):
             values = run.of_launches(table, case, column)
@@ -147,7 +147,6 @@ def check_beside(run: Run) -> None:
         if number(row["seconds"]):  # what follows from the rate
             size, p, rate = float(row["size_bytes"]), int(row["ranks"]), float(row["stream_gb_per_s"])
             run.expect("bound.csv", row, "seconds", 2 * size * p / rate / 1e9)
-            run.expect("bound.csv", row, "algbw_gb_per_s", rate / (2 * p))
             run.expect("bound.csv", row, "busbw_gb_per_s", rate / (2 * p) * 2 * (p - 1) / p)
 
 
