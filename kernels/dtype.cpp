@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/dtype.hpp"
 
+#include <algorithm>
+
 namespace scalebench {
 
 std::string_view name_of(DType dtype) {
@@ -15,22 +17,9 @@ std::string_view name_of(ReduceOp op) {
   return kNames[static_cast<std::size_t>(op)];
 }
 
-namespace {
-
-template <class Value, std::size_t kCount>
-std::optional<Value> value_named(const std::array<Value, kCount>& all, std::string_view name) {
-  for (const Value value : all) {
-    if (name_of(value) == name) return value;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
-std::optional<DType> dtype_named(std::string_view name) { return value_named(kDTypes, name); }
-
-std::optional<ReduceOp> reduce_op_named(std::string_view name) {
-  return value_named(kReduceOps, name);
+std::optional<DType> dtype_named(std::string_view name) {
+  const auto found = std::ranges::find(kDTypes, name, [](DType dtype) { return name_of(dtype); });
+  return found == kDTypes.end() ? std::nullopt : std::optional(*found);
 }
 
 }  // namespace scalebench

@@ -133,9 +133,6 @@ inline constexpr std::array kReduceOps{ReduceOp::sum, ReduceOp::prod, ReduceOp::
 /// `sum`, `prod`, `min`, `max` or `avg`.
 std::string_view name_of(ReduceOp op);
 
-/// The inverse of `name_of`; empty for any other name.
-std::optional<ReduceOp> reduce_op_named(std::string_view name);
-
 // How one number becomes another: the rounding rules that all host kernels share.
 // Arithmetic on 16-bit types is done in float and rounded once, when the result is stored. Every
 // conversion rounds to nearest, ties to even; into int32 it saturates, and NaN becomes 0.
