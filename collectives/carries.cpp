@@ -41,4 +41,10 @@ std::string why_not_carried(std::string_view algorithm, std::string_view transpo
   return "";
 }
 
+std::string_view allreduce_meant(std::string_view word) {
+  if (word == "nccl") return "native";
+  if (word == "hierarchical_copy") return "hierarchical";
+  return word == "reduce_to_one" ? "naive" : word;
+}
+
 }  // namespace scalebench

@@ -226,8 +226,6 @@ Description description_of(const TrainerOptions& options, int ranks, int workers
       {"gradient sync", options.gradient_sync},
       // The order of additions is the algorithm's.
       {"allreduce", reduces ? std::string(options.allreduce->name) : std::string()},
-      {"cross-device", sync.cross_device},
-      {"collective", sync.collective},
       // And what is added together.
       {"bucket bytes", std::to_string(sync.bucket_bytes)},
       {"fusion bytes", std::to_string(sync.fusion_bytes)},

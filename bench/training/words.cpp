@@ -22,9 +22,6 @@ constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::array<std::string_view, 3> kProgress{"thread", "hook", "end"};
 constexpr std::array<std::string_view, 3> kCompressions{"none", "fp16", "bf16"};
 constexpr std::array<DType, 3> kWires{DType::float32, DType::float16, DType::bfloat16};
-constexpr std::array<std::string_view, 5> kCrossDevice{"", "nccl", "ring", "hierarchical_copy",
-                                                       "reduce_to_one"};
-constexpr std::array<std::string_view, 4> kCollectives{"", "ring", "nccl", "auto"};
 constexpr std::array<std::string_view, 2> kBadImages{"stop", "skip"};
 constexpr std::array<std::string_view, 3> kPageCaches{"as_is", "cold", "warm"};
 constexpr std::array<std::string_view, 2> kEpochRules{"true", "seed"};
@@ -103,14 +100,6 @@ void add_gradient_sync_options(CLI::App& app, GradientSyncOptions& options) {
     };
     add_word<int>(app, name, count, take, what);
   };
-  const auto add_other = [&app](const std::string& name, std::string& value,
-                                std::span<const std::string_view> words, const char* what) {
-    const auto take = [name, &value, words](const std::string& word) {
-      require_known(name.substr(2), word, words);
-      value = word;
-    };
-    offer(app.add_option_function<std::string>(name, take, what), words.subspan(1));
-  };
   const auto compress = [&options](const std::string& word) {
     require_known("compression", word, kCompressions);
     options.wire = kWires.at(
@@ -135,10 +124,6 @@ void add_gradient_sync_options(CLI::App& app, GradientSyncOptions& options) {
                    "horovod: time between rounds of negotiation");
   add_count("--servers", options.servers, "ps_sync, ps_async: ranks that hold the variables");
   add_count("--micro-batches", options.micro_batches, "model_split: parts of a step's images");
-  add_other("--cross-device", options.cross_device, kCrossDevice,
-            "mirrored: nccl, ring, hierarchical_copy or reduce_to_one instead of --allreduce");
-  add_other("--collective", options.collective, kCollectives,
-            "multi_worker: ring, nccl or auto instead of --allreduce");
 }
 
 void check_gradient_sync_options(const CLI::App& app, std::string_view gradient_sync,
@@ -202,9 +187,7 @@ std::string text_of(std::string_view gradient_sync, const GradientSyncOptions& o
       {"fusion_mb", number(static_cast<double>(options.fusion_bytes) / kMiB)},
       {"cycle_ms", number(options.cycle_seconds * 1000)},
       {"servers", number(options.servers)},
-      {"micro_batches", number(options.micro_batches)},
-      {"cross_device", options.cross_device},
-      {"collective", options.collective}};
+      {"micro_batches", number(options.micro_batches)}};
   Settings settings;
   for (const auto& [sync, told] : kTold) {
     if (sync != gradient_sync) continue;

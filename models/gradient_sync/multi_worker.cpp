@@ -16,14 +16,10 @@ namespace {
 class MultiWorker : public FusedSync {
  public:
   explicit MultiWorker(const GradientSyncInputs& inputs)
-      : FusedSync(inputs, "multi_worker"),
-        bytes_(replica().gradients().count * size_of(inputs.options.wire)) {
-    const bool chooses =
-        allreduce_meant("multi_worker", inputs.options, inputs.allreduce)->name == "auto";
-    if (!chooses) return;
+      : FusedSync(inputs), bytes_(replica().gradients().count * size_of(inputs.options.wire)) {
+    if (!inputs.allreduce->chooses()) return;
     choices_ = communicator().choices();
-    if (choices_ == nullptr)
-      fail<UsageError>("collective auto needs a measured table to choose by");
+    if (choices_ == nullptr) fail<UsageError>("allreduce auto needs a measured table to choose by");
   }
 
   std::string remarks() const override {

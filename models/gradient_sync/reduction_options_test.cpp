@@ -29,60 +29,12 @@ class OneThreadCommunicator final : public Communicator {
   bool takes_any_thread() const override { return false; }
 };
 
-std::string_view meant(std::string_view sync, const char* cross_device, const char* collective) {
-  const GradientSyncOptions options{.cross_device = cross_device, .collective = collective};
-  return allreduce_meant(sync, options, &allreduce_named("direct"))->name;
-}
-
-TEST(NamedAllreduce, StandsForAnAlgorithm) {
-  EXPECT_EQ(meant("mirrored", "", "ring"), "direct");
-  EXPECT_EQ(meant("mirrored", "nccl", ""), "native");
-  EXPECT_EQ(meant("mirrored", "ring", ""), "ring");
-  EXPECT_EQ(meant("mirrored", "hierarchical_copy", ""), "hierarchical");
-  EXPECT_EQ(meant("mirrored", "reduce_to_one", ""), "naive");
-  EXPECT_EQ(meant("multi_worker", "ring", ""), "direct");
-  EXPECT_EQ(meant("multi_worker", "", "ring"), "ring");
-  EXPECT_EQ(meant("multi_worker", "", "nccl"), "native");
-  EXPECT_EQ(meant("multi_worker", "", "auto"), "auto");
-  EXPECT_EQ(meant("horovod", "ring", "ring"), "direct");
-  expect_error([] { meant("mirrored", "rng", ""); }, {"cross-device", "rng", "ring"});
-  expect_error([] { meant("multi_worker", "", "atuo"); }, {"collective", "atuo", "auto"});
-}
-
-TEST(NamedAllreduce, IsWhatTheStrategyReducesWith) {
-  for (const char* word : {"ring", "hierarchical_copy", "reduce_to_one"}) {
-    run_ranks(4, [&](Communicator& communicator) {
-      // `native` would throw: threads have none.
-      StrategyUnderTest setup(communicator, "native");
-      setup.options.cross_device = word;
-      const auto sync = setup.make("mirrored");
-      pass(*sync, setup.parameters, communicator.rank());
-      EXPECT_EQ(setup.parameters[0].grad()[0][0].item<float>(), 1.5F);
-    });
-  }
-}
-
-TEST(NamedAllreduce, NcclNeedsItsTransport) {
-  for (const char* name : {"mirrored", "multi_worker"}) {
-    expect_error(
-        [&] {
-          run_ranks(2, [&](Communicator& communicator) {
-            StrategyUnderTest setup(communicator, "ring");
-            setup.options.cross_device = setup.options.collective = "nccl";
-            setup.make(name);
-          });
-        },
-        {"nccl", "threads", "--transport nccl"});
-  }
-}
-
 TEST(MultiWorker, SaysWhatTheMeasuredTableChose) {
   const std::vector<MeasuredAllreduce> measured{
       {"one_shot", 64, 1e-6}, {"ring", 64, 2e-6}, {"one_shot", 4096, 3e-6}, {"ring", 4096, 2e-6}};
   const auto choices = std::make_shared<const AllreduceChoices>(measured);
   run_ranks(2, [&](Communicator& communicator) {
-    StrategyUnderTest setup(communicator, "ring");
-    setup.options.collective = "auto";
+    StrategyUnderTest setup(communicator, "auto");
     expect_error([&] { setup.make("multi_worker"); }, {"auto", "measured"});
     communicator.set_choices(choices);
     const auto sync = setup.make("multi_worker");

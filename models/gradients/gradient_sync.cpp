@@ -30,36 +30,8 @@ constexpr auto kGradientSyncs = std::to_array<GradientSyncInfo>({
 #undef GRADIENT_SYNC
 });
 
-struct Meaning {
-  std::string_view word;
-  std::string_view algorithm;
-};
-constexpr std::array kCrossDevice{
-    Meaning{"nccl", "native"},
-    Meaning{"ring", "ring"},
-    Meaning{"hierarchical_copy", "hierarchical"},
-    Meaning{"reduce_to_one", "naive"},
-};
-constexpr std::array kCollective{
-    Meaning{"ring", "ring"},
-    Meaning{"nccl", "native"},
-    Meaning{"auto", "auto"},
-};
-
 bool has_servers(const GradientSyncInfo& info, int ranks) {
   return info.workers(ranks, 0) != info.workers(ranks, 1);
-}
-
-std::string_view option_of(std::string_view gradient_sync) {
-  return gradient_sync == "mirrored" ? "cross-device" : "collective";
-}
-
-/// Its option's word for an algorithm; empty when there is none.
-std::string_view word_for_allreduce(std::string_view gradient_sync,
-                                    const GradientSyncOptions& options) {
-  if (gradient_sync == "mirrored") return options.cross_device;
-  if (gradient_sync == "multi_worker") return options.collective;
-  return {};
 }
 
 }  // namespace
@@ -75,27 +47,6 @@ const GradientSyncInfo& gradient_sync_named(std::string_view name) {
 bool trains_one_model(std::string_view gradient_sync, int ranks) {
   const GradientSyncInfo& info = gradient_sync_named(gradient_sync);
   return ranks == 1 || info.equal_replicas || info.sends != Sends::nothing;
-}
-
-const AllreduceAlgorithm* allreduce_meant(std::string_view gradient_sync,
-                                          const GradientSyncOptions& options,
-                                          const AllreduceAlgorithm* given) {
-  const std::string_view word = word_for_allreduce(gradient_sync, options);
-  if (word.empty()) return given;
-  const std::span<const Meaning> meanings = gradient_sync == "mirrored"
-                                                ? std::span<const Meaning>(kCrossDevice)
-                                                : std::span<const Meaning>(kCollective);
-  return &allreduce_named(
-      row_named(meanings, &Meaning::word, option_of(gradient_sync), word).algorithm);
-}
-
-void require_transport(std::string_view gradient_sync, const GradientSyncOptions& options,
-                       std::string_view transport) {
-  if (word_for_allreduce(gradient_sync, options) != "nccl" || transport == "nccl") return;
-  fail<UsageError>(
-      "--{0} nccl reduces with NCCL, but gradients travel over {1}; give --transport "
-      "nccl, or --{0} ring",
-      option_of(gradient_sync), transport);
 }
 
 int worker_count(std::string_view gradient_sync, const GradientSyncOptions& options, int ranks) {

@@ -49,10 +49,6 @@ struct GradientSyncOptions {
   int servers = 1;
   /// model_split: parts into which a step's images are cut, so that stages work at once.
   int micro_batches = 4;
-  /// mirrored: nccl, ring, hierarchical_copy or reduce_to_one instead of `allreduce`; empty: that.
-  std::string cross_device = {};
-  /// multi_worker: ring, nccl or auto instead of `allreduce`; empty: that.
-  std::string collective = {};
   /// horovod, bucketed_overlap: is told what every tensor or bucket goes through; outlives them.
   Timeline* timeline = nullptr;
   /// horovod: seconds since some instant, by which it counts what negotiation takes; null: it
@@ -160,19 +156,6 @@ std::span<const GradientSyncInfo> gradient_syncs();
 bool trains_one_model(std::string_view gradient_sync, int ranks);
 /// The strategy of that name; throws UsageError with the valid names and the nearest one.
 const GradientSyncInfo& gradient_sync_named(std::string_view name);
-
-// What TensorFlow's names for ways to reduce stand for here: the CrossDeviceOps of mirrored and the
-// CommunicationImplementation of multi_worker.
-
-/// The algorithm that this gradient sync reduces with: that of its own option, or `given` where it
-/// has none or the option is empty. Throws UsageError for an unknown word.
-const AllreduceAlgorithm* allreduce_meant(std::string_view gradient_sync,
-                                          const GradientSyncOptions& options,
-                                          const AllreduceAlgorithm* given);
-
-/// Throws UsageError when that word is nccl and the gradients travel over another transport.
-void require_transport(std::string_view gradient_sync, const GradientSyncOptions& options,
-                       std::string_view transport);
 
 // Among how many ranks the images of a step are divided, by gradient sync.
 

@@ -14,17 +14,6 @@
 namespace scalebench {
 namespace {
 
-/// Before the first collective call, so that all ranks refuse alike.
-const GradientSyncInputs& checked(const GradientSyncInputs& inputs, std::string_view name) {
-  require_transport(name, inputs.options, inputs.communicator.transport());
-  return inputs;
-}
-
-GradientSyncInputs with_own_allreduce(GradientSyncInputs inputs, std::string_view name) {
-  inputs.allreduce = allreduce_meant(name, inputs.options, inputs.allreduce);
-  return inputs;
-}
-
 const AllreduceAlgorithm& required(const AllreduceAlgorithm* allreduce) {
   if (allreduce == nullptr) fail<UsageError>("this gradient sync needs an allreduce");
   return *allreduce;
@@ -38,9 +27,8 @@ Span same_part(Span all, Span whole, Span part) {
 
 }  // namespace
 
-FusedSync::FusedSync(const GradientSyncInputs& inputs, std::string_view name)
-    : ReplicaSync(checked(inputs, name)),
-      reducer_(with_own_allreduce(inputs, name), replica().gradients()) {}
+FusedSync::FusedSync(const GradientSyncInputs& inputs)
+    : ReplicaSync(inputs), reducer_(inputs, replica().gradients()) {}
 
 void FusedSync::synchronise() {
   replica().finish_step();

@@ -62,13 +62,12 @@ class GradientReducer {
 void average_now(GradientReducer& reducer, Span part, StepTrace& trace);
 
 // What mirrored and multi_worker share: after the backward pass all gradients become their mean in
-// one allreduce of the flat buffer. They differ in who chooses the algorithm.
+// one allreduce of the flat buffer.
 
 class FusedSync : public ReplicaSync {
  public:
-  /// Collective. `name` is the strategy's, for the option by which it names its allreduce. Throws
-  /// UsageError where that does not fit the transport.
-  FusedSync(const GradientSyncInputs& inputs, std::string_view name);
+  /// Collective.
+  explicit FusedSync(const GradientSyncInputs& inputs);
 
   void synchronise() override;
 

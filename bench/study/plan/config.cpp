@@ -129,7 +129,10 @@ void keys(auto& io, auto& table, ThroughputStudy& study, const KnownNames& known
 
 void keys(auto& io, auto& table, EpochStudy& study, const KnownNames& known) {
   io.choices(table, "gradient_syncs", study.gradient_syncs, known.gradient_syncs);
-  io.choice(table, "allreduce", study.allreduce, known.algorithms);
+  std::vector<std::string_view> reducing = known.algorithms;
+  if (!reducing.empty())
+    reducing.insert(reducing.end(), kTensorFlowAllreduces.begin(), kTensorFlowAllreduces.end());
+  io.choice(table, "allreduce", study.allreduce, reducing);
   io.choice(table, "transport", study.transport, transports());
   io.choice(table, "scaling", study.scaling, {"strong", "weak"});
   io.text(table, "data", study.data);
@@ -376,6 +379,11 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
     reader.complain(*table.get("target_accuracy"),
                     "target_accuracy: needs the evaluation that evaluate = false leaves out");
   }
+  if (study.allreduce == "nccl" && study.transport == "auto") study.transport = "nccl";
+  if (study.allreduce == "nccl" && study.transport != "nccl") {
+    reader.complain(*table.get("allreduce"), "allreduce: nccl needs transport = \"nccl\"");
+  }
+  study.allreduce = allreduce_meant(study.allreduce);
   refuse_other_batch(reader, table, study);
   refuse_syncs(reader, table, study, known);
   if (!is_replay(study.model)) {

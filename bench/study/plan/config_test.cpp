@@ -360,6 +360,10 @@ TEST(StudyConfig, RegistersWithNccl) {
   EXPECT_THAT(refusal("[allreduce]\nregister = [3]\n"), HasSubstr("from 0 to 2"));
 }
 
+TEST(StudyConfig, TakesNcclOverNcclAlone) {
+  EXPECT_THAT(epoch_refusal("transport = \"mpi\"\nallreduce = \"nccl\""), HasSubstr("needs"));
+}
+
 TEST(StudyConfig, RefusesAWrongType) {
   EXPECT_EQ(epoch_refusal("data = 7"), "bad.toml:3:8: data: expected a text in quotes");
   EXPECT_EQ(epoch_refusal("scaling = true"), "bad.toml:3:11: scaling: expected a text in quotes");

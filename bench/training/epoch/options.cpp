@@ -10,6 +10,7 @@
 #include "bench/program/words.hpp"
 #include "bench/training/epoch/recording.hpp"
 #include "bench/training/words.hpp"
+#include "collectives/carries.hpp"
 #include "kernels/error.hpp"
 #include "models/gradients/gradient_sync.hpp"
 #include "models/network/models.hpp"
@@ -147,10 +148,13 @@ void describe(CLI::App& app, int ranks, StepFaultWords& step_fault, EpochOptions
   offer(app.add_option("--gradient-sync", trainer.gradient_sync, "a name of --list")
             ->capture_default_str(),
         names_in(gradient_syncs()));
-  offer(
-      app.add_option("--allreduce", options.allreduce, "algorithm that gradient syncs reduce with")
-          ->capture_default_str(),
-      names_in(allreduce_algorithms()));
+  std::vector<std::string> reducing = names_in(allreduce_algorithms());
+  reducing.insert(reducing.end(), kTensorFlowAllreduces.begin(), kTensorFlowAllreduces.end());
+  offer(app.add_option("--allreduce", options.allreduce,
+                       "algorithm that gradient syncs reduce with; also as TensorFlow names it: "
+                       "nccl (native over transport nccl), hierarchical_copy, reduce_to_one")
+            ->capture_default_str(),
+        reducing);
   add_choice(app, "--transport", options.transport, kTransports,
              "of gradients: mpi, shared_memory, nccl, cuda_ipc, or auto (nccl or mpi, by device)");
   add_gradient_sync_options(app, trainer.sync);
@@ -242,8 +246,16 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   apply_replay_options(app, options);
   options.fault = step_fault_of(step_fault, ranks);
   // Rows and tables name the algorithm that is used.
-  trainer.allreduce =
-      allreduce_meant(trainer.gradient_sync, trainer.sync, &allreduce_named(options.allreduce));
+  if (options.allreduce == "nccl") {
+    if (options.transport != "auto" && options.transport != "nccl") {
+      fail<UsageError>(
+          "--allreduce nccl reduces with NCCL, but gradients travel over {}; give --transport "
+          "nccl, or --allreduce native",
+          options.transport);
+    }
+    options.transport = "nccl";
+  }
+  trainer.allreduce = &allreduce_named(allreduce_meant(options.allreduce));
   options.allreduce = trainer.allreduce->name;
   if (!options.timeline.empty() &&
       std::ranges::find(kOnTimelines, trainer.gradient_sync) == kOnTimelines.end()) {

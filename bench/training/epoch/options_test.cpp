@@ -119,15 +119,13 @@ TEST(EpochOptions, TellWhatMattersToEachGradientSync) {
   EXPECT_EQ(text_of("bucketed_overlap", usual), "bucket_mb=25 progress=thread");
   EXPECT_EQ(text_of("horovod", usual), "fusion_mb=128 cycle_ms=1");
   EXPECT_EQ(text_of("ps_sync", usual), "servers=1");
-  const auto changed = epoch({"--compression", "bf16", "--cross-device", "ring"});
-  EXPECT_EQ(text_of("mirrored", changed.training.trainer.sync), "cross_device=ring wire=bfloat16");
+  const auto changed = epoch({"--compression", "bf16"});
+  EXPECT_EQ(text_of("mirrored", changed.training.trainer.sync), "wire=bfloat16");
   EXPECT_EQ(text_of("bucketed_overlap", changed.training.trainer.sync),
             "bucket_mb=25 progress=thread wire=bfloat16");
 }
 
 TEST(EpochOptions, RefuseWhatOnlyOtherGradientSyncsRead) {
-  EXPECT_THAT(epoch_refusal({"--collective", "nccl"}),
-              AllOf(HasSubstr("--collective"), HasSubstr("mirrored"), HasSubstr("multi_worker")));
   EXPECT_THAT(epoch_refusal({"--servers", "7"}), HasSubstr("expected ps_sync or ps_async"));
   for (const char* sync : {"none", "barrier_only", "one_device"}) {
     EXPECT_THAT(epoch_refusal({"--gradient-sync", sync, "--compression", "fp16"}, 1),
@@ -247,8 +245,13 @@ TEST(EpochOptions, ATensorFlowNameIsTheAlgorithmOfRowsAndOfTraining) {
     EXPECT_EQ(options.training.trainer.allreduce->name, options.allreduce);
     return options.allreduce;
   };
-  EXPECT_EQ(algorithm({"--cross-device", "hierarchical_copy"}), "hierarchical");
-  EXPECT_EQ(algorithm({"--gradient-sync", "multi_worker", "--collective", "auto"}), "auto");
+  EXPECT_EQ(algorithm({"--allreduce", "hierarchical_copy"}), "hierarchical");
+  EXPECT_EQ(algorithm({"--allreduce", "reduce_to_one"}), "naive");
+  EXPECT_EQ(algorithm({"--allreduce", "nccl"}), "native");
+  EXPECT_EQ(epoch({"--allreduce", "nccl"}).transport, "nccl");
+  EXPECT_THAT(epoch_refusal({"--allreduce", "nccl", "--transport", "mpi"}),
+              AllOf(HasSubstr("--allreduce nccl"), HasSubstr("--transport nccl")));
+  EXPECT_EQ(algorithm({"--gradient-sync", "multi_worker", "--allreduce", "auto"}), "auto");
 }
 
 TEST(EpochOptions, ATimelineIsOnlyForThoseThatTellSomething) {
