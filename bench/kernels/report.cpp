@@ -134,7 +134,7 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
 
   ResultRow head_of(const Schema& schema, const KernelCase& one) const {
     ResultRow row(schema);
-    row.set("schema_version", kSchemaVersion).set("run_id", options_.run_id);
+    row.set("run_id", options_.run_id);
     row.set("case_id", case_id(canonical(one, device_of(one))));
     return row.set("origin", timed_origin(/*crowded=*/false));
   }

@@ -286,7 +286,7 @@ std::vector<ResultRow> host_rows(const HostSurvey& survey, const std::string& ru
   std::vector<ResultRow> rows;
   for (const SurveyedHost& one : survey.hosts) {
     ResultRow& row = rows.emplace_back(hosts_schema());
-    row.set("schema_version", kSchemaVersion).set("run_id", run_id);
+    row.set("run_id", run_id);
     row.set("case_id", case_id(one.host.name)).set("origin", origin);
     row.set("status", one.usable() ? "ok" : "failed").set("note", one.note);
     row.set("host", one.host.name).set("slots", one.host.slots).set("found", one.status);

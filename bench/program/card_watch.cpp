@@ -35,7 +35,6 @@ void set_spells(ResultRow& row, std::span<const DeviceSpell> repetitions) {
   const DeviceSummary summary = summary_of(repetitions);
   row.set("sm_clock_mhz", summary.clock_mhz).set("throttled_share", summary.throttled_share);
   row.set("power_capped_share", summary.power_capped_share).set("gpu_watts", summary.watts);
-  row.set("gpu_celsius", summary.celsius);
 }
 
 void set_spells_of_cards(ResultRow& row, std::span<const std::vector<DeviceSpell>> cards) {
@@ -67,10 +66,6 @@ double mean(const std::vector<double>& values) {
   return values.empty() ? kUnknown : sum / static_cast<double>(values.size());
 }
 
-double highest(const std::vector<double>& values) {
-  return values.empty() ? kUnknown : std::ranges::max(values);
-}
-
 template <class Items>
 std::optional<std::uint64_t> all_reasons(const Items& items) {
   std::optional<std::uint64_t> all;
@@ -98,7 +93,7 @@ std::span<const DeviceReading> that_count(std::span<const DeviceReading> reading
 
 constexpr std::chrono::milliseconds kPause{25};  // a look takes the driver some 0.1 ms
 
-constexpr std::size_t kNumbers = 4;  // of a spell
+constexpr std::size_t kNumbers = 3;  // of a spell
 
 }  // namespace
 
@@ -122,7 +117,6 @@ DeviceSpell spell_of(std::span<const DeviceReading> readings, double begin, doub
   const std::span<const DeviceReading> count = that_count(readings, begin, end);
   return {.clock_mhz = mean(known(count, &DeviceReading::clock_mhz)),
           .watts = mean(known(count, &DeviceReading::watts)),
-          .celsius = highest(known(count, &DeviceReading::celsius)),
           .reasons = all_reasons(count)};
 }
 
@@ -130,7 +124,6 @@ DeviceSpell worst_of(std::span<const DeviceSpell> cards) {
   const std::vector<double> clocks = known(cards, &DeviceSpell::clock_mhz);
   return {.clock_mhz = clocks.empty() ? kUnknown : std::ranges::min(clocks),
           .watts = mean(known(cards, &DeviceSpell::watts)),
-          .celsius = highest(known(cards, &DeviceSpell::celsius)),
           .reasons = all_reasons(cards)};
 }
 
@@ -150,7 +143,6 @@ DeviceSummary summary_of(std::span<const DeviceSpell> repetitions) {
   const std::vector<double> clocks = known(repetitions, &DeviceSpell::clock_mhz);
   if (!clocks.empty()) summary.clock_mhz = median_of(clocks);
   summary.watts = mean(known(repetitions, &DeviceSpell::watts));
-  summary.celsius = highest(known(repetitions, &DeviceSpell::celsius));
   return summary;
 }
 
@@ -185,7 +177,6 @@ struct DeviceWatch::Looker {
     return {.seconds = at,
             .clock_mhz = nvml.clock_mhz(found.card),
             .watts = whole && std::isnan(joules) ? nvml.watts(found.card) : kUnknown,
-            .celsius = nvml.celsius(found.card),
             .reasons = nvml.clock_reasons(found.card),
             .joules = joules};
   }
@@ -247,7 +238,7 @@ std::vector<std::vector<DeviceSpell>> all_spells(Communicator& host,
   for (const DeviceSpell& spell : mine) {
     // The driver's bits are few: a double holds them exactly.
     const double bits = spell.reasons ? static_cast<double>(*spell.reasons) : std::nan("");
-    numbers.insert(numbers.end(), {spell.clock_mhz, spell.watts, spell.celsius, bits});
+    numbers.insert(numbers.end(), {spell.clock_mhz, spell.watts, bits});
   }
   std::vector<std::vector<DeviceSpell>> by_rank;
   for (const std::vector<double>& of_rank : gather_lists(host, std::move(numbers))) {
@@ -256,8 +247,7 @@ std::vector<std::vector<DeviceSpell>> all_spells(Communicator& host,
       DeviceSpell& spell = spells.emplace_back();
       spell.clock_mhz = of_rank[i];
       spell.watts = of_rank[i + 1];
-      spell.celsius = of_rank[i + 2];
-      if (!std::isnan(of_rank[i + 3])) spell.reasons = static_cast<std::uint64_t>(of_rank[i + 3]);
+      if (!std::isnan(of_rank[i + 2])) spell.reasons = static_cast<std::uint64_t>(of_rank[i + 2]);
     }
   }
   return by_rank;

@@ -24,7 +24,6 @@ struct DeviceReading {
   double seconds = 0;  // of this host's monotonic clock
   double clock_mhz = std::numeric_limits<double>::quiet_NaN();
   double watts = std::numeric_limits<double>::quiet_NaN();
-  double celsius = std::numeric_limits<double>::quiet_NaN();
   std::optional<std::uint64_t> reasons = {};                 // the driver's bits
   double joules = std::numeric_limits<double>::quiet_NaN();  // counted since some moment
 };
@@ -40,7 +39,6 @@ std::size_t set_watts(std::span<DeviceReading> readings);
 struct DeviceSpell {
   double clock_mhz = std::numeric_limits<double>::quiet_NaN();  // mean; of cards the slowest
   double watts = std::numeric_limits<double>::quiet_NaN();      // mean
-  double celsius = std::numeric_limits<double>::quiet_NaN();    // highest
   std::optional<std::uint64_t> reasons = {};                    // all that were seen
 };
 
@@ -60,21 +58,20 @@ struct DeviceSummary {
   double throttled_share = std::numeric_limits<double>::quiet_NaN();     // of known repetitions
   double power_capped_share = std::numeric_limits<double>::quiet_NaN();  // of known repetitions
   double watts = std::numeric_limits<double>::quiet_NaN();               // mean
-  double celsius = std::numeric_limits<double>::quiet_NaN();             // highest
 };
 DeviceSummary summary_of(std::span<const DeviceSpell> repetitions);
 
 /// Of samples.csv: sm_clock_mhz, throttle_reasons, throttled. What is unknown stays empty.
 void set_spell(ResultRow& sample, const DeviceSpell& spell);
 
-/// Of a case file: sm_clock_mhz, throttled_share, power_capped_share, gpu_watts, gpu_celsius.
+/// Of a case file: sm_clock_mhz, throttled_share, power_capped_share, gpu_watts.
 void set_spells(ResultRow& row, std::span<const DeviceSpell> repetitions);
 
 /// The same of several cards, each with its own repetitions, of which a fast one may have more:
 /// gpu_watts is the mean of the cards' means, and unknown where one of them is.
 void set_spells_of_cards(ResultRow& row, std::span<const std::vector<DeviceSpell>> cards);
 
-// Looks at one card's clock, power, temperature and throttling beside what is timed on it: a thread
+// Looks at one card's clock, power and throttling beside what is timed on it: a thread
 // that sleeps between looks, asks the driver and nothing of CUDA, and stamps what it got, so that
 // the repetitions are joined to it afterwards and never wait for it.
 

@@ -21,12 +21,11 @@ using testing::Optional;
 constexpr std::uint64_t kIdle = 0x1, kPowerCap = 0x4, kHot = 0x40;
 
 DeviceReading reading(double seconds, double mhz, std::uint64_t reasons = 0) {
-  return {
-      .seconds = seconds, .clock_mhz = mhz, .watts = mhz / 10, .celsius = 50, .reasons = reasons};
+  return {.seconds = seconds, .clock_mhz = mhz, .watts = mhz / 10, .reasons = reasons};
 }
 
 DeviceSpell spell(double mhz, std::uint64_t reasons) {
-  return {.clock_mhz = mhz, .watts = 100, .celsius = 60, .reasons = reasons};
+  return {.clock_mhz = mhz, .watts = 100, .reasons = reasons};
 }
 
 TEST(DeviceSpell, TakesWhatWasReadInside) {
@@ -35,7 +34,6 @@ TEST(DeviceSpell, TakesWhatWasReadInside) {
   const DeviceSpell spell = spell_of(readings, 1.05, 1.25);
   EXPECT_EQ(spell.clock_mhz, 1600);
   EXPECT_EQ(spell.watts, 160);
-  EXPECT_EQ(spell.celsius, 50);
   EXPECT_THAT(spell.reasons, Optional(kPowerCap));
 }
 
@@ -115,7 +113,6 @@ TEST(DeviceSpell, ACaseHasSharesOfWhatIsKnown) {
   EXPECT_EQ(summary.clock_mhz, 1550);
   EXPECT_EQ(summary.throttled_share, 0.5) << "idling is no throttling";
   EXPECT_EQ(summary.power_capped_share, 0.25);
-  EXPECT_EQ(summary.celsius, 60);
   EXPECT_TRUE(std::isnan(summary_of({}).throttled_share));
 }
 

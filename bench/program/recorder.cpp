@@ -91,7 +91,7 @@ Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schem
   }
   CsvWriter placement_file(folder / placement_schema().file, placement_schema().columns);
   for (ResultRow& row : placement) {
-    row.set("schema_version", kSchemaVersion).set("run_id", options_.run_id);
+    row.set("run_id", options_.run_id);
     row.set("case_id", case_id("placement")).set("origin", origin_).set("status", "ok");
     row.set("ranks", ranks_).set("launch", options_.launch);
     placement_file.append(row.cells());
@@ -104,7 +104,7 @@ Recorder::~Recorder() = default;
 
 ResultRow Recorder::side_row(const Schema& schema, std::string_view canonical) const {
   ResultRow row(schema);
-  row.set("schema_version", kSchemaVersion).set("run_id", options_.run_id);
+  row.set("run_id", options_.run_id);
   row.set("case_id", case_id(canonical)).set("origin", origin_).set("ranks", ranks_);
   return row;
 }

@@ -4,6 +4,8 @@
 // depend on the algorithm.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -53,7 +55,7 @@ inline void set_kernel_rates(ResultRow& row, double seconds) {
 /// Of what an interval is, as its column says: "95% of launches", "range of rounds"; empty without
 /// one. `kind`: of a LaunchInterval.
 inline std::string interval_label(std::string_view kind, std::string_view of) {
-  return kind.empty() ? std::string() : std::string(kind) + " of " + std::string(of);
+  return kind.empty() ? std::string() : fmt::format("{} of {}", kind, of);
 }
 
 /// Sets NAME, NAME_ci_low and NAME_ci_high.
@@ -68,9 +70,7 @@ inline void set_statistics(ResultRow& row, const Summary& summary, bool converge
   row.set("launches", 1).set("repetitions", summary.n).set("seconds_median", summary.median);
   row.set("seconds_ci_low", summary.ci_low).set("seconds_ci_high", summary.ci_high);
   row.set("interval", interval_label(std::isnan(summary.ci_low) ? "" : "95%", "repetitions"));
-  row.set("seconds_min", summary.min).set("seconds_p5", summary.p5).set("seconds_p95", summary.p95);
-  row.set("seconds_max", summary.max).set("seconds_mean", summary.mean);
-  row.set("outliers", summary.outliers).set("converged", converged ? 1 : 0);
+  row.set("converged", converged ? 1 : 0);
 }
 
 /// How late a rank's slow steps are, from all steps of one launch; p99 only where 100 of them are.

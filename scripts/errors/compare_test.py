@@ -76,7 +76,7 @@ class CompareErrorTest(unittest.TestCase):
 
     def test_steps_are_those_of_epochs_on_one_rank(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            cells = {"schema_version": 1, "global_batch": 128, "samples": 3840, "rank": "all"}
+            cells = {"global_batch": 128, "samples": 3840, "rank": "all"}
             rows = [cells | {"gradient_sync": "none", "ranks": 1, "seconds_median": 1.5},
                     cells | {"gradient_sync": "mirrored", "ranks": 2, "seconds_median": 9.0},
                     cells | {"gradient_sync": "none", "ranks": 1, "rank": "0", "seconds_median": 1.4}]  # fmt: skip
@@ -87,7 +87,7 @@ class CompareErrorTest(unittest.TestCase):
             steps = compare.step_seconds(Path(folder))
             self.assertEqual(list(steps), ["none"])
             self.assertAlmostEqual(steps["none"], 0.05)
-            Path(folder, "epoch.csv").write_text("schema_version,rank\n", encoding="utf-8")
+            Path(folder, "epoch.csv").write_text("run_id,rank\n", encoding="utf-8")
             with self.assertRaises(compare.Failed):
                 compare.step_seconds(Path(folder))
 

@@ -88,7 +88,7 @@ with open(results.parent / "calls", "a") as calls:
     print(results.name, file=calls)
 name = "20260101T000000Z-night_error-000000"
 (results / name).mkdir(parents=True)
-header = "schema_version,rank,ranks,gradient_sync,seconds_median,global_batch,samples"
+header = "run_id,rank,ranks,gradient_sync,seconds_median,global_batch,samples"
 (results / name / "epoch.csv").write_text(header + "\\n1,all,1,none,1,10,100\\n")
 if (here / "killed").exists() and (here / "killed").read_text() == results.name:
     sys.exit(9)

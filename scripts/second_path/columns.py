@@ -15,7 +15,6 @@ FILES_WITHOUT = {
 }
 
 WITHOUT = {
-    ("", "schema_version"): NAMES,
     ("", "run_id"): NAMES,
     ("", "case_id"): "a hash of the parameters, by which rows are found here",
     ("", "note"): "words",
@@ -30,7 +29,7 @@ def is_difference(table: str, column: str) -> bool:
     return table in ("losses.csv", "laws.csv") or column in ("lost_seconds", "karp_flatt") or "residual" in column
 
 
-SHARED = "schema_version run_id case_id origin".split()
+SHARED = "run_id case_id origin".split()
 EXCHANGE = "algorithm transport memory dtype op placement mode cache graph pages register size_bytes ranks nodes".split()
 TRAINING = "model gradient_sync allreduce transport device dataset scaling global_batch batch ranks nodes".split()
 

@@ -6,13 +6,11 @@ from __future__ import annotations
 import csv
 import math
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from view.plain import lines
 
-SCHEMA_VERSION = "1"
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -71,9 +69,8 @@ class Lines:
 
 
 def each_row(run: Path, name: str) -> Iterator[Row]:
-    """The rows of one file as they are read; none when it is missing. A torn row and rows of a
-    schema that is not known are left out and reported."""
-    foreign: Counter[str] = Counter()
+    """The rows of one file as they are read; none when it is missing. A torn row is left out and
+    reported."""
     try:
         with open(run / name, encoding="utf-8", errors="replace", newline="") as file:
             text = Lines(file)
@@ -87,19 +84,11 @@ def each_row(run: Path, name: str) -> Iterator[Row]:
                     continue
                 row = Row(zip(columns, map(unescaped, cells) if text.apostrophe else cells))
                 text.apostrophe = False
-                if row["schema_version"] == SCHEMA_VERSION:
-                    yield row
-                else:
-                    foreign[row["schema_version"]] += 1
+                yield row
     except FileNotFoundError:
         return
     except (OSError, csv.Error) as error:
         say(f"{name}: {error}: read up to there")
-    if foreign:
-        say(
-            f"{name}: {foreign.total()} rows of schema version '{next(iter(foreign))}' left out; "
-            f"this script knows {SCHEMA_VERSION}: use the scripts of the version that wrote them"
-        )
 
 
 def read_rows(run: Path, name: str) -> list[Row]:

@@ -134,8 +134,8 @@ std::vector<Loss> named(const std::map<int, Losses>& by_round) {
 /// A row of losses.csv about a leg.
 ResultRow about(const ResultRow& leg) {
   ResultRow row(losses_schema());
-  for (const std::string_view column : {"schema_version", "run_id", "case_id", "origin", "status",
-                                        "model", "gradient_sync", "scaling", "ranks", "nodes"}) {
+  for (const std::string_view column : {"run_id", "case_id", "origin", "status", "model",
+                                        "gradient_sync", "scaling", "ranks", "nodes"}) {
     row.set(column, leg.get(column));
   }
   return row;

@@ -162,10 +162,10 @@ std::size_t launches_needed(std::size_t cells, bool paired) {
 
 namespace {
 
-constexpr std::array<std::string_view, 18> kCopied{
-    "schema_version", "run_id", "case_id",  "origin", "algorithm",  "transport",
-    "memory",         "dtype",  "op",       "mode",   "placement",  "cache",
-    "graph",          "pages",  "register", "ranks",  "size_bytes", "nodes"};
+constexpr std::array<std::string_view, 17> kCopied{
+    "run_id", "case_id",  "origin", "algorithm",  "transport", "memory",
+    "dtype",  "op",       "mode",   "placement",  "cache",     "graph",
+    "pages",  "register", "ranks",  "size_bytes", "nodes"};
 
 ResultRow row_of(const CellPair& pair) {
   ResultRow row(certificate_schema());

@@ -15,7 +15,6 @@
 #include "bench/record/suspects.hpp"
 #include "bench/study/analysis/rounds.hpp"
 #include "kernels/error.hpp"
-#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -36,8 +35,7 @@ constexpr std::string_view kMedians[]{"first_call_seconds",
                                       "sm_clock_mhz",
                                       "throttled_share",
                                       "power_capped_share",
-                                      "gpu_watts",
-                                      "gpu_celsius"};
+                                      "gpu_watts"};
 
 /// Parts of a time, which sum to it only within one launch: they come from the launch in the middle
 /// by the time of all ranks. Of an even number of launches it is the mean of the two, as their
@@ -81,14 +79,6 @@ std::vector<std::ptrdiff_t> places_of(const CsvTable& table, const Schema& schem
     places.push_back(std::ranges::find(table.columns(), column) - table.columns().begin());
   }
   return places;
-}
-
-void refuse_later_version(const std::filesystem::path& path, std::size_t row,
-                          const std::string& version) {
-  if (read_number<int>(version).value_or(0) <= kSchemaVersion) return;
-  fail<UsageError>(
-      "{}: row {}: schema version {} is later than {}, which this program reads; use a later one",
-      path.string(), row + 1, version, kSchemaVersion);
 }
 
 /// What one case of one launch says: its row and the repetitions behind it.
@@ -135,35 +125,19 @@ std::vector<double> numbers(const std::vector<LaunchCase>& cases, std::string_vi
   return values;
 }
 
-/// The median over launches of what each says by itself: many repetitions give a launch no more
-/// say.
-double median_over(const std::vector<Summary>& launches, double Summary::*statistic) {
-  std::vector<double> values;
-  for (const Summary& launch : launches) values.push_back(launch.*statistic);
-  return median_of(values);
-}
-
 void set_time(ResultRow& row, const std::vector<LaunchCase>& cases) {
-  std::vector<Summary> launches;
   std::vector<double> medians;
   Summary over;
   bool converged = true;
   for (const LaunchCase& one : cases) {
-    const Summary& launch = launches.emplace_back(summarise(one.seconds));
-    medians.push_back(launch.median);
-    over.n += launch.n;
-    over.outliers += launch.outliers;
+    medians.push_back(median_of(one.seconds));
+    over.n += one.seconds.size();
     converged = converged && text_in(*one.row, "converged") != "0";
   }
   const LaunchInterval interval = across_launches(medians);
   over.median = interval.median;
   over.ci_low = interval.low;
   over.ci_high = interval.high;
-  over.min = std::ranges::min(launches, {}, &Summary::min).min;
-  over.max = std::ranges::max(launches, {}, &Summary::max).max;
-  over.p5 = median_over(launches, &Summary::p5);
-  over.p95 = median_over(launches, &Summary::p95);
-  over.mean = median_over(launches, &Summary::mean);
   set_statistics(row, over, converged);
   row.set("launches", cases.size());
   row.set("interval", interval_label(interval.kind, "launches"));
@@ -371,8 +345,7 @@ std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema
     std::vector<std::string> cells(schema.columns.size());
     for (std::size_t k = 0; k < cells.size(); ++k)
       cells[k] = table.cells(i)[static_cast<std::size_t>(places[k])];
-    const ResultRow& row = rows.emplace_back(schema, std::move(cells));
-    if (schema.has("schema_version")) refuse_later_version(path, i, row.get("schema_version"));
+    rows.emplace_back(schema, std::move(cells));
     table.release(i);  // 100 000 rows twice would be half a gigabyte
   }
   return rows;

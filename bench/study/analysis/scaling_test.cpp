@@ -25,7 +25,7 @@ using testing::ElementsAreArray;
 /// An epoch of 600 images with a global batch of 60, over all ranks.
 ResultRow epoch(const std::string& sync, int ranks, double seconds) {
   ResultRow row(epoch_schema());
-  row.set("schema_version", 1).set("run_id", "run").set("origin", "measured").set("status", "ok");
+  row.set("run_id", "run").set("origin", "measured").set("status", "ok");
   row.set("case_id", "id-of-" + sync).set("model", "mlp").set("gradient_sync", sync);
   row.set("device", "cpu").set("dtype", "float").set("threads", 1).set("dataset", "synthetic:600");
   row.set("scaling", "strong").set("global_batch", 60).set("batch", 60 / ranks);

@@ -25,7 +25,7 @@ using testing::SizeIs;
 
 ResultRow sample(int launch, double seconds) {
   ResultRow row(samples_schema());
-  row.set("schema_version", 1).set("launch", launch);
+  row.set("launch", launch);
   return row.set("case_id", "c").set("ranks", 2).set("seconds", seconds);
 }
 
@@ -123,7 +123,7 @@ TEST_F(KeptRows, OfALaunchThatIsToComeAgainGoBackIntoItsFolder) {
 TEST_F(KeptRows, OfAMonitorGoOnThoughTheClockIsSetInALaunch) {
   const auto look = [](int launch, double seconds, double utc_seconds) {
     ResultRow row(monitor_schema());
-    row.set("schema_version", 1).set("launch", launch);
+    row.set("launch", launch);
     return row.set("seconds", seconds).set("utc_seconds", utc_seconds);
   };
   for (const int number : {1, 2}) {
@@ -182,12 +182,6 @@ TEST_F(KeptRows, StoredRunsHoldTheAttemptsThatCount) {
                                                 "left out")));
   run.write("launches/notes.txt", "");
   EXPECT_THROW(read_stored_run(run.path(), WithSamples::no), UsageError);
-}
-
-TEST_F(KeptRows, OfALaterVersionAreRefused) {
-  flush(run.path(), {sample(1, 1).set("schema_version", 2)});
-  EXPECT_THAT(message_of<UsageError>([&] { rows_in(run.path(), samples_schema()); }),
-              HasSubstr("schema version 2 is later than 1"));
 }
 
 TEST(PlanFile, IsTheSameAfterARoundTrip) {

@@ -134,7 +134,7 @@ std::vector<ResultRow> failed_scaling_rows(const Manifest& study,
     };
     if (std::ranges::any_of(scaling, is_its) || std::ranges::any_of(rows, is_its)) continue;
     ResultRow& row = rows.emplace_back(scaling_schema());
-    row.set("schema_version", kSchemaVersion).set("run_id", study.run_id);
+    row.set("run_id", study.run_id);
     row.set("case_id", case_id(launch.name)).set("origin", study.origin).set("ranks", launch.ranks);
     if (studies.knows(row)) {  // of another [[epoch]]
       row.set("case_id", case_id(fmt::format("{} {}", launch.name, launch.study)));

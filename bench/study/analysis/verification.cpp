@@ -266,8 +266,8 @@ void verify_launches(const StoredRun& run, const FitModel& model, Verification& 
 ResultRow epoch_again(const ResultRow& row, std::size_t epoch, const ResultRow& all,
                       const std::vector<double>& times) {
   ResultRow again = row;
-  for (const char* const column : {"schema_version", "run_id", "origin", "model", "dataset",
-                                   "gradient_sync", "scaling", "global_batch", "samples"}) {
+  for (const char* const column : {"run_id", "origin", "model", "dataset", "gradient_sync",
+                                   "scaling", "global_batch", "samples"}) {
     again.set(column, all.get(column));
   }
   again.set("epoch", epoch + 1);

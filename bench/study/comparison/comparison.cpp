@@ -101,7 +101,7 @@ ResultRow described(const CellPair& pair, const std::string& label, const Compar
                     const ComparedRun& run, char letter, const std::vector<std::string>& across) {
   const Cell& any = pair.any();
   ResultRow row(comparison_schema());
-  row.set("schema_version", kSchemaVersion).set("run_id", run.run_id).set("status", "ok");
+  row.set("run_id", run.run_id).set("status", "ok");
   row.set("case_id", any.row.get("case_id")).set("origin", any.row.get("origin"));
   row.set("baseline_run", base.run_id).set("letter", std::string(1, letter));
   row.set("family", name_of(any.family));

@@ -85,7 +85,7 @@ const ResultRow* least_within(const Rows& rows, double (*value)(const ResultRow&
 
 ResultRow described(std::string_view question, const ResultRow& a, const ResultRow& b) {
   ResultRow row(decision_schema());
-  row.set("schema_version", kSchemaVersion).set("run_id", b.get("run_id"));
+  row.set("run_id", b.get("run_id"));
   row.set("case_id", b.get("case_id")).set("origin", b.get("origin")).set("status", "ok");
   if (a.get("origin") == "predicted") row.set("origin", "predicted");
   row.set("baseline_run", a.get("run_id")).set("question", question);

@@ -104,7 +104,7 @@ constexpr std::pair<std::string_view, std::string FitCase::*> kOfCase[]{
 ResultRow row_of(const Schema& schema, const FitCase& of, std::string_view run_id,
                  std::string_view more = "") {
   ResultRow row(schema);
-  row.set("schema_version", kSchemaVersion).set("run_id", run_id).set("status", "ok");
+  row.set("run_id", run_id).set("status", "ok");
   std::string canonical = "fit";
   for (const auto& [column, member] : kOfCase) {
     row.set(column, of.*member);

@@ -15,9 +15,9 @@ namespace {
 
 /// Columns that statistics, ids and rates come from, never a user.
 constexpr std::string_view kMade =
-    "schema_version run_id case_id origin status launches repetitions seconds_median "
-    "seconds_ci_low seconds_ci_high interval seconds_min seconds_p5 seconds_p95 seconds_max "
-    "seconds_mean outliers converged algbw_gb_per_s busbw_gb_per_s busbw_ci_low_gb_per_s "
+    "run_id case_id origin status launches repetitions seconds_median "
+    "seconds_ci_low seconds_ci_high interval converged algbw_gb_per_s busbw_gb_per_s "
+    "busbw_ci_low_gb_per_s "
     "busbw_ci_high_gb_per_s images_per_s_ci_low images_per_s_ci_high gb_per_s gflop_per_s "
     "images_per_s wrong";
 

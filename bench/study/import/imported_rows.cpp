@@ -70,7 +70,7 @@ void complete(ResultRow& row, const ImportIdentity& identity,
     const auto dtype = dtype_named(row.get("dtype"));
     if (dtype) row.set("count", std::stoull(row.get("size_bytes")) / size_of(*dtype));
   }
-  row.set("schema_version", kSchemaVersion).set("run_id", identity.run_id);
+  row.set("run_id", identity.run_id);
   row.set("case_id", case_id(canonical(row, columns))).set("origin", identity.origin);
   if (row.get("status").empty()) row.set("status", "ok");
   if (!identity.remark.empty()) row.add_note(identity.remark);
@@ -78,7 +78,7 @@ void complete(ResultRow& row, const ImportIdentity& identity,
 
 ResultRow sample_of(const ResultRow& row, int launch, std::size_t repetition, double seconds) {
   ResultRow sample(samples_schema());
-  for (const std::string_view column : {"schema_version", "run_id", "case_id", "origin"}) {
+  for (const std::string_view column : {"run_id", "case_id", "origin"}) {
     sample.set(column, row.get(column));
   }
   sample.set("bench", bench_of(row.schema())).set("launch", launch).set("repetition", repetition);

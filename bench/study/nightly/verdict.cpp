@@ -43,7 +43,7 @@ std::size_t order_of(GateVerdict verdict) {
 }
 
 void set_cell(ResultRow& row, const NightCell& cell, const std::string& run_id) {
-  row.set("schema_version", kSchemaVersion).set("run_id", run_id).set("case_id", cell.case_id);
+  row.set("run_id", run_id).set("case_id", cell.case_id);
   row.set("origin", cell.origin).set("bench", cell.bench).set("label", cell.label);
   row.set("ranks", cell.ranks).set("metric", cell.metric);
 }

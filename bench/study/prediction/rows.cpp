@@ -73,7 +73,7 @@ class Rows {
         "model", "parameters", "allreduce", "transport", "device", "dtype", "dataset", "scaling"};
     for (const std::string_view column : kCopied) row.set(column, of_.like.get(column));
     row.set("gradient_sync", of_.of.strategy).set("allreduce", of_.of.algorithm);
-    row.set("schema_version", kSchemaVersion).set("run_id", run_id_).set("origin", "predicted");
+    row.set("run_id", run_id_).set("origin", "predicted");
     row.set("status", "ok").set("kind", kind).set("what_if", what_if);
     row.set("ranks", at.ranks).set("nodes", at.nodes);
     row.set("case_id", case_id(fmt::format("prediction kind={} of={} sync={} what_if={} link={}",

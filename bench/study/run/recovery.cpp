@@ -213,7 +213,7 @@ class RecoveryRun {
                    const Trained& resumed) const {
     ResultRow row(recovery_schema());
     const std::size_t at = plan_.fault_at.find('@');
-    row.set("schema_version", kSchemaVersion).set("run_id", folder_.run_id());
+    row.set("run_id", folder_.run_id());
     row.set("case_id", case_id(fmt::format("recover epoch={} fault={} at={} checkpoint_every={}",
                                            resumed.epoch.get("case_id"), plan_.fault,
                                            plan_.fault_at, plan_.checkpoint_every)));

@@ -16,7 +16,7 @@ HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 
 
 def row(instance: str, ranks: int, seconds: float, usd: float, **cells: str) -> dict[str, str]:
-    return {"schema_version": "1", "origin": "measured", "status": "ok", "instance": instance,
+    return {"origin": "measured", "status": "ok", "instance": instance,
             "usd_per_hour": "12.24", "price_date": "2026-07-20", "price_source": "list", "model": "resnet20",
             "dataset": "cifar", "scaling": "strong", "ranks": str(ranks), "whole": "1", "seconds_median": str(seconds), "usd_per_epoch": str(usd),
             "seconds_ci_low": "", "seconds_ci_high": "", "interval": "", "efficient": "1", **cells}  # fmt: skip

@@ -226,7 +226,7 @@ class Verdicts(Night):
             changed = {"schema_version": 1, "verdict": "REGRESSED", **dict.fromkeys(odd, value)}
             (folder / "nightly.json").write_text(json.dumps(changed), encoding="utf-8")
             self.report(folder)
-        (folder / "gate.csv").write_text("schema_version,verdict\n1,OK\n1\n\x1b[31m2,OK\n", encoding="utf-8")
+        (folder / "gate.csv").write_text("run_id,verdict\n1,OK\n1\n\x1b[31m2,OK\n", encoding="utf-8")
         (folder / "history.csv").write_bytes(b"\xff\xfe\0")
         self.report(folder)
 
