@@ -71,7 +71,6 @@ constexpr int kVersionsDiffer = 18;  // of driver and library
 constexpr int kUncorrected = 1;
 constexpr int kSinceTheDriverWasLoaded = 0;
 constexpr int kClockOfMultiprocessors = 1;
-constexpr int kTemperatureOfGpu = 0;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// What `call` writes behind its other arguments.
@@ -101,7 +100,6 @@ Nvml::Nvml(const std::string& library) : handle_(dlopen(library.c_str(), RTLD_NO
   load(power_, "nvmlDeviceGetPowerUsage");
   load(energy_, "nvmlDeviceGetTotalEnergyConsumption");
   load(clock_, "nvmlDeviceGetClockInfo");
-  load(temperature_, "nvmlDeviceGetTemperature");
   load(processes_, "nvmlDeviceGetComputeRunningProcesses_v3");
   load(process_name_, "nvmlSystemGetProcessName");
   load(memory_errors_, "nvmlDeviceGetTotalEccErrors");
@@ -234,10 +232,6 @@ double Nvml::clock_mhz(Device device) const {
   return number(clock_, device, kClockOfMultiprocessors);
 }
 
-double Nvml::celsius(Device device) const {
-  return number(temperature_, device, kTemperatureOfGpu);
-}
-
 std::optional<std::uint64_t> Nvml::clock_reasons(Device device) const {
   unsigned long long bits = 0;
   if (reasons_ == nullptr || reasons_(device, &bits) != kSuccess) return {};
@@ -252,11 +246,9 @@ std::vector<DeviceLoad> DeviceLoadReader::read() const {
     load.busy_share = nvml_.busy_share(device);
     if (const auto memory = nvml_.memory(device)) {
       load.memory_used_bytes = static_cast<double>(memory->used);
-      load.memory_bytes = static_cast<double>(memory->total);
     }
     load.watts = nvml_.watts(device);
     load.clock_mhz = nvml_.clock_mhz(device);
-    load.celsius = nvml_.celsius(device);
     if (const auto bits = nvml_.clock_reasons(device)) {
       load.throttle_reasons = throttle_reasons(*bits);
     }
@@ -344,10 +336,7 @@ void HostLoadReader::read_cores(HostLoad& load) const {
     std::istringstream fields(line);
     std::string name;
     fields >> name;
-    if (name == "ctxt") {
-      fields >> load.context_switches;
-      break;  // what follows is long and not needed
-    }
+    if (name == "intr") break;  // what follows is long and not needed
     if (name == "cpu") {
       load.all = core_time(-1, fields);
     } else if (name.starts_with("cpu")) {
@@ -356,29 +345,19 @@ void HostLoadReader::read_cores(HostLoad& load) const {
       load.cores.push_back(core_time(core, fields));
     }
   }
-  double khz = 0;
-  int known = 0;
-  for (const int core : cores_) {
-    const std::string text =
-        text_of(fmt::format("sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq", core));
-    if (text.empty()) continue;
-    khz += std::stod(text);
-    ++known;
-  }
-  if (known > 0) load.clock_mhz = khz / known / 1000;
 }
 
 void HostLoadReader::read_memory(HostLoad& load) const {
   std::istringstream lines(text_of("proc/meminfo"));
-  double available = std::numeric_limits<double>::quiet_NaN();
+  double installed = kUnknown, available = kUnknown;
   for (std::string name, line; lines >> name && std::getline(lines, line);) {
-    if (name == "MemTotal:") load.memory_bytes = 1024 * std::stod(line);
+    if (name == "MemTotal:") installed = 1024 * std::stod(line);
     if (name == "MemAvailable:") {
       available = 1024 * std::stod(line);
       break;
     }
   }
-  load.memory_used_bytes = load.memory_bytes - available;
+  load.memory_used_bytes = installed - available;
   const auto page = static_cast<double>(::sysconf(_SC_PAGESIZE));
   for (const int process : processes_) {
     std::istringstream fields(text_of(fmt::format("proc/{}/statm", process)));

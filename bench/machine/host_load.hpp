@@ -71,7 +71,6 @@ class Nvml {
   /// Used since the driver was loaded; nothing: the card does not count, or there is none.
   std::optional<double> joules(Device device) const;
   double clock_mhz(Device device) const;  // of the multiprocessors
-  double celsius(Device device) const;
   /// Why the clocks are where they are, in the driver's bits.
   std::optional<std::uint64_t> clock_reasons(Device device) const;
 
@@ -104,7 +103,6 @@ class Nvml {
   int (*power_)(Device, unsigned* milliwatts) = nullptr;
   int (*energy_)(Device, unsigned long long* millijoules) = nullptr;
   int (*clock_)(Device, int of, unsigned* mhz) = nullptr;
-  int (*temperature_)(Device, int of, unsigned* celsius) = nullptr;
   int (*reasons_)(Device, unsigned long long*) = nullptr;
   int (*processes_)(Device, unsigned* count, Process*) = nullptr;
   int (*process_name_)(unsigned process, char* name, unsigned length) = nullptr;
@@ -117,18 +115,16 @@ class Nvml {
   std::vector<std::pair<int, Device>> devices_;
 };
 
-// How busy, warm and hungry the GPUs of this machine are.
+// How busy and hungry the GPUs of this machine are.
 
 /// NaN and empty text: the card or its driver does not say.
 struct DeviceLoad {
   int device = 0;  // the driver's number, which CUDA_VISIBLE_DEVICES does not change
   double busy_share = std::numeric_limits<double>::quiet_NaN();
   double memory_used_bytes = std::numeric_limits<double>::quiet_NaN();
-  double memory_bytes = std::numeric_limits<double>::quiet_NaN();
   double watts = std::numeric_limits<double>::quiet_NaN();
   double clock_mhz = std::numeric_limits<double>::quiet_NaN();  // of the multiprocessors
-  double celsius = std::numeric_limits<double>::quiet_NaN();
-  std::string throttle_reasons = {};  // "none", or names joined by ;
+  std::string throttle_reasons = {};                            // "none", or names joined by ;
 };
 
 class DeviceLoadReader {
@@ -151,11 +147,8 @@ struct CoreTime {
 
 struct HostLoad {
   CoreTime all;
-  std::vector<CoreTime> cores;  // those asked for
-  double context_switches = std::numeric_limits<double>::quiet_NaN();
-  double clock_mhz = std::numeric_limits<double>::quiet_NaN();  // mean of the cores asked for
+  std::vector<CoreTime> cores;                                               // those asked for
   double processes_memory_bytes = std::numeric_limits<double>::quiet_NaN();  // resident
-  double memory_bytes = std::numeric_limits<double>::quiet_NaN();            // installed
   double memory_used_bytes = std::numeric_limits<double>::quiet_NaN();       // not available
   double disk_read_bytes = std::numeric_limits<double>::quiet_NaN();
   double disk_written_bytes = std::numeric_limits<double>::quiet_NaN();

@@ -27,7 +27,7 @@ TEST(HostLoad, ReadsAMachine) {
   const TemporaryFolder root;
   root.write("proc/stat",
              "cpu  30 2 10 100 8 1 1 4 5 5\ncpu0 10 0 5 50 4 0 0 1 0 0\n"
-             "cpu1 20 2 5 50 4 1 1 3 5 5\nintr 1 2 3\nctxt 4242\n");
+             "cpu1 20 2 5 50 4 1 1 3 5 5\nintr 1 2 3\n");
   root.write("proc/meminfo", "MemTotal:  1000 kB\nMemFree: 1 kB\nMemAvailable: 400 kB\n");
   root.write("proc/7/statm", "500 30 1 1 1 1 0\n");
   root.write("proc/8/statm", "500 12 1 1 1 1 0\n");
@@ -41,7 +41,6 @@ TEST(HostLoad, ReadsAMachine) {
              "    lo:  1000 1 0 0 0 0 0 0 1000 1 0 0 0 0 0 0\n"
              "  eth0:77 1 0 0 0 0 0 0 55 1 0 0 0 0 0 0\n"
              "  eth1:   3 1 0 0 0 0 0 0 5 1 0 0 0 0 0 0\n");
-  root.write("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "2500000\n");
   const HostLoad load = HostLoadReader({7, 8, 9}, {1}, root.path()).read();
   EXPECT_EQ(load.all.total, 156) << "guests are counted once";
   EXPECT_EQ(load.all.busy, 44);
@@ -50,9 +49,6 @@ TEST(HostLoad, ReadsAMachine) {
   EXPECT_EQ(load.cores[0].core, 1);
   EXPECT_EQ(load.cores[0].busy, 29);
   EXPECT_EQ(load.cores[0].total, 86);
-  EXPECT_EQ(load.context_switches, 4242);
-  EXPECT_EQ(load.clock_mhz, 2500);
-  EXPECT_EQ(load.memory_bytes, 1024000);
   EXPECT_EQ(load.memory_used_bytes, 614400);
   EXPECT_EQ(load.processes_memory_bytes, 42.0 * static_cast<double>(sysconf(_SC_PAGESIZE)));
   EXPECT_EQ(load.disk_read_bytes, 5120) << "neither partitions nor disks made of files";
@@ -66,9 +62,8 @@ TEST(HostLoad, IsUnknownWhereNothingIsShown) {
   const TemporaryFolder root;
   const HostLoad load = HostLoadReader({1}, {0}, root.path()).read();
   for (const double value :
-       {load.all.busy, load.all.total, load.context_switches, load.clock_mhz, load.memory_bytes,
-        load.memory_used_bytes, load.processes_memory_bytes, load.disk_read_bytes,
-        load.network_received_bytes, load.loopback_bytes}) {
+       {load.all.busy, load.all.total, load.memory_used_bytes, load.processes_memory_bytes,
+        load.disk_read_bytes, load.network_received_bytes, load.loopback_bytes}) {
     EXPECT_TRUE(std::isnan(value)) << value;
   }
   EXPECT_TRUE(load.cores.empty());
@@ -88,7 +83,7 @@ TEST(TcpCounters, AreThoseOfTheKernelOrUnknown) {
 TEST(HostLoad, SeesThisProcess) {
   const HostLoad load = HostLoadReader({getpid()}, {}).read();
   EXPECT_GT(load.processes_memory_bytes, 1e6);
-  EXPECT_LT(load.processes_memory_bytes, load.memory_bytes);
+  EXPECT_LT(load.processes_memory_bytes, 1e12);
 }
 
 TEST(DeviceLoad, IsSaneOnEveryCardThereIs) {
@@ -96,8 +91,7 @@ TEST(DeviceLoad, IsSaneOnEveryCardThereIs) {
   // Readings of a card can only be looked at where there is one; without, none is what is right.
   if (loads.empty()) GTEST_SKIP() << "no management library or no card";
   for (const DeviceLoad& load : loads) {
-    EXPECT_GT(load.memory_bytes, 1e9);
-    EXPECT_LE(load.memory_used_bytes, load.memory_bytes);
+    EXPECT_GT(load.memory_used_bytes, 0);
     EXPECT_GE(load.busy_share, 0);
     EXPECT_LE(load.busy_share, 1);
     EXPECT_FALSE(load.throttle_reasons.empty());
@@ -124,7 +118,6 @@ TEST(Nvml, SaysWhatIsKnownAndNothingElse) {
   const Nvml::Device card = nvml.devices()[0].second;
   EXPECT_EQ(nvml.watts(card), 650.5);
   EXPECT_EQ(nvml.clock_mhz(card), 1755);
-  EXPECT_EQ(nvml.celsius(card), 61);
   EXPECT_THAT(nvml.clock_reasons(card), Optional(std::uint64_t{4}));
   EXPECT_TRUE(std::isnan(nvml.busy_share(card))) << "this library has no such call";
   EXPECT_FALSE(nvml.memory(card).has_value());

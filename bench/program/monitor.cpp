@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/program/monitor.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -48,22 +47,19 @@ double busy_share(const CoreTime& before, const CoreTime& now) {
   return share(now.busy, before.busy, now.total, before.total);
 }
 
-/// Mean busy share over the ranks' cores, and each as `core=share` for the eye.
+/// Mean busy share over the ranks' cores.
 void set_cores(ResultRow& row, const HostLoad& before, const HostLoad& now) {
   if (before.cores.size() != now.cores.size()) return;  // one was taken away meanwhile
-  std::string each;
   CoreTime all_before{-1, 0, 0, 0};
   CoreTime all_now = all_before;
   for (std::size_t i = 0; i < now.cores.size(); ++i) {
-    const double busy = busy_share(before.cores[i], now.cores[i]);
-    if (std::isnan(busy)) continue;
-    each += fmt::format("{}{}={:.2f}", each.empty() ? "" : ";", now.cores[i].core, busy);
+    if (std::isnan(busy_share(before.cores[i], now.cores[i]))) continue;
     all_before.busy += before.cores[i].busy;
     all_before.total += before.cores[i].total;
     all_now.busy += now.cores[i].busy;
     all_now.total += now.cores[i].total;
   }
-  row.set("rank_cores_share", busy_share(all_before, all_now)).set("core_shares", each);
+  row.set("rank_cores_share", busy_share(all_before, all_now));
 }
 
 }  // namespace
@@ -123,14 +119,12 @@ struct Monitor::Sampler {
         goes_on = sleep();
         // A last look, so that a short program has one; ticks are too coarse for less.
         if (!goes_on && local_seconds() - last < kShortest) break;
-        const double cost = thread_seconds();
         const auto [now, seconds] = look();
         common.set("seconds", seconds - begin).set("utc_seconds", utc_seconds());
         std::vector<ResultRow> sample =
             monitor_rows(common, before, now, seconds - last, cards.read());
         before = now;
         last = seconds;
-        sample[0].set("sampling_seconds", thread_seconds() - cost);
         for (ResultRow& row : sample) {
           if (at_home) {
             file.write(row);
@@ -208,10 +202,8 @@ std::vector<ResultRow> monitor_rows(const ResultRow& common, const HostLoad& bef
   host.set("cpu_share", busy_share(before.all, now.all));
   set_cores(host, before, now);
   host.set("steal_share", share(now.all.steal, before.all.steal, now.all.total, before.all.total));
-  host.set("clock_mhz", now.clock_mhz);
-  host.set("context_switches_per_s", rate(&HostLoad::context_switches));
   host.set("ranks_memory_bytes", now.processes_memory_bytes);
-  host.set("memory_used_bytes", now.memory_used_bytes).set("memory_bytes", now.memory_bytes);
+  host.set("memory_used_bytes", now.memory_used_bytes);
   host.set("disk_read_bytes_per_s", rate(&HostLoad::disk_read_bytes));
   host.set("disk_write_bytes_per_s", rate(&HostLoad::disk_written_bytes));
   host.set("network_received_bytes_per_s", rate(&HostLoad::network_received_bytes));
@@ -221,8 +213,7 @@ std::vector<ResultRow> monitor_rows(const ResultRow& common, const HostLoad& bef
     ResultRow& row = rows.emplace_back(common);
     row.set("gpu", device.device).set("gpu_share", device.busy_share);
     row.set("gpu_memory_used_bytes", device.memory_used_bytes);
-    row.set("gpu_memory_bytes", device.memory_bytes).set("gpu_watts", device.watts);
-    row.set("gpu_clock_mhz", device.clock_mhz).set("gpu_celsius", device.celsius);
+    row.set("gpu_watts", device.watts).set("gpu_clock_mhz", device.clock_mhz);
     row.set("gpu_throttle_reasons", device.throttle_reasons);
   }
   return rows;

@@ -32,8 +32,6 @@ TEST(MonitorRows, AreSharesAndRates) {
   now.all = {-1, 175, 15, 1100};
   before.cores = {{0, 0, 0, 0}, {3, 0, 0, 0}};
   now.cores = {{0, 50, 0, 50}, {3, 10, 0, 50}};
-  before.context_switches = 1000;
-  now.context_switches = 1200;
   before.disk_written_bytes = 0;
   now.disk_written_bytes = 4096;
   before.loopback_bytes = now.loopback_bytes = 77;
@@ -45,8 +43,6 @@ TEST(MonitorRows, AreSharesAndRates) {
   EXPECT_EQ(row.get("cpu_share"), "0.75");
   EXPECT_EQ(row.get("steal_share"), "0.05");
   EXPECT_EQ(row.get("rank_cores_share"), "0.6");
-  EXPECT_EQ(row.get("core_shares"), "0=1.00;3=0.20");
-  EXPECT_EQ(row.get("context_switches_per_s"), "400");
   EXPECT_EQ(row.get("disk_write_bytes_per_s"), "8192");
   EXPECT_EQ(row.get("loopback_bytes_per_s"), "0");
   EXPECT_EQ(row.get("ranks_memory_bytes"), "5000000");
@@ -55,8 +51,7 @@ TEST(MonitorRows, AreSharesAndRates) {
 TEST(MonitorRows, LeaveEmptyWhatIsUnknown) {
   const auto sample = rows({}, {});
   for (const char* column :
-       {"cpu_share", "rank_cores_share", "core_shares", "steal_share", "clock_mhz",
-        "context_switches_per_s", "ranks_memory_bytes", "memory_used_bytes",
+       {"cpu_share", "rank_cores_share", "steal_share", "ranks_memory_bytes", "memory_used_bytes",
         "disk_read_bytes_per_s", "network_sent_bytes_per_s", "gpu", "gpu_share"}) {
     EXPECT_EQ(sample[0].get(column), "") << column;
   }
