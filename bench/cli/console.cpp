@@ -65,11 +65,6 @@ ConsoleStyle style_of(const Surroundings& where, Color color) {
   return style;
 }
 
-bool mixes_streams(std::string_view pmix_version) {
-  return pmix_version.starts_with("4.") || pmix_version.starts_with("5.") ||
-         pmix_version.starts_with("6.");
-}
-
 void keep_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     // The lowest number that is free: this one, as those below it are not.
@@ -87,8 +82,7 @@ Console::Console(bool speaks, bool quiet, Color color)
     : speaks_(speaks),
       quiet_(quiet),
       style_(style_of(surroundings_of_stderr(), color)),
-      mixed_(
-          mixes_streams(variable("PRTE_LAUNCHED") ? variable("PMIX_VERSION").value_or("") : "")) {}
+      mixed_(variable("PRTE_LAUNCHED").has_value()) {}
 
 void Console::result(std::string_view text) const {
   if (!speaks_) return;

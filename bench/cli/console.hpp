@@ -36,12 +36,6 @@ struct ConsoleStyle {
 };
 ConsoleStyle style_of(const Surroundings& where, Color color);
 
-/// Whether the launcher that forwards our streams prepends the beginning of a line of one, which it
-/// has read before the rest, to what it reads of the other next. `pmix_version`: PMIX_VERSION of
-/// what PRRTE has started (PRTE_LAUNCHED; Open MPI 4 has PMIx too, but forwards by itself), else
-/// empty. So did OpenPMIx 4 to 6 (Open MPI 5.0) until 2026: openpmix issue 3858.
-bool mixes_streams(std::string_view pmix_version);
-
 /// To call before any file is opened: the first one would take the place of a standard stream that
 /// is closed, and hold what is printed. What is printed to a stdout that was closed still fails.
 void keep_standard_streams();
@@ -72,7 +66,7 @@ class Console {
   bool quiet_;
   ConsoleStyle style_;
   bool line_open_ = false;
-  bool mixed_;                       // by the launcher
+  bool mixed_;                       // by the launcher, as Open MPI 5 does
   mutable bool has_result_ = false;  // some of it was printed
 };
 

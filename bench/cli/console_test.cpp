@@ -56,12 +56,6 @@ TEST(ConsoleStyle, WidthZeroIsNotKnown) {
   EXPECT_EQ(cut("any length", 0), "any length");
 }
 
-TEST(Launcher, MixesStreamsWithSomePmix) {
-  EXPECT_FALSE(mixes_streams(""));  // no launcher, or one that forwards by itself
-  EXPECT_FALSE(mixes_streams("3.2.2"));
-  EXPECT_TRUE(mixes_streams("5.0.7a1"));  // Open MPI 5
-}
-
 TEST(Cut, CountsCharactersNotBytes) {
   EXPECT_EQ(cut("a\xC2\xB7"
                 "b",
