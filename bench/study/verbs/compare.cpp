@@ -5,7 +5,6 @@
 // nothing_measured: no cell that both have could be tested, and no decision was asked for.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <iostream>
@@ -241,9 +240,6 @@ std::vector<ComparedRun> cells_of(const CompareOptions& options,
       warnings.push_back(
           fmt::format("{} was disturbed on purpose: {}", options.runs[i].string(), injected));
     }
-#ifdef __GLIBC__
-    malloc_trim(0);  // a large run's rows leave holes of half their size around the cells
-#endif
   }
   if (!options.cell.empty()) {
     std::vector<const Cell*> all;
