@@ -131,10 +131,10 @@ bool is_of_one_benchmark(const Manifest& manifest) {
 /// Of a run without a seal.
 void check_manifest(const Manifest& manifest, const std::map<std::string, std::string>& present,
                     HashCheck& check) {
-  check.notes.push_back(fmt::format(
-      "{} is not there: {}; its files are compared with the manifest", kCompleteFile,
-      is_of_one_benchmark(manifest) ? "a benchmark by itself makes none"
-                                    : "the run has not ended, or is of an earlier version"));
+  check.notes.push_back(
+      fmt::format("{} is not there: {}; its files are compared with the manifest", kCompleteFile,
+                  is_of_one_benchmark(manifest) ? "a benchmark by itself makes none"
+                                                : "the run has not ended"));
   if (manifest.finished_utc.empty()) {
     check.notes.emplace_back("the run has not ended: its manifest has no hashes yet");
     return;
