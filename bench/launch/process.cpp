@@ -200,7 +200,7 @@ double seconds_since(Clock::time_point begin) {
 }
 
 Descriptor open_log(const std::filesystem::path& path) {
-  Descriptor log(open_to_write(path, O_WRONLY | O_CREAT | O_TRUNC));
+  Descriptor log(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!log.is_open()) refuse_write(fmt::format("cannot write '{}'", path.string()), errno);
   return log;
 }

@@ -127,7 +127,7 @@ std::string csv_line(const std::vector<std::string>& cells) {
 CsvWriter::CsvWriter(const std::filesystem::path& path, const std::vector<std::string>& columns)
     : path_(path),
       columns_(columns.size()),
-      descriptor_(open_to_write(path, O_RDWR | O_APPEND | O_CREAT)) {
+      descriptor_(::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666)) {
   if (!descriptor_.is_open())
     refuse_write(fmt::format("cannot open '{}' for writing", path.string()), errno);
   const int descriptor = descriptor_.number();

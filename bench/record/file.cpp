@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -91,24 +90,6 @@ void require_space(const std::filesystem::path& folder, std::uintmax_t bytes) {
   if (error || space.available >= bytes) return;
   fail<DiskFull>("'{}' has {} bytes free and {} are needed", folder.string(), space.available,
                  bytes);
-}
-
-void refuse_planted_link(const std::filesystem::path& path) {
-  struct stat there {};
-  if (::lstat(path.c_str(), &there) != 0 || !S_ISLNK(there.st_mode)) return;
-  if (there.st_uid == ::geteuid() || there.st_uid == 0) return;
-  fail<UsageError>(
-      "'{}' is a link that user {} has put there: it is not followed; remove it, or choose "
-      "another place",
-      path.string(), there.st_uid);
-}
-
-int open_to_write(const std::filesystem::path& path, int flags) {
-  constexpr mode_t kMode = 0666;
-  const int descriptor = ::open(path.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, kMode);
-  if (descriptor >= 0 || errno != ELOOP) return descriptor;
-  refuse_planted_link(path);
-  return ::open(path.c_str(), flags | O_CLOEXEC, kMode);
 }
 
 void remove_temporary_files(const std::filesystem::path& folder) {

@@ -43,16 +43,6 @@ std::string read_file(const std::filesystem::path& path);
 /// untouched.
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 
-// Where others can write too, somebody may have put a link under a name that is about to be used,
-// so that this user writes where it leads. As the kernel's protected_symlinks, in every folder.
-
-/// Throws UsageError where `path` itself is a link of another user, who is not root.
-void refuse_planted_link(const std::filesystem::path& path);
-
-/// open(2) with O_CLOEXEC and mode 0666; `flags` are to write and may create. -1 with errno where
-/// it fails. Throws as refuse_planted_link.
-int open_to_write(const std::filesystem::path& path, int flags);
-
 /// Removes what interrupted calls of write_file_atomically left in `folder` itself.
 void remove_temporary_files(const std::filesystem::path& folder);
 

@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
-#include <optional>
 #include <random>
 #include <sstream>
 #include <system_error>
@@ -52,7 +50,6 @@ void require_plain(std::string_view kind, std::string_view name) {
 }
 
 void make_with_parents(const fs::path& folder) {
-  refuse_planted_link(folder);
   std::error_code error;
   fs::create_directories(folder, error);
   if (!error && !fs::is_directory(folder, error)) {
@@ -171,7 +168,6 @@ namespace {
 
 constexpr std::string_view kLockFile = ".lock";
 constexpr std::string_view kAloneFile = ".lock.alone";
-constexpr std::string_view kBreakEnding = ".break";
 
 /// Whether all of it was written: who holds the lock.
 bool write_holder(int descriptor, const std::string& text) {
@@ -181,16 +177,13 @@ bool write_holder(int descriptor, const std::string& text) {
 
 std::string holder_text() { return fmt::format("{} {}\n", ::getpid(), own_host_name()); }
 
-/// Who has the lock of which `file`.
 struct Holder {
-  fs::path file;
   int process = 0;
   std::string host;
 };
 
 Holder holder_in(const fs::path& path) {
   Holder holder;
-  holder.file = path;
   try {
     std::istringstream(read_file(path)) >> holder.process >> holder.host;
   } catch (const UsageError&) {
@@ -200,22 +193,9 @@ Holder holder_in(const fs::path& path) {
 }
 
 /// Opens the file of a lock, and makes it. Only its owner can: whoever may read a file can lock it,
-/// and keep everybody else waiting. A link is not followed, as what it leads to would be
-/// overwritten. Not open, with errno, where it fails.
+/// and keep everybody else waiting. Not open, with errno, where it fails.
 Descriptor open_lock(const fs::path& path) {
-  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file.is_open()) {
-    if (errno != ELOOP) return file;
-    fail<UsageError>("'{}' is a link, which is not followed: remove it", path.string());
-  }
-  struct stat there {};
-  if (::fstat(file.number(), &there) == 0 && there.st_nlink > 1) {
-    fail<UsageError>("'{}' has another name elsewhere, whose contents are kept: remove it",
-                     path.string());
-  }
-  // Of an earlier version. Where it is not ours, it stays as it is.
-  if ((there.st_mode & 077U) != 0) static_cast<void>(::fchmod(file.number(), 0600));
-  return file;
+  return Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
 }
 
 /// The inode that a path names now is the one behind the descriptor.
@@ -245,56 +225,20 @@ std::string described(const Holder& holder) {
                    described(holder));
 }
 
-/// Known only of processes of this host.
-bool is_gone(const Holder& holder) {
-  return holder.host == own_host_name() && holder.process > 0 && ::kill(holder.process, 0) != 0 &&
-         errno == ESRCH;
-}
-
-/// False: there is such a file already.
-bool create_for_us(const fs::path& path) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!file.is_open() && errno == EEXIST) return false;
-  if (!file.is_open()) refuse_write(fmt::format("cannot make '{}'", path.string()), errno);
-  if (write_holder(file.number(), holder_text())) return true;
-  const int reason = errno;
-  ::unlink(path.c_str());
-  refuse_write(fmt::format("cannot write '{}'", path.string()), reason);
-}
-
-/// Makes the file `path`, which is this process's until it removes it. One whose process is gone is
-/// removed, by one process at a time, which is the one that has made `path`.break and looks once
-/// more: what it finds there may by now be the file of another that was faster. Empty when it is
-/// made, else who has it.
-std::optional<Holder> holder_unless_created(const fs::path& path,
-                                            const std::function<void()>& about_to_break) {
-  constexpr int kAttempts = 100;  // each but the last meets a file that is gone a moment later
-  Holder holder;
-  holder.file = path;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    if (create_for_us(path)) return std::nullopt;
-    holder = holder_in(path);
-    if (!is_gone(holder)) {
-      if (std::error_code ignored; fs::exists(path, ignored)) return holder;
-      continue;
-    }
-    if (about_to_break) about_to_break();
-    const fs::path breaking = path.string() + std::string(kBreakEnding);
-    if (auto breaker = holder_unless_created(breaking, {})) return breaker;
-    if (is_gone(holder_in(path))) ::unlink(path.c_str());
-    ::unlink(breaking.c_str());
-  }
-  return holder;
-}
-
 }  // namespace
 
 bool FolderLock::create_alone() {
   const fs::path path = path_.parent_path() / kAloneFile;
-  const std::optional<Holder> holder = holder_unless_created(path, about_to_break_);
-  if (holder) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!file.is_open() && errno == EEXIST) {
     fail<UsageError>("'{}' is being written by {}; if that has ended, remove '{}'",
-                     path.parent_path().string(), described(*holder), holder->file.string());
+                     path.parent_path().string(), described(holder_in(path)), path.string());
+  }
+  if (!file.is_open()) refuse_write(fmt::format("cannot make '{}'", path.string()), errno);
+  if (!write_holder(file.number(), holder_text())) {
+    const int reason = errno;
+    ::unlink(path.c_str());
+    refuse_write(fmt::format("cannot write '{}'", path.string()), reason);
   }
   path_ = path;
   return alone_ = true;
@@ -324,9 +268,7 @@ bool FolderLock::take(const Flock& flock) {
   }
 }
 
-FolderLock::FolderLock(const fs::path& folder, const Flock& flock,
-                       std::function<void()> about_to_break)
-    : path_(folder / kLockFile), about_to_break_(std::move(about_to_break)) {
+FolderLock::FolderLock(const fs::path& folder, const Flock& flock) : path_(folder / kLockFile) {
   if (!take(flock)) refuse(folder, holder_in(path_));
 }
 
@@ -365,7 +307,7 @@ FolderLock::FolderLock(FolderLock&& other) noexcept
 
 bool is_lock_file(const fs::path& path) {
   const std::string name = path.filename().string();
-  return name == kLockFile || name.starts_with(kAloneFile);
+  return name == kLockFile || name == kAloneFile;
 }
 
 NightlyLock::NightlyLock(const fs::path& results) {

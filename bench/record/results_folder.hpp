@@ -70,7 +70,7 @@ void require_room(const std::filesystem::path& folder, std::uintmax_t bytes_need
 
 // One writer at a time in a run's folder, or in what runs share: an flock on a hidden file, which
 // the kernel gives back however the holder ends. Where a file system has no locks (some NFS): a
-// file that only one can create; one that is left over, as its process is gone, only one removes.
+// file that only one can create, and that a user removes where a killed run has left it.
 
 class FolderLock {
  public:
@@ -79,10 +79,7 @@ class FolderLock {
 
   /// Takes `folder/.lock` at once. Throws UsageError, one line that names the holder (process and
   /// host), when another has it; Error when the file cannot be made.
-  /// `about_to_break`, in tests: called when a file that was left over has been found, before it is
-  /// removed.
-  explicit FolderLock(const std::filesystem::path& folder, const Flock& flock = ::flock,
-                      std::function<void()> about_to_break = {});
+  explicit FolderLock(const std::filesystem::path& folder, const Flock& flock = ::flock);
   ~FolderLock();
   FolderLock(FolderLock&& other) noexcept;
   FolderLock& operator=(FolderLock&&) = delete;
@@ -101,7 +98,6 @@ class FolderLock {
   bool create_alone();
 
   std::filesystem::path path_;
-  std::function<void()> about_to_break_;
   Descriptor descriptor_;
   bool alone_ = false;  // held by having created it
 };

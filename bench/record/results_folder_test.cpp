@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folders are new, contained, writable and roomy, or refused with a remedy; one writes in each at a
-// time, also where the file system has no locks, and none is locked out for ever.
+// time, also where the file system has no locks.
 #include "bench/record/results_folder.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <limits>
-#include <new>
 #include <regex>
 #include <string_view>
 #include <thread>
 #include <vector>
 
-#include "bench/record/csv.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/testing.hpp"
 #include "kernels/error.hpp"
@@ -33,7 +29,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 
 TEST(UtcTime, IsTheSameEverywhere) {
   EXPECT_EQ(utc_label(951782400), "2000-02-29T00:00:00Z");
@@ -228,141 +223,10 @@ TEST(FolderLock, WorksWhereTheFileSystemHasNoLocks) {
     EXPECT_THAT(message_of<UsageError>([&] { FolderLock second(folder.path(), no_locks); }),
                 AllOf(HasSubstr(std::to_string(getpid())), HasSubstr("if that has ended, remove")));
   }
-  // Left by a process of this host that is gone: taken. Of another host: nobody can tell.
-  char host[256] = {};
-  gethostname(host, sizeof(host) - 1);
-  folder.write(".lock.alone", fmt::format("2147483646 {}\n", host));
-  { const FolderLock lock(folder.path(), no_locks); }
+  EXPECT_FALSE(fs::exists(folder / ".lock.alone"));
   folder.write(".lock.alone", "2147483646 another-host\n");
   EXPECT_THAT(message_of<UsageError>([&] { FolderLock lock(folder.path(), no_locks); }),
               HasSubstr("another-host"));
-}
-
-/// Left by a process of this host that is gone.
-std::string left_over() {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  return fmt::format("2147483646 {}\n", host.data());
-}
-
-/// A process of its own that runs `body`, and ends with what that returns.
-template <class Body>
-pid_t process(Body body) {
-  const pid_t child = fork();
-  if (child != 0) return child;
-  try {
-    _exit(body());
-  } catch (const std::exception&) {
-    _exit(99);
-  }
-}
-
-int status_of(pid_t process) {
-  int status = 0;
-  waitpid(process, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
-}
-
-constexpr int kHeld = 10, kRefused = 11;
-
-/// The second process has seen the file that was left over, and is stopped there until the first
-/// one has taken the lock: what it would remove then is the first one's.
-TEST(FolderLock, IsNotTakenFromOneThatWasFasterToBreakIt) {
-  const TemporaryFolder folder;
-  folder.write(".lock.alone", left_over());
-  std::array<int, 2> found{}, go{};
-  ASSERT_EQ(pipe(found.data()), 0);
-  ASSERT_EQ(pipe(go.data()), 0);
-  const pid_t slow = process([&] {
-    bool waited = false;
-    try {
-      const FolderLock lock(folder.path(), no_locks, [&] {
-        char byte = 0;
-        waited = write(found[1], "x", 1) == 1 && read(go[0], &byte, 1) == 1;
-      });
-      return waited ? kHeld : 0;
-    } catch (const UsageError&) {
-      return waited ? kRefused : 0;
-    }
-  });
-  char byte = 0;
-  ASSERT_EQ(read(found[0], &byte, 1), 1);
-  {
-    const FolderLock fast(folder.path(), no_locks);
-    ASSERT_EQ(write(go[1], "x", 1), 1);
-    EXPECT_EQ(status_of(slow), kRefused);
-    EXPECT_TRUE(folder.read(".lock.alone").starts_with(std::to_string(getpid()) + " "));
-  }
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder.path())) {
-    EXPECT_EQ(entry.path().filename(), ".lock") << "where there are no locks, nobody removes it";
-  }
-  for (const int descriptor : {found[0], found[1], go[0], go[1]}) close(descriptor);
-}
-
-/// What two processes share while they race.
-struct Race {
-  std::atomic<int> found, ended, holders;
-};
-
-/// Whether both have come; long enough for any machine, and not for ever.
-bool both(const std::atomic<int>& came) {
-  for (int waited = 0; came < 2 && waited < 60'000; ++waited) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return came == 2;
-}
-
-/// A holder keeps the lock until the other has ended its attempt.
-int raced(Race& race, const fs::path& folder) {
-  bool met = false;
-  const auto meet = [&] {
-    if (met) return;
-    ++race.found;
-    met = both(race.found);
-  };
-  try {
-    const FolderLock lock(folder, no_locks, meet);
-    ++race.holders;
-    ++race.ended;
-    return met && both(race.ended) ? kHeld : 0;
-  } catch (const UsageError&) {
-    ++race.ended;
-    return met ? kRefused : 0;
-  }
-}
-
-TEST(FolderLock, OfTwoThatBreakItAtOnceOneHoldsIt) {
-  void* const shared =
-      mmap(nullptr, sizeof(Race), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(shared, MAP_FAILED);
-  for (int round = 0; round < 200; ++round) {
-    const TemporaryFolder folder;
-    folder.write(".lock.alone", left_over());
-    Race& race = *new (shared) Race{};
-    const auto racer = [&] { return raced(race, folder.path()); };
-    const pid_t first = process(racer), second = process(racer);
-    const int sum = status_of(first) + status_of(second);
-    ASSERT_EQ(race.holders, 1) << "round " << round;
-    ASSERT_EQ(sum, kHeld + kRefused) << "round " << round;
-    ASSERT_FALSE(fs::exists(folder / ".lock.alone.break"));
-  }
-  munmap(shared, sizeof(Race));
-}
-
-TEST(FolderLock, IsBrokenAlsoWhereOneWasKilledWhileItBrokeIt) {
-  const TemporaryFolder folder;
-  folder.write(".lock.alone", left_over());
-  folder.write(".lock.alone.break", left_over());
-  {
-    const FolderLock lock(folder.path(), no_locks);
-    EXPECT_FALSE(fs::exists(folder / ".lock.alone.break"));
-    EXPECT_TRUE(is_lock_file(folder / ".lock.alone.break"));
-  }
-  folder.write(".lock.alone", left_over());
-  folder.write(".lock.alone.break", "7 another-host\n");
-  EXPECT_THAT(message_of<UsageError>([&] { FolderLock lock(folder.path(), no_locks); }),
-              AllOf(HasSubstr("process 7 on another-host"), HasSubstr(".lock.alone.break'")));
-  EXPECT_EQ(folder.read(".lock.alone"), left_over());
 }
 
 TEST(NightlyLock, ThatCannotBeWrittenIsFreeForTheNext) {
@@ -396,10 +260,6 @@ TEST_F(SharedFolder, KeepsItsLocksFromOtherUsers) {
       [&] { return lock_of(folder_ / ".nightly.lock") + 2 * lock_of(folder_ / ".lock"); });
   if (!taken) GTEST_SKIP() << kNoOtherUser;
   EXPECT_EQ(*taken, 0);
-  // Of an earlier version, which anybody could read.
-  fs::permissions(folder_ / ".nightly.lock", fs::perms(0644));
-  { const NightlyLock night(folder_.path()); }
-  EXPECT_EQ(as_another_user([&] { return lock_of(folder_ / ".nightly.lock"); }), 0);
 }
 
 TEST_F(SharedFolder, TellsAnotherUserWhoIsWriting) {
@@ -411,56 +271,6 @@ TEST_F(SharedFolder, TellsAnotherUserWhoIsWriting) {
   });
   if (!told) GTEST_SKIP() << kNoOtherUser;
   EXPECT_EQ(*told, 0);
-}
-
-TEST_F(SharedFolder, HasNoLockBehindALinkOrAnotherName) {
-  const fs::path kept = folder_.write("kept", "mine");
-  for (const char* const name : {".lock", ".nightly.lock"}) {
-    const auto refusal = [&] {
-      return message_of<UsageError>([&] {
-        if (std::string_view(name) == ".lock") {
-          FolderLock lock(folder_.path());
-        } else {
-          NightlyLock lock(folder_.path());
-        }
-      });
-    };
-    fs::create_symlink(kept, folder_ / name);
-    EXPECT_THAT(refusal(), AllOf(HasSubstr(name), HasSubstr("is a link")));
-    fs::remove(folder_ / name);
-    fs::create_hard_link(kept, folder_ / name);
-    EXPECT_THAT(refusal(), AllOf(HasSubstr(name), HasSubstr("has another name elsewhere")));
-    fs::remove(folder_ / name);
-    EXPECT_EQ(refusal(), "");
-  }
-  EXPECT_EQ(folder_.read("kept"), "mine");
-}
-
-TEST_F(SharedFolder, LinksOfOtherUsersAreNotFollowed) {
-  if (geteuid() != 0) GTEST_SKIP() << kNoOtherUser;
-  const fs::path kept = folder_.write("kept", "mine");
-  const fs::path file = folder_ / "samples.csv", folder = folder_ / "run";
-  fs::create_directory(folder_ / "elsewhere");
-  const auto plant = [](const fs::path& to, const fs::path& link, uid_t owner) {
-    fs::remove(link);
-    fs::create_symlink(to, link);
-    ASSERT_EQ(lchown(link.c_str(), owner, owner), 0);
-  };
-  constexpr uid_t kNobody = 65534;
-  plant(kept, file, kNobody);
-  plant(folder_ / "elsewhere", folder, kNobody);
-  const auto is_refused =
-      AllOf(HasSubstr("is a link that user 65534 has put there"), Not(HasSubstr("\n")));
-  EXPECT_THAT(message_of<UsageError>([&] { CsvWriter writer(file, {"a"}); }), is_refused);
-  EXPECT_THAT(message_of<UsageError>([&] { ResultsFolder::at(folder, 0); }), is_refused);
-  EXPECT_THAT(message_of<UsageError>([&] { ResultsFolder::create(folder, "study", 0); }),
-              is_refused);
-  EXPECT_EQ(folder_.read("kept"), "mine");
-  EXPECT_TRUE(fs::is_empty(folder_ / "elsewhere"));
-  // One's own lead where they are to.
-  plant(folder_ / "new.csv", file, 0);
-  { CsvWriter writer(file, {"a"}); }
-  EXPECT_EQ(folder_.read("new.csv"), "a\n");
 }
 
 TEST(PlainName, StaysInItsFolder) {
