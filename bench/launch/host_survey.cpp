@@ -281,32 +281,21 @@ std::string settle(LaunchSettings& settings, const HostSurvey& survey,
   return machine;
 }
 
-std::vector<ResultRow> host_rows(const HostSurvey& survey, const std::string& run_id,
-                                 const std::string& origin) {
-  std::vector<ResultRow> rows;
+std::vector<FoundHost> found_hosts(const HostSurvey& survey) {
+  std::vector<FoundHost> hosts;
   for (const SurveyedHost& one : survey.hosts) {
-    ResultRow& row = rows.emplace_back(hosts_schema());
-    row.set("run_id", run_id);
-    row.set("case_id", case_id(one.host.name)).set("origin", origin);
-    row.set("status", one.usable() ? "ok" : "failed").set("note", one.note);
-    row.set("host", one.host.name).set("slots", one.host.slots).set("found", one.status);
-    if (one.identities.empty()) continue;
-    const Identity& first = one.identities.front();
-    row.set("name", first.host).set("boot_id", first.boot_id);
-    row.set("cores", first.cores).set("gpus", first.gpus);
-    std::vector<std::string> binaries, libraries;
+    FoundHost& host = hosts.emplace_back(FoundHost{
+        .host = one.host.name, .slots = one.host.slots, .found = one.status, .note = one.note});
     for (const Identity& identity : one.identities) {
-      binaries.push_back(fmt::format("{}={}", identity.program, identity.sha256));
-      for (const auto& [name, version] : identity.libraries) {
-        libraries.push_back(fmt::format("{}={}", name, version));
-      }
+      host.name = identity.host;
+      host.boot_id = identity.boot_id;
+      host.cores = identity.cores;
+      host.gpus = identity.gpus;
+      host.binaries[identity.program] = identity.sha256;
+      host.libraries.insert(identity.libraries.begin(), identity.libraries.end());
     }
-    std::ranges::sort(libraries);
-    libraries.erase(std::unique(libraries.begin(), libraries.end()), libraries.end());
-    row.set("binaries", fmt::format("{}", fmt::join(binaries, ";")));
-    row.set("libraries", fmt::format("{}", fmt::join(libraries, ";")));
   }
-  return rows;
+  return hosts;
 }
 
 namespace {

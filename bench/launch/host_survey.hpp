@@ -10,6 +10,7 @@
 
 #include "bench/launch/launcher.hpp"
 #include "bench/machine/identity.hpp"
+#include "bench/record/manifest.hpp"
 #include "bench/record/result_row.hpp"
 
 namespace scalebench {
@@ -56,9 +57,8 @@ void require_places(const HostSurvey& survey, const std::vector<PlannedLaunch>& 
 std::string settle(LaunchSettings& settings, const HostSurvey& survey,
                    const std::vector<PlannedLaunch>& plan);
 
-/// The rows of hosts.csv.
-std::vector<ResultRow> host_rows(const HostSurvey& survey, const std::string& run_id,
-                                 const std::string& origin);
+/// As the manifest has them.
+std::vector<FoundHost> found_hosts(const HostSurvey& survey);
 
 // Where the ranks of a launch really were, by the program's own word (placement.csv), against where
 // they were asked to be: blocks of ranks, host after host.

@@ -74,7 +74,7 @@ TEST(HostSurvey, SaysInWhatHostsAreNotAlike) {
   for (Identity& one : identities) one.hardware = {{"processor", "A"}, {"cores", "2"}};
   EXPECT_THAT(survey_of(identities).differences(), IsEmpty());
   identities[1].hardware["processor"] = identities[2].hardware["processor"] = "B";
-  identities[0].hardware["GPUs"] = "H100";  // hidden on the others, or an earlier version
+  identities[0].hardware["GPUs"] = "H100";  // hidden on the others
   identities[2].hardware["cores"] = "4";
   HostSurvey survey = survey_of(identities);
   EXPECT_THAT(survey.differences(),
@@ -127,11 +127,11 @@ TEST(SurveyHosts, LooksAtEachAloneWhereTheyDoNotAnswerTogether) {
   EXPECT_EQ(host_words(survey.usable()), "h1:4,h2:4");
   EXPECT_EQ(survey.hosts[1].note,
             "host gone is left out: bench_allreduce does not start there: no way to gone");
-  const std::vector<ResultRow> rows = host_rows(survey, "run", "measured");
-  ASSERT_EQ(rows.size(), 3U);
-  EXPECT_EQ(rows[0].get("binaries"), "bench_allreduce=aaaabbbbccccdddd");
-  EXPECT_EQ(rows[1].get("found"), "unreachable");
-  EXPECT_EQ(rows[1].get("status"), "failed");
+  const std::vector<FoundHost> found = found_hosts(survey);
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0].binaries.at("bench_allreduce"), "aaaabbbbccccdddd");
+  EXPECT_EQ(found[1].found, "unreachable");
+  EXPECT_EQ(found[1].name, "");
 }
 
 /// So many hosts: h1:1,h2:1,…

@@ -51,6 +51,19 @@ static void members(auto& visit, LaunchRecord& launch) {
   visit.later("attempt", launch.attempt);
 }
 
+static void members(auto& visit, FoundHost& host) {
+  visit("host", host.host);
+  visit("slots", host.slots);
+  visit("found", host.found);
+  visit("note", host.note);
+  visit("name", host.name);
+  visit("boot_id", host.boot_id);
+  visit("cores", host.cores);
+  visit("gpus", host.gpus);
+  visit("binaries", host.binaries);
+  visit("libraries", host.libraries);
+}
+
 static void members(auto& visit, Suspect& suspect) {
   visit("host", suspect.host);
   visit("verdict", suspect.verdict);
@@ -96,6 +109,7 @@ static void members(auto& visit, Manifest& manifest) {
   visit("warnings", manifest.warnings);
   visit("launches", manifest.launches);
   visit.maybe("import", manifest.import);
+  visit.maybe("hosts", manifest.hosts);
   visit.later("superseded", manifest.superseded);
   visit.later("resumptions", manifest.resumptions);
   visit.later("pair", manifest.pair);

@@ -52,6 +52,19 @@ struct ImportRecord {
   std::string source, date, conditions;  // of what is quoted; else empty
 };
 
+/// A host that was asked for, as it was found before the first launch.
+struct FoundHost {
+  std::string host;          // as asked
+  int slots = 0;             // as asked
+  std::string found = "ok";  // or "unreachable", "different": it is left out
+  std::string note;          // then why
+  std::string name{};        // as it calls itself; empty: it does not answer
+  std::string boot_id{};     // of its kernel: equal on hosts that are one machine
+  int cores = 0, gpus = 0;
+  std::map<std::string, std::string> binaries{};   // name: SHA-256
+  std::map<std::string, std::string> libraries{};  // name: version, or the linker's build id
+};
+
 /// A host at fault, as the last line names it.
 struct Suspect {
   std::string host;
@@ -76,9 +89,10 @@ struct Manifest {
   std::vector<LaunchRecord> launches;    // that have ended, by number
   std::vector<LaunchRecord> superseded;  // earlier attempts of them: in no statistic
   std::vector<Resumption> resumptions;
-  std::optional<ImportRecord> import;  // of imports only
-  std::vector<Suspect> suspects;       // none: nobody, or hosts were not looked at
-  std::string suspect_line;            // that says so; empty: hosts were not looked at
+  std::optional<ImportRecord> import;           // of imports only
+  std::optional<std::vector<FoundHost>> hosts;  // of studies on several
+  std::vector<Suspect> suspects;                // none: nobody, or hosts were not looked at
+  std::string suspect_line;                     // that says so; empty: hosts were not looked at
   nlohmann::json job;  // of managed_job.hpp, with its billed and training seconds; else null
   std::string pair;    // the same word in two runs that were measured in turns; else empty
   std::string

@@ -33,6 +33,7 @@ Manifest example() {
   manifest.warnings = {{"turbo is on", "turn it off"}};
   manifest.launches = {{1, "bench_epoch", 2, {"mpirun", "-np", "2"}, "ok", "", 1.5},
                        {2, "bench_epoch", 4, {"mpirun", "-np", "4"}, "failed", "killed", {}}};
+  manifest.hosts.emplace().push_back({.host = "h1", .slots = 2, .note = "", .name = "n1"});
   manifest.suspects = {{"host3", "link", "its link is slow"}};
   manifest.suspect_line = "suspect: host3, its link is slow";
   return manifest;

@@ -9,7 +9,6 @@ EPOCH = "raw: as the launch wrote it after an epoch; of the last one epoch.csv h
 FILES_WITHOUT = {
     "samples.csv": "the raw samples themselves",
     "monitor.csv": "raw: each look at a host",
-    "hosts.csv": "what was found on hosts before anything was measured",
     "suspects.csv": "verdicts on hosts, from rates that the hosts alone know",
     "compare.csv": "of two runs: scalebench compare makes it again",
 }

@@ -165,8 +165,9 @@ std::optional<StudyRun::Begun> StudyRun::begin(const PlannedLaunch& launch, doub
   if (launch.nodes > 0 && !settings_.hosts.empty() &&
       launch.nodes > static_cast<int>(settings_.hosts.size())) {
     record.status = "failed";
-    record.note = fmt::format("needs {} hosts and {} of them are left (hosts.csv says why)",
-                              launch.nodes, settings_.hosts.size());
+    record.note =
+        fmt::format("needs {} hosts and {} of them are left (hosts in manifest.json says why)",
+                    launch.nodes, settings_.hosts.size());
     enter(std::move(record));
     return std::nullopt;
   }
@@ -296,9 +297,8 @@ HostSurvey look_at_hosts(LaunchSettings& settings, const std::vector<PlannedLaun
   return survey;
 }
 
-void write_hosts(const fs::path& folder, const HostSurvey& survey, const Manifest& manifest) {
-  const std::vector<ResultRow> hosts = host_rows(survey, manifest.run_id, manifest.origin);
-  if (!hosts.empty()) replace_rows(folder, hosts_schema(), hosts);
+void enter_hosts(const HostSurvey& survey, Manifest& manifest) {
+  if (!survey.hosts.empty()) manifest.hosts = found_hosts(survey);
 }
 
 /// The files that say what the run is to be, and whose hashes the manifest keeps.
@@ -347,8 +347,8 @@ StudyRun open_study(const ResolvedStudy& study, Console& console) {
   if (options.job) console.note(describe(*options.job));
   for (const Warning& warning : manifest.warnings) console.warn(warning.text, warning.remedy);
   write_inputs(folder.path(), study, manifest);
+  enter_hosts(survey, manifest);
   write_manifest(folder.path(), manifest);
-  write_hosts(folder.path(), survey, manifest);
   return {folder, std::move(lock), study.plan, usable, std::move(manifest), console};
 }
 
@@ -360,8 +360,7 @@ namespace {
 void require_same_inputs(const fs::path& folder, const Manifest& manifest) {
   if (manifest.inputs.empty()) {
     fail<UsageError>(
-        "'{}' cannot be resumed: it has no plan.json, as a study has (another verb made it, or an "
-        "earlier version)",
+        "'{}' cannot be resumed: it has no plan.json, as a study has (another verb made it)",
         folder.string());
   }
   for (const auto& [name, hash] : manifest.inputs) {
@@ -479,7 +478,8 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
   settings.programs = programs_folder();
   settings.run_id = manifest.run_id;
   const HostSurvey survey = look_at_hosts(settings, plan.launches, binaries, console);
-  write_hosts(folder.path(), survey, manifest);
+  enter_hosts(survey, manifest);
+  write_manifest(folder.path(), manifest);
   return {std::move(folder),   std::move(lock),     std::move(plan.launches),
           std::move(settings), std::move(manifest), console};
 }
