@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -52,33 +51,14 @@ ColumnNames words(Parts... parts) {
 void ColumnNames::push_back(std::string_view name) {
   const bool text = name.ends_with('$');
   if (text) name.remove_suffix(1);
-  if (names_.size() == kMost) fail("column '{}': more than {} in a file", name, kMost);
+  places_.try_emplace(std::string(name), names_.size());
   names_.emplace_back(name);
   texts_.push_back(text);
-  // At most half full, so that a search ends soon.
-  if (2 * names_.size() > slots_.size()) {
-    slots_.assign(std::max<std::size_t>(64, 2 * slots_.size()), 0);
-    for (std::size_t i = 0; i < names_.size(); ++i) occupy(i);
-  } else {
-    occupy(names_.size() - 1);
-  }
-}
-
-std::size_t ColumnNames::slot_of(std::string_view name) const {
-  std::size_t slot = std::hash<std::string_view>()(name) % slots_.size();
-  while (slots_[slot] != 0 && names_[slots_[slot] - 1U] != name) slot = (slot + 1) % slots_.size();
-  return slot;
-}
-
-void ColumnNames::occupy(std::size_t place) {
-  std::uint8_t& slot = slots_[slot_of(names_[place])];
-  if (slot == 0) slot = static_cast<std::uint8_t>(place + 1);
 }
 
 std::size_t ColumnNames::place_of(std::string_view name) const {
-  if (slots_.empty()) return size();
-  const std::uint8_t slot = slots_[slot_of(name)];
-  return slot == 0 ? size() : slot - 1U;
+  const auto found = places_.find(name);
+  return found == places_.end() ? size() : found->second;
 }
 
 bool Schema::has(std::string_view column) const {

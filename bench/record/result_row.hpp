@@ -5,10 +5,11 @@
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace scalebench {
@@ -24,8 +25,7 @@ inline constexpr int kSchemaVersion = 1;
 /// The names of a file's columns, in order. Where one stands is looked up, not searched for.
 class ColumnNames {
  public:
-  /// A $ behind the name says that the column holds texts; it is no part of the name. Throws Error
-  /// beyond 254 columns.
+  /// A $ behind the name says that the column holds texts; it is no part of the name.
   void push_back(std::string_view name);
 
   /// size() for a column that is not there.
@@ -43,13 +43,13 @@ class ColumnNames {
   }
 
  private:
-  static constexpr std::size_t kMost = 254;
-  std::size_t slot_of(std::string_view name) const;
-  void occupy(std::size_t place);
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
 
   std::vector<std::string> names_;
   std::vector<bool> texts_;
-  std::vector<std::uint8_t> slots_;  // by hash: a place + 1, or 0 where none is
+  std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> places_;
 };
 
 struct Schema {
