@@ -36,8 +36,6 @@ class JsonWriter {
 
   /// A member that every file has.
   void operator()(const char* name, const auto& value) { object_[name] = value; }
-  /// One that files of earlier versions lack: it then stays as it is.
-  void later(const char* name, const auto& value) { object_[name] = value; }
   /// A text or an optional: missing and null, too, say that nothing is known.
   void maybe(const char* name, const auto& value) { object_[name] = nullable(value); }
   /// An object within this one.
@@ -86,10 +84,6 @@ class JsonReader {
   explicit JsonReader(const nlohmann::json& object) : object_(object) {}
 
   void operator()(const char* name, auto& value) { read_value(object_.at(name), value); }
-  void later(const char* name, auto& value) {
-    const auto found = object_.find(name);
-    if (found != object_.end()) read_value(*found, value);
-  }
   template <class T>
   void maybe(const char* name, std::optional<T>& value) {
     const auto found = object_.find(name);

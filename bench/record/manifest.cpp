@@ -27,11 +27,11 @@ static void members(auto& visit, BuildInfo& tool) {
   visit("version", tool.version);
   visit.maybe("commit", tool.commit);
   visit.maybe("dirty", tool.dirty);
-  visit.later("compiler", tool.compiler);
-  visit.later("flags", tool.flags);
-  visit.later("build_type", tool.build_type);
-  visit.later("optimized", tool.optimized);
-  visit.later("sanitized", tool.sanitized);
+  visit("compiler", tool.compiler);
+  visit("flags", tool.flags);
+  visit("build_type", tool.build_type);
+  visit("optimized", tool.optimized);
+  visit("sanitized", tool.sanitized);
 }
 
 static void members(auto& visit, Warning& warning) {
@@ -47,8 +47,8 @@ static void members(auto& visit, LaunchRecord& launch) {
   visit("status", launch.status);
   visit("note", launch.note);
   visit.maybe("seconds", launch.seconds);
-  visit.later("name", launch.name);
-  visit.later("attempt", launch.attempt);
+  visit("name", launch.name);
+  visit("attempt", launch.attempt);
 }
 
 static void members(auto& visit, FoundHost& host) {
@@ -110,14 +110,14 @@ static void members(auto& visit, Manifest& manifest) {
   visit("launches", manifest.launches);
   visit.maybe("import", manifest.import);
   visit.maybe("hosts", manifest.hosts);
-  visit.later("superseded", manifest.superseded);
-  visit.later("resumptions", manifest.resumptions);
-  visit.later("pair", manifest.pair);
-  visit.later("accepted_run", manifest.accepted_run);
-  visit.later("inputs", manifest.inputs);
-  visit.later("suspects", manifest.suspects);
-  visit.later("suspect_line", manifest.suspect_line);
-  visit.later("job", manifest.job);
+  visit("superseded", manifest.superseded);
+  visit("resumptions", manifest.resumptions);
+  visit("pair", manifest.pair);
+  visit("accepted_run", manifest.accepted_run);
+  visit("inputs", manifest.inputs);
+  visit("suspects", manifest.suspects);
+  visit("suspect_line", manifest.suspect_line);
+  visit("job", manifest.job);
   visit("files", manifest.files);
 }
 

@@ -97,7 +97,7 @@ struct Manifest {
   std::string pair;    // the same word in two runs that were measured in turns; else empty
   std::string
       accepted_run;  // of an accepted build beside a night: the run by which it was accepted
-  std::map<std::string, std::string> inputs;  // config.toml, plan.json: SHA-256; older runs: none
+  std::map<std::string, std::string> inputs;  // config.toml, plan.json: SHA-256
   std::map<std::string, std::string> files;   // path within the run's folder: SHA-256
 };
 
