@@ -112,7 +112,7 @@ constexpr std::string_view kLauncher = R"(#!/bin/sh
 while [ "$1" != -H ]; do shift; done
 case $2 in *gone*) echo "[x:1] Warning: noise" >&2; echo "no way to gone" >&2; exit 1;; esac
 for host in $(echo "$2" | tr , ' '); do
-  echo "scalebench-where {\"host\":\"${host%:*}\",\"boot_id\":\"$host\",\"cores\":2,\"gpus\":0,\"program\":\"bench_allreduce\",\"sha256\":\"aaaabbbbccccdddd\",\"libraries\":{}}"
+  echo "scalebench-where {\"host\":\"${host%:*}\",\"boot_id\":\"$host\",\"cores\":2,\"gpus\":0,\"program\":\"bench_allreduce\",\"sha256\":\"aaaabbbbccccdddd\",\"libraries\":{},\"hardware\":{}}"
 done
 )";
 

@@ -141,9 +141,8 @@ Environment capture_environment(const LinkedLibraries& libraries,
   take(environment.key, {"sockets", "cores", "hardware_threads", "numa_nodes", "caches",
                          "cpu_model", "memory_gib", "virtualization"});
   take(environment.observation,
-       {"usable_cores", "usable_hardware_threads", "load_average", "running_processes",
-        "available_memory_gib", "swap_used_gib", "clock_source", "cpu_quota_cores", "allowed_cpus",
-        "uptime_seconds", "vectors"});
+       {"usable_cores", "usable_hardware_threads", "load_average", "available_memory_gib",
+        "swap_used_gib", "clock_source", "cpu_quota_cores", "allowed_cpus", "vectors"});
   environment.observation["busy_share"] = busy_share(environment.observation, root);
   environment.treatment = std::move(host);
   environment.key["architecture"] = architecture();

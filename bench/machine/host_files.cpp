@@ -242,21 +242,6 @@ Fact swap_used_gib(const HostFiles& host) {
   return with_one_decimal(total.value.get<double>() - unused.value.get<double>());
 }
 
-Fact running_processes(const HostFiles& host) {
-  std::error_code error;
-  fs::directory_iterator entries(host.root() / "proc", error);
-  if (error) return Fact::absent("no /proc here");
-  const std::string own = std::to_string(::getpid());
-  int running = 0;
-  for (const fs::directory_entry& entry : entries) {
-    const std::string name = entry.path().filename().string();
-    if (name == own || name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::vector<std::string> fields = fields_behind_name(entry.path());
-    if (!fields.empty() && fields.front() == "R") ++running;
-  }
-  return Fact::of(running);
-}
-
 Fact governor(const HostFiles& host) {
   std::error_code error;
   std::set<std::string> governors;
@@ -285,11 +270,6 @@ Fact transparent_huge_pages(const HostFiles& host) {
     return Fact::absent(fmt::format("/{} says '{}'", file.string(), *choices));
   }
   return Fact::of(choices->substr(open + 1, close - open - 1));
-}
-
-Fact address_randomization(const HostFiles& host) {
-  const Fact level = host.number_fact("proc/sys/kernel/randomize_va_space");
-  return level.value.is_null() ? level : Fact::of(std::lround(level.value.get<double>()));
 }
 
 Fact isolated_cpus(const HostFiles& host) {
@@ -400,14 +380,11 @@ Facts host_facts(const fs::path& root) {
               {"turbo", turbo(host)},
               {"isolated_cpus", isolated_cpus(host)},
               {"transparent_huge_pages", transparent_huge_pages(host)},
-              {"address_randomization", address_randomization(host)},
               {"clock_source",
                host.line_fact("sys/devices/system/clocksource/clocksource0/current_clocksource")},
               {"load_average", host.number_fact("proc/loadavg")},
-              {"running_processes", running_processes(host)},
               {"available_memory_gib", available_memory_gib(host)},
               {"swap_used_gib", swap_used_gib(host)},
-              {"uptime_seconds", host.number_fact("proc/uptime")},
               {"allowed_cpus", allowed_cpus(root)}};
   try {
     facts.merge(topology_facts());

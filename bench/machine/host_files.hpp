@@ -55,10 +55,9 @@ std::optional<bool> flag_of(const Facts& facts, std::string_view name);
 ///   is
 ///     invisible in every count of cores, and stops all ranks for the rest of each period.
 ///   settings: governor (of all cores; several are joined by commas) turbo isolated_cpus
-///     transparent_huge_pages address_randomization (0 off, 1 or 2 on) clock_source
-///   now: load_average (over the last minute) running_processes (runnable, without this one)
-///     available_memory_gib (no more than control groups allow) swap_used_gib uptime_seconds
-///     allowed_cpus
+///     transparent_huge_pages clock_source
+///   now: load_average (over the last minute) allowed_cpus swap_used_gib
+///     available_memory_gib (no more than control groups allow)
 Facts host_facts(const std::filesystem::path& root = "/");
 
 /// The cores of these hardware threads, each by the number of its first one, be it among them or

@@ -102,8 +102,7 @@ std::vector<Identity> identities_in(std::string_view output) {
     try {
       identities.push_back({object.at("host"), object.at("boot_id"), object.at("cores"),
                             object.at("gpus"), object.at("program"), object.at("sha256"),
-                            object.at("libraries"),
-                            object.value("hardware", std::map<std::string, std::string>())});
+                            object.at("libraries"), object.at("hardware")});
     } catch (const json::exception&) {
       continue;  // of another version: as if it had not answered
     }
