@@ -30,7 +30,6 @@ ResultRow link_row(const HostReport& report, const Recorder& recorder, const Lin
   row.set("status", "ok").set("nodes", report.hosts.size()).set("from_host", from);
   row.set("to_host", to).set("message_bytes", link.bytes);
   row.set("gb_per_s", link.bytes_per_second() / 1e9);
-  row.set("gb_per_s_median", link.median_bytes_per_second() / 1e9);
   row.set("latency_seconds", link.latency_seconds).set("tail_seconds", link.tail_seconds);
   row.set("messages", link.messages).set("late", link.late).set("lost", link.lost());
   return row.set("retransmits", link.retransmits);

@@ -161,8 +161,9 @@ Monitor::Monitor(const Ranks& ranks, bool wanted, const RecordOptions& options,
       host_names(topology, all_gather(ranks_.host, ranks_.session.host()));
   if (ranks_.session.local_rank() != 0) return;
   ResultRow row = recorder.side_row(monitor_schema(), "");
-  row.set("case_id", "").set("status", "ok").set("bench", bench);
-  row.set("launch", options.launch).set("host", hosts[static_cast<std::size_t>(node)]);
+  row.set("bench", bench)
+      .set("launch", options.launch)
+      .set("host", hosts[static_cast<std::size_t>(node)]);
   sampler_ = std::make_unique<Sampler>(ranks_, options, std::move(row), neighbours);
 }
 

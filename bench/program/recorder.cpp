@@ -26,7 +26,6 @@ std::string origin_of(const Ranks& ranks) {
 std::vector<ResultRow> placement_of(const Ranks& ranks) {
   const MpiSession& session = ranks.session;
   const std::vector<std::string> hosts = all_gather(ranks.host, session.host());
-  const std::vector<double> local = all_gather(ranks.host, session.local_rank());
   const Fact allowed = allowed_cpus();
   const std::vector<std::string> cpus =
       all_gather(ranks.host, allowed.value.is_string() ? allowed.value.get<std::string>() : "");
@@ -34,7 +33,7 @@ std::vector<ResultRow> placement_of(const Ranks& ranks) {
   std::vector<ResultRow> rows;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     ResultRow& row = rows.emplace_back(placement_schema());
-    row.set("rank", rank).set("host", hosts[rank]).set("local_rank", local[rank]);
+    row.set("rank", rank).set("host", hosts[rank]);
     row.set("cpus", cpus[rank]).set("gpus", gpus[rank]);
   }
   return rows;
@@ -91,9 +90,8 @@ Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schem
   }
   CsvWriter placement_file(folder / placement_schema().file, placement_schema().columns);
   for (ResultRow& row : placement) {
-    row.set("run_id", options_.run_id);
-    row.set("case_id", case_id("placement")).set("origin", origin_).set("status", "ok");
-    row.set("ranks", ranks_).set("launch", options_.launch);
+    row.set("run_id", options_.run_id).set("origin", origin_).set("ranks", ranks_);
+    row.set("launch", options_.launch);
     placement_file.append(row.cells());
   }
   case_file_.emplace(folder / cases_.file, cases_.columns);
@@ -104,9 +102,8 @@ Recorder::~Recorder() = default;
 
 ResultRow Recorder::side_row(const Schema& schema, std::string_view canonical) const {
   ResultRow row(schema);
-  row.set("run_id", options_.run_id);
-  row.set("case_id", case_id(canonical)).set("origin", origin_).set("ranks", ranks_);
-  return row;
+  row.set("run_id", options_.run_id).set("origin", origin_).set("ranks", ranks_);
+  return schema.has("case_id") ? row.set("case_id", case_id(canonical)) : row;
 }
 
 ResultRow Recorder::case_row(std::string_view canonical) const {

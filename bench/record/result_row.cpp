@@ -128,7 +128,7 @@ double number_in(const ResultRow& row, std::string_view column) {
   const auto value = read_number<double>(cell);
   if (value && std::isfinite(*value)) return *value;
   fail<UsageError>("{}: case {}, column '{}': '{}' is not a number", row.schema().file,
-                   row.get("case_id"), column, cell);
+                   text_in(row, "case_id"), column, cell);
 }
 
 }  // namespace scalebench

@@ -165,7 +165,6 @@ class Gate {
     for (const double y : series.y) cell.values.push_back(value_of(series, y));
     set_before(cell, series);
     if (!std::isnan(series.pinned)) {
-      cell.pinned_value = value_of(series, series.pinned);
       cell.pinned_change = std::expm1(series.y[night_] - series.pinned);
     }
     cell.drift = tonight_.drifts[c];

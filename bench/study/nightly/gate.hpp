@@ -66,7 +66,6 @@ struct GateCell {
   double before = kNotMeasured;         // seconds or efficiency that tonight's is held against
   double as_measured = kNotMeasured;    // relative change from `before`, nothing taken out
   double pinned_change = kNotMeasured;  // against the pinned run, host shift and all
-  double pinned_value = kNotMeasured;
   Drift drift;
   std::string drift_since_run;
   std::string open_since_run, last_good_run;  // of an open regression; else empty

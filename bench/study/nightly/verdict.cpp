@@ -65,7 +65,7 @@ ResultRow row_of(const GateCell& cell, const GateReport& report) {
   row.set("launches", there ? cell.cell.launches.size() : 0);
   row.set("before", cell.before).set("after", cell.values.back());
   row.set("as_measured", cell.as_measured).set("floor", cell.cell.floor);
-  row.set("pinned_before", cell.pinned_value).set("pinned_change", cell.pinned_change);
+  row.set("pinned_change", cell.pinned_change);
   row.set("open_since_run", cell.open_since_run).set("last_good_run", cell.last_good_run);
   const CellTest& test = cell.test;
   // Beside a shift of all cells what is left of one is no finding.

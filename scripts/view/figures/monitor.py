@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from view.figures import theme
-from view.rows import Row, grouped, read_rows, usable
+from view.rows import Row, grouped, read_rows
 
 LANE_INCHES = 1.35
 IDLE = 1.0  # MB/s: a disk or network that never reached it did nothing worth a lane
@@ -54,7 +54,7 @@ GPU_LANES = (
 
 
 def draw(run: Path) -> dict[str, Figure]:
-    rows = [row for row in usable(read_rows(run, "monitor.csv")) if row["seconds"]]
+    rows = [row for row in read_rows(run, "monitor.csv") if row["seconds"]]
     if not rows:
         raise theme.NothingToDraw("monitor.csv has no row")
     hosts = grouped(rows, ["host"])
