@@ -15,7 +15,6 @@
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/cli/help.hpp"
-#include "bench/cli/old_names.hpp"
 #include "bench/cli/stderr.hpp"
 #include "bench/machine/environment.hpp"
 #include "bench/program/join/daemons.hpp"
@@ -71,21 +70,15 @@ ExitCode run(int argc, char** argv) {
   if (argc < 2) {
     add_help(app);
     print_line(fmt::format("{}\nscalebench: a verb is missing; to begin: scalebench run {}",
-                           help_page(command_table(app), /*all=*/false, columns_of_stdout()),
+                           help_page(app, /*all=*/false, columns_of_stdout()),
                            (configs_folder() / "quick.toml").string()));
     return ExitCode::usage;
   }
   // CLI11 gives what follows -- to no subcommand.
   char** const end = std::find(argv, argv + argc, std::string_view("--"));
   if (end != argv + argc) invocation.after_dashes.assign(end + 1, argv + argc);
-  const std::vector<const char*> typed(argv, end);
-  const CurrentWords current = current_words(typed);
-  Console console(/*speaks=*/true, /*quiet=*/true);
-  for (const std::string& warning : current.warnings) console.warn(warning);
   std::string text;
-  // What packagers try first.
-  std::vector<const char*> words = current.pointers();
-  if (words.size() > 2 && words[1] == std::string_view("--version")) words[1] += 2;
+  std::vector<const char*> words(argv, end);
   // As launchers have it; the parser knows one dash before one letter.
   std::ranges::replace_if(
       words, [](std::string_view word) { return word == "-np"; }, "--np");

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What Debian's policy wants in a package beside what is installed: a copyright file, a changelog, and manual pages
-# that are compressed. CPack runs this before it packs CPACK_TEMPORARY_INSTALL_DIRECTORY.
+# What Debian's policy wants in a package beside what is installed: a copyright file and a changelog. CPack
+# runs this before it packs CPACK_TEMPORARY_INSTALL_DIRECTORY.
 set(share ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/usr/share)
 set(doc ${share}/doc/${CPACK_PACKAGE_NAME})
 file(WRITE ${doc}/copyright "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
@@ -20,7 +20,6 @@ file(WRITE ${doc}/changelog "${CPACK_PACKAGE_NAME} (${CPACK_PACKAGE_VERSION}) un
 
  -- ${CPACK_PACKAGE_CONTACT}  ${today}
 ")
-file(GLOB pages ${share}/man/man1/*.1)
 # Nobody but root writes there, whatever the umask of who packs.
 execute_process(COMMAND chmod --recursive go-w ${CPACK_TEMPORARY_INSTALL_DIRECTORY} COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND gzip --best --no-name ${doc}/changelog ${pages} COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND gzip --best --no-name ${doc}/changelog COMMAND_ERROR_IS_FATAL ANY)

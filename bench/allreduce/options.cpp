@@ -330,7 +330,6 @@ void describe(CLI::App& app, int ranks, AllreduceOptions& options) {
   app.add_flag("--list")->description("list the algorithms and transports, and stop");
   app.add_flag("--dry-run", options.dry_run, "list the cases and stop");
   app.add_flag("-q,--quiet", options.quiet, "no progress on stderr");
-  add_color_option(app, options.color)->group(kRecording);
   add_version_option(app);
   add_examples(app,
                {"-b 1K -e 64M", "--algorithm ring,native --transport shared_memory -e 4M",

@@ -119,7 +119,6 @@ struct AllreduceOptions {
 
   std::string format = "table";
   bool quiet = false;
-  Color color = Color::automatic;
   bool dry_run = false;
   RecordOptions record;
   std::vector<std::string> command;  // argv as typed

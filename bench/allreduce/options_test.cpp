@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 
-#include "bench/cli/option_table.hpp"
+#include "bench/cli/help.hpp"
 #include "bench/cli/testing.hpp"
 #include "kernels/error.hpp"
 
@@ -192,21 +192,22 @@ TEST(AllreduceOptions, RegisterWithNcclAsNcclTestsDoes) {
                     HasSubstr("--transport nccl")));
 }
 
-TEST(AllreduceOptions, WhatCompletionOffersIsAcceptedAndNothingElse) {
+TEST(AllreduceOptions, WhatHelpOffersIsAcceptedAndNothingElse) {
   CLI::App app;
   AllreduceOptions options;
   describe(app, 2, options);
   int offering = 0;
-  for (const OptionEntry& option : command_table(app).options) {
-    const char* const name = option.names.back().c_str();
-    for (const std::string& choice : option.choices) {
-      EXPECT_EQ(refusal_of({name, choice.c_str()}), "was accepted") << name << " " << choice;
+  for (const CLI::Option* const option : shown_options(app)) {
+    std::istringstream choices(option->get_type_name());
+    const std::string name = option->get_name();
+    if (choices.str().find('|') == std::string::npos) continue;
+    for (std::string choice; std::getline(choices, choice, '|');) {
+      EXPECT_EQ(refusal_of({name.c_str(), choice.c_str()}), "was accepted") << name << choice;
     }
-    if (option.choices.empty()) continue;
-    EXPECT_THAT(refusal_of({name, "nonsense"}), HasSubstr("'nonsense'")) << name;
+    EXPECT_THAT(refusal_of({name.c_str(), "nonsense"}), HasSubstr("'nonsense'")) << name;
     ++offering;
   }
-  EXPECT_GE(offering, 10);
+  EXPECT_GE(offering, 4);
 }
 
 }  // namespace

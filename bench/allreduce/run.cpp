@@ -244,7 +244,7 @@ ExitCode list(const std::vector<AllreduceCase>& plan,
 }  // namespace
 
 ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
-  Console console(ranks.first(), options.quiet, options.color);
+  Console console(ranks.first(), options.quiet);
   const RankDevices devices = place_on_devices(ranks, options.devices);
   const TransportPlan wanted =
       transport_plan(ranks, options.transports, options.memory, devices, options.devices);

@@ -10,67 +10,48 @@
 #include <utility>
 
 #include "bench/cli/help.hpp"
-#include "bench/cli/option_table.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
 
-constexpr std::string_view kMark = "offers:";
+/// An option with one of two words; `second`: whether it is that one.
+void add_either(CLI::App& app, const std::string& name, std::array<std::string_view, 2> words,
+                bool& second, const std::string& what) {
+  const auto take = [name, words, &second](const std::string& word) {
+    require_known(name, word, words);
+    second = word == words[1];
+  };
+  offer(app.add_option_function<std::string>(name, take, what), words);
+}
 
 }  // namespace
 
 CLI::Option* offer(CLI::Option* option, const std::vector<std::string>& values) {
-  // The only thing that CLI11 keeps with an option is a validator; the values are this one's name.
-  const auto accept = [](std::string&) { return std::string(); };
-  return option->check(
-      CLI::Validator(accept, "", fmt::format("{}{}", kMark, fmt::join(values, ","))));
+  constexpr std::size_t kMost = 16;
+  const std::string all = fmt::format("{}", fmt::join(values, "|"));
+  return option->type_name(all.size() <= kMost ? all : "NAME");
 }
 
 void add_fail_on_option(CLI::App& app, bool& on_suspect) {
-  constexpr std::array<std::string_view, 2> kWords{"nothing", "suspect"};
-  const auto take = [&on_suspect, kWords](const std::string& word) {
-    require_known("fail-on", word, kWords);
-    on_suspect = word == kWords[1];
-  };
-  CLI::Option* const option = app.add_option_function<std::string>(
-      "--fail-on", take,
-      "suspect: end with 1 when the last line names a host at fault; default: nothing");
-  offer(option, kWords);
+  add_either(app, "--fail-on", {"nothing", "suspect"}, on_suspect,
+             "suspect: end with 1 when the last line names a host at fault; default: nothing");
 }
 
 void add_format_option(CLI::App& app, bool& as_json) {
-  constexpr std::array<std::string_view, 2> kWords{"table", "json"};
-  const auto take = [&as_json, kWords](const std::string& word) {
-    require_known("--format", word, kWords);
-    as_json = word == kWords[1];
-  };
-  CLI::Option* const option = app.add_option_function<std::string>(
-      "--format", take, "table, or json: one document on stdout; default: table");
-  offer(option, kWords);
-}
-
-std::vector<std::string> offered(CLI::Option& option) {
-  for (int index = 0;; ++index) {
-    try {
-      const std::string& name = option.get_validator(index)->get_name();
-      if (name.starts_with(kMark)) return split_list(option.get_name(), name.substr(kMark.size()));
-    } catch (const CLI::OptionNotFound&) {
-      return {};
-    }
-  }
+  add_either(app, "--format", {"table", "json"}, as_json,
+             "table, or json: one document on stdout; default: table");
 }
 
 namespace {
 
-/// Those that --help-all shows.
-std::vector<std::string> option_names(CLI::App& app) {
-  std::vector<std::string> names;
-  for (const OptionEntry& option : command_table(app).options) {
-    if (!option.by_place) names.insert(names.end(), option.names.begin(), option.names.end());
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> all;
+  for (const CLI::Option* const option : shown_options(app)) {
+    std::ranges::move(names_of(*option), std::back_inserter(all));
   }
-  return names;
+  return all;
 }
 
 /// "unknown option '--modle'; did you mean '--model'? See bench_epoch --help".
@@ -87,8 +68,7 @@ std::string refuse_extras(CLI::App& app, const std::vector<std::string>& extras)
   const std::string given = extras.front().substr(0, extras.front().find('='));
   const bool option = given.starts_with('-');
   return refusal_of(option ? "option" : "argument", given,
-                    option ? option_names(app) : std::vector<std::string>(),
-                    command_table(app).path);
+                    option ? option_names(app) : std::vector<std::string>(), path_of(app));
 }
 
 /// The innermost subcommand that was given.
@@ -113,14 +93,13 @@ void refuse_unknown_verb(CLI::App& app) {
 
 /// Throws UsageError for what has to be given and was not.
 void refuse_missing(CLI::App& app) {
-  const CommandEntry command = command_table(app);
-  for (const OptionEntry& option : command.options) {
-    if (!option.required || app.count(option.names.front()) > 0) continue;
-    if (!option.by_place) {
-      fail<UsageError>("{} is missing; see {} --help", option.names.back(), command.path);
+  for (const CLI::Option* const option : shown_options(app)) {
+    if (!option->get_required() || option->count() > 0) continue;
+    if (!option->get_positional()) {
+      fail<UsageError>("{} is missing; see {} --help", option->get_name(), path_of(app));
     }
-    fail<UsageError>("{} is missing ({}); usage: {}", place_of(option), option.description,
-                     usage_of(command, false));
+    fail<UsageError>("{} is missing ({}); usage: {}", place_of(*option), option->get_description(),
+                     usage_of(app, false));
   }
 }
 
@@ -152,33 +131,19 @@ void refuse_empty_and_negative(CLI::App& app) {
   }
 }
 
-/// What every program can say about itself, whatever else its command line needs: --man-page and
-/// --completion SHELL. They stand alone and are for packagers; --help does not list them.
-bool describes_itself(CLI::App& app, std::span<const char* const> words, std::string& text) {
-  if (words.size() == 2 && words[1] == std::string_view("--man-page")) {
-    text = man_page(command_table(app));
-  } else if (words.size() == 3 && words[1] == std::string_view("--completion")) {
-    text = completion(command_table(app), words[2]);
-  } else {
-    return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 bool parse_command_line(CLI::App& app, int argc, const char* const* argv, std::string& text) {
   add_help(app);
-  if (describes_itself(app, {argv, static_cast<std::size_t>(argc)}, text)) return false;
   app.allow_extras();
   for (CLI::App* sub : verbs_of(app)) sub->allow_extras();
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    text = help_page(command_table(innermost(app)), /*all=*/false, columns_of_stdout());
+    text = help_page(innermost(app), /*all=*/false, columns_of_stdout());
     return false;
   } catch (const CLI::CallForAllHelp&) {
-    text = help_page(command_table(innermost(app)), /*all=*/true, columns_of_stdout());
+    text = help_page(innermost(app), /*all=*/true, columns_of_stdout());
     return false;
   } catch (const CLI::CallForVersion& version) {
     text = std::string(version.what()) + "\n";
@@ -190,7 +155,7 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv, std::s
     }
     refuse_missing(innermost(app));
     refuse_empty_and_negative(app);  // which later versions of CLI11 call no number
-    fail<UsageError>("{}; see {} --help", words_of(error), command_table(innermost(app)).path);
+    fail<UsageError>("{}; see {} --help", words_of(error), path_of(innermost(app)));
   }
   const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
   if (!extras.empty()) throw UsageError(refuse_extras(innermost(app), extras));

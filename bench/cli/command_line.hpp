@@ -15,13 +15,11 @@ class App;
 class Option;
 }  // namespace CLI
 
-// The values that an option takes, kept with the option: completion offers them and the man page
-// lists them. Whether a value is right is decided where it is used, which knows more (lists,
-// files).
-
 namespace scalebench {
 
-/// Names without blanks or commas. Returns `option`, for chains.
+/// Help shows `values` behind the option's name, or NAME where they are too long for that. Whether
+/// a value is right is decided where it is used, which knows more (lists, files). Returns `option`,
+/// for chains.
 CLI::Option* offer(CLI::Option* option, const std::vector<std::string>& values);
 
 template <std::ranges::input_range Names>
@@ -37,13 +35,9 @@ void add_fail_on_option(CLI::App& app, bool& on_suspect);
 /// --format table|json.
 void add_format_option(CLI::App& app, bool& as_json);
 
-/// What was offered; empty: nothing was.
-std::vector<std::string> offered(CLI::Option& option);
-
-/// Parses argv into what `app`'s options are bound to. Returns false when help, a version, the
-/// manual page (--man-page) or a completion script (--completion SHELL) was asked for and has been
-/// put into `text`. Throws UsageError in one line: for an unknown option or verb with the nearest
-/// valid one.
+/// Parses argv into what `app`'s options are bound to. Returns false when help or a version was
+/// asked for and has been put into `text`. Throws UsageError in one line: for an unknown option or
+/// verb with the nearest valid one.
 bool parse_command_line(CLI::App& app, int argc, const char* const* argv, std::string& text);
 
 /// "a,b,c" -> {"a", "b", "c"}. Throws UsageError, naming `option`, when a part is empty.

@@ -35,6 +35,25 @@ TEST(CommandLine, NamesTheNearestOption) {
   EXPECT_EQ(refusal({"stray"}), "unknown argument 'stray'; see bench_test --help");
 }
 
+TEST(CommandLine, NamesTheNearestVerbAndWhatIsMissing) {
+  const auto refusal = [](const char* word) -> std::string {
+    CLI::App app("A program", "prog");
+    app.require_subcommand(1);
+    std::string config, text;
+    app.add_subcommand("run", "runs")->add_option("config", config, "TOML file")->required();
+    const std::array words{"prog", word};
+    try {
+      parse_command_line(app, words.size(), words.data(), text);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal("rnu"), "unknown verb 'rnu'; did you mean 'run'? See prog --help");
+  EXPECT_EQ(refusal("--hlep"), "unknown option '--hlep'; did you mean '--help'? See prog --help");
+  EXPECT_EQ(refusal("run"), "CONFIG is missing (TOML file); usage: prog run CONFIG");
+}
+
 TEST(CommandLine, RefusesAWrongValueInOneLine) {
   EXPECT_EQ(refusal({"-n", "many"}), "--repetitions = many: not a number; see bench_test --help");
   EXPECT_EQ(refusal({"-n"}), "--repetitions: a value is missing; see bench_test --help");

@@ -6,18 +6,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-#include <array>
 #include <cctype>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <thread>
 
-#include "bench/cli/command_line.hpp"
 #include "bench/cli/stderr.hpp"
 #include "kernels/error.hpp"
 
@@ -39,27 +35,12 @@ Surroundings surroundings_of_stderr() {
 
 }  // namespace
 
-CLI::Option* add_color_option(CLI::App& app, Color& color) {
-  const std::map<std::string, Color> words{
-      {"auto", Color::automatic}, {"always", Color::always}, {"never", Color::never}};
-  const auto set = [&color, words](const std::string& word) {
-    const std::array<std::string_view, 3> valid{"auto", "always", "never"};
-    require_known("color", word, valid);
-    color = words.at(word);
-  };
-  CLI::Option* option = app.add_option_function<std::string>(
-      "--color", set,
-      "of the word warning: auto (on a terminal, without NO_COLOR), always or never");
-  return offer(option, {"auto", "always", "never"});
-}
-
-ConsoleStyle style_of(const Surroundings& where, Color color) {
+ConsoleStyle style_of(const Surroundings& where) {
   ConsoleStyle style;
   style.rewrites = where.terminal && where.term.value_or("dumb") != "dumb" && !where.ci;
   // https://no-color.org: set to anything but nothing.
   const bool refused = !where.no_color.value_or("").empty();
-  style.colors =
-      color == Color::always || (color == Color::automatic && style.rewrites && !refused);
+  style.colors = style.rewrites && !refused;
   // A line that fills the last column wraps on some terminals, and only half of it is rewritten.
   style.columns = where.columns > 1 ? where.columns - 1 : 0;
   return style;
@@ -78,11 +59,11 @@ void flush_result() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail("stdout cannot be written");
 }
 
-Console::Console(bool speaks, bool quiet, Color color)
+Console::Console(bool speaks, bool quiet)
     : speaks_(speaks),
       quiet_(quiet),
-      style_(style_of(surroundings_of_stderr(), color)),
-      mixed_(variable("PRTE_LAUNCHED").has_value()) {}
+      style_(style_of(surroundings_of_stderr())),
+      mixed_(std::getenv("PRTE_LAUNCHED") != nullptr) {}
 
 void Console::result(std::string_view text) const {
   if (!speaks_) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two streams of a program: stdout is the result, stderr is progress and warnings. Only one
 // rank talks. Progress replaces its line on a terminal and is a line per case elsewhere; the word
-// "warning" has a colour where that is wanted. Where the launcher mixes the streams (Open MPI 5),
-// progress ends with the first piece of the result.
+// "warning" has a colour on a terminal. Where the launcher mixes the streams (Open MPI 5: OpenPMIx
+// issue 3858), progress ends with the first piece of the result.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
-
 namespace scalebench {
-
-enum class Color { automatic, always, never };
-
-/// --color auto|always|never.
-CLI::Option* add_color_option(CLI::App& app, Color& color);
 
 /// What is known about the place where stderr goes.
 struct Surroundings {
@@ -34,7 +24,7 @@ struct ConsoleStyle {
   bool colors = false;      // escape sequences for colours
   std::size_t columns = 0;  // longest line of progress that is rewritten; 0: any
 };
-ConsoleStyle style_of(const Surroundings& where, Color color);
+ConsoleStyle style_of(const Surroundings& where);
 
 /// To call before any file is opened: the first one would take the place of a standard stream that
 /// is closed, and hold what is printed. What is printed to a stdout that was closed still fails.
@@ -46,7 +36,7 @@ void flush_result();
 class Console {
  public:
   /// `speaks`: this process prints at all (rank 0). `quiet`: no progress, warnings stay.
-  Console(bool speaks, bool quiet, Color color = Color::automatic);
+  Console(bool speaks, bool quiet);
 
   /// A piece of the result, to stdout, flushed. Throws Error when stdout is closed or full.
   void result(std::string_view text) const;

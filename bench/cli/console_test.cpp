@@ -23,7 +23,7 @@ Surroundings with(std::optional<std::string> Surroundings::*what,
 }
 
 TEST(ConsoleStyle, RewritesAndColorsOnATerminal) {
-  const ConsoleStyle style = style_of(kTerminal, Color::automatic);
+  const ConsoleStyle style = style_of(kTerminal);
   EXPECT_TRUE(style.rewrites);
   EXPECT_TRUE(style.colors);
   EXPECT_EQ(style.columns, 79);
@@ -34,25 +34,23 @@ TEST(ConsoleStyle, HasNoControlCodesWhereNobodyLooks) {
   file.terminal = false;
   for (const Surroundings& where : {file, with(&Surroundings::term, "dumb"),
                                     with(&Surroundings::term, {}), with(&Surroundings::ci, "1")}) {
-    const ConsoleStyle style = style_of(where, Color::automatic);
+    const ConsoleStyle style = style_of(where);
     EXPECT_FALSE(style.rewrites);
     EXPECT_FALSE(style.colors);
   }
 }
 
-TEST(ConsoleStyle, NoColorCountsUnlessEmptyOrOverruled) {
+TEST(ConsoleStyle, NoColorCountsUnlessEmpty) {
   const Surroundings refused = with(&Surroundings::no_color, "1");
-  EXPECT_FALSE(style_of(refused, Color::automatic).colors);
-  EXPECT_TRUE(style_of(refused, Color::automatic).rewrites) << "only colours are refused";
-  EXPECT_TRUE(style_of(refused, Color::always).colors);
-  EXPECT_TRUE(style_of(with(&Surroundings::no_color, ""), Color::automatic).colors);
-  EXPECT_FALSE(style_of(kTerminal, Color::never).colors);
+  EXPECT_FALSE(style_of(refused).colors);
+  EXPECT_TRUE(style_of(refused).rewrites) << "only colours are refused";
+  EXPECT_TRUE(style_of(with(&Surroundings::no_color, "")).colors);
 }
 
 TEST(ConsoleStyle, WidthZeroIsNotKnown) {
   Surroundings where = kTerminal;
   where.columns = 0;
-  EXPECT_EQ(style_of(where, Color::automatic).columns, 0);
+  EXPECT_EQ(style_of(where).columns, 0);
   EXPECT_EQ(cut("any length", 0), "any length");
 }
 

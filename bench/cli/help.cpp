@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <span>
 
 namespace scalebench {
 namespace {
@@ -51,82 +52,104 @@ std::string wrapped(std::string head, std::string_view text, std::size_t indent,
   return page + line + "\n";
 }
 
-/// What is typed behind a name: its few values, or what kind of value.
-std::string value_of(const OptionEntry& option) {
-  constexpr std::size_t kMost = 16;
-  std::string choices = fmt::format("{}", fmt::join(option.choices, "|"));
-  if (!choices.empty() && choices.size() <= kMost) return choices;
-  return !choices.empty() && option.value == "TEXT" ? "NAME" : option.value;
+std::string heading_of(const CLI::Option& option) {
+  const std::string group = CLI::detail::to_lower(option.get_group());
+  const bool unsaid = group == "options" || group == "positionals";
+  return unsaid ? kUsual : option.get_group();
 }
 
-std::string left_of(const OptionEntry& option) {
-  if (option.by_place) return "  " + place_of(option);
+/// What is typed behind a name, as users call what the parser has C++'s names for; empty: a flag.
+std::string value_of(const CLI::Option& option) {
+  if (option.get_items_expected_max() == 0) return "";
+  const std::string type = option.get_type_name();
+  if (type == "INT" || type == "UINT") return "N";
+  return type == "FLOAT" ? "NUMBER" : type;
+}
+
+std::string left_of(const CLI::Option& option) {
+  if (option.get_positional()) return "  " + place_of(option);
   const std::string value = value_of(option);
-  return fmt::format("  {}{}{}", fmt::join(option.names, ", "), value.empty() ? "" : " ", value);
+  return fmt::format("  {}{}{}", fmt::join(names_of(option), ", "), value.empty() ? "" : " ",
+                     value);
 }
 
-std::string description_of(const OptionEntry& option) {
-  std::string text = option.description;
-  if (!option.needs.empty()) text += fmt::format("; with {} only", fmt::join(option.needs, ", "));
-  if (option.required && !option.by_place) text += " (has to be given)";
+std::string description_of(const CLI::Option& option) {
+  std::string text = option.get_description();
+  std::vector<std::string> needs;
+  for (const CLI::Option* const needed : option.get_needs()) needs.push_back(needed->get_name());
+  if (!needs.empty()) text += fmt::format("; with {} only", fmt::join(needs, ", "));
+  if (option.get_required() && !option.get_positional()) text += " (has to be given)";
+  const std::string value = option.get_default_str();
   // Of most zeros it says what they stand for.
-  const bool said = option.default_value == "0" && text.find("0: ") != std::string::npos;
-  if (!said && !option.default_value.empty()) {
-    text += fmt::format(" (default: {})", option.default_value);
-  }
+  const bool said = value == "0" && text.find("0: ") != std::string::npos;
+  if (!said && !value.empty()) text += fmt::format(" (default: {})", value);
   return text;
 }
 
-std::string section(std::string_view heading, const std::vector<OptionEntry>& options,
+std::string section(std::string_view heading, std::span<const CLI::Option* const> options,
                     std::size_t columns) {
   std::size_t widest = 0;
-  for (const OptionEntry& option : options) {
-    const std::size_t width = characters(left_of(option));
+  for (const CLI::Option* const option : options) {
+    const std::size_t width = characters(left_of(*option));
     if (width <= kMostLeft) widest = std::max(widest, width);
   }
   std::string page = fmt::format("\n{}:\n", heading);
-  for (const OptionEntry& option : options) {
-    page += wrapped(left_of(option), description_of(option), widest + 2, columns);
+  for (const CLI::Option* const option : options) {
+    page += wrapped(left_of(*option), description_of(*option), widest + 2, columns);
   }
   return page;
 }
 
-/// "--help-all has 51 more: model and data (22), strategy (9)".
-std::string others(const std::vector<std::string>& headings,
-                   const std::vector<OptionEntry>& options) {
-  std::vector<std::string> parts;
-  std::size_t all = 0;
-  for (std::string heading : headings) {
-    const auto count = std::ranges::count(options, heading, &OptionEntry::group);
-    all += static_cast<std::size_t>(count);
-    if (heading.size() > 1 && std::islower(static_cast<unsigned char>(heading[1])) != 0) {
-      heading[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(heading[0])));
-    }
-    parts.push_back(fmt::format("{} ({})", heading, count));
+/// "model and data", but "GPUs".
+std::string within_a_line(std::string heading) {
+  if (heading.size() > 1 && std::islower(static_cast<unsigned char>(heading[1])) != 0) {
+    heading[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(heading[0])));
   }
-  return fmt::format("--help-all has {} more: {}", all, fmt::join(parts, ", "));
+  return heading;
 }
 
-std::string list_of_verbs(const CommandEntry& command, std::size_t columns) {
-  if (command.commands.empty()) return "";
+/// A section for each heading, of the usual options alone unless `all`; the others are counted:
+/// "--help-all has 51 more: model and data (22), strategy (9)".
+std::string sections(std::span<const CLI::Option* const> options, bool all, std::size_t columns) {
+  std::string page;
+  std::vector<std::string> others;
+  std::size_t more = 0;
+  while (!options.empty()) {
+    const std::string heading = heading_of(*options.front());
+    const auto end = std::ranges::find_if(
+        options, [&](const CLI::Option* option) { return heading_of(*option) != heading; });
+    const auto count = static_cast<std::size_t>(end - options.begin());
+    if (all || heading == kUsual) {
+      page += section(heading, options.first(count), columns);
+    } else {
+      others.push_back(fmt::format("{} ({})", within_a_line(heading), count));
+      more += count;
+    }
+    options = options.subspan(count);
+  }
+  if (others.empty()) return page;
+  return page + "\n" +
+         wrapped("", fmt::format("--help-all has {} more: {}", more, fmt::join(others, ", ")), 0,
+                 columns);
+}
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
+}
+
+std::string list_of_verbs(const CLI::App& app, std::size_t columns) {
+  const std::vector<const CLI::App*> verbs = commands_of(app);
+  if (verbs.empty()) return "";
   std::size_t widest = 0;
-  for (const CommandEntry& verb : command.commands) widest = std::max(widest, verb.name.size());
+  for (const CLI::App* const verb : verbs) widest = std::max(widest, verb->get_name().size());
   std::string page = "\nVerbs:\n";
-  for (const CommandEntry& verb : command.commands) {
-    page += wrapped("  " + verb.name, verb.description, widest + 4, columns);
+  for (const CLI::App* const verb : verbs) {
+    page += wrapped("  " + verb->get_name(), verb->get_description(), widest + 4, columns);
   }
   return page;
 }
 
 }  // namespace
-
-std::string place_of(const OptionEntry& option) {
-  std::string name = option.names.front();
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  if (option.repeats) name += "...";
-  return name;
-}
 
 Heading::Heading(CLI::App& app, const std::string& heading)
     : app_(app), before_(app.option_defaults()->get_group()) {
@@ -136,7 +159,7 @@ Heading::Heading(CLI::App& app, const std::string& heading)
 Heading::~Heading() { app_.option_defaults()->group(before_); }
 
 void add_examples(CLI::App& app, const std::vector<std::string>& examples, std::string command) {
-  if (command.empty()) command = command_table(app).path;
+  if (command.empty()) command = path_of(app);
   std::string text = app.get_footer();
   if (!text.empty()) text += "\n\n";
   text += kExamples;
@@ -152,44 +175,63 @@ void add_help(CLI::App& app) {
   for (CLI::App* const verb : app.get_subcommands([](CLI::App*) { return true; })) add_help(*verb);
 }
 
-std::string usage_of(const CommandEntry& command, bool options) {
-  std::string usage = command.path + (options ? " [OPTION]..." : "");
-  for (const OptionEntry& option : command.options) {
-    if (!option.by_place) continue;
-    usage += fmt::format(fmt::runtime(option.required ? " {}" : " [{}]"), place_of(option));
-  }
-  if (command.commands.empty()) return usage;
-  return usage + (command.needs_command ? " VERB ..." : " [VERB ...]");
+std::string path_of(const CLI::App& app) {
+  const CLI::App* const above = app.get_parent();
+  return above == nullptr ? app.get_name() : path_of(*above) + " " + app.get_name();
 }
 
-std::string help_page(const CommandEntry& command, bool all, std::size_t columns) {
-  std::vector<std::string> headings;
-  std::vector<OptionEntry> places;
-  for (const OptionEntry& option : command.options) {
-    if (option.by_place) places.push_back(option);
-    if (option.by_place || std::ranges::count(headings, option.group) > 0) continue;
-    headings.push_back(option.group);
+std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
+  std::vector<const CLI::Option*> options =
+      app.get_options([](const CLI::Option* option) { return !option->get_group().empty(); });
+  std::vector<std::string> headings{kUsual,    kModelAndData, kMethod,    kParallelism,
+                                    kStrategy, kCheckpoints,  kRecording, kFaults};
+  for (const CLI::Option* const option : options) {
+    const std::string heading = heading_of(*option);
+    if (std::ranges::count(headings, heading) == 0) headings.push_back(heading);
   }
-  std::string page = wrapped("", command.description, 0, columns);
-  page += fmt::format("usage: {}\n", usage_of(command, true));
+  std::ranges::stable_sort(options, {}, [&](const CLI::Option* option) {
+    return std::ranges::find(headings, heading_of(*option)) - headings.begin();
+  });
+  return options;
+}
+
+std::vector<std::string> names_of(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::string place_of(const CLI::Option& option) {
+  std::string name = option.get_name(/*positional=*/true);
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  if (option.get_items_expected_max() > 1) name += "...";
+  return name;
+}
+
+std::string usage_of(const CLI::App& app, bool options) {
+  std::string usage = path_of(app) + (options ? " [OPTION]..." : "");
+  for (const CLI::Option* const option : shown_options(app)) {
+    if (!option->get_positional()) continue;
+    usage += fmt::format(fmt::runtime(option->get_required() ? " {}" : " [{}]"), place_of(*option));
+  }
+  if (commands_of(app).empty()) return usage;
+  return usage + (app.get_require_subcommand_min() > 0 ? " VERB ..." : " [VERB ...]");
+}
+
+std::string help_page(const CLI::App& app, bool all, std::size_t columns) {
+  std::vector<const CLI::Option*> options = shown_options(app);
+  const auto named = std::ranges::stable_partition(options, &CLI::Option::get_positional);
+  const std::span<const CLI::Option* const> places(options.begin(), named.begin());
+  std::string page = wrapped("", app.get_description(), 0, columns);
+  page += fmt::format("usage: {}\n", usage_of(app, true));
   if (!places.empty()) page += section("Arguments", places, columns);
-  std::vector<std::string> left_out;
-  for (const std::string& heading : headings) {
-    if (!all && heading != kUsual) {
-      left_out.push_back(heading);
-      continue;
-    }
-    std::vector<OptionEntry> options;
-    std::ranges::copy_if(command.options, std::back_inserter(options), [&](const auto& option) {
-      return !option.by_place && option.group == heading;
-    });
-    page += section(heading, options, columns);
-  }
-  if (!left_out.empty()) page += "\n" + wrapped("", others(left_out, command.options), 0, columns);
-  page += list_of_verbs(command, columns);
-  if (!command.footer.empty()) {
-    const std::size_t end = command.footer.find_last_not_of('\n') + 1;
-    page += fmt::format("\n{}\n", command.footer.substr(0, end));
+  page += sections({named.begin(), named.end()}, all, columns);
+  page += list_of_verbs(app, columns);
+  const std::string footer = app.get_footer();
+  if (!footer.empty()) {
+    page += fmt::format("\n{}\n", footer.substr(0, footer.find_last_not_of('\n') + 1));
   }
   return page + "\n" + wrapped("", kExitCodes, 0, columns);
 }

@@ -8,16 +8,15 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/cli/option_table.hpp"
-
 namespace CLI {
 class App;
+class Option;
 }  // namespace CLI
 
 namespace scalebench {
 
 // Headings. An option of which nothing is said is a usual one.
-inline constexpr std::string_view kUsual = "Common";
+inline constexpr const char* kUsual = "Common";
 inline constexpr const char* kModelAndData = "Model and data";
 inline constexpr const char* kParallelism = "Parallelism";
 inline constexpr const char* kStrategy = "Strategy";
@@ -47,15 +46,24 @@ void add_examples(CLI::App& app, const std::vector<std::string>& examples,
 /// --help-all, and what --help says of itself, for the app and its verbs.
 void add_help(CLI::App& app);
 
+/// The app's name with those of the commands before it: "scalebench nightly accept".
+std::string path_of(const CLI::App& app);
+
+/// Those that --help-all shows: by heading, the usual ones first.
+std::vector<const CLI::Option*> shown_options(const CLI::App& app);
+
+/// {"-q", "--quiet"}; none of an option that is known by its place.
+std::vector<std::string> names_of(const CLI::Option& option);
+
 /// How an option that is known by its place is shown: "RUN", or "RUNS..." where it repeats.
-std::string place_of(const OptionEntry& option);
+std::string place_of(const CLI::Option& option);
 
 /// "scalebench verify RUN"; `options`: whether "[OPTION]..." stands in it.
-std::string usage_of(const CommandEntry& command, bool options);
+std::string usage_of(const CLI::App& app, bool options);
 
 /// `all`: every option, else the usual ones. Lines of at most `columns` characters, but for words
 /// and examples that are longer.
-std::string help_page(const CommandEntry& command, bool all, std::size_t columns);
+std::string help_page(const CLI::App& app, bool all, std::size_t columns);
 
 /// Of the terminal that stdout is, from 60 to 100; 100 where it is none.
 std::size_t columns_of_stdout();

@@ -34,7 +34,7 @@ struct Program {
   std::string page(bool all, std::size_t columns = 100) {
     add_help(app);
     add_examples(app, {"", "results/RUN --model cnn"});
-    return help_page(command_table(app), all, columns);
+    return help_page(app, all, columns);
   }
 };
 

@@ -33,8 +33,8 @@ std::string first_line(std::string_view text) {
 Finding check_build(const Facts& treatment) {
   const auto word = [&](const char* name) { return text_of(treatment, name).value_or("unknown"); };
   return {Finding::ok, "build",
-          fmt::format("scalebench {}, {}, {} {}", word("version"), word("compiler"),
-                      word("build_type"), word("flags")),
+          fmt::format("scalebench {} of {}, {}, {} {}", word("version"), build_info().name(),
+                      word("compiler"), word("build_type"), word("flags")),
           ""};
 }
 

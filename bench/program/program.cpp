@@ -15,7 +15,6 @@
 #include <thread>
 
 #include "bench/cli/console.hpp"
-#include "bench/cli/old_names.hpp"
 #include "bench/cli/stderr.hpp"
 #include "bench/machine/identity.hpp"
 #include "bench/program/join/daemons.hpp"
@@ -179,11 +178,8 @@ ReadLine read_line(int argc, char** argv, const ParseWords& parse, int ranks, bo
   ReadLine line;
   try {
     const std::vector<const char*> typed(argv, argv + argc);
-    const CurrentWords current = current_words(typed);
-    Console console(speaks, /*quiet=*/true);
-    for (const std::string& warning : current.warnings) console.warn(warning);
-    line.places = std::ranges::find(current.words, kPlaces) != current.words.end();
-    if (!line.places) line.words = parse(current.pointers(), ranks);
+    line.places = std::find(typed.begin(), typed.end(), kPlaces) != typed.end();
+    if (!line.places) line.words = parse(typed, ranks);
     if (line.words.text.empty()) return line;
     if (speaks) fmt::print("{}", line.words.text);
     flush_result();

@@ -109,7 +109,7 @@ void name_hosts(Manifest& manifest, const std::vector<ResultRow>& hosts,
 nlohmann::ordered_json suspects_json(const std::vector<ResultRow>& hosts,
                                      const std::vector<ResultRow>& links);
 
-// A build as manifests and `scalebench version --format json` write it.
+// A build as manifests and `scalebench doctor --format json` write it.
 
 void to_json(nlohmann::json& object, const BuildInfo& build);
 /// Throws nlohmann::json::exception for what is no build.

@@ -151,7 +151,6 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
                "monitor.csv of --out")
       ->group(kRecording);
   app.add_flag("-q,--quiet", options.quiet, "no progress on stderr");
-  add_color_option(app, options.color)->group(kRecording);
   add_version_option(app);
 }
 

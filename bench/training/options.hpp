@@ -46,7 +46,6 @@ struct TrainingOptions {
   std::vector<StepVariant> variants;  // what `step` means; the trainer has the first
   std::string format = "table";
   bool quiet = false;
-  Color color = Color::automatic;
   bool monitor = false;
   HostOptions hosts;
   RecordOptions record;

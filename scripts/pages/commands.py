@@ -19,7 +19,7 @@ PAGES = ["README.md", "CONTRIBUTING.md", "docs/*.md", "results/README.md", "conf
 PROGRAMS = ["scalebench", "bench_allreduce", "bench_epoch", "bench_kernels", "bench_throughput"]
 ENDS = {"&&", "||", "|", "&", ";", ">", "<", "--"}  # of what a program is given
 OF_GOOGLE_BENCHMARK = "--benchmark_"  # which bench_kernels hands on
-NOT_IN_HELP = {"-h", "--help", "--completion", "--man-page"}  # which every program has
+NOT_IN_HELP = {"-h", "--help"}  # which every program has
 
 CODE_SPAN = re.compile(r"`([^`]+)`")
 OPTION = re.compile(r"--?[A-Za-z][\w-]*")

@@ -14,7 +14,6 @@
 #include "bench/record/file.hpp"
 #include "bench/record/results_folder.hpp"
 #include "bench/study/plan/named.hpp"
-#include "bench/study/plan/old_keys.hpp"
 #include "bench/study/plan/toml_reader.hpp"
 #include "collectives/carries.hpp"
 #include "kernels/error.hpp"
@@ -475,9 +474,6 @@ StudyConfig parse_study_config(std::string text, const std::filesystem::path& pa
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
     fail<UsageError>("{}:{}:{}: {}", path.string(), at.line, at.column, error.description());
-  }
-  for (const std::string& renamed : rename_old_keys(root)) {
-    config.warnings.push_back(fmt::format("{}:{}", path.string(), renamed));
   }
   TomlReader reader(path.string());
   if (const toml::table* study = reader.table(root, "study")) read(reader, *study, config);

@@ -81,7 +81,6 @@ struct StudyConfig {
   std::optional<ThroughputStudy> throughput;
   std::vector<EpochStudy> epochs;
   std::string text;                   // the file itself
-  std::vector<std::string> warnings;  // of its old keys: "quick.toml:9:1: gpus is now devices"
 };
 
 /// The names that a config may use; an empty list allows any.

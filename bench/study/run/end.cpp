@@ -124,7 +124,7 @@ ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndO
 
 ExitCode measure_study(const ResolvedStudy& study, EndOptions end) {
   const StartOptions& options = study.options;
-  Console console(/*speaks=*/true, options.quiet, options.color);
+  Console console(/*speaks=*/true, options.quiet);
   if (options.dry_run) {
     print_plan(study, console);
     return ExitCode::ok;

@@ -43,7 +43,6 @@ void add_start_options(CLI::App& command, StartOptions& options) {
   command.add_flag("--dry-run", options.dry_run,
                    "print the exact commands and an estimate, and stop");
   command.add_flag("-q,--quiet", options.quiet, "no progress");
-  add_color_option(command, options.color);
 }
 
 void add_figures_option(CLI::App& command, StartOptions& options) {
@@ -127,8 +126,6 @@ StudyConfig config_of(StudyChoice& choice) {
     known.looks_here = known.on_cpus = false;
   }
   StudyConfig config = read_study_config(choice.config, known);
-  Console console(/*speaks=*/true, /*quiet=*/true);
-  for (const std::string& warning : config.warnings) console.warn(warning);
   if (choice.job && !uses(config, known.data)) choice.job->data.reset();
   if (!choice.ranks.empty() && !choice.layouts.empty()) {
     fail<UsageError>("--ranks and --layouts: one says what the other does; give one of them");

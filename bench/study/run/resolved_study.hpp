@@ -29,7 +29,6 @@ struct StartOptions {
   bool quiet = false;
   bool figures = true;
   bool fail_on_suspect = false;  // where the verb has --fail-on
-  Color color = Color::automatic;
   std::string hosts;                 // a list or a hostfile; empty: as config and environment say
   std::string launcher;              // of launcher.def; empty: what `mpirun` says it is
   std::string mpirun;                // empty: the launcher's usual command

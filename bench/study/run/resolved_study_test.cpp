@@ -147,7 +147,7 @@ TEST(SlotsOf, StudiesOfTheCpuTakeItsCoresAndOthersTheGpus) {
 ResolvedStudy resolved(const std::string& ranks, const std::string& hosts, bool oversubscribe) {
   const TemporaryFolder folder;
   StudyChoice choice;
-  choice.config = folder.write("two.toml", "[study]\ndevice = \"cpu\"\ndevices = 2\n[allreduce]\n");
+  choice.config = folder.write("two.toml", "[study]\ndevice = \"cpu\"\nslots = 2\n[allreduce]\n");
   choice.ranks = ranks;
   choice.hosts = hosts;
   choice.launches = 1;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -51,7 +52,7 @@ std::filesystem::path configs_folder() {
 Build own_build() { return {programs_folder(), build_info()}; }
 
 Build build_in(const std::filesystem::path& folder) {
-  constexpr int kPatienceSeconds = 20;
+  constexpr int kPatienceSeconds = 60;
   const bool has_bin = std::filesystem::exists(folder / "bin" / "scalebench");
   Build build{has_bin ? folder / "bin" : folder, {}};
   const std::filesystem::path program = build.programs / "scalebench";
@@ -60,13 +61,15 @@ Build build_in(const std::filesystem::path& folder) {
                      folder.string());
   }
   const CommandAnswer answer =
-      ask({program.string(), "version", "--format", "json"}, kPatienceSeconds);
-  const nlohmann::json said = json_or_null(answer.output);
-  if (!answer.answered || !said.is_object()) {
+      ask({program.string(), "doctor", "--format", "json"}, kPatienceSeconds);
+  const nlohmann::json said =
+      json_or_null(std::string_view(answer.output)
+                       .substr(std::min(answer.output.find('{'), answer.output.size())));
+  if (!said.is_object() || !said.contains("build")) {
     fail<UsageError>("{} does not start here: {}", program.string(),
                      printable(answer.output.substr(0, answer.output.find('\n'))));
   }
-  build.tool = said.get<BuildInfo>();
+  build.tool = said.at("build").get<BuildInfo>();
   return build;
 }
 

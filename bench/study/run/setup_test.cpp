@@ -23,7 +23,7 @@ class AfterTheResult : public testing::Test {
   }
 
   const TemporaryFolder folder_;
-  Console console_{/*speaks=*/true, /*quiet=*/true, Color::never};
+  Console console_{/*speaks=*/true, /*quiet=*/true};
 };
 
 TEST_F(AfterTheResult, AFolderForPicturesThatCannotBeMadeIsAWarning) {

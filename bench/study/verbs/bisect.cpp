@@ -215,7 +215,7 @@ class Bisection {
 };
 
 ExitCode bisect(const BisectOptions& options) {
-  Console console(/*speaks=*/true, options.quiet, options.color);
+  Console console(/*speaks=*/true, options.quiet);
   const Interruption interruption;
   Bisection bisection(options, console);
   const ExitCode code = bisection.run(interruption);

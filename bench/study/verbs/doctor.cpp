@@ -9,6 +9,7 @@
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/record/json_members.hpp"
+#include "bench/record/manifest.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
@@ -23,7 +24,16 @@ struct DoctorOptions {
   bool as_json = false;
 };
 
-std::string doctor_document(const std::vector<Finding>& findings) {
+/// What this program was built from and with; null: not in the build, or not known.
+nlohmann::json build_document(const Facts& treatment) {
+  nlohmann::json build = build_info();
+  for (const char* const library : {"mpi", "cuda", "nccl", "torch"}) {
+    build[library] = nullable(text_of(treatment, library).value_or(""));
+  }
+  return build;
+}
+
+std::string doctor_document(const DoctorInputs& inputs, const std::vector<Finding>& findings) {
   constexpr std::array<const char*, 3> kLevels{"ok", "warning", "missing"};
   nlohmann::json list = nlohmann::json::array();
   for (const Finding& finding : findings) {
@@ -32,7 +42,9 @@ std::string doctor_document(const std::vector<Finding>& findings) {
                     {"text", finding.text},
                     {"remedy", nullable(finding.remedy)}});
   }
-  return document({{"exit_code", doctor_exit_code(findings)}, {"findings", std::move(list)}});
+  return document({{"exit_code", doctor_exit_code(findings)},
+                   {"build", build_document(inputs.environment.treatment)},
+                   {"findings", std::move(list)}});
 }
 
 ExitCode show_doctor(const DoctorOptions& options) {
@@ -43,7 +55,7 @@ ExitCode show_doctor(const DoctorOptions& options) {
   inputs.cores_asked = options.ranks.value_or(0);
   const auto findings = diagnose(inputs);
   const Console console(/*speaks=*/true, /*quiet=*/true);
-  console.result(options.as_json ? doctor_document(findings) : render(findings));
+  console.result(options.as_json ? doctor_document(inputs, findings) : render(findings));
   return static_cast<ExitCode>(doctor_exit_code(findings));
 }
 

@@ -41,7 +41,7 @@ StudyConfig config_of(const DoorOptions& options, const std::string& name) {
   return config;
 }
 
-void require_room(const DoorOptions& options, const StudyConfig& config, const PlanLimits& limits) {
+void require_fit(const DoorOptions& options, const StudyConfig& config, const PlanLimits& limits) {
   if (options.ranks < 0) fail<UsageError>("-np {}: must be at least 1", options.ranks);
   if (options.oversubscribe) return;
   if (options.ranks > limits.devices) {
@@ -116,7 +116,7 @@ ExitCode open_door(const std::string& program, DoorOptions options) {
   if (alone) options.ranks = 1;
   StudyConfig config = config_of(options, program);
   PlanLimits limits = limits_of(options, config);
-  require_room(options, config, limits);
+  require_fit(options, config, limits);
   const PlannedLaunch launch = launch_of(options, program, limits);
   const ResolvedStudy study =
       resolve(std::move(options), std::move(config), std::move(limits), {launch});

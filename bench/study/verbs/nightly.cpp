@@ -290,7 +290,7 @@ ExitCode busy(const fs::path& results, const NightlyLock& lock, Console& console
 ExitCode nightly(NightlyOptions options) {
   require_valid(options);
   fail_on_of(options);
-  Console console(/*speaks=*/true, options.quiet, options.color);
+  Console console(/*speaks=*/true, options.quiet);
   NightSetup setup;
   setup.console = &console;
   if (measures(options)) {

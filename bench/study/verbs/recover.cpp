@@ -95,7 +95,7 @@ void print(const RecoveryPlan& plan, const Console& console) {
 }
 
 ExitCode recover(const RecoverOptions& options) {
-  Console console(/*speaks=*/true, options.quiet, options.color);
+  Console console(/*speaks=*/true, options.quiet);
   RecoveryPlan plan = plan_of(options);
   const ResolvedStudy study = study_of(options, plan);
   plan.settings = study.settings;

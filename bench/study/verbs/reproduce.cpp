@@ -147,7 +147,7 @@ ResolvedStudy study_of(ReproduceOptions options, const Manifest& original) {
 
 ExitCode reproduce(const ReproduceOptions& options) {
   const ResolvedStudy study = study_of(options, original_of(options));
-  Console console(/*speaks=*/true, options.quiet, options.color);
+  Console console(/*speaks=*/true, options.quiet);
   if (options.dry_run) {
     print_plan(study, console);
     return ExitCode::ok;

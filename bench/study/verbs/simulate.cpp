@@ -50,7 +50,6 @@ struct SimulateOptions {
   std::string out;
   bool dry_run = false;
   bool quiet = false;
-  Color color = Color::automatic;
   std::vector<std::string> command;
 };
 
@@ -218,7 +217,7 @@ ExitCode code_of(const std::vector<ResultRow>& rows, const Interruption& interru
 
 ExitCode simulate_platforms(const SimulateOptions& options) {
   const SimulationPlan plan = plan_of(options);
-  Console console(/*speaks=*/true, options.quiet, options.color);
+  Console console(/*speaks=*/true, options.quiet);
   if (options.dry_run) {
     for (const Platform& platform : plan.platforms) {
       const std::filesystem::path folder =
@@ -272,7 +271,6 @@ void add_simulate(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--out", options.out, "the run's new folder itself")->type_name("DIR");
   verb.add_flag("--dry-run", options.dry_run, "print the exact commands and stop");
   verb.add_flag("-q,--quiet", options.quiet, "no progress");
-  add_color_option(verb, options.color);
 }
 
 }  // namespace scalebench

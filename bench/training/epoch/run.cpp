@@ -397,7 +397,7 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
                     training_libraries());
   SideFile accuracy(ranks, options.training.record, accuracy_schema());
   require_trace_file(options);
-  Console console(ranks.first(), options.training.quiet, options.training.color);
+  Console console(ranks.first(), options.training.quiet);
   note_job(options.training, options.checkpoints.folder, console);
   const HostReport hosts = look_at_hosts(ranks, {.options = options.training.hosts,
                                                  .record = options.training.record,

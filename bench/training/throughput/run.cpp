@@ -360,7 +360,7 @@ ExitCode measure_steps(const Ranks& ranks, const ThroughputOptions& given) {
   choose_device(ranks, options.training);
   Recorder recorder(ranks, options.training.record, throughput_schema(), options.training.command,
                     training_libraries());
-  Console console(ranks.first(), options.training.quiet, options.training.color);
+  Console console(ranks.first(), options.training.quiet);
   note_job(options.training, "", console);
   const HostReport hosts = look_at_hosts(ranks, {.options = options.training.hosts,
                                                  .record = options.training.record,
