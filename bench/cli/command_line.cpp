@@ -17,13 +17,13 @@ namespace scalebench {
 namespace {
 
 /// An option with one of two words; `second`: whether it is that one.
-void add_either(CLI::App& app, const std::string& name, std::array<std::string_view, 2> words,
+CLI::Option* add_either(CLI::App& app, const std::string& name, std::array<std::string_view, 2> words,
                 bool& second, const std::string& what) {
   const auto take = [name, words, &second](const std::string& word) {
     require_known(name, word, words);
     second = word == words[1];
   };
-  offer(app.add_option_function<std::string>(name, take, what), words);
+  return offer(app.add_option_function<std::string>(name, take, what), words);
 }
 
 }  // namespace
@@ -39,8 +39,8 @@ void add_fail_on_option(CLI::App& app, bool& on_suspect) {
              "suspect: end with 1 when the last line names a host at fault; default: nothing");
 }
 
-void add_format_option(CLI::App& app, bool& as_json) {
-  add_either(app, "--format", {"table", "json"}, as_json,
+CLI::Option* add_format_option(CLI::App& app, bool& as_json) {
+  return add_either(app, "--format", {"table", "json"}, as_json,
              "table, or json: one document on stdout; default: table");
 }
 

@@ -33,7 +33,7 @@ CLI::Option* offer(CLI::Option* option, const Names& names) {
 void add_fail_on_option(CLI::App& app, bool& on_suspect);
 
 /// --format table|json.
-void add_format_option(CLI::App& app, bool& as_json);
+CLI::Option* add_format_option(CLI::App& app, bool& as_json);
 
 /// Parses argv into what `app`'s options are bound to. Returns false when help or a version was
 /// asked for and has been put into `text`. Throws UsageError in one line: for an unknown option or

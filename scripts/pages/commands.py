@@ -119,7 +119,7 @@ class Programs:
             return
         verb, options = "", [word.partition("=")[0].rstrip(".,;:") for word in command.words if OPTION.match(word)]
         if command.program == "scalebench" and command.words and not command.words[0].startswith("-"):
-            # A list of verbs, as `scalebench plan|list`, is more than one command; …: any.
+            # A list of verbs, as `scalebench show|list`, is more than one command; …: any.
             verb = command.words[0]
             if not re.fullmatch(r"[a-z-]+", verb):
                 return

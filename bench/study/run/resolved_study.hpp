@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a study comes to here: the command line, the config file, the environment and this machine,
-// put together once, before anything starts. Verbs that measure, and those that only show a plan,
-// work on this value.
+// put together once, before anything starts. Verbs that measure, or show a plan, work on this
+// value.
 #pragma once
 
 #include <filesystem>

@@ -37,7 +37,7 @@ ExitCode write_config(const InitOptions& options) {
   const char* const verb = options.where == "nightly" ? "nightly" : "run";
   const Console console(/*speaks=*/true, /*quiet=*/false);
   console.result(
-      fmt::format("{0}: every key is in docs/config.md; next: scalebench plan {0}, then "
+      fmt::format("{0}: every key is in docs/config.md; next: scalebench {1} {0} --dry-run, then "
                   "scalebench {1} {0}\n",
                   out.string(), verb));
   return ExitCode::ok;
