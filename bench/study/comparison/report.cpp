@@ -311,11 +311,11 @@ std::string heading(const CompareReport::Run& run) {
                               users ? kUsersPrice : "by the catalog, which names its source");
   }
   if (run.letter == 'A') return text;
-  if (!differing(run.differences, "key").empty()) {
+  if (!of_set(run.differences, "key").empty()) {
     text += fmt::format("# {} is another machine than A; times differ for that reason too\n",
                         run.letter);
   }
-  return text + difference_table(run.differences);
+  return text + difference_table(run.differences, run.config);
 }
 
 }  // namespace
@@ -420,6 +420,9 @@ std::string compare_markdown(const CompareReport& report, bool changed_only) {
     for (const FieldDifference& field : run.differences) {
       text += fmt::format("  - {} {}: {} -> {}\n", field.set, markdown(field.field),
                           markdown(field.a), markdown(field.b));
+    }
+    for (const std::string& line : run.config) {
+      text += fmt::format("  - configuration {}\n", markdown(line));
     }
   }
   for (const std::string& sentence : sentences_of(report.decisions)) {

@@ -23,7 +23,8 @@ struct CompareReport {
     Manifest manifest;
     std::string manifest_sha256;
     std::optional<Instance> instance;
-    std::vector<FieldDifference> differences;  // from the first run's environment
+    std::vector<FieldDifference> differences;  // from the first run
+    std::vector<std::string> config;           // lines in which its study differs from the first's
   };
   std::vector<Run> runs;
   std::vector<std::string> command;  // argv as typed

@@ -29,7 +29,8 @@ nlohmann::json json_of(const CompareReport& report) {
                     {"origin", run.manifest.origin},
                     {"manifest_sha256", run.manifest_sha256},
                     {"instance", instance},
-                    {"differences", json_of(run.differences)}});
+                    {"differences", json_of(run.differences)},
+                    {"config", run.config}});
   }
   const Comparison& found = report.comparison;
   return {{"command", report.command},

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
@@ -42,7 +43,8 @@ void add(std::vector<FieldDifference>& fields, std::string_view set, Texts a, Te
   constexpr const char* kNotRecorded = "not recorded";
   for (const auto& [name, text] : a) b.try_emplace(name, kNotRecorded);
   for (const auto& [name, text] : b) {
-    fields.push_back({set, name, a.try_emplace(name, kNotRecorded).first->second, text});
+    const std::string& of_a = a.try_emplace(name, kNotRecorded).first->second;
+    if (of_a != text) fields.push_back({set, name, of_a, text});
   }
 }
 
@@ -65,15 +67,6 @@ Texts launchers_of(const Manifest& manifest) {
   return texts;
 }
 
-Texts run_of(const Manifest& manifest) {
-  return {{"study", manifest.study},
-          {"origin", manifest.origin},
-          {"status", manifest.status},
-          {"seed", manifest.seed ? std::to_string(*manifest.seed) : "unknown"},
-          {"command", fmt::format("{}", fmt::join(manifest.command, " "))},
-          {"started_utc", manifest.started_utc}};
-}
-
 std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream in(text);
   std::vector<std::string> lines;
@@ -83,33 +76,31 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-std::vector<FieldDifference> fields_of(const Environment& a, const Environment& b) {
+std::vector<FieldDifference> differences_of(const Manifest& a, const Manifest& b) {
   std::vector<FieldDifference> fields;
-  add(fields, "key", texts_of(a.key), texts_of(b.key));
-  add(fields, "treatment", texts_of(a.treatment), texts_of(b.treatment));
-  add(fields, "observation", texts_of(a.observation), texts_of(b.observation));
-  return fields;
-}
-
-std::vector<FieldDifference> fields_of(const Manifest& a, const Manifest& b) {
-  std::vector<FieldDifference> fields = fields_of(a.environment, b.environment);
+  add(fields, "key", texts_of(a.environment.key), texts_of(b.environment.key));
+  add(fields, "treatment", texts_of(a.environment.treatment), texts_of(b.environment.treatment));
+  add(fields, "observation", texts_of(a.environment.observation),
+      texts_of(b.environment.observation));
   add(fields, "binaries", a.binaries, b.binaries);
   add(fields, "launchers", launchers_of(a), launchers_of(b));
-  add(fields, "run", run_of(a), run_of(b));
   return fields;
 }
 
-std::vector<FieldDifference> differing(const std::vector<FieldDifference>& fields,
-                                       std::string_view set) {
+std::vector<FieldDifference> of_set(const std::vector<FieldDifference>& fields,
+                                    std::string_view set) {
   std::vector<FieldDifference> found;
-  for (const FieldDifference& field : fields) {
-    if (!field.equal() && (set.empty() || field.set == set)) found.push_back(field);
-  }
+  std::ranges::copy_if(fields, std::back_inserter(found),
+                       [&](const FieldDifference& field) { return field.set == set; });
   return found;
 }
 
 std::vector<std::string> line_differences(const std::string& a, const std::string& b) {
+  constexpr std::size_t kMostLines = 2000;
   const std::vector<std::string> before = lines_of(a), after = lines_of(b);
+  if (std::max(before.size(), after.size()) > kMostLines) {
+    return a == b ? std::vector<std::string>() : std::vector<std::string>{"the texts differ"};
+  }
   // common[i][j]: length of the longest common subsequence of before[i..] and after[j..].
   std::vector<std::vector<std::size_t>> common(before.size() + 1,
                                                std::vector<std::size_t>(after.size() + 1));
@@ -146,16 +137,19 @@ std::string_view meaning_of(std::string_view set) {
 
 }  // namespace
 
-std::string difference_table(const std::vector<FieldDifference>& fields) {
+std::string difference_table(const std::vector<FieldDifference>& fields,
+                             const std::vector<std::string>& config) {
+  constexpr std::size_t kDigits = 12;
   std::string table;
   std::string_view set;
-  for (const FieldDifference& field : fields) {
-    if (field.set != set) table += fmt::format("{}\n", meaning_of(set = field.set));
-    table += field.equal()
-                 ? fmt::format("  {}: {} (both)\n", printable(field.field), printable(field.a))
-                 : fmt::format("  {}: {} -> {}\n", printable(field.field), printable(field.a),
-                               printable(field.b));
+  for (const auto& [of_set, field, a, b] : fields) {
+    if (of_set != set) table += fmt::format("{}\n", meaning_of(set = of_set));
+    const std::size_t most = set == "binaries" ? kDigits : std::string::npos;
+    table += fmt::format("  {}: {} -> {}\n", printable(field), printable(a.substr(0, most)),
+                         printable(b.substr(0, most)));
   }
+  if (!config.empty()) table += "configuration\n";
+  for (const std::string& line : config) table += fmt::format("  {}\n", printable(line));
   return table;
 }
 

@@ -12,14 +12,15 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-Environment environment() {
-  Environment environment;
+Manifest manifest() {
+  Manifest manifest;
+  Environment& environment = manifest.environment;
   environment.key["cpu_model"] = Fact::of("EPYC");
   environment.key["gpus"] = Fact::absent("no driver");
   environment.treatment["mpi"] = Fact::of("4.1.4");
   environment.treatment["variables"] = Fact::of({{"NCCL_DEBUG", "INFO"}});
   environment.observation["load_average"] = Fact::of(0.5);
-  return environment;
+  return manifest;
 }
 
 std::vector<std::string> told(const std::vector<FieldDifference>& fields) {
@@ -31,23 +32,24 @@ std::vector<std::string> told(const std::vector<FieldDifference>& fields) {
 }
 
 TEST(RunDifference, TellsKeyTreatmentAndObservationApart) {
-  Environment other = environment();
-  EXPECT_THAT(differing(fields_of(environment(), other)), IsEmpty());
-  EXPECT_EQ(fields_of(environment(), other).size(), 5U) << "equal fields are there to be shown";
+  Manifest changed = manifest();
+  Environment& other = changed.environment;
+  EXPECT_THAT(differences_of(manifest(), changed), IsEmpty());
   other.treatment["mpi"] = Fact::of("5.0");
   other.observation["load_average"] = Fact::of(3);
   other.key["gpus"] = Fact::of({"V100", "V100"});
-  EXPECT_THAT(told(differing(fields_of(environment(), other))),
+  EXPECT_THAT(told(differences_of(manifest(), changed)),
               ElementsAre("key gpus: unknown (no driver) -> [\"V100\",\"V100\"]",
                           "treatment mpi: 4.1.4 -> 5.0", "observation load_average: 0.5 -> 3"));
-  EXPECT_EQ(differing(fields_of(environment(), other), "treatment").size(), 1U);
+  EXPECT_EQ(of_set(differences_of(manifest(), changed), "treatment").size(), 1U);
 }
 
 TEST(RunDifference, NamesEachVariableAndWhatIsNotRecorded) {
-  Environment other = environment();
+  Manifest changed = manifest();
+  Environment& other = changed.environment;
   other.treatment["variables"] = Fact::of({{"NCCL_DEBUG", "WARN"}, {"UCX_TLS", "tcp"}});
   other.key.erase("cpu_model");
-  EXPECT_THAT(told(differing(fields_of(environment(), other))),
+  EXPECT_THAT(told(differences_of(manifest(), changed)),
               ElementsAre("key cpu_model: EPYC -> not recorded",
                           "treatment variables.NCCL_DEBUG: INFO -> WARN",
                           "treatment variables.UCX_TLS: not recorded -> tcp"));
@@ -62,10 +64,20 @@ TEST(RunDifference, ShowsHowLaunchesWereStartedAndWhatWasStarted) {
       {2, "bench_epoch", 4, {}, "skipped", "too many", {}}};
   b.launches = {
       {1, "bench_epoch", 2, {"srun", "-n", "2", "bin/bench_epoch", "--lr", "1"}, {}, {}, {}}};
-  EXPECT_THAT(told(differing(fields_of(a, b))),
+  EXPECT_THAT(told(differences_of(a, b)),
               ElementsAre("binaries bench_epoch: aa -> bb",
                           "launchers bench_epoch on 2: mpirun -np 2 bin/bench_epoch -> srun -n 2 "
                           "bin/bench_epoch"));
+}
+
+TEST(RunDifference, IsTold) {
+  Manifest a, b;
+  a.binaries = {{"bench_epoch", std::string(64, 'a')}};
+  b.binaries = {{"bench_epoch", std::string(64, 'b')}};
+  EXPECT_EQ(difference_table(differences_of(a, b), {"- seed = 1", "+ seed = 2"}),
+            "binaries: SHA-256 of the programs\n  bench_epoch: aaaaaaaaaaaa -> bbbbbbbbbbbb\n"
+            "configuration\n  - seed = 1\n  + seed = 2\n");
+  EXPECT_EQ(difference_table(differences_of(a, a), {}), "");
 }
 
 TEST(LineDifferences, ShowsWhatWasRemovedAndAdded) {
@@ -73,6 +85,7 @@ TEST(LineDifferences, ShowsWhatWasRemovedAndAdded) {
   EXPECT_THAT(line_differences("a\nb\n", "a\nb\n"), IsEmpty());
   EXPECT_THAT(line_differences("", "a\n"), ElementsAre("+ a"));
   EXPECT_THAT(line_differences("a", ""), ElementsAre("- a"));
+  EXPECT_THAT(line_differences(std::string(5000, '\n'), ""), ElementsAre("the texts differ"));
 }
 
 }  // namespace

@@ -116,23 +116,21 @@ std::vector<std::string> start_words(const Manifest& tonight, const fs::path& ru
 }
 
 /// What shows the regression again, from any folder: both builds in turns, where tonight had them;
-/// else the last good run, with what is built now.
+/// else the study of the last good run, with what is built now.
 std::string command_of(const OpenRegression& open, const Manifest& tonight,
                        const fs::path& results) {
+  const std::string good = open.last_good_run.empty() ? open.since_run : open.last_good_run;
+  const fs::path run = results / (open.rounds > 0 ? tonight.run_id : good);
+  std::vector<std::string> words{"scalebench", open.rounds > 0 ? "compare" : "run"};
   if (open.rounds > 0) {
-    const fs::path run = results / tonight.run_id;
-    std::vector<std::string> words{"scalebench",
-                                   "compare",
-                                   "--build",
-                                   accepted_programs(results, tonight).string(),
-                                   "--build",
-                                   fs::absolute(programs_folder()).lexically_normal().string(),
-                                   (run / "config.toml").string()};
-    std::ranges::move(start_words(tonight, run), std::back_inserter(words));
-    return shell_line(words);
+    for (const fs::path& build :
+         {accepted_programs(results, tonight), fs::absolute(programs_folder())}) {
+      words.insert(words.end(), {"--build", build.lexically_normal().string()});
+    }
   }
-  const std::string from = open.last_good_run.empty() ? open.since_run : open.last_good_run;
-  return shell_line({"scalebench", "reproduce", (results / from).string()});
+  words.push_back((run / "config.toml").string());
+  std::ranges::move(start_words(tonight, run), std::back_inserter(words));
+  return shell_line(words);
 }
 
 /// What is open, with what a night to come needs to know of it.
@@ -153,15 +151,6 @@ json json_of(const OpenRegression& open, const Manifest& tonight, const fs::path
           {"command", command_of(open, tonight, results)}};
 }
 
-/// Lines of the configuration. Comparing takes room by the product of their numbers: of long texts
-/// only whether they differ.
-json config_changes(const std::string& before, const std::string& after) {
-  constexpr std::ptrdiff_t kMostLines = 2000;
-  const auto lines = std::max(std::ranges::count(before, '\n'), std::ranges::count(after, '\n'));
-  if (lines <= kMostLines) return line_differences(before, after);
-  return before == after ? json::array() : json::array({"the texts differ"});
-}
-
 json changes_of(const Manifest& run, const std::optional<Manifest>& previous) {
   json changes{{"commit",
                 {{"before", previous ? nullable(previous->tool.commit) : json(nullptr)},
@@ -174,14 +163,14 @@ json changes_of(const Manifest& run, const std::optional<Manifest>& previous) {
   const Environment& before = previous->environment;
   changes["treatment"] = fact_changes(before.treatment, run.environment.treatment);
   // The words that start the programs may be the cause as well as what they start.
-  for (const FieldDifference& words : differing(fields_of(*previous, run), "launchers")) {
+  for (const FieldDifference& words : of_set(differences_of(*previous, run), "launchers")) {
     // Other numbers of ranks are another config, and shown as that.
     if (words.a == "not recorded" || words.b == "not recorded") continue;
     changes["treatment"].push_back(
         {{"field", "launcher of " + words.field}, {"before", words.a}, {"after", words.b}});
   }
   changes["observation"] = fact_changes(before.observation, run.environment.observation);
-  changes["config"] = config_changes(previous->config, run.config);
+  changes["config"] = line_differences(previous->config, run.config);
   return changes;
 }
 

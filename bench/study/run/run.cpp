@@ -222,11 +222,6 @@ void StudyRun::keep(Begun begun, const LaunchEnd& how) {
   }
 }
 
-void StudyRun::write(const Schema& schema, const std::vector<ResultRow>& rows) const {
-  if (rows.empty()) return;
-  or_way_to_go_on([&] { replace_rows(folder(), schema, rows); });
-}
-
 std::vector<ResultRow> StudyRun::table(const Schema& schema) const {
   const auto found = tables_.find(schema.file);
   return found == tables_.end() ? std::vector<ResultRow>() : found->second;

@@ -64,8 +64,6 @@ class StudyRun {
 
   /// Writes the case files, the fits, scaling.csv and the rest from what was measured.
   void summarise();
-  /// Writes one more file of rows, unless there are none.
-  void write(const Schema& schema, const std::vector<ResultRow>& rows) const;
   /// The manifest with the hashes of all files. `status`: "complete", after which the run is sealed
   /// and nothing may be written any more, or "partial".
   void seal(const std::string& status);

@@ -206,6 +206,14 @@ void require_one_origin(const std::vector<CompareReport::Run>& runs,
   }
 }
 
+/// In what the studies differ, where a study made both.
+std::vector<std::string> config_differences(const std::filesystem::path& a,
+                                            const std::filesystem::path& b) {
+  constexpr const char* kConfig = "config.toml";
+  if (!std::filesystem::exists(a / kConfig) || !std::filesystem::exists(b / kConfig)) return {};
+  return line_differences(read_file(a / kConfig), read_file(b / kConfig));
+}
+
 std::vector<CompareReport::Run> runs_of(const CompareOptions& options) {
   std::vector<CompareReport::Run> runs;
   for (const std::filesystem::path& folder : options.runs) {
@@ -214,8 +222,8 @@ std::vector<CompareReport::Run> runs_of(const CompareOptions& options) {
     run.folder = folder;
     run.manifest = read_manifest(folder);
     run.manifest_sha256 = sha256_of_file(folder / "manifest.json");
-    run.differences =
-        differing(fields_of(runs.front().manifest.environment, run.manifest.environment));
+    run.differences = differences_of(runs.front().manifest, run.manifest);
+    run.config = config_differences(runs.front().folder, folder);
   }
   return runs;
 }

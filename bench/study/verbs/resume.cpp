@@ -30,7 +30,7 @@ ExitCode say_sealed(const ResumeOptions& options, const Console& console) {
   }
   console.result(fmt::format(
       "{} is sealed without {} launch{} that failed: nothing can be started again in it; measure "
-      "anew: scalebench reproduce {}\n",
+      "anew: scalebench run {}/config.toml\n",
       run, failed, failed == 1 ? "" : "es", run));
   return ExitCode::incomplete;
 }

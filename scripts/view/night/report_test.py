@@ -103,7 +103,7 @@ class Verdicts(Night):
             "against 24 rounds beside the accepted build", "against the nights before",
             "open since 20260112T030000Z-nightly-aabbcc", "as found −10.2 %", "commits 0123456789ab → 89abcdef0123",
             "−10.2 % [−11.5, −9.0 %] 24 rounds beside the accepted build",
-            "repeat: scalebench reproduce results/20260201T030000Z-nightly-3d4e5f",
+            "repeat: scalebench run results/20260201T030000Z-nightly-3d4e5f/config.toml",
             f"repeat: {BOTH_BUILDS}",
             "new algorithm for small messages", "partial: it was interrupted", "powersave on 8 cores",
         ):  # fmt: skip
