@@ -215,10 +215,10 @@ std::string parameter_in(const ResultRow& row, std::string_view column) {
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kUnsaid{
     {{"pages", "default"}, {"loader_threads", "0"}, {"memory_format", "contiguous"}}};
 
-std::string key_without(const ResultRow& row, const std::vector<std::string>& across) {
+std::string key_without(const ResultRow& row, std::string_view across) {
   std::string key{row.schema().file};
   for (const std::string_view column : kParameters) {
-    if (contains(across, column)) continue;
+    if (column == across) continue;
     const std::string text = parameter_in(row, column);
     const bool unsaid =
         std::ranges::find(kUnsaid, std::pair(column, std::string_view(text))) != kUnsaid.end();
@@ -228,7 +228,7 @@ std::string key_without(const ResultRow& row, const std::vector<std::string>& ac
 }
 
 std::size_t in_common(const std::vector<Cell>& a, const std::vector<Cell>& b,
-                      const std::vector<std::string>& across) {
+                      std::string_view across) {
   std::unordered_set<std::string> keys;
   for (const Cell& cell : a) keys.insert(key_without(cell.row, across));
   const auto also = [&](const Cell& cell) { return keys.contains(key_without(cell.row, across)); };
@@ -313,8 +313,8 @@ std::vector<std::string_view> parameter_columns() {
   return {kParameters.begin(), kParameters.end()};
 }
 
-void join_across(std::vector<Cell>& cells, const std::vector<std::string>& across) {
-  for (const std::string& column : across) require_parameter("--across", column);
+void join_across(std::vector<Cell>& cells, const std::string& across) {
+  require_parameter("--across", across);
   std::unordered_map<std::string_view, const Cell*> seen;
   for (Cell& cell : cells) cell.key = key_without(cell.row, across);
   tell_origins_apart(cells);
@@ -324,7 +324,7 @@ void join_across(std::vector<Cell>& cells, const std::vector<std::string>& acros
     fail<UsageError>(
         "--across {}: one run has both '{}' and '{}'; say which is meant with --where, as --where "
         "A:{}=VALUE",
-        fmt::join(across, ","), label_of(found->second->row), label_of(cell.row), across.front());
+        across, label_of(found->second->row), label_of(cell.row), across);
   }
 }
 
@@ -363,27 +363,16 @@ void keep_where(std::vector<ResultRow>& rows, const std::string& column,
 }
 
 JoinHint join_hint(const std::vector<Cell>& a, const std::vector<Cell>& b) {
-  std::vector<std::string> likely{"device",    "transport",     "allreduce",
-                                  "algorithm", "gradient_sync", "memory"};
-  if (in_common(a, b, likely) == 0) return {};
-  // Columns are put back one by one as long as something is joined.
-  std::vector<std::string> across = likely;
-  for (const std::string& column : likely) {
-    std::vector<std::string> fewer = across;
-    std::erase(fewer, column);
-    if (in_common(a, b, fewer) > 0) across = fewer;
+  for (const char* const column :
+       {"device", "transport", "allreduce", "algorithm", "gradient_sync", "memory"}) {
+    if (const std::size_t cells = in_common(a, b, column); cells > 0) return {column, cells};
   }
-  return {fmt::format("{}", fmt::join(across, ",")), in_common(a, b, across)};
+  return {};
 }
 
-std::string differences_across(const ResultRow& a, const ResultRow& b,
-                               const std::vector<std::string>& across) {
-  std::vector<std::string> parts;
-  for (const std::string& column : across) {
-    const std::string of_a = asked_in(a, column), of_b = asked_in(b, column);
-    if (of_a != of_b) parts.push_back(fmt::format("{}: {} -> {}", column, of_a, of_b));
-  }
-  return fmt::format("{}", fmt::join(parts, "; "));
+std::string difference_across(const ResultRow& a, const ResultRow& b, const std::string& across) {
+  const std::string of_a = asked_in(a, across), of_b = asked_in(b, across);
+  return of_a == of_b ? "" : fmt::format("{}: {} -> {}", across, of_a, of_b);
 }
 
 }  // namespace scalebench

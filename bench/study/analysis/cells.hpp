@@ -86,9 +86,9 @@ std::unordered_map<std::string, std::string> labels_of(const std::vector<Cell>& 
 /// The columns of any case file that tell its cases apart, but the number of ranks.
 std::vector<std::string_view> parameter_columns();
 
-/// Gives the cells keys made of their parameters without `across`. Throws UsageError, saying how to
+/// Gives the cells keys made of their parameters without the column `across`. Throws UsageError, saying how to
 /// choose, when two cells of the run then have one key, and for an unknown column.
-void join_across(std::vector<Cell>& cells, const std::vector<std::string>& across);
+void join_across(std::vector<Cell>& cells, const std::string& across);
 
 /// Keeps the cells whose `column` is one of `values`; cells without that column stay out. Throws
 /// UsageError for an unknown column.
@@ -98,16 +98,15 @@ void keep_where(std::vector<Cell>& cells, const std::string& column,
 void keep_where(std::vector<ResultRow>& rows, const std::string& column,
                 const std::vector<std::string>& values);
 
-/// For two runs without a cell in common: the fewest columns across which some would be joined, as
-/// "device,transport", and how many; empty when there are none.
+/// For two runs without a cell in common: a column across which some would be joined, and how many;
+/// empty when there is none.
 struct JoinHint {
   std::string across;
   std::size_t cells = 0;
 };
 JoinHint join_hint(const std::vector<Cell>& a, const std::vector<Cell>& b);
 
-/// What the columns say where they differ: "device: V100 -> K520"; empty when they do not.
-std::string differences_across(const ResultRow& a, const ResultRow& b,
-                               const std::vector<std::string>& across);
+/// What the column says where the rows differ: "device: V100 -> K520"; empty when they do not.
+std::string difference_across(const ResultRow& a, const ResultRow& b, const std::string& across);
 
 }  // namespace scalebench

@@ -98,7 +98,7 @@ void set_side(ResultRow& row, char side, const Cell* cell, const ScalingOf& scal
 }
 
 ResultRow described(const CellPair& pair, const std::string& label, const ComparedRun& base,
-                    const ComparedRun& run, char letter, const std::vector<std::string>& across) {
+                    const ComparedRun& run, char letter, const std::string& across) {
   const Cell& any = pair.any();
   ResultRow row(comparison_schema());
   row.set("run_id", run.run_id).set("status", "ok");
@@ -110,7 +110,9 @@ ResultRow described(const CellPair& pair, const std::string& label, const Compar
   row.set("ranks", text_in(any.row, "ranks"));
   if (pair.a != nullptr && pair.b != nullptr) {
     row.set("origin", pair.b->row.get("origin"));
-    row.set("differs", differences_across(pair.a->row, pair.b->row, across));
+    if (!across.empty()) {
+      row.set("differs", difference_across(pair.a->row, pair.b->row, across));
+    }
   }
   return row;
 }
@@ -184,7 +186,7 @@ ComparedRun compared_run(StoredRun run) {
 }
 
 Comparison compare_runs(const std::vector<ComparedRun>& runs,
-                        const std::vector<std::string>& across) {
+                        const std::string& across) {
   Comparison comparison;
   std::vector<CellSamples> samples;
   std::vector<std::size_t> row_of;  // in comparison.rows, of each of the samples

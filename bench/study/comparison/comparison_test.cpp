@@ -207,9 +207,9 @@ TEST(CellJoin, JoinsAcrossWhatIsCompared) {
   const JoinHint hint = join_hint(a.cells, b.cells);
   EXPECT_EQ(hint.across, "algorithm");
   EXPECT_EQ(hint.cells, 1U);
-  join_across(a.cells, {"algorithm"});
-  join_across(b.cells, {"algorithm"});
-  const auto found = compare_runs({a, b}, {"algorithm"});
+  join_across(a.cells, "algorithm");
+  join_across(b.cells, "algorithm");
+  const auto found = compare_runs({a, b}, "algorithm");
   EXPECT_EQ(found.slower, 1U);
   EXPECT_EQ(found.rows[0].get("differs"), "algorithm: ring -> direct");
 }
@@ -225,8 +225,8 @@ ComparedRun run_saying(ResultRow row, const std::map<std::string, std::string>& 
 }
 
 std::size_t joined(ComparedRun a, ComparedRun b, const std::string& across) {
-  for (ComparedRun* const run : {&a, &b}) join_across(run->cells, {across});
-  return compare_runs({a, b}, {across}).in_common;
+  for (ComparedRun* const run : {&a, &b}) join_across(run->cells, across);
+  return compare_runs({a, b}, across).in_common;
 }
 
 TEST(CellJoin, JoinsRunsThatDoNotSayTheUsual) {
@@ -253,7 +253,7 @@ TEST(CellJoin, KeepsFilesThatWereInMemoryApartFromThoseThatWereNot) {
                    run_saying(epoch, {}), "device"),
             1U);
   EXPECT_EQ(joined(cold, warm, "page_cache"), 1U);
-  EXPECT_EQ(differences_across(cold.cells[0].row, warm.cells[0].row, {"page_cache"}),
+  EXPECT_EQ(difference_across(cold.cells[0].row, warm.cells[0].row, "page_cache"),
             "page_cache: cold -> warm");
   keep_where(warm.cells, "page_cache", {"warm"});
   EXPECT_EQ(warm.cells.size(), 1U);
@@ -261,12 +261,12 @@ TEST(CellJoin, KeepsFilesThatWereInMemoryApartFromThoseThatWereNot) {
 
 TEST(CellJoin, RefusesTwoCellsThatBecomeOneAndSaysHowToChoose) {
   auto run = run_of("a", 4, {{"ring"}, {"direct"}});
-  EXPECT_THAT(message_of<UsageError>([&] { join_across(run.cells, {"algorithm"}); }),
+  EXPECT_THAT(message_of<UsageError>([&] { join_across(run.cells, "algorithm"); }),
               HasSubstr("--where A:algorithm=VALUE"));
   keep_where(run.cells, "algorithm", {"ring"});
   EXPECT_EQ(run.cells.size(), 1U);
-  join_across(run.cells, {"algorithm"});
-  EXPECT_THAT(message_of<UsageError>([&] { join_across(run.cells, {"algoritm"}); }),
+  join_across(run.cells, "algorithm");
+  EXPECT_THAT(message_of<UsageError>([&] { join_across(run.cells, "algoritm"); }),
               HasSubstr("did you mean 'algorithm'?"));
   EXPECT_THAT(message_of<UsageError>([&] { keep_where(run.cells, "modle", {"x"}); }),
               HasSubstr("did you mean 'model'?"));
@@ -275,13 +275,13 @@ TEST(CellJoin, RefusesTwoCellsThatBecomeOneAndSaysHowToChoose) {
 TEST(CellJoin, KeepsTheOriginsOfARunApart) {
   ComparedRun one = run_of("one", 8, {{"naive", 2e-3, "emulated"}}),
               both = run_of("both", 8, {{"ring"}, {"ring", 2e-3, "emulated"}});
-  for (ComparedRun* const run : {&one, &both}) join_across(run->cells, {"algorithm"});
+  for (ComparedRun* const run : {&one, &both}) join_across(run->cells, "algorithm");
   const auto found = compared({one, both});
   EXPECT_EQ(found.same, 1U);
   EXPECT_EQ(found.missing, 1U) << "what is measured";
   // Of one origin each they find each other, and are shown.
   ComparedRun measured = run_of("measured", 8, {{"ring"}});
-  join_across(measured.cells, {"algorithm"});
+  join_across(measured.cells, "algorithm");
   EXPECT_EQ(compared({one, measured}).not_tested, 1U);
 }
 

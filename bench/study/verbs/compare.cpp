@@ -37,7 +37,7 @@ constexpr std::size_t kMostRuns = 26;  // letters
 
 struct CompareOptions {
   std::vector<std::filesystem::path> runs;
-  std::string across;                    // "device,transport"
+  std::string across;                    // a column; empty: none
   std::vector<std::string> where;        // "[A:]column=value,value"
   std::string cell;                      // a pattern of labels; empty: all
   std::set<std::string> keys;            // of the cells that it meant; empty: not known yet
@@ -231,7 +231,6 @@ std::vector<CompareReport::Run> runs_of(const CompareOptions& options) {
 /// The runs' cells, as far as they are wanted, and joined as they are.
 std::vector<ComparedRun> cells_of(const CompareOptions& options,
                                   const std::vector<WhereClause>& clauses,
-                                  const std::vector<std::string>& across,
                                   std::vector<std::string>& warnings) {
   std::vector<ComparedRun> compared;
   for (std::size_t i = 0; i < options.runs.size(); ++i) {
@@ -259,8 +258,8 @@ std::vector<ComparedRun> cells_of(const CompareOptions& options,
     if (keys.empty()) fail<UsageError>("--cell {}: no cell of the runs matches", options.cell);
     for (ComparedRun& run : compared) keep_keys(run.cells, keys);
   }
-  if (across.empty()) return compared;
-  for (ComparedRun& run : compared) join_across(run.cells, across);
+  if (options.across.empty()) return compared;
+  for (ComparedRun& run : compared) join_across(run.cells, options.across);
   return compared;
 }
 
@@ -356,7 +355,7 @@ ExitCode exit_code_of(const CompareReport& report) {
 }
 
 void warn_of_nothing(CompareReport& report, const std::vector<ComparedRun>& runs,
-                     const std::vector<std::string>& across) {
+                     const std::string& across) {
   if (report.runs.size() == 1 || report.comparison.tested() > 0) return;
   std::string text = report.comparison.in_common == 0
                          ? "the runs have no cell in common: nothing was tested between them"
@@ -387,15 +386,13 @@ ExitCode compare(const CompareOptions& options) {
   CompareReport report;
   report.command = options.command;
   report.runs = runs_of(options);
-  const std::vector<std::string> across =
-      options.across.empty() ? std::vector<std::string>() : split_list("--across", options.across);
   const std::vector<WhereClause> clauses = clauses_of(options);
   add_costs(options, clauses, report);
   if (report.runs.size() > 1) {
-    const std::vector<ComparedRun> compared = cells_of(options, clauses, across, report.warnings);
+    const std::vector<ComparedRun> compared = cells_of(options, clauses, report.warnings);
     require_one_origin(report.runs, compared);
-    report.comparison = compare_runs(compared, across);
-    warn_of_nothing(report, compared, across);
+    report.comparison = compare_runs(compared, options.across);
+    warn_of_nothing(report, compared, options.across);
   }
   report.code = exit_code_of(report);
   Console console(/*speaks=*/true, /*quiet=*/false);
@@ -467,7 +464,7 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
                       "folders of runs, A B C ...; A is the baseline. With --build: a config"))
       ->required();
   verb.add_option("--across", options.across,
-                  "columns in which cells that are compared may differ, as device,transport");
+                  "a column in which cells that are compared may differ, as device");
   verb.add_option("--where", options.where,
                   "only cells and epochs with these parameters, as ranks=2,4 or B:algorithm=ring");
   verb.add_option("--cell", options.cell,
