@@ -71,7 +71,7 @@ const Launcher& launcher_named(std::string_view name) {
     if (launcher.name == name) return launcher;
     names.push_back(launcher.name);
   }
-  fail<UsageError>("--launcher: {}", unknown_name("launcher", name, names));
+  throw UsageError(unknown_name("launcher", name, names));
 }
 
 const Launcher* launcher_that_says(std::string_view version) {

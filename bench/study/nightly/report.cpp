@@ -102,7 +102,6 @@ std::vector<std::string> start_words(const Manifest& tonight, const fs::path& ru
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
   if (fs::exists(run / kPlanFile)) add("--hosts", host_words(read_plan(run).settings.hosts));
-  add("--launcher", argument_of(tonight.command, "--launcher"));
   std::string mpirun = argument_of(tonight.command, "--mpirun");
   if (mpirun.find('/') != std::string::npos && fs::exists(mpirun)) {
     mpirun = fs::absolute(mpirun).lexically_normal().string();

@@ -39,6 +39,10 @@ void add_study_options(CLI::App& verb, StudyChoice& choice) {
 void add_start_options(CLI::App& command, StartOptions& options) {
   options.results_option = add_results_option(command, options);
   command.add_option("--out", options.out, "the run's new folder itself")->type_name("DIR");
+  add_run_options(command, options);
+}
+
+void add_run_options(CLI::App& command, StartOptions& options) {
   add_launcher_options(command, options);
   command.add_flag("--dry-run", options.dry_run,
                    "print the exact commands and an estimate, and stop");
@@ -61,15 +65,9 @@ void add_launcher_options(CLI::App& command, StartOptions& options) {
                   "hosts with slots, as h1:4,h2:4, or a hostfile; also [study] hosts, "
                   "SCALEBENCH_HOSTS, or the job's allocation")
       ->type_name("LIST|FILE");
-  std::string names;
-  for (const Launcher& launcher : launchers()) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", launcher.name);
-  }
   command
-      .add_option("--launcher", options.launcher,
-                  "what starts the ranks: " + names + "; default: what --mpirun says it is")
-      ->type_name("NAME");
-  command.add_option("--mpirun", options.mpirun, "the launcher's command, if not its usual one")
+      .add_option("--mpirun", options.mpirun,
+                  "what starts the ranks, if not mpirun: mpiexec, srun, or the path of one")
       ->type_name("FILE");
   command.add_flag("--oversubscribe", options.oversubscribe,
                    "allow more ranks than cores or devices; every row is then emulated");
@@ -278,14 +276,16 @@ PlanLimits limits_of(const StartOptions& options, const StudyConfig& config,
 
 namespace {
 
-/// Which launcher it is: as said, else as its --version says, else the one of our own MPI.
+/// Which launcher it is: as its --version says, else Slurm's by its name, as a plan for an
+/// allocation needs no Slurm, else the one of our own MPI.
 const Launcher& launcher_of(const StartOptions& options, const std::string& mpi) {
   const std::string family = mpi == "Intel MPI" ? "MPICH" : mpi;  // its launcher is Hydra too
-  const Launcher* launcher = options.launcher.empty() ? nullptr : &launcher_named(options.launcher);
+  constexpr int kPatienceSeconds = 10;
   const std::string command = options.mpirun.empty() ? "mpirun" : options.mpirun;
-  if (launcher == nullptr) {
-    constexpr int kPatienceSeconds = 10;
-    launcher = launcher_that_says(ask({command, "--version"}, kPatienceSeconds).output);
+  const Launcher* launcher =
+      launcher_that_says(ask({command, "--version"}, kPatienceSeconds).output);
+  if (launcher == nullptr && std::filesystem::path(command).filename() == "srun") {
+    launcher = &launcher_named("slurm");
   }
   if (launcher == nullptr) {
     const auto own = std::ranges::find(launchers(), family, &Launcher::family);

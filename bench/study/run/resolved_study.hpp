@@ -30,8 +30,7 @@ struct StartOptions {
   bool figures = true;
   bool fail_on_suspect = false;  // where the verb has --fail-on
   std::string hosts;                 // a list or a hostfile; empty: as config and environment say
-  std::string launcher;              // of launcher.def; empty: what `mpirun` says it is
-  std::string mpirun;                // empty: the launcher's usual command
+  std::string mpirun;                // the launcher's command; empty: the usual one of our MPI
   std::vector<std::string> command;  // argv as typed
   const CLI::Option* results_option = nullptr;  // whether --results was given
   std::optional<ManagedJob> job;                // by enter_job
@@ -51,7 +50,8 @@ void add_study_options(CLI::App& verb, StudyChoice& choice);
 void add_start_options(CLI::App& command, StartOptions& options);
 /// Of those that draw.
 void add_figures_option(CLI::App& command, StartOptions& options);
-/// Parts of them.
+/// Parts of them: without where the run goes, and less.
+void add_run_options(CLI::App& command, StartOptions& options);
 void add_launcher_options(CLI::App& command, StartOptions& options);
 const CLI::Option* add_results_option(CLI::App& command, StartOptions& options);
 

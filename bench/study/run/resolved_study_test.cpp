@@ -153,7 +153,7 @@ ResolvedStudy resolved(const std::string& ranks, const std::string& hosts, bool 
   choice.launches = 1;
   choice.oversubscribe = oversubscribe;
   choice.dry_run = true;
-  choice.launcher = "slurm";  // which starts programs of any MPI
+  choice.mpirun = "srun";  // which starts programs of any MPI
   return resolve(choice);
 }
 

@@ -167,9 +167,7 @@ class Bisection {
                                   : options_.hosts;
     const bool is_path = options_.mpirun.find('/') != std::string::npos;
     const std::string mpirun = is_path ? fs::absolute(options_.mpirun).string() : options_.mpirun;
-    for (const auto& [name, value] : {std::pair("--hosts", &hosts),
-                                      {"--launcher", &options_.launcher},
-                                      {"--mpirun", &mpirun}}) {
+    for (const auto& [name, value] : {std::pair("--hosts", &hosts), {"--mpirun", &mpirun}}) {
       if (!value->empty()) compare.insert(compare.end(), {name, *value});
     }
     if (options_.oversubscribe) compare.emplace_back("--oversubscribe");

@@ -44,7 +44,6 @@ struct CompareOptions {
   std::vector<std::string> instances;    // "A=p3.8xlarge"
   std::vector<std::string> prices;       // "p3.8xlarge=12.24"
   std::vector<std::string> predictions;  // names of instance types
-  std::string from = "A";                // the run that predictions start at
   std::filesystem::path catalog;         // empty: the one of this installation
   std::string format = "table";
   std::string out;
@@ -322,13 +321,11 @@ void add_costs(const CompareOptions& options, const std::vector<WhereClause>& cl
                       costs.back().empty() ? "" : " of one and no prediction"));
     }
   }
-  const std::size_t from = run_named("--from", options.from, options.runs);
   for (const std::string& name : options.predictions) {
-    if (!report.runs[from].instance) {
-      fail<UsageError>("--predict {}: say what {} ran on: --instance {}=TYPE", name, options.from,
-                       options.from);
+    if (!report.runs.front().instance) {
+      fail<UsageError>("--predict {}: say what A ran on: --instance A=TYPE", name);
     }
-    const PricedRun start = priced(options, clauses, report, from);
+    const PricedRun start = priced(options, clauses, report, 0);
     costs.push_back(cost_rows(predicted(start, instance_named(catalog, name))));
   }
   for (std::size_t i = 1; i < costs.size(); ++i) {
@@ -476,8 +473,7 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--price", options.prices, "usd an hour instead of the catalog's, as TYPE=12.24");
   verb.add_option("--instances", options.catalog, "a catalog instead of configs/instances.csv");
   verb.add_option("--predict", options.predictions,
-                  "also this instance type, by its fp32 TFLOPS alone, from the run of --from");
-  add_shown(verb, "--from", options.from, "the run that --predict starts at");
+                  "also this instance type, from A by its fp32 TFLOPS alone");
   CLI::Option& build =
       *verb.add_option("--build", options.builds,
                        "twice, two builds: measures the config with both in turns; is B slower?")
@@ -485,7 +481,6 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
            ->type_name("DIR");
   const std::size_t before = verb.get_options().size();
   verb.add_option("--launches", options.study.launches, "rounds of each case");
-  add_results_option(verb, options.study);
   add_launcher_options(verb, options.study);
   add_fail_on_option(verb, options.study.fail_on_suspect);
   for (std::size_t i = before; i < verb.get_options().size(); ++i) {

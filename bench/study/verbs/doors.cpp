@@ -110,9 +110,6 @@ ExitCode attend_ranks(const std::vector<std::string>& command, const Variables& 
 
 ExitCode open_door(const std::string& program, DoorOptions options) {
   const bool alone = program == "bench_kernels";
-  if (alone && options.ranks > 1) {
-    fail<UsageError>("-np {}: bench_kernels is one process; leave it out", options.ranks);
-  }
   if (alone) options.ranks = 1;
   StudyConfig config = config_of(options, program);
   PlanLimits limits = limits_of(options, config);
@@ -137,11 +134,13 @@ void add_door(CLI::App& verb, Invocation& invocation, const std::string& program
   auto& options = options_of<DoorOptions>(verb, invocation, [program](const DoorOptions& chosen) {
     return open_door(program, chosen);
   });
-  // -np is a spelling of it, which the parser does not know.
-  verb.add_option("-n,--np", options.ranks,
-                  "how many ranks, also as -np N; 0: one for each core or device")
-      ->capture_default_str();
-  add_launcher_options(verb, options);
+  if (program != "bench_kernels") {  // which is one process
+    // -np is a spelling of it, which the parser does not know.
+    verb.add_option("-n,--np", options.ranks,
+                    "how many ranks, also as -np N; 0: one for each core or device")
+        ->capture_default_str();
+    add_launcher_options(verb, options);
+  }
   verb.add_flag("--dry-run", options.dry_run, "print the exact command, and stop");
   verb.footer(fmt::format("After -- come the options of {0}: {0} --help.", program));
 }

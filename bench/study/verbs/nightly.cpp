@@ -65,10 +65,6 @@ void require_valid(const NightlyOptions& options) {
   if (options.analyse.empty() == options.config.empty()) {
     fail<UsageError>("nightly takes either a config to measure or --analyse RUN");
   }
-  if (!options.out.empty()) {
-    fail<UsageError>("--out {}: a night's runs go into --results, where its history is",
-                     options.out);
-  }
   if (options.nights < static_cast<int>(kFewestNights)) {
     fail<UsageError>("--nights {}: fewer than {} can say nothing", options.nights, kFewestNights);
   }
@@ -366,7 +362,7 @@ ExitCode accept_night(const AcceptOptions& options) {
 void exclude_measuring(CLI::App& verb, CLI::Option& analyse) {
   for (const char* const name :
        {"--dry-run", "--ranks", "--launches", "--alone", "--aa-launches", "--no-canary", "--hosts",
-        "--launcher", "--mpirun", "--oversubscribe"}) {
+        "--mpirun", "--oversubscribe"}) {
     analyse.excludes(verb.get_option(name));
   }
 }
@@ -395,7 +391,8 @@ void add_nightly(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--launches", options.launches, "fresh launches of each case");
   verb.add_flag("!--alone", options.beside,
                 "not in turns with the accepted build: half the time, and history alone decides");
-  add_start_options(verb, options);
+  add_results_option(verb, options);
+  add_run_options(verb, options);
   exclude_measuring(verb, analyse);
 
   CLI::App& accept = *verb.add_subcommand(
