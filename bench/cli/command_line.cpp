@@ -17,8 +17,9 @@ namespace scalebench {
 namespace {
 
 /// An option with one of two words; `second`: whether it is that one.
-CLI::Option* add_either(CLI::App& app, const std::string& name, std::array<std::string_view, 2> words,
-                bool& second, const std::string& what) {
+CLI::Option* add_either(CLI::App& app, const std::string& name,
+                        std::array<std::string_view, 2> words, bool& second,
+                        const std::string& what) {
   const auto take = [name, words, &second](const std::string& word) {
     require_known(name, word, words);
     second = word == words[1];
@@ -36,12 +37,13 @@ CLI::Option* offer(CLI::Option* option, const std::vector<std::string>& values) 
 
 void add_fail_on_option(CLI::App& app, bool& on_suspect) {
   add_either(app, "--fail-on", {"nothing", "suspect"}, on_suspect,
-             "suspect: end with 1 when the last line names a host at fault; default: nothing");
+             "suspect: end with 1 when the last line names a host at fault; default: nothing")
+      ->group(kParallelism);
 }
 
 CLI::Option* add_format_option(CLI::App& app, bool& as_json) {
   return add_either(app, "--format", {"table", "json"}, as_json,
-             "table, or json: one document on stdout; default: table");
+                    "table, or json: one document on stdout; default: table");
 }
 
 namespace {

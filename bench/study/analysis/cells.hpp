@@ -86,8 +86,8 @@ std::unordered_map<std::string, std::string> labels_of(const std::vector<Cell>& 
 /// The columns of any case file that tell its cases apart, but the number of ranks.
 std::vector<std::string_view> parameter_columns();
 
-/// Gives the cells keys made of their parameters without the column `across`. Throws UsageError, saying how to
-/// choose, when two cells of the run then have one key, and for an unknown column.
+/// Gives the cells keys made of their parameters without the column `across`. Throws UsageError,
+/// saying how to choose, when two cells of the run then have one key, and for an unknown column.
 void join_across(std::vector<Cell>& cells, const std::string& across);
 
 /// Keeps the cells whose `column` is one of `values`; cells without that column stay out. Throws

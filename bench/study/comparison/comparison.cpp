@@ -185,8 +185,7 @@ ComparedRun compared_run(StoredRun run) {
   return compared;
 }
 
-Comparison compare_runs(const std::vector<ComparedRun>& runs,
-                        const std::string& across) {
+Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string& across) {
   Comparison comparison;
   std::vector<CellSamples> samples;
   std::vector<std::size_t> row_of;  // in comparison.rows, of each of the samples

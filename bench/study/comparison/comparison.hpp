@@ -38,8 +38,7 @@ struct Comparison {
 
 /// Compares every later run with the first; Holm's correction is over the cells of all of them.
 /// `across`: the column across which join_across has joined the cells; empty: none.
-Comparison compare_runs(const std::vector<ComparedRun>& runs,
-                        const std::string& across);
+Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string& across);
 
 /// The run as far as compare_runs looks at it: a cell's row keeps only what describes it.
 ComparedRun compared_run(StoredRun run);

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "bench/cli/console.hpp"
+#include "bench/record/file.hpp"
 
 namespace scalebench {
 namespace {
@@ -122,6 +123,13 @@ std::vector<std::string> line_differences(const std::string& a, const std::strin
     }
   }
   return lines;
+}
+
+std::vector<std::string> config_differences(const std::filesystem::path& a,
+                                            const std::filesystem::path& b) {
+  constexpr const char* kConfig = "config.toml";
+  if (!std::filesystem::exists(a / kConfig) || !std::filesystem::exists(b / kConfig)) return {};
+  return line_differences(read_file(a / kConfig), read_file(b / kConfig));
 }
 
 namespace {

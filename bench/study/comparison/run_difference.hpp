@@ -3,6 +3,7 @@
 // were started, and the configuration. Manifests in, fields out.
 #pragma once
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -28,6 +29,10 @@ std::vector<FieldDifference> differences_of(const Manifest& a, const Manifest& b
 /// Those of one set.
 std::vector<FieldDifference> of_set(const std::vector<FieldDifference>& fields,
                                     std::string_view set);
+
+/// Lines of the configurations of two folders of runs, where studies made both, as below.
+std::vector<std::string> config_differences(const std::filesystem::path& a,
+                                            const std::filesystem::path& b);
 
 /// Lines that only `a` has as "- line", only `b` as "+ line", in order (longest common
 /// subsequence); empty when the texts are equal. Of long texts it only says that they differ, as

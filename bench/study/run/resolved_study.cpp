@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "bench/cli/console.hpp"
+#include "bench/cli/help.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/launch/doctor.hpp"
 #include "bench/launch/launcher.hpp"
@@ -31,9 +32,10 @@ void add_study_options(CLI::App& verb, StudyChoice& choice) {
       ->required()
       ->type_name("FILE");
   verb.add_option("--ranks", choice.ranks, "numbers of ranks, as 1,2,4, instead of the config's");
+  verb.add_option("--launches", choice.launches, "fresh launches of each case");
+  const Heading parallelism(verb, kParallelism);
   verb.add_option("--layouts", choice.layouts,
                   "hosts x ranks of each, as 1x1,1x2,2x2, instead of numbers of ranks");
-  verb.add_option("--launches", choice.launches, "fresh launches of each case");
 }
 
 void add_start_options(CLI::App& command, StartOptions& options) {
@@ -65,6 +67,7 @@ void add_launcher_options(CLI::App& command, StartOptions& options) {
                   "hosts with slots, as h1:4,h2:4, or a hostfile; also [study] hosts, "
                   "SCALEBENCH_HOSTS, or the job's allocation")
       ->type_name("LIST|FILE");
+  const Heading parallelism(command, kParallelism);
   command
       .add_option("--mpirun", options.mpirun,
                   "what starts the ranks, if not mpirun: mpiexec, srun, or the path of one")

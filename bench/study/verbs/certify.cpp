@@ -6,6 +6,7 @@
 // ones, or wrong results; nothing_measured.
 #include "bench/allreduce/options.hpp"
 #include "bench/cli/command_line.hpp"
+#include "bench/cli/help.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/study/plan/plan.hpp"
 #include "bench/study/run/end.hpp"
@@ -86,15 +87,16 @@ void add_certify(CLI::App& verb, Invocation& invocation) {
   add_shown(verb, "-b,--minbytes", options.study.min_bytes,
             "smallest buffer of one rank; sizes are " + std::string(kSizeRule));
   add_shown(verb, "-e,--maxbytes", options.study.max_bytes, "largest buffer");
-  add_shown(verb, "-f,--stepfactor", options.study.factor, "multiply the size by this");
   add_shown(verb, "--algorithm", options.algorithms, "names separated by commas, or all");
+  add_start_options(verb, options);
+  verb.footer("After -- come more options, as bench_allreduce takes them.");
+  const Heading method(verb, kMethod);
+  add_shown(verb, "-f,--stepfactor", options.study.factor, "multiply the size by this");
   add_shown(verb, "--transport", options.study.transport, "as bench_allreduce takes it");
   add_shown(verb, "-d,--datatype", options.dtypes, "as bench_allreduce takes it");
   add_shown(verb, "--max-seconds", options.study.max_seconds, "cap on the repetitions of a case");
   add_shown(verb, "--seed", options.seed, "of the order of launches and cases");
-  add_start_options(verb, options);
   add_fail_on_option(verb, options.fail_on_suspect);
-  verb.footer("After -- come more options, as bench_allreduce takes them.");
 }
 
 }  // namespace scalebench

@@ -14,6 +14,7 @@
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
+#include "bench/cli/help.hpp"
 #include "bench/machine/digest.hpp"
 #include "bench/record/file.hpp"
 #include "bench/study/analysis/cells.hpp"
@@ -203,14 +204,6 @@ void require_one_origin(const std::vector<CompareReport::Run>& runs,
                      first->letter, first->folder.string(), *of_first.begin(), runs[i].letter,
                      runs[i].folder.string(), *origins.begin());
   }
-}
-
-/// In what the studies differ, where a study made both.
-std::vector<std::string> config_differences(const std::filesystem::path& a,
-                                            const std::filesystem::path& b) {
-  constexpr const char* kConfig = "config.toml";
-  if (!std::filesystem::exists(a / kConfig) || !std::filesystem::exists(b / kConfig)) return {};
-  return line_differences(read_file(a / kConfig), read_file(b / kConfig));
 }
 
 std::vector<CompareReport::Run> runs_of(const CompareOptions& options) {
@@ -452,28 +445,8 @@ ExitCode compare_runs_or_builds(const CompareOptions& options) {
   return options.builds.empty() ? compare(options) : compare_builds(options);
 }
 
-}  // namespace
-
-void add_compare(CLI::App& verb, Invocation& invocation) {
-  auto& options = options_of<CompareOptions>(verb, invocation, compare_runs_or_builds);
-  takes_runs(
-      verb.add_option("runs", options.runs,
-                      "folders of runs, A B C ...; A is the baseline. With --build: a config"))
-      ->required();
-  verb.add_option("--across", options.across,
-                  "a column in which cells that are compared may differ, as device");
-  verb.add_option("--where", options.where,
-                  "only cells and epochs with these parameters, as ranks=2,4 or B:algorithm=ring");
-  verb.add_option("--cell", options.cell,
-                  "only cells that this pattern means, as 'allreduce ring*'; with --build only the "
-                  "launches that hold one are measured");
-  verb.add_option("--instance", options.instances,
-                  "the instance type that a run was on, as A=p3.8xlarge: shows what epochs and "
-                  "images cost");
-  verb.add_option("--price", options.prices, "usd an hour instead of the catalog's, as TYPE=12.24");
-  verb.add_option("--instances", options.catalog, "a catalog instead of configs/instances.csv");
-  verb.add_option("--predict", options.predictions,
-                  "also this instance type, from A by its fp32 TFLOPS alone");
+/// What is said of the measuring of two builds.
+void add_build_options(CLI::App& verb, CompareOptions& options) {
   CLI::Option& build =
       *verb.add_option("--build", options.builds,
                        "twice, two builds: measures the config with both in turns; is B slower?")
@@ -486,11 +459,38 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
   for (std::size_t i = before; i < verb.get_options().size(); ++i) {
     verb.get_options()[i]->needs(&build);
   }
+}
+
+}  // namespace
+
+void add_compare(CLI::App& verb, Invocation& invocation) {
+  auto& options = options_of<CompareOptions>(verb, invocation, compare_runs_or_builds);
+  takes_runs(
+      verb.add_option("runs", options.runs,
+                      "folders of runs, A B C ...; A is the baseline. With --build: a config"))
+      ->required();
+  verb.add_option("--where", options.where,
+                  "only cells and epochs with these parameters, as ranks=2,4 or B:algorithm=ring");
+  verb.add_option("--instance", options.instances,
+                  "the instance type that a run was on, as A=p3.8xlarge: shows what epochs and "
+                  "images cost");
   verb.add_flag("--changed", options.changed_only, "leave out cells that are the same");
   add_shown(verb, "--format", options.format, "table, csv, json or markdown");
   verb.add_option("--out", options.out,
                   "a new folder for report.html, compare.csv, cost.csv, decision.csv, compare.json "
                   "and figures");
+  add_build_options(verb, options);
+  const Heading method(verb, kMethod);
+  verb.add_option("--across", options.across,
+                  "a column in which cells that are compared may differ, as device");
+  verb.add_option("--cell", options.cell,
+                  "only cells that this pattern means, as 'allreduce ring*'; with --build only the "
+                  "launches that hold one are measured");
+  const Heading cost(verb, "Cost");
+  verb.add_option("--price", options.prices, "usd an hour instead of the catalog's, as TYPE=12.24");
+  verb.add_option("--instances", options.catalog, "a catalog instead of configs/instances.csv");
+  verb.add_option("--predict", options.predictions,
+                  "also this instance type, from A by its fp32 TFLOPS alone");
 }
 
 }  // namespace scalebench

@@ -14,6 +14,7 @@
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
+#include "bench/cli/help.hpp"
 #include "bench/machine/digest.hpp"
 #include "bench/record/file.hpp"
 #include "bench/study/import/imported_rows.hpp"
@@ -295,11 +296,12 @@ void add_import(CLI::App& verb, Invocation& invocation) {
   verb.add_option(
       "--launch", options.launches,
       "number of the launch of each file, as 1,1,2: files of one launch, as one a rank");
+  verb.add_flag("-q,--quiet", options.quiet, "warnings only");
+  const Heading quoted(verb, "Quoted numbers");
   add_shown(verb, "--origin", options.origin, "imported, or quoted: numbers of a publication");
   verb.add_option("--source", options.source, "quoted: where it is published");
   verb.add_option("--date", options.date, "quoted: of when, as 2026-03-01, 2026-03 or 2026");
   verb.add_option("--conditions", options.conditions, "quoted: how it was measured");
-  verb.add_flag("-q,--quiet", options.quiet, "warnings only");
 }
 
 }  // namespace scalebench

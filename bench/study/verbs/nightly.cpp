@@ -8,6 +8,7 @@
 #include <array>
 
 #include "bench/cli/command_line.hpp"
+#include "bench/cli/help.hpp"
 #include "bench/machine/identity.hpp"
 #include "bench/measure/clock.hpp"
 #include "bench/record/file.hpp"
@@ -360,9 +361,8 @@ ExitCode accept_night(const AcceptOptions& options) {
 
 /// What says how to measure says nothing beside --analyse.
 void exclude_measuring(CLI::App& verb, CLI::Option& analyse) {
-  for (const char* const name :
-       {"--dry-run", "--ranks", "--launches", "--alone", "--aa-launches", "--no-canary", "--hosts",
-        "--mpirun", "--oversubscribe"}) {
+  for (const char* const name : {"--dry-run", "--ranks", "--launches", "--alone", "--aa-launches",
+                                 "--no-canary", "--hosts", "--mpirun", "--oversubscribe"}) {
     analyse.excludes(verb.get_option(name));
   }
 }
@@ -377,6 +377,15 @@ void add_nightly(CLI::App& verb, Invocation& invocation) {
                        "do not measure: judge this run again, by name, folder or its nightly/RUN");
   add_shown(verb, "--fail-on", options.fail_on,
             "what the exit code tells, of regression,incomplete,ambiguous,suspect");
+  verb.add_option("--publish", options.publish,
+                  "copy the reports into this folder too, as for Prometheus' textfile collector");
+  verb.add_option("--ranks", options.ranks, "numbers of ranks, as 1,2,4, instead of the config's");
+  verb.add_option("--launches", options.launches, "fresh launches of each case");
+  add_results_option(verb, options);
+  add_run_options(verb, options);
+  const Heading method(verb, kMethod);
+  verb.add_flag("!--alone", options.beside,
+                "not in turns with the accepted build: half the time, and history alone decides");
   add_shown(verb, "--nights", options.nights,
             "nights before that are read; more where a regression is open for longer");
   add_shown(verb, "--aa-launches", options.aa_launches,
@@ -385,14 +394,6 @@ void add_nightly(CLI::App& verb, Invocation& invocation) {
                 "nothing is slowed down on purpose to see whether the gate would find it");
   verb.add_option("--scheduled", options.scheduled,
                   "when the night was meant to begin, as 2026-03-01T04:05:06Z; recorded");
-  verb.add_option("--publish", options.publish,
-                  "copy the reports into this folder too, as for Prometheus' textfile collector");
-  verb.add_option("--ranks", options.ranks, "numbers of ranks, as 1,2,4, instead of the config's");
-  verb.add_option("--launches", options.launches, "fresh launches of each case");
-  verb.add_flag("!--alone", options.beside,
-                "not in turns with the accepted build: half the time, and history alone decides");
-  add_results_option(verb, options);
-  add_run_options(verb, options);
   exclude_measuring(verb, analyse);
 
   CLI::App& accept = *verb.add_subcommand(

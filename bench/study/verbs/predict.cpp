@@ -10,6 +10,7 @@
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
+#include "bench/cli/help.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/record/results_folder.hpp"
@@ -238,16 +239,17 @@ void add_predict(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--trace", options.traces,
                   "a step that bench_epoch --record-trace recorded, instead of the run's own")
       ->type_name("FILE");
-  add_shown(verb, "--bucket-mb", options.bucket_mb, "bucketed_overlap: MiB of a bucket");
-  add_shown(verb, "--fusion-mb", options.fusion_mb, "horovod: MiB of a fused message");
-  add_shown(verb, "--cycle-ms", options.cycle_ms, "horovod: time between rounds of negotiation");
-  add_shown(verb, "--servers", options.servers, "ps_sync, ps_async: ranks that hold the variables");
   verb.add_option("--out", options.out,
                   "a new folder for prediction.csv and figures (default: results/predictions/RUN "
                   "here)")
       ->type_name("DIR");
   verb.add_flag("!--no-figures", options.figures, "only the table and prediction.csv");
   add_format_option(verb, options.as_json);
+  const Heading strategy(verb, kStrategy);
+  add_shown(verb, "--bucket-mb", options.bucket_mb, "bucketed_overlap: MiB of a bucket");
+  add_shown(verb, "--fusion-mb", options.fusion_mb, "horovod: MiB of a fused message");
+  add_shown(verb, "--cycle-ms", options.cycle_ms, "horovod: time between rounds of negotiation");
+  add_shown(verb, "--servers", options.servers, "ps_sync, ps_async: ranks that hold the variables");
 }
 
 }  // namespace scalebench

@@ -141,6 +141,9 @@ void add_recover(CLI::App& verb, Invocation& invocation) {
     verb.get_option(name)->group(std::string(kUsual));  // what this verb is about
   }
   add_shown(verb, "--epochs", options.plan.epochs, "of the whole training");
+  add_start_options(verb, options);
+  verb.footer("After -- come more options, as bench_epoch takes them.");
+  const Heading method(verb, kMethod);
   add_shown(verb, "--checkpoint-every", options.plan.checkpoint_every,
             "epochs between two checkpoints");
   add_shown(verb, "--repeat", options.plan.repetitions,
@@ -148,8 +151,6 @@ void add_recover(CLI::App& verb, Invocation& invocation) {
   add_shown(verb, "--seed", options.plan.seed, "of that order");
   add_shown(verb, "--deadline", options.plan.deadline_seconds,
             "seconds after which a training that does not end is ended");
-  add_start_options(verb, options);
-  verb.footer("After -- come more options, as bench_epoch takes them.");
 }
 
 }  // namespace scalebench

@@ -3,6 +3,7 @@
 // --dry-run it prints what it would start, as commands to be typed or as JSON, and touches nothing.
 #include <nlohmann/json.hpp>
 
+#include "bench/cli/help.hpp"
 #include "bench/machine/environment.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/study/run/end.hpp"
@@ -72,8 +73,9 @@ void add_run(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<RunOptions>(verb, invocation, run_study, unless_dry_run);
   add_study_options(verb, options);
   add_start_options(verb, options);
-  add_format_option(verb, options.as_json)->needs(verb.get_option("--dry-run"));
   add_figures_option(verb, options);
+  const Heading recording(verb, kRecording);
+  add_format_option(verb, options.as_json)->needs(verb.get_option("--dry-run"));
   verb.add_flag("--metrics", options.metrics,
                 "also print lines for a regular expression, as inside managed jobs");
   add_fail_on_option(verb, options.fail_on_suspect);
