@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # plot.py RUN draws figures/*.png and *.svg from the CSV files of one run, and computes nothing that
 # a CSV file should hold. A figure without rows is left out with a line on stderr. With --published
-# NAME[,NAME...] efficiency has these series of configs/published.csv as crosses; with --fit the bus
-# bandwidth has its fitted cost model. A figure has one panel and a file each.
+# NAME[,NAME...] efficiency has these series of configs/published.csv as crosses. A figure has one
+# panel and a file each.
 # Exit: 0 done, 2 usage or a folder that cannot be written, 3 no matplotlib. Call it through scripts/python, which finds one.
 from __future__ import annotations
 
@@ -32,11 +32,9 @@ def main(arguments: list[str]) -> int:
     except UnknownSeries as error:
         say(f"plot.py: {error}")
         return 2
-    fit = "--fit" in arguments
-    arguments = [word for word in arguments if word != "--fit"]
     if len(arguments) != 1 or not Path(arguments[0]).is_dir():
         say(
-            "usage: scripts/python scripts/plot.py results/RUN [--published NAME,...] [--fit] "
+            "usage: scripts/python scripts/plot.py results/RUN [--published NAME,...] "
             "(a folder with CSV files of one run)"
         )
         return 2
@@ -48,7 +46,7 @@ def main(arguments: list[str]) -> int:
         "phases": phases.draw,
         "throughput": throughput.draw,
         "batches": batches.draw,
-        "busbw": partial(busbw.draw, fit=fit),
+        "busbw": busbw.draw,
         "monitor": monitor.draw,
     }
     try:

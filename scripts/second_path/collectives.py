@@ -155,36 +155,13 @@ def check_fit(run: Run, seconds: Seconds) -> None:
 
     published = {key_of(row): row for row in run.tables.get("fit.csv", [])}
     run.expect_rows("fit.csv", cases, map(key_of, run.tables.get("fit.csv", [])))
-    points = []
     for key, of_key in cases.items():
         of_key.sort(key=lambda one: (int(one[0]["ranks"]), float(one[0]["count"])))
-        points += _check_fit_of(run, published.get(key), of_key)
-    order = [*names, "size_bytes", "ranks", "nodes"]
-
-    def point_of(row: Row) -> tuple[str, ...]:
-        return tuple(row.get(name, "") for name in order)
-
-    there = []
-    for row in run.tables.get("fit_points.csv", []):
-        if row["algorithm"] == "double_binary_tree" and int(row["ranks"]) > 2:
-            run.leave("fit_points.csv", row, row, TREES)
-        else:
-            there.append(row)
-    run.expect_rows("fit_points.csv", (point_of(of) for of, _, _ in points), map(point_of, there))
-    rows = {point_of(row): row for row in there}
-    for of, time, model in points:
-        if row := rows.get(point_of(of)):
-            run.expect_copy("fit_points.csv", row, of, order)
-            run.expect_text("fit_points.csv", row, "origin", "predicted")
-            run.expect_text("fit_points.csv", row, "status", "ok")
-            p = int(of["ranks"])
-            run.expect("fit_points.csv", row, "seconds", model)
-            run.expect("fit_points.csv", row, "busbw_gb_per_s", float(of["size_bytes"]) / model / 1e9 * 2 * (p - 1) / p)
-            run.expect("fit_points.csv", row, "relative_residual", (model - time) / time)
+        if key in published:
+            _check_fit_of(run, published[key], of_key)
 
 
-def _check_fit_of(run: Run, row: Row | None, points: list[tuple[Row, float]]) -> list[tuple[Row, float, float]]:
-    """The row of fit.csv; and what the fit says of each point."""
+def _check_fit_of(run: Run, row: Row, points: list[tuple[Row, float]]) -> None:
     table, names = "fit.csv", COPIED["fit.csv"]
     first = points[0][0]
     points = [(of, time) for of, time in points if BURST not in of["note"]]
@@ -196,36 +173,34 @@ def _check_fit_of(run: Run, row: Row | None, points: list[tuple[Row, float]]) ->
             # What a library does is unknown: one step that sends the buffer.
             work = work_of(of["algorithm"], p, count, p / float(of["nodes"] or 1), of) or (1, count, 0)
         except NoSecondPath as why:
-            if row is not None:
-                run.leave(table, row, row, str(why))
-            return []
+            run.leave(table, row, row, str(why))
+            return
         works.append((work[0], work[1] * size / count, work[2] * size / count))
     columns = [[work[i] / time for work, (_, time) in zip(works, points)] for i in range(3)]
     # Where sending and reducing grow together there is one coefficient for both.
     apart = any(columns[2]) and len({round(b / c, 6) for b, c in zip(columns[1], columns[2])}) > 1
     columns = columns[: 3 if apart else 2]
     can = len(points) > len(columns) and len(set(sizes)) > 1
-    x = nonnegative_least_squares(columns) if can else []
+    run.expect_copy(table, row, first, [*names, "origin"])
+    for column in ("ranks", "nodes"):
+        values = sorted({int(of[column] or 1) for of, _ in points})
+        run.expect_text(table, row, column, ";".join(map(str, values)))
+    run.expect(table, row, "sizes", len(set(sizes)))
+    run.expect(table, row, "points", len(points))
+    run.expect_text(table, row, "status", "ok" if can else "skipped")
+    if not can:
+        return
+    x = nonnegative_least_squares(columns)
     residuals = [sum(a * column[i] for a, column in zip(x, columns)) - 1 for i in range(len(points))]
-    if row is not None:
-        run.expect_copy(table, row, first, [*names, "origin"])
-        for column in ("ranks", "nodes"):
-            values = sorted({int(of[column] or 1) for of, _ in points})
-            run.expect_text(table, row, column, ";".join(map(str, values)))
-        run.expect(table, row, "sizes", len(set(sizes)))
-        run.expect(table, row, "points", len(points))
-        run.expect_text(table, row, "status", "ok" if can else "skipped")
-    if row is not None and can:
-        worst = max(range(len(points)), key=lambda i: (abs(residuals[i]), i))
-        run.expect(table, row, "smallest_bytes", min(sizes))
-        run.expect(table, row, "largest_bytes", max(sizes))
-        run.expect(table, row, "alpha_seconds", x[0])
-        run.expect(table, row, "beta_seconds_per_byte", x[1])
-        run.expect(table, row, "gamma_seconds_per_byte", x[2] if apart else None)
-        run.expect(table, row, "rms_relative_residual", sqrt(mean(one * one for one in residuals)))
-        run.expect(table, row, "worst_relative_residual", residuals[worst])
-        run.expect(table, row, "worst_bytes", sizes[worst])
-    return [(of, time, time * (1 + residual)) for (of, time), residual in zip(points, residuals)] if can else []
+    worst = max(range(len(points)), key=lambda i: (abs(residuals[i]), i))
+    run.expect(table, row, "smallest_bytes", min(sizes))
+    run.expect(table, row, "largest_bytes", max(sizes))
+    run.expect(table, row, "alpha_seconds", x[0])
+    run.expect(table, row, "beta_seconds_per_byte", x[1])
+    run.expect(table, row, "gamma_seconds_per_byte", x[2] if apart else None)
+    run.expect(table, row, "rms_relative_residual", sqrt(mean(one * one for one in residuals)))
+    run.expect(table, row, "worst_relative_residual", residuals[worst])
+    run.expect(table, row, "worst_bytes", sizes[worst])
 
 
 def check_certificate(run: Run) -> None:

@@ -24,7 +24,6 @@ RUNS = Path(__file__).resolve().parents[2] / "results" / "reference" / "amd-epyc
 KEYS = set("case_id origin ranks nodes rank loss law parameter".split())
 KEYS_OF = {
     "fit.csv": set("origin algorithm transport memory dtype op placement mode cache graph pages".split()) | {"nodes"},
-    "fit_points.csv": set("algorithm transport memory dtype op placement mode cache graph pages size_bytes".split()) | {"ranks", "nodes"},
     "bound.csv": {"transport", "memory", "size_bytes"},
     "laws.csv": {"origin"},
     "accuracy.csv": {"launch", "epoch"},
@@ -208,7 +207,7 @@ class SecondPath(unittest.TestCase):
             for row in launches.values():
                 row |= {"nodes": "2", "note": "not the link's rate: the emulated one lets 31250 bytes pass at once"}
         without_points = {"status": "skipped", "ranks": "", "nodes": "", "sizes": "0", "points": "0"}
-        run.tables = {"fit.csv": [row | without_points for row in run.tables["fit.csv"]], "fit_points.csv": []}
+        run.tables = {"fit.csv": [row | without_points for row in run.tables["fit.csv"]]}
         check_fit(run, seconds)
         self.assertEqual(run.differences, [])
         run.tables["fit.csv"][0]["points"] = "1"

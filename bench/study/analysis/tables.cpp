@@ -181,10 +181,9 @@ Certificate certificate_of(const std::vector<LaunchRows>& launches,
 
 const std::vector<const Schema*>& study_table_schemas() {
   static const std::vector<const Schema*> schemas{
-      &allreduce_schema(),  &bound_schema(),       &throughput_schema(), &epoch_schema(),
-      &summary_schema(),    &scaling_schema(),     &losses_schema(),     &fit_schema(),
-      &fit_points_schema(), &certificate_schema(), &links_schema(),      &suspects_schema(),
-      &laws_schema()};
+      &allreduce_schema(),   &bound_schema(),   &throughput_schema(), &epoch_schema(),
+      &summary_schema(),     &scaling_schema(), &losses_schema(),     &fit_schema(),
+      &certificate_schema(), &links_schema(),   &suspects_schema(),   &laws_schema()};
   return schemas;
 }
 
@@ -221,9 +220,7 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
     return tables;
   }
   std::vector<ResultRow> allreduce = over(allreduce_schema());
-  const std::vector<FitRow> fits = fits_of(points_of(allreduce), model);
-  put(tables, fit_schema(), fit_rows(fits, run_id));
-  put(tables, fit_points_schema(), fit_point_rows(fits, model, run_id));
+  put(tables, fit_schema(), fit_rows(fits_of(points_of(allreduce), model), run_id));
   put(tables, allreduce_schema(), std::move(allreduce));
 
   std::vector<ResultRow> throughput = over(throughput_schema());

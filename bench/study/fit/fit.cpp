@@ -100,20 +100,16 @@ constexpr std::pair<std::string_view, std::string FitCase::*> kOfCase[]{
     {"pages", &FitCase::pages},
     {"register", &FitCase::registered}};
 
-/// `more`: of the case's name, behind what tells cases apart.
-ResultRow row_of(const Schema& schema, const FitCase& of, std::string_view run_id,
-                 std::string_view more = "") {
-  ResultRow row(schema);
+ResultRow row_of(const FitCase& of, std::string_view run_id) {
+  ResultRow row(fit_schema());
   row.set("run_id", run_id).set("status", "ok");
   std::string canonical = "fit";
   for (const auto& [column, member] : kOfCase) {
     row.set(column, of.*member);
-    // Device memory has no pages, and runs of earlier versions keep their names.
-    const bool named = (column != "pages" || !(of.*member).empty()) &&
-                       (column != "register" || !of.is_registered_as_ever());
-    if (named) canonical += fmt::format(" {}={}", column, of.*member);
+    // Device memory has no pages, and NCCL alone is told of buffers.
+    if (!(of.*member).empty()) canonical += fmt::format(" {}={}", column, of.*member);
   }
-  canonical += fmt::format(" one_node={}{}", of.one_node, more);
+  canonical += fmt::format(" one_node={}", of.one_node);
   return row.set("origin", of.origin).set("case_id", case_id(canonical));
 }
 
@@ -183,7 +179,7 @@ std::vector<FitRow> fits_of(const std::vector<AllreducePoint>& points, const Fit
 std::vector<ResultRow> fit_rows(const std::vector<FitRow>& fits, std::string_view run_id) {
   std::vector<ResultRow> rows;
   for (const FitRow& one : fits) {
-    ResultRow& row = rows.emplace_back(row_of(fit_schema(), one.of, run_id));
+    ResultRow& row = rows.emplace_back(row_of(one.of, run_id));
     row.set("ranks", values(one.points, &AllreducePoint::ranks));
     row.set("nodes", values(one.points, &AllreducePoint::nodes));
     row.set("sizes", sizes_of(one.points)).set("points", one.points.size());
@@ -210,28 +206,6 @@ std::vector<ResultRow> fit_rows(const std::vector<FitRow>& fits, std::string_vie
     row.set("rms_relative_residual", fit.rms_relative_residual);
     row.set("worst_relative_residual", fit.worst_relative_residual);
     row.set("worst_bytes", fit.worst_bytes);
-  }
-  return rows;
-}
-
-std::vector<ResultRow> fit_point_rows(const std::vector<FitRow>& fits, const FitModel& model,
-                                      std::string_view run_id) {
-  std::vector<ResultRow> rows;
-  for (const FitRow& one : fits) {
-    if (!one.fit) continue;
-    for (const AllreducePoint& point : one.points) {
-      const double seconds = predicted_seconds(*one.fit, work_of(point, model), point.size_bytes());
-      ResultRow& row = rows.emplace_back(
-          row_of(fit_points_schema(), one.of, run_id, fmt::format(" count={}", point.count)));
-      // Of emulated ranks it stays that: a prediction from them says nothing about N devices.
-      row.set("origin", "predicted");
-      row.set("note",
-              one.of.origin == "measured" ? "" : "fitted to rows that are " + one.of.origin);
-      row.set("size_bytes", point.size_bytes()).set("ranks", point.ranks).set("nodes", point.nodes);
-      row.set("seconds", seconds);
-      row.set("busbw_gb_per_s", busbw_gb_per_s(point.size_bytes(), seconds, point.ranks));
-      row.set("relative_residual", (seconds - point.seconds) / point.seconds);
-    }
   }
   return rows;
 }

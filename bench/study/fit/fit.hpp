@@ -51,7 +51,7 @@ std::optional<AllreduceFit> fit_of(std::span<const MeasuredWork> points);
 /// What the model says, in seconds. `size_bytes` counts where the work is unknown.
 double predicted_seconds(const AllreduceFit& fit, const AllreduceWork& work, double size_bytes);
 
-// fit.csv and fit_points.csv from allreduce rows: one fit for every algorithm, transport, memory,
+// fit.csv from allreduce rows: one fit for every algorithm, transport, memory,
 // dtype and op, over all sizes and numbers of ranks that were measured.
 
 /// What must be equal for points to share a fit. Inside a node and between nodes are two things.
@@ -61,8 +61,6 @@ struct FitCase {
   std::string origin;
   bool one_node = true;
 
-  /// What there was before it could be chosen; also where there is no NCCL.
-  bool is_registered_as_ever() const { return registered.empty() || registered == "1"; }
   auto operator<=>(const FitCase&) const = default;
 };
 
@@ -111,8 +109,5 @@ std::vector<FitRow> fits_of(const std::vector<AllreducePoint>& points, const Fit
 
 /// Rows of fit.csv; a case with too few points is a `skipped` row.
 std::vector<ResultRow> fit_rows(const std::vector<FitRow>& fits, std::string_view run_id);
-/// Rows of fit_points.csv: what each fit says where something was measured; origin `predicted`.
-std::vector<ResultRow> fit_point_rows(const std::vector<FitRow>& fits, const FitModel& model,
-                                      std::string_view run_id);
 
 }  // namespace scalebench

@@ -130,7 +130,6 @@ TEST(FitRows, LeaveOutWhatPassedAnEmulatedLinkFasterThanItsRate) {
   EXPECT_NEAR(number_in(row, "alpha_seconds"), 1e-6, 1e-14);
   EXPECT_NEAR(number_in(row, "beta_seconds_per_byte"), 1e-9, 1e-17);
   EXPECT_THAT(row.get("note"), HasSubstr("; 2 points left out"));
-  EXPECT_EQ(fit_point_rows(fits_of(points_of(rows), kModel), kModel, "run").size(), 6U);
   for (ResultRow& one : rows) one.set("note", "not the link's rate");
   const ResultRow none = fitted(rows)[0];
   EXPECT_EQ(none.get("status"), "skipped");
@@ -165,20 +164,6 @@ TEST(FitRows, LeaveItOutAlsoWhereALaunchFailed) {
   EXPECT_EQ(tables["allreduce.csv"].at(0).get("note"), "not the link's rate; " + lost);
   EXPECT_EQ(tables["allreduce.csv"].at(1).get("note"), lost);
   EXPECT_THAT(tables["fit.csv"].at(0).get("note"), HasSubstr("1 points left out"));
-}
-
-TEST(FitPointRows, PredictEveryMeasuredPoint) {
-  std::vector<ResultRow> measured_rows = curve("native", {2});
-  const double truth = number_in(measured_rows[3], "seconds_median");
-  const auto fits = fits_of(points_of(measured_rows), kModel);
-  const std::vector<ResultRow> rows = fit_point_rows(fits, kModel, "run");
-  ASSERT_EQ(rows.size(), 4U);
-  const ResultRow& last = rows.back();
-  EXPECT_EQ(last.get("origin"), "predicted");
-  EXPECT_EQ(last.get("size_bytes"), "800000");
-  EXPECT_NEAR(number_in(last, "seconds"), truth, 1e-9 * truth);
-  EXPECT_NEAR(number_in(last, "busbw_gb_per_s"), 8e5 / truth * 1e-9, 1e-9);
-  EXPECT_NEAR(number_in(last, "relative_residual"), 0, 1e-9);
 }
 
 }  // namespace

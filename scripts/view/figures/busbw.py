@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bus bandwidth of allreduce over the message size, both logarithmic: a line with its interval for
-# each algorithm, a figure for each transport and number of ranks. Dashed: the fitted cost model,
-# where asked for. Black: what memory alone would allow. All numbers are cells of allreduce.csv,
-# fit_points.csv and bound.csv; the last two may be missing.
+# each algorithm, a figure for each transport and number of ranks. Black: what memory alone would
+# allow. All numbers are cells of allreduce.csv and bound.csv, which may be missing.
 from __future__ import annotations
 
 import math
@@ -12,7 +11,6 @@ from pathlib import Path
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from view import intervals
@@ -33,15 +31,14 @@ STEPS = ((1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9))
 Entry = tuple[Artist, str]
 
 
-def draw(run: Path, fit: bool = False) -> dict[str, Figure]:
-    """A figure for each transport and N; with the fitted cost model where `fit`."""
+def draw(run: Path) -> dict[str, Figure]:
+    """A figure for each transport and N."""
     # One rank sends nothing: its bus bandwidth is 0 by definition, not by measurement.
     rows = [row for row in read_rows(run, "allreduce.csv") if row.integer("ranks") > 1]
     shown = [row for row in usable(rows) if row.number("busbw_gb_per_s") > 0]
     shown = [row for row in shown if row.number("size_bytes") > 0]
     if not shown:
         raise theme.NothingToDraw("allreduce.csv has no usable row with two or more ranks")
-    fits = usable(read_rows(run, "fit_points.csv")) if fit else []
     bounds = usable(read_rows(run, "bound.csv"))
     cases = grouped(shown, ALLREDUCE)
     names = short_names(list(cases), ALLREDUCE)
@@ -58,10 +55,6 @@ def draw(run: Path, fit: bool = False) -> dict[str, Figure]:
         size_axis(axes, [row.number("size_bytes") for row in shown])
         entries = draw_lines(axes, of_panel(cases[case], case, n), marks)
         entries += draw_bound(axes, of_panel(bounds, case, n))
-        fitted = of_panel(fits, case, n)
-        draw_fits(axes, fitted, marks)
-        if fitted:
-            entries.append((Line2D([], [], color=theme.MUTED, linewidth=0.9, linestyle=(0, (4, 2))), "fitted cost model"))
         dress(axes, remarks(of_panel(rows, case, n)))
         theme.legend(figure, entries)
         figures[file] = figure
@@ -101,17 +94,6 @@ def draw_lines(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -
         axes.plot(sizes, values, **{**line, "markeredgewidth": 1.0})
         entries.append((theme.mark_of(theme.Mark(color, marker, origin)), theme.with_origin(algorithm, origin)))
     return entries
-
-
-def draw_fits(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -> None:
-    for (algorithm, _), series in grouped(rows, ("algorithm", "note")).items():
-        if algorithm not in marks:
-            continue
-        series = sorted(series, key=lambda row: row.number("size_bytes"))
-        sizes = [row.number("size_bytes") for row in series]
-        values = [row.number("busbw_gb_per_s") for row in series]
-        color = marks[algorithm][0]
-        axes.plot(sizes, values, color=color, linewidth=0.9, linestyle=(0, (4, 2)), zorder=2.5)
 
 
 def draw_bound(axes: Axes, rows: list[Row]) -> list[Entry]:

@@ -260,21 +260,19 @@ class FiguresTest(PlotTest):
         self.plot()
         self.assertEqual(self.drawn(), FIGURES)
 
-    def test_bandwidth_does_without_fit_and_bound_and_says_what_is_not_there(self) -> None:
+    def test_bandwidth_does_without_a_bound_and_says_what_is_not_there(self) -> None:
         write_run(self.run_folder, models=["mlp"], transports=["mpi"])
-        self.keep("allreduce.csv", "fit.csv", "fit_points.csv", "bound.csv")
-        self.assertEqual(plot(self.run_folder, "--fit").returncode, 0)
+        self.keep("allreduce.csv", "bound.csv")
+        self.plot()
         panel = "busbw-allreduce-over-mpi-2-ranks"
-        for words in ("memory's bound", "fitted cost model", "skipped: hierarchical"):
+        for words in ("memory's bound", "skipped: hierarchical"):
             self.assertIn(f"<!-- {words}", self.svg(panel))
-        (self.run_folder / "fit_points.csv").unlink()
         (self.run_folder / "bound.csv").unlink()
         edit(self.run_folder / "allreduce.csv",
              lambda row: {**row, "status": "wrong"} if row["algorithm"] == "naive" else row)  # fmt: skip
         self.plot()
         self.assertIn("wrong: naive", self.svg(panel))
-        for words in ("memory's bound", "fitted cost model"):
-            self.assertNotIn(f"<!-- {words}", self.svg(panel))
+        self.assertNotIn("<!-- memory's bound", self.svg(panel))
 
     def test_rates_of_few_decades_have_labels_between_the_powers_of_ten(self) -> None:
         wide = [0.01, 0.1, 1.0, 10.0, 100.0]
