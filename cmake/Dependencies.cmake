@@ -57,7 +57,7 @@ if(SIMGRID_FOUND AND SMPI_INCLUDE_DIR AND SMPIRUN)
   set(SCALEBENCH_HAS_SIMGRID ON)
   message(STATUS "SimGrid: ${SIMGRID_VERSION}, ${SMPIRUN}")
 else()
-  message(STATUS "SimGrid: none (Debian: libsimgrid-dev): no scalebench simulate "
+  message(STATUS "SimGrid: none (Debian: libsimgrid-dev): no predict --topology "
                  "(mpi.h: ${SMPI_INCLUDE_DIR}, smpirun: ${SMPIRUN})")
 endif()
 

@@ -11,7 +11,7 @@ set(of_quickstart ${programs})
 list(REMOVE_ITEM of_quickstart bench_kernels)
 add_custom_target(quickstart_programs DEPENDS ${of_quickstart}) # what its study starts
 if(TARGET simulate_allreduce)
-  add_dependencies(programs simulate_allreduce) # scalebench simulate runs it
+  add_dependencies(programs simulate_allreduce) # scalebench predict --topology runs it
 endif()
 install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 

@@ -350,8 +350,7 @@ Verification verify_rows(const StoredRun& run, const FitModel& model) {
         "a run of recover tells what happened to its programs: no samples are behind that");
     return verification;
   }
-  const bool is_simulated = run.manifest.origin == "predicted";  // without a plan, and no study
-  const bool is_planned = !run.manifest.import && !is_simulated;
+  const bool is_planned = !run.manifest.import;
   verify_epochs(run, verification);
   const fs::path& folder = run.folder;
   const StudyTables tables = study_tables(
@@ -360,7 +359,6 @@ Verification verify_rows(const StoredRun& run, const FitModel& model) {
     const auto table = tables.find(schema->file);
     const std::vector<ResultRow> none;
     const auto& expected = table == tables.end() ? none : table->second;
-    if (is_simulated && !fs::exists(folder / schema->file)) continue;
     compare_rows(folder, std::string(schema->file), *schema, expected, verification);
   }
   return verification;

@@ -76,7 +76,6 @@ Instance instance_in(const CatalogRow& row) {
   instance.vcpus = row.whole("vcpus", 1, kMostCores);
   instance.network_gbps =
       row.optional("network_gbps").empty() ? std::nan("") : row.positive("network_gbps", kMostGbps);
-  instance.interconnect = row.optional("interconnect");
   instance.fp32_tflops_per_gpu = row.text("fp32_tflops_per_gpu").empty()
                                      ? std::nan("")
                                      : row.positive("fp32_tflops_per_gpu", kMostUsd);

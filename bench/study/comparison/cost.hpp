@@ -28,7 +28,6 @@ struct Instance {
   int gpus = 0;
   int vcpus = 1;
   double network_gbps = 0;         // of one instance, to others; NaN where unknown
-  std::string interconnect;        // between its GPUs, in the catalog's words
   double fp32_tflops_per_gpu = 0;  // NaN where unknown
   double usd_per_hour = 0;         // NaN where the catalog has none
   std::string price_date;          // "2026-07-20", or "undated ..." as its source has none

@@ -161,6 +161,10 @@ const AllreduceCurve& Predictor::curve_of(std::string_view algorithm) const {
 
 /// By the model of an algorithm whose work is known; a ring's is closest to plain messages.
 MessageCost Predictor::message(const RankLayout& at, const AssumedNetwork& network) const {
+  if (network.topology != nullptr && at.nodes > 1) {
+    fail<Unavailable>("messages of {} are not simulated: without --topology they are predicted",
+                      case_.strategy);
+  }
   const AllreduceFit* fit = nullptr;
   for (const auto& [name, curve] : curves_) {
     const auto& of = curve.fit(at.nodes == 1);
@@ -172,6 +176,15 @@ MessageCost Predictor::message(const RankLayout& at, const AssumedNetwork& netwo
   return {network.seconds_a_step.value_or(fit->alpha_seconds),
           network.bytes_per_second ? 1 / *network.bytes_per_second : beta,
           fit->gamma_seconds_per_byte.value_or(0)};
+}
+
+SimulatedLink Predictor::within_a_node() const {
+  try {
+    const MessageCost cost = message({2, 1}, {});
+    return {1 / cost.seconds_per_byte, cost.seconds};
+  } catch (const Unavailable&) {
+    return {};
+  }
 }
 
 double Predictor::beside(const RankLayout& at) const {
@@ -356,6 +369,7 @@ Forecast Predictor::forecast(const Question& question) const {
   const auto curve = curves_.find(algorithm_of(question));
   forecast.curve_measured = question.network.is_measured() && curve != curves_.end() &&
                             curve->second.is_measured(question.at);
+  forecast.curve_simulated = question.network.topology != nullptr && question.at.nodes > 1;
   return forecast;
 }
 

@@ -124,6 +124,7 @@ struct Forecast {
   double epoch_seconds = 0;
   Scaling scaling;              // without intervals
   bool curve_measured = false;  // on that very N
+  bool curve_simulated = false;
 };
 
 /// The case without all that was measured on that N and, where others are left, its curves.
@@ -150,6 +151,8 @@ class Predictor {
     return calibration_.transfer.of_time_at(beside(at));
   }
   double overlap(const RankLayout& at) const;
+  /// Between ranks of a node, as measured; without a rate where it was not.
+  SimulatedLink within_a_node() const;
   /// What computing a part of the batch is taken from in strong scaling, in words.
   std::string batch_basis() const;
 

@@ -129,7 +129,9 @@ void set_forecast(ResultRow& row, const Forecast& forecast, const Band& band, do
   row.set("hidden_seconds", forecast.step.hidden_seconds);
   row.set("wait_seconds", forecast.wait_seconds);
   row.set("other_seconds", forecast.step.other_seconds);
-  row.set("curve", forecast.curve_measured ? "measured" : "model");
+  row.set("curve", forecast.curve_simulated  ? "simgrid"
+                   : forecast.curve_measured ? "measured"
+                                             : "model");
 }
 
 void set_left_out(ResultRow& row, const Band& band, const ErrorsLeftOut& errors) {
@@ -299,9 +301,9 @@ void add_forecasts(const CaseOfRun& found, const ErrorsLeftOut& errors,
   };
   std::vector<std::pair<Question, double>> bases;
   for (const int ranks : questions.ranks) {
-    const Question question =
-        carried(of, ensemble.middle,
-                {layout_of(ranks, found, questions), questions.link, questions.choices});
+    Question asked{layout_of(ranks, found, questions), questions.link, questions.choices};
+    if (asked.at.per_node() > 1) asked.network.within = ensemble.middle.within_a_node();
+    const Question question = carried(of, ensemble.middle, asked);
     const double seconds = answer(question, "forecast", "", 0);
     if (!std::isnan(seconds)) bases.emplace_back(question, seconds);
   }

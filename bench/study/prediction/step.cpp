@@ -124,6 +124,11 @@ double AllreduceCurve::network_seconds(double size_bytes, const RankLayout& at,
   const AllreduceFit& fit = *from.fit;
   const double alpha = network.seconds_a_step.value_or(fit.alpha_seconds);
   const double reducing = fit.gamma_seconds_per_byte.value_or(0) * work.reduced_bytes;
+  if (network.topology != nullptr && at.nodes > 1) {
+    const SimulatedLink between{*network.bytes_per_second, alpha};
+    const SimulatedAllreduce of{algorithm_, at.ranks, at.nodes, between, network.within};
+    return network.topology->seconds(of, size_bytes) + reducing;
+  }
   if (!network.bytes_per_second) {
     const double beta = fit.beta_seconds_per_byte / network.faster;
     return (alpha * work.steps + beta * work.sent_bytes + reducing) *

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench/study/fit/fit.hpp"
+#include "bench/study/simulation/simulation.hpp"
 #include "models/step/replay_trace.hpp"
 
 namespace scalebench {
@@ -31,6 +32,8 @@ struct AssumedNetwork {
   double faster = 1;                         // times as many bytes a second
   std::optional<double> bytes_per_second{};  // of a link, instead of the measured rate
   std::optional<double> seconds_a_step{};    // instead of the measured alpha
+  SimulatedNetwork* topology = nullptr;      // of switches between such links; has both of them
+  SimulatedLink within{};                    // there, between ranks of a node
 
   bool is_measured() const { return faster == 1 && !bytes_per_second && !seconds_a_step; }
 };

@@ -6,10 +6,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
+#include "bench/cli/exit.hpp"
 #include "bench/cli/help.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/record/result_row.hpp"
@@ -19,6 +21,7 @@
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/run/run.hpp"
 #include "bench/study/run/setup.hpp"
+#include "bench/study/simulation/simulation.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
 #include "models/step/replay_trace.hpp"
@@ -34,7 +37,8 @@ constexpr int kTrustedFactor = 4;  // beyond the largest N that was measured
 struct PredictOptions {
   fs::path run;
   std::string ranks;
-  std::string link;  // RATE[,LATENCY]
+  std::string link;      // RATE[,LATENCY]
+  std::string topology;  // empty: nothing is simulated
   int per_node = 0;
   std::string gradient_syncs;  // empty: those of the run
   std::vector<std::string> traces;
@@ -75,6 +79,13 @@ PredictionQuestions questions_of(const PredictOptions& options) {
   }
   questions.link = network_of(options.link);
   questions.link_text = options.link;
+  if (!options.topology.empty()) {
+    if (!questions.link.seconds_a_step) {
+      fail<UsageError>("--topology {}: of which links? --link says, as 25gbit,10us",
+                       options.topology);
+    }
+    questions.link_text += " in " + options.topology;
+  }
   if (options.per_node < 0) fail<UsageError>("--per-node {}: at least 1", options.per_node);
   if (options.per_node > 0) questions.per_node = options.per_node;
   StrategyChoices& choices = questions.choices;
@@ -181,7 +192,15 @@ fs::path folder_for(const PredictOptions& options, const Manifest& manifest) {
 }
 
 ExitCode predict(const PredictOptions& options) {
-  const PredictionQuestions questions = questions_of(options);
+  PredictionQuestions questions = questions_of(options);
+  Console console(/*speaks=*/true, /*quiet=*/false);
+  std::optional<Interruption> interruption;
+  std::optional<SimulatedNetwork> topology;
+  if (!options.topology.empty()) {
+    interruption.emplace();
+    questions.link.topology = &topology.emplace(
+        options.topology, programs_folder() / "simulate_allreduce", console, interruption->stop());
+  }
   const StoredRun run = read_stored_run(options.run, WithSamples::no);
   if (run.manifest.import) {
     fail<UsageError>(
@@ -192,7 +211,7 @@ ExitCode predict(const PredictOptions& options) {
   }
   const std::vector<CaseOfRun> cases = cases_of(options, run);
   const std::vector<ResultRow> rows = prediction_rows(cases, questions, run.manifest.run_id);
-  Console console(/*speaks=*/true, /*quiet=*/false);
+  if (interruption && interruption->stop()) return interruption->exit_code();
   for (const std::string& torn : run.torn) console.warn(torn, "scalebench verify");
   const int largest = largest_measured(cases);
   if (questions.ranks.back() > kTrustedFactor * largest) {
@@ -232,6 +251,10 @@ void add_predict(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--link", options.link,
                   "another network than the measured one: RATE[,LATENCY] of a node's link, as "
                   "25gbit or 25gbit,10us");
+  verb.add_option(
+      "--topology", options.topology,
+      "switches between the nodes, simulated by SimGrid with --link RATE,LATENCY: flat, "
+      "or fat_tree:NODES_OF_A_SWITCH:OVERSUBSCRIPTION as fat_tree:16:4");
   verb.add_option("--per-node", options.per_node,
                   "ranks of a node (default: as in the run; with --link on one host: 1)");
   verb.add_option("--gradient-sync", options.gradient_syncs,
