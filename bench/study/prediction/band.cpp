@@ -27,9 +27,6 @@ double ErrorsLeftOut::mean() const {
 }
 
 void ErrorsLeftOut::add(const ErrorsLeftOut& others) {
-  ranks.insert(ranks.end(), others.ranks.begin(), others.ranks.end());
-  std::ranges::sort(ranks);
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());  // as in predict.cpp
   errors.insert(errors.end(), others.errors.begin(), others.errors.end());
   degrees += others.degrees;
 }
@@ -61,7 +58,6 @@ ErrorsLeftOut left_out(const PredictionCase& of) {
       if (others.calibration().ranks.empty()) continue;
       const double measured = leg.middle().seconds / leg.steps();
       found.errors.push_back(std::log(others.forecast(question_of(leg)).step_seconds / measured));
-      found.ranks.push_back(leg.at.ranks);
     } catch (const Unavailable&) {
       continue;  // the check's row of that N says why
     }

@@ -19,7 +19,6 @@ struct Band {
 
 /// ln(predicted / measured) of the steps of each N, predicted from one rank and the other N.
 struct ErrorsLeftOut {
-  std::vector<int> ranks{};
   std::vector<double> errors{};
   std::size_t degrees = 0;  // of freedom: one less than errors in each case they are from
 

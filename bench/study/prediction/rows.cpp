@@ -69,8 +69,8 @@ class Rows {
 
   ResultRow& add(std::string_view kind, const RankLayout& at, std::string_view what_if = "") {
     ResultRow& row = rows.emplace_back(prediction_schema());
-    constexpr std::array<std::string_view, 8> kCopied{
-        "model", "parameters", "allreduce", "transport", "device", "dtype", "dataset", "scaling"};
+    constexpr std::array<std::string_view, 6> kCopied{"model", "transport", "device",
+                                                      "dtype", "dataset",   "scaling"};
     for (const std::string_view column : kCopied) row.set(column, of_.like.get(column));
     row.set("gradient_sync", of_.of.strategy).set("allreduce", of_.of.algorithm);
     row.set("run_id", run_id_).set("origin", "predicted");
@@ -99,26 +99,14 @@ class Rows {
   std::string run_id_;
 };
 
-void set_calibration(ResultRow& row, const Predictor& by) {
-  const Calibration& calibration = by.calibration();
-  row.set("calibrated_ranks", fmt::format("{}", fmt::join(calibration.ranks, ";")));
-  const RankLayout at{static_cast<int>(number_in(row, "ranks")),
-                      static_cast<int>(number_in(row, "nodes"))};
-  row.set("contention", by.contention(at));
-  row.set("transfer", by.transfer(at)).set("overlap", by.overlap(at));
-  row.set("other", calibration.other)
-      .set("jitter", calibration.jitter)
-      .set("static_wait", calibration.static_wait);
-}
-
-void set_forecast(ResultRow& row, const Forecast& forecast, const Band& band, double h) {
-  row.set("workers", forecast.workers).set("batch", forecast.batch);
+void set_forecast(ResultRow& row, const Forecast& forecast, const Ensemble& by, const Band& band,
+                  double h) {
+  row.set("batch", forecast.batch);
   row.set("global_batch", forecast.batch * forecast.workers);
-  const double steps = forecast.epoch_seconds / forecast.step_seconds;
   row.set("step_seconds", forecast.step_seconds);
   row.set("step_seconds_low", band.low).set("step_seconds_high", band.high);
-  row.set("seconds", forecast.epoch_seconds).set("seconds_low", band.low * steps);
-  row.set("seconds_high", band.high * steps).set("h_seconds", h);
+  if (!std::isnan(band.low + band.high)) row.set("band", basis_of(by.errors));
+  row.set("seconds", forecast.epoch_seconds).set("h_seconds", h);
   const Scaling& scaling = forecast.scaling;
   row.set("ideal_seconds", scaling.ideal_seconds).set("speedup", scaling.speedup);
   row.set("efficiency", scaling.efficiency);
@@ -132,13 +120,6 @@ void set_forecast(ResultRow& row, const Forecast& forecast, const Band& band, do
   row.set("curve", forecast.curve_simulated  ? "simgrid"
                    : forecast.curve_measured ? "measured"
                                              : "model");
-}
-
-void set_left_out(ResultRow& row, const Band& band, const ErrorsLeftOut& errors) {
-  if (!std::isnan(band.low + band.high)) row.set("band", basis_of(errors));
-  row.set("left_out_ranks", fmt::format("{}", fmt::join(errors.ranks, ";")));
-  row.set("left_out_mean_error", std::expm1(errors.mean()));
-  row.set("left_out_reach", std::expm1(errors.reach()));
 }
 
 /// By which part of the step the error is made: predicted less measured, over the measured step.
@@ -173,11 +154,9 @@ void add_checks(const CaseOfRun& found, const ErrorsLeftOut& errors, Rows& rows,
       continue;
     }
     ResultRow& row = rows.add("check", leg.at);
-    set_forecast(row, forecast, band, of.one.middle().seconds);
-    set_calibration(row, ensemble.middle);
-    set_left_out(row, band, ensemble.errors);
+    set_forecast(row, forecast, ensemble, band, of.one.middle().seconds);
     const double measured = leg.middle().seconds / leg.steps();
-    row.set("measured_step_seconds", measured).set("measured_seconds", leg.middle().seconds);
+    row.set("measured_step_seconds", measured);
     row.set("measured_efficiency", forecast.scaling.efficiency * forecast.step_seconds / measured);
     row.set("error", forecast.step_seconds / measured - 1);
     set_parts_of_error(row, forecast, leg);
@@ -286,9 +265,7 @@ void add_forecasts(const CaseOfRun& found, const ErrorsLeftOut& errors,
       const Forecast forecast = ensemble.middle.forecast(question);
       const Band band = ensemble.band(question, forecast.step_seconds);
       ResultRow& row = rows.add(kind, question.at, what_if);
-      set_forecast(row, forecast, band, h);
-      set_calibration(row, ensemble.middle);
-      set_left_out(row, band, ensemble.errors);
+      set_forecast(row, forecast, ensemble, band, h);
       remark_assumptions(row, found, question);
       row.set("link", questions.link_text);
       if (!question.algorithm.empty()) row.set("allreduce", question.algorithm);
