@@ -185,7 +185,6 @@ def _check_fit_of(run: Run, row: Row, points: list[tuple[Row, float]]) -> None:
     for column in ("ranks", "nodes"):
         values = sorted({int(of[column] or 1) for of, _ in points})
         run.expect_text(table, row, column, ";".join(map(str, values)))
-    run.expect(table, row, "sizes", len(set(sizes)))
     run.expect(table, row, "points", len(points))
     run.expect_text(table, row, "status", "ok" if can else "skipped")
     if not can:
@@ -193,8 +192,6 @@ def _check_fit_of(run: Run, row: Row, points: list[tuple[Row, float]]) -> None:
     x = nonnegative_least_squares(columns)
     residuals = [sum(a * column[i] for a, column in zip(x, columns)) - 1 for i in range(len(points))]
     worst = max(range(len(points)), key=lambda i: (abs(residuals[i]), i))
-    run.expect(table, row, "smallest_bytes", min(sizes))
-    run.expect(table, row, "largest_bytes", max(sizes))
     run.expect(table, row, "alpha_seconds", x[0])
     run.expect(table, row, "beta_seconds_per_byte", x[1])
     run.expect(table, row, "gamma_seconds_per_byte", x[2] if apart else None)

@@ -46,7 +46,7 @@ COPIED = {
     "accuracy.csv": [*SHARED, *"model gradient_sync dataset scaling global_batch ranks samples".split()],
     "scaling.csv": [*SHARED, *TRAINING, "dilation", "optimizer", "learning_rate"],
     "losses.csv": [*SHARED, *"model gradient_sync scaling ranks nodes".split()],
-    "laws.csv": [*SHARED, *(name for name in TRAINING if name not in ("global_batch", "batch", "ranks", "nodes")), "parameters", "dilation"],
+    "laws.csv": [*SHARED, *(name for name in TRAINING if name not in ("global_batch", "batch", "ranks", "nodes")), "dilation"],
     "fit.csv": [name for name in EXCHANGE if name not in ("size_bytes", "ranks", "nodes")],
     "certificate.csv": [*SHARED, *EXCHANGE],
 }

@@ -67,8 +67,6 @@ std::optional<AllreduceFit> fit_of(std::span<const MeasuredWork> points) {
   fit.beta_seconds_per_byte = x[1];
   if (columns.size() == 3) fit.gamma_seconds_per_byte = x[2];
   fit.points = points.size();
-  fit.smallest_bytes = smallest.size_bytes;
-  fit.largest_bytes = largest.size_bytes;
   set_residuals(fit, points);
   return fit;
 }
@@ -118,12 +116,6 @@ std::string values(const std::vector<AllreducePoint>& points, int AllreducePoint
   std::set<int> different;
   for (const AllreducePoint& point : points) different.insert(point.*member);
   return fmt::format("{}", fmt::join(different, ";"));
-}
-
-std::size_t sizes_of(const std::vector<AllreducePoint>& points) {
-  std::set<double> sizes;
-  for (const AllreducePoint& point : points) sizes.insert(point.size_bytes());
-  return sizes.size();
 }
 
 }  // namespace
@@ -182,7 +174,7 @@ std::vector<ResultRow> fit_rows(const std::vector<FitRow>& fits, std::string_vie
     ResultRow& row = rows.emplace_back(row_of(one.of, run_id));
     row.set("ranks", values(one.points, &AllreducePoint::ranks));
     row.set("nodes", values(one.points, &AllreducePoint::nodes));
-    row.set("sizes", sizes_of(one.points)).set("points", one.points.size());
+    row.set("points", one.points.size());
     const auto note = [&](std::string text) {
       if (one.left_out > 0) {
         text += fmt::format("{}{} points left out that an emulated link's burst has touched",
@@ -196,7 +188,6 @@ std::vector<ResultRow> fit_rows(const std::vector<FitRow>& fits, std::string_vie
       continue;
     }
     const AllreduceFit& fit = *one.fit;
-    row.set("smallest_bytes", fit.smallest_bytes).set("largest_bytes", fit.largest_bytes);
     row.set("alpha_seconds", fit.alpha_seconds);
     row.set("beta_seconds_per_byte", fit.beta_seconds_per_byte);
     if (fit.gamma_seconds_per_byte) {

@@ -38,8 +38,6 @@ struct AllreduceFit {
   double rms_relative_residual = 0;
   double worst_relative_residual = 0;  // (model - measured) / measured, with its sign
   double worst_bytes = 0;              // the size where that is
-  double smallest_bytes = 0;
-  double largest_bytes = 0;
 };
 
 /// Fits all `points`, which belong to one algorithm over one transport. gamma is fitted when the

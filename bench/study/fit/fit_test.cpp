@@ -64,10 +64,7 @@ TEST(FitRows, FitAllSizesAndRanksOfACaseTogether) {
   EXPECT_EQ(row.get("origin"), "measured");
   EXPECT_EQ(row.get("ranks"), "2;4");
   EXPECT_EQ(row.get("nodes"), "1");
-  EXPECT_EQ(row.get("sizes"), "4");
   EXPECT_EQ(row.get("points"), "8");
-  EXPECT_EQ(row.get("smallest_bytes"), "800");
-  EXPECT_EQ(row.get("largest_bytes"), "800000");
   EXPECT_NEAR(number_in(row, "alpha_seconds"), 1e-6, 1e-14);
   EXPECT_NEAR(number_in(row, "beta_seconds_per_byte"), 1e-9, 1e-17) << "bytes, not elements";
   EXPECT_EQ(row.get("gamma_seconds_per_byte"), "");
@@ -210,8 +207,6 @@ TEST(Fit, GivesBackTheCoefficientsOverSeveralRanks) {
   expect_relative(*fit->gamma_seconds_per_byte, kGamma, 1e-9);
   EXPECT_LT(fit->rms_relative_residual, 1e-9);
   EXPECT_EQ(fit->points, 4U * 13U);
-  EXPECT_EQ(fit->smallest_bytes, 8);
-  EXPECT_EQ(fit->largest_bytes, 1 << 27);
 }
 
 TEST(Fit, ToleratesNoiseAndSaysHowMuchThereIs) {
