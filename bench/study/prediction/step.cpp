@@ -411,13 +411,8 @@ constexpr auto kFacts = std::to_array<StrategyFacts>({
 #undef GRADIENT_SYNC
 });
 
-/// Of a name in some older run that is in no table any more, what holds for most; step_of() has the
-/// error.
-constexpr StrategyFacts kUnknown{"", true, false, [](int ranks, int) { return ranks; }};
-
 const StrategyFacts& facts_of(std::string_view strategy) {
-  const auto found = std::ranges::find(kFacts, strategy, &StrategyFacts::name);
-  return found == kFacts.end() ? kUnknown : *found;
+  return row_named(kFacts, &StrategyFacts::name, "gradient sync", strategy);
 }
 
 }  // namespace
