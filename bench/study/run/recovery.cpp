@@ -86,18 +86,15 @@ void set_recovery(ResultRow& row, std::string_view event, const TrainingStart& h
     }
     row.set("down_seconds", between(fault, first_step));
   }
-  // Work since the checkpoint, or the beginning, in seconds and in steps.
-  row.set("lost_seconds", between(last_safe(hit), fault)).set("resumed_step", 0);
+  // Work since the checkpoint, or the beginning.
+  row.set("lost_seconds", between(last_safe(hit), fault));
   if (const Milestone* const begins = find(resumed, "begins")) {
-    const auto lost_steps = static_cast<double>(fault->step - begins->step);
-    row.set("resumed_step", begins->step).set("lost_steps", lost_steps);
-    row.set("lost_samples", lost_steps * samples_per_step);
+    row.set("lost_samples", static_cast<double>(fault->step - begins->step) * samples_per_step);
   }
   // From the launcher's first start to its last end.
   const double straight = undisturbed.end_seconds - undisturbed.begin_seconds;
   const double disturbed = resumed.end_seconds - hit.begin_seconds;
-  row.set("undisturbed_seconds", straight).set("disturbed_seconds", disturbed);
-  row.set("overhead_seconds", disturbed - straight);
+  row.set("disturbed_seconds", disturbed).set("overhead_seconds", disturbed - straight);
 }
 
 bool same_tensors(const std::filesystem::path& a, const std::filesystem::path& b) {
@@ -115,7 +112,6 @@ struct Trained {
   TrainingStart start;
   LaunchEnd end;
   ResultRow epoch{epoch_schema()};  // of all ranks; empty cells when there is none
-  std::string train_loss;           // of the last epoch
 };
 
 /// The newest by name, which holds the epoch; empty without one.
@@ -143,7 +139,9 @@ class RecoveryRun {
     if (!stop_) second = train("resumed", hit, way_on(hit));
     if (!undisturbed_first) run_undisturbed();
     ResultRow row = row_of(number, undisturbed, first, second);
-    if (row.get("status") == "ok") judge(row, undisturbed, second, straight, hit);
+    if (row.get("status") == "ok") {
+      set_same_bits(row, same_tensors(newest_checkpoint(straight), newest_checkpoint(hit)));
+    }
     fs::remove_all(straight);
     fs::remove_all(hit);
     return row;
@@ -193,8 +191,6 @@ class RecoveryRun {
     for (const ResultRow& row : rows_in(out, epoch_schema())) {
       if (row.get("rank") == "all") trained.epoch = row;
     }
-    const std::vector<ResultRow> epochs = rows_in(out, accuracy_schema());
-    if (!epochs.empty()) trained.train_loss = epochs.back().get("train_loss");
   }
 
   void enter(const PlannedLaunch& launch, const std::vector<std::string>& command,
@@ -219,8 +215,7 @@ class RecoveryRun {
                                            plan_.fault_at, plan_.checkpoint_every)));
     const std::string& origin = resumed.epoch.get("origin");
     row.set("origin", origin.empty() ? manifest_.origin : origin);
-    for (const std::string_view column : {"model", "gradient_sync", "allreduce", "transport",
-                                          "dataset", "scaling", "global_batch", "batch"}) {
+    for (const std::string_view column : {"model", "gradient_sync", "transport"}) {
       row.set(column, resumed.epoch.get(column));
     }
     row.set("ranks", plan_.ranks).set("repetition", number).set("fault", plan_.fault);
@@ -235,18 +230,12 @@ class RecoveryRun {
       const std::string why = culprit.end.why.empty() ? "the fault never came" : culprit.end.why;
       return row.set("status", "failed").set("note", why);
     }
-    const double batch = row.get("global_batch").empty() ? number_in(row, "batch") * plan_.ranks
-                                                         : number_in(row, "global_batch");
+    const ResultRow& epoch = resumed.epoch;
+    const double batch = epoch.get("global_batch").empty() ? number_in(epoch, "batch") * plan_.ranks
+                                                           : number_in(epoch, "global_batch");
     set_recovery(row, plan_.participle(), hit.start, resumed.start, undisturbed.start, batch);
     if (row.get("noticed").empty()) row.set("noticed", hit.end.why);
     return row.set("status", "ok");
-  }
-
-  /// A checkpoint promises the training that was never disturbed, to the bit.
-  static void judge(ResultRow& row, const Trained& undisturbed, const Trained& resumed,
-                    const fs::path& straight, const fs::path& hit) {
-    const bool parameters = same_tensors(newest_checkpoint(straight), newest_checkpoint(hit));
-    set_same_bits(row, parameters, undisturbed.train_loss == resumed.train_loss);
   }
 
   const RecoveryPlan& plan_;
@@ -274,9 +263,9 @@ bool hangs_on_time(std::string_view gradient_sync, double ranks) {
 
 }  // namespace
 
-void set_same_bits(ResultRow& row, bool parameters, bool loss) {
-  row.set("same_parameters", parameters).set("same_loss", loss);
-  if (parameters && loss) return;
+void set_same_bits(ResultRow& row, bool same) {
+  row.set("same_parameters", same);
+  if (same) return;
   if (hangs_on_time(row.get("gradient_sync"), number_in(row, "ranks"))) {
     row.set("note", fmt::format("other bits, as any two trainings by {}: its sums hang on time",
                                 row.get("gradient_sync")));
@@ -338,7 +327,7 @@ std::string recovery_table(const std::vector<ResultRow>& rows) {
       shown.push_back(scaled(cell, 1, kShown[k] == "lost_samples" ? 0 : 2));
       if (!cell.empty()) values[k].push_back(number_in(row, kShown[k]));
     }
-    const bool same = row.get("same_parameters") == "1" && row.get("same_loss") == "1";
+    const bool same = row.get("same_parameters") == "1";
     shown.emplace_back(same ? "yes" : row.get("status") == "ok" ? "no, by time" : "NO");
     table += cells(row.get("repetition"), shown);
   }

@@ -79,9 +79,10 @@ std::vector<ResultRow> measure_recovery(const RecoveryPlan& plan, const ResultsF
                                         Manifest manifest, const std::atomic<bool>& stop,
                                         Console& console);
 
-/// Whether both trainings ended in the same bits, in a row that has the rest and the status ok.
-/// Else it is `wrong`, but with a strategy whose sums depend on time: then the note says so.
-void set_same_bits(ResultRow& row, bool parameters, bool loss);
+/// A checkpoint promises the training that was never disturbed: whether both ended in the same
+/// bits, in a row that has the rest and the status ok. Else it is `wrong`, but with a strategy
+/// whose sums depend on time: then the note says so.
+void set_same_bits(ResultRow& row, bool same);
 
 /// A line for each repetition, and their medians.
 std::string recovery_table(const std::vector<ResultRow>& rows);

@@ -44,7 +44,7 @@ std::vector<ShownFile> shown_files() {
   return {
       {recovery_schema(),
        {"fault", "repetition", "noticed_seconds", "restart_seconds", "down_seconds", "lost_samples",
-        "overhead_seconds", "same_parameters", "same_loss"}},
+        "overhead_seconds", "same_parameters"}},
       {certificate_schema(),
        {"algorithm", "transport", "dtype", "size_bytes", "seconds_a", "ratio", "ratio_low",
         "ratio_high", "p_holm", "verdict", "smallest_effect"}},

@@ -107,8 +107,8 @@ class WithoutAStudyTest(unittest.TestCase):
         killed = {"number": 2, "status": "failed", "note": "exit code 137 (SIGKILL): rank 1 h: killed on purpose"}
         write_manifest(self.run_folder, study="recover", launches=[killed])
         row = {"model": "mlp", "gradient_sync": "mirrored", "transport": "mpi", "ranks": 2, "fault": "kill", "fault_rank": 1, "fault_step": 25,
-               "checkpoint_every": 1, "detection_seconds": 2.06, "lost_samples": 400, "overhead_seconds": 4.99, "same_parameters": 1, "same_loss": 1}  # fmt: skip
-        rows = [{**row, "repetition": 1}, {**row, "repetition": 2, "status": "wrong", "same_loss": 0}, {**row, "repetition": 3, "status": "failed"}]
+               "checkpoint_every": 1, "detection_seconds": 2.06, "lost_samples": 400, "overhead_seconds": 4.99, "same_parameters": 1}  # fmt: skip
+        rows = [{**row, "repetition": 1}, {**row, "repetition": 2, "status": "wrong", "same_parameters": 0}, {**row, "repetition": 3, "status": "failed"}]
         for some, css in ((rows[:1], "verdict"), (rows, "verdict stop")):
             write_csv(self.run_folder, "recovery.csv", some)
             page, markdown = self.both()

@@ -23,7 +23,7 @@ def cells(row: Row) -> list[str]:
         [duration(row.number(f"{name}_seconds")) for name in names]
         for names in (("noticed", "detection", "restart", "down"), ("lost", "disturbed", "overhead"))
     )
-    same = row["same_parameters"] == row["same_loss"] == "1"
+    same = row["same_parameters"] == "1"
     bits = "yes" if same else "no, by time" if row["status"] == "ok" else "NO"
     return [row["repetition"], *early, row["lost_samples"], *late, bits]
 
