@@ -140,10 +140,7 @@ TEST(MeasureAllreduce, SkipsWithTheReason) {
 }
 
 TEST(MeasureAllreduce, FindsOneElementThatARehearsedFaultChanged) {
-  const AllreduceFault fault = AllreduceFault::parse("wrong:1@1", 2);
-  EXPECT_TRUE(fault.strikes(1, 1));
-  EXPECT_FALSE(fault.strikes(1, 0));
-  EXPECT_FALSE(fault.strikes(2, 1));
+  const AllreduceFault fault(Injections({"wrong:1@1"}, InjectedInto::allreduce, 2));
   run_ranks(2, [&](Communicator& ranks) {
     const AllreduceResult result = measured(ranks, case_of(allreduce_named("ring"), 100), brief(),
                                             ranks.rank() == 1 ? &fault : nullptr);
@@ -154,7 +151,7 @@ TEST(MeasureAllreduce, FindsOneElementThatARehearsedFaultChanged) {
 }
 
 TEST(MeasureAllreduce, FindsARankThatIsWrongOnceInTenThousandOperations) {
-  const AllreduceFault fault = AllreduceFault::parse("wrong:1@1/10000", 2);
+  const AllreduceFault fault(Injections({"wrong=10000:1@1"}, InjectedInto::allreduce, 2));
   AllreduceMethod method = brief();
   method.checks = 10500;
   run_ranks(2, [&](Communicator& ranks) {
@@ -188,16 +185,6 @@ TEST(MeasureAllreduce, TakesLongerByTheShareThatIsInjected) {
       EXPECT_GE(repetition.seconds, 0.003);
     }
   });
-}
-
-TEST(AllreduceFault, RefusesWhatItDoesNotKnow) {
-  EXPECT_EQ(AllreduceFault::parse("die:0", 2).case_number, 3U);
-  EXPECT_TRUE(AllreduceFault::parse("hang:1@0", 2).strikes(0, 1)) << "while the transports open";
-  EXPECT_EQ(AllreduceFault::parse("", 2).kind, AllreduceFault::Kind::none);
-  for (const char* text : {"hang", "hang:", "hang:2", "hang:-1", "stop:1", "wrong:1@0", "die:1@",
-                           "die:1@2x", "wrong:1 "}) {
-    EXPECT_THROW(AllreduceFault::parse(text, 2), UsageError) << text;
-  }
 }
 
 TEST(AllreduceBuffers, KeepPlacementsApartAndOnPages) {

@@ -18,8 +18,6 @@ namespace {
 /// Batches of a pipelined case when their number of operations is given: enough for a median.
 constexpr std::size_t kBatches = 5;
 
-constexpr double kMostSlower = 1000;
-
 constexpr std::array<std::string_view, 3> kFormats{"table", "csv", "json"};
 constexpr std::array<std::string_view, 3> kMemories{"auto", "host", "device"};
 constexpr std::array<std::string_view, 3> kPlacements{"in_place", "out_of_place", "both"};
@@ -234,23 +232,7 @@ void describe_method(CLI::App& app, int ranks, AllreduceOptions& options) {
                "leave out how fast memory alone would let each size be");
   add_host_options(app, options.hosts);
   add_timeout_option(app, options.timeout_seconds);
-  app.add_option_function<std::string>(
-         "--fault",
-         [&options, ranks](const std::string& word) {
-           options.fault = AllreduceFault::parse(word, ranks);
-         },
-         "rehearse a failure: " + std::string(kFaultForm))
-      ->group(kFaults);
-  app.add_option_function<double>(
-         "--slower",
-         [&method](double percent) {
-           if (!(percent >= 0 && percent <= kMostSlower)) {
-             fail<UsageError>("--slower {}: must be per cent from 0 to {}", percent, kMostSlower);
-           }
-           method.slower = percent / 100;
-         },
-         "inject a fault: every operation takes so many per cent longer, on all ranks")
-      ->group(kFaults);
+  add_inject_option(app, InjectedInto::allreduce, ranks, options.injections);
 }
 
 void apply_pair_defaults(CLI::App& app) {
@@ -314,7 +296,7 @@ void check_together(const CLI::App& app, const AllreduceOptions& options) {
                      options.pipelined.size() > 1 ? "--mode both" : "--mode pipelined");
   }
   if (options.method.slower > 0 && options.method.graph) {
-    fail<UsageError>("--slower: a graph cannot be slowed down; leave out -G");
+    fail<UsageError>("--inject slower: a graph cannot be slowed down; leave out -G");
   }
 }
 
@@ -348,6 +330,8 @@ AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int 
     options.text = list_of_names();
     return options;
   }
+  options.fault = AllreduceFault(options.injections);
+  options.method.slower = options.injections.amount(Injected::slower);
   const bool of_pairs = options.pairs != PairsOf::nothing;
   if (of_pairs) apply_pair_defaults(app);
   check_together(app, options);

@@ -102,7 +102,7 @@ std::string note_of(const AllreduceCase& one, const LaunchTransport& transport,
   std::vector<std::string> notes;
   if (!result.note.empty()) notes.push_back(result.note);
   if (context.method.slower > 0) {
-    notes.push_back(fmt::format("{}slower={} %", kInjectedNote, 100 * context.method.slower));
+    notes.push_back(fmt::format("{}slower={}", kInjectedNote, context.method.slower));
   }
   if (result.status == "ok" && transport.place.pages == Pages::huge &&
       transport.huge_share.value_or(0) < kNearlyAll) {

@@ -1,83 +1,198 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/program/fault.hpp"
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <csignal>
-#include <tuple>
+#include <optional>
 
+#include "bench/cli/help.hpp"
 #include "bench/program/program.hpp"
-#include "bench/program/words.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKinds{"none", "hang", "die", "wrong"};
-
-struct StepFaultForm {
-  StepFaultKind kind;
-  std::string StepFaultWords::*word;
-  const char* option;
-  int signal;
-  std::string_view participle;
-  const char* what;
+/// `form` is also what is read by: a part in brackets may be left out, one that is not there must
+/// not be given.
+struct Kind {
+  Injected fault;
+  InjectedInto program;
+  std::string_view name, form;
+  double least, most;             // of the amount
+  std::int64_t first, otherwise;  // moment
+  std::string_view what;
 };
-constexpr std::array<StepFaultForm, 2> kStepFaults{
-    {{StepFaultKind::kill, &StepFaultWords::kill_rank, "--kill-rank", SIGKILL, "killed",
-      "inject a fault: RANK@STEP, this rank ends by SIGKILL at the begin of the step, counted from "
-      "0 over the training; not in a training that resumes"},
-     {StepFaultKind::stop, &StepFaultWords::stop_rank, "--stop-rank", SIGSTOP, "stopped",
-      "inject a fault: as --kill-rank, but the rank stops by SIGSTOP and stays"}}};
 
-const StepFaultForm& form_of(StepFaultKind kind) {
-  return kStepFaults.at(static_cast<std::size_t>(kind));
+constexpr InjectedInto kAllreduce = InjectedInto::allreduce, kTraining = InjectedInto::training;
+constexpr double kMostSeconds = 3600, kMostPpm = 1e5, kMostJump = 1e6, kMostOperations = 1e9;
+constexpr auto kKinds = std::to_array<Kind>({
+    {Injected::slower, kAllreduce, "slower", "slower=SHARE", 0, 10, 0, 0,
+     "every operation takes such a share of its time longer, 0.3 is 30 %"},
+    {Injected::hang, kAllreduce, "hang", "hang:RANK[@CASE]", 0, 0, 0, 3,
+     "this rank stops for ever in the third case, or another, counted from 1; @0: while the "
+     "transports open"},
+    {Injected::kill, kAllreduce, "kill", "kill:RANK[@CASE]", 0, 0, 0, 3, "the same by SIGKILL"},
+    {Injected::wrong, kAllreduce, "wrong", "wrong[=N]:RANK[@CASE]", 1, kMostOperations, 1, 3,
+     "one element is wrong there, in every operation or one of N"},
+    {Injected::sleep, kTraining, "sleep", "sleep=SECONDS:RANK", 0, kMostSeconds, 0, 0,
+     "this rank computes so much longer in each step"},
+    {Injected::delay, kTraining, "delay", "delay=SECONDS", 0, kMostSeconds, 0, 0,
+     "each communication takes so much longer"},
+    {Injected::throttle, kTraining, "throttle", "throttle=SECONDS", 0, kMostSeconds, 0, 0,
+     "loading takes so much longer in each step"},
+    {Injected::kill, kTraining, "kill", "kill:RANK@STEP", 0, 0, 0, 0,
+     "this rank ends by SIGKILL at the begin of the step, counted from 0 over the training; not "
+     "in a training that resumes"},
+    {Injected::stop, kTraining, "stop", "stop:RANK@STEP", 0, 0, 0, 0,
+     "the same, but the rank stops by SIGSTOP and stays"},
+    {Injected::drift, kTraining, "drift", "drift=PPM:RANK", -kMostPpm, kMostPpm, 0, 0,
+     "the clock of this rank's host goes so many parts per million too fast"},
+    {Injected::jump, kTraining, "jump", "jump=SECONDS:RANK", -kMostJump, kMostJump, 0, 0,
+     "the clock of this rank's host jumps by so much in the second step"},
+});
+
+bool comes_at_a_moment(const Kind& kind) { return kind.form.find('@') != std::string_view::npos; }
+
+bool is_offered(const Kind& kind, InjectedInto program) {
+  if (program != InjectedInto::recovery) return kind.program == program;
+  return kind.program == kTraining && comes_at_a_moment(kind);
+}
+
+std::string forms_of(InjectedInto program) {
+  std::vector<std::string_view> forms;
+  for (const Kind& kind : kKinds) {
+    if (is_offered(kind, program)) forms.push_back(kind.form);
+  }
+  return fmt::format("{}", fmt::join(forms, ", "));
+}
+
+/// Takes what is behind `mark` off `text`, as `kind` wants it: false where that is no number, is
+/// missing, or does not belong there.
+template <class Number>
+bool take(char mark, const Kind& kind, std::string_view& text, Number& number) {
+  const std::size_t at = kind.form.find(mark);
+  const bool belongs = at != std::string_view::npos;
+  const std::size_t begin = text.find(mark);
+  if (begin == std::string_view::npos) return !belongs || kind.form[at - 1] == '[';
+  const std::optional<Number> read = read_number<Number>(text.substr(begin + 1));
+  text = text.substr(0, begin);
+  number = read.value_or(number);
+  return belongs && read.has_value();
+}
+
+Injection parse(const std::string& typed, InjectedInto program, int ranks) {
+  const std::string_view name = std::string_view(typed).substr(0, typed.find_first_of("=:@"));
+  const auto kind = std::ranges::find_if(
+      kKinds, [&](const Kind& one) { return one.name == name && is_offered(one, program); });
+  if (kind == kKinds.end()) fail<UsageError>("--inject {}: valid: {}", typed, forms_of(program));
+  Injection one{.fault = kind->fault,
+                .amount = kind->least,
+                .when = kind->otherwise,
+                .text = typed,
+                .at_a_moment = comes_at_a_moment(*kind)};
+  std::string_view rest = typed;
+  // From behind, since a number may hold none of these marks.
+  const bool moment = take('@', *kind, rest, one.when), rank = take(':', *kind, rest, one.rank);
+  const bool amount = take('=', *kind, rest, one.amount);
+  if (!moment || !rank || !amount || rest != name || one.when < kind->first) {
+    fail<UsageError>("--inject {}: valid: {}", typed, kind->form);
+  }
+  if (!(one.amount >= kind->least && one.amount <= kind->most)) {
+    fail<UsageError>("--inject {}: valid: {}, from {} to {}", typed, kind->form, kind->least,
+                     kind->most);
+  }
+  const bool of_one = kind->form.find(':') != std::string_view::npos;
+  if (of_one && (one.rank < 0 || one.rank >= ranks)) {
+    fail<UsageError>("--inject {}: there are {} rank(s), from 0 on", typed, ranks);
+  }
+  return one;
 }
 
 }  // namespace
 
-AllreduceFault AllreduceFault::parse(const std::string& text, int ranks) {
-  AllreduceFault fault;
-  if (text.empty()) return fault;
-  const std::size_t colon = text.find(':');
-  const auto kind = std::ranges::find(kKinds, text.substr(0, colon)) - kKinds.begin();
-  std::string place = colon == std::string::npos ? "" : text.substr(colon + 1);
-  std::optional<std::size_t> every = fault.every;
-  if (const std::size_t slash = place.find('/'); slash != std::string::npos) {
-    every = read_number<std::size_t>(place.substr(slash + 1));
-    place.resize(slash);
+Injections::Injections(const std::vector<std::string>& texts, InjectedInto program, int ranks) {
+  for (const std::string& text : texts) {
+    Injection one = parse(text, program, ranks);
+    const Injection* const other = one.at_a_moment ? at_a_moment() : find(one.fault);
+    if (other != nullptr) {
+      fail<UsageError>("--inject {} and --inject {}: give one", other->text, text);
+    }
+    all_.push_back(std::move(one));
   }
-  if (place.find('@') == std::string::npos) place += fmt::format("@{}", fault.case_number);
-  const auto numbers = read_pair<int, std::size_t>(place, '@');
-  const bool known = kind > 0 && kind < std::ssize(kKinds);
-  const bool opening = numbers && numbers->second == 0;
-  if (!known || !numbers || numbers->first < 0 || every.value_or(0) == 0 ||
-      (opening && static_cast<Kind>(kind) == Kind::wrong)) {
-    fail<UsageError>("--fault '{}': write {}", text, kFaultForm);
+}
+
+const Injection* Injections::find(Injected fault) const {
+  const auto found = std::ranges::find(all_, fault, &Injection::fault);
+  return found == all_.end() ? nullptr : &*found;
+}
+
+double Injections::amount(Injected fault) const {
+  const Injection* const found = find(fault);
+  return found == nullptr ? 0 : found->amount;
+}
+
+const Injection* Injections::at_a_moment() const {
+  const auto found = std::ranges::find(all_, true, &Injection::at_a_moment);
+  return found == all_.end() ? nullptr : &*found;
+}
+
+std::string Injections::lasting() const {
+  std::vector<std::string> texts;
+  for (const Injection& one : all_) {
+    if (!one.at_a_moment) texts.push_back(one.text);
   }
-  fault.kind = static_cast<Kind>(kind);
-  std::tie(fault.rank, fault.case_number) = *numbers;
-  fault.every = *every;
-  if (fault.rank >= ranks) {
-    fail<UsageError>("--fault {}: there are only {} rank(s)", text, ranks);
+  return fmt::format("{}", fmt::join(texts, " "));
+}
+
+CLI::Option* add_inject_option(CLI::App& app, InjectedInto program, int ranks,
+                               Injections& injections) {
+  std::vector<std::string> lines;
+  for (const Kind& kind : kKinds) {
+    if (is_offered(kind, program)) lines.push_back(fmt::format("{}: {}", kind.form, kind.what));
   }
-  return fault;
+  const auto take = [&injections, program, ranks](const std::vector<std::string>& texts) {
+    injections = Injections(texts, program, ranks);
+  };
+  return app
+      .add_option_function<std::vector<std::string>>(
+          "--inject", take,
+          fmt::format("put in a fault; may be repeated; {}", fmt::join(lines, "; ")))
+      ->allow_extra_args(false)
+      ->type_name("FAULT")
+      ->group(kFaults);
+}
+
+std::string_view participle(Injected fault) {
+  return fault == Injected::kill ? "killed" : "stopped";
+}
+
+void strike(Injected fault) { std::raise(fault == Injected::kill ? SIGKILL : SIGSTOP); }
+
+AllreduceFault::AllreduceFault(const Injections& injections) {
+  if (const Injection* const one = injections.at_a_moment()) what_ = *one;
 }
 
 void AllreduceFault::require_reached(std::size_t cases) const {
-  if (kind == Kind::none || case_number <= cases) return;
-  fail<JointRefusal>("--fault {}:{}@{}: would never come, there are {} case(s); @CASE names one",
-                     kKinds.at(static_cast<std::size_t>(kind)), rank, case_number, cases);
+  if (what_.rank < 0 || what_.when <= static_cast<std::int64_t>(cases)) return;
+  fail<JointRefusal>("--inject {}: would never come, there are {} case(s) and it is for number {}",
+                     what_.text, cases, what_.when);
+}
+
+bool AllreduceFault::strikes(std::size_t number, int of_rank) const {
+  return what_.rank == of_rank && what_.when == static_cast<std::int64_t>(number);
 }
 
 void AllreduceFault::strike(Span out) const {
+  const auto every = static_cast<std::size_t>(std::max(1.0, what_.amount));
   if (++operations_ % every != 0) return;
-  if (kind == Kind::die) std::raise(SIGKILL);
-  while (kind == Kind::hang) pause();
+  if (what_.fault == Injected::kill) std::raise(SIGKILL);
+  while (what_.fault == Injected::hang) pause();
   if (out.empty()) return;
   const Span first = out.part(0, 1);
   const Buffer element(1, out.dtype);
@@ -85,68 +200,5 @@ void AllreduceFault::strike(Span out) const {
   for (std::byte& byte : std::span(element.span().data, first.bytes())) byte = ~byte;
   copy(element.span(), first);
 }
-
-std::string_view StepFault::participle() const { return form_of(kind).participle; }
-
-void add_step_fault_options(CLI::App& app, StepFaultWords& words) {
-  for (const StepFaultForm& form : kStepFaults) {
-    app.add_option(form.option, words.*form.word, form.what)->group(kFaults);
-  }
-}
-
-StepFault step_fault_of(const StepFaultWords& words, int ranks) {
-  if (!words.kill_rank.empty() && !words.stop_rank.empty()) {
-    fail<UsageError>("--kill-rank and --stop-rank: give one");
-  }
-  for (const StepFaultForm& form : kStepFaults) {
-    const std::string& text = words.*form.word;
-    if (text.empty()) continue;
-    const auto numbers = read_pair<int, std::int64_t>(text, '@');
-    if (!numbers || numbers->second < 0) {
-      fail<UsageError>("{} {}: valid: RANK@STEP, as 1@50; steps count from 0 over the training",
-                       form.option, text);
-    }
-    if (numbers->first < 0 || numbers->first >= ranks) {
-      fail<UsageError>("{} {}: there are {} rank(s), from 0 on", form.option, text, ranks);
-    }
-    return {form.kind, numbers->first, numbers->second};
-  }
-  return {};
-}
-
-std::string ClockFault::text() const {
-  std::string text;
-  if (drift_rank >= 0) text = fmt::format("drift_clock={}:{}", drift_rank, drift_ppm);
-  if (jump_rank >= 0) {
-    text += fmt::format("{}jump_clock={}:{}", text.empty() ? "" : " ", jump_rank, jump_seconds);
-  }
-  return text;
-}
-
-void add_clock_fault_options(CLI::App& app, int ranks, ClockFault& fault) {
-  const auto add = [&app, ranks](const std::string& name, const std::string& unit, double most,
-                                 int& rank, double& value, const char* what) {
-    const auto take = [=, &rank, &value](const std::string& text) {
-      const auto numbers = read_pair<int, double>(text, ':');
-      if (!numbers || !(std::abs(numbers->second) <= most)) {
-        fail<UsageError>("{} {}: valid: RANK:{}, which is at most {} either way", name, text, unit,
-                         most);
-      }
-      if (numbers->first < 0 || numbers->first >= ranks) {
-        fail<UsageError>("{} {}: there are {} rank(s), from 0 on", name, text, ranks);
-      }
-      std::tie(rank, value) = *numbers;
-    };
-    app.add_option_function<std::string>(name, take, what)->group(kFaults);
-  };
-  add("--drift-clock", "PPM", 1e5, fault.drift_rank, fault.drift_ppm,
-      "inject a fault: RANK:PPM, the clock of this rank's host goes so many parts per million too "
-      "fast");
-  add("--jump-clock", "SECONDS", 1e6, fault.jump_rank, fault.jump_seconds,
-      "inject a fault: RANK:SECONDS, the clock of this rank's host jumps by so much in the second "
-      "step");
-}
-
-void inject(StepFaultKind kind) { std::raise(form_of(kind).signal); }
 
 }  // namespace scalebench

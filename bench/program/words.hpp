@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,7 +16,6 @@
 #include "bench/cli/help.hpp"
 #include "bench/machine/environment.hpp"
 #include "kernels/error.hpp"
-#include "kernels/read_number.hpp"
 
 namespace scalebench {
 
@@ -69,17 +67,6 @@ inline void add_timeout_option(CLI::App& app, double& seconds) {
                    "seconds without progress after which a rank that hangs is named and all end; "
                    "0: 25, more for what is expected to take long")
       ->group(kFaults);
-}
-
-/// "A@B", "A:B" as two numbers; nothing for all else.
-template <class First, class Second>
-std::optional<std::pair<First, Second>> read_pair(std::string_view text, char between) {
-  const std::size_t at = text.find(between);
-  if (at == std::string_view::npos) return std::nullopt;
-  const auto first = read_number<First>(text.substr(0, at));
-  const auto second = read_number<Second>(text.substr(at + 1));
-  if (!first || !second) return std::nullopt;
-  return std::pair(*first, *second);
 }
 
 }  // namespace scalebench

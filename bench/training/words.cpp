@@ -36,20 +36,12 @@ constexpr auto kTold = std::to_array<std::pair<std::string_view, const char*>>({
 
 std::string_view name_of(PageCache cache) { return kPageCaches[static_cast<std::size_t>(cache)]; }
 
-double checked_seconds(std::string_view option, double seconds) {
-  if (!std::isfinite(seconds) || seconds < 0 || seconds > 3600) {
-    fail<UsageError>("{} {}: must be seconds from 0 to 3600", option, seconds);
-  }
-  return seconds;
-}
-
 /// "a=1 b=2" of those that have a value.
 class Settings {
  public:
   void add(std::string_view name, const std::string& value) {
     if (!value.empty()) text_ += fmt::format("{}{}={}", text_.empty() ? "" : " ", name, value);
   }
-  void add(std::string_view name, double value) { add(name, fmt::format("{}", value)); }
   const std::string& text() const { return text_; }
 
  private:
@@ -57,30 +49,6 @@ class Settings {
 };
 
 }  // namespace
-
-void add_fault_options(CLI::App& app, int ranks, Faults& faults) {
-  const auto sleep = [&faults, ranks](const std::string& text) {
-    const auto numbers = read_pair<int, double>(text, ':');
-    if (!numbers) fail<UsageError>("--sleep-rank {}: valid: RANK:SECONDS, as 1:0.05", text);
-    if (numbers->first < 0 || numbers->first >= ranks) {
-      fail<UsageError>("--sleep-rank {}: there are {} rank(s), from 0 on", text, ranks);
-    }
-    faults.sleep_rank = numbers->first;
-    faults.sleep_seconds = checked_seconds("--sleep-rank", numbers->second);
-  };
-  const auto add_delay = [&app](const std::string& name, double& seconds, const char* what) {
-    const auto take = [name, &seconds](double word) { seconds = checked_seconds(name, word); };
-    app.add_option_function<double>(name, take, what)->group(kFaults);
-  };
-  app.add_option_function<std::string>(
-         "--sleep-rank", sleep,
-         "inject a fault: RANK:SECONDS, this rank computes so much longer in each step")
-      ->group(kFaults);
-  add_delay("--delay-collective", faults.delay_collective_seconds,
-            "inject a fault: each communication takes so many seconds longer");
-  add_delay("--throttle-input", faults.throttle_input_seconds,
-            "inject a fault: loading takes so many seconds longer in each step");
-}
 
 void add_gradient_sync_options(CLI::App& app, GradientSyncOptions& options) {
   const Heading strategy(app, kStrategy);
@@ -163,20 +131,6 @@ void add_input_options(CLI::App& app, TrainerOptions& options) {
   add_choice(app, "--lr-schedule", options.rate.schedule, kRateSchedules,
              "constant, or resnet: 0.1 per 256 images of a step, 5 epochs of warm-up, a tenth "
              "of it after 30, 60, 80 and 90");
-}
-
-std::string text_of(const Faults& faults) {
-  Settings settings;
-  if (faults.sleep_rank >= 0) {
-    settings.add("sleep_rank", fmt::format("{}:{}", faults.sleep_rank, faults.sleep_seconds));
-  }
-  if (faults.delay_collective_seconds > 0) {
-    settings.add("delay_collective", faults.delay_collective_seconds);
-  }
-  if (faults.throttle_input_seconds > 0) {
-    settings.add("throttle_input", faults.throttle_input_seconds);
-  }
-  return settings.text();
 }
 
 std::string text_of(std::string_view gradient_sync, const GradientSyncOptions& options) {

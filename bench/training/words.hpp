@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command-line options of what bench_epoch may be told of gradient synchronisations, of what
-// an epoch reads and by which rules, and of injected faults; and as text, for case ids and tables.
-// Each throws UsageError, while the command line is parsed, for unknown names and impossible
-// numbers.
+// an epoch reads and by which rules; and as text, for case ids and tables. Each throws UsageError,
+// while the command line is parsed, for unknown names and impossible numbers.
 #pragma once
 
 #include <string>
@@ -14,16 +13,11 @@
 
 namespace scalebench {
 
-/// `ranks`: of which a fault may be about one.
-void add_fault_options(CLI::App& app, int ranks, Faults& faults);
 void add_gradient_sync_options(CLI::App& app, GradientSyncOptions& options);
 /// Throws UsageError for an option that was typed and that this gradient sync does not read.
 void check_gradient_sync_options(const CLI::App& app, std::string_view gradient_sync,
                                  const GradientSyncOptions& options);
 void add_input_options(CLI::App& app, TrainerOptions& options);
-
-/// The faults, canonically: for case ids and notes. Empty without any.
-std::string text_of(const Faults& faults);
 
 /// The options that matter to that gradient sync, canonically. Empty for one that has none.
 std::string text_of(std::string_view gradient_sync, const GradientSyncOptions& options);

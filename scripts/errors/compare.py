@@ -78,9 +78,9 @@ def slowed(programs: Path, folder: Path, share: float, steps: dict[str, float]) 
         if program.is_file() and not (folder / program.name).exists():
             shutil.copy2(program, folder)
     cases = "".join(
-        f'*" --gradient-sync {sync} "*) set -- "$@" --sleep-rank 0:{share * seconds:.9f};; ' for sync, seconds in steps.items()
+        f'*" --gradient-sync {sync} "*) set -- "$@" --inject sleep={share * seconds:.9f}:0;; ' for sync, seconds in steps.items()
     )
-    for name, line in (("bench_allreduce", f'set -- "$@" --slower {100 * share:g}'), ("bench_epoch", f'case " $* " in {cases}esac')):
+    for name, line in (("bench_allreduce", f'set -- "$@" --inject slower={share:g}'), ("bench_epoch", f'case " $* " in {cases}esac')):
         wrapper = folder / name
         wrapper.write_text(f'#!/bin/sh\n{line}\nexec {shlex.quote(str(programs / name))} "$@"\n', encoding="utf-8")
         wrapper.chmod(0o755)

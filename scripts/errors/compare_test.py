@@ -104,10 +104,10 @@ class CompareErrorTest(unittest.TestCase):
                 return subprocess.run([slowed / name, *words], capture_output=True, text=True, check=True).stdout
 
             self.assertTrue(os.access(slowed / "bench_kernels", os.X_OK))
-            self.assertIn("--sleep-rank 0:0.002500000", said("bench_epoch", "--gradient-sync", "none", "-q"))
-            self.assertIn("--sleep-rank 0:0.002000000", said("bench_epoch", "--gradient-sync", "one_device", "-q"))
+            self.assertIn("--inject sleep=0.002500000:0", said("bench_epoch", "--gradient-sync", "none", "-q"))
+            self.assertIn("--inject sleep=0.002000000:0", said("bench_epoch", "--gradient-sync", "one_device", "-q"))
             self.assertNotIn("sleep", said("bench_epoch", "--gradient-sync", "mirrored", "-q"))
-            self.assertIn("bin/bench_allreduce -b 8 --slower 5", said("bench_allreduce", "-b", "8"))
+            self.assertIn("bin/bench_allreduce -b 8 --inject slower=0.05", said("bench_allreduce", "-b", "8"))
 
 
 if __name__ == "__main__":

@@ -46,14 +46,14 @@ std::vector<std::string> slowing_words(const PlannedLaunch& launch,
   if (launch.program == "bench_allreduce") {
     // Nothing comes between the operations of a graph.
     if (std::ranges::find(launch.arguments, "-G") != launch.arguments.end()) return {};
-    return {"--slower", fmt::format("{:.6g}", 100 * kLonger)};
+    return {"--inject", fmt::format("slower={:.6g}", kLonger)};
   }
   if (launch.program != "bench_epoch" || launch.ranks != 1) return {};
   for (const Cell& cell : cells_of(sweep)) {
     if (!cells.contains(cell.key + "/seconds") || !cell.measured()) continue;
     const double steps = number_in(cell.row, "samples") / number_in(cell.row, "global_batch");
     const double step = median_of(cell.seconds) / steps;
-    if (step > 0) return {"--sleep-rank", fmt::format("0:{:.9f}", kLonger * step)};
+    if (step > 0) return {"--inject", fmt::format("sleep={:.9f}:0", kLonger * step)};
   }
   return {};
 }

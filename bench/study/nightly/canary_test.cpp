@@ -149,7 +149,7 @@ TEST(CanaryPlan, SlowsAllRoundsOfALaunchAndLeavesTheOthersOut) {
   EXPECT_EQ(canary.why_not, "");
   ASSERT_EQ(canary.slowed.size(), 2U);
   EXPECT_THAT(canary.as_is[1].arguments, ElementsAre("-b", "1KiB"));
-  EXPECT_THAT(canary.slowed[1].arguments, ElementsAre("-b", "1KiB", "--slower", "17.6471"));
+  EXPECT_THAT(canary.slowed[1].arguments, ElementsAre("-b", "1KiB", "--inject", "slower=0.176471"));
   EXPECT_EQ(canary.slowed[1].round, 1);
   EXPECT_EQ(canary.slowed[1].number, 2);
 }
@@ -169,7 +169,8 @@ TEST(CanaryPlan, LeavesOutWhatIsNotSlowedByAKnownShare) {
   EXPECT_EQ(why_not(launch, 1 << 20), "");
   EXPECT_THAT(why_not(launch, 1 << 10), HasSubstr("no allreduce of 1 MiB and more"));
   launch.arguments = {"-G", "1"};
-  EXPECT_THAT(why_not(launch, 1 << 20), HasSubstr("no allreduce")) << "graphs refuse --slower";
+  EXPECT_THAT(why_not(launch, 1 << 20), HasSubstr("no allreduce"))
+      << "graphs cannot be slowed down";
 }
 
 TEST(CanaryPlan, MakesEveryStepOfAnEpochLongerByItsOwnShare) {
@@ -192,7 +193,7 @@ TEST(CanaryPlan, MakesEveryStepOfAnEpochLongerByItsOwnShare) {
   CanaryPlan canary = canary_plan(sweep, {launch}, gate(input));
   ASSERT_EQ(canary.why_not, "");
   // 17.6471 % of the 0.2 s of each of ten steps.
-  EXPECT_THAT(canary.slowed.at(0).arguments, ElementsAre("--sleep-rank", "0:0.035294118"));
+  EXPECT_THAT(canary.slowed.at(0).arguments, ElementsAre("--inject", "sleep=0.035294118:0"));
   launch.ranks = 2;
   EXPECT_NE(canary_plan(sweep, {launch}, gate(input)).why_not, "") << "others wait for one rank";
 }

@@ -135,7 +135,7 @@ class RecoveryRun {
     Trained undisturbed, first, second;
     const auto run_undisturbed = [&] { undisturbed = train("undisturbed", straight, {}); };
     if (undisturbed_first) run_undisturbed();
-    first = train(plan_.participle(), hit, {fmt::format("--{}-rank", plan_.fault), plan_.fault_at});
+    first = train(plan_.participle(), hit, {"--inject", plan_.injection()});
     if (!stop_) second = train("resumed", hit, way_on(hit));
     if (!undisturbed_first) run_undisturbed();
     ResultRow row = row_of(number, undisturbed, first, second);

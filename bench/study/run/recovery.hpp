@@ -65,6 +65,7 @@ struct RecoveryPlan {
   LaunchSettings settings;
   double deadline_seconds = 3600;  // of one start
 
+  std::string injection() const { return fault + ":" + fault_at; }
   std::string participle() const { return fault == "kill" ? "killed" : "stopped"; }
 };
 

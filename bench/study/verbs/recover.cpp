@@ -25,7 +25,7 @@ constexpr std::uintmax_t kBytesNeededToRecover = 100'000'000;
 
 struct RecoverOptions : StartOptions {
   std::string model = "mlp";
-  StepFaultWords fault;
+  Injections injections;
   RecoveryPlan plan;
   std::vector<std::string> more;  // for bench_epoch, as typed after --
 };
@@ -54,11 +54,15 @@ RecoveryPlan plan_of(const RecoverOptions& options) {
   if (!(plan.deadline_seconds > 0) || std::isinf(plan.deadline_seconds)) {
     fail<UsageError>("--deadline {}: must be more than 0 seconds", plan.deadline_seconds);
   }
-  if (step_fault_of(options.fault, plan.ranks).rank < 0) {
-    fail<UsageError>("which fault? valid: --kill-rank RANK@STEP or --stop-rank RANK@STEP");
+  const Injection* const fault = options.injections.at_a_moment();
+  if (fault == nullptr) {
+    fail<UsageError>("which fault? valid: --inject kill:RANK@STEP or --inject stop:RANK@STEP");
   }
-  plan.fault = options.fault.kill_rank.empty() ? "stop" : "kill";
-  plan.fault_at = options.fault.kill_rank + options.fault.stop_rank;
+  if (fault->rank >= plan.ranks) {
+    fail<UsageError>("--inject {}: there are {} rank(s), from 0 on", fault->text, plan.ranks);
+  }
+  plan.fault = fault->fault == Injected::kill ? "kill" : "stop";
+  plan.fault_at = fmt::format("{}@{}", fault->rank, fault->when);
   plan.arguments = {"--model", options.model};
   plan.arguments.insert(plan.arguments.end(), options.more.begin(), options.more.end());
   plan.nodes = 1;
@@ -89,8 +93,7 @@ void print(const RecoveryPlan& plan, const Console& console) {
     console.result(shell_line(command_of(launch, plan.settings, planned_folder(launch))) + "\n");
   };
   show(1, "undisturbed", {"--checkpoint", "DIR"});
-  show(2, plan.participle(),
-       {"--checkpoint", "DIR2", fmt::format("--{}-rank", plan.fault), plan.fault_at});
+  show(2, plan.participle(), {"--checkpoint", "DIR2", "--inject", plan.injection()});
   show(3, "resumed", {"--checkpoint", "DIR2", "--resume", "DIR2"});
 }
 
@@ -136,10 +139,9 @@ void add_recover(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<RecoverOptions>(verb, invocation, recover);
   add_shown(verb, "--model", options.model, "as bench_epoch takes it");
   add_shown(verb, "--ranks", options.plan.ranks, "number of ranks");
-  add_step_fault_options(verb, options.fault);
-  for (const char* const name : {"--kill-rank", "--stop-rank"}) {
-    verb.get_option(name)->group(std::string(kUsual));  // what this verb is about
-  }
+  // How many ranks there are is known when all is read.
+  add_inject_option(verb, InjectedInto::recovery, kAnyRanks, options.injections)
+      ->group(std::string(kUsual));  // what this verb is about
   add_shown(verb, "--epochs", options.plan.epochs, "of the whole training");
   add_start_options(verb, options);
   verb.footer("After -- come more options, as bench_epoch takes them.");

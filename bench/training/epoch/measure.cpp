@@ -72,21 +72,23 @@ double mean(std::vector<double> values) {
 class FaultyClock {
  public:
   /// Throws UsageError where all ranks share one.
-  FaultyClock(const Ranks& ranks, const ClockFault& fault) {
+  FaultyClock(const Ranks& ranks, const Injections& injections) {
     const Topology topology = ranks.host.topology();
-    if (fault.text().empty()) return;
+    const Injection *const drift = injections.find(Injected::drift), *const jump = injections.find(
+                                                                         Injected::jump);
+    if (drift == nullptr && jump == nullptr) return;
     if (topology.nodes() < 2) {
       fail<UsageError>(
-          "--drift-clock, --jump-clock: all ranks are on one host and share its clock; give two "
-          "hosts or more");
+          "--inject {}: all ranks are on one host and share its clock; give two hosts or more",
+          (drift != nullptr ? drift : jump)->text);
     }
-    const auto is_here = [&](int rank) {
+    const auto is_here = [&](const Injection* one) {
       const auto& nodes = topology.node_of_rank;
-      return rank >= 0 && nodes.at(static_cast<std::size_t>(rank)) ==
-                              nodes.at(static_cast<std::size_t>(ranks.host.rank()));
+      return one != nullptr && nodes.at(static_cast<std::size_t>(one->rank)) ==
+                                   nodes.at(static_cast<std::size_t>(ranks.host.rank()));
     };
-    if (is_here(fault.drift_rank)) clock_.drift(1e-6 * fault.drift_ppm);
-    if (is_here(fault.jump_rank)) jump_seconds_ = fault.jump_seconds;
+    if (is_here(drift)) clock_.drift(1e-6 * drift->amount);
+    if (is_here(jump)) jump_seconds_ = jump->amount;
   }
 
   const HostClock& clock() const { return clock_; }
@@ -311,7 +313,7 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
   MlperfLog mlperf(ranks.first() ? options.mlperf_log : "");
   mlperf.start("init_start");
   tune_for_training(ranks, gradients, wanted);
-  StepWatch watch(ranks, options.fault, options.milestones);
+  StepWatch watch(ranks, options.injections, options.milestones);
   const double step_seconds = warm_up(wanted, gradients, ranks, options.warm_up_steps, run);
   StepMarks marks(ranks.watchdog, step_seconds);
 
@@ -323,7 +325,7 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
   measured.pace = &pace;
   if (timeline) measured.sync.timeline = &*timeline;
 
-  FaultyClock clock(ranks, options.clock_fault);
+  FaultyClock clock(ranks, options.injections);
   const auto on_step = [&] {
     marks.step();
     watch.begin_step();

@@ -129,7 +129,7 @@ void add_event_options(CLI::App& app, EpochOptions& options) {
       ->type_name("FILE");
 }
 
-void describe(CLI::App& app, int ranks, StepFaultWords& step_fault, EpochOptions& options) {
+void describe(CLI::App& app, int ranks, EpochOptions& options) {
   TrainerOptions& trainer = options.training.trainer;
   add_training_options(app, options.training);
   add_choice(app, "--scaling", options.scaling, kScalings,
@@ -171,9 +171,7 @@ void describe(CLI::App& app, int ranks, StepFaultWords& step_fault, EpochOptions
                  "do the part of one rank among so many: its share of batch and images")
       ->capture_default_str()
       ->group(kParallelism);
-  add_fault_options(app, ranks, trainer.faults);
-  add_step_fault_options(app, step_fault);
-  add_clock_fault_options(app, ranks, options.clock_fault);
+  add_inject_option(app, InjectedInto::training, ranks, options.injections);
   add_event_options(app, options);
   add_replay_options(app, options);
   add_timeout_option(app, options.timeout_seconds);
@@ -183,6 +181,21 @@ void describe(CLI::App& app, int ranks, StepFaultWords& step_fault, EpochOptions
                 "--model mnist_cnn --scaling weak --samples 6000 --out results/mine",
                 "--model resnet20 --data synthetic --samples 1024 --format json"},
                "mpirun -np 2 bench_epoch");
+}
+
+/// What the trainer does of it. `stepping`: so many ranks make steps.
+Faults faults_of(const Injections& injections, int stepping) {
+  Faults faults{.delay_collective_seconds = injections.amount(Injected::delay),
+                .throttle_input_seconds = injections.amount(Injected::throttle)};
+  const Injection* const sleep = injections.find(Injected::sleep);
+  if (sleep == nullptr) return faults;
+  if (sleep->rank >= stepping) {
+    fail<UsageError>("--inject {}: ranks from {} on serve and make no steps; expected 0 to {}",
+                     sleep->text, stepping, stepping - 1);
+  }
+  faults.sleep_rank = sleep->rank;
+  faults.sleep_seconds = sleep->amount;
+  return faults;
 }
 
 std::string lists() {
@@ -203,9 +216,8 @@ std::string lists() {
 EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   EpochOptions options;
   options.training.command.assign(argv, argv + argc);
-  StepFaultWords step_fault;
   CLI::App app("Time whole training epochs on N ranks: mpirun -np N bench_epoch", "bench_epoch");
-  describe(app, ranks, step_fault, options);
+  describe(app, ranks, options);
   if (!parse_command_line(app, argc, argv, options.text)) return options;
   if (given(app, "--list")) {
     options.text = lists();
@@ -225,12 +237,8 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
     fail<UsageError>("--share-of {}: must be at least 1", trainer.share_of);
   }
   const int workers = workers_of(trainer, ranks);
-  const int stepping = stepping_ranks(trainer.gradient_sync, trainer.sync, ranks);
-  if (trainer.faults.sleep_rank >= stepping) {
-    fail<UsageError>(
-        "--sleep-rank {}: with {} ranks from {} on serve and make no steps; expected 0 to {}",
-        trainer.faults.sleep_rank, trainer.gradient_sync, stepping, stepping - 1);
-  }
+  trainer.faults =
+      faults_of(options.injections, stepping_ranks(trainer.gradient_sync, trainer.sync, ranks));
   if (options.scaling == "weak") {
     const bool is_replay = trainer.choice.trace != nullptr;
     if (is_replay && trainer.samples_per_epoch == 0) trainer.samples_per_epoch = kImages;
@@ -244,7 +252,6 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   // Accuracy over rounds is one sample a round.
   trainer.seed += static_cast<std::uint64_t>(options.training.record.round);
   apply_replay_options(app, options);
-  options.fault = step_fault_of(step_fault, ranks);
   // Rows and tables name the algorithm that is used.
   if (options.allreduce == "nccl") {
     if (options.transport != "auto" && options.transport != "nccl") {

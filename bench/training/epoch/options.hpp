@@ -20,8 +20,7 @@ struct EpochOptions {
   bool evaluate = true;
   double target_accuracy = 0;  // training ends when the test accuracy reaches it; 0: none
   CheckpointOptions checkpoints;
-  StepFault fault;
-  ClockFault clock_fault;
+  Injections injections;       // those of steps are also the trainer's faults
   std::string milestones;      // file; empty: none
   std::string timeline;        // file; empty: none
   std::string mlperf_log;      // file; empty: none

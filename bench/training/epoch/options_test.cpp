@@ -272,47 +272,29 @@ TEST(EpochOptions, RefuseDevicesThatAreNone) {
 }
 
 TEST(EpochOptions, TakeFaultsAndAShare) {
-  const EpochOptions options =
-      epoch({"--sleep-rank", "1:0.25", "--delay-collective", "0.5", "--throttle-input", "1e-3"}, 2);
+  const EpochOptions options = epoch({"--inject", "sleep=0.25:1", "--inject", "delay=0.5",
+                                      "--inject", "throttle=1e-3", "--inject", "drift=-50.5:1"},
+                                     2);
   const Faults& faults = options.training.trainer.faults;
   EXPECT_EQ(faults.sleep_rank, 1);
   EXPECT_EQ(faults.sleep_seconds, 0.25);
   EXPECT_EQ(faults.delay_collective_seconds, 0.5);
   EXPECT_EQ(faults.throttle_input_seconds, 1e-3);
-  EXPECT_EQ(options.clock_fault.text(), "");
-  const ClockFault clock =
-      epoch({"--drift-clock", "1:-50.5", "--jump-clock", "0:30"}, 2).clock_fault;
-  EXPECT_EQ(clock.text(), "drift_clock=1:-50.5 jump_clock=0:30");
-  EXPECT_EQ(clock.drift_rank, 1);
-  EXPECT_EQ(clock.drift_ppm, -50.5);
-  EXPECT_EQ(clock.jump_rank, 0);
-  EXPECT_EQ(clock.jump_seconds, 30);
+  EXPECT_EQ(options.injections.amount(Injected::drift), -50.5);
   EXPECT_EQ(epoch({"--share-of", "4"}, 1).training.trainer.share_of, 4);
   EXPECT_EQ(epoch({"-T", "7"}, 1).timeout_seconds, 7);
-  for (const Words& words : {Words{"--sleep-rank", "1"},
-                             {"--sleep-rank", "2:1"},
-                             {"--sleep-rank", "-1:1"},
-                             {"--sleep-rank", "1:x"},
-                             {"--sleep-rank", "1:-1"},
-                             {"--delay-collective", "nan"},
-                             {"--throttle-input", "-1"},
-                             {"--drift-clock", "1"},
-                             {"--drift-clock", "2:50"},
-                             {"--drift-clock", "1:100001"},
-                             {"--jump-clock", "-1:5"},
-                             {"--jump-clock", "1:nan"},
-                             {"--share-of", "0"},
-                             {"-T", "-1"}}) {
+  for (const Words& words :
+       {Words{"--inject", "sleep=1"}, {"--inject", "hang:1"}, {"--share-of", "0"}, {"-T", "-1"}}) {
     EXPECT_NE(epoch_refusal(words, 2), "accepted") << words[0] << " " << words[1];
   }
   EXPECT_THAT(epoch_refusal({"--global-batch", "33", "--share-of", "2"}, 1), HasSubstr("33"));
   for (const char* served : {"ps_sync", "ps_async"}) {
-    const Words words{"--gradient-sync", served, "--sleep-rank"};
+    const Words words{"--gradient-sync", served, "--inject"};
     const auto of = [&](const char* fault) { return Words{words[0], words[1], words[2], fault}; };
-    EXPECT_EQ(epoch_refusal(of("1:1"), 3), "accepted");
-    EXPECT_THAT(epoch_refusal(of("2:1"), 3), HasSubstr("expected 0 to 1"));
+    EXPECT_EQ(epoch_refusal(of("sleep=1:1"), 3), "accepted");
+    EXPECT_THAT(epoch_refusal(of("sleep=1:2"), 3), HasSubstr("expected 0 to 1"));
   }
-  EXPECT_EQ(epoch_refusal({"--gradient-sync", "model_split", "--sleep-rank", "1:1"}, 2),
+  EXPECT_EQ(epoch_refusal({"--gradient-sync", "model_split", "--inject", "sleep=1:1"}, 2),
             "accepted");
 }
 

@@ -97,13 +97,6 @@ Travel travel_of(const EpochOptions& options, const EpochRun& run) {
           sends == Sends::nothing ? std::string() : run.transport};
 }
 
-/// What was put into training and clocks on purpose; empty: nothing. A note says it, the case does
-/// not: who injects a fault compares the case with itself.
-std::string faults_of(const EpochOptions& options, const EpochRun& run) {
-  const std::string faults = text_of(run.trainer.faults), clocks = options.clock_fault.text();
-  return faults + (faults.empty() || clocks.empty() ? "" : " ") + clocks;
-}
-
 /// Of one epoch, however many there are.
 std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
   const TrainerOptions& trainer = run.trainer;
@@ -139,7 +132,8 @@ std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
 std::string note_of(const EpochOptions& options, const EpochRun& run, std::size_t rank) {
   std::vector<std::string> parts;
   if (!run.epochs.back().replicas_equal) parts.emplace_back("replicas differ after the last epoch");
-  const std::string faults = faults_of(options, run);
+  // The case does not say it: who injects a fault compares the case with itself.
+  const std::string faults = options.injections.lasting();
   if (!faults.empty()) parts.push_back(std::string(kInjectedNote) + faults);
   if (std::string note = account_note(middle_of(run)); !note.empty()) {
     parts.push_back(std::move(note));

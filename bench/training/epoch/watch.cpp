@@ -39,8 +39,9 @@ void Milestones::note(std::string_view event, std::int64_t step, std::string_vie
                  std::string(text)});
 }
 
-StepWatch::StepWatch(const Ranks& ranks, const StepFault& fault, const std::string& milestones)
-    : ranks_(ranks), fault_(fault), milestones_(ranks, milestones) {
+StepWatch::StepWatch(const Ranks& ranks, const Injections& injections,
+                     const std::string& milestones)
+    : ranks_(ranks), fault_(injections.at_a_moment()), milestones_(ranks, milestones) {
   ranks_.watchdog.say_by([this](const std::string& line) {
     // First the line: a milestone may find the disk full.
     say_last(line);
@@ -50,12 +51,16 @@ StepWatch::StepWatch(const Ranks& ranks, const StepFault& fault, const std::stri
 
 StepWatch::~StepWatch() { ranks_.watchdog.say_by({}); }
 
+bool StepWatch::is_hit() const {
+  if (fault_ == nullptr || first_ > 0) return false;
+  return ranks_.session.rank() == fault_->rank && steps_ == fault_->when;
+}
+
 void StepWatch::begin(std::int64_t first, std::int64_t last) {
   first_ = first;
   steps_ = first;
-  if (fault_.rank >= 0 && fault_.step >= last) {
-    fail<UsageError>("rank {} is to be {} at step {}, but the training ends with step {}",
-                     fault_.rank, fault_.participle(), fault_.step, last - 1);
+  if (fault_ != nullptr && fault_->when >= last) {
+    fail<UsageError>("--inject {}: the training ends with step {}", fault_->text, last - 1);
   }
   if (ranks_.first()) milestones_.note("begins", first);
 }
@@ -63,11 +68,12 @@ void StepWatch::begin(std::int64_t first, std::int64_t last) {
 void StepWatch::begin_step() {
   end_step();
   inside_ = true;
-  if (!is_hit() || steps_ != fault_.step) return;
+  if (!is_hit()) return;
+  const std::string_view what = participle(fault_->fault);
   print_line(fmt::format("rank {} {}: {} on purpose at the begin of step {}", ranks_.session.rank(),
-                         ranks_.session.host(), fault_.participle(), fault_.step));
-  milestones_.note(fault_.participle(), steps_);
-  inject(fault_.kind);
+                         ranks_.session.host(), what, fault_->when));
+  milestones_.note(what, steps_);
+  strike(fault_->fault);
 }
 
 void StepWatch::end_step() {

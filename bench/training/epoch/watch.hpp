@@ -40,7 +40,7 @@ class Milestones {
 class StepWatch {
  public:
   /// Collective. What the watchdog says is a milestone as long as this lives.
-  StepWatch(const Ranks& ranks, const StepFault& fault, const std::string& milestones);
+  StepWatch(const Ranks& ranks, const Injections& injections, const std::string& milestones);
   ~StepWatch();
 
   /// The training goes from step `first` to `last`, exclusive. Throws UsageError, on all ranks, for
@@ -54,10 +54,10 @@ class StepWatch {
   void checkpointed();
 
  private:
-  bool is_hit() const { return ranks_.session.rank() == fault_.rank && first_ == 0; }
+  bool is_hit() const;
 
   const Ranks& ranks_;
-  const StepFault fault_;
+  const Injection* const fault_;  // null: none
   Milestones milestones_;
   std::int64_t first_ = 0;
   std::atomic<std::int64_t> steps_ = 0;  // done
