@@ -355,8 +355,6 @@ std::int64_t Trainer::steps_per_epoch() const { return state_->sampler.steps_per
 
 std::int64_t Trainer::training_images() const { return state_->training->count(); }
 
-std::int64_t Trainer::test_images() const { return state_->test->count(); }
-
 const std::string& Trainer::dataset_name() const { return state_->training->name(); }
 
 const std::string& Trainer::dataset_id() const { return state_->training->id(); }

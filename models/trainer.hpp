@@ -62,9 +62,8 @@ class Trainer {
   /// Ranks that see images, all or fewer.
   int workers() const;
   std::int64_t steps_per_epoch() const;
-  /// Images in the training split and in the test split, and the data set's name.
+  /// Images in the training split, and the data set's name.
   std::int64_t training_images() const;
-  std::int64_t test_images() const;
   const std::string& dataset_name() const;
   /// What tells its training split from those of other sets of that name; see id_of_set().
   const std::string& dataset_id() const;

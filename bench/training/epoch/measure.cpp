@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -102,24 +101,46 @@ class FaultyClock {
   std::int64_t steps_ = 0;
 };
 
-/// What MLPerf's rules want to know before a training begins. Caches are as they are.
-void describe(const Ranks& ranks, const Trainer& trainer, const EpochOptions& options,
-              MlperfLog& log) {
-  const TrainerOptions& used = trainer.options();
-  log.point("submission_benchmark", used.model == "resnet50" ? "resnet" : used.model);
-  log.point("submission_division", "open");
-  log.point("submission_status", "research");
-  log.point("submission_org", "scalebench");
-  log.point("submission_platform", fmt::format("{} ranks", ranks.session.size()));
-  log.point("cache_clear", false);
-  log.point("seed", used.seed);
-  log.point("global_batch_size", used.global_batch);
-  log.point("opt_name", used.optimizer);
-  log.point("opt_base_learning_rate", full_rate(used.rate, trainer.workers()));
-  // What an epoch processes: whoever divides it by the seconds of one gets its rate.
-  log.point("train_samples", trainer.steps_per_epoch() * used.batch * trainer.workers());
-  log.point("eval_samples", options.evaluate ? trainer.test_images() : 0);
-}
+/// Who follows the measured steps: the watchdog, the milestones and faults, and the log of what
+/// happens when, by a clock that may have faults too.
+class Followers {
+ public:
+  /// `step_seconds`: what a step takes, at most and on any rank; 0: unknown.
+  Followers(const Ranks& ranks, const Injections& injections, StepWatch& watch, double step_seconds)
+      : watch_(watch),
+        step_seconds_(step_seconds),
+        marks_(ranks.watchdog, step_seconds),
+        clock_(ranks, injections),
+        log_([this] { begin_step(); }, clock_.clock()) {}
+
+  void begin_epoch(int epoch) {
+    marks_.begin(fmt::format("epoch {}", epoch));
+    log_.restart();
+  }
+  RankTrace end_epoch() {
+    RankTrace trace = log_.read();
+    marks_.end();
+    watch_.end_step();
+    return trace;
+  }
+
+  EventLog& log() { return log_; }
+  const HostClock& clock() const { return clock_.clock(); }
+  double step_seconds() const { return step_seconds_; }
+
+ private:
+  void begin_step() {
+    marks_.step();
+    watch_.begin_step();
+    clock_.begin_step();
+  }
+
+  StepWatch& watch_;
+  const double step_seconds_;
+  StepMarks marks_;
+  FaultyClock clock_;
+  EventLog log_;
+};
 
 /// Collective, after resuming: another epoch would pass for the one that reached the target.
 void refuse_reached(const Ranks& ranks, const EpochOptions& options, Trainer& trainer) {
@@ -134,18 +155,8 @@ void refuse_reached(const Ranks& ranks, const EpochOptions& options, Trainer& tr
 
 class EpochTimer {
  public:
-  EpochTimer(const Ranks& ranks, const RankDevices& devices, Trainer& trainer, EventLog& log,
-             const HostClock& clock, StepMarks& marks, StepWatch& watch, double step_seconds,
-             MlperfLog& mlperf)
-      : ranks_(ranks),
-        trainer_(trainer),
-        log_(log),
-        clock_(clock),
-        marks_(marks),
-        watch_(watch),
-        step_seconds_(step_seconds),
-        mlperf_(mlperf),
-        energy_(ranks, devices) {}
+  EpochTimer(const Ranks& ranks, const RankDevices& devices, Trainer& trainer, Followers& followers)
+      : ranks_(ranks), trainer_(trainer), followers_(followers), energy_(ranks, devices) {}
 
   EpochMeasurement run(int epoch, bool evaluate, bool check_replicas) {
     Watchdog& watchdog = ranks_.watchdog;
@@ -154,22 +165,16 @@ class EpochTimer {
     const std::optional<Residency> files = trainer_.prepare_input();
     watchdog.span(fmt::format("start of epoch {}", epoch));
     const ClockModel before =
-        followed(step_seconds_ * static_cast<double>(trainer_.steps_per_epoch()));
-    const nlohmann::json of_epoch{{"epoch_num", epoch + 1}};
+        followed(followers_.step_seconds() * static_cast<double>(trainer_.steps_per_epoch()));
     ranks_.host.barrier();  // what begins here does not hold a wait for the slowest rank
     energy_.start();
-    mlperf_.start("epoch_start", of_epoch);
     ranks_.host.barrier();
-    marks_.begin(fmt::format("epoch {}", epoch));
-    log_.restart();
+    followers_.begin_epoch(epoch);
     const EpochResult trained = trainer_.train_epoch(epoch);
-    const RankTrace trace = log_.read();
-    marks_.end();
-    watch_.end_step();
+    const RankTrace trace = followers_.end_epoch();
 
     watchdog.span(fmt::format("results of epoch {}", epoch));
     ranks_.host.barrier();  // whoever asks for the time shall not wait for an answer
-    mlperf_.stop("epoch_stop", of_epoch);
     const EpochEnergy energy = energy_.stop();
     EpochMeasurement measured{
         join_traces(ranks_.host, trace, ClockBridge(before, followed(trace.end - trace.begin)))};
@@ -195,15 +200,12 @@ class EpochTimer {
                           static_cast<double>(std::max<std::int64_t>(1, measured.samples));
       watchdog.span(fmt::format("evaluation after epoch {}", epoch));
       watchdog.allow(most);
-      mlperf_.start("eval_start", of_epoch);
       const double begin = local_seconds();
       const Evaluation evaluation = trainer_.evaluate();
       measured.test_accuracy = evaluation.accuracy;
       measured.test_loss = evaluation.loss;
       measured.evaluate_seconds =
           std::ranges::max(all_gather(ranks_.host, local_seconds() - begin));
-      mlperf_.stop("eval_stop", of_epoch);
-      mlperf_.point("eval_accuracy", evaluation.accuracy, of_epoch);
       watchdog.span(fmt::format("results of epoch {}", epoch));
     }
     report_input(measured);
@@ -217,7 +219,7 @@ class EpochTimer {
     constexpr double kMostSeconds = 10;
     const double span = std::clamp(seconds / 25, GlobalClock::kSpanSeconds, kMostSeconds);
     return GlobalClock(
-               ranks_.host, [this] { return clock_(); }, span)
+               ranks_.host, [this] { return followers_.clock()(); }, span)
         .model();
   }
 
@@ -248,12 +250,7 @@ class EpochTimer {
 
   const Ranks& ranks_;
   Trainer& trainer_;
-  EventLog& log_;
-  const HostClock& clock_;
-  StepMarks& marks_;
-  StepWatch& watch_;
-  const double step_seconds_;
-  MlperfLog& mlperf_;
+  Followers& followers_;
   EnergyAccount energy_;
   std::set<std::string> warned_;
 };
@@ -310,12 +307,10 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
   require_carried(ranks, wanted, gradients);
   const Checkpointing checkpoints(ranks, options.checkpoints);
   run.transport = gradients.transport();
-  MlperfLog mlperf(ranks.first() ? options.mlperf_log : "");
-  mlperf.start("init_start");
   tune_for_training(ranks, gradients, wanted);
   StepWatch watch(ranks, options.injections, options.milestones);
   const double step_seconds = warm_up(wanted, gradients, ranks, options.warm_up_steps, run);
-  StepMarks marks(ranks.watchdog, step_seconds);
+  Followers followers(ranks, options.injections, watch, step_seconds);
 
   std::optional<ChromeTimeline> timeline;
   if (ranks.first() && !options.timeline.empty()) timeline.emplace(options.timeline, local_seconds);
@@ -325,15 +320,8 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
   measured.pace = &pace;
   if (timeline) measured.sync.timeline = &*timeline;
 
-  FaultyClock clock(ranks, options.injections);
-  const auto on_step = [&] {
-    marks.step();
-    watch.begin_step();
-    clock.begin_step();
-  };
-  EventLog log(on_step, clock.clock());
   ranks.watchdog.work("building the model");
-  Trainer trainer(measured, gradients, ranks.host, log);
+  Trainer trainer(measured, gradients, ranks.host, followers.log());
   run.trainer = trainer.options();
   run.trainer.sync = wanted.sync;  // which outlives the timeline
   run.trainer.pace = nullptr;
@@ -343,8 +331,7 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
   run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
   run.workers = trainer.workers();
   run.reads_files = trainer.reads_files();
-  EpochTimer timer(ranks, options.training.placed, trainer, log, clock.clock(), marks, watch,
-                   step_seconds, mlperf);
+  EpochTimer timer(ranks, options.training.placed, trainer, followers);
   const bool resumes = !options.checkpoints.resume.empty();
   if (resumes) ranks.watchdog.work("reading the checkpoint");
   run.earlier = checkpoints.resume(trainer);
@@ -355,9 +342,6 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
   if (resumes) refuse_reached(ranks, options, trainer);
   watch.begin(run.earlier.epochs * trainer.steps_per_epoch(),
               options.epochs * trainer.steps_per_epoch());
-  describe(ranks, trainer, options, mlperf);
-  mlperf.stop("init_stop");
-  mlperf.start("run_start");
   for (bool ends = false; !ends;) {
     if (timeline && run.epochs.empty()) timeline->start();
     pace.begin_epoch();
@@ -381,8 +365,6 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
     ranks.watchdog.end_cell();
     after_epoch(run);
   }
-  const bool missed = options.target_accuracy > 0 && !reached_target(options, run);
-  mlperf.stop("run_stop", {{"status", missed ? "aborted" : "success"}});
 }
 
 }  // namespace

@@ -116,9 +116,6 @@ void add_learning_options(CLI::App& app, EpochOptions& options) {
 /// Files that tell when something happened.
 void add_event_options(CLI::App& app, EpochOptions& options) {
   const Heading recording(app, kRecording);
-  app.add_option("--mlperf-log", options.mlperf_log,
-                 "file for the training as MLPerf's logs tell it, lines of :::MLLOG")
-      ->type_name("FILE");
   app.add_option("--timeline", options.timeline,
                  "horovod, bucketed_overlap: file for chrome://tracing of what rank 0's gradients "
                  "go through in the first epoch")

@@ -53,34 +53,6 @@ TEST(ChromeTimeline, HoldsWhatIsOverBetweenStartAndFinish) {
   EXPECT_EQ(bars(read(path)), (std::vector<std::string>{"a QUEUE 2000000", "b ring 2000000"}));
 }
 
-TEST(MlperfLog, IsALineAnEvent) {
-  const TemporaryFolder folder;
-  const auto path = folder / "mlperf.txt";
-  {
-    MlperfLog log(path);
-    log.point("global_batch_size", 128);
-    log.start("epoch_start", {{"epoch_num", 1}});
-    log.stop("epoch_stop", {{"epoch_num", 1}});
-    MlperfLog("").start("epoch_start", {{"epoch_num", 2}});
-  }
-  std::ifstream file(path);
-  std::vector<nlohmann::json> events;
-  for (std::string line; std::getline(file, line);) {
-    ASSERT_TRUE(line.starts_with(":::MLLOG {\"namespace\""));
-    events.push_back(nlohmann::json::parse(line.substr(9)));
-  }
-  ASSERT_EQ(events.size(), 3U);
-  EXPECT_EQ(events[0]["value"], 128);
-  EXPECT_EQ(events[0]["event_type"], "POINT_IN_TIME");
-  EXPECT_EQ(events[1]["event_type"], "INTERVAL_START");
-  EXPECT_EQ(events[2]["event_type"], "INTERVAL_END");
-  EXPECT_EQ(events[2]["metadata"]["epoch_num"], 1);
-  EXPECT_LE(events[1]["time_ms"].get<double>(), events[2]["time_ms"].get<double>());
-  EXPECT_GT(events[0]["time_ms"].get<double>(), 1.7e12) << "since 1970";
-  EXPECT_THROW(MlperfLog("/none/log"), UsageError);
-  EXPECT_THROW(MlperfLog("/dev/full").start("run_start"), Error) << "a disk without room";
-}
-
 TEST(ChromeTimeline, IsBoundedAndSaysWhatItDropped) {
   const TemporaryFolder folder;
   const auto path = folder / "timeline.json";

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -112,40 +111,6 @@ void StepMarks::leave() {
   if (step_seconds_ > 0) return;
   step_seconds_ = local_seconds() - began_;
   begin(epoch_);
-}
-
-MlperfLog::MlperfLog(const std::string& path) {
-  if (path.empty()) return;
-  file_.open(path);
-  if (!file_) fail<UsageError>("--mlperf-log '{}': cannot be written", path);
-}
-
-void MlperfLog::point(std::string_view key, const nlohmann::json& value,
-                      const nlohmann::json& more) {
-  write("POINT_IN_TIME", key, value, more);
-}
-
-void MlperfLog::start(std::string_view key, const nlohmann::json& more) {
-  write("INTERVAL_START", key, nullptr, more);
-}
-
-void MlperfLog::stop(std::string_view key, const nlohmann::json& more) {
-  write("INTERVAL_END", key, nullptr, more);
-}
-
-void MlperfLog::write(std::string_view type, std::string_view key, const nlohmann::json& value,
-                      const nlohmann::json& more) {
-  if (!file_.is_open()) return;
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const nlohmann::ordered_json event{
-      {"namespace", ""},
-      {"time_ms", std::chrono::duration_cast<std::chrono::milliseconds>(now).count()},
-      {"event_type", type},
-      {"key", key},
-      {"value", value},
-      {"metadata", more}};
-  file_ << ":::MLLOG " << event.dump() << '\n' << std::flush;
-  if (!file_) refuse_write("--mlperf-log: writing failed", errno);
 }
 
 ChromeTimeline::ChromeTimeline(const std::string& path, double (*clock)(), std::size_t most_events)

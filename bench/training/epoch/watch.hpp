@@ -9,7 +9,6 @@
 #include <fstream>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -86,30 +85,6 @@ class StepMarks {
   std::string epoch_;
   double began_ = 0;  // the step that nobody knows
   bool inside_ = false;
-};
-
-// A training as MLPerf's logs tell it: a line ":::MLLOG {json}" for each event, by the wall clock
-// in milliseconds. Format: mlcommons/logging, mlperf_logging/mllog.
-
-class MlperfLog {
- public:
-  /// Of the one rank that writes. An empty `path`: nothing is written. Throws UsageError when it
-  /// cannot be.
-  explicit MlperfLog(const std::string& path);
-
-  /// What is so: "global_batch_size". `more`: what belongs to it, by name.
-  /// All throw Error when the file cannot be written.
-  void point(std::string_view key, const nlohmann::json& value,
-             const nlohmann::json& more = nlohmann::json::object());
-  /// Of an interval: "epoch_start" and "epoch_stop".
-  void start(std::string_view key, const nlohmann::json& more = nlohmann::json::object());
-  void stop(std::string_view key, const nlohmann::json& more = nlohmann::json::object());
-
- private:
-  void write(std::string_view type, std::string_view key, const nlohmann::json& value,
-             const nlohmann::json& more);
-
-  std::ofstream file_;
 };
 
 // A timeline as the file that chrome://tracing and Perfetto read: one row a lane, one bar an
