@@ -94,12 +94,12 @@ EpochTimes join_traces(Communicator& host, const RankTrace& mine, const ClockBri
   }
   times.laggard = joint_laggard(host, steps_last(trace, arrivals));
   std::vector<std::vector<double>> steps = gather_lists(host, step_seconds(mine));
-  const WaitWindows windows =
-      wait_windows(together, std::ranges::max(steps, {}, &std::vector<double>::size).size());
+  const std::vector<double> cuts =
+      cuts_between_steps(together, std::ranges::max(steps, {}, &std::vector<double>::size).size());
   // Without collectives, as between the parts of a model, nothing tells who was late when.
   if (!together.empty()) {
-    const std::vector<double> waits = all_gather(host, waits_in(windows, trace, together, end));
-    times.wait_jitter = wait_jitter(windows, split(waits, ranks));
+    const std::vector<double> waits = all_gather(host, waits_in_halves(cuts, trace, together, end));
+    times.wait_jitter = wait_jitter(cuts, split(waits, ranks));
   }
   const auto phases = phase_seconds(trace);
   std::vector<double> sums(phases.begin(), phases.end());

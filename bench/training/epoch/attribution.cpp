@@ -261,71 +261,56 @@ bool Laggard::stands_out(std::size_t ranks) const {
   return n * boost::math::cdf(boost::math::complement(last, times - 1)) < kByChance;
 }
 
-WaitWindows wait_windows(std::span<const double> last_arrivals, std::size_t steps) {
-  WaitWindows windows;
+std::vector<double> cuts_between_steps(std::span<const double> last_arrivals, std::size_t steps) {
+  std::vector<double> cuts;
   // A strategy that averages every tenth step has fewer collectives than steps.
   const std::size_t together =
       std::max<std::size_t>(1, last_arrivals.size() / std::max<std::size_t>(1, steps));
-  const std::size_t stretches = std::max<std::size_t>(1, last_arrivals.size() / together);
-  windows.windows =
-      std::clamp<std::size_t>(stretches / WaitWindows::kFewestSteps, 1, WaitWindows::kMost);
   double latest = -std::numeric_limits<double>::infinity();
-  std::size_t window = 0, first = 0;
-  for (std::size_t stretch = 0, next = 0; stretch < stretches; ++stretch) {
-    const std::size_t of = stretch * windows.windows / stretches;
-    if (of != window) first = stretch;
-    window = of;
-    windows.half_of_stretch.push_back(2 * window + std::popcount(stretch - first) % 2);
-    // The last stretch holds whatever comes after it, too.
-    if (stretch + 1 == stretches) break;
-    for (; next < (stretch + 1) * together; ++next) latest = std::max(latest, last_arrivals[next]);
-    windows.cuts.push_back(latest);
+  // The last step holds whatever comes after it, too.
+  for (std::size_t next = 0; next + 2 * together <= last_arrivals.size();) {
+    for (const std::size_t end = next + together; next < end; ++next) {
+      latest = std::max(latest, last_arrivals[next]);
+    }
+    cuts.push_back(latest);
   }
-  return windows;
+  return cuts;
 }
 
-std::vector<double> waits_in(const WaitWindows& windows, const RankTrace& trace,
-                             std::span<const double> last_arrivals, double end) {
+std::vector<double> waits_in_halves(std::span<const double> cuts, const RankTrace& trace,
+                                    std::span<const double> last_arrivals, double end) {
   Communication communication = communication_of(trace, last_arrivals);
   Cover in_flight(std::move(communication.in_flight));
   Cover moving(std::move(communication.moving));
-  std::vector<double> waits(2 * windows.windows);
-  std::size_t stretch = 0;
+  std::vector<double> waits(2);
+  const auto half_of = [](std::size_t step) {
+    return static_cast<std::size_t>(std::popcount(step) % 2);
+  };
+  std::size_t step = 0;
   for_each_phase(trace, [&](Phase phase, double from, double to) {
     if (phase != Phase::sync) return;
     while (from < to) {
-      while (stretch < windows.cuts.size() && windows.cuts[stretch] <= from) ++stretch;
-      const double until = stretch < windows.cuts.size() ? std::min(to, windows.cuts[stretch]) : to;
-      waits[windows.half_of_stretch[stretch]] +=
-          in_flight.within(from, until) - moving.within(from, until);
+      while (step < cuts.size() && cuts[step] <= from) ++step;
+      const double until = step < cuts.size() ? std::min(to, cuts[step]) : to;
+      waits[half_of(step)] += in_flight.within(from, until) - moving.within(from, until);
       from = until;
     }
   });
-  waits[windows.half_of_stretch.back()] += end - trace.end;
+  waits[half_of(cuts.size())] += end - trace.end;
   return waits;
 }
 
-double wait_jitter(const WaitWindows& windows, std::span<const std::vector<double>> by_rank) {
-  std::vector<int> stretches(windows.windows);
-  for (const std::size_t half : windows.half_of_stretch) ++stretches[half / 2];
+double wait_jitter(std::span<const double> cuts, std::span<const std::vector<double>> by_rank) {
+  const auto whole = [](const std::vector<double>& waits) { return waits[0] + waits[1]; };
+  if (cuts.empty()) return whole(*std::ranges::min_element(by_rank, {}, whole));
   double jitter = 0, mean = 0;
-  for (std::size_t window = 0; window < windows.windows; ++window) {
-    const std::size_t halves[2]{2 * window, 2 * window + 1};
-    const auto whole = [&](const std::vector<double>& waits) {
-      return waits[halves[0]] + waits[halves[1]];
-    };
-    for (const auto& waits : by_rank) mean += whole(waits) / static_cast<double>(by_rank.size());
-    if (stretches[window] == 1) {
-      jitter += whole(*std::ranges::min_element(by_rank, {}, whole));
-      continue;
-    }
-    for (const std::size_t half : halves) {
-      // Of two that waited equally long, the one with less in the whole window: nothing of what
-      // follows hangs on the order of ranks.
-      const auto& latest = *std::ranges::min_element(
-          by_rank, {}, [&](const auto& waits) { return std::pair(waits[half], whole(waits)); });
-      jitter += latest[half ^ 1U];
-    }
+  for (const auto& waits : by_rank) mean += whole(waits) / static_cast<double>(by_rank.size());
+  for (const std::size_t half : {0U, 1U}) {
+    // Of two that waited equally long, the one with less in the whole epoch: nothing of what
+    // follows hangs on the order of ranks.
+    const auto& latest = *std::ranges::min_element(
+        by_rank, {}, [&](const auto& waits) { return std::pair(waits[half], whole(waits)); });
+    jitter += latest[half ^ 1U];
   }
   return std::min(jitter, mean);
 }

@@ -150,35 +150,24 @@ struct Laggard {
 Laggard laggard_of(std::span<const double> steps_last);
 
 // A rank's waiting is static, for one that is late again and again, and jitter, for now one and now
-// another. A rank that is slow in one part of an epoch only is late there again and again, so the
-// epoch is cut into windows. In so short a window chance alone makes one of the ranks the latest,
-// and its lateness would look static by 1/sqrt(steps) of the jitter. So each window is dealt into
-// two halves, and whoever was latest in one half is asked how long it waited in the other one: one
-// that really is late waits for nobody there either, one that was late by chance as long as all
-// others. The halves follow the Thue-Morse sequence, in which neither what alternates from step to
-// step nor what grows through the window falls to one half.
+// another. Over few steps chance alone makes one of the ranks the latest, and its lateness would
+// look static by 1/sqrt(steps) of the jitter. So the epoch's steps are dealt into two halves, and
+// whoever was latest in one half is asked how long it waited in the other one: one that really is
+// late waits for nobody there either, one that was late by chance as long as all others. The halves
+// follow the Thue-Morse sequence, in which neither what alternates from step to step nor what grows
+// through the epoch falls to one half.
 
-struct WaitWindows {
-  static constexpr std::size_t kMost = 20;
-  static constexpr std::size_t kFewestSteps = 16;  // of a window, eight in each half
-  /// Where a step's last collective has its last rank, on the common clock, ascending; each such
-  /// stretch of time from the begin to the end of the epoch lies in one half of one window.
-  std::vector<double> cuts;
-  std::vector<std::size_t> half_of_stretch;  // 2 * window, or that plus one; cuts.size() + 1 of it
-  std::size_t windows = 1;
-};
+/// Where a step's last collective has its last rank, on the common clock, ascending: the cuts
+/// between the steps that are dealt, the same on every rank. `steps`: as many as the ranks took.
+std::vector<double> cuts_between_steps(std::span<const double> last_arrivals, std::size_t steps);
 
-/// The same on every rank. `steps`: as many as the ranks took.
-WaitWindows wait_windows(std::span<const double> last_arrivals, std::size_t steps);
-
-/// This rank's waiting in each half of each window, of which there are 2 * windows; they sum to the
-/// waiting of states_of with the same arguments.
-std::vector<double> waits_in(const WaitWindows& windows, const RankTrace& trace,
-                             std::span<const double> last_arrivals, double end);
+/// This rank's waiting in each half; they sum to the waiting of states_of with the same arguments.
+std::vector<double> waits_in_halves(std::span<const double> cuts, const RankTrace& trace,
+                                    std::span<const double> last_arrivals, double end);
 
 /// Waiting of each rank that is jitter, at most the mean over ranks; the rest of a rank's waiting
-/// is static. `by_rank`: waits_in of each, at least one. A window of one stretch is too short to be
-/// halved: its jitter is the least of any rank's waiting.
-double wait_jitter(const WaitWindows& windows, std::span<const std::vector<double>> by_rank);
+/// is static. `by_rank`: waits_in_halves of each, at least one. One step is no two halves: its
+/// jitter is the least of any rank's waiting.
+double wait_jitter(std::span<const double> cuts, std::span<const std::vector<double>> by_rank);
 
 }  // namespace scalebench

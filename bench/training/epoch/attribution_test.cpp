@@ -21,7 +21,7 @@ constexpr double kExact = 1e-9;
 struct EpochStates {
   double seconds = 0;
   std::vector<States> ranks;
-  std::vector<std::vector<double>> waits;  // by rank, in halves of windows
+  std::vector<std::vector<double>> waits;  // by rank, in halves of the steps
   double wait_jitter = 0;
   Laggard laggard;
 };
@@ -36,19 +36,19 @@ EpochStates attribute(std::span<const RankTrace> traces) {
   EpochStates epoch;
   epoch.seconds = end - begin;
   std::vector<double> steps(traces.size());
-  const WaitWindows windows =
-      wait_windows(last, std::ranges::max(traces, {}, [](const RankTrace& trace) {
-                           return trace.steps.size();
-                         }).steps.size());
+  const std::vector<double> cuts =
+      cuts_between_steps(last, std::ranges::max(traces, {}, [](const RankTrace& trace) {
+                                 return trace.steps.size();
+                               }).steps.size());
   std::vector<std::vector<double>> waits;
   for (const RankTrace& trace : traces) {
-    waits.push_back(waits_in(windows, trace, last, end));
+    waits.push_back(waits_in_halves(cuts, trace, last, end));
     epoch.ranks.push_back(states_of(trace, last, begin, end));
     const std::vector<double> seen = steps_last(trace, arrivals);
     std::ranges::transform(steps, seen, steps.begin(), std::plus<>());
   }
   epoch.waits = waits;
-  epoch.wait_jitter = wait_jitter(windows, waits);
+  epoch.wait_jitter = wait_jitter(cuts, waits);
   epoch.laggard = laggard_of(steps);
   return epoch;
 }
@@ -186,16 +186,6 @@ double mean_wait(const EpochStates& epoch) {
   return sum / static_cast<double>(epoch.ranks.size());
 }
 
-TEST(WaitJitter, ARankThatIsSlowInHalfOfTheEpochIsStatic) {
-  // 40 windows would fit; rank 1 is late first, then rank 0.
-  const EpochStates epoch = attribute(lockstep(
-      640, 3, [](int step, int rank) { return rank == (step < 320 ? 1 : 0) ? 1.5 : 1.0; }));
-  EXPECT_EQ(epoch.waits[0].size(), 2 * WaitWindows::kMost);
-  EXPECT_NEAR(epoch.ranks[0][State::wait], 160, 1e-6);
-  EXPECT_NEAR(epoch.ranks[2][State::wait], 320, 1e-6);
-  EXPECT_NEAR(epoch.wait_jitter, 0, 1e-6);
-}
-
 TEST(WaitJitter, RanksThatTakeTurnsStepByStepAreJitter) {
   const EpochStates epoch =
       attribute(lockstep(640, 2, [](int step, int rank) { return step % 2 == rank ? 1.5 : 1.0; }));
@@ -206,7 +196,6 @@ TEST(WaitJitter, RanksThatTakeTurnsStepByStepAreJitter) {
 }
 
 TEST(WaitJitter, ChanceAloneIsNotStatic) {
-  // With the least waiting of each window it would be a quarter of it here.
   std::mt19937 random(3);
   std::exponential_distribution<double> late(1);
   constexpr int kSteps = 320;
@@ -239,21 +228,15 @@ TEST(WaitJitter, PartsARankThatIsLateFromChance) {
   EXPECT_GT(mean_wait(epoch), 0.6 * 320);
 }
 
-TEST(WaitJitter, WindowsAreOfWholeSteps) {
+TEST(WaitJitter, CutsAreBetweenWholeSteps) {
   std::vector<double> arrivals(4 * 100);
   std::iota(arrivals.begin(), arrivals.end(), 1.0);
-  const WaitWindows windows = wait_windows(arrivals, 100);
-  EXPECT_EQ(windows.windows, 6U);
-  EXPECT_EQ(windows.half_of_stretch.size(), 100U);
-  EXPECT_EQ(windows.cuts[0], 4);
-  EXPECT_EQ(windows.cuts.size(), 99U);
-  EXPECT_EQ(std::vector(windows.half_of_stretch.begin(), windows.half_of_stretch.begin() + 8),
-            (std::vector<std::size_t>{0, 1, 1, 0, 1, 0, 0, 1}));
-  EXPECT_EQ(windows.half_of_stretch.back() / 2, 5U);
-  const WaitWindows none = wait_windows({}, 100);
-  EXPECT_EQ(none.half_of_stretch, std::vector<std::size_t>{0});
-  // Fewer than steps: each is a stretch.
-  EXPECT_EQ(wait_windows(std::span(arrivals).first(10), 100).half_of_stretch.size(), 10U);
+  const std::vector<double> cuts = cuts_between_steps(arrivals, 100);
+  EXPECT_EQ(cuts.size(), 99U);
+  EXPECT_EQ(cuts[0], 4);
+  EXPECT_TRUE(cuts_between_steps({}, 100).empty());
+  // Fewer than steps: each is one.
+  EXPECT_EQ(cuts_between_steps(std::span(arrivals).first(10), 100).size(), 9U);
 }
 
 TEST(Attribution, AStepsLaggardIsWhoKeptTheOthersWaitingLongest) {

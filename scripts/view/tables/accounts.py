@@ -70,7 +70,7 @@ def words_of(found: list[Account]) -> str:
         "Ideal (H/N, with weak scaling ρ·H/N) and measured are seconds of an epoch, mean over ranks; losses are in % of "
         "the measured epoch. With the ideal they sum to it. A round starts every program once; each loss is taken within every round, and the median over "
         f"rounds is shown. {certain}Negative: less than an equal part of one device's. Waiting is static as far as a "
-        "rank is late again and again for a while, jitter as far as now one and now another is. Last rank: who came "
+        "rank is late again and again, jitter as far as now one and now another is. Last rank: who came "
         "last most often, and in which share of the steps. Unknown: what is left, since medians of parts do not add up."
     )
 
