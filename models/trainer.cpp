@@ -97,7 +97,6 @@ struct Trainer::State {
         trace(step_trace, given.faults.delay_collective_seconds),
         sync_info(gradient_sync_named(given.gradient_sync)),
         choice(choose_model(given.model, given.module)),
-        pace(choice, given.pace),
         device(device_for(given)),
         network(network_on(device, choice, given)),
         sync(make_sync(given, gradients)),
@@ -154,7 +153,7 @@ struct Trainer::State {
 
   static std::shared_ptr<Network> network_on(torch::Device device, const ModelChoice& choice,
                                              const TrainerOptions& given) {
-    auto network = make_network(choice, given.seed, given.pace);
+    auto network = make_network(choice, given.seed);
     if (given.step == StepKind::fused && !network->fuse()) {
       throw UsageError(why_not_fused(choice));
     }
@@ -170,12 +169,10 @@ struct Trainer::State {
                        choice.model);
     }
     const bool usual = options.precision == Precision::float32 &&
-                       choice.loss == Loss::cross_entropy && !options.channels_last &&
-                       choice.trace == nullptr;
+                       choice.loss == Loss::cross_entropy && !options.channels_last;
     if (sync->own_pass() != nullptr && !usual) {
-      fail<UsageError>(
-          "gradient sync {} has a pass of its own: float32, contiguous, cross_entropy, no trace",
-          options.gradient_sync);
+      fail<UsageError>("gradient sync {} has a pass of its own: float32, contiguous, cross_entropy",
+                       options.gradient_sync);
     }
   }
 
@@ -197,8 +194,7 @@ struct Trainer::State {
                            trace,
                            given.sync,
                            network.get(),
-                           {shape.channels, shape.height, shape.width},
-                           pace.update()});
+                           {shape.channels, shape.height, shape.width}});
   }
 
   bool sees_images() const { return sync->workers().index >= 0; }
@@ -216,7 +212,7 @@ struct Trainer::State {
   void step(BatchStream& batches, std::int64_t step) {
     trace.begin_step();
     enter(Phase::load);
-    const Batch batch = pace.load([&] { return batches.next(); });
+    const Batch batch = batches.next();
     input_report.replaced_images += batch.replaced;
     if (options.faults.sleep_rank == rank) {
       enter(Phase::forward);
@@ -234,7 +230,6 @@ struct Trainer::State {
     }
     ++steps_done;
     enter(Phase::other);
-    pace.host();
   }
 
   struct Done {
@@ -302,7 +297,6 @@ struct Trainer::State {
   ProfiledTrace trace;
   const GradientSyncInfo& sync_info;
   const ModelChoice choice;
-  const StepPace pace;
   const torch::Device device;
   const std::shared_ptr<Network> network;
   const std::unique_ptr<GradientSync> sync;

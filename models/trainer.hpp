@@ -12,8 +12,8 @@
 #include "collectives/communicator.hpp"
 #include "models/checkpoint.hpp"
 #include "models/data/page_cache.hpp"
-#include "models/step/replay_trace.hpp"
 #include "models/step/step_trace.hpp"
+#include "models/step/traced_step.hpp"
 #include "models/trainer_options.hpp"
 
 namespace scalebench {

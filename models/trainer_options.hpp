@@ -82,14 +82,11 @@ double learning_rate(const RateRule& rule, int ranks, std::int64_t step,
                      std::int64_t steps_per_epoch);
 
 struct TrainerOptions {
-  /// A name of models.def, the path of a TorchScript module (with a dot or slash), which `module`
-  /// describes, or `replay:` and a file of recorded steps. `choice` is what they mean, from
-  /// resolved().
+  /// A name of models.def, or the path of a TorchScript module (with a dot or slash), which
+  /// `module` describes. `choice` is what they mean, from resolved().
   std::string model = "mlp";
   ModuleOptions module = {};
   ModelChoice choice = {};
-  /// For a model that is replayed; must outlive the trainer.
-  Pace* pace = nullptr;
   /// See load_dataset.
   std::string dataset = "fashion-mnist";
   /// A name of gradient_sync.def, and the algorithm for those that reduce.

@@ -38,7 +38,7 @@
 #include "models/checkpoint_file.hpp"
 #include "models/data/dataset.hpp"
 #include "models/data/picture.hpp"
-#include "models/step/replay_trace.hpp"
+#include "models/step/traced_step.hpp"
 
 namespace scalebench {
 namespace {
@@ -164,8 +164,8 @@ void manifest(std::string_view bytes) {
 }
 
 void trace(std::string_view bytes) {
-  const ReplayTrace trace = parse_replay_trace(bytes, "trace.json");
-  read_back("a trace", [&] { return parse_replay_trace(json_of(trace), "again.json"); });
+  const TracedStep trace = parse_traced_step(bytes, "trace.json");
+  read_back("a trace", [&] { return parse_traced_step(json_of(trace), "again.json"); });
 }
 
 // Other programs' results, up to the rows and tables that become of them.

@@ -121,15 +121,10 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
   if (job.data) trainer.dataset = job.data->value;
   std::vector<std::string> names;
   for (const ModelInfo& model : models()) names.emplace_back(model.name);
-  offer(
-      app.add_option(
-             "--model", trainer.model,
-             fmt::format(
-                 "{}, a TorchScript file as net.pt, or in bench_epoch replay:FILE (recorded steps, "
-                 "slept through)",
-                 fmt::join(names, ", ")))
-          ->capture_default_str(),
-      names);
+  offer(app.add_option("--model", trainer.model,
+                       fmt::format("{}, or a TorchScript file as net.pt", fmt::join(names, ", ")))
+            ->capture_default_str(),
+        names);
   app.add_option(
          "--data", trainer.dataset,
          "fashion-mnist, synthetic, or a folder: IDX files named as MNIST's, CIFAR-10's binary "
@@ -200,10 +195,6 @@ std::string variant_text(const TrainerOptions& trainer) {
   if (trainer.step == StepKind::graph) text += " step_graph";
   if (trainer.step == StepKind::fused) text += " step_fused";
   if (trainer.release_memory) text += " release_memory";
-  if (trainer.choice.trace != nullptr) {
-    text +=
-        fmt::format(" trace={} dilation={}", trainer.choice.trace_digest, trainer.choice.dilation);
-  }
   return text;
 }
 

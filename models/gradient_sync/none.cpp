@@ -19,7 +19,7 @@ class None : public GradientSync {
   explicit None(const GradientSyncInputs& inputs)
       : workers_{inputs.communicator.size(), inputs.communicator.rank()},
         parameters_(inputs.parameters),
-        optimizer_(make_optimizer(inputs.optimizer, inputs.parameters, inputs.update_pace)) {}
+        optimizer_(make_optimizer(inputs.optimizer, inputs.parameters)) {}
 
   Workers workers() const override { return workers_; }
 

@@ -67,11 +67,11 @@ void bring(StagedExchange& ranks, int owner, const NamedTensors& mine, const std
 
 void DividedOptimizer::divide(std::string_view name, std::vector<torch::Tensor> whole,
                               std::vector<StatePiece> pieces,
-                              const std::vector<torch::Tensor>& mine, const UpdatePace& pace) {
+                              const std::vector<torch::Tensor>& mine) {
   name_ = name;
   whole_ = std::move(whole);
   pieces_ = std::move(pieces);
-  if (!mine.empty()) optimizer_ = make_optimizer(name, mine, pace);
+  if (!mine.empty()) optimizer_ = make_optimizer(name, mine);
 }
 
 NamedTensors DividedOptimizer::state(StagedExchange& ranks) const {
@@ -112,10 +112,7 @@ void DividedOptimizer::restore(const NamedTensors& whole, int rank) {
 }
 
 DividedSync::DividedSync(const GradientSyncInputs& inputs)
-    : FlatSync(inputs),
-      optimizer_name_(inputs.optimizer),
-      update_pace_(inputs.update_pace),
-      exchange_(inputs.communicator) {}
+    : FlatSync(inputs), optimizer_name_(inputs.optimizer), exchange_(inputs.communicator) {}
 
 void DividedSync::divide(std::vector<StatePiece> pieces, const torch::Tensor& parameters,
                          const torch::Tensor& gradients) {
@@ -125,8 +122,7 @@ void DividedSync::divide(std::vector<StatePiece> pieces, const torch::Tensor& pa
     mine.push_back(parameters.narrow(0, piece.first, piece.count));
     mine.back().mutable_grad() = gradients.narrow(0, piece.first, piece.count);
   }
-  optimizer_.divide(optimizer_name_, {replica().flat_parameters()}, std::move(pieces), mine,
-                    update_pace_);
+  optimizer_.divide(optimizer_name_, {replica().flat_parameters()}, std::move(pieces), mine);
 }
 
 void require_full_width(std::string_view name, const GradientSyncOptions& options) {

@@ -36,8 +36,7 @@ class DividedOptimizer {
   /// Of the optimizer of that name over `whole`, tensors of which `pieces` are those of all ranks,
   /// alike on all, `mine` has this rank's.
   void divide(std::string_view name, std::vector<torch::Tensor> whole,
-              std::vector<StatePiece> pieces, const std::vector<torch::Tensor>& mine,
-              const UpdatePace& pace = {});
+              std::vector<StatePiece> pieces, const std::vector<torch::Tensor>& mine);
 
   /// Null on a rank that owns nothing.
   Optimizer* get() const { return optimizer_.get(); }
@@ -79,7 +78,6 @@ class DividedSync : public FlatSync {
 
  private:
   std::string optimizer_name_;
-  UpdatePace update_pace_;
   StagedExchange exchange_;
   DividedOptimizer optimizer_;
 };

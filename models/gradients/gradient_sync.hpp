@@ -129,7 +129,6 @@ struct GradientSyncInputs {
   Network* network = nullptr;
   /// Channels, height and width of its images.
   std::vector<std::int64_t> image = {};
-  UpdatePace update_pace = {};
 };
 
 /// What of a step travels between ranks.

@@ -243,8 +243,7 @@ std::vector<GradientBucket> buckets_of(const std::vector<FlatPlace>& places, std
 
 ReplicaSync::ReplicaSync(const GradientSyncInputs& inputs)
     : FlatSync(inputs),
-      optimizer_(
-          make_optimizer(inputs.optimizer, {replica().flat_parameters()}, inputs.update_pace)) {}
+      optimizer_(make_optimizer(inputs.optimizer, {replica().flat_parameters()})) {}
 
 bool ReplicaSync::update(double learning_rate, double gradient_scale) {
   if (!unscale(replica().flat_gradients(), gradient_scale)) return false;

@@ -5,12 +5,9 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-
-#include "models/step/replay_trace.hpp"
 
 namespace scalebench {
 
@@ -40,8 +37,8 @@ std::span<const ModelInfo> models();
 /// The model of that name; throws UsageError with the valid names and the nearest one.
 const ModelInfo& model_named(std::string_view name);
 
-// The model that is trained, resolved: a line of models.def, a TorchScript file of the user's, or
-// the recorded steps of one, which are replayed. Free of LibTorch.
+// The model that is trained, resolved: a line of models.def, or a TorchScript file of the user's.
+// Free of LibTorch.
 
 /// From a model's output (n, classes) and labels (n); those of PyTorch, mean over the batch. The
 /// last two compare with one-hot labels.
@@ -55,18 +52,12 @@ struct ModuleOptions {
   /// A name of kLossNames.
   std::string loss = {};
   ImageShape shape{0, 0, 0, 0};
-  /// Of recorded steps: every duration is so many times as long.
-  double dilation = 1;
 };
 
-/// Begins the name of a model that is a file of recorded steps: `replay:resnet18.json`.
-inline constexpr std::string_view kReplayPrefix = "replay:";
-
 struct ModelChoice {
-  /// As asked for: a name of models.def, a path, or kReplayPrefix and a path.
+  /// As asked for: a name of models.def or a path.
   std::string model;
-  /// For result files: that name, or the file's stem and the first 8 hex digits of its SHA-256, or
-  /// kReplayPrefix and the file's stem.
+  /// For result files: that name, or the file's stem and the first 8 hex digits of its SHA-256.
   std::string label;
   ImageShape shape;
   Loss loss = Loss::cross_entropy;
@@ -74,19 +65,14 @@ struct ModelChoice {
   std::int64_t batch = 0;
   std::string optimizer;
   double learning_rate = 0;
-  /// What is replayed, those 8 digits of its file, and how much slower; null: a model that
-  /// computes.
-  std::shared_ptr<const ReplayTrace> trace = nullptr;
-  std::string trace_digest = {};
-  double dilation = 1;
 
   /// A TorchScript module.
   bool is_file() const;
 };
 
-/// `model` after kReplayPrefix is a file of recorded steps, else with a dot or slash a TorchScript
-/// file, else a name of models.def. Throws UsageError for an unknown name, a file that cannot be
-/// read or is none, an unknown loss, and options that the model cannot have.
+/// `model` with a dot or slash is a TorchScript file, else a name of models.def. Throws UsageError
+/// for an unknown name, a file that cannot be read, an unknown loss, and options that the model
+/// cannot have.
 ModelChoice choose_model(const std::string& model, const ModuleOptions& module);
 
 /// Why no layers of that model can be fused, in a line; empty: some can.

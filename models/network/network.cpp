@@ -266,7 +266,7 @@ std::shared_ptr<Network> make_network(std::string_view name, std::uint64_t seed)
 }
 
 std::string why_not_fused(const ModelChoice& choice) {
-  if (choice.is_file() || choice.trace != nullptr) {
+  if (choice.is_file()) {
     return fmt::format("step fused is for models of the suite: the layers of {} are its own",
                        choice.label);
   }
@@ -285,11 +285,7 @@ void make_channels_last(torch::nn::Module& module) {
   }
 }
 
-std::shared_ptr<Network> make_network(const ModelChoice& choice, std::uint64_t seed, Pace* pace) {
-  if (choice.trace != nullptr) {
-    if (pace == nullptr) fail<UsageError>("{}: only bench_epoch can replay", choice.model);
-    return make_replay_network(*choice.trace, choice.dilation, *pace);
-  }
+std::shared_ptr<Network> make_network(const ModelChoice& choice, std::uint64_t seed) {
   return choice.is_file() ? load_torch_script(choice) : make_network(choice.model, seed);
 }
 

@@ -243,38 +243,11 @@ class Adam : public Optimizer {
   DeviceRate rate_;
 };
 
-/// Updates, and waits for the rest of the time that it is to take.
-class PacedOptimizer final : public Optimizer {
- public:
-  PacedOptimizer(std::unique_ptr<Optimizer> optimizer, Pace& pace, double seconds)
-      : optimizer_(std::move(optimizer)), pace_(pace), seconds_(seconds) {}
-
-  void step(double learning_rate) override {
-    pace_.last(seconds_, [&] { optimizer_->step(learning_rate); });
-  }
-  bool set_rate(double learning_rate) override { return optimizer_->set_rate(learning_rate); }
-  Named state() const override { return optimizer_->state(); }
-  void restore(const Named& state) override { optimizer_->restore(state); }
-
- private:
-  std::unique_ptr<Optimizer> optimizer_;
-  Pace& pace_;
-  double seconds_;
-};
-
 }  // namespace
 
 std::span<const std::string_view> optimizer_names() { return kNames; }
 
-std::unique_ptr<Optimizer> make_optimizer(std::string_view name, const Tensors& parameters,
-                                          const UpdatePace& pace) {
-  if (pace.pace != nullptr) {
-    std::int64_t elements = 0;
-    for (const torch::Tensor& parameter : parameters) elements += parameter.numel();
-    return std::make_unique<PacedOptimizer>(
-        make_optimizer(name, parameters), *pace.pace,
-        pace.seconds_per_element * static_cast<double>(elements));
-  }
+std::unique_ptr<Optimizer> make_optimizer(std::string_view name, const Tensors& parameters) {
   if (name == "sgd") return std::make_unique<Sgd>(parameters);
   if (name == "adam") return std::make_unique<Adam>(parameters);
   throw UsageError(unknown_name("optimizer", name, kNames));

@@ -11,8 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/step/step_trace.hpp"
-
 namespace at {
 class Tensor;
 }
@@ -38,10 +36,7 @@ class Optimizer {
 std::span<const std::string_view> optimizer_names();
 
 /// Throws UsageError for an unknown name. The optimizer's state lives where the parameters live.
-/// With a pace, which must outlive it, a step lasts as long as was recorded of so many elements,
-/// which are a share of the network's where ranks divide the update.
 std::unique_ptr<Optimizer> make_optimizer(std::string_view name,
-                                          const std::vector<at::Tensor>& parameters,
-                                          const UpdatePace& pace = {});
+                                          const std::vector<at::Tensor>& parameters);
 
 }  // namespace scalebench

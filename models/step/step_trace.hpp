@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank is doing at each instant of training, told to whoever holds a clock, and the pace of
-// steps that are replayed.
+// What a rank is doing at each instant of training, told to whoever holds a clock.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,7 +8,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -150,23 +148,6 @@ class TimelineLanes {
  private:
   Timeline* timeline_;
   std::vector<std::string> names_;
-};
-
-// Lets work last as long as was recorded, for whoever replays a step; kept by whoever has a clock.
-
-class Pace {
- public:
-  virtual ~Pace() = default;
-
-  /// Does `work`, and returns when `seconds` have passed since the call; at once when the work has
-  /// taken longer. One thread at a time.
-  virtual void last(double seconds, const std::function<void()>& work) = 0;
-};
-
-/// How long an update of each element lasts; with no pace, as long as it takes.
-struct UpdatePace {
-  Pace* pace = nullptr;
-  double seconds_per_element = 0;
 };
 
 }  // namespace scalebench

@@ -17,7 +17,7 @@ OF_EPOCH = (
     "joules_ci_high joules_per_image seconds_median seconds_ci_low seconds_ci_high interval launches samples"
 ).split()
 LIKE = (
-    "model device dtype memory_format threads dataset scaling optimizer learning_rate loader_threads dilation"
+    "model device dtype memory_format threads dataset scaling optimizer learning_rate loader_threads"
 ).split()
 
 
@@ -232,7 +232,7 @@ def check_summary(run: Run) -> None:
         twins = [other for other in scaling if key(other) == key(row)]
         name = row["gradient_sync"] + (", weak" if weak else "")
         for column, words in (("nodes", "{} node(s)"), ("dataset", "{}"), ("allreduce", "{}"), ("transport", "{}"),
-                              ("batch" if weak else "global_batch", "batch {}"), ("dilation", "dilation {}"), ("origin", "{}")):  # fmt: skip
+                              ("batch" if weak else "global_batch", "batch {}"), ("origin", "{}")):  # fmt: skip
             if row[column] and any(other[column] != row[column] for other in twins):
                 name += ", " + words.format(row[column])
         return name

@@ -41,12 +41,12 @@ COPIED = {
     ).split() + SHARED,
     "epoch.csv": (
         "parameters dtype memory_format threads optimizer learning_rate epochs workers rank host target_accuracy "
-        "replicas_equal share_of loader_threads page_cache dilation energy_counters"
+        "replicas_equal share_of loader_threads page_cache energy_counters"
     ).split() + SHARED + TRAINING,
     "accuracy.csv": [*SHARED, *"model gradient_sync dataset scaling global_batch ranks samples".split()],
-    "scaling.csv": [*SHARED, *TRAINING, "dilation", "optimizer", "learning_rate"],
+    "scaling.csv": [*SHARED, *TRAINING, "optimizer", "learning_rate"],
     "losses.csv": [*SHARED, *"model gradient_sync scaling ranks nodes".split()],
-    "laws.csv": [*SHARED, *(name for name in TRAINING if name not in ("global_batch", "batch", "ranks", "nodes")), "dilation"],
+    "laws.csv": [*SHARED, *(name for name in TRAINING if name not in ("global_batch", "batch", "ranks", "nodes"))],
     "fit.csv": [name for name in EXCHANGE if name not in ("size_bytes", "ranks", "nodes")],
     "certificate.csv": [*SHARED, *EXCHANGE],
 }

@@ -11,7 +11,7 @@ from view.numbers import percent
 from view.rows import Row, each_row, grouped, read_rows
 
 # What else epoch.csv knows of a case.
-COLUMNS = ("dtype", "memory_format", "threads", "samples", "optimizer", "learning_rate", "target_accuracy", "dilation")
+COLUMNS = ("dtype", "memory_format", "threads", "samples", "optimizer", "learning_rate", "target_accuracy")
 SAME_WORK = 0.01  # so many more or fewer images are the same work, as decision.csv has it
 
 
@@ -76,5 +76,5 @@ def text_of(row: Row, column: str) -> str:
         weak, images, ranks = row["scaling"] == "weak", row.integer(column), row.integer("ranks") or row.integer("ranks_a")
         return f"{images // max(1, ranks)} images per rank" if weak else f"{images * max(1, row.integer('share_of'))} images"
     forms = {"threads": f"{row[column]} threads", "learning_rate": f"learning rate {row[column]}",
-             "dilation": f"dilation {row[column]}", "target_accuracy": f"target {percent(row.number(column))}"}  # fmt: skip
+             "target_accuracy": f"target {percent(row.number(column))}"}  # fmt: skip
     return forms.get(column, row[column])

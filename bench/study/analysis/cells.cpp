@@ -178,13 +178,13 @@ std::string label_of(const ResultRow& row) {
 namespace {
 
 /// A case file lacks most of these. Samples are those of an epoch: other work is another case.
-constexpr std::array<std::string_view, 35> kParameters{
-    "kernel",   "algorithm", "model",          "gradient_sync",   "allreduce", "transport",
-    "memory",   "device",    "dtype",          "memory_format",   "op",        "placement",
-    "mode",     "cache",     "graph",          "size_bytes",      "count",     "threads",
-    "dataset",  "scaling",   "global_batch",   "batch",           "optimizer", "learning_rate",
-    "samples",  "share_of",  "loader_threads", "target_accuracy", "bytes",     "nodes",
-    "dilation", "step",      "pages",          "register",        "page_cache"};
+constexpr std::array<std::string_view, 34> kParameters{
+    "kernel",  "algorithm", "model",          "gradient_sync",   "allreduce", "transport",
+    "memory",  "device",    "dtype",          "memory_format",   "op",        "placement",
+    "mode",    "cache",     "graph",          "size_bytes",      "count",     "threads",
+    "dataset", "scaling",   "global_batch",   "batch",           "optimizer", "learning_rate",
+    "samples", "share_of",  "loader_threads", "target_accuracy", "bytes",     "nodes",
+    "step",    "pages",     "register",       "page_cache"};
 
 bool contains(const std::vector<std::string>& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();

@@ -17,8 +17,8 @@ bool is_share(const ResultRow& row) {
 
 std::vector<std::string_view> differences(const ResultRow& leg, const ResultRow& one) {
   std::vector<std::string_view> columns{
-      "model",   "device",    "dtype",         "memory_format",  "threads",    "dataset",
-      "scaling", "optimizer", "learning_rate", "loader_threads", "page_cache", "dilation"};
+      "model",   "device",    "dtype",         "memory_format",  "threads",   "dataset",
+      "scaling", "optimizer", "learning_rate", "loader_threads", "page_cache"};
   const auto is_barrier = [](const ResultRow& row) {
     return row.get("gradient_sync") == "barrier_only" && row.get("target_accuracy").empty();
   };

@@ -237,13 +237,12 @@ namespace {
 /// in becomes part of the name.
 std::vector<std::string> strategies_of(const std::vector<const ResultRow*>& alike) {
   const bool weak = alike.front()->get("scaling") == "weak";
-  const std::array<std::pair<std::string_view, std::string_view>, 7> telling{
+  const std::array<std::pair<std::string_view, std::string_view>, 6> telling{
       {{"nodes", "{} node(s)"},
        {"dataset", "{}"},
        {"allreduce", "{}"},
        {"transport", "{}"},
        {weak ? "batch" : "global_batch", "batch {}"},
-       {"dilation", "dilation {}"},
        {"origin", "{}"}}};
   std::vector<std::string> names;
   for (const ResultRow* row : alike) {

@@ -40,10 +40,10 @@ ByRound efficiencies(const ByRound& h, const ByRound& t, double rho, int devices
 
 namespace {
 
-constexpr std::array<std::string_view, 17> kOfLeg{
-    "run_id",    "case_id",      "origin",   "model",     "gradient_sync", "allreduce",
-    "transport", "device",       "dataset",  "scaling",   "ranks",         "nodes",
-    "batch",     "global_batch", "dilation", "optimizer", "learning_rate"};
+constexpr std::array<std::string_view, 16> kOfLeg{
+    "run_id",    "case_id",      "origin",    "model",        "gradient_sync", "allreduce",
+    "transport", "device",       "dataset",   "scaling",      "ranks",         "nodes",
+    "batch",     "global_batch", "optimizer", "learning_rate"};
 
 Scaling scaling_of(const ResultRow& leg, const ResultRow& one) {
   return scaling_of(number_in(one, "seconds_median"), number_in(one, "samples"),

@@ -104,8 +104,7 @@ bool belongs(const ResultRow& row, const PlannedLaunch& launch, const StudiesOfC
   // One rank's share of an epoch is a case of its own.
   const std::string share = argument_of(launch, "--share-of");
   if (!same("share_of", share.empty() ? "1" : share)) return false;
-  return same("model", label_in_rows(argument_of(launch, "--model"))) &&
-         same("dilation", argument_of(launch, "--dilation")) &&
+  return same("model", argument_of(launch, "--model")) &&
          same("gradient_sync", launch.gradient_sync) &&
          same("scaling", argument_of(launch, "--scaling")) && trains_as_said(row, launch);
 }
@@ -143,12 +142,10 @@ std::vector<ResultRow> failed_scaling_rows(const Manifest& study,
     const bool skipped = why.starts_with(kSkipped);
     row.set("status", skipped ? "skipped" : "failed");
     row.set("note", skipped ? why.substr(kSkipped.size()) : why);
-    row.set("model", label_in_rows(argument_of(launch, "--model")))
-        .set("gradient_sync", launch.gradient_sync);
+    row.set("model", argument_of(launch, "--model")).set("gradient_sync", launch.gradient_sync);
     if (launch.nodes > 0) row.set("nodes", launch.nodes);
     row.set("scaling", argument_of(launch, "--scaling"))
-        .set("allreduce", argument_of(launch, "--allreduce"))
-        .set("dilation", argument_of(launch, "--dilation"));
+        .set("allreduce", argument_of(launch, "--allreduce"));
   }
   return rows;
 }

@@ -20,9 +20,9 @@ namespace {
 using Points = std::vector<SpeedupAt>;
 using Fit = std::optional<Law> (*)(std::span<const SpeedupAt> points);
 
-constexpr std::array<std::string_view, 12> kCopied{
+constexpr std::array<std::string_view, 11> kCopied{
     "run_id",    "case_id", "origin",  "model",   "gradient_sync", "allreduce",
-    "transport", "device",  "dataset", "scaling", "dilation",      "batch"};
+    "transport", "device",  "dataset", "scaling", "batch"};
 
 ResultRow row_of(const MeasuredScaling& of, std::string_view law, std::string_view parameter) {
   ResultRow row(laws_schema());

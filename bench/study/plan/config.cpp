@@ -127,6 +127,7 @@ void keys(auto& io, auto& table, ThroughputStudy& study, const KnownNames& known
 }
 
 void keys(auto& io, auto& table, EpochStudy& study, const KnownNames& known) {
+  io.choice(table, "model", study.model, known.models);
   io.choices(table, "gradient_syncs", study.gradient_syncs, known.gradient_syncs);
   std::vector<std::string_view> reducing = known.algorithms;
   if (!reducing.empty())
@@ -160,16 +161,6 @@ toml::table study_table(StudyConfig& config) {
   std::vector<std::string> layouts;
   for (const Layout& layout : config.layouts) layouts.push_back(layout_words(layout));
   TomlWriter().texts(table, "layouts", layouts);
-  return table;
-}
-
-toml::table epoch_table(EpochStudy& study) {
-  toml::table table = table_of(study, KnownNames());
-  table.insert("model", study.model);
-  if (!is_replay(study.model)) return table;
-  table.insert("dilation", study.dilation);
-  table.erase("data");
-  table.erase("split_compute");
   return table;
 }
 
@@ -280,37 +271,6 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
   reader.no_other_keys(table);
 }
 
-/// Recorded steps are found from `folder`, too; a text that a manifest has kept names any file.
-void read_model(TomlReader& reader, const toml::table& table, const KnownNames& known,
-                const std::filesystem::path& folder, EpochStudy& study) {
-  const bool replayed = is_replay(table["model"].value_or(std::string()));
-  reader.choice(table, "model", study.model,
-                replayed ? std::vector<std::string_view>() : known.models);
-  reader.positive(table, "dilation", study.dilation);
-  if (!replayed) {
-    if (table.contains("dilation")) {
-      reader.complain(*table.get("dilation"), "dilation: valid for model = \"replay:FILE\" only");
-    }
-    return;
-  }
-  if (!known.models.empty()) {
-    const std::optional<std::string> found = found_replay(study.model, folder);
-    if (!found) {
-      reader.complain(*table.get("model"),
-                      fmt::format("model: {} is no file, seen from here or from the config's "
-                                  "folder; valid: a trace that bench_epoch --record-trace writes",
-                                  study.model));
-    }
-    study.model = found.value_or(study.model);
-  }
-  for (const char* key : {"data", "target_accuracy", "split_compute"}) {
-    if (table.contains(key)) {
-      reader.complain(*table.get(key),
-                      fmt::format("{}: a replayed model sees no images and learns nothing", key));
-    }
-  }
-}
-
 /// The batch that stays while N grows.
 void refuse_other_batch(TomlReader& reader, const toml::table& table, const EpochStudy& study) {
   const bool strong = study.scaling == "strong";
@@ -319,13 +279,6 @@ void refuse_other_batch(TomlReader& reader, const toml::table& table, const Epoc
   if (!table.contains(other)) return;
   reader.complain(*table.get(other), fmt::format("{}: {} scaling takes {}", other, study.scaling,
                                                  strong ? "global_batch" : "batch_per_rank"));
-}
-
-void require_weak(TomlReader& reader, const toml::table& table, const EpochStudy& study) {
-  if (study.scaling == "weak") return;
-  const toml::node* const scaling = table.get("scaling");
-  reader.complain(scaling != nullptr ? *scaling : *table.get("model"),
-                  "scaling: a trace is of one batch per rank; valid: \"weak\"");
 }
 
 /// An epoch is at least a step, and at most the data set.
@@ -367,8 +320,7 @@ void refuse_syncs(TomlReader& reader, const toml::table& table, const EpochStudy
 }
 
 void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
-          const std::filesystem::path& folder, EpochStudy& study) {
-  read_model(reader, table, known, folder, study);
+          EpochStudy& study) {
   if (!known.data.empty()) study.data = known.data;
   keys(reader, table, study, known);
   if (study.target_accuracy > 1) {
@@ -385,13 +337,9 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
   study.allreduce = allreduce_meant(study.allreduce);
   refuse_other_batch(reader, table, study);
   refuse_syncs(reader, table, study, known);
-  if (!is_replay(study.model)) {
-    refuse_data(reader, table, study.data, known);
-    refuse_samples(reader, table, study);
-  }
-  if (is_replay(study.model)) {
-    require_weak(reader, table, study);
-  } else if (study.scaling == "weak" && study.samples == 0) {
+  refuse_data(reader, table, study.data, known);
+  refuse_samples(reader, table, study);
+  if (study.scaling == "weak" && study.samples == 0) {
     reader.complain(*table.get("scaling"),
                     "scaling: without samples a data set does not grow with N; valid: samples = "
                     "the images of each rank, so that the largest N has as many");
@@ -427,33 +375,13 @@ void read_part(TomlReader& reader, const toml::table& root, std::string_view key
 
 }  // namespace
 
-bool is_replay(std::string_view model) { return model.starts_with(kReplay); }
-
-std::string label_in_rows(const std::string& model) {
-  if (!is_replay(model)) return model;
-  const std::filesystem::path file = model.substr(kReplay.size());
-  return std::string(kReplay) + file.stem().string();
-}
-
-std::optional<std::string> found_replay(const std::string& model,
-                                        const std::filesystem::path& folder) {
-  const std::filesystem::path file = model.substr(kReplay.size());
-  for (const std::filesystem::path& candidate : {file, folder / file}) {
-    std::error_code none;
-    if (std::filesystem::is_regular_file(candidate, none)) {
-      return std::string(kReplay) + candidate.string();
-    }
-  }
-  return std::nullopt;
-}
-
 std::string config_text(StudyConfig config) {
   toml::table root;
   root.insert("study", study_table(config));
   if (config.allreduce) root.insert("allreduce", table_of(*config.allreduce, KnownNames()));
   if (config.throughput) root.insert("throughput", table_of(*config.throughput, KnownNames()));
   toml::array epochs;
-  for (EpochStudy& study : config.epochs) epochs.push_back(epoch_table(study));
+  for (EpochStudy& study : config.epochs) epochs.push_back(table_of(study, KnownNames()));
   if (!epochs.empty()) root.insert("epoch", epochs);
   std::ostringstream text;
   text << toml::toml_formatter(root, toml::format_flags::none) << "\n";
@@ -485,7 +413,7 @@ StudyConfig parse_study_config(std::string text, const std::filesystem::path& pa
   }
   read_part(reader, root, "throughput", where, config.throughput);
   for (const toml::table* table : reader.tables(root, "epoch")) {
-    read(reader, *table, where, path.parent_path(), config.epochs.emplace_back());
+    read(reader, *table, where, config.epochs.emplace_back());
     refuse_gpu_transport(reader, *table, config, config.epochs.back().transport);
   }
   reader.no_other_keys(root);

@@ -42,8 +42,7 @@ struct ThroughputStudy {
 };
 
 struct EpochStudy {
-  std::string model;    // a name, or replay:FILE
-  double dilation = 1;  // of a replayed model
+  std::string model;
   std::vector<std::string> gradient_syncs{"mirrored"};
   std::string allreduce = "ring";
   std::string transport = "auto";
@@ -104,19 +103,5 @@ StudyConfig parse_study_config(std::string text, const std::filesystem::path& pa
 /// The effective configuration as a file: what is measured once the file, the defaults and the
 /// command line have had their say. Reading it back gives the same study.
 std::string config_text(StudyConfig config);
-
-// A model of a study that is a file of recorded steps: `replay:FILE`, as bench_epoch takes it.
-
-inline constexpr std::string_view kReplay = "replay:";
-bool is_replay(std::string_view model);
-
-/// What rows call a model: `replay:resnet18` for `replay:configs/traces/resnet18.json`; any other
-/// by its own name.
-std::string label_in_rows(const std::string& model);
-
-/// The same with its file as it is found from the current folder, else from `folder`; nothing when
-/// it is in neither.
-std::optional<std::string> found_replay(const std::string& model,
-                                        const std::filesystem::path& folder);
 
 }  // namespace scalebench

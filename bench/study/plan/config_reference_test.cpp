@@ -88,10 +88,8 @@ std::vector<std::string> accepted_keys(std::string_view header) {
 
 /// What a study gets that says no more than it has to: key and value of each table.
 std::map<std::string, std::map<std::string, std::string>, std::less<>> effective_defaults() {
-  // A replayed model has a key more.
   const StudyConfig config = parse_study_config(
-      "[study]\n[allreduce]\n[throughput]\nmodels = [\"mlp\"]\n[[epoch]]\nmodel = \"mlp\"\n"
-      "[[epoch]]\nmodel = \"replay:a.json\"\nscaling = \"weak\"\n",
+      "[study]\n[allreduce]\n[throughput]\nmodels = [\"mlp\"]\n[[epoch]]\nmodel = \"mlp\"\n",
       "study.toml");
   std::map<std::string, std::map<std::string, std::string>, std::less<>> found;
   std::string header;

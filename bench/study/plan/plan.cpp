@@ -190,16 +190,12 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   const EpochStudy& study = config.epochs[index];
   const bool strong = study.scaling == "strong";
   const int ranks = place.ranks();
-  const bool replayed = is_replay(study.model);
-  std::string model = label_in_rows(study.model);
-  std::ranges::replace(model, ':', '-');  // a folder is called so
-  PlannedLaunch launch =
-      launch_on(place, fmt::format("epoch-{}-{}-{}", model, sync, study.scaling), "bench_epoch");
+  PlannedLaunch launch = launch_on(
+      place, fmt::format("epoch-{}-{}-{}", study.model, sync, study.scaling), "bench_epoch");
   launch.study = index;
   launch.gradient_sync = sync;
   append(launch, "--model", study.model);
-  if (replayed) append(launch, "--dilation", study.dilation);
-  if (!replayed) append(launch, "--data", study.data);
+  append(launch, "--data", study.data);
   append(launch, "--gradient-sync", sync);
   append(launch, "--allreduce", study.allreduce);
   append(launch, "--transport", study.transport);
@@ -220,7 +216,7 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   const bool said_elsewhere = (sync == "none" && !has_target) || sync == "barrier_only";
   if (!study.evaluate || said_elsewhere) launch.arguments.emplace_back("--no-evaluation");
   if (config.monitor) launch.arguments.emplace_back("--monitor");
-  if (config.record_trace && sync == "one_device" && !replayed) {
+  if (config.record_trace && sync == "one_device") {
     append(launch, "--record-trace", "trace.json");
   }
   // Servers see no images. Too few ranks for one, which the program refuses, are no worker.
@@ -228,7 +224,7 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   if (sync == "one_device" && ranks > 1) {
     launch.skipped_because = "one_device is the base on one rank; mirrored is its like for more";
   } else if (!strong) {
-    const std::optional<std::int64_t> images = replayed ? std::nullopt : images_of(study.data);
+    const std::optional<std::int64_t> images = images_of(study.data);
     if (images && study.samples > *images / workers) {
       launch.skipped_because =
           fmt::format("{} images of each of {} {}: {} has {}", study.samples, workers,

@@ -15,7 +15,7 @@
 
 #include "bench/study/fit/fit.hpp"
 #include "bench/study/simulation/simulation.hpp"
-#include "models/step/replay_trace.hpp"
+#include "models/step/traced_step.hpp"
 
 namespace scalebench {
 

@@ -410,11 +410,8 @@ void require_startable(const ResumeOptions& options, const Manifest& manifest,
     if (has_ended || !launch.skipped_because.empty()) continue;
     require_launcher(started_by(launch, plan.settings));
     if (!plan.settings.hosts.empty()) continue;  // whose files nobody sees from here
-    const std::string data = argument_of(launch, "--data"), model = argument_of(launch, "--model");
-    std::string missing = data.empty() ? "" : why_no_data(data, /*here=*/true);
-    if (is_replay(model) && !fs::exists(model.substr(kReplay.size()))) {
-      missing = fmt::format("{} is no file here", model.substr(kReplay.size()));
-    }
+    const std::string data = argument_of(launch, "--data");
+    const std::string missing = data.empty() ? "" : why_no_data(data, /*here=*/true);
     if (missing.empty()) continue;
     fail<UsageError>("'{}' is not resumed: {}; resume it where it was begun", options.run.string(),
                      missing);

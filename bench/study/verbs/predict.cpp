@@ -24,7 +24,7 @@
 #include "bench/study/simulation/simulation.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
-#include "models/step/replay_trace.hpp"
+#include "models/step/traced_step.hpp"
 
 namespace scalebench {
 namespace {
@@ -114,33 +114,15 @@ std::vector<std::string> strategies_of(const std::string& text) {
   return names;
 }
 
-/// What a launch replayed, if it did: its rows follow from that file.
-std::string replayed_by(const LaunchRecord& launch) {
-  const std::string model = argument_of(launch.command, "--model");
-  return is_replay(model) ? model.substr(kReplay.size()) : "";
-}
-
-std::string label_of_replay(const std::string& file) {
-  return label_in_rows(std::string(kReplay) + file);
-}
-
-/// Each launch's own record of its steps, or the one that it replayed; and those given, by model
-/// and by what a replay of them is called.
+/// Each launch's own record of its steps; and those given, by model.
 Profiles profiles_of(const StoredRun& run, const std::vector<std::string>& given) {
   Profiles profiles;
   for (const auto& [number, folder] : run.folders) {
     const fs::path file = folder.path / "trace.json";
-    if (fs::exists(file)) profiles.by_launch[number] = read_replay_trace(file);
-  }
-  for (const LaunchRecord& launch : run.manifest.launches) {
-    const std::string file = replayed_by(launch);
-    if (!file.empty() && fs::exists(file)) {
-      profiles.by_launch[launch.number] = read_replay_trace(file);
-    }
+    if (fs::exists(file)) profiles.by_launch[number] = read_traced_step(file);
   }
   for (const std::string& file : given) {
-    const ReplayTrace trace = read_replay_trace(file);
-    profiles.by_model[label_of_replay(file)] = trace;
+    const TracedStep trace = read_traced_step(file);
     if (!profiles.by_model.emplace(trace.model, trace).second) {
       fail<UsageError>("--trace {}: another trace is of {}, too", file, trace.model);
     }
@@ -151,8 +133,8 @@ Profiles profiles_of(const StoredRun& run, const std::vector<std::string>& given
 /// Throws when a given trace is of no model of the run.
 void require_used(const std::vector<std::string>& given, const std::set<std::string>& models) {
   for (const std::string& file : given) {
-    const std::string model = read_replay_trace(file).model;
-    if (models.contains(model) || models.contains(label_of_replay(file))) continue;
+    const std::string model = read_traced_step(file).model;
+    if (models.contains(model)) continue;
     fail<UsageError>("--trace {}: it is of {}; the run has {}", file, model,
                      fmt::join(models, ", "));
   }

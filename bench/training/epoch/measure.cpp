@@ -15,7 +15,6 @@
 #include "bench/program/transports.hpp"
 #include "bench/program/watchdog/watchdog.hpp"
 #include "bench/training/epoch/checkpoints.hpp"
-#include "bench/training/epoch/recording.hpp"
 #include "bench/training/epoch/watch.hpp"
 #include "collectives/carries.hpp"
 #include "collectives/control.hpp"
@@ -35,11 +34,8 @@ double warm_up(const TrainerOptions& options, Communicator& gradients, const Ran
   if (steps == 0) return 0;
   Watchdog& watchdog = ranks.watchdog;
   NoTrace trace;
-  SteadyPace pace;
-  TrainerOptions paced = options;
-  paced.pace = &pace;
   watchdog.work("building the model");
-  Trainer trainer(paced, gradients, ranks.host, trace);
+  Trainer trainer(options, gradients, ranks.host, trace);
   run.parameters = trainer.parameter_count();
   double step_seconds = 0;
   const auto step = [&] {
@@ -255,12 +251,6 @@ class EpochTimer {
   std::set<std::string> warned_;
 };
 
-std::string remarks_of(const Trainer& trainer, const SteadyPace& pace) {
-  std::string remarks = trainer.remarks();
-  if (trainer.options().choice.trace == nullptr) return remarks;
-  return fmt::format("{}{}{}", remarks, remarks.empty() ? "" : "; ", text_of(pace));
-}
-
 /// A bias, and no less than a latency.
 constexpr std::size_t kSmallestBytes = 256;
 
@@ -273,10 +263,8 @@ void tune_for_training(const Ranks& ranks, Communicator& gradients, const Traine
   // The size of a module in a file is not known before it is loaded.
   constexpr std::int64_t kParametersOfAFile = std::int64_t{16} << 20U;
   const ModelChoice& choice = trainer.choice;
-  const auto parameters =
-      static_cast<std::size_t>(choice.trace != nullptr ? choice.trace->parameters
-                               : choice.is_file()      ? kParametersOfAFile
-                                                       : model_named(trainer.model).parameters);
+  const auto parameters = static_cast<std::size_t>(
+      choice.is_file() ? kParametersOfAFile : model_named(trainer.model).parameters);
   const std::size_t bytes = std::max(parameters * size_of(wire), kSmallestBytes);
   ranks.watchdog.span("auto: trying the algorithms");
   ranks.watchdog.expect(slow_seconds(bytes, ranks.session.size()));
@@ -316,15 +304,12 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
   if (ranks.first() && !options.timeline.empty()) timeline.emplace(options.timeline, local_seconds);
   TrainerOptions measured = wanted;
   measured.sync.clock = &local_seconds;
-  SteadyPace pace;
-  measured.pace = &pace;
   if (timeline) measured.sync.timeline = &*timeline;
 
   ranks.watchdog.work("building the model");
   Trainer trainer(measured, gradients, ranks.host, followers.log());
   run.trainer = trainer.options();
   run.trainer.sync = wanted.sync;  // which outlives the timeline
-  run.trainer.pace = nullptr;
   run.parameters = trainer.parameter_count();
   run.dataset = trainer.dataset_name();
   run.dataset_id = trainer.dataset_id();
@@ -344,14 +329,13 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
               options.epochs * trainer.steps_per_epoch());
   for (bool ends = false; !ends;) {
     if (timeline && run.epochs.empty()) timeline->start();
-    pace.begin_epoch();
     const EpochMeasurement epoch =
         timer.run(run.epochs_done(), options.evaluate, run.promises_equal_replicas);
     if (timeline && run.epochs.empty()) timeline->finish();
     run.failure = joint_failure(ranks.host, trainer.failure());
     if (!run.failure.empty()) return;
     run.epochs.push_back(epoch);
-    run.remarks = all_gather(ranks.host, remarks_of(trainer, pace));
+    run.remarks = all_gather(ranks.host, trainer.remarks());
     EpochMeasurement& last = run.epochs.back();
     ends =
         !last.replicas_equal || run.epochs_done() == options.epochs || reached_target(options, run);

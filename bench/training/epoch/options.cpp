@@ -27,71 +27,6 @@ constexpr std::array<std::string_view, 2> kRateScalings{"none", "linear"};
 
 bool given(const CLI::App& app, const char* option) { return app.count(option) > 0; }
 
-/// Options of what is computed, of images, and of a model's quality.
-constexpr std::array<const char*, 15> kOfComputing{
-    "--precision",       "--channels-last", "--step",       "--accumulate", "--micro-batches",
-    "--loader-threads",  "--bad-images",    "--page-cache", "--epoch-rule", "--data",
-    "--target-accuracy", "--share-of",      "--devices",    "--loss",       "--input-shape"};
-
-/// A sleeping model needs no warming up, the communication does.
-constexpr int kWarmUpSteps = 2;
-constexpr std::int64_t kImages = 60'000;
-
-// The options of recording steps, and what those of others mean where recorded steps are replayed.
-
-void add_replay_options(CLI::App& app, EpochOptions& options) {
-  const Heading recording(app, kRecording);
-  app.add_option("--dilation", options.training.trainer.module.dilation,
-                 "of a replayed model: every recorded duration is so many times as long")
-      ->capture_default_str();
-  app.add_option("--record-trace", options.record_trace,
-                 "after the epochs, on one rank: record steps layer by layer, for --model "
-                 "replay:FILE; without a folder: in that of --out")
-      ->type_name("FILE");
-  app.add_option("--record-steps", options.record_steps,
-                 "how many; 0: 30, or fewer if they take over 2 seconds")
-      ->capture_default_str();
-}
-
-/// For a model that is replayed: its images, no evaluation, rows that say emulated. Throws
-/// UsageError for options that a step without computation cannot have.
-void apply_replay_options(const CLI::App& app, EpochOptions& options) {
-  TrainerOptions& trainer = options.training.trainer;
-  if (options.record_steps < 0) {
-    fail<UsageError>("--record-steps {}: must not be negative", options.record_steps);
-  }
-  if (options.record_steps > 0 && options.record_trace.empty()) {
-    fail<UsageError>("--record-steps: give a file with --record-trace");
-  }
-  if (trainer.choice.trace == nullptr) return;
-  for (const char* const option : kOfComputing) {
-    if (given(app, option)) {
-      fail<UsageError>("{}: {} computes nothing and sees no images; leave it out", option,
-                       trainer.model);
-    }
-  }
-  if (options.training.devices.device == "cuda") {
-    fail<UsageError>("--device cuda: {} sleeps on the CPU; expected cpu", trainer.model);
-  }
-  options.training.devices.device = "cpu";
-  options.training.record.emulated = true;
-  options.evaluate = false;
-  if (!given(app, "--warmup-steps")) options.warm_up_steps = kWarmUpSteps;
-  trainer.dataset = fmt::format("synthetic:{}", std::max(kImages, trainer.samples_per_epoch));
-}
-
-/// Throws UsageError unless each worker's batch is the recorded one. `trainer`: as resolved.
-void check_replay(const EpochOptions& options, const TrainerOptions& trainer) {
-  const auto& trace = options.training.trainer.choice.trace;
-  if (trace == nullptr || trainer.batch == trace->batch) return;
-  fail<UsageError>(
-      "{} is of {} images a step, and each worker has {} here; give --scaling weak, --global-batch "
-      "{}, or a trace that was recorded with {} images a step",
-      trainer.model, trace->batch, trainer.batch,
-      trace->batch * (trainer.global_batch / std::max<std::int64_t>(1, trainer.batch)),
-      trainer.batch);
-}
-
 /// What is learnt from, at which rate, and until when.
 void add_learning_options(CLI::App& app, EpochOptions& options) {
   TrainerOptions& trainer = options.training.trainer;
@@ -116,6 +51,10 @@ void add_learning_options(CLI::App& app, EpochOptions& options) {
 /// Files that tell when something happened.
 void add_event_options(CLI::App& app, EpochOptions& options) {
   const Heading recording(app, kRecording);
+  app.add_option("--record-trace", options.record_trace,
+                 "after the epochs, on one rank: record steps layer by layer, for scalebench "
+                 "predict; without a folder: in that of --out")
+      ->type_name("FILE");
   app.add_option("--timeline", options.timeline,
                  "horovod, bucketed_overlap: file for chrome://tracing of what rank 0's gradients "
                  "go through in the first epoch")
@@ -170,7 +109,6 @@ void describe(CLI::App& app, int ranks, EpochOptions& options) {
       ->group(kParallelism);
   add_inject_option(app, InjectedInto::training, ranks, options.injections);
   add_event_options(app, options);
-  add_replay_options(app, options);
   add_timeout_option(app, options.timeout_seconds);
   app.add_flag("--list")->description("list models and gradient syncs and stop");
   add_examples(app,
@@ -237,8 +175,6 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   trainer.faults =
       faults_of(options.injections, stepping_ranks(trainer.gradient_sync, trainer.sync, ranks));
   if (options.scaling == "weak") {
-    const bool is_replay = trainer.choice.trace != nullptr;
-    if (is_replay && trainer.samples_per_epoch == 0) trainer.samples_per_epoch = kImages;
     const std::int64_t most = kMostSamples / workers;
     if (trainer.samples_per_epoch < 0 || trainer.samples_per_epoch > most) {
       fail<UsageError>("--samples {} of each of {} workers: expected 0 to {}",
@@ -248,7 +184,6 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   }
   // Accuracy over rounds is one sample a round.
   trainer.seed += static_cast<std::uint64_t>(options.training.record.round);
-  apply_replay_options(app, options);
   // Rows and tables name the algorithm that is used.
   if (options.allreduce == "nccl") {
     if (options.transport != "auto" && options.transport != "nccl") {
@@ -293,7 +228,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   if (strong && trainer.global_batch == 0) {
     trainer.global_batch = trainer.choice.batch;
   }
-  check_replay(options, resolved(trainer, workers));
+  resolved(trainer, workers);
   if (!options.record_trace.empty()) check_recording(trainer, ranks);
   apply_job_default(options.checkpoints, job_folders(job_variables(::environ)),
                     !options.training.record.run_id.empty(), trainer.gradient_sync, ranks);

@@ -24,7 +24,6 @@ struct EpochOptions {
   std::string milestones;      // file; empty: none
   std::string timeline;        // file; empty: none
   std::string record_trace;    // file; empty: none
-  int record_steps = 0;        // of it; 0: by itself
   double timeout_seconds = 0;  // of the watchdog; 0: its own, more for long steps
   std::string text;
 };

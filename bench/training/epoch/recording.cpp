@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <thread>
 
 #include "bench/measure/statistics.hpp"
 #include "bench/record/file.hpp"
@@ -44,25 +42,6 @@ TimedStep LayerClock::step(std::size_t layers) const {
   return times;
 }
 
-void SteadyPace::last(double seconds, const std::function<void()>& work) {
-  const double end = clock_() + seconds - late_;
-  work();
-  asked_ += seconds;
-  const double left = end - clock_();
-  if (left > 0) sleep_(left);
-  late_ = std::max(0.0, clock_() - end);
-}
-
-void SteadyPace::begin_epoch() { late_before_ += std::exchange(late_, 0.0); }
-
-void SteadyPace::sleep_for(double seconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-}
-
-std::string text_of(const SteadyPace& pace) {
-  return fmt::format("replayed {:.6f} s, {:.6f} s late", pace.asked_seconds(), pace.late_seconds());
-}
-
 namespace {
 
 constexpr int kStepsBeforeRecording = 3;
@@ -87,7 +66,6 @@ void check_recording(const TrainerOptions& trainer, int ranks) {
     fail<UsageError>("--record-trace: {}; expected {}", what, valid);
   };
   if (ranks != 1) refuse(fmt::format("{} ranks", ranks), "one rank, whose steps nobody holds up");
-  if (trainer.choice.trace != nullptr) refuse("a replayed model", "one that computes");
   if (is_recorded(trainer.step, trainer.device == ComputeDevice::cuda))
     refuse("a step graph", "layers that are launched one by one");
   if (trainer.gradient_sync == "model_split") {
@@ -97,19 +75,18 @@ void check_recording(const TrainerOptions& trainer, int ranks) {
 }
 
 StepRecording record_steps(const Ranks& ranks, Communicator& gradients,
-                           const TrainerOptions& options, int wanted) {
+                           const TrainerOptions& options) {
   LayerClock clock;
   Trainer trainer(options, gradients, ranks.host, clock);
   for (int i = 0; i < kStepsBeforeRecording; ++i) trainer.train_step();
   StepRecording recording;
-  ReplayTrace& trace = recording.trace;
+  TracedStep& trace = recording.trace;
   trace.layers = trainer.layers();
   std::vector<TimedStep> steps;
   std::vector<double> unmarked;
   const double begin = local_seconds();
   const auto enough = [&] {
     const int done = static_cast<int>(steps.size());
-    if (wanted > 0) return done >= wanted;
     return done >= kSteps || (done >= kFewestSteps && local_seconds() - begin >= kEnoughSeconds);
   };
   while (!enough()) {
@@ -171,16 +148,13 @@ void require_trace_file(const EpochOptions& options) {
 
 void record_trace(const Ranks& ranks, Communicator& gradients, const EpochOptions& options,
                   Console& console) {
-  const StepRecording recording =
-      record_steps(ranks, gradients, options.training.trainer, options.record_steps);
+  const StepRecording recording = record_steps(ranks, gradients, options.training.trainer);
   const std::filesystem::path file = trace_file(options);
   write_file_atomically(file, json_of(recording.trace));
-  const ReplayTrace& trace = recording.trace;
-  console.note(
-      fmt::format("{}: {} steps of {} images, median {:.6f} s, of which replayed {:.6f} s; marks "
-                  "cost {:+.2f} %",
-                  file.string(), trace.steps, trace.batch, median_of(trace.step_seconds),
-                  trace.seconds(), 100 * recording.cost_of_marks));
+  const TracedStep& trace = recording.trace;
+  console.note(fmt::format("{}: {} steps of {} images, median {:.6f} s; marks cost {:+.2f} %",
+                           file.string(), trace.steps, trace.batch, median_of(trace.step_seconds),
+                           100 * recording.cost_of_marks));
 }
 
 }  // namespace scalebench

@@ -13,8 +13,8 @@
 #include "bench/measure/clock_sync.hpp"
 #include "bench/program/program.hpp"
 #include "bench/training/epoch/options.hpp"
-#include "models/step/replay_trace.hpp"
 #include "models/step/step_trace.hpp"
+#include "models/step/traced_step.hpp"
 #include "models/trainer_options.hpp"
 
 namespace scalebench {
@@ -62,58 +62,24 @@ class LayerClock final : public StepTrace, public LayerTrace {
   std::vector<Mark> marks_;
 };
 
-// The pace of a replay by this host's clock: sleeps, so that many ranks share few cores, until the
-// instant at which the recorded work would have ended. Sleeping ends late, by some 60 us, and so
-// does work on a crowded core: what was late is taken off the sleeps that follow, as long as there
-// are any.
-
-class SteadyPace final : public Pace {
- public:
-  /// The clock's seconds, and how to sleep for some.
-  explicit SteadyPace(std::function<double()> clock = local_seconds,
-                      std::function<void(double)> sleep = sleep_for)
-      : clock_(std::move(clock)), sleep_(std::move(sleep)) {}
-
-  void last(double seconds, const std::function<void()>& work) override;
-
-  /// What is late by now is not made up for in the next epoch, which would be too short by that.
-  void begin_epoch();
-
-  /// What was asked for in all, and how much of it this rank is behind by now.
-  double asked_seconds() const { return asked_; }
-  double late_seconds() const { return late_before_ + late_; }
-
- private:
-  static void sleep_for(double seconds);
-
-  std::function<double()> clock_;
-  std::function<void(double)> sleep_;
-  double asked_ = 0;
-  double late_ = 0;         // in this epoch
-  double late_before_ = 0;  // at the ends of those before it
-};
-
-/// "replayed 12.345678 s, 0.000 s late" for the row's note.
-std::string text_of(const SteadyPace& pace);
-
-// Records the steps of a model on one rank, layer by layer, for whoever replays or predicts them:
+// Records the steps of a model on one rank, layer by layer, for whoever predicts others:
 // steps of their own after all that is measured. Every second step goes without marks between its
 // layers, which says what the marks cost.
 
 struct StepRecording {
-  ReplayTrace trace;
+  TracedStep trace;
   /// Median step with marks over the median without, minus one.
   double cost_of_marks = 0;
 };
 
 /// Throws UsageError for what cannot be recorded: several ranks, a step graph, a strategy with a
-/// pass of its own, accumulated passes, and a model that is replayed itself.
+/// pass of its own, and accumulated passes.
 void check_recording(const TrainerOptions& trainer, int ranks);
 
-/// `steps` with marks; 0: 30, fewer (not below 5) where all takes over 2 seconds. Gradients go over
+/// 30 steps with marks, fewer (not below 5) where all takes over 2 seconds. Gradients go over
 /// `gradients`, which has the table for the allreduce `auto`.
 StepRecording record_steps(const Ranks& ranks, Communicator& gradients,
-                           const TrainerOptions& trainer, int steps);
+                           const TrainerOptions& trainer);
 
 /// Throws UsageError unless the trace, if one is asked for, can be written: before a training that
 /// would be lost with it.

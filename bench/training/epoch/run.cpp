@@ -82,11 +82,6 @@ double mean_known(const EpochRun& run, double EpochMeasurement::*value) {
   return sum / count;
 }
 
-/// Of the last epoch; a step that is replayed learns nothing.
-double loss_shown(const EpochRun& run) {
-  return run.trainer.choice.trace != nullptr ? std::nan("") : run.epochs.back().loss;
-}
-
 /// By what algorithm and over what the gradients travel; empty where nothing of the kind does.
 struct Travel {
   std::string allreduce, transport;
@@ -209,13 +204,12 @@ ResultRow row_for(ResultRow row, const EpochOptions& options, const EpochRun& ru
   row.set("other_seconds", other_seconds(phases, total));
   row.set("evaluate_seconds", options.evaluate ? last.evaluate_seconds : std::nan(""));
   row.set("checkpoint_seconds", mean_known(run, &EpochMeasurement::checkpoint_seconds));
-  row.set("train_loss", loss_shown(run)).set("test_accuracy", last.test_accuracy);
+  row.set("train_loss", run.epochs.back().loss).set("test_accuracy", last.test_accuracy);
   if (options.target_accuracy > 0) row.set("target_accuracy", options.target_accuracy);
   if (reached_target(options, run)) {
     row.set("epochs_to_target", run.epochs_done()).set("seconds_to_target", run.seconds_done());
   }
   row.set("share_of", trainer.share_of);
-  if (trainer.choice.trace != nullptr) row.set("dilation", trainer.choice.dilation);
   if (run.promises_equal_replicas) row.set("replicas_equal", last.replicas_equal ? 1 : 0);
   row.set("replica_divergence", last.replica_divergence).set("workers", run.workers);
   row.set("loader_threads", trainer.data.loader_threads);
@@ -315,7 +309,7 @@ ResultRow accuracy_of_last(const EpochOptions& options, const EpochRun& run,
   row.set("launch", options.training.record.launch).set("round", options.training.record.round);
   row.set("epoch", run.epochs_done());
   row.set("seconds", last.seconds).set("seconds_so_far", run.seconds_done());
-  row.set("samples", last.samples).set("train_loss", loss_shown(run));
+  row.set("samples", last.samples).set("train_loss", run.epochs.back().loss);
   return row.set("test_loss", last.test_loss).set("test_accuracy", last.test_accuracy);
 }
 
@@ -358,8 +352,8 @@ std::string epoch_line(const EpochRun& run, bool oversubscribed,
   for (const PhaseColumn& column : kColumns) add_phase(phase_seconds(phases, column.phase));
   add_phase(other_seconds(phases, last.seconds));
   line += ' ';
-  line += std::isnan(loss_shown(run)) ? fmt::format("{:>9} ", "-")
-                                      : fmt::format("{:>9.4f} ", last.loss);
+  line += std::isnan(run.epochs.back().loss) ? fmt::format("{:>9} ", "-")
+                                             : fmt::format("{:>9.4f} ", last.loss);
   line += std::isnan(last.test_accuracy) ? fmt::format("{:>9}", "-")
                                          : fmt::format("{:>8.2f}%", 100 * last.test_accuracy);
   line += last.replicas_equal ? "\n" : "  WRONG: replicas differ\n";

@@ -73,10 +73,6 @@ ThroughputOptions parse_throughput_options(int argc, const char* const* argv, in
   if (options.steps > 0 && app.count("--max-seconds") == 0) {
     options.max_seconds = std::numeric_limits<double>::infinity();
   }
-  if (options.training.trainer.choice.trace != nullptr) {
-    fail<UsageError>("--model {}: only bench_epoch replays steps",
-                     options.training.trainer.choice.model);
-  }
   options.training.trainer.gradient_sync = "none";
   options.training.trainer.exact_phases = false;
   options.training.trainer.try_convolutions = true;

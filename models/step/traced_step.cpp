@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/step/replay_trace.hpp"
+#include "models/step/traced_step.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -129,7 +129,7 @@ TracedLayer layer_in(const Json& object, const std::string& file, const std::str
           fields.seconds("backward_seconds"), fields.counts("gradients")};
 }
 
-std::int64_t gradients_of(const ReplayTrace& trace) {
+std::int64_t gradients_of(const TracedStep& trace) {
   std::int64_t sum = 0;
   for (const TracedLayer& layer : trace.layers) {
     for (const std::int64_t gradients : layer.gradients) {
@@ -167,7 +167,7 @@ double StepProfile::gradients() const {
   return sum;
 }
 
-ReplayTrace parse_replay_trace(std::string_view text, const std::string& file) {
+TracedStep parse_traced_step(std::string_view text, const std::string& file) {
   const Json json =
       parse_json<Json>(text, file, "expected a trace that bench_epoch --record-trace writes");
   const Fields fields(
@@ -177,7 +177,7 @@ ReplayTrace parse_replay_trace(std::string_view text, const std::string& file) {
   if (const auto version = fields.count("schema_version"); version != kVersion) {
     fields.refuse("schema_version", std::to_string(version), std::to_string(kVersion));
   }
-  ReplayTrace trace;
+  TracedStep trace;
   trace.model = fields.text("model");
   trace.parameters = fields.count("parameters");
   trace.batch = fields.count("batch");
@@ -203,7 +203,7 @@ ReplayTrace parse_replay_trace(std::string_view text, const std::string& file) {
   return trace;
 }
 
-ReplayTrace read_replay_trace(const std::filesystem::path& file) {
+TracedStep read_traced_step(const std::filesystem::path& file) {
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   std::error_code ignored;
@@ -213,10 +213,10 @@ ReplayTrace read_replay_trace(const std::filesystem::path& file) {
         file.string(), errno != 0 ? std::strerror(errno) : "not a regular file");
   }
   const std::string text((std::istreambuf_iterator<char>(stream)), {});
-  return parse_replay_trace(text, file.string());
+  return parse_traced_step(text, file.string());
 }
 
-std::string json_of(const ReplayTrace& trace) {
+std::string json_of(const TracedStep& trace) {
   std::string layers;
   for (const TracedLayer& layer : trace.layers) {
     layers += layers.empty() ? "\n    " : ",\n    ";

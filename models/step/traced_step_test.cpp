@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is written is what is read; what cannot be a step is refused with its place.
-#include "models/step/replay_trace.hpp"
+#include "models/step/traced_step.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 namespace scalebench {
 namespace {
 
-ReplayTrace example() {
-  ReplayTrace trace;
+TracedStep example() {
+  TracedStep trace;
   trace.model = "tiny";
   trace.parameters = 15;
   trace.batch = 4;
@@ -36,13 +36,13 @@ std::string with(const std::string& old, const std::string& now) {
 }
 
 void expect_refused(const std::string& text, std::initializer_list<std::string_view> parts) {
-  expect_error([&] { parse_replay_trace(text, "t.json"); }, parts);
+  expect_error([&] { parse_traced_step(text, "t.json"); }, parts);
 }
 
-TEST(ReplayTrace, ReadsWhatItWrote) {
+TEST(TracedStep, ReadsWhatItWrote) {
   const TemporaryFolder folder;
-  const ReplayTrace wrote = example();
-  const ReplayTrace read = read_replay_trace(folder.write("t.json", json_of(wrote)));
+  const TracedStep wrote = example();
+  const TracedStep read = read_traced_step(folder.write("t.json", json_of(wrote)));
   EXPECT_EQ(json_of(read), json_of(wrote));
   EXPECT_EQ(read.model, "tiny");
   EXPECT_EQ(read.batch, 4);
@@ -54,14 +54,14 @@ TEST(ReplayTrace, ReadsWhatItWrote) {
   EXPECT_EQ(read.step_seconds, wrote.step_seconds);
 }
 
-TEST(ReplayTrace, SumsItsIntervals) {
+TEST(TracedStep, SumsItsIntervals) {
   EXPECT_DOUBLE_EQ(example().forward_seconds(), 0.75);
   EXPECT_DOUBLE_EQ(example().backward_seconds(), 1.0 / 3);
   EXPECT_DOUBLE_EQ(example().seconds(), 0.75 + 1.0 / 3 + 0.125 + 1e-9);
   EXPECT_EQ(example().gradients(), 15);
 }
 
-TEST(ReplayTrace, NamesLineAndColumnOfWhatIsNotJson) {
+TEST(TracedStep, NamesLineAndColumnOfWhatIsNotJson) {
   expect_refused("{\n  \"model\": ,\n}", {"t.json:2:12: not JSON", "--record-trace"});
   expect_refused("", {"t.json:1:1: not JSON"});
   const std::string text = json_of(example());
@@ -70,7 +70,7 @@ TEST(ReplayTrace, NamesLineAndColumnOfWhatIsNotJson) {
                  {"t.json:", "number overflow parsing '1e999'", "--record-trace"});
 }
 
-TEST(ReplayTrace, NamesTheKeyOfAWrongValue) {
+TEST(TracedStep, NamesTheKeyOfAWrongValue) {
   expect_refused("[]", {"t.json: the file: []; expected a JSON object"});
   expect_refused(with("\"batch\"", "\"bacth\""), {"bacth: unknown key; valid: ", "batch"});
   expect_refused(with("  \"batch\": 4,\n", ""), {"t.json: batch: missing"});
@@ -93,18 +93,18 @@ TEST(ReplayTrace, NamesTheKeyOfAWrongValue) {
   expect_refused(with("[1.5,1.25,0.1]", "[]"), {"step_seconds: []; expected a list, not empty"});
 }
 
-TEST(ReplayTrace, ChecksWhatMustAgree) {
+TEST(TracedStep, ChecksWhatMustAgree) {
   expect_refused(with("[12,3]", "[9223372036854775807,9223372036854775807]"), {"parameters: "});
   expect_refused(with("\"parameters\": 15", "\"parameters\": 16"),
                  {"parameters: 16; expected 15, the sum of the layers' gradients"});
   expect_refused(with("\"steps\": 3", "\"steps\": 4"), {"steps: 4; expected 3"});
 }
 
-TEST(ReplayTrace, NamesAFileThatCannotBeRead) {
+TEST(TracedStep, NamesAFileThatCannotBeRead) {
   const TemporaryFolder folder;
-  expect_error([&] { read_replay_trace(folder / "none.json"); },
+  expect_error([&] { read_traced_step(folder / "none.json"); },
                {"none.json: cannot read", "No such"});
-  expect_error([&] { read_replay_trace(folder.path()); }, {"cannot read this file"});
+  expect_error([&] { read_traced_step(folder.path()); }, {"cannot read this file"});
 }
 
 }  // namespace

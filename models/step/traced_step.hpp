@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A training step as it was recorded on one device: for each layer how long its forward and its
-// backward pass took and how many gradients it makes. What replays a step without computing it, and
-// what predicts other numbers of ranks, read this file. Free of LibTorch.
+// backward pass took and how many gradients it makes, for whoever predicts other numbers of ranks.
+// Free of LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -35,12 +35,12 @@ struct StepProfile {
 
   double forward_seconds() const;   // all layers
   double backward_seconds() const;  // as well
-  double seconds() const;           // of a whole step, as it is replayed: the sum of its medians
+  double seconds() const;           // of a whole step: the sum of its medians
   double gradients() const;         // elements of all parameters
 };
 
 /// A profile, and on what it was recorded.
-struct ReplayTrace : StepProfile {
+struct TracedStep : StepProfile {
   std::string model;  // a result file's label
   std::int64_t parameters = 0;
   std::string device;
@@ -51,11 +51,11 @@ struct ReplayTrace : StepProfile {
 
 /// Throws UsageError with file, line and column of malformed JSON, and with file and key of a value
 /// that is missing, unknown or impossible.
-ReplayTrace read_replay_trace(const std::filesystem::path& file);
+TracedStep read_traced_step(const std::filesystem::path& file);
 /// `text` as if read from `file`, which only names it in errors.
-ReplayTrace parse_replay_trace(std::string_view text, const std::string& file);
+TracedStep parse_traced_step(std::string_view text, const std::string& file);
 
-/// What read_replay_trace reads; a line for each layer.
-std::string json_of(const ReplayTrace& trace);
+/// What read_traced_step reads; a line for each layer.
+std::string json_of(const TracedStep& trace);
 
 }  // namespace scalebench
