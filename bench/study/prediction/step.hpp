@@ -64,7 +64,6 @@ class AllreduceCurve {
 
   /// The model for ranks of one node or of several; nothing: too few points of that kind.
   const std::optional<AllreduceFit>& fit(bool one_node) const { return side(one_node).fit; }
-  const std::string& algorithm() const { return algorithm_; }
   bool is_measured(const RankLayout& at) const;
 
  private:
