@@ -20,10 +20,10 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 Instance p3() {
-  return {"p3.8xlarge", "NVIDIA V100 SXM2", 4, 32, 10, "NVLink", 15.7, 12.24, "2026-07-20", "list"};
+  return {"p3.8xlarge", "NVIDIA V100 SXM2", 4, 32, 10, 15.7, 12.24, "2026-07-20", "list"};
 }
 Instance g2() {
-  return {"g2.2xlarge", "NVIDIA GRID K520", 1, 8, 1, "", 2.45, 0.65, "2026-07-20", "list"};
+  return {"g2.2xlarge", "NVIDIA GRID K520", 1, 8, 1, 2.45, 0.65, "2026-07-20", "list"};
 }
 
 ResultRow epoch(int ranks, double seconds, const std::string& device = "Tesla V100-SXM2-16GB") {

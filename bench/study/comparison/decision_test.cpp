@@ -20,10 +20,10 @@ using testing::Not;
 using testing::StartsWith;
 
 Instance p3() {
-  return {"p3.8xlarge", "NVIDIA V100 SXM2", 4, 32, 10, "NVLink", 15.7, 12.24, "2026-07-20", "list"};
+  return {"p3.8xlarge", "NVIDIA V100 SXM2", 4, 32, 10, 15.7, 12.24, "2026-07-20", "list"};
 }
 Instance g2(double usd_per_hour = 0.65) {
-  return {"g2.2xlarge", "GRID K520", 1, 8, 1, "", 2.45, usd_per_hour, "2026-07-20", "list", 4.0};
+  return {"g2.2xlarge", "GRID K520", 1, 8, 1, 2.45, usd_per_hour, "2026-07-20", "list", 4.0};
 }
 /// One GPU too.
 Instance x1(double usd_per_hour) {
@@ -39,7 +39,7 @@ Instance spot(double usd_per_hour) {
   return instance;
 }
 Instance cpus(const std::string& name, double usd_per_hour) {
-  return {name, "", 0, 8, 10, "", std::nan(""), usd_per_hour, "2026-07-20", "list"};
+  return {name, "", 0, 8, 10, std::nan(""), usd_per_hour, "2026-07-20", "list"};
 }
 
 /// `spread`: half the interval, as a share; NaN for a single launch.
