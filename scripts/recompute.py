@@ -9,11 +9,12 @@ Every cell of every table, also those that should be empty, and every row that s
 for each run how many of its numbers it made again, each that differs by more than 1e-9 of it, and
 which have no second path and why (second_path/columns.py). A column that is in neither is a
 difference. Exit: 0 all equal, 1 some differ, 2 no run, or one that has
-not ended.
+not ended or cannot be read.
 """
 from __future__ import annotations
 
 import sys
+import zlib
 from pathlib import Path
 
 from second_path.answers import check_scaling, check_summary
@@ -57,7 +58,11 @@ def main(words: list[str]) -> int:
         if not has_ended(folder):
             print(f"recompute: {folder}: the run has not ended: nothing is published yet", file=sys.stderr)
             return 2
-        run = recompute(folder)
+        try:
+            run = recompute(folder)
+        except (EOFError, OSError, zlib.error) as error:  # a damaged .gz
+            print(f"recompute: {folder}: {error}", file=sys.stderr)
+            return 2
         for line in run.differences:
             print(line)
         for reason, columns in sorted(run.left.items()):

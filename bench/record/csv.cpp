@@ -179,9 +179,11 @@ std::string csv_text(const std::vector<std::string>& columns,
 #pragma GCC diagnostic ignored "-Wstringop-truncation"  // seen after inlining: SYSTEM is no help
 #endif
 #include <csv.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -270,6 +272,31 @@ class RecordReader {
   std::size_t width_ = 0;  // of the record before: the next one has as many cells
 };
 
+struct GzClose {
+  void operator()(gzFile_s* file) const { gzclose(file); }
+};
+
+/// The bytes of a file, unpacked where its name ends in .gz.
+std::string text_of(const std::filesystem::path& path) {
+  if (path.extension() != ".gz") return read_file(path);
+  const std::unique_ptr<gzFile_s, GzClose> file(gzopen(path.c_str(), "rb"));
+  if (!file) fail<UsageError>("cannot open '{}': {}", path.string(), std::strerror(errno));
+  std::string text;
+  std::string block(std::size_t{1} << 20U, '\0');
+  while (true) {
+    const int n = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()));
+    int code = Z_OK;
+    const char* const what = gzerror(file.get(), &code);
+    // A file that ends too early gives all its bytes first, and Z_BUF_ERROR with the last of them.
+    if (n < 0 || (code != Z_OK && code != Z_STREAM_END)) {
+      fail<UsageError>("cannot unpack '{}': damaged after {} bytes: {}", path.string(), text.size(),
+                       code == Z_ERRNO ? std::strerror(errno) : what);
+    }
+    if (n == 0) return text;
+    text.append(block, 0, static_cast<std::size_t>(n));
+  }
+}
+
 /// Takes back the apostrophe of csv_cell.
 void remove_apostrophe(std::string& cell) {
   const std::size_t first = cell.find_first_not_of('\'');
@@ -279,10 +306,16 @@ void remove_apostrophe(std::string& cell) {
 
 }  // namespace
 
+std::filesystem::path csv_file(const std::filesystem::path& path) {
+  const std::filesystem::path packed = path.string() + ".gz";
+  return !std::filesystem::exists(path) && std::filesystem::exists(packed) ? packed : path;
+}
+
 CsvTable CsvTable::read(const std::filesystem::path& path, LastLine last) {
-  const std::string text = read_file(path);
+  const std::filesystem::path file = csv_file(path);
+  const std::string text = text_of(file);
   CsvTable table;
-  table.name_ = path.string();
+  table.name_ = file.string();
   const std::size_t nul = text.find('\0');
   if (nul != std::string::npos) {
     const auto end = text.begin() + static_cast<std::ptrdiff_t>(nul);
@@ -341,7 +374,7 @@ double CsvTable::number(std::size_t row, std::string_view column) const {
 }
 
 std::string CsvTable::place(std::size_t row, std::string_view column) const {
-  const std::string text = read_file(name_);
+  const std::string text = text_of(name_);
   RecordReader reader(name_, text);
   std::vector<Place> places;
   for (std::size_t record = 0; record <= row + 1; ++record) {

@@ -47,11 +47,15 @@ enum class LastLine { must_end, may_lack_its_end };
 std::string csv_text(const std::vector<std::string>& columns,
                      const std::vector<const std::vector<std::string>*>& rows);
 
+/// Where a CSV file is to be read: `path`, or `path`.gz where only that is there.
+std::filesystem::path csv_file(const std::filesystem::path& path);
+
 /// A CSV file in memory. Every row has as many cells as the header.
 class CsvTable {
  public:
-  /// Throws UsageError `file:line: what` for a ragged row or an unterminated quote; a last line
-  /// that was cut short (no newline at its end) is dropped and `torn()` says so.
+  /// Reads csv_file(path). Throws UsageError `file:line: what` for a ragged row or an unterminated
+  /// quote, and for a damaged .gz; a last line that was cut short (no newline at its end) is
+  /// dropped and `torn()` says so.
   static CsvTable read(const std::filesystem::path& path, LastLine last = LastLine::must_end);
 
   const std::vector<std::string>& columns() const { return columns_; }

@@ -21,9 +21,11 @@ namespace scalebench {
 
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 class CsvTableTest : public testing::Test {
  protected:
@@ -94,6 +96,34 @@ TEST_F(CsvTableTest, NamesFileAndLineOfABadRow) {
 TEST_F(CsvTableTest, ReportsAFileThatCannotBeRead) {
   EXPECT_THROW(CsvTable::read(folder_ / "none.csv"), UsageError);
   EXPECT_THROW(CsvTable::read(folder_.path()), UsageError);
+}
+
+TEST_F(CsvTableTest, ReadsAGzippedFileInPlaceOfThePlainOne) {
+  std::string text = "x,y\n";
+  for (int i = 0; i < 100'000; ++i) text += fmt::format("{},{}\n", i, 0.5 * i);
+  const std::filesystem::path packed = write_gz(folder_ / "big.csv.gz", text);
+  const CsvTable read = CsvTable::read(folder_ / "big.csv");
+  ASSERT_EQ(read.size(), 100'000U);
+  EXPECT_EQ(read.number(99'999, "y"), 49'999.5);
+  EXPECT_EQ(CsvTable::read(packed).size(), 100'000U) << "by its own name";
+  write_gz(folder_ / "bad.csv.gz", "x,y\n1,a\n");
+  EXPECT_THAT(message_of<UsageError>([&] { CsvTable::read(folder_ / "bad.csv").number(0, "y"); }),
+              HasSubstr("bad.csv.gz:2:3: y: 'a' is not a number"));
+  folder_.write("big.csv", "x\n1\n");
+  EXPECT_EQ(CsvTable::read(folder_ / "big.csv").size(), 1U) << "the plain one comes first";
+}
+
+TEST_F(CsvTableTest, RefusesADamagedGzippedFileByName) {
+  write_gz(folder_ / "a.csv.gz", "x,y\n1,2\n");
+  const std::string whole = folder_.read("a.csv.gz");
+  std::string changed = whole;
+  changed[whole.size() - 5] ^= 1;  // of the checksum
+  for (const std::string& damaged : {whole.substr(0, whole.size() - 6), changed}) {
+    folder_.write("a.csv.gz", damaged);
+    EXPECT_THAT(message_of<UsageError>([&] { CsvTable::read(folder_ / "a.csv"); }),
+                AllOf(HasSubstr("cannot unpack '"), HasSubstr("a.csv.gz': damaged after "),
+                      Not(HasSubstr("\n"))));
+  }
 }
 
 TEST_F(CsvTableTest, TakesNumbersOnlyWhole) {

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <sys/resource.h>
+#include <zlib.h>
 
 #include <csignal>
+#include <filesystem>
+#include <string>
 
 namespace scalebench {
 
@@ -27,5 +30,13 @@ class FileSizeLimit {
   void (*signal_)(int);
   rlimit before_{};
 };
+
+/// Writes `text` gzipped, and returns the path.
+inline std::filesystem::path write_gz(const std::filesystem::path& path, const std::string& text) {
+  gzFile file = gzopen(path.c_str(), "wb");
+  gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+  gzclose(file);
+  return path;
+}
 
 }  // namespace scalebench

@@ -4,6 +4,7 @@ in columns.py with the reason why not. So a column that is new is a difference u
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -20,10 +21,15 @@ Case = tuple[str, ...]  # these
 
 
 def read(path: Path) -> list[Row]:
-    if not path.exists():
-        return []
-    with open(path, encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    """The rows of the file, or of the gzipped one where only that is there."""
+    packed = path.with_name(path.name + ".gz")
+    if path.exists():
+        with open(path, encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+    if packed.exists():
+        with gzip.open(packed, "rt", encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+    return []
 
 
 def number(text: str | None) -> float | None:

@@ -330,10 +330,10 @@ std::vector<std::pair<double, std::string>> order_of(const ResultRow& row) {
 std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema& schema,
                                bool* torn) {
   std::vector<ResultRow> rows;
-  const std::filesystem::path path = folder / schema.file;
+  const std::filesystem::path path = csv_file(folder / schema.file);
   if (torn != nullptr) *torn = false;
   if (!std::filesystem::exists(path)) return rows;
-  if (!has_whole_line(path)) {
+  if (path.extension() != ".gz" && !has_whole_line(path)) {
     if (torn != nullptr) *torn = std::filesystem::file_size(path) > 0;
     return rows;
   }

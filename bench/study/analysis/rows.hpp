@@ -34,9 +34,9 @@ std::vector<ResultRow> middle_rows(std::vector<ResultRow> rows, std::string_view
 /// the note that half of the launches have.
 std::vector<ResultRow> link_rows(const std::vector<ResultRow>& of_launches);
 
-/// All rows of one file; nothing when it is missing, or cut short within its header. `torn` says
-/// whether a last line was cut short and left out. Throws UsageError for a damaged file, for one
-/// that lacks a column, and for rows of a later schema version.
+/// All rows of one file, which csv_file finds; nothing when it is missing, or cut short within its
+/// header. `torn` says whether a last line was cut short and left out. Throws UsageError for a
+/// damaged file, for one that lacks a column, and for rows of a later schema version.
 std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema& schema,
                                bool* torn = nullptr);
 

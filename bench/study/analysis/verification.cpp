@@ -335,7 +335,7 @@ Verification verify_rows(const StoredRun& run, const FitModel& model) {
     verification.notes.emplace_back("no launch has rows: there is nothing to recompute");
     return verification;
   }
-  if (!fs::exists(run.folder / samples_schema().file)) {
+  if (!fs::exists(csv_file(run.folder / samples_schema().file))) {
     verification.notes.emplace_back("samples.csv is not there: nothing can be recomputed");
     return verification;
   }
