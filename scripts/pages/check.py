@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Iterator
 
+MOST_STORED, MOST_STORED_MEGABYTES = 900, 20  # files below results/reference
+
 OTHER_PAGES = ["results/README.md", "configs/*/README.md"]
 
 HEADING = re.compile(r"#{1,6} +(.*)")
@@ -65,6 +67,16 @@ def map_breaches(root: Path, readme: str) -> Iterator[str]:
             yield f"README.md:1: {name}   <- the README leads to every page of docs"
 
 
+def stored_breaches(root: Path) -> Iterator[str]:
+    """The stored runs, without what is drawn from them, are small enough to be cloned by everybody."""
+    drawn = {"figures", "report.html", "report.md"}
+    stored = [file for file in (root / "results/reference").rglob("*") if file.is_file() and drawn.isdisjoint(file.parts)]
+    megabytes = sum(file.stat().st_size for file in stored) / 1e6
+    if len(stored) > MOST_STORED or megabytes > MOST_STORED_MEGABYTES:
+        yield (f"results/reference:1: {len(stored)} files, {megabytes:.1f} MB   "
+               f"<- at most {MOST_STORED} files and {MOST_STORED_MEGABYTES} MB")  # fmt: skip
+
+
 def program_text(root: Path) -> str:
     """All sources, with strings that go on in the next line joined."""
     texts = []
@@ -94,6 +106,7 @@ def check(root: Path) -> list[str]:
     for file in pages:
         breaches += link_breaches(root, file.relative_to(root).as_posix(), file.read_text(encoding="utf-8"))
     breaches += map_breaches(root, (root / "README.md").read_text(encoding="utf-8"))
+    breaches += stored_breaches(root)
     troubles = root / "docs" / "troubleshooting.md"
     breaches += message_breaches("docs/troubleshooting.md", troubles.read_text(encoding="utf-8"), program_text(root))
     return breaches

@@ -36,6 +36,25 @@ class Links(unittest.TestCase):
         self.assertEqual(list(check.map_breaches(self.root, "[b](docs/b.md#b)")), [])
 
 
+class Stored(unittest.TestCase):
+    def test_what_is_stored_has_a_budget_and_what_is_drawn_has_none(self) -> None:
+        root = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        run = root / "results" / "reference" / "machine" / "run"
+        (run / "figures").mkdir(parents=True)
+        for number in range(check.MOST_STORED):
+            (run / f"{number}.csv").touch()
+            (run / "figures" / f"{number}.png").touch()
+        self.assertEqual(list(check.stored_breaches(root)), [])
+        (run / "more.csv").touch()
+        (breach,) = check.stored_breaches(root)
+        self.assertIn("901 files, 0.0 MB", breach)
+        (run / "more.csv").unlink()
+        with open(run / "0.csv", "wb") as file:
+            file.truncate(21_000_000)
+        (breach,) = check.stored_breaches(root)
+        self.assertIn("900 files, 21.0 MB", breach)
+
+
 class Messages(unittest.TestCase):
     PROGRAM = 'fail("{} ranks on {} core(s) or device(s): ranks that share one")'
 
