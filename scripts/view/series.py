@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What lines of a chart share, drawn with matplotlib or without: colours that colour-blind readers can
-# tell apart (Okabe and Ito), labels at their ends that do not overlap, and labels of the axis of N.
+# What lines of a chart share: colours that colour-blind readers can tell apart (Okabe and Ito), labels
+# at their ends that do not overlap, and labels of the axis of N.
 from __future__ import annotations
 
 import math

@@ -65,11 +65,16 @@ Work work_of(const ResultRow& leg) {
 
 int ranks_of(const ResultRow& leg) { return static_cast<int>(number_in(leg, "ranks")); }
 
+namespace {
+
+/// Of a leg's images those that one device would have: all, or with weak scaling a worker's.
 double images_of_one(const ResultRow& leg) {
   const double workers = number_in(leg, "workers");
   const double each = workers > 0 ? workers : ranks_of(leg);
   return number_in(leg, "samples") / (work_of(leg) == Work::weak ? each : 1);
 }
+
+}  // namespace
 
 Bases bases_of(const ResultRow& leg, const std::vector<const ResultRow*>& rows) {
   const double images = images_of_one(leg);

@@ -45,8 +45,6 @@ Bases bases_of(const ResultRow& leg, const std::vector<const ResultRow*>& legs);
 
 Work work_of(const ResultRow& leg);
 int ranks_of(const ResultRow& leg);
-/// Of a leg's images those that one device would have: all, or with weak scaling a worker's.
-double images_of_one(const ResultRow& leg);
 /// How many times the samples of `one` a leg processes.
 double rho_of(const ResultRow& leg, const ResultRow& one);
 

@@ -327,10 +327,8 @@ nlohmann::json fact_changes(const Facts& before, const Facts& after) {
 }
 
 bool is_complete(const fs::path& folder, const Manifest& manifest) {
-  // A run that never got its COMPLETE ended in the middle, whatever its manifest says; runs of
-  // before there was that file have no SHA256SUMS either.
-  const bool committed = fs::exists(folder / "COMPLETE") || !fs::exists(folder / "SHA256SUMS");
-  return manifest.status == "complete" && committed;
+  // A run that never got its COMPLETE ended in the middle, whatever its manifest says.
+  return manifest.status == "complete" && fs::exists(folder / "COMPLETE");
 }
 
 void require_clock(const fs::path& results, const std::string& study, const std::string& now_utc,
