@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from view import intervals
-from view.cases import apart, workload
+from view.cases import apart
 from view.page import Html, element
 from view.rows import Row
 from view.tables.scaling import answers, sentence
@@ -33,9 +33,9 @@ def results(run: Path) -> list[Row]:
 
 
 def diagnostics(run: Path) -> list[Html]:
-    """A sentence for each of the others, and what of them is noise."""
+    """A sentence for each of the others."""
     rows = [row for row in answers(run) if row["gradient_sync"] in DIAGNOSTIC]
-    return [*(sentence(row, apart(rows)) for row in rows), *(element("span", text) for text in noise(rows))]
+    return [sentence(row, apart(rows)) for row in rows]
 
 
 def unsure(run: Path) -> bool:
@@ -65,19 +65,3 @@ def remark_of(row: Row) -> str:
     if not one and intervals.covers(row, "efficiency", 1):
         return "Not distinguishable from the ideal." + more
     return ""
-
-
-def noise(rows: list[Row]) -> list[str]:
-    """barrier_only does all that `none` does and a barrier more, so it cannot be faster."""
-    more = apart(rows)
-
-    def case(row: Row) -> tuple[str, str]:
-        return ", ".join([workload(row), *(row[column] for column in more)]), row.ranks()
-
-    bare = {case(row): row.number("efficiency") for row in rows if row["gradient_sync"] == "none"}
-    noisy = [
-        case(row)
-        for row in rows
-        if row["gradient_sync"] == "barrier_only" and row.number("efficiency") > bare.get(case(row), float("inf"))
-    ]
-    return [f"{name}, N = {n}: barrier_only does more than none, so its higher efficiency is noise." for name, n in noisy]
