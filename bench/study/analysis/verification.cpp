@@ -350,11 +350,10 @@ Verification verify_rows(const StoredRun& run, const FitModel& model) {
         "a run of recover tells what happened to its programs: no samples are behind that");
     return verification;
   }
-  const bool is_planned = !run.manifest.import;
   verify_epochs(run, verification);
   const fs::path& folder = run.folder;
   const StudyTables tables = study_tables(
-      run, is_planned ? read_plan(folder).launches : std::vector<PlannedLaunch>(), model);
+      run, run.manifest.import ? std::vector<PlannedLaunch>() : read_plan(folder).launches, model);
   for (const Schema* const schema : study_table_schemas()) {
     const auto table = tables.find(schema->file);
     const std::vector<ResultRow> none;
