@@ -53,7 +53,7 @@ class CompareErrorTest(unittest.TestCase):
                 (programs / name).chmod(0o755)
             slow = compare.slowed(programs, Path(folder) / "slow", 0.15, {"mirrored": 0.01})
             said = subprocess.run([str(slow / "bench_allreduce"), "-np"], capture_output=True, text=True, check=False)
-        self.assertEqual((said.stdout, said.stderr), ("-np --slower 15\n", ""))
+        self.assertEqual((said.stdout, said.stderr), ("-np --inject slower=0.15\n", ""))
 
     def test_a_row_without_a_verdict_is_no_cell(self) -> None:
         self.assertEqual(compare.table([[cell("epoch", "")]], []), [])

@@ -96,6 +96,7 @@ ResultRow described(std::string_view question, const ResultRow& a, const ResultR
 
 ResultRow answered(std::string_view question, const InstancePair& pair) {
   ResultRow row = described(question, pair.a, pair.b);
+  row.set("samples", pair.a.get("samples"));
   for (const std::string side : {"a", "b"}) {
     const ResultRow& cost = pair.row(side);
     for (const std::string column : {"gradient_sync", "ranks", "nodes"}) {
