@@ -79,7 +79,7 @@ struct StudyConfig {
   std::optional<AllreduceStudy> allreduce;
   std::optional<ThroughputStudy> throughput;
   std::vector<EpochStudy> epochs;
-  std::string text;                   // the file itself
+  std::string text;  // the file itself
 };
 
 /// The names that a config may use; an empty list allows any.
