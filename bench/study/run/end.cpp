@@ -106,7 +106,6 @@ ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndO
     code = verdict_of(certificate, study);
   } else {
     text = result_text(study.table(scaling_schema()), study.table(losses_schema()),
-                       study.table(fit_schema()),
                        {study.table(throughput_schema()), study.table(allreduce_schema()),
                         study.table(kernels_schema())});
     for (const Schema* schema : {&scaling_schema(), &throughput_schema(), &allreduce_schema()}) {

@@ -62,7 +62,7 @@ std::vector<std::string> metric_labels(const Metrics& metrics,
   for (const ResultRow* const row : rows) {
     std::string& text = labels.emplace_back();
     for (const std::string_view column : metrics.labels) {
-      // What goes without saying keeps the name that a series has had.
+      // Usual pages and an ordinary registration go without saying.
       if (column == "pages" && row->get(column) != "huge") continue;
       if (column == "register" && (row->get(column).empty() || row->get(column) == "1")) continue;
       text += label(*row, column);

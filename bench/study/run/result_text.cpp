@@ -85,42 +85,6 @@ std::string certificate_table(const Certificate& certificate, std::size_t failed
 
 namespace {
 
-std::string fit_line(const ResultRow& row) {
-  std::string transport = row.get("transport");
-  if (row.get("pages") == "huge") transport += ",huge";  // default pages go without saying
-  const std::string& registered = row.get("register");
-  if (!registered.empty() && registered != "1") transport += ",R" + registered;
-  std::string text = fmt::format("{:<20} {:<18} {:<8} {:<9} {:>7} ", row.get("algorithm"),
-                                 transport, row.get("dtype"), row.get("op"), row.get("ranks"));
-  if (row.get("status") != "ok") {
-    return text + fmt::format("{}: {}\n", row.get("status"), row.get("note"));
-  }
-  // A microsecond a step; nanoseconds a thousand bytes are picoseconds a byte.
-  text += fmt::format("{:>9} {:>9} {:>9} {:>7} % {:>7} % at {}",
-                      scaled(row.get("alpha_seconds"), 1e6, 3),
-                      scaled(row.get("beta_seconds_per_byte"), 1e12, 1),
-                      scaled(row.get("gamma_seconds_per_byte"), 1e12, 1),
-                      scaled(row.get("rms_relative_residual"), 100, 1),
-                      scaled(row.get("worst_relative_residual"), 100, 1),
-                      show_size(static_cast<std::size_t>(std::stod(row.get("worst_bytes")))));
-  if (row.get("origin") != "measured") text += "  " + row.get("origin");
-  return text + "\n";
-}
-
-/// fit.csv.
-std::string fit_table(const std::vector<ResultRow>& rows) {
-  if (rows.empty()) return "";
-  std::string table =
-      "# t = alpha * steps + beta * bytes sent + gamma * bytes reduced, fitted to all sizes; alpha "
-      "in us,\n# beta and gamma in ps a byte; without gamma, beta holds both. off: model against "
-      "measured\n";
-  table += fmt::format("{:<20} {:<18} {:<8} {:<9} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
-                       "algorithm", "transport", "dtype", "op", "N", "alpha", "beta", "gamma",
-                       "rms off", "worst off");
-  for (const ResultRow& row : rows) table += fit_line(row);
-  return table;
-}
-
 constexpr std::size_t kRatesShown = 60;
 
 /// Cases of all ranks together, of allreduce.csv, throughput.csv or kernels.csv.
@@ -277,12 +241,11 @@ std::string answer_of(const std::vector<ResultRow>& scaling, const std::vector<R
 }
 
 std::string result_text(const std::vector<ResultRow>& scaling, const std::vector<ResultRow>& losses,
-                        const std::vector<ResultRow>& fits,
                         const std::vector<std::vector<ResultRow>>& rates) {
   if (scaling.empty()) {
     std::string text;
     for (const std::vector<ResultRow>& rows : rates) text += rates_table(rows);
-    return text + fit_table(fits);
+    return text;
   }
   const std::string answer = answer_of(scaling, losses);
   return scaling_table(scaling) + (answer.empty() ? "" : "\n" + answer);

@@ -29,9 +29,8 @@ std::string scaling_table(const std::vector<ResultRow>& rows);
 std::string answer_of(const std::vector<ResultRow>& scaling, const std::vector<ResultRow>& losses);
 
 /// What a run is shown by at its end and by `show`: the scaling and the answer; of a run without
-/// epochs the rates, which are rows of throughput.csv, allreduce.csv and kernels.csv, and the fits.
+/// epochs the rates, which are rows of throughput.csv, allreduce.csv and kernels.csv.
 std::string result_text(const std::vector<ResultRow>& scaling, const std::vector<ResultRow>& losses,
-                        const std::vector<ResultRow>& fits,
                         const std::vector<std::vector<ResultRow>>& rates);
 
 /// A certificate: a line for each cell, the two numbers that count, the verdict. `failed_launches`:

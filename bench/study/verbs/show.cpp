@@ -156,7 +156,7 @@ ExitCode show_run(const ShowOptions& options) {
     if (text.empty()) {
       const auto scaling = rows_of(scaling_schema());
       text = result_text(
-          scaling, rows_of(losses_schema()), rows_of(fit_schema()),
+          scaling, rows_of(losses_schema()),
           {rows_of(throughput_schema()), rows_of(allreduce_schema()), rows_of(kernels_schema())});
     }
     if (!text.empty()) {
