@@ -7,6 +7,7 @@
 #include "bench/cli/quantity.hpp"
 #include "bench/program/words.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
