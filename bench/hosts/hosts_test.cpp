@@ -55,7 +55,6 @@ constexpr const char* kLine =
 TEST(Conclude, TheLastLineIsAResultForPeopleAndOutOfTheWayOfPrograms) {
   const HostReport report = report_of(true);
   EXPECT_EQ(end_of(report, "table", false, ExitCode::ok).out, kLine);
-  EXPECT_EQ(end_of(report, "nccl", false, ExitCode::ok).out, std::string("# ") + kLine);
   const End csv = end_of(report, "csv", false, ExitCode::ok);
   EXPECT_EQ(csv.out, "");
   EXPECT_EQ(csv.err, kLine);
