@@ -159,7 +159,7 @@ TrainerOptions any_training(std::mt19937& random) {
       {one_of(std::array{"mlp", "mnist_cnn"}),
        one_of(std::array{"mirrored", "multi_worker", "bucketed_overlap", "zero1", "naive"}), 2});
   options.optimizer = one_of(std::array{"sgd", "adam"});
-  options.precision = one_of(std::array{Precision::float32, Precision::bf16});
+  options.precision = one_of(std::array{Precision::float32, Precision::bfloat16});
   options.channels_last = by_chance();
   options.accumulate = by_chance() ? 2 : 1;
   options.rate = one_of(
@@ -213,8 +213,8 @@ TEST(TrainingStateOfAnother, IsRefusedByTheNameOfEachSetting) {
     change(other);
     expect_error([&] { trained(other, 1, bytes, 2); }, {"another training", why});
   };
-  expect_refused("precision is float32 there and bf16 here",
-                 [](TrainerOptions& other) { other.precision = Precision::bf16; });
+  expect_refused("precision is float32 there and bfloat16 here",
+                 [](TrainerOptions& other) { other.precision = Precision::bfloat16; });
   expect_refused("memory format is contiguous there and channels_last here",
                  [](TrainerOptions& other) { other.channels_last = true; });
   expect_refused("learning-rate schedule is constant there and resnet here",

@@ -177,7 +177,7 @@ struct Trainer::State {
   }
 
   std::unique_ptr<ImageSource> images_of(Split split, torch::Device where) const {
-    const auto type = options.precision == Precision::bf16 ? torch::kBFloat16 : torch::kFloat32;
+    const auto type = options.precision == Precision::bfloat16 ? torch::kBFloat16 : torch::kFloat32;
     const OnePass fused{type, where.is_cuda() ? network->image_layout() : ImageLayout::plain};
     return open_image_source(options.dataset, split, options.choice.shape, options.seed,
                              options.data.bad_images, where,
@@ -472,7 +472,7 @@ InputReport Trainer::take_input_report() {
 std::string Trainer::failure() const {
   if (!state_->losses.failure().empty()) return state_->losses.failure();
   if (state_->loss_scale.sane()) return {};
-  return fmt::format("rank {}: gradients overflow in fp16 whatever the loss scale; try bf16",
+  return fmt::format("rank {}: gradients overflow in fp16 whatever the loss scale; try bfloat16",
                      state_->rank);
 }
 

@@ -109,11 +109,12 @@ void check_step(const TrainerOptions& options) {
                      options.gradient_sync);
   }
   if (graph && options.precision == Precision::fp16) {
-    fail<UsageError>("a step graph keeps its loss scale: precision fp16 cannot have one, bf16 can");
+    fail<UsageError>(
+        "a step graph keeps its loss scale: precision fp16 cannot have one, bfloat16 can");
   }
   if (options.step != StepKind::fused) return;
   if (options.precision == Precision::fp16) {
-    fail<UsageError>("step fused: its layers are float32 and bf16, not fp16");
+    fail<UsageError>("step fused: its layers are float32 and bfloat16, not fp16");
   }
   if (!options.channels_last) {
     fail<UsageError>("step fused: its layers are channels last; leave out the other order");

@@ -149,7 +149,7 @@ TEST(Resolved, KnowsWhichOptionsGoTogether) {
         resolved({.gradient_sync = "none", .precision = Precision::fp16, .step = StepKind::graph},
                  1);
       },
-      {"fp16", "bf16"});
+      {"fp16", "bfloat16"});
 }
 
 TEST(Resolved, FusedStepsAreChannelsLastAndOnACardAGraph) {
@@ -199,7 +199,7 @@ TEST(LossScale, FollowsGradScaler) {
   resumed.restore(scale.state());
   EXPECT_EQ(resumed.state(), scale.state());
   EXPECT_EQ(resumed.scale(), scale.scale());
-  LossScale none(Precision::bf16);
+  LossScale none(Precision::bfloat16);
   none.after(false);
   EXPECT_EQ(none.scale(), 1);
 }

@@ -102,7 +102,7 @@ TEST(Trainer, FusedStepsTrainAsEagerOnes) {
   options.samples_per_epoch = 16;
   options.channels_last = true;
   options.rate.base = 0.003;  // at which roundings do not grow within some steps
-  for (const Precision precision : {Precision::float32, Precision::bf16}) {
+  for (const Precision precision : {Precision::float32, Precision::bfloat16}) {
     options.precision = precision;
     options.step = StepKind::eager;
     const Outcome eager = train(options, 1, 6);
@@ -110,7 +110,7 @@ TEST(Trainer, FusedStepsTrainAsEagerOnes) {
     const Outcome fused = train(options, 1, 6);
     EXPECT_NE(fused.losses, eager.losses) << "they round elsewhere";
     EXPECT_GT(std::abs(eager.losses.front() - eager.losses.back()), 0.1) << "it trains";
-    // float32 as another order of numbers does; bf16 rounds at 2^-9 in each of twenty layers.
+    // float32 as another order of numbers does; bfloat16 rounds at 2^-9 in each of twenty layers.
     const double close = precision == Precision::float32 ? 1e-3 : 0.1;
     for (std::size_t step = 0; step < eager.losses.size(); ++step) {
       EXPECT_NEAR(fused.losses[step], eager.losses[step], close) << "step " << step;

@@ -34,7 +34,7 @@ from compare.shared import (
 from gpu import endings
 
 REFERENCE = Path("scripts/compare/pytorch/steps.py")
-# Images/s of resnet50 in bf16 on one H200, training, batch 256: what is to be exceeded.
+# Images/s of resnet50 in bfloat16 on one H200, training, batch 256: what is to be exceeded.
 PUBLISHED_RESNET50 = 3079.0
 
 
@@ -58,17 +58,17 @@ class Case:
 CASES = {
     "cuda": [
         Case("gemm", "gemm", 8192, "bfloat16", {"eager": 0.97}),
-        Case("resnet50", "resnet50", 256, "bf16", {"eager": 1.0, "compile": 1.0, "max-autotune": 1.0}, "graph", True,
+        Case("resnet50", "resnet50", 256, "bfloat16", {"eager": 1.0, "compile": 1.0, "max-autotune": 1.0}, "graph", True,
              PUBLISHED_RESNET50),
         Case("mlp", "mlp", 16, "float32", {"eager": 5.0}, "graph"),
         Case("mnist_cnn", "mnist_cnn", 128, "float32", {"eager": 3.0}, "graph"),
         Case("mnist_cnn_fused", "mnist_cnn", 128, "float32", {"eager": 3.0}, "fused"),
-        Case("resnet50_fused", "resnet50", 256, "bf16", {"graph": None, "compile": 1.0, "max-autotune": 1.0},
+        Case("resnet50_fused", "resnet50", 256, "bfloat16", {"graph": None, "compile": 1.0, "max-autotune": 1.0},
              "fused", True, PUBLISHED_RESNET50),
     ],
     "cpu": [
         Case("gemm", "gemm", 512, "float", {"eager": None}),
-        Case("resnet20", "resnet20", 16, "bf16", {"eager": None}, channels_last=True),
+        Case("resnet20", "resnet20", 16, "bfloat16", {"eager": None}, channels_last=True),
         Case("mlp", "mlp", 16, "float32", {"eager": None, "compile": None, "max-autotune": None}),
         Case("mnist_cnn", "mnist_cnn", 128, "float32", {"eager": None}),
     ],

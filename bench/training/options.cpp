@@ -38,7 +38,7 @@ void add_step_options(CLI::App& app, StepWords& words) {
   const Heading data(app, kModelAndData);
   offer(app.add_option("--precision", words.precision,
                        "of forward and backward: float32; tf32, which lets tensor cores round "
-                       "products; or autocast to bf16 or fp16 (loss scaling)")
+                       "products; or autocast to bfloat16 or fp16 (loss scaling)")
             ->capture_default_str(),
         kPrecisionNames);
   offer(app.add_option("--channels-last", words.channels_last,

@@ -104,7 +104,7 @@ double bytes_per_second(Memory memory) {
 }
 
 DType dtype_of(Precision precision) {
-  if (precision == Precision::bf16) return DType::bfloat16;
+  if (precision == Precision::bfloat16) return DType::bfloat16;
   return precision == Precision::fp16 ? DType::float16 : DType::float32;
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::array<std::string_view, 3> kProgress{"thread", "hook", "end"};
-constexpr std::array<std::string_view, 3> kCompressions{"none", "fp16", "bf16"};
+constexpr std::array<std::string_view, 3> kCompressions{"none", "fp16", "bfloat16"};
 constexpr std::array<DType, 3> kWires{DType::float32, DType::float16, DType::bfloat16};
 constexpr std::array<std::string_view, 2> kBadImages{"stop", "skip"};
 constexpr std::array<std::string_view, 3> kPageCaches{"as_is", "cold", "warm"};
@@ -85,7 +85,7 @@ void add_gradient_sync_options(CLI::App& app, GradientSyncOptions& options) {
              "bucketed_overlap: who reduces a full bucket: a thread beside the backward pass, "
              "the backward pass itself (hook), or nobody before its end");
   offer(add_word<std::string>(app, "--compression", "none", compress,
-                              "type in which gradients travel: none, fp16 or bf16"),
+                              "type in which gradients travel: none, fp16 or bfloat16"),
         kCompressions);
   add_size("--fusion-mb", options.fusion_bytes, "horovod: MiB of one fused message");
   add_word<double>(app, "--cycle-ms", options.cycle_seconds * 1000, cycle,

@@ -32,7 +32,7 @@ torch::Tensor in_rows(const torch::Tensor& x) {
 DType type_of(const torch::Tensor& x) {
   if (x.scalar_type() == torch::kFloat32) return DType::float32;
   if (x.scalar_type() == torch::kBFloat16) return DType::bfloat16;
-  fail("fused layers are float32 or bf16, not {}", c10::toString(x.scalar_type()));
+  fail("fused layers are float32 or bfloat16, not {}", c10::toString(x.scalar_type()));
 }
 
 /// `x`: in rows.

@@ -283,7 +283,7 @@ TEST(FusedNorm, TakesAnyOrderOfNumbersAndRefusesWhatItCannot) {
   const auto x = torch::randn({2, 16, 5, 5});
   const auto last = x.contiguous(torch::MemoryFormat::ChannelsLast);
   EXPECT_TRUE(torch::equal(norm_relu(*norm, x), norm_relu(*norm, last)));
-  expect_error<Error>([&] { norm_relu(*norm, x.to(torch::kFloat64)); }, {"float32 or bf16"});
+  expect_error<Error>([&] { norm_relu(*norm, x.to(torch::kFloat64)); }, {"float32 or bfloat16"});
   expect_error<Error>([&] { norm_relu(*norm, x.slice(2, 0, 1).slice(3, 0, 1).slice(0, 0, 1)); },
                       {"single number"});
   expect_error<Error>([&] { norm_relu(*norm, x, last.to(torch::kBFloat16)); }, {"added"});

@@ -177,10 +177,10 @@ void finish(torch::Device device) {
 std::string why_no_step(Precision precision, StepKind step, const StepDevice& device) {
   if (step == StepKind::graph && !device.cuda) return "graphs are CUDA's, not for device cpu";
   if (step == StepKind::fused && precision == Precision::fp16) {
-    return "the fused layers are float32 and bf16, not fp16";
+    return "the fused layers are float32 and bfloat16, not fp16";
   }
   if (is_recorded(step, device.cuda) && precision == Precision::fp16) {
-    return "a graph keeps its loss scale: fp16 cannot have one, bf16 can";
+    return "a graph keeps its loss scale: fp16 cannot have one, bfloat16 can";
   }
   if (precision == Precision::tf32 && !device.tf32) {
     return device.cuda ? "this card's tensor cores have no TF32 (cards since Ampere have)"

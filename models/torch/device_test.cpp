@@ -21,7 +21,7 @@ TEST(Autocast, IsAScope) {
   const auto type = [&] { return network->forward(images).scalar_type(); };
   EXPECT_EQ(type(), torch::kFloat32);
   {
-    const AutocastScope outer(Precision::bf16, torch::kCPU);
+    const AutocastScope outer(Precision::bfloat16, torch::kCPU);
     EXPECT_EQ(type(), torch::kBFloat16);
     { const AutocastScope inner(Precision::float32, torch::kCPU); }
     EXPECT_EQ(type(), torch::kBFloat16);
@@ -33,7 +33,7 @@ TEST(Autocast, SeesUpdatedWeights) {
   const auto network = make_network("mlp", 1);
   const auto images = torch::rand({2, 1, 28, 28});
   const auto run = [&] {
-    const AutocastScope scope(Precision::bf16, torch::kCPU);
+    const AutocastScope scope(Precision::bfloat16, torch::kCPU);
     return network->forward(images).sum();
   };
   run().to(torch::kFloat32).backward();  // gradients are what makes LibTorch cache the weights
@@ -55,7 +55,7 @@ TEST(Precision, Bf16TrainsToTheSameWithinItsRounding) {
                              .allreduce = &allreduce_named("ring"),
                              .batch = 16};
       Trainer plain(options, communicator, communicator, trace);
-      options.precision = Precision::bf16;
+      options.precision = Precision::bfloat16;
       Trainer narrow(options, communicator, communicator, trace);
       const double expected = plain.train_epoch(0).loss;
       const double loss = narrow.train_epoch(0).loss;
@@ -136,16 +136,16 @@ TEST(StepSupport, GraphsAreCudas) {
   EXPECT_EQ(why_no_step(Precision::float32, StepKind::graph, kCpu),
             "graphs are CUDA's, not for device cpu");
   EXPECT_EQ(why_no_step(Precision::float32, StepKind::graph, kVolta), "");
-  EXPECT_EQ(why_no_step(Precision::bf16, StepKind::graph, kAmpere), "");
+  EXPECT_EQ(why_no_step(Precision::bfloat16, StepKind::graph, kAmpere), "");
   EXPECT_NE(why_no_step(Precision::fp16, StepKind::graph, kAmpere), "") << "its loss scale changes";
 }
 
 TEST(StepSupport, FusedLayersAreEveryDevicesButNotFp16) {
   EXPECT_EQ(why_no_step(Precision::float32, StepKind::fused, kCpu), "");
-  EXPECT_EQ(why_no_step(Precision::bf16, StepKind::fused, kAmpere), "");
+  EXPECT_EQ(why_no_step(Precision::bfloat16, StepKind::fused, kAmpere), "");
   for (const StepDevice& device : {kCpu, kAmpere}) {
     EXPECT_EQ(why_no_step(Precision::fp16, StepKind::fused, device),
-              "the fused layers are float32 and bf16, not fp16");
+              "the fused layers are float32 and bfloat16, not fp16");
   }
   EXPECT_FALSE(is_recorded(StepKind::fused, /*cuda=*/false));
   EXPECT_TRUE(is_recorded(StepKind::fused, /*cuda=*/true));
@@ -162,7 +162,7 @@ TEST(StepSupport, ThisLibTorchIsAskedOnTheDevice) {
     return why_no_step(precision, StepKind::eager, ComputeDevice::cpu, 0, 1);
   };
   EXPECT_EQ(why(Precision::float32), "");
-  EXPECT_EQ(why(Precision::bf16), "");
+  EXPECT_EQ(why(Precision::bfloat16), "");
   EXPECT_EQ(why(Precision::tf32), "TF32 is a format of CUDA's tensor cores, not for device cpu");
 }
 

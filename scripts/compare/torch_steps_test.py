@@ -29,7 +29,7 @@ import json, sys
 if "{name}" == "bench_kernels":
     print("status,note,seconds_median"); print("ok,,0.002")
 elif "resnet50" in sys.argv and {skips}:
-    print(json.dumps(dict(rank="all", status="skipped", note="no bf16 here")))
+    print(json.dumps(dict(rank="all", status="skipped", note="no bfloat16 here")))
 else:
     print(json.dumps(dict(rank="all", status="ok", note="", seconds_median=0.01)))
 """
@@ -93,14 +93,14 @@ class CompareTorchSteps(unittest.TestCase):
         ours = steps.our_command(options, RESNET50)
         theirs = steps.torch_command(options, RESNET50, "compile")
         for command in (ours, theirs):
-            for name, value in (("--model", "resnet50"), ("--batch-per-rank", "256"), ("--precision", "bf16")):
+            for name, value in (("--model", "resnet50"), ("--batch-per-rank", "256"), ("--precision", "bfloat16")):
                 self.assertEqual(command[command.index(name) + 1], value)
         self.assertIn("--step graph --channels-last yes", " ".join(ours))
         self.assertEqual(theirs[-3:], ["--channels-last", "--compile", "default"])
         self.assertEqual(steps.torch_command(options, RESNET50, "max-autotune")[-2:], ["--compile", "max-autotune"])
         self.assertNotIn("--compile", steps.torch_command(options, RESNET50, "eager"))
         fused = steps.our_command(options, FUSED)
-        self.assertIn("--model resnet50 --batch-per-rank 256 --precision bf16 --step fused --channels-last yes", " ".join(fused))
+        self.assertIn("--model resnet50 --batch-per-rank 256 --precision bfloat16 --step fused --channels-last yes", " ".join(fused))
         # Beside a fused step of mnist_cnn PyTorch has the format it has by itself.
         self.assertIn("--step fused --channels-last yes", " ".join(steps.our_command(options, MNIST_FUSED)))
         self.assertNotIn("--channels-last", steps.torch_command(options, MNIST_FUSED, "eager"))
@@ -206,7 +206,7 @@ class CompareTorchSteps(unittest.TestCase):
         self.place(skips=True)
         code, _, errors = self.run_all("--models", "resnet50,mlp")
         self.assertEqual(code, 3)
-        self.assertIn("resnet50 ours: skipped: no bf16 here", errors)
+        self.assertIn("resnet50 ours: skipped: no bfloat16 here", errors)
         rows = [(row["model"], row["against"], row["verdict"]) for row in self.rows("compare_torch_steps.csv")]
         self.assertIn(("resnet50", "eager", "not measured"), rows)
         self.assertIn(("mlp", "eager", "missed"), rows)

@@ -101,16 +101,16 @@ STEPS = (
     ),
     # configs/published.csv, lambda_h200_amp_resnet50.
     Step(
-        "resnet50", "resnet50 in bf16 with batch 256 as a graph: more than 3 079 images/s", 120,
-        throughput("resnet50", *RESNET50, "--precision", "bf16", "--channels-last", "yes", "--step", "graph",
+        "resnet50", "resnet50 in bfloat16 with batch 256 as a graph: more than 3 079 images/s", 120,
+        throughput("resnet50", *RESNET50, "--precision", "bfloat16", "--channels-last", "yes", "--step", "graph",
                    "--batch-per-rank", "256", "--max-seconds", "15"),
         lambda here, output: judge.images(here.rows("resnet50", "throughput.csv"), 3079),
     ),
     # Of eight H200 with real input, 63 559.5 together: the last tracked_stats of NVIDIA/results/h200_ngc24.04_mxnet/resnet/result_0.txt
     # in github.com/mlcommons/training_results_v4.0.
     Step(
-        "fused", "resnet50 in bf16 with batch 256 and fused layers: more than 7 945 images/s", 120,
-        throughput("fused", *RESNET50, "--precision", "bf16", "--channels-last", "yes", "--step", "fused",
+        "fused", "resnet50 in bfloat16 with batch 256 and fused layers: more than 7 945 images/s", 120,
+        throughput("fused", *RESNET50, "--precision", "bfloat16", "--channels-last", "yes", "--step", "fused",
                    "--batch-per-rank", "256", "--max-seconds", "15"),
         lambda here, output: judge.images(here.rows("fused", "throughput.csv"), 7945),
     ),
@@ -153,7 +153,7 @@ STEPS = (
         "joules", "joules an image of resnet50 with fused layers: five starts within 2 %", 180,
         lambda here: [
             command for start in STARTS
-            for command in throughput(f"joules/{start}", *RESNET50, "--precision", "bf16", "--step", "fused", "--batch-per-rank", "256",
+            for command in throughput(f"joules/{start}", *RESNET50, "--precision", "bfloat16", "--step", "fused", "--batch-per-rank", "256",
                                       "-n", "200", "--no-roofline")(here)
         ],
         lambda here, output: judge.steady(
@@ -171,11 +171,11 @@ STEPS = (
         lambda here, output: judge.sanitizer(output), deep=True,
     ),
     Step(
-        "throughput", "resnet50 in bf16, both formats and all steps, batch 64, 256 and the largest, measured", 650,
+        "throughput", "resnet50 in bfloat16, both formats and all steps, batch 64, 256 and the largest, measured", 650,
         # A capture that fails may leave the process unfit: a process each.
         lambda here: [
             command for way in ("eager", "graph", "fused")
-            for command in throughput(f"throughput/{way}", *RESNET50, "--precision", "bf16", "--channels-last", "both", "--step", way, "--batch-per-rank", "64,256,largest",
+            for command in throughput(f"throughput/{way}", *RESNET50, "--precision", "bfloat16", "--channels-last", "both", "--step", way, "--batch-per-rank", "64,256,largest",
                                       "--max-seconds", "5")(here)
         ],
         lambda here, output: judge.complete(

@@ -26,7 +26,7 @@ def kernel(name: str, gb_per_s: float, mib: int = 512, **more: str) -> dict[str,
 
 
 def step_row(images: float, **more: str) -> dict[str, str]:
-    return {"status": "ok", "note": "", "rank": "all", "model": "resnet50", "dtype": "bf16", "batch": "256",
+    return {"status": "ok", "note": "", "rank": "all", "model": "resnet50", "dtype": "bfloat16", "batch": "256",
             "memory_format": "channels_last", "step": "graph", "images_per_s": str(images), "mfu": "0.12",
             **more}  # fmt: skip
 
@@ -277,7 +277,7 @@ class Steps(unittest.TestCase):
     def test_lists_without_a_card(self) -> None:
         done = self.verify("--list", "--only", "resnet50")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("--precision bf16 --channels-last yes --step graph --batch-per-rank 256", done.stdout)
+        self.assertIn("--precision bfloat16 --channels-last yes --step graph --batch-per-rank 256", done.stdout)
         fused = self.verify("--list", "--only", "fused,compile").stdout
         self.assertIn("--channels-last yes --step fused --batch-per-rank 256", fused)
         self.assertIn("--legs graph,compile --models resnet50_fused", fused)

@@ -337,17 +337,17 @@ ResultRow cost_of(const std::string& bench, const std::string& dtype, int batch)
 }
 
 TEST(Report, TellsCostsApart) {
-  const CompareReport alone = report_of({}, {cost_of("epoch", "bf16", 64)});
-  EXPECT_THAT(compare_table(alone, false), Not(HasSubstr("bf16"))) << "nothing to tell";
+  const CompareReport alone = report_of({}, {cost_of("epoch", "bfloat16", 64)});
+  EXPECT_THAT(compare_table(alone, false), Not(HasSubstr("bfloat16"))) << "nothing to tell";
   const CompareReport epochs =
-      report_of({}, {cost_of("epoch", "bf16", 64), cost_of("epoch", "bf16", 128)});
+      report_of({}, {cost_of("epoch", "bfloat16", 64), cost_of("epoch", "bfloat16", 128)});
   EXPECT_THAT(
       compare_table(epochs, false),
-      AllOf(HasSubstr("-  batch 64\n"), HasSubstr("-  batch 128\n"), Not(HasSubstr("bf16"))));
+      AllOf(HasSubstr("-  batch 64\n"), HasSubstr("-  batch 128\n"), Not(HasSubstr("bfloat16"))));
   EXPECT_THAT(compare_markdown(epochs, false), HasSubstr("| measured | batch 128 |"));
-  ResultRow other = cost_of("throughput", "bf16", 64);
+  ResultRow other = cost_of("throughput", "bfloat16", 64);
   other.set("memory_format", "channels_last");
-  const CompareReport steps = report_of({}, {cost_of("throughput", "bf16", 64), other});
+  const CompareReport steps = report_of({}, {cost_of("throughput", "bfloat16", 64), other});
   EXPECT_THAT(compare_table(steps, false), HasSubstr("  channels_last\n"));
   EXPECT_THAT(compare_markdown(steps, false), HasSubstr("| measured | channels_last |"));
 }

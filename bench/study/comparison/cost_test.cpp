@@ -149,7 +149,7 @@ TEST(Cost, HasNoUsdWithoutAPrice) {
 ResultRow throughput(int ranks, const std::string& rank, double images_per_s) {
   ResultRow row(throughput_schema());
   row.set("run_id", "run").set("origin", "measured").set("status", "ok").set("rank", rank);
-  row.set("model", "resnet20").set("device", "Tesla V100-SXM2-16GB").set("dtype", "bf16");
+  row.set("model", "resnet20").set("device", "Tesla V100-SXM2-16GB").set("dtype", "bfloat16");
   row.set("ranks", ranks).set("nodes", 1).set("batch", 64).set("step", "graph").set("launches", 3);
   row.set("seconds_median", 0.1).set("seconds_ci_low", 0.09).set("seconds_ci_high", 0.11);
   row.set("images_per_s_ci_low", 0.9 * images_per_s).set("images_per_s", images_per_s);
@@ -174,7 +174,7 @@ TEST(Cost, OfThroughputIsThatOfImagesAndOfNoEpoch) {
   EXPECT_EQ(all.get("images_per_s_ci_high"), "5500");
   EXPECT_DOUBLE_EQ(cell(all, "images_per_usd"), 5000 * 3600 / 12.24);
   EXPECT_DOUBLE_EQ(cell(all, "usd_per_million_images"), 1e6 * 12.24 / 3600 / 5000);
-  EXPECT_EQ(all.get("step") + all.get("dtype"), "graphbf16");
+  EXPECT_EQ(all.get("step") + all.get("dtype"), "graphbfloat16");
   for (const char* const column : {"usd_per_epoch", "usd_to_target", "seconds_median",
                                    "seconds_ci_low", "samples", "gradient_sync"}) {
     EXPECT_EQ(all.get(column), "") << column;

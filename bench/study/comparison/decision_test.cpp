@@ -298,10 +298,10 @@ TEST(Decision, IsOneForEachWorkloadAndNamesIt) {
 }
 
 TEST(Decision, SaysWhatElseDiffersInTheTraining) {
-  const auto rows = decision_rows(costs(p3(), with({epoch(4, 100)}, "dtype", "bf16")),
+  const auto rows = decision_rows(costs(p3(), with({epoch(4, 100)}, "dtype", "bfloat16")),
                                   costs(g2(), with({epoch(1, 640)}, "dtype", "float")));
-  EXPECT_EQ(rows[0].get("note"), "dtype bf16 against float");
-  EXPECT_THAT(sentences_of(rows)[0], HasSubstr(" (dtype bf16 against float)."));
+  EXPECT_EQ(rows[0].get("note"), "dtype bfloat16 against float");
+  EXPECT_THAT(sentences_of(rows)[0], HasSubstr(" (dtype bfloat16 against float)."));
 }
 
 TEST(Decision, SaysOfAPriceThatItsDateIsNotKnown) {

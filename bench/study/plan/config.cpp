@@ -118,7 +118,7 @@ void keys(auto& io, auto& table, ThroughputStudy& study, const KnownNames& known
   io.text(table, "data", study.data);
   io.whole(table, "batch_per_rank", study.batch_per_rank, 1, kMany);
   io.wholes_or(table, "batches_per_rank", study.batches_per_rank, 1, kMany, "largest");
-  io.choices(table, "precisions", study.precisions, {"float32", "tf32", "bf16", "fp16"});
+  io.choices(table, "precisions", study.precisions, {"float32", "tf32", "bfloat16", "fp16"});
   io.choice(table, "channels_last", study.channels_last, {"no", "yes", "both"});
   io.choices(table, "steps", study.steps, {"eager", "graph", "fused"});
   io.text(table, "memory_limit", study.memory_limit);

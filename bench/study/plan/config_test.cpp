@@ -30,7 +30,7 @@ StudyConfig full_config() {
   config.allreduce.emplace().max_seconds = 0.02;
   config.throughput.emplace().models = {"mlp", "resnet20"};
   config.throughput->batches_per_rank = {"32", "largest"};
-  config.throughput->precisions = {"float32", "bf16"};
+  config.throughput->precisions = {"float32", "bfloat16"};
   config.throughput->channels_last = "both";
   config.throughput->memory_limit = "2GiB";
   EpochStudy& epoch = config.epochs.emplace_back();
@@ -267,7 +267,7 @@ TEST(StudyConfig, ThroughputTakesListsAsTheProgramDoes) {
 [throughput]
 models = ["mlp"]
 batches_per_rank = [32, 64, "largest"]
-precisions = ["float32", "bf16"]
+precisions = ["float32", "bfloat16"]
 channels_last = "both"
 steps = ["eager", "graph", "fused"]
 memory_limit = "2GiB"
@@ -275,7 +275,7 @@ roofline = false
 )")
                                      .throughput;
   EXPECT_THAT(study.batches_per_rank, ElementsAre("32", "64", "largest"));
-  EXPECT_THAT(study.precisions, ElementsAre("float32", "bf16"));
+  EXPECT_THAT(study.precisions, ElementsAre("float32", "bfloat16"));
   EXPECT_EQ(study.channels_last, "both");
   EXPECT_THAT(study.steps, ElementsAre("eager", "graph", "fused"));
   EXPECT_EQ(study.memory_limit, "2GiB");

@@ -59,8 +59,9 @@ TEST(MetricLines, HaveNamesThatTellThemApart) {
   const std::string name =
       "scalebench: metric=images_per_s model=mlp batch=16 ranks=1 origin=measured";
   EXPECT_EQ(metric_lines({step_row("float", "contiguous", 1)}), name + " value=1\n");
-  EXPECT_EQ(metric_lines({step_row("float", "contiguous", 1), step_row("bf16", "contiguous", 2)}),
-            name + " dtype=float value=1\n" + name + " dtype=bf16 value=2\n");
+  EXPECT_EQ(
+      metric_lines({step_row("float", "contiguous", 1), step_row("bfloat16", "contiguous", 2)}),
+      name + " dtype=float value=1\n" + name + " dtype=bfloat16 value=2\n");
   ResultRow larger = step_row("float", "channels_last", 4);
   larger.set("batch", 64);
   std::istringstream lines(metric_lines(
@@ -263,10 +264,10 @@ TEST(Rates, AreToldApart) {
   const std::string text =
       result_text({}, {},
                   {{step_row("float", "contiguous", 1), step_row("float", "channels_last", 2),
-                    step_row("bf16", "", 3)}});
+                    step_row("bfloat16", "", 3)}});
   EXPECT_THAT(text, AllOf(HasSubstr("\nthroughput mlp batch 16 N=1 contiguous "),
                           HasSubstr("\nthroughput mlp batch 16 N=1 channels_last "),
-                          HasSubstr("\nthroughput mlp bf16 batch 16 N=1 ")));
+                          HasSubstr("\nthroughput mlp bfloat16 batch 16 N=1 ")));
 }
 
 TEST(ScalingTable, IsEmptyWithoutRows) { EXPECT_EQ(scaling_table({}), ""); }

@@ -119,7 +119,7 @@ TEST(EpochOptions, TellWhatMattersToEachGradientSync) {
   EXPECT_EQ(text_of("bucketed_overlap", usual), "bucket_mb=25 progress=thread");
   EXPECT_EQ(text_of("horovod", usual), "fusion_mb=128 cycle_ms=1");
   EXPECT_EQ(text_of("ps_sync", usual), "servers=1");
-  const auto changed = epoch({"--compression", "bf16"});
+  const auto changed = epoch({"--compression", "bfloat16"});
   EXPECT_EQ(text_of("mirrored", changed.training.trainer.sync), "wire=bfloat16");
   EXPECT_EQ(text_of("bucketed_overlap", changed.training.trainer.sync),
             "bucket_mb=25 progress=thread wire=bfloat16");
@@ -234,7 +234,7 @@ TEST(EpochOptions, RefuseWhatBelongsToAModuleBesideAName) {
 }
 
 TEST(EpochOptions, TakeAPrecision) {
-  EXPECT_EQ(epoch({"--precision", "bf16"}).training.trainer.precision, Precision::bf16);
+  EXPECT_EQ(epoch({"--precision", "bfloat16"}).training.trainer.precision, Precision::bfloat16);
   EXPECT_EQ(epoch({}).training.trainer.precision, Precision::float32);
   EXPECT_TRUE(epoch({"--channels-last", "yes"}).training.trainer.channels_last);
 }

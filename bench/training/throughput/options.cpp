@@ -61,7 +61,7 @@ ThroughputOptions parse_throughput_options(int argc, const char* const* argv, in
   add_timeout_option(app, options.timeout_seconds);
   add_examples(app,
                {"--model mlp", "--model mnist_cnn --batch-per-rank 32,64,largest",
-                "--model resnet20 --data synthetic --precision float32,bf16"},
+                "--model resnet20 --data synthetic --precision float32,bfloat16"},
                "mpirun -np 2 bench_throughput");
   app.add_option("--max-seconds", options.max_seconds,
                  "cap on the timed steps; with -n there is none by default")

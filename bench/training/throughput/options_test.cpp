@@ -46,7 +46,7 @@ TEST(ThroughputOptions, ANumberOfStepsIsCappedOnlyWhereThatIsAskedFor) {
 
 TEST(ThroughputOptions, ListsMultiply) {
   const ThroughputOptions options = throughput(
-      {"--precision", "float32,tf32,bf16,fp16", "--channels-last", "both", "--step",
+      {"--precision", "float32,tf32,bfloat16,fp16", "--channels-last", "both", "--step",
        "eager,graph,fused", "--batch-per-rank", "32,64,largest", "--memory-limit", "2GiB"});
   const auto& ways = options.training.variants;
   ASSERT_EQ(ways.size(), 4 * (2 + 3)) << "fused steps are channels last, once";

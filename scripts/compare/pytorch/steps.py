@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 
 DTYPES = {"float": torch.float32, "bfloat16": torch.bfloat16, "half": torch.float16}
-PRECISIONS = {"float32": None, "bf16": torch.bfloat16}
+PRECISIONS = {"float32": None, "bfloat16": torch.bfloat16}
 GROUP_SECONDS = 0.2
 GROUPS = 9  # at least, as repetitions of bench_kernels
 

@@ -105,7 +105,7 @@ class CompareReportTest(unittest.TestCase):
 
     def test_images_of_steps_alone_are_no_epoch(self) -> None:
         steps = {"bench": "throughput", "origin": "measured", "instance": "p3.8xlarge", "usd_per_hour": 12.24,
-                 "price_date": "2026-07-20", "price_source": "list", "whole": 1, "model": "resnet50", "dtype": "bf16",
+                 "price_date": "2026-07-20", "price_source": "list", "whole": 1, "model": "resnet50", "dtype": "bfloat16",
                  "step": "graph", "batch": 64, "ranks": 4, "nodes": 1, "launches": 3, "images_per_s": 12345.6,
                  "images_per_s_ci_low": 12001, "images_per_s_ci_high": 12999, "usd_per_million_images": 0.2754,
                  "efficient": 1}  # fmt: skip
@@ -115,7 +115,7 @@ class CompareReportTest(unittest.TestCase):
         write_csv(self.folder, "cost.csv", [steps, part, {**steps, "status": "failed", "images_per_s": ""}])
         page, markdown = self.both()
         for text in (page.text(), markdown.replace("\\", "")):
-            for words in ("12 346 [12 001, 12 999]", "0.275", "52.4", "part", "bf16 · graph · batch 64", "failed",
+            for words in ("12 346 [12 001, 12 999]", "0.275", "52.4", "part", "bfloat16 · graph · batch 64", "failed",
                           "They are no epoch and enter no decision"):  # fmt: skip
                 self.assertIn(words, text.replace("12 346[", "12 346 ["))
             self.assertNotIn("Time and cost of an epoch", text)
@@ -195,10 +195,10 @@ class CompareReportTest(unittest.TestCase):
         self.assertIn("ratio C/A", after)
 
     def test_epochs_and_steps_done_in_other_ways_are_told_apart(self) -> None:
-        batches = [{**COSTS[0], "global_batch": batch, "dtype": dtype} for batch, dtype in ((64, "float"), (128, "float"), (128, "bf16"))]
+        batches = [{**COSTS[0], "global_batch": batch, "dtype": dtype} for batch, dtype in ((64, "float"), (128, "float"), (128, "bfloat16"))]
         steps = [{**COSTS[0], "bench": "throughput", "memory_format": name, "step": "graph"} for name in ("contiguous", "channels_last")]
         write_csv(self.folder, "cost.csv", [*batches, *steps])
-        for way in ("ddp · float · global batch 64", "ddp · float · global batch 128", "ddp · bf16 · global batch 128",
+        for way in ("ddp · float · global batch 64", "ddp · float · global batch 128", "ddp · bfloat16 · global batch 128",
                     "contiguous · graph", "channels_last · graph"):  # fmt: skip
             self.assertEqual(self.both()[1].count(f"| {way} |"), 1, way)
 
