@@ -32,10 +32,7 @@ constexpr std::string_view kStatistics =
 
 template <class... Parts>
 ColumnNames words(Parts... parts) {
-  ColumnNames all;
-  std::istringstream text((std::string(parts) + ...));
-  for (std::string word; text >> word;) all.push_back(word);
-  return all;
+  return ColumnNames((std::string(parts) + ...));
 }
 
 }  // namespace
@@ -47,6 +44,11 @@ ColumnNames words(Parts... parts) {
   }
 #include "bench/record/result_files.def"
 #undef SCHEMA
+
+ColumnNames::ColumnNames(const std::string& names) {
+  std::istringstream text(names);
+  for (std::string name; text >> name;) push_back(name);
+}
 
 void ColumnNames::push_back(std::string_view name) {
   const bool text = name.ends_with('$');

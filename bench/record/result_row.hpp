@@ -25,7 +25,9 @@ inline constexpr int kSchemaVersion = 1;
 /// The names of a file's columns, in order. Where one stands is looked up, not searched for.
 class ColumnNames {
  public:
-  /// A $ behind the name says that the column holds texts; it is no part of the name.
+  ColumnNames() = default;
+  /// Words. A $ behind one says that the column holds texts; it is no part of the name.
+  explicit ColumnNames(const std::string& names);
   void push_back(std::string_view name);
 
   /// size() for a column that is not there.

@@ -12,7 +12,7 @@ from view.rows import Row, each_row, grouped, read_rows
 
 # What else epoch.csv knows of a case.
 COLUMNS = ("dtype", "memory_format", "threads", "samples", "optimizer", "learning_rate", "target_accuracy")
-SAME_WORK = 0.01  # so many more or fewer images are the same work, as decision.csv has it
+SAME_WORK = 0.01  # so many more or fewer images are the same work, as decisions have it
 
 
 def read_cases(run: Path, name: str) -> list[Row]:

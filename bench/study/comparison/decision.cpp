@@ -21,6 +21,19 @@
 namespace scalebench {
 namespace {
 
+/// The members of an answer, in their order.
+const Schema& answer() {
+  static const Schema schema{
+      "compare.json",
+      ColumnNames("run_id$ case_id$ origin$ status$ note$ baseline_run$ question$ instance_a$ "
+                  "instance_b$ model$ dataset$ scaling$ samples limit_usd limit_seconds "
+                  "gradient_sync_a$ gradient_sync_b$ ranks_a ranks_b nodes_a nodes_b seconds_a "
+                  "seconds_b time_ratio time_ratio_low time_ratio_high faster$ usd_a usd_b "
+                  "usd_ratio usd_ratio_low usd_ratio_high cheaper$ equal_usd_per_hour sentence$ "
+                  "unknown$")};
+  return schema;
+}
+
 // Epochs whose images differ by more are other work.
 constexpr double kSameWork = 0.01;
 
@@ -84,7 +97,7 @@ const ResultRow* least_within(const Rows& rows, double (*value)(const ResultRow&
 }
 
 ResultRow described(std::string_view question, const ResultRow& a, const ResultRow& b) {
-  ResultRow row(decision_schema());
+  ResultRow row(answer());
   row.set("run_id", b.get("run_id"));
   row.set("case_id", b.get("case_id")).set("origin", b.get("origin")).set("status", "ok");
   if (a.get("origin") == "predicted") row.set("origin", "predicted");

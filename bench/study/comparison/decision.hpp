@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of two instance types to rent: rows of decision.csv from rows of cost.csv. An instance is
+// Which of two instance types to rent, from rows of cost.csv. An instance is
 // rented whole, so each type stands at its whole instances only, and its best is the number of them
 // with the cheapest epoch. The answer is a sentence; what nobody can say yet, and what would have
 // to be measured for it, is another one.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What scalebench compare has found, and how it is told: as a table for the terminal, as Markdown,
-// as one JSON document, and as files: compare.csv, cost.csv, decision.csv, compare.json.
+// as one JSON document, and as files: compare.csv, cost.csv, compare.json.
 #pragma once
 
 #include <filesystem>
@@ -30,7 +30,7 @@ struct CompareReport {
   std::vector<std::string> command;  // argv as typed
   Comparison comparison;
   std::vector<ResultRow> costs;
-  std::vector<ResultRow> decisions;  // of decision.csv
+  std::vector<ResultRow> decisions;  // which type to rent
   bool undecided = false;            // between two of the types that were asked for
   std::vector<std::string> warnings;
   ExitCode code = ExitCode::ok;

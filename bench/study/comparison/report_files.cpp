@@ -80,8 +80,12 @@ std::filesystem::path write_comparison(const std::string& folder, const CompareR
   const std::filesystem::path& path = claimed.path();
   replace_rows(path, comparison_schema(), report.comparison.rows);
   replace_rows(path, cost_schema(), report.costs);
-  replace_rows(path, decision_schema(), report.decisions);
-  write_file_atomically(path / "compare.json", document(json_of(report)));
+  nlohmann::json body = json_of(report);
+  body["decisions"] = nlohmann::json::array();
+  for (const ResultRow& row : report.decisions) {
+    body["decisions"].push_back(nlohmann::json(json_of(row)));
+  }
+  write_file_atomically(path / "compare.json", document(std::move(body)));
   claimed.release();
   return path;
 }

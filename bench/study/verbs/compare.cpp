@@ -477,8 +477,8 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
   verb.add_flag("--changed", options.changed_only, "leave out cells that are the same");
   add_shown(verb, "--format", options.format, "table, csv, json or markdown");
   verb.add_option("--out", options.out,
-                  "a new folder for report.html, compare.csv, cost.csv, decision.csv, compare.json "
-                  "and figures");
+                  "a new folder for report.html, compare.csv, cost.csv, compare.json and "
+                  "figures");
   add_build_options(verb, options);
   const Heading method(verb, kMethod);
   verb.add_option("--across", options.across,

@@ -89,9 +89,15 @@ def read_comparison(folder: Path) -> Comparison:
         raise NoComparison(f"{path}: {error}") from error
     if not isinstance(document, dict):
         raise NoComparison(f"{path}: not an object")
-    decisions, costs, cells = (read_rows(folder, name) for name in ("decision.csv", "cost.csv", "compare.csv"))
+    costs, cells = (read_rows(folder, name) for name in ("cost.csv", "compare.csv"))
+    decisions = [row_of(one) for one in document.get("decisions") or [] if isinstance(one, dict)]
     tell_images([*decisions, *costs])
     return Comparison(folder, document, decisions, costs, cells)
+
+
+def row_of(members: dict[str, object]) -> Row:
+    """As a file has it: what is null is empty."""
+    return Row({name: "" if value is None else str(value) for name, value in members.items()})
 
 
 def workload(row: Row) -> str:

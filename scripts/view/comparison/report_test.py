@@ -46,6 +46,9 @@ class CompareReportTest(unittest.TestCase):
                      {"letter": "B", "run_id": "<script>", "origin": "imported", "instance": "g2.2xlarge"}],
         }  # fmt: skip
 
+    def decided(self, decisions: list[dict[str, object]]) -> None:
+        self.document["decisions"] = [{"status": "ok", **decision} for decision in decisions]
+
     def made(self) -> subprocess.CompletedProcess[str]:
         (self.folder / "compare.json").write_text(json.dumps(self.document), encoding="utf-8")
         return subprocess.run([sys.executable, str(SCRIPTS / "report.py"), str(self.folder)],
@@ -59,7 +62,7 @@ class CompareReportTest(unittest.TestCase):
         return page, (self.folder / "report.md").read_text(encoding="utf-8")
 
     def test_says_the_answer_first_and_numbers_as_people_read_them(self) -> None:
-        write_csv(self.folder, "decision.csv", [DECISION])
+        self.decided([DECISION])
         write_csv(self.folder, "cost.csv", COSTS)
         page, markdown = self.both()
         text = page.text().replace("\u00a0", " ")
@@ -132,7 +135,7 @@ class CompareReportTest(unittest.TestCase):
     def test_what_cannot_be_decided_says_what_would_help(self) -> None:
         skipped = {**DECISION, "status": "skipped", "note": "why", "sentence": "cannot be decided: why",
                    "unknown": "measure p3.8xlarge on N = 4"}  # fmt: skip
-        write_csv(self.folder, "decision.csv", [skipped, {**DECISION, "model": "mlp"}])
+        self.decided([skipped, {**DECISION, "model": "mlp"}])
         page, _ = self.both()
         self.assertIn("resnet50 · imagenet · strong: cannot be decided: why.", page.text())
         self.assertIn("What would help: measure p3.8xlarge on N = 4.", page.text())
@@ -163,7 +166,7 @@ class CompareReportTest(unittest.TestCase):
                               "exit_code": code, "fewest_launches": launches, "launches_needed": 7}  # fmt: skip
             words = few if blind != 2 else few.replace(";", ", in 2 of them;")
             for costs in ([], COSTS):
-                write_csv(self.folder, "decision.csv", [DECISION] if costs else [])
+                self.decided([DECISION] if costs else [])
                 write_csv(self.folder, "cost.csv", costs)
                 write_csv(self.folder, "compare.csv", [cell])
                 page, markdown = self.both()
@@ -204,8 +207,8 @@ class CompareReportTest(unittest.TestCase):
 
     def test_epochs_of_other_images_have_headings_and_tables_of_their_own(self) -> None:
         weak = {"scaling": "weak", "model": "mlp"}
-        write_csv(self.folder, "decision.csv", [{**DECISION, "samples": 2560}, {**DECISION, "samples": 5120},
-                                                {**DECISION, **weak, "samples": 5120, "ranks_a": 2}])  # fmt: skip
+        self.decided([{**DECISION, "samples": 2560}, {**DECISION, "samples": 5120},
+                      {**DECISION, **weak, "samples": 5120, "ranks_a": 2}])  # fmt: skip
         write_csv(self.folder, "cost.csv", [{**COSTS[0], "samples": 2560}, {**COSTS[2], "samples": 5120},
                                             *({**COSTS[0], **weak, "samples": 2560 * n, "ranks": n} for n in (2, 4))])  # fmt: skip
         _, markdown = self.both()
@@ -213,7 +216,7 @@ class CompareReportTest(unittest.TestCase):
             self.assertEqual(markdown.count(f"resnet50 · imagenet · strong · {images} images: **"), 1)
             self.assertEqual(markdown.count(f"an epoch: resnet50 · imagenet · strong · {images} images\n"), 1)
         # Of another global batch a few images are left over.
-        write_csv(self.folder, "decision.csv", [{**DECISION, "samples": 49_984}])
+        self.decided([{**DECISION, "samples": 49_984}])
         write_csv(self.folder, "cost.csv", [{**COSTS[0], "samples": 49_984}, {**COSTS[2], "samples": 49_920}])
         self.assertEqual(self.both()[1].count("an epoch: resnet50 · imagenet · strong\n"), 1)
         self.assertEqual(markdown.count("mlp · imagenet · weak: **"), 1, "as many a rank")
