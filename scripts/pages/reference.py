@@ -17,12 +17,12 @@ from pages.commands import PROGRAMS, Programs
 PAGE = "docs/cli.md"
 TITLE = """# Command line
 
-Every program, verb and option, as `--help-all` prints them. `--help` shows the usual ones only. This page is made
+Every program, verb and option, as `--help-all` prints them; `--help` shows the usual ones only. This page is made
 by `cd scripts; ./python -m pages.reference --write ../build/release/bin`, and a test holds it against the programs.
 """
 SECTION = re.compile(r"^##+ ([^\n]+)\n\n```text\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
-# Said once by scalebench and by each benchmark, and on every page of a verb.
-REPEATED = re.compile(r"\n\nExit code: .*\Z|\n  -h, --help +this page(?=\n)|\n  --help-all +all options(?=\n|\Z)")
+# On every page, and here said once, by scalebench.
+REPEATED = re.compile(r"\n\nExit code: .*\Z|\n  (-h, --help +this page|--help-all +all options|-V, --version +the version of this program)(?=\n|\Z)")
 
 
 def without_repetitions(page: str) -> str:
@@ -33,7 +33,7 @@ def sections(programs: Programs, names: list[str]) -> Iterator[tuple[str, str]]:
     """Heading, text: of each program, and behind scalebench its verbs in the order of their list."""
     for name in names:
         page = programs.help(name)
-        yield name, page.rstrip("\n")
+        yield name, page.rstrip("\n") if name == "scalebench" else without_repetitions(page)
         if name == "scalebench":
             for verb in re.findall(r"^  ([a-z-]+) ", page.partition("\nVerbs:\n")[2].partition("\n\n")[0], re.MULTILINE):
                 yield f"{name} {verb}", without_repetitions(programs.help(name, verb))
