@@ -245,13 +245,15 @@ void write(const fs::path& folder, const Schema& schema, const std::string& csv)
 
 }  // namespace
 
-void write_rows(const fs::path& run, const std::vector<fs::path>& launches,
-                const ImportedRows& rows, const Schema& schema, Manifest manifest,
-                const std::string& status) {
+void write_import(const ResultsFolder& folder, const ImportedRows& rows, const Schema& schema,
+                  Manifest manifest) {
+  const fs::path run = folder.path();
+  write_manifest(run, manifest);
   std::vector<ResultRow> samples;
   for (std::size_t i = 0; i < rows.launches.size(); ++i) {
     const ImportedLaunchRows& launch = rows.launches[i];
-    write(launches.at(i), schema, csv_of(schema, launch.cases));
+    const std::string name = plain_name(manifest.launches.at(i).note);
+    write(folder.make_launch(launch.launch, name), schema, csv_of(schema, launch.cases));
     samples.insert(samples.end(), launch.samples.begin(), launch.samples.end());
   }
   write(run, samples_schema(), csv_of(samples_schema(), samples));
@@ -262,20 +264,9 @@ void write_rows(const fs::path& run, const std::vector<fs::path>& launches,
     write(run, losses_schema(), csv_of(losses_schema(), answers.losses));
   }
   write(run, accuracy_schema(), csv_of(accuracy_schema(), rows.accuracies));
-  manifest = updated(std::move(manifest), run, status);
+  manifest = updated(std::move(manifest), run, "complete");
   write_manifest(run, manifest);
-  if (status == "complete") seal_folder(run, manifest.files);
-}
-
-void write_import(const ResultsFolder& folder, const ImportedRows& rows, const Schema& schema,
-                  const Manifest& manifest) {
-  write_manifest(folder.path(), manifest);
-  std::vector<fs::path> launches;
-  for (std::size_t i = 0; i < rows.launches.size(); ++i) {
-    const std::string name = plain_name(manifest.launches.at(i).note);
-    launches.push_back(folder.make_launch(rows.launches[i].launch, name));
-  }
-  write_rows(folder.path(), launches, rows, schema, manifest, "complete");
+  seal_folder(run, manifest.files);
 }
 
 std::string why_no_speedup(const std::vector<ResultRow>& rows) {

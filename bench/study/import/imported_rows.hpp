@@ -4,7 +4,6 @@
 // fresh start of the program and the unit of every comparison.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -54,15 +53,10 @@ ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Sc
                            const ImportIdentity& identity);
 
 /// Writes samples.csv, the case file, scaling.csv where the rows have a base for it, losses.csv
-/// where they have states, accuracy.csv, of each launch the case file into its folder and, last,
-/// the manifest with this status. What is complete is sealed.
-void write_rows(const std::filesystem::path& run,
-                const std::vector<std::filesystem::path>& launches, const ImportedRows& rows,
-                const Schema& schema, Manifest manifest, const std::string& status);
-
-/// The same into a new folder, whose launches are named by their notes: complete.
+/// where they have states, accuracy.csv, of each launch the case file into its folder, which is
+/// named by the launch's note, and, last, the manifest. Then the folder is sealed.
 void write_import(const ResultsFolder& folder, const ImportedRows& rows, const Schema& schema,
-                  const Manifest& manifest);
+                  Manifest manifest);
 
 /// Why epochs on one and on several ranks make no speedup, and what would help; empty where they do
 /// or where there is nothing to expect.
