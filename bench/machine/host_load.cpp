@@ -71,6 +71,7 @@ constexpr int kVersionsDiffer = 18;  // of driver and library
 constexpr int kUncorrected = 1;
 constexpr int kSinceTheDriverWasLoaded = 0;
 constexpr int kClockOfMultiprocessors = 1;
+constexpr int kTemperatureOfGpu = 0;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// What `call` writes behind its other arguments.
@@ -100,6 +101,7 @@ Nvml::Nvml(const std::string& library) : handle_(dlopen(library.c_str(), RTLD_NO
   load(power_, "nvmlDeviceGetPowerUsage");
   load(energy_, "nvmlDeviceGetTotalEnergyConsumption");
   load(clock_, "nvmlDeviceGetClockInfo");
+  load(temperature_, "nvmlDeviceGetTemperature");
   load(processes_, "nvmlDeviceGetComputeRunningProcesses_v3");
   load(process_name_, "nvmlSystemGetProcessName");
   load(memory_errors_, "nvmlDeviceGetTotalEccErrors");
@@ -232,6 +234,10 @@ double Nvml::clock_mhz(Device device) const {
   return number(clock_, device, kClockOfMultiprocessors);
 }
 
+double Nvml::celsius(Device device) const {
+  return number(temperature_, device, kTemperatureOfGpu);
+}
+
 std::optional<std::uint64_t> Nvml::clock_reasons(Device device) const {
   unsigned long long bits = 0;
   if (reasons_ == nullptr || reasons_(device, &bits) != kSuccess) return {};
@@ -249,6 +255,7 @@ std::vector<DeviceLoad> DeviceLoadReader::read() const {
     }
     load.watts = nvml_.watts(device);
     load.clock_mhz = nvml_.clock_mhz(device);
+    load.celsius = nvml_.celsius(device);
     if (const auto bits = nvml_.clock_reasons(device)) {
       load.throttle_reasons = throttle_reasons(*bits);
     }

@@ -71,6 +71,7 @@ class Nvml {
   /// Used since the driver was loaded; nothing: the card does not count, or there is none.
   std::optional<double> joules(Device device) const;
   double clock_mhz(Device device) const;  // of the multiprocessors
+  double celsius(Device device) const;
   /// Why the clocks are where they are, in the driver's bits.
   std::optional<std::uint64_t> clock_reasons(Device device) const;
 
@@ -103,6 +104,7 @@ class Nvml {
   int (*power_)(Device, unsigned* milliwatts) = nullptr;
   int (*energy_)(Device, unsigned long long* millijoules) = nullptr;
   int (*clock_)(Device, int of, unsigned* mhz) = nullptr;
+  int (*temperature_)(Device, int of, unsigned* celsius) = nullptr;
   int (*reasons_)(Device, unsigned long long*) = nullptr;
   int (*processes_)(Device, unsigned* count, Process*) = nullptr;
   int (*process_name_)(unsigned process, char* name, unsigned length) = nullptr;
@@ -124,7 +126,8 @@ struct DeviceLoad {
   double memory_used_bytes = std::numeric_limits<double>::quiet_NaN();
   double watts = std::numeric_limits<double>::quiet_NaN();
   double clock_mhz = std::numeric_limits<double>::quiet_NaN();  // of the multiprocessors
-  std::string throttle_reasons = {};                            // "none", or names joined by ;
+  double celsius = std::numeric_limits<double>::quiet_NaN();
+  std::string throttle_reasons = {};  // "none", or names joined by ;
 };
 
 class DeviceLoadReader {

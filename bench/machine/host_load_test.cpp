@@ -118,6 +118,7 @@ TEST(Nvml, SaysWhatIsKnownAndNothingElse) {
   const Nvml::Device card = nvml.devices()[0].second;
   EXPECT_EQ(nvml.watts(card), 650.5);
   EXPECT_EQ(nvml.clock_mhz(card), 1755);
+  EXPECT_EQ(nvml.celsius(card), 61);
   EXPECT_THAT(nvml.clock_reasons(card), Optional(std::uint64_t{4}));
   EXPECT_TRUE(std::isnan(nvml.busy_share(card))) << "this library has no such call";
   EXPECT_FALSE(nvml.memory(card).has_value());

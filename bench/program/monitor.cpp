@@ -215,6 +215,7 @@ std::vector<ResultRow> monitor_rows(const ResultRow& common, const HostLoad& bef
     row.set("gpu", device.device).set("gpu_share", device.busy_share);
     row.set("gpu_memory_used_bytes", device.memory_used_bytes);
     row.set("gpu_watts", device.watts).set("gpu_clock_mhz", device.clock_mhz);
+    row.set("gpu_celsius", device.celsius);
     row.set("gpu_throttle_reasons", device.throttle_reasons);
   }
   return rows;
