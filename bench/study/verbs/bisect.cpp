@@ -28,7 +28,6 @@ struct BisectOptions : StartOptions {
   fs::path config;
   std::string good, bad = "HEAD";
   std::string cell;
-  std::vector<std::string> where;
   fs::path source = ".";
   int launches = 10;
   std::vector<std::string> more;  // for cmake, as typed after --
@@ -157,9 +156,6 @@ class Bisection {
                                      "--launches",
                                      std::to_string(options_.launches)};
     if (!options_.cell.empty()) compare.insert(compare.end(), {"--cell", options_.cell});
-    for (const std::string& clause : options_.where) {
-      compare.insert(compare.end(), {"--where", clause});
-    }
     // The step runs in another folder.
     std::error_code ignored;
     const std::string hosts = fs::is_regular_file(options_.hosts, ignored)
@@ -234,11 +230,8 @@ void add_bisect(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--cell", options.cell,
                   "the cell that is slower, as 'allreduce ring*64 KiB*': only the launches that "
                   "hold it are measured");
-  verb.add_option("--where", options.where,
-                  "only cells with these parameters, as compare takes it");
   add_shown(verb, "--launches", options.launches, "rounds of each comparison");
   add_shown(verb, "--source", options.source, "the repository");
-  add_results_option(verb, options);
   verb.add_option("--out", options.out, "the new folder itself")->type_name("DIR");
   add_launcher_options(verb, options);
   verb.footer("After -- come more options for cmake, as -DSCALEBENCH_CUDA=OFF.");

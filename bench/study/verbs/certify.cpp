@@ -4,10 +4,11 @@
 // Exit: ok: certified; regression: more cells differ than may, or a host is named and --fail-on
 // suspect; incomplete: too few launches, failed
 // ones, or wrong results; nothing_measured.
+#include <algorithm>
+#include <iterator>
+
 #include "bench/allreduce/options.hpp"
 #include "bench/cli/command_line.hpp"
-#include "bench/cli/help.hpp"
-#include "bench/cli/quantity.hpp"
 #include "bench/study/plan/plan.hpp"
 #include "bench/study/run/end.hpp"
 #include "bench/study/run/resolved_study.hpp"
@@ -19,12 +20,8 @@ namespace scalebench {
 namespace {
 
 struct CertifyOptions : StartOptions {
-  int launches = 10;  // of each side
-  int ranks = 0;      // 0: one for each core or device
-  AllreduceStudy study{.min_bytes = "1K", .max_bytes = "16M", .factor = 16, .max_seconds = 0.25};
-  std::string algorithms = "ring,native,direct";
-  std::string dtypes = "float";
-  std::uint64_t seed = 1;
+  int launches = 10;              // of each side
+  int ranks = 0;                  // 0: one for each core or device
   std::vector<std::string> more;  // for bench_allreduce, as typed after --
 };
 
@@ -35,10 +32,11 @@ StudyConfig config_of(const CertifyOptions& options) {
   StudyConfig config;
   config.name = "certify";
   config.launches = options.launches;
-  config.seed = options.seed;
-  config.allreduce = options.study;
-  config.allreduce->algorithms = split_list("--algorithm", options.algorithms);
-  config.allreduce->dtypes = split_list("-d", options.dtypes);
+  config.allreduce = AllreduceStudy{.algorithms = {"ring", "native", "direct"},
+                                    .min_bytes = "1K",
+                                    .max_bytes = "16M",
+                                    .factor = 16,
+                                    .max_seconds = 0.25};
   return config;
 }
 
@@ -56,6 +54,18 @@ void require_valid(const CertifyOptions& options) {
   }
 }
 
+/// `more` stands instead of what `words` says of the same options.
+void append_instead(std::vector<std::string>& words, const std::vector<std::string>& more) {
+  for (const std::string& option : more) {
+    const auto said = std::ranges::find(words, option);
+    if (!option.starts_with('-') || said == words.end()) continue;
+    const auto next = std::next(said);
+    const bool has_value = next != words.end() && !next->starts_with('-');
+    words.erase(said, has_value ? std::next(next) : next);
+  }
+  words.insert(words.end(), more.begin(), more.end());
+}
+
 /// Once bench_allreduce's own parser has found nothing wrong with what it will be given.
 ResolvedStudy study_of(const CertifyOptions& options) {
   StudyConfig config = config_of(options);
@@ -63,7 +73,7 @@ ResolvedStudy study_of(const CertifyOptions& options) {
   config.ranks = {options.ranks > 0 ? options.ranks : std::max(2, limits.devices)};
   std::vector<PlannedLaunch> plan = certify_plan(config, limits);
   for (PlannedLaunch& launch : plan) {
-    launch.arguments.insert(launch.arguments.end(), options.more.begin(), options.more.end());
+    append_instead(launch.arguments, options.more);
   }
   const PlannedLaunch& first = plan.front();
   std::vector<const char*> argv{first.program.c_str()};
@@ -84,18 +94,8 @@ void add_certify(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<CertifyOptions>(verb, invocation, certify, unless_dry_run);
   add_shown(verb, "--launches", options.launches, "fresh launches of each side, A and B");
   add_shown(verb, "--ranks", options.ranks, "number of ranks; 0: one for each core or device");
-  add_shown(verb, "-b,--minbytes", options.study.min_bytes,
-            "smallest buffer of one rank; sizes are " + std::string(kSizeRule));
-  add_shown(verb, "-e,--maxbytes", options.study.max_bytes, "largest buffer");
-  add_shown(verb, "--algorithm", options.algorithms, "names separated by commas, or all");
   add_start_options(verb, options);
-  verb.footer("After -- come more options, as bench_allreduce takes them.");
-  const Heading method(verb, kMethod);
-  add_shown(verb, "-f,--stepfactor", options.study.factor, "multiply the size by this");
-  add_shown(verb, "--transport", options.study.transport, "as bench_allreduce takes it");
-  add_shown(verb, "-d,--datatype", options.dtypes, "as bench_allreduce takes it");
-  add_shown(verb, "--max-seconds", options.study.max_seconds, "cap on the repetitions of a case");
-  add_shown(verb, "--seed", options.seed, "of the order of launches and cases");
+  verb.footer("After -- come options of bench_allreduce, as -b, -e, --algorithm.");
   add_fail_on_option(verb, options.fail_on_suspect);
 }
 

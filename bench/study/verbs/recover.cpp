@@ -150,7 +150,6 @@ void add_recover(CLI::App& verb, Invocation& invocation) {
             "epochs between two checkpoints");
   add_shown(verb, "--repeat", options.plan.repetitions,
             "times, each beside an undisturbed training, in random order");
-  add_shown(verb, "--seed", options.plan.seed, "of that order");
   add_shown(verb, "--deadline", options.plan.deadline_seconds,
             "seconds after which a training that does not end is ended");
 }
