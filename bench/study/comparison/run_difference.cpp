@@ -97,31 +97,18 @@ std::vector<FieldDifference> of_set(const std::vector<FieldDifference>& fields,
 }
 
 std::vector<std::string> line_differences(const std::string& a, const std::string& b) {
-  constexpr std::size_t kMostLines = 2000;
-  const std::vector<std::string> before = lines_of(a), after = lines_of(b);
-  if (std::max(before.size(), after.size()) > kMostLines) {
-    return a == b ? std::vector<std::string>() : std::vector<std::string>{"the texts differ"};
-  }
-  // common[i][j]: length of the longest common subsequence of before[i..] and after[j..].
-  std::vector<std::vector<std::size_t>> common(before.size() + 1,
-                                               std::vector<std::size_t>(after.size() + 1));
-  for (std::size_t i = before.size(); i-- > 0;) {
-    for (std::size_t j = after.size(); j-- > 0;) {
-      common[i][j] = before[i] == after[j] ? common[i + 1][j + 1] + 1
-                                           : std::max(common[i + 1][j], common[i][j + 1]);
-    }
-  }
   std::vector<std::string> lines;
-  std::size_t i = 0, j = 0;
-  while (i < before.size() || j < after.size()) {
-    if (i < before.size() && j < after.size() && before[i] == after[j]) {
-      ++i, ++j;
-    } else if (j == after.size() || (i < before.size() && common[i + 1][j] >= common[i][j + 1])) {
-      lines.push_back("- " + before[i++]);
-    } else {
-      lines.push_back("+ " + after[j++]);
+  const auto add_those_of = [&](const std::string& text, const std::string& other, char sign) {
+    const std::vector<std::string> others = lines_of(other);
+    std::multiset<std::string> left(others.begin(), others.end());
+    for (const std::string& line : lines_of(text)) {
+      const auto same = left.find(line);
+      if (same == left.end()) lines.push_back(fmt::format("{} {}", sign, line));
+      if (same != left.end()) left.erase(same);
     }
-  }
+  };
+  add_those_of(a, b, '-');
+  add_those_of(b, a, '+');
   return lines;
 }
 

@@ -34,9 +34,7 @@ std::vector<FieldDifference> of_set(const std::vector<FieldDifference>& fields,
 std::vector<std::string> config_differences(const std::filesystem::path& a,
                                             const std::filesystem::path& b);
 
-/// Lines that only `a` has as "- line", only `b` as "+ line", in order (longest common
-/// subsequence); empty when the texts are equal. Of long texts it only says that they differ, as
-/// comparing takes room by the product of their lines.
+/// Lines that only `a` has as "- line", then those that only `b` has as "+ line".
 std::vector<std::string> line_differences(const std::string& a, const std::string& b);
 
 // In what two runs differ, for the terminal and as JSON.

@@ -85,7 +85,7 @@ TEST(LineDifferences, ShowsWhatWasRemovedAndAdded) {
   EXPECT_THAT(line_differences("a\nb\n", "a\nb\n"), IsEmpty());
   EXPECT_THAT(line_differences("", "a\n"), ElementsAre("+ a"));
   EXPECT_THAT(line_differences("a", ""), ElementsAre("- a"));
-  EXPECT_THAT(line_differences(std::string(5000, '\n'), ""), ElementsAre("the texts differ"));
+  EXPECT_THAT(line_differences("a\na\n", "a\n"), ElementsAre("- a"));
 }
 
 }  // namespace
