@@ -229,10 +229,6 @@ int gpus_of(const StudyConfig& config) {
   return named > 0 ? named : device_count();
 }
 
-bool shares_gpus(const StudyConfig& config, int ranks_of_a_host) {
-  return config.share_devices && gpus_of(config) > 0 && ranks_of_a_host > gpus_of(config);
-}
-
 namespace {
 
 /// Of this host: its GPUs, or cores divided by the threads of a rank.
@@ -309,6 +305,12 @@ bool is_crowded(const ResolvedStudy& study) {
       study.plan, [&](const PlannedLaunch& launch) { return launch.ranks > study.limits.devices; });
 }
 
+/// Whether more ranks of a host than it has GPUs are to share these, as the study allows.
+bool shares_gpus(const ResolvedStudy& study) {
+  const int gpus = gpus_of(study.config);
+  return study.config.share_devices && gpus > 0 && most_ranks_of_a_host(study.plan) > gpus;
+}
+
 /// From all else that is resolved.
 LaunchSettings settings_of(const ResolvedStudy& study) {
   const StartOptions& options = study.options;
@@ -332,7 +334,7 @@ LaunchSettings settings_of(const ResolvedStudy& study) {
   settings.environment = {{"OMP_NUM_THREADS", std::to_string(config.threads)}};
   if (const std::string emulated = declared_emulation(); !emulated.empty()) {
     settings.environment.emplace_back(kEmulatedVariable, emulated);
-  } else if (shares_gpus(config, most_ranks_of_a_host(study.plan))) {
+  } else if (shares_gpus(study)) {
     // All of the study, also what one rank does: only rows of one origin may form a ratio.
     settings.environment.emplace_back(kEmulatedVariable, "ranks that share a GPU");
   }

@@ -103,9 +103,6 @@ int devices_of(const StudyConfig& config);
 /// Ranks that one host of the job takes: its GPUs, unless the study is for the CPU.
 int slots_of(const ManagedJob& job, const StudyConfig& config);
 
-/// Whether so many ranks of a host are to share GPUs, as the study allows.
-bool shares_gpus(const StudyConfig& config, int ranks_of_a_host);
-
 /// By name: SCALEBENCH_HOSTS, SLURM_JOB_NODELIST, SLURM_TASKS_PER_NODE.
 using HostVariables = std::map<std::string, std::string, std::less<>>;
 HostVariables host_variables();
