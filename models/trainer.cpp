@@ -65,7 +65,7 @@ Tally tally_of(Network& network, const ImageSource& test, std::int64_t first, st
   std::vector<std::int64_t> order(static_cast<std::size_t>(end - first));
   std::iota(order.begin(), order.end(), first);
   // Sets in memory are on the device already.
-  const int threads = test.files() > 0 ? options.data.loader_threads : 0;
+  const int threads = test.reads_files() ? options.data.loader_threads : 0;
   const std::int64_t length = batch_for(options.choice.shape);
   BatchStream batches(
       test, order, device,
@@ -119,12 +119,6 @@ struct Trainer::State {
     if (control.size() != ranks || control.rank() != rank) {
       fail("rank {} of {} for gradients is rank {} of {} for control", rank, ranks, control.rank(),
            control.size());
-    }
-    if (options.data.page_cache != PageCache::as_is && training->files() == 0) {
-      fail<UsageError>(
-          "page cache {}: {} is in memory while it trains; only the files of JPEG folders are read "
-          "then",
-          options.data.page_cache == PageCache::cold ? "cold" : "warm", training->name());
     }
     check_choices();
     if (is_recorded(options.step, device.is_cuda())) {
@@ -311,7 +305,6 @@ struct Trainer::State {
   std::unique_ptr<StepGraph> step_graph;
   double rate_of_graph = 0;  // of the step at hand, while it is not replayed
   InputReport input_report;
-  bool files_are_warm = false;
   /// Of train_step: steps done, and the batches of the epoch they are in.
   std::int64_t free_steps = 0;
   std::unique_ptr<BatchStream> free_batches;
@@ -448,16 +441,6 @@ bool Trainer::replicas_equal() {
 
 double Trainer::replica_divergence() {
   return scalebench::replica_divergence(*state_->network, state_->control, state_->sees_images());
-}
-
-bool Trainer::reads_files() const { return state_->training->files() > 0; }
-
-std::optional<Residency> Trainer::prepare_input() {
-  State& state = *state_;
-  if (!reads_files()) return std::nullopt;
-  const PageCache wanted = state.options.data.page_cache;
-  const bool done = wanted == PageCache::warm && std::exchange(state.files_are_warm, true);
-  return prepare_files(*state.training, done ? PageCache::as_is : wanted, state.control);
 }
 
 InputReport Trainer::take_input_report() {

@@ -11,7 +11,6 @@
 
 #include "collectives/communicator.hpp"
 #include "models/checkpoint.hpp"
-#include "models/data/page_cache.hpp"
 #include "models/step/step_trace.hpp"
 #include "models/step/traced_step.hpp"
 #include "models/trainer_options.hpp"
@@ -67,13 +66,6 @@ class Trainer {
   const std::string& dataset_name() const;
   /// What tells its training split from those of other sets of that name; see id_of_set().
   const std::string& dataset_id() const;
-
-  /// Whether the data set's files are read while training.
-  bool reads_files() const;
-
-  /// Collective, before an epoch: brings the page cache into the state that the options ask for,
-  /// and says how much of the training files it then holds. Nothing for data sets in memory.
-  std::optional<Residency> prepare_input();
 
   /// Since the last call.
   InputReport take_input_report();

@@ -23,7 +23,6 @@ constexpr std::array<std::string_view, 3> kProgress{"thread", "hook", "end"};
 constexpr std::array<std::string_view, 3> kCompressions{"none", "fp16", "bfloat16"};
 constexpr std::array<DType, 3> kWires{DType::float32, DType::float16, DType::bfloat16};
 constexpr std::array<std::string_view, 2> kBadImages{"stop", "skip"};
-constexpr std::array<std::string_view, 3> kPageCaches{"as_is", "cold", "warm"};
 constexpr std::array<std::string_view, 2> kEpochRules{"true", "seed"};
 constexpr std::array<std::string_view, 2> kRateSchedules{"constant", "resnet"};
 
@@ -33,8 +32,6 @@ constexpr auto kTold = std::to_array<std::pair<std::string_view, const char*>>({
 #include "models/gradients/gradient_sync.def"
 #undef GRADIENT_SYNC
 });
-
-std::string_view name_of(PageCache cache) { return kPageCaches[static_cast<std::size_t>(cache)]; }
 
 /// "a=1 b=2" of those that have a value.
 class Settings {
@@ -122,8 +119,6 @@ void add_input_options(CLI::App& app, TrainerOptions& options) {
       ->capture_default_str();
   add_choice(app, "--bad-images", options.data.bad_images, kBadImages,
              "JPEG files that cannot be decoded: stop, or skip (the next good one instead)");
-  add_choice(app, "--page-cache", options.data.page_cache, kPageCaches,
-             "of JPEG folders: as_is, cold (dropped before each epoch) or warm (read before)");
   add_choice(
       app, "--epoch-rule", options.epoch_rule, kEpochRules,
       "true: every image at most once, what does not fill a step is left out; seed: steps as "
@@ -158,17 +153,9 @@ std::string text_of_input(const TrainerOptions& options) {
     text += fmt::format(" loader_threads={}", options.data.loader_threads);
   }
   if (options.data.bad_images == BadImages::skip) text += " bad_images=skip";
-  if (options.data.page_cache != PageCache::as_is) {
-    text += fmt::format(" page_cache={}", name_of(options.data.page_cache));
-  }
   if (options.epoch_rule == EpochRule::seed) text += " epoch_rule=seed";
   if (options.rate.schedule == RateSchedule::resnet) text += " lr_schedule=resnet";
   return text;
-}
-
-std::string page_cache_text(PageCache asked, double resident) {
-  if (std::isnan(resident)) return fmt::format("{} (residency unknown)", name_of(asked));
-  return fmt::format("{} ({:.0f} % resident)", name_of(asked), 100 * resident);
 }
 
 }  // namespace scalebench

@@ -25,7 +25,4 @@ std::string text_of(std::string_view gradient_sync, const GradientSyncOptions& o
 /// What an epoch reads, as far as it differs from the defaults, with a space before each.
 std::string text_of_input(const TrainerOptions& options);
 
-/// The column page_cache: "cold (2 % resident)"; `resident`: that share, NaN where it is unknown.
-std::string page_cache_text(PageCache asked, double resident);
-
 }  // namespace scalebench

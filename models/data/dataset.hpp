@@ -19,19 +19,11 @@ enum class BadImages : std::uint8_t {
   skip,  // the next one that can be decoded takes its place, and is counted
 };
 
-/// Where the data set's files are when an epoch begins, if they are read while training.
-enum class PageCache : std::uint8_t {
-  as_is,  // wherever the runs before left them
-  cold,   // on disk: dropped from memory before each epoch
-  warm,   // in memory: read once before the first epoch
-};
-
 /// How images come from where they are to a step.
 struct DataOptions {
   /// Threads beside the rank's own that prepare batches ahead; 0: the rank prepares them itself.
   int loader_threads = 0;
   BadImages bad_images = BadImages::stop;
-  PageCache page_cache = PageCache::as_is;
 };
 
 enum class Split { train, test };

@@ -20,7 +20,6 @@
 #include "kernels/layers/input.hpp"
 #include "models/data/dataset.hpp"
 #include "models/data/image_folder.hpp"
-#include "models/data/page_cache.hpp"
 #include "models/data/picture.hpp"
 
 namespace scalebench {
@@ -55,9 +54,8 @@ class ImageSource {
   /// once. When `stop` is requested it may return early with a batch of no meaning.
   virtual Batch at(const torch::Tensor& indices, int epoch, const std::stop_token& stop) const = 0;
 
-  /// Files that are read while training: none when all is in memory.
-  virtual std::int64_t files() const { return 0; }
-  virtual std::filesystem::path file(std::int64_t) const { return {}; }
+  /// Whether files are read while training; else all is in memory.
+  virtual bool reads_files() const { return false; }
   /// One line for each image that was found to be broken since the last call.
   virtual std::vector<std::string> take_warnings() const { return {}; }
 };
@@ -121,8 +119,7 @@ class JpegImages final : public ImageSource {
   std::int64_t count() const override { return list_.count(); }
   torch::Device device() const override { return torch::kCPU; }
   Batch at(const torch::Tensor& indices, int epoch, const std::stop_token& stop) const override;
-  std::int64_t files() const override { return count(); }
-  std::filesystem::path file(std::int64_t index) const override { return list_.path(index); }
+  bool reads_files() const override { return true; }
   std::vector<std::string> take_warnings() const override;
 
   struct Read {
@@ -150,11 +147,5 @@ class JpegImages final : public ImageSource {
   mutable std::set<std::int64_t> bad_;
   mutable std::vector<std::string> warnings_;
 };
-
-// The files behind a data set, all ranks together: each rank of a host takes its share of them.
-
-/// Collective over a host communicator: drops or reads the source's files, each once on every host,
-/// and returns what all hosts' page caches then hold of them, summed.
-Residency prepare_files(const ImageSource& source, PageCache wanted, Communicator& control);
 
 }  // namespace scalebench

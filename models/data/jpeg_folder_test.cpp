@@ -148,7 +148,6 @@ Trained train(const TrainerOptions& options) {
   run_ranks(1, [&](Communicator& communicator) {
     NoTrace trace;
     Trainer trainer(options, communicator, communicator, trace);
-    EXPECT_TRUE(trainer.reads_files());
     run.loss = trainer.train_epoch(0).loss;
     run.accuracy = trainer.evaluate().accuracy;
     run.report = trainer.take_input_report();
@@ -197,51 +196,6 @@ TEST_F(JpegImagesTest, CountsReplacedImagesAndNamesFiles) {
     EXPECT_NE(run.report.warnings[0].find("train/red/1.jpg"), std::string::npos);
     EXPECT_NE(run.report.warnings[1].find("val/red/1.jpg"), std::string::npos);
   }
-}
-
-TEST_F(JpegImagesTest, SaysWhatThePageCacheHolds) {
-  for (const int ranks : {1, 3}) {
-    run_ranks(ranks, [&](Communicator& communicator) {
-      TrainerOptions with = options();
-      with.data.page_cache = PageCache::warm;
-      NoTrace trace;
-      Trainer trainer(with, communicator, communicator, trace);
-      const auto files = trainer.prepare_input();
-      ASSERT_TRUE(files.has_value());
-      // Twelve files smaller than a page, each counted by one rank; the test owns them.
-      EXPECT_EQ(files->pages, 12);
-      EXPECT_EQ(files->resident, 12);
-      EXPECT_EQ(files->unknown_files, 0);
-    });
-  }
-}
-
-TEST_F(JpegImagesTest, AFileThatCannotBeOpenedHasNoPages) {
-  const auto file = root.path() / "train/red/0.jpg";
-  std::filesystem::remove(file);
-  std::filesystem::create_symlink("/nowhere", file);
-  for (const PageCache wanted : {PageCache::as_is, PageCache::cold, PageCache::warm}) {
-    run_ranks(1, [&](Communicator& communicator) {
-      TrainerOptions with = options();
-      with.data.page_cache = wanted;
-      NoTrace trace;
-      Trainer trainer(with, communicator, communicator, trace);
-      const auto files = trainer.prepare_input();
-      ASSERT_TRUE(files.has_value());
-      EXPECT_EQ(files->pages, 11);
-    });
-  }
-}
-
-TEST_F(JpegImagesTest, OnlyFilesHaveAPageCache) {
-  run_ranks(1, [&](Communicator& communicator) {
-    NoTrace trace;
-    TrainerOptions with{.dataset = "synthetic:96", .gradient_sync = "none"};
-    EXPECT_FALSE(Trainer(with, communicator, communicator, trace).prepare_input().has_value());
-    with.data.page_cache = PageCache::cold;
-    expect_error([&] { Trainer(with, communicator, communicator, trace); },
-                 {"page cache cold", "synthetic:96", "in memory"});
-  });
 }
 
 }  // namespace

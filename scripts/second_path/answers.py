@@ -30,9 +30,7 @@ def are_alike(one: Leg, other: Leg) -> bool:
     if len(targets) > 1 and not aside:
         return False
     columns += ["epochs"] if targets == {""} else []
-    # A page cache is asked for in one word; the share that was found in it follows.
-    caches = {leg.row["page_cache"].partition(" ")[0] for leg in (one, other)}
-    return len(caches) == 1 and all(one.row[column] == other.row[column] for column in columns)
+    return all(one.row[column] == other.row[column] for column in columns)
 
 
 def images_of_one(leg: Leg) -> float:

@@ -41,7 +41,7 @@ COPIED = {
     ).split() + SHARED,
     "epoch.csv": (
         "parameters dtype memory_format threads optimizer learning_rate epochs workers rank host target_accuracy "
-        "replicas_equal share_of loader_threads page_cache energy_counters"
+        "replicas_equal share_of loader_threads energy_counters"
     ).split() + SHARED + TRAINING,
     "accuracy.csv": [*SHARED, *"model gradient_sync dataset scaling global_batch ranks samples".split()],
     "scaling.csv": [*SHARED, *TRAINING, "optimizer", "learning_rate"],

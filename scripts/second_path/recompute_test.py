@@ -220,7 +220,7 @@ class Formulas(unittest.TestCase):
 
     def test_a_base_is_of_the_nearest_number_of_images_and_a_share_of_that_very_one(self) -> None:
         def leg(sync: str, ranks: int, images: int, share_of: int = 1) -> Leg:
-            like = {name: "" for name in (*LIKE, "target_accuracy", "epochs", "page_cache", "batch")}
+            like = {name: "" for name in (*LIKE, "target_accuracy", "epochs", "batch")}
             row = {**like, "gradient_sync": sync, "ranks": str(ranks), "nodes": "1", "origin": "measured", "scaling": "strong",
                    "global_batch": "60", "share_of": str(share_of)}  # fmt: skip
             return Leg(row, row, {}, {}, images / share_of)
@@ -238,7 +238,7 @@ class Formulas(unittest.TestCase):
 
     def test_a_barrier_has_no_target_and_stands_beside_runs_that_have(self) -> None:
         def leg(sync: str, ranks: int, target: str, epochs: str) -> Leg:
-            like = {name: "" for name in (*LIKE, "page_cache", "batch")}
+            like = {name: "" for name in (*LIKE, "batch")}
             row = {**like, "gradient_sync": sync, "ranks": str(ranks), "nodes": "1", "origin": "measured", "scaling": "strong",
                    "global_batch": "60", "share_of": "1", "target_accuracy": target, "epochs": epochs}  # fmt: skip
             return Leg(row, row, {}, {}, 600)
@@ -250,7 +250,7 @@ class Formulas(unittest.TestCase):
 
     def test_h_of_weak_scaling_is_of_as_many_images_as_a_worker_has(self) -> None:
         def leg(sync: str, ranks: int, workers: str, images: int) -> Leg:
-            like = {name: "" for name in (*LIKE, "target_accuracy", "epochs", "page_cache", "share_of")}
+            like = {name: "" for name in (*LIKE, "target_accuracy", "epochs", "share_of")}
             row = {**like, "gradient_sync": sync, "ranks": str(ranks), "workers": workers, "origin": "measured", "scaling": "weak",
                    "batch": "60"}  # fmt: skip
             return Leg(row, row, {}, {}, images)
@@ -261,7 +261,7 @@ class Formulas(unittest.TestCase):
 
     def test_a_base_is_of_the_same_origin_also_behind_another(self) -> None:
         def leg(sync: str, ranks: int, origin: str) -> Leg:
-            like = {name: "" for name in (*LIKE, "target_accuracy", "epochs", "page_cache", "share_of")}
+            like = {name: "" for name in (*LIKE, "target_accuracy", "epochs", "share_of")}
             row = {**like, "gradient_sync": sync, "ranks": str(ranks), "origin": origin, "scaling": "strong", "global_batch": "60"}
             return Leg(row, row, {}, {}, 600)
 

@@ -178,13 +178,13 @@ std::string label_of(const ResultRow& row) {
 namespace {
 
 /// A case file lacks most of these. Samples are those of an epoch: other work is another case.
-constexpr std::array<std::string_view, 34> kParameters{
+constexpr std::array<std::string_view, 33> kParameters{
     "kernel",  "algorithm", "model",          "gradient_sync",   "allreduce", "transport",
     "memory",  "device",    "dtype",          "memory_format",   "op",        "placement",
     "mode",    "cache",     "graph",          "size_bytes",      "count",     "threads",
     "dataset", "scaling",   "global_batch",   "batch",           "optimizer", "learning_rate",
     "samples", "share_of",  "loader_threads", "target_accuracy", "bytes",     "nodes",
-    "step",    "pages",     "register",       "page_cache"};
+    "step",    "pages",     "register"};
 
 bool contains(const std::vector<std::string>& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
@@ -196,18 +196,11 @@ void require_parameter(std::string_view option, const std::string& column) {
   fail<UsageError>("{}: {}", option, unknown_name("column", column, valid));
 }
 
-/// What was asked of the page cache, without the share that was found there.
-std::string asked_in(const ResultRow& row, std::string_view column) {
-  const std::string text = text_in(row, column);
-  return column == "page_cache" ? text.substr(0, text.find(' ')) : text;
-}
-
 /// Nothing for what nearly every row has.
 std::string parameter_in(const ResultRow& row, std::string_view column) {
-  std::string text = asked_in(row, column);
+  std::string text = text_in(row, column);
   const bool may_be_one = column == "share_of" || column == "nodes" || column == "register";
-  const bool usual = (may_be_one && text == "1") || (column == "step" && text == "eager") ||
-                     (column == "page_cache" && text == "as_is");
+  const bool usual = (may_be_one && text == "1") || (column == "step" && text == "eager");
   return usual ? std::string() : text;
 }
 
@@ -346,7 +339,7 @@ void keep_things_where(std::vector<Thing>& things, const std::string& column,
     fail<UsageError>("--where ranks={}: expected a number", value);
   }
   std::erase_if(things, [&](const Thing& thing) {
-    return !contains(values, asked_in(row_of(thing), column));
+    return !contains(values, text_in(row_of(thing), column));
   });
 }
 
@@ -371,7 +364,7 @@ JoinHint join_hint(const std::vector<Cell>& a, const std::vector<Cell>& b) {
 }
 
 std::string difference_across(const ResultRow& a, const ResultRow& b, const std::string& across) {
-  const std::string of_a = asked_in(a, across), of_b = asked_in(b, across);
+  const std::string of_a = text_in(a, across), of_b = text_in(b, across);
   return of_a == of_b ? "" : fmt::format("{}: {} -> {}", across, of_a, of_b);
 }
 

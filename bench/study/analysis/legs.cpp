@@ -17,8 +17,8 @@ bool is_share(const ResultRow& row) {
 
 std::vector<std::string_view> differences(const ResultRow& leg, const ResultRow& one) {
   std::vector<std::string_view> columns{
-      "model",   "device",    "dtype",         "memory_format",  "threads",   "dataset",
-      "scaling", "optimizer", "learning_rate", "loader_threads", "page_cache"};
+      "model",   "device",  "dtype",     "memory_format", "threads",
+      "dataset", "scaling", "optimizer", "learning_rate", "loader_threads"};
   const auto is_barrier = [](const ResultRow& row) {
     return row.get("gradient_sync") == "barrier_only" && row.get("target_accuracy").empty();
   };
@@ -30,14 +30,7 @@ std::vector<std::string_view> differences(const ResultRow& leg, const ResultRow&
   // With a target each trains as long as it takes; the time is that of one epoch all the same.
   if (!beside_target && leg.get("target_accuracy").empty()) columns.push_back("epochs");
   columns.push_back(leg.get("scaling") == "strong" ? "global_batch" : "batch");
-  std::erase_if(columns, [&](auto column) {
-    // What was asked of the page cache, without the share that was found there.
-    const auto asked = [&](const ResultRow& row) {
-      const std::string& cell = row.get(column);
-      return column == "page_cache" ? cell.substr(0, cell.find(' ')) : cell;
-    };
-    return asked(leg) == asked(one);
-  });
+  std::erase_if(columns, [&](auto column) { return leg.get(column) == one.get(column); });
   return columns;
 }
 

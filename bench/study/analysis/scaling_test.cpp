@@ -115,7 +115,7 @@ TEST(ScalingRows, NeverDivideAcrossOrigins) {
 TEST(ScalingRows, CompareOnlyWhatDiffersInNAndStrategyAlone) {
   for (const char* column :
        {"model", "device", "dtype", "memory_format", "threads", "dataset", "scaling", "optimizer",
-        "learning_rate", "epochs", "global_batch", "loader_threads", "page_cache"}) {
+        "learning_rate", "epochs", "global_batch", "loader_threads"}) {
     ResultRow other = epoch("one_device", 1, 10);
     other.set(column, "another");
     EXPECT_EQ(mirrored({other, epoch("mirrored", 2, 6)}).get("status"), "failed") << column;

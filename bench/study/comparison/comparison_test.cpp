@@ -243,22 +243,6 @@ TEST(CellJoin, JoinsRunsThatDoNotSayTheUsual) {
             0U);
 }
 
-TEST(CellJoin, KeepsFilesThatWereInMemoryApartFromThoseThatWereNot) {
-  const ResultRow epoch(epoch_schema());
-  const auto cold = run_saying(epoch, {{"page_cache", "cold (0 % resident)"}});
-  auto warm = run_saying(epoch, {{"page_cache", "warm (100 % resident)"}});
-  EXPECT_EQ(joined(cold, warm, "device"), 0U);
-  EXPECT_EQ(joined(cold, run_saying(epoch, {{"page_cache", "cold (2 % resident)"}}), "device"), 1U);
-  EXPECT_EQ(joined(run_saying(epoch, {{"page_cache", "as_is (83 % resident)"}}),
-                   run_saying(epoch, {}), "device"),
-            1U);
-  EXPECT_EQ(joined(cold, warm, "page_cache"), 1U);
-  EXPECT_EQ(difference_across(cold.cells[0].row, warm.cells[0].row, "page_cache"),
-            "page_cache: cold -> warm");
-  keep_where(warm.cells, "page_cache", {"warm"});
-  EXPECT_EQ(warm.cells.size(), 1U);
-}
-
 TEST(CellJoin, RefusesTwoCellsThatBecomeOneAndSaysHowToChoose) {
   auto run = run_of("a", 4, {{"ring"}, {"direct"}});
   EXPECT_THAT(message_of<UsageError>([&] { join_across(run.cells, "algorithm"); }),

@@ -157,8 +157,6 @@ class EpochTimer {
   EpochMeasurement run(int epoch, bool evaluate, bool check_replicas) {
     Watchdog& watchdog = ranks_.watchdog;
     wait_for_turn(ranks_);
-    watchdog.work("preparing the input files");
-    const std::optional<Residency> files = trainer_.prepare_input();
     watchdog.span(fmt::format("start of epoch {}", epoch));
     const ClockModel before =
         followed(followers_.step_seconds() * static_cast<double>(trainer_.steps_per_epoch()));
@@ -189,7 +187,6 @@ class EpochTimer {
       measured.replica_divergence = trainer_.replica_divergence();
     }
     measured.test_accuracy = measured.test_loss = std::numeric_limits<double>::quiet_NaN();
-    measured.resident_share = share_of(files);
     if (evaluate) {
       // An image costs less than in training; there are at most as many of them.
       const double most = measured.seconds * static_cast<double>(trainer_.training_images()) /
@@ -217,13 +214,6 @@ class EpochTimer {
     return GlobalClock(
                ranks_.host, [this] { return followers_.clock()(); }, span)
         .model();
-  }
-
-  static double share_of(const std::optional<Residency>& files) {
-    if (!files || files->pages == 0 || files->unknown_files > 0) {
-      return std::numeric_limits<double>::quiet_NaN();
-    }
-    return static_cast<double>(files->resident) / static_cast<double>(files->pages);
   }
 
   /// A file is named once, however many ranks stumble over it.
@@ -315,7 +305,6 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
   run.dataset_id = trainer.dataset_id();
   run.promises_equal_replicas = gradient_sync_named(wanted.gradient_sync).equal_replicas;
   run.workers = trainer.workers();
-  run.reads_files = trainer.reads_files();
   EpochTimer timer(ranks, options.training.placed, trainer, followers);
   const bool resumes = !options.checkpoints.resume.empty();
   if (resumes) ranks.watchdog.work("reading the checkpoint");

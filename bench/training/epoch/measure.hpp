@@ -30,8 +30,6 @@ struct EpochMeasurement : EpochTimes {
   EpochEnergy energy = {};
   double checkpoint_seconds = std::numeric_limits<double>::quiet_NaN();  // NaN: none was due
   bool replicas_equal = true;
-  /// Share of the training files' pages in memory when it began; NaN if unknown or without files.
-  double resident_share = 0;
   /// Since the epoch before, evaluation included: images replaced by others on all ranks, and a
   /// line for each file found broken.
   std::int64_t replaced_images = 0;
@@ -48,7 +46,6 @@ struct EpochRun {
   bool promises_equal_replicas = true;
   int workers = 1;
   TrainingProgress earlier;              // before this start, from a checkpoint
-  bool reads_files = false;              // while training: residency means something
   std::vector<EpochMeasurement> epochs;  // those that are valid
   std::vector<std::string> remarks;      // by rank
   /// Why it ended early; then nothing in it is a result.

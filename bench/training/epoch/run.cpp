@@ -153,12 +153,6 @@ Summary steps_of(const EpochRun& run, std::size_t rank) {
   return summarise(seconds);
 }
 
-double mean_resident_share(const EpochRun& run) {
-  double sum = 0;
-  for (const EpochMeasurement& epoch : run.epochs) sum += epoch.resident_share;
-  return sum / static_cast<double>(run.epochs.size());
-}
-
 std::string canonical(const EpochOptions& options, const EpochRun& run) {
   const std::string epoch = canonical_epoch(options, run);
   if (options.target_accuracy == 0) return epoch;
@@ -213,9 +207,6 @@ ResultRow row_for(ResultRow row, const EpochOptions& options, const EpochRun& ru
   if (run.promises_equal_replicas) row.set("replicas_equal", last.replicas_equal ? 1 : 0);
   row.set("replica_divergence", last.replica_divergence).set("workers", run.workers);
   row.set("loader_threads", trainer.data.loader_threads);
-  if (run.reads_files) {
-    row.set("page_cache", page_cache_text(trainer.data.page_cache, mean_resident_share(run)));
-  }
   return row;
 }
 
