@@ -73,11 +73,6 @@ inline void set_statistics(ResultRow& row, const Summary& summary, bool converge
   row.set("converged", converged ? 1 : 0);
 }
 
-/// How late a rank's slow steps are, from all steps of one launch; p99 only where 100 of them are.
-inline void set_step_tail(ResultRow& row, const Summary& steps) {
-  row.set("step_seconds_p95", steps.p95).set("step_seconds_p99", steps.p99);
-}
-
 // Which share of a device's arithmetic a training step uses: model FLOP/s over peak FLOP/s (MFU).
 
 /// Fills in `mfu` and `mfu_published` of a row of throughput.csv from its other columns; empty

@@ -37,7 +37,7 @@ COPIED = {
     "kernels.csv": [*SHARED, *"kernel memory device dtype count bytes flops".split()],
     "throughput.csv": (
         "model parameters device dtype memory_format step threads batch largest batches_tried ranks nodes rank host "
-        "gflop_per_image roofline_gb_per_s roofline_gflop_per_s published_gflop_per_s"
+        "gflop_per_image roofline_gflop_per_s published_gflop_per_s"
     ).split() + SHARED,
     "epoch.csv": (
         "parameters dtype memory_format threads optimizer learning_rate epochs workers rank host target_accuracy "

@@ -227,8 +227,7 @@ def check_epochs(run: Run) -> list[Leg]:
         run.expect(table, row, "samples", images)
         counted = run.images.get((next(iter(launches)), row["case_id"], row["ranks"], rank))
         run.expect(table, row, "images_per_s", counted / seconds if counted else None)
-        for column in "step_seconds_p95 step_seconds_p99 evaluate_seconds checkpoint_seconds replica_divergence".split():
-            run.expect(table, row, column, middle(run.of_launches(table, case, column)))
+        run.expect(table, row, "replica_divergence", middle(run.of_launches(table, case, "replica_divergence")))
         to_target = _check_learning(run, row, launches)
         whole = run.launches_of(table, case_of(row, "all"))
         times = sorted(whole, key=lambda one: median(run.seconds[one, row["case_id"], row["ranks"], ""]))

@@ -335,19 +335,6 @@ TEST(OverLaunches, SaysThatTheLaunchInTheMiddleLacksARank) {
   EXPECT_EQ(rows[0].get("note") + rows[2].get("note"), "");
 }
 
-TEST(OverLaunches, TakesTheTailOfStepsOfEachLaunchFirst) {
-  std::vector<LaunchRows> launches{epoch_launch(1, 9, 0), epoch_launch(2, 4, 0),
-                                   epoch_launch(3, 5, 0)};
-  for (LaunchRows& launch : launches) {
-    launch.cases[0].set("step_seconds_p95", 0.25 * launch.launch);
-    if (launch.launch > 1) launch.cases[0].set("step_seconds_p99", launch.launch);
-  }
-  const auto rows = over_launches(launches, epoch_schema());
-  EXPECT_EQ(rows[0].get("step_seconds_p95"), "0.5");
-  EXPECT_EQ(rows[0].get("step_seconds_p99"), "2.5") << "a launch of few steps has none";
-  EXPECT_EQ(rows[1].get("step_seconds_p95"), "") << "unknown stays unknown";
-}
-
 TEST(OverLaunches, GivesAccuracyAnIntervalOverLaunches) {
   std::vector<LaunchRows> launches{epoch_launch(1, 9, 0), epoch_launch(2, 4, 0),
                                    epoch_launch(3, 5, 0)};

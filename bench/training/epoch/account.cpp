@@ -93,9 +93,8 @@ EpochTimes join_traces(Communicator& host, const RankTrace& mine, const ClockBri
     times.account = Account::joined;
   }
   times.laggard = joint_laggard(host, steps_last(trace, arrivals));
-  std::vector<std::vector<double>> steps = gather_lists(host, step_seconds(mine));
-  const std::vector<double> cuts =
-      cuts_between_steps(together, std::ranges::max(steps, {}, &std::vector<double>::size).size());
+  const double steps = std::ranges::max(all_gather(host, static_cast<double>(mine.steps.size())));
+  const std::vector<double> cuts = cuts_between_steps(together, static_cast<std::size_t>(steps));
   // Without collectives, as between the parts of a model, nothing tells who was late when.
   if (!together.empty()) {
     const std::vector<double> waits = all_gather(host, waits_in_halves(cuts, trace, together, end));
@@ -112,7 +111,6 @@ EpochTimes join_traces(Communicator& host, const RankTrace& mine, const ClockBri
     std::copy_n(from, phases.size(), one.phase_seconds.begin());
     std::copy_n(from + phases.size(), states.seconds.size(), one.states.seconds.begin());
     one.states.hidden = from[sums.size() - 1];
-    one.step_seconds = std::move(steps[rank]);
   }
   return times;
 }

@@ -21,7 +21,6 @@ struct RankEpoch {
   std::int64_t samples = 0;                     // counted here; 0 where others count them
   std::array<double, kPhases> phase_seconds{};  // by Phase; they sum to `seconds`; NaN: refused
   States states;                                // sum to the seconds of all ranks together
-  std::vector<double> step_seconds;             // by its own clock, in their order
   double clock_drift = 0;                       // faster than rank 0's host; 1e-6: a millionth
 };
 
@@ -53,7 +52,7 @@ struct EpochTimes {
 inline constexpr double kMostClockError = 0.01;
 
 /// Collective, from each rank's own trace of an epoch to what all ranks know of it, but for its
-/// samples. Traces stay where they are: only the arrivals at collectives and the steps' seconds
+/// samples. Traces stay where they are: only the arrivals at collectives and the number of steps
 /// travel, and then sums. `mine`: in seconds of this host's clock.
 EpochTimes join_traces(Communicator& host, const RankTrace& mine, const ClockBridge& clock);
 

@@ -159,14 +159,6 @@ std::array<double, kPhases> phase_seconds(const RankTrace& trace) {
   return seconds;
 }
 
-std::vector<double> step_seconds(const RankTrace& trace) {
-  std::vector<double> seconds;
-  for (std::size_t step = 0; step < trace.steps.size(); ++step) {
-    seconds.push_back(step_end(trace, step) - trace.steps[step]);
-  }
-  return seconds;
-}
-
 std::vector<double> arrivals_of(const RankTrace& trace) {
   std::vector<double> arrivals;
   for (const ExchangeTimes& one : trace.exchanges) {

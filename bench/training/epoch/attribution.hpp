@@ -116,9 +116,6 @@ struct States {
 /// Seconds of each phase between the trace's begin and end.
 std::array<double, kPhases> phase_seconds(const RankTrace& trace);
 
-/// What each step took: from its begin to the next one's, the last to the end of the epoch.
-std::vector<double> step_seconds(const RankTrace& trace);
-
 /// When this rank was ready for each of its collectives, in their order.
 std::vector<double> arrivals_of(const RankTrace& trace);
 

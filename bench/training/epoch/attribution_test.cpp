@@ -248,12 +248,6 @@ TEST(Attribution, AStepsLaggardIsWhoKeptTheOthersWaitingLongest) {
   EXPECT_EQ(attribute({{early, late}}).laggard.rank, 1);
 }
 
-TEST(Attribution, AStepLastsUntilTheNextOneBegins) {
-  const RankTrace trace{.begin = 1, .end = 9, .steps = {2, 3, 6.5}};
-  EXPECT_EQ(step_seconds(trace), (std::vector<double>{1, 3.5, 2.5}));
-  EXPECT_TRUE(step_seconds(RankTrace{.begin = 0, .end = 9}).empty());
-}
-
 TEST(Attribution, SumsToTheEpochWhateverHappened) {
   std::mt19937 random(1);
   const auto draw = [&](double low, double high) {

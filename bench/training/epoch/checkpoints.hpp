@@ -81,9 +81,9 @@ class Checkpointing {
   /// damaged ones. Throws UsageError when there is none, or it is of another training.
   TrainingProgress resume(Trainer& trainer) const;
 
-  /// Collective, after an epoch: writes a checkpoint if one is due. Returns the seconds it took on
-  /// the slowest rank, NaN without one. Throws Error on all ranks when it cannot be written.
-  double after_epoch(Trainer& trainer, int epochs, double seconds_so_far, bool last) const;
+  /// Collective, after an epoch: whether a checkpoint was due, which is then written. Throws Error
+  /// on all ranks when it cannot be.
+  bool after_epoch(Trainer& trainer, int epochs, double seconds_so_far, bool last) const;
 
  private:
   const Ranks& ranks_;

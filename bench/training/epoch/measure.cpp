@@ -193,12 +193,9 @@ class EpochTimer {
                           static_cast<double>(std::max<std::int64_t>(1, measured.samples));
       watchdog.span(fmt::format("evaluation after epoch {}", epoch));
       watchdog.allow(most);
-      const double begin = local_seconds();
       const Evaluation evaluation = trainer_.evaluate();
       measured.test_accuracy = evaluation.accuracy;
       measured.test_loss = evaluation.loss;
-      measured.evaluate_seconds =
-          std::ranges::max(all_gather(ranks_.host, local_seconds() - begin));
       watchdog.span(fmt::format("results of epoch {}", epoch));
     }
     report_input(measured);
@@ -331,9 +328,9 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
     // What is wrong is not kept.
     if (last.replicas_equal) {
       ranks.watchdog.work(fmt::format("checkpoint after epoch {}", run.epochs_done() - 1));
-      last.checkpoint_seconds =
-          checkpoints.after_epoch(trainer, run.epochs_done(), run.seconds_done(), ends);
-      if (!std::isnan(last.checkpoint_seconds)) watch.checkpointed();
+      if (checkpoints.after_epoch(trainer, run.epochs_done(), run.seconds_done(), ends)) {
+        watch.checkpointed();
+      }
     }
     ranks.watchdog.end_cell();
     after_epoch(run);

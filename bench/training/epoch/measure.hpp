@@ -26,9 +26,7 @@ struct EpochMeasurement : EpochTimes {
   double loss = 0;           // mean over ranks that saw images
   double test_accuracy = 0;  // NaN without evaluation
   double test_loss = 0;      // as well
-  double evaluate_seconds = 0;
   EpochEnergy energy = {};
-  double checkpoint_seconds = std::numeric_limits<double>::quiet_NaN();  // NaN: none was due
   bool replicas_equal = true;
   /// Since the epoch before, evaluation included: images replaced by others on all ranks, and a
   /// line for each file found broken.

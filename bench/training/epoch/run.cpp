@@ -70,18 +70,6 @@ RankEpoch mean_of(const MiddleEpochs& epochs, std::size_t first_rank, std::size_
   return mean;
 }
 
-/// Over the run's epochs, without those that do not know it; NaN when none does.
-double mean_known(const EpochRun& run, double EpochMeasurement::*value) {
-  double sum = 0;
-  int count = 0;
-  for (const EpochMeasurement& epoch : run.epochs) {
-    if (std::isnan(epoch.*value)) continue;
-    sum += epoch.*value;
-    ++count;
-  }
-  return sum / count;
-}
-
 /// By what algorithm and over what the gradients travel; empty where nothing of the kind does.
 struct Travel {
   std::string allreduce, transport;
@@ -143,16 +131,6 @@ std::string note_of(const EpochOptions& options, const EpochRun& run, std::size_
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-/// Of all steps of this rank, in all epochs of the launch.
-Summary steps_of(const EpochRun& run, std::size_t rank) {
-  std::vector<double> seconds;
-  for (const EpochMeasurement& epoch : run.epochs) {
-    const std::vector<double>& steps = epoch.ranks[rank].step_seconds;
-    seconds.insert(seconds.end(), steps.begin(), steps.end());
-  }
-  return summarise(seconds);
-}
-
 std::string canonical(const EpochOptions& options, const EpochRun& run) {
   const std::string epoch = canonical_epoch(options, run);
   if (options.target_accuracy == 0) return epoch;
@@ -196,8 +174,6 @@ ResultRow row_for(ResultRow row, const EpochOptions& options, const EpochRun& ru
     row.set(column.column, phase_seconds(phases, column.phase));
   }
   row.set("other_seconds", other_seconds(phases, total));
-  row.set("evaluate_seconds", options.evaluate ? last.evaluate_seconds : std::nan(""));
-  row.set("checkpoint_seconds", mean_known(run, &EpochMeasurement::checkpoint_seconds));
   row.set("train_loss", run.epochs.back().loss).set("test_accuracy", last.test_accuracy);
   if (options.target_accuracy > 0) row.set("target_accuracy", options.target_accuracy);
   if (reached_target(options, run)) {
@@ -235,9 +211,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
   }
   const MiddleEpochs middle = middle_of(run);
   std::vector<ResultRow> rows;
-  std::vector<Summary> steps;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    steps.push_back(steps_of(run, rank));
     if (hosts.size() == 1) break;
     std::vector<double> seconds;
     for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.ranks[rank].seconds);
@@ -245,7 +219,6 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
     rows.push_back(row_for(head, options, run, seconds, phases, phases.seconds));
     rows.back().set("rank", rank).set("host", hosts[rank]);
     rows.back().set("note", note_of(options, run, rank));
-    set_step_tail(rows.back(), steps.back());
     set_account(rows.back(), middle, rank);
     const auto counted = static_cast<double>(run.epochs.back().ranks[rank].samples);
     rows.back().set("images_per_s", counted > 0 ? counted / median_of(seconds) : std::nan(""));
@@ -256,9 +229,6 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, 
       row_for(head, options, run, seconds, mean_of(middle, 0, hosts.size()), median_of(seconds)));
   rows.back().set("rank", "all").set("host", hosts.size() == 1 ? hosts.front() : "");
   rows.back().set("note", note_of(options, run, 0));
-  // Of the rank with the slowest slow steps; one without steps, as a server, is not it.
-  const auto tail = [](const Summary& of_rank) { return of_rank.n == 0 ? 0 : of_rank.p95; };
-  set_step_tail(rows.back(), *std::ranges::max_element(steps, {}, tail));
   set_account(rows.back(), middle);
   set_energy(rows.back(), energy_of(run));
   return rows;

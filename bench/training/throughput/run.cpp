@@ -68,7 +68,6 @@ void set_peaks(ResultRow& row, const ThroughputResult& result, const Roofline& r
     const auto begin = by_rank.begin() + static_cast<std::ptrdiff_t>(first_rank);
     return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(ranks), 0.0) / 1e9;
   };
-  if (!roofline.bytes_per_s.empty()) row.set("roofline_gb_per_s", sum(roofline.bytes_per_s));
   const auto measured = roofline.flops.find(result.trainer.precision);
   if (measured != roofline.flops.end()) row.set("roofline_gflop_per_s", sum(measured->second));
   const auto published = published_flops(row.get("device"), result.trainer.precision);
@@ -82,7 +81,6 @@ void set_peaks(ResultRow& row, const ThroughputResult& result, const Roofline& r
 ResultRow row_for(ResultRow row, const ThroughputResult& result, const Summary& summary) {
   row.set("status", "ok").set("note", result.remarks);
   set_statistics(row, summary, result.converged);
-  set_step_tail(row, summary);
   const auto batch = static_cast<double>(result.trainer.batch);
   row.set("images_per_s", batch / summary.median);
   row.set("images_per_s_ci_low", batch / summary.ci_high);
