@@ -50,7 +50,7 @@ std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches);
 /// All cells of a run.
 std::vector<Cell> cells_of(const StoredRun& run);
 
-/// What a row's note says was done to it on purpose, "injected: slower=10 %"; else empty.
+/// What a row's note says was done to it on purpose, "injected: slower=0.1"; else empty.
 std::string injected_in(const ResultRow& row);
 /// The same of the first cell that has something; none: empty.
 std::string injected_in(const std::vector<Cell>& cells);

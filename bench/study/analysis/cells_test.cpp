@@ -84,9 +84,9 @@ TEST(Cell, SaysWhatWasDoneToItOnPurpose) {
   ResultRow row(allreduce_schema());
   EXPECT_EQ(injected_in(row), "");
   EXPECT_EQ(injected_in(row.set("note", "a clock of its own")), "");
-  EXPECT_EQ(injected_in(row.set("note", "injected: slower=10 %")), "injected: slower=10 %");
-  EXPECT_EQ(injected_in(row.set("note", "one; injected: kill=1@5, slower=10 %; two")),
-            "injected: kill=1@5, slower=10 %");
+  EXPECT_EQ(injected_in(row.set("note", "injected: slower=0.1")), "injected: slower=0.1");
+  EXPECT_EQ(injected_in(row.set("note", "one; injected: kill:1@5, slower=0.1; two")),
+            "injected: kill:1@5, slower=0.1");
 }
 
 using Cells = std::vector<const Cell*>;

@@ -317,12 +317,12 @@ TEST(ScalingRows, DivideMediansWithoutAnIntervalWhereNoRoundHasBoth) {
   for (LaunchRows& launch : rounds.launches) {
     if (launch.cases[0].get("ranks") == "2") launch.round += 10;
   }
-  rounds.epochs[1].set("note", "injected: slower=10 %");
+  rounds.epochs[1].set("note", "injected: slower=0.1");
   const ResultRow row = rounds.row("mirrored");
   EXPECT_EQ(row.get("rounds"), "0");
   EXPECT_DOUBLE_EQ(number_in(row, "efficiency"), 12 / 15.0);
   EXPECT_EQ(row.get("efficiency_ci_low"), "");
-  EXPECT_THAT(row.get("note"), testing::StartsWith("injected: slower=10 %; no round has both"));
+  EXPECT_THAT(row.get("note"), testing::StartsWith("injected: slower=0.1; no round has both"));
   EXPECT_TRUE(losses_of(rounds.epochs, rounds.launches).empty());
 }
 

@@ -254,8 +254,8 @@ TEST(Rates, AreWhatARunWithoutEpochsIsShownBy) {
   EXPECT_THAT(text, EndsWith("... and 1 more in allreduce.csv\n"));
   EXPECT_EQ(std::ranges::count(text, '\n'), 1 + 2 + 1 + 60 + 1);
   EXPECT_THAT(result_text({measured()}, {}, {{step}}), Not(HasSubstr("images/s")));
-  ring.set("note", "injected: slower=10 %; and more");
-  EXPECT_THAT(result_text({}, {}, {{ring}}), EndsWith(" GB/s busbw  injected: slower=10 %\n"));
+  ring.set("note", "injected: slower=0.1; and more");
+  EXPECT_THAT(result_text({}, {}, {{ring}}), EndsWith(" GB/s busbw  injected: slower=0.1\n"));
   step.set("model", "\x1b[31mred");
   EXPECT_THAT(result_text({}, {}, {{step}}), Not(HasSubstr("\x1b"))) << "as an import has it";
 }
