@@ -82,7 +82,7 @@ std::string add_states(ImportedCase& one) {
   const double compute =
       part("forward", must_be_there) + part("backward", must_be_there) + part("update", 0);
   const double sync = part("sync", must_be_there), load = part("load", 0);
-  const double evaluation = part("evaluate", 0);
+  const double evaluation = part("evaluation", 0);
   const double parts = compute + sync + load + evaluation;
   if (one.seconds.empty() || std::isnan(parts) || !std::isnan(part("compute", must_be_there))) {
     return "";
