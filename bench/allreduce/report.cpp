@@ -62,7 +62,7 @@ struct Column {
   std::string_view unit;
   std::size_t width;
 };
-constexpr std::array<Column, 16> kColumns{{{"size", "(B)", 11},
+constexpr std::array<Column, 18> kColumns{{{"size", "(B)", 11},
                                            {"count", "(elements)", 12},
                                            {"type", "", 9},
                                            {"redop", "", 6},
@@ -73,6 +73,8 @@ constexpr std::array<Column, 16> kColumns{{{"size", "(B)", 11},
                                            {"time", "(us)", 10},
                                            {"low", "(us)", 10},
                                            {"high", "(us)", 10},
+                                           {"min", "(us)", 10},
+                                           {"max", "(us)", 10},
                                            {"algbw", "(GB/s)", 8},
                                            {"busbw", "(GB/s)", 8},
                                            {"bound%", "", 7},
@@ -119,7 +121,8 @@ class AllreduceTable final : public AllreduceReport {
         row.get("transport"),  row.get("algorithm")};
     std::ranges::copy(name, cells.begin());
     std::size_t at = name.size();
-    for (const std::string_view column : {"seconds_median", "seconds_ci_low", "seconds_ci_high"}) {
+    for (const std::string_view column :
+         {"seconds_median", "seconds_ci_low", "seconds_ci_high", "seconds_min", "seconds_max"}) {
       cells[at++] = scaled(row.get(column), 1e6, 2);
     }
     cells[at++] = scaled(row.get("algbw_gb_per_s"), 1, 3);

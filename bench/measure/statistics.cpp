@@ -127,7 +127,8 @@ Summary summarise(std::span<const double> samples) {
   summary.n = samples.size();
   if (samples.empty()) {
     summary.n_effective = summary.median = summary.ci_low = summary.ci_high = kUnknown;
-    summary.p95 = summary.p99 = summary.mean = kUnknown;
+    summary.min = summary.p5 = summary.p95 = summary.max = summary.mean = kUnknown;
+    summary.p99 = kUnknown;
     return summary;
   }
   std::vector<double> sorted(samples.begin(), samples.end());
@@ -140,14 +141,19 @@ Summary summarise(std::span<const double> samples) {
   const double r = autocorrelation(samples, q1 - fence, q3 + fence);
   summary.median = quantile(sorted, 0.5);
   summary.n_effective = n / std::max((1 + r) / (1 - r), stretch_of_sides(samples, summary.median));
+  summary.min = sorted.front();
+  summary.p5 = quantile(sorted, 0.05);
   summary.p95 = quantile(sorted, 0.95);
   summary.p99 = sorted.size() >= kSamplesForP99 ? quantile(sorted, 0.99) : kUnknown;
+  summary.max = sorted.back();
   summary.ci_low = summary.ci_high = kUnknown;
   if (summary.n_effective >= kFewestForInterval) {
     const MedianRanks ranks = median_ranks(sorted.size(), summary.n_effective);
     summary.ci_low = sorted[ranks.low];
     summary.ci_high = sorted[ranks.high];
   }
+  summary.outliers = static_cast<std::size_t>(std::ranges::count_if(
+      sorted, [&](double value) { return value < q1 - fence || value > q3 + fence; }));
   return summary;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a set of repetitions says: median with a distribution-free interval, mean, tail.
+// What a set of repetitions says: median with a distribution-free interval, extremes, outliers.
 // Intervals come from order statistics (Le Boudec), with fewer effective samples where successive
 // ones are correlated. Unknown is NaN: one sample has no interval.
 #pragma once
@@ -17,12 +17,16 @@ struct Summary {
   double median = 0;
   double ci_low = 0;  // 95 % interval of the median; NaN below 6 effective samples
   double ci_high = 0;
+  double min = 0;
+  double p5 = 0;
   double p95 = 0;
-  double p99 = 0;  // NaN below 100 samples, of which it would say no more than the largest
+  double p99 = 0;  // NaN below 100 samples, of which it would say no more than max
+  double max = 0;
   double mean = 0;
+  std::size_t outliers = 0;  // beyond 1.5 interquartile ranges (Tukey); never removed
 };
 
-/// Statistics of `samples` in measured order. All fields but n are NaN when empty.
+/// Statistics of `samples` in measured order. All fields but n and outliers are NaN when empty.
 Summary summarise(std::span<const double> samples);
 
 /// Median; mean of the middle two for an even count. NaN when empty.

@@ -33,6 +33,9 @@ TEST(Statistics, UnknownIsNotZero) {
 TEST(Statistics, DescribesASimpleSet) {
   const Summary summary = summarise(one_to(101));
   EXPECT_EQ(summary.median, 51);
+  EXPECT_EQ(summary.min, 1);
+  EXPECT_EQ(summary.max, 101);
+  EXPECT_EQ(summary.p5, 6);
   EXPECT_EQ(summary.p95, 96);
   EXPECT_EQ(summary.p99, 100);
   EXPECT_EQ(summary.mean, 51);
@@ -217,6 +220,14 @@ TEST(Statistics, AlternatingSamplesHaveAnIntervalOverBothKinds) {
   EXPECT_EQ(summary.ci_low, 1);
   EXPECT_EQ(summary.ci_high, 2);
   EXPECT_EQ(summary.n_effective, 400) << "no gain from negative correlation";
+}
+
+TEST(Statistics, CountsOutliersAndKeepsThem) {
+  std::vector<double> samples = one_to(50);
+  samples.push_back(1000);
+  const Summary summary = summarise(samples);
+  EXPECT_EQ(summary.outliers, 1U);
+  EXPECT_EQ(summary.max, 1000);
 }
 
 TEST(Statistics, FewLaunchesGiveARangeThatSaysSo) {

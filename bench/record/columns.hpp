@@ -70,7 +70,9 @@ inline void set_statistics(ResultRow& row, const Summary& summary, bool converge
   row.set("launches", 1).set("repetitions", summary.n).set("seconds_median", summary.median);
   row.set("seconds_ci_low", summary.ci_low).set("seconds_ci_high", summary.ci_high);
   row.set("interval", interval_label(std::isnan(summary.ci_low) ? "" : "95%", "repetitions"));
-  row.set("converged", converged ? 1 : 0);
+  row.set("seconds_min", summary.min).set("seconds_p5", summary.p5).set("seconds_p95", summary.p95);
+  row.set("seconds_max", summary.max).set("seconds_mean", summary.mean);
+  row.set("outliers", summary.outliers).set("converged", converged ? 1 : 0);
 }
 
 // Which share of a device's arithmetic a training step uses: model FLOP/s over peak FLOP/s (MFU).

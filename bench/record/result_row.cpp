@@ -27,8 +27,8 @@ constexpr std::string_view kCommon = "run_id$ case_id$ origin$ status$ note$ ";
 /// What the card did beside the repetitions.
 constexpr std::string_view kDevice = "sm_clock_mhz throttled_share power_capped_share gpu_watts";
 constexpr std::string_view kStatistics =
-    "launches repetitions seconds_median seconds_ci_low seconds_ci_high interval$ "
-    "converged ";
+    "launches repetitions seconds_median seconds_ci_low seconds_ci_high interval$ seconds_min "
+    "seconds_p5 seconds_p95 seconds_max seconds_mean outliers converged ";
 
 template <class... Parts>
 ColumnNames words(Parts... parts) {

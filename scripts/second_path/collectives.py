@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import ceil, floor, log2, sqrt
 from statistics import mean, median
 
@@ -14,6 +14,8 @@ from second_path.numbers import (
     middle,
     most_frequent,
     nonnegative_least_squares,
+    outliers,
+    percentile,
     rank_sum_p_value,
     ratio_ends,
     smallest_effect,
@@ -31,11 +33,21 @@ def statistics_of(run: Run, table: str, row: Row, by_launch: Mapping[Launch, lis
     medians = [median(values) for values in by_launch.values()]
     for launch, value in zip(by_launch, medians):
         run.check_launch(launch, table, run.launches_of(table, case_of(row))[launch], "seconds_median", value)
+
+    def each(statistic: Callable[[list[float]], float | None]) -> float | None:
+        return middle(value for values in by_launch.values() if (value := statistic(values)) is not None)
+
     run.expect(table, row, "launches", len(medians))
     run.expect(table, row, "repetitions", sum(map(len, by_launch.values())))
     run.expect_over(table, row, "seconds_median", medians)
     run.expect_ends(table, row, "seconds", medians)
     run.expect_name(table, row, medians, "launches")
+    run.expect(table, row, "seconds_mean", each(mean))
+    run.expect(table, row, "seconds_p5", each(lambda values: percentile(values, 5)))
+    run.expect(table, row, "seconds_p95", each(lambda values: percentile(values, 95)))
+    run.expect(table, row, "seconds_min", min(map(min, by_launch.values())))
+    run.expect(table, row, "seconds_max", max(map(max, by_launch.values())))
+    run.expect(table, row, "outliers", sum(map(outliers, by_launch.values())))
     converged = run.of_launches(table, case_of(row), "converged")
     run.expect(table, row, "converged", min(converged) if converged else None)
     return medians

@@ -50,6 +50,14 @@ def percentile(values: Iterable[float], percent: float) -> float | None:
     return ordered[below] + (place - below) * (ordered[min(below + 1, len(ordered) - 1)] - ordered[below])
 
 
+def outliers(values: list[float]) -> int:
+    """Beyond 1.5 interquartile ranges: Tukey."""
+    low, high = percentile(values, 25), percentile(values, 75)
+    assert low is not None and high is not None
+    reach = 1.5 * (high - low)
+    return sum(value < low - reach or value > high + reach for value in values)
+
+
 def most_frequent(words: Iterable[str]) -> str:
     """Of equally frequent ones the first by name; of none nothing."""
     times = Counter(sorted(words))

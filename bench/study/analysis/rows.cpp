@@ -121,19 +121,35 @@ std::vector<double> numbers(const std::vector<LaunchCase>& cases, std::string_vi
   return values;
 }
 
+/// The median over launches of what each says by itself: many repetitions give a launch no more
+/// say.
+double median_over(const std::vector<Summary>& launches, double Summary::*statistic) {
+  std::vector<double> values;
+  for (const Summary& launch : launches) values.push_back(launch.*statistic);
+  return median_of(values);
+}
+
 void set_time(ResultRow& row, const std::vector<LaunchCase>& cases) {
+  std::vector<Summary> launches;
   std::vector<double> medians;
   Summary over;
   bool converged = true;
   for (const LaunchCase& one : cases) {
-    medians.push_back(median_of(one.seconds));
-    over.n += one.seconds.size();
+    const Summary& launch = launches.emplace_back(summarise(one.seconds));
+    medians.push_back(launch.median);
+    over.n += launch.n;
+    over.outliers += launch.outliers;
     converged = converged && text_in(*one.row, "converged") != "0";
   }
   const LaunchInterval interval = across_launches(medians);
   over.median = interval.median;
   over.ci_low = interval.low;
   over.ci_high = interval.high;
+  over.min = std::ranges::min(launches, {}, &Summary::min).min;
+  over.max = std::ranges::max(launches, {}, &Summary::max).max;
+  over.p5 = median_over(launches, &Summary::p5);
+  over.p95 = median_over(launches, &Summary::p95);
+  over.mean = median_over(launches, &Summary::mean);
   set_statistics(row, over, converged);
   row.set("launches", cases.size());
   row.set("interval", interval_label(interval.kind, "launches"));

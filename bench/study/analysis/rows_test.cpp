@@ -129,11 +129,22 @@ TEST(OverLaunches, SumsUpTheEnergyOfLaunchesThatCountedTheSame) {
   EXPECT_EQ(joined_row().get("energy_counters"), "nvml");
 }
 
-TEST(OverLaunches, GivesALaunchWithMoreRepetitionsNoMoreSay) {
+TEST(OverLaunches, TakesTheExtremesOfAllRepetitions) {
+  const ResultRow row = join_of({{5, 6, 7}, {4, 6, 8}, {3, 6, 6, 6, 6, 6, 30}});
+  EXPECT_EQ(row.get("seconds_min"), "3");
+  EXPECT_EQ(row.get("seconds_max"), "30");
+  EXPECT_EQ(row.get("outliers"), "2") << "among those of their own launch";
+}
+
+TEST(OverLaunches, GivesALaunchWithMoreRepetitionsNoMoreSayInMeanAndPercentiles) {
   std::vector<double> slow(768, 3.0);
   slow.front() = 2.9;
   const ResultRow row = join_of({std::vector<double>(54, 1.0), std::vector<double>(54, 1.0), slow});
   EXPECT_EQ(row.get("seconds_median"), "1");
+  EXPECT_EQ(row.get("seconds_mean"), "1") << "of the pooled repetitions 2.75";
+  EXPECT_EQ(row.get("seconds_p5"), "1");
+  EXPECT_EQ(row.get("seconds_p95"), "1");
+  EXPECT_EQ(row.get("seconds_max"), "3");
 }
 
 TEST(OverLaunches, HasNoIntervalWithOneLaunch) {
@@ -379,6 +390,8 @@ TEST(OverLaunches, TakesTheSlowestRanksStepForAllOfThem) {
   EXPECT_EQ(rows[1].get("seconds_median"), "3") << "rank 1: 4 and 2";
   EXPECT_EQ(rows[2].get("rank"), "all");
   EXPECT_EQ(rows[2].get("seconds_median"), "5") << "the slowest: 4 and 6";
+  EXPECT_EQ(rows[2].get("seconds_min"), "4");
+  EXPECT_EQ(rows[2].get("seconds_max"), "6");
 }
 
 TEST(OverLaunches, TakesTheMedianOfLaunchesOwnRatesForAllRanks) {
