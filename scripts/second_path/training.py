@@ -189,10 +189,10 @@ def _check_imported_sums(run: Run, launches: dict[Launch, Row], epochs: dict[Lau
     """Where a log tells phases and no states, these are made of them, and their sum is the mean epoch."""
     for launch, row in launches.items():
         if row["forward_seconds"] and row["transfer_and_wait_seconds"]:
-            phase = {name: number(row[f"{name}_seconds"]) or 0 for name in (*PHASES, "evaluate")}
+            phase = {name: number(row[f"{name}_seconds"]) or 0 for name in (*PHASES, "evaluation")}
             made = {
                 "compute": phase["forward"] + phase["backward"] + phase["update"], "transfer_and_wait": phase["sync"],
-                "input": phase["load"], "evaluation": phase["evaluate"],
+                "input": phase["load"], "evaluation": phase["evaluation"],
             }  # fmt: skip
             whole = mean(epochs[launch])
             made["host"] = whole - sum(made.values())
