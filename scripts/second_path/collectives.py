@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""allreduce.csv and what follows from it: ranks and bounds, the cost model, the certificate."""
+"""allreduce.csv and what follows from it: ranks and bounds, the cost model."""
 from __future__ import annotations
 
 from collections import defaultdict
@@ -9,16 +9,12 @@ from statistics import mean, median
 
 from second_path.columns import COPIED
 from second_path.numbers import (
-    holm,
     interval_of,
     middle,
     most_frequent,
     nonnegative_least_squares,
     outliers,
     percentile,
-    rank_sum_p_value,
-    ratio_ends,
-    smallest_effect,
 )
 from second_path.run import Case, Launch, Row, Run, case_of, number
 
@@ -210,60 +206,3 @@ def _check_fit_of(run: Run, row: Row, points: list[tuple[Row, float]]) -> None:
     run.expect(table, row, "rms_relative_residual", sqrt(mean(one * one for one in residuals)))
     run.expect(table, row, "worst_relative_residual", residuals[worst])
     run.expect(table, row, "worst_bytes", sizes[worst])
-
-
-def check_certificate(run: Run) -> None:
-    table = "certificate.csv"
-    sides: dict[str, dict[Case, list[float]]] = {"a": defaultdict(list), "b": defaultdict(list)}
-    states: dict[Case, list[Row]] = defaultdict(list)
-    published = run.tables.get(table, [])
-    if not published and not all(name.endswith(("-a", "-b")) for name in run.name_of.values()):
-        return
-    for case, launches in run.rows["allreduce.csv"].items():
-        for launch, row in sorted(launches.items()):
-            states[case].append(row)
-            if row["status"] == "ok":
-                seconds = run.seconds[launch, row["case_id"], row["ranks"], ""]
-                sides[run.name_of[launch][-1]][case].append(median(seconds))
-    run.expect_rows(table, states, map(case_of, published))
-    compared = []
-    for row in published:
-        case = case_of(row)
-        if not states[case]:
-            continue
-        run.expect_copy(table, row, states[case][0], COPIED[table])
-        broken = [one["status"] for one in states[case] if one["status"] not in ("ok", "skipped")]
-        skipped = all(one["status"] == "skipped" for one in states[case])
-        run.expect_text(table, row, "status", broken[0] if broken else "skipped" if skipped else "ok")
-        if skipped:
-            continue
-        a, b = ([], []) if broken else (sides["a"][case], sides["b"][case])
-        compared.append((row, a, b))
-    p_values = [rank_sum_p_value(a, b) for _, a, b in compared if a and b]
-    adjusted = iter(holm(p_values))
-    for row, a, b in compared:
-        there = bool(a and b)
-        ends, ratio = (ratio_ends(a, b), median(b) / median(a)) if there else (None, None)
-        run.expect(table, row, "launches_a", len(a))
-        run.expect(table, row, "launches_b", len(b))
-        run.expect(table, row, "seconds_a", middle(a))
-        run.expect(table, row, "seconds_b", middle(b))
-        run.expect(table, row, "ratio", ratio)
-        run.expect(table, row, "ratio_low", ends and ends[0])
-        run.expect(table, row, "ratio_high", ends and ends[1])
-        p_holm = next(adjusted) if there else None
-        run.expect(table, row, "p_value", rank_sum_p_value(a, b) if there else None)
-        run.expect(table, row, "p_holm", p_holm)
-        run.expect(table, row, "floor", 0.03)
-        effect = smallest_effect(len(a), len(b), ends, len(p_values), 0.03) if there else None
-        run.expect(table, row, "smallest_effect", effect)
-        verdict = "AMBIGUOUS" if there else "MISSING"
-        if ends and p_holm is not None:
-            beyond = p_holm < 0.05
-            if beyond and ends[0] > 1.03:
-                verdict = "SLOWER"
-            elif beyond and ends[1] < 1 / 1.03:
-                verdict = "FASTER"
-            elif ends[0] >= 1 / 1.03 and ends[1] <= 1.03:
-                verdict = "SAME"
-        run.expect_text(table, row, "verdict", verdict)

@@ -48,5 +48,4 @@ COPIED = {
     "losses.csv": [*SHARED, *"model gradient_sync scaling ranks nodes".split()],
     "laws.csv": [*SHARED, *(name for name in TRAINING if name not in ("global_batch", "batch", "ranks", "nodes"))],
     "fit.csv": [name for name in EXCHANGE if name not in ("size_bytes", "ranks", "nodes")],
-    "certificate.csv": [*SHARED, *EXCHANGE],
 }

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import combinations
-from math import comb, erfc, exp, log, sqrt
-from statistics import NormalDist, median
+from math import comb
+from statistics import median
 
 Ends = tuple[float, float]
 
@@ -67,75 +67,6 @@ def most_frequent(words: Iterable[str]) -> str:
 def both(a: Mapping[int, float], b: Mapping[int, float]) -> list[int]:
     """The rounds that have both."""
     return [one for one in a if one in b]
-
-
-def normal_quantile(p: float) -> float:
-    """Exceeded with probability p by Student's t of a million degrees of freedom: Cornish and Fisher."""
-    z, nu = NormalDist().inv_cdf(1 - p), 1e6
-    return z + (z**3 + z) / (4 * nu) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * nu**2)
-
-
-# Mann and Whitney: in how many of the pairs the first sample's value is the larger, when both are of one distribution.
-
-
-def _counts(n: int, m: int) -> list[int]:
-    """In how many of the orders u pairs are so, for u = 0 .. n*m: coefficients of Gauss' binomial."""
-    counts = [1] + [0] * (n * m)
-    for i in range(1, n + 1):
-        for u in range(n * m, m + i - 1, -1):
-            counts[u] -= counts[u - m - i]
-        for u in range(i, n * m + 1):
-            counts[u] += counts[u - i]
-    return counts
-
-
-def rank_sum_p_value(a: list[float], b: list[float]) -> float:
-    """Two-sided. Exact without ties and up to 30 a side; else normal, corrected for ties and continuity, and
-    no smaller than that of samples that do not overlap."""
-    n, m = len(a), len(b)
-    u = sum((x > y) + (x == y) / 2 for x in a for y in b)
-    values = a + b
-    ties = sum(values.count(value) ** 3 - values.count(value) for value in set(values))
-    if ties == 0 and max(n, m) <= 30:
-        tail = sum(_counts(n, m)[: int(min(u, n * m - u)) + 1])
-        return min(1.0, float(Fraction(2 * tail, comb(n + m, n))))
-    variance = n * m / 12 * (n + m + 1 - ties / ((n + m) * (n + m - 1)))
-    if variance <= 0:
-        return 1.0
-    return max(erfc(max(abs(u - n * m / 2) - 0.5, 0) / sqrt(2 * variance)), min(1.0, 2 / comb(n + m, n)))
-
-
-def ratio_ends(a: list[float], b: list[float]) -> Ends | None:
-    """Of all ratios those that the rank-sum test at 5 % just keeps; widened to the ratio of the medians."""
-    n, m = len(a), len(b)
-    if max(n, m) <= 30:
-        counts, cut, tail = _counts(n, m), 0, 0
-        while 40 * (tail + counts[cut]) <= comb(n + m, n):
-            tail += counts[cut]
-            cut += 1
-    else:
-        cut = int(n * m / 2 - 1.96 * sqrt(n * m * (n + m + 1) / 12))
-    if cut < 1:
-        return None
-    ratios, ratio = sorted(y / x for x in a for y in b), median(b) / median(a)
-    return min(ratio, ratios[cut - 1]), max(ratio, ratios[-cut])
-
-
-def holm(p_values: list[float]) -> list[float]:
-    adjusted, largest = [0.0] * len(p_values), 0.0
-    for place, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[i]))
-        adjusted[i] = largest
-    return adjusted
-
-
-def smallest_effect(n: int, m: int, ends: Ends | None, cells: int, floor: float) -> float | None:
-    if ends is None or 2 / comb(n + m, n) * cells >= 0.05:
-        return None
-    half = (log(ends[1]) - log(ends[0])) / 2
-    deviation = half / normal_quantile(0.025)
-    critical = max(log(1 + floor) + half, normal_quantile(0.025 / cells) * deviation)
-    return exp(critical + normal_quantile(0.2) * deviation) - 1
 
 
 def least_squares(columns: list[list[float]]) -> list[float] | None:

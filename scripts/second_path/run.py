@@ -71,7 +71,6 @@ class Run:
         self.imported = is_import(folder)
         plan = [] if self.imported else json.loads((folder / "plan.json").read_text(encoding="utf-8"))["launches"]
         self.round_of: dict[Launch, int] = {launch["number"]: launch["round"] for launch in plan}
-        self.name_of: dict[Launch, str] = {launch["number"]: launch["name"] for launch in plan}
         # seconds and images: of a launch, case, N and rank ('' stands for all of them together)
         self.seconds: dict[tuple[Launch, str, str, str], list[float]] = defaultdict(list)
         self.skews: dict[tuple[Launch, str, str, str], list[float]] = defaultdict(list)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cells of two runs that belong together: what a comparison is made of, and what one of a machine
-// with itself certifies.
+// Cells of two runs that belong together: what a comparison is made of.
 #pragma once
 
 #include <cmath>
@@ -9,9 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/record/result_row.hpp"
 #include "bench/study/analysis/cells.hpp"
-#include "bench/study/analysis/rows.hpp"
 
 namespace scalebench {
 
@@ -84,39 +81,5 @@ struct CellPair {
 /// Every cell of either side once, those of `a` first, joined by their keys: each with that of its
 /// origin, and with one of another where that has none of its own.
 std::vector<CellPair> pairs_of(const std::vector<Cell>& a, const std::vector<Cell>& b);
-
-// What an A/A comparison shows about the machine and the suite: how many cells differ although
-// nothing does, how far apart equal things are measured, and which difference would be seen.
-
-/// The share of cells that may differ by chance.
-inline constexpr double kMayDiffer = 0.05;
-
-/// What cells of one family can show: in the mean over them the effect is found with kPower.
-struct FamilyPower {
-  CellFamily family = CellFamily::latency;
-  std::size_t cells = 0;
-  double effect = 0;  // NaN: no effect can be found
-};
-
-struct Certificate {
-  std::vector<ResultRow> rows;  // of certificate.csv, one a cell
-  std::size_t cells = 0;        // compared or missing; without the skipped
-  std::size_t compared = 0;
-  std::size_t differing = 0;
-  std::size_t equal = 0;            // shown to be
-  std::size_t launches_needed = 0;  // a side, to find anything among so many cells
-  double spread = 0;                // 95 % of the ratios lie within 1/(1+spread) .. 1+spread
-  std::vector<FamilyPower> families;
-  std::string incomplete;  // why nothing can be certified; else empty
-
-  bool certified() const {
-    return incomplete.empty() && compared > 0 &&
-           static_cast<double>(differing) <= kMayDiffer * static_cast<double>(cells);
-  }
-};
-
-/// Compares the launches of both sides, rows of allreduce.csv. A cell that any launch found wrong,
-/// or that one side has not measured, is MISSING; one that all launches skipped is no cell.
-Certificate certificate_of(const std::vector<LaunchRows>& a, const std::vector<LaunchRows>& b);
 
 }  // namespace scalebench

@@ -156,31 +156,11 @@ void put(StudyTables& tables, const Schema& schema, std::vector<ResultRow> rows)
 
 }  // namespace
 
-std::map<int, bool> sides_of(const std::vector<PlannedLaunch>& plan) {
-  std::map<int, bool> is_b;
-  for (const PlannedLaunch& launch : plan) {
-    const bool b = launch.name.ends_with("-b");
-    if (!b && !launch.name.ends_with("-a")) return {};
-    is_b[launch.number] = b;
-  }
-  return is_b;
-}
-
-Certificate certificate_of(const std::vector<LaunchRows>& launches,
-                           const std::map<int, bool>& is_b) {
-  std::vector<LaunchRows> a, b;
-  for (const LaunchRows& launch : launches) {
-    const auto side = is_b.find(launch.launch);
-    if (side != is_b.end()) (side->second ? b : a).push_back(launch);
-  }
-  return certificate_of(a, b);
-}
-
 const std::vector<const Schema*>& study_table_schemas() {
   static const std::vector<const Schema*> schemas{
-      &allreduce_schema(),   &bound_schema(),   &throughput_schema(), &epoch_schema(),
-      &summary_schema(),     &scaling_schema(), &losses_schema(),     &fit_schema(),
-      &certificate_schema(), &links_schema(),   &suspects_schema(),   &laws_schema()};
+      &allreduce_schema(), &bound_schema(),    &throughput_schema(), &epoch_schema(),
+      &summary_schema(),   &scaling_schema(),  &losses_schema(),     &fit_schema(),
+      &links_schema(),     &suspects_schema(), &laws_schema()};
   return schemas;
 }
 
@@ -240,10 +220,6 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
   put(tables, bound_schema(), middle_rows(run.beside_of(bound_schema()), "seconds"));
   put(tables, links_schema(), link_rows(run.beside_of(links_schema())));
   put(tables, suspects_schema(), suspect_rows(run.beside_of(suspects_schema())));
-  if (const std::map<int, bool> is_b = sides_of(plan); !is_b.empty()) {
-    put(tables, certificate_schema(),
-        certificate_of(run.launches_of(allreduce_schema()), is_b).rows);
-  }
   return tables;
 }
 

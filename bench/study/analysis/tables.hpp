@@ -8,18 +8,11 @@
 #include <vector>
 
 #include "bench/record/result_row.hpp"
-#include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/fit/fit.hpp"
 #include "bench/study/plan/plan.hpp"
 
 namespace scalebench {
-
-/// The side of each launch, by its name: "allreduce-n2-b" is B. Empty unless every name says one.
-std::map<int, bool> sides_of(const std::vector<PlannedLaunch>& plan);
-/// The A/A comparison of allreduce launches of which these are the sides.
-Certificate certificate_of(const std::vector<LaunchRows>& launches,
-                           const std::map<int, bool>& is_b);
 
 /// Rows by file ("scaling.csv"); a file without rows is not there.
 using StudyTables = std::map<std::string, std::vector<ResultRow>, std::less<>>;

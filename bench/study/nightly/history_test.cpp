@@ -2,6 +2,7 @@
 // What annotations.toml may say, and what is added to it.
 #include "bench/study/nightly/history.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,24 +97,35 @@ TEST(AaBefore, CountsWhatWasNotComparedAndAFolderWithoutCells) {
     return check ? check->trouble() : "none was found";
   };
   EXPECT_EQ(trouble(), "not one cell was measured") << "it ended before it had any";
-  const auto with = [&](const std::vector<std::string>& verdicts) {
-    std::vector<ResultRow> rows;
-    for (const std::string& verdict : verdicts) {
-      ResultRow& row = rows.emplace_back(certificate_schema());
-      row.set("status", verdict == "MISSING" ? "wrong" : "ok").set("verdict", verdict);
+  /// Two cells; of b so many times what they take of a, 0: wrong.
+  const auto with = [&](const std::vector<double>& times_of_b) {
+    own.launches.clear();
+    for (int number = 1; number <= 10; ++number) {
+      const bool is_b = number > 5;
+      std::vector<ResultRow> rows;
+      for (const double times : times_of_b) {
+        ResultRow& row = rows.emplace_back(allreduce_schema());
+        row.set("case_id", fmt::format("case{}", rows.size())).set("ranks", 2);
+        row.set("origin", "measured").set("status", times > 0 ? "ok" : "wrong");
+        row.set("seconds_median", (1 + 0.001 * number) * (is_b ? times : 1));
+      }
+      const std::string launch = is_b ? "allreduce-n2-b" : "allreduce-n2-a";
+      std::filesystem::create_directories(launch_folder(aa, number, launch, 1));
+      replace_rows(launch_folder(aa, number, launch, 1), allreduce_schema(), rows);
+      own.launches.emplace_back().number = number;
     }
-    write_file_atomically(aa / certificate_schema().file, csv_text(certificate_schema(), rows));
+    write_manifest(aa, own);
     return trouble();
   };
-  EXPECT_EQ(with({"SAME", "SAME"}), "");
-  EXPECT_EQ(with({"SAME", "MISSING"}), "1 of 2 cells could not be compared");
-  EXPECT_EQ(with({"SAME", "SLOWER"}), "1 of 2 cells differ");
+  EXPECT_EQ(with({1, 1}), "");
+  EXPECT_EQ(with({1, 0}), "1 of 2 cells could not be compared");
+  EXPECT_EQ(with({1, 1.1}), "1 of 2 cells differ");
   // What cannot be read costs the comparison and no more.
-  folder.write(name + "/certificate.csv", "no such column\nx\n");
+  folder.write(name + "/launches/001-allreduce-n2-a/allreduce.csv", "no such column\nx\n");
   EXPECT_EQ(trouble(), "none was found");
   ASSERT_EQ(unreadable.size(), 1U);
   EXPECT_EQ(unreadable[0].run_id, name);
-  EXPECT_THAT(unreadable[0].why, HasSubstr("certificate.csv"));
+  EXPECT_THAT(unreadable[0].why, HasSubstr("allreduce.csv"));
   folder.write(name + "/manifest.json", "{");
   EXPECT_EQ(trouble(), "none was found");
   EXPECT_EQ(unreadable.size(), 1U);

@@ -31,6 +31,13 @@ struct NightSetup {
 /// --dry-run: the plan of all that is sure to be measured, to stdout, and what more there may be.
 void print_night(const NightSetup& setup);
 
+// The launches of the A/A comparison: pairs of an A and a B, whose names end with -a and -b. Which
+// of the two comes first is drawn anew for each pair, so that a drift of the machine favours
+// neither.
+
+/// `config` holds an [allreduce] alone, on one number of ranks; its launches are those of a side.
+std::vector<PlannedLaunch> aa_plan(StudyConfig config, const PlanLimits& limits);
+
 /// Adds the step "aa". Does nothing when none is wanted or there is one rank only.
 void measure_aa(const NightSetup& setup, std::vector<NightStep>& steps);
 

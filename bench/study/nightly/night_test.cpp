@@ -9,6 +9,7 @@
 
 #include "bench/record/file.hpp"
 #include "bench/study/nightly/history.hpp"
+#include "bench/study/nightly/measure.hpp"
 #include "bench/study/nightly/report.hpp"
 #include "bench/study/run/rerun.hpp"
 #include "kernels/error.hpp"
@@ -194,6 +195,33 @@ TEST(RerunPlan, HoldsTheSuspectsAndTwoControls) {
   ASSERT_EQ(wanted.size(), 2U);
   for (const PlannedLaunch& launch : wanted) EXPECT_EQ(launch.name, "one");
   EXPECT_EQ(wanted[1].number, 2);
+}
+
+std::string sides(const std::vector<PlannedLaunch>& plan) {
+  std::string letters;
+  for (const PlannedLaunch& launch : plan) letters += launch.name.back();
+  return letters;
+}
+
+TEST(AaPlan, DrawsWhichOfEachPairComesFirst) {
+  StudyConfig config;
+  config.launches = 20;
+  config.ranks = {2};
+  config.allreduce.emplace();
+  const std::vector<PlannedLaunch> plan = aa_plan(config, {.devices = 2});
+  ASSERT_EQ(plan.size(), 40U);
+  const std::string drawn = sides(plan);
+  int b_first = 0;
+  for (std::size_t i = 0; i < drawn.size(); i += 2) {
+    EXPECT_NE(drawn[i], drawn[i + 1]) << "a pair is an A and a B";
+    b_first += drawn[i] == 'b' ? 1 : 0;
+  }
+  EXPECT_GT(b_first, 3);
+  EXPECT_LT(b_first, 17);
+  EXPECT_EQ(sides(aa_plan(config, {.devices = 2})), drawn);
+  config.seed = 2;
+  EXPECT_NE(sides(aa_plan(config, {.devices = 2})), drawn);
+  EXPECT_NE(plan[0].arguments, plan[1].arguments) << "each its own shuffle";
 }
 
 }  // namespace

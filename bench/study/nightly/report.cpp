@@ -318,25 +318,6 @@ std::string tail_of(const fs::path& file) {
                                    : fmt::format("...{}", text.substr(text.size() - kTailBytes));
 }
 
-/// From rows of certificate.csv. The largest of a few cells stands for their spread.
-AaCheck aa_check(const std::vector<ResultRow>& rows, const std::string& run) {
-  AaCheck check{run};
-  const auto raise = [](double& most, double value) {
-    if (!std::isnan(value) && !(value <= most)) most = value;
-  };
-  for (const ResultRow& row : rows) {
-    if (row.get("status") == "skipped") continue;
-    ++check.cells;
-    const std::string& verdict = row.get("verdict");
-    check.differing += verdict == "FASTER" || verdict == "SLOWER" ? 1 : 0;
-    check.missing += verdict == "MISSING" ? 1 : 0;
-    const double ratio = number_in(row, "ratio");
-    raise(check.spread, std::max(ratio, 1 / ratio) - 1);
-    raise(check.smallest_effect, number_in(row, "smallest_effect"));
-  }
-  return check;
-}
-
 }  // namespace
 
 Analysis analyse(const fs::path& results, const StoredRun& tonight, std::size_t nights) {
@@ -353,7 +334,32 @@ Analysis analyse(const fs::path& results, const StoredRun& tonight, std::size_t 
   return analysis;
 }
 
+AaCheck aa_check(const StoredRun& run) {
+  std::vector<LaunchRows> a, b;
+  for (const LaunchRows& launch : run.launches_of(allreduce_schema())) {
+    (run.folders.at(launch.launch).name.ends_with("-b") ? b : a).push_back(launch);
+  }
+  const std::vector<Cell> cells_a = cells_of(a), cells_b = cells_of(b);
+  std::vector<CellSamples> samples;
+  for (const CellPair& pair : pairs_of(cells_a, cells_b)) {
+    if (!pair.skipped()) samples.push_back(pair.samples());
+  }
+  AaCheck check{run.folder.filename().string(), samples.size()};
+  // The largest of a few cells stands for their spread.
+  const auto raise = [](double& most, double value) {
+    if (!std::isnan(value) && !(value <= most)) most = value;
+  };
+  for (const CellComparison& cell : compare_cells(samples)) {
+    check.differing += cell.differs() ? 1 : 0;
+    check.missing += cell.verdict == Verdict::missing ? 1 : 0;
+    raise(check.spread, std::max(cell.ratio, 1 / cell.ratio) - 1);
+    raise(check.smallest_effect, cell.smallest_effect);
+  }
+  return check;
+}
+
 std::string AaCheck::trouble() const {
+  constexpr double kMayDiffer = 0.05;  // by chance
   if (cells == 0) return "not one cell was measured";
   if (missing > 0) return fmt::format("{} of {} cells could not be compared", missing, cells);
   if (static_cast<double>(differing) <= kMayDiffer * static_cast<double>(cells)) return "";
@@ -376,10 +382,7 @@ std::optional<AaCheck> aa_before(const fs::path& results, const Manifest& tonigh
                            manifest.started_utc <= tonight.started_utc &&
                            manifest.study == aa_study(tonight.study);
       if (!between) continue;
-      // Without the file nothing was measured, and that is no agreement.
-      const bool any = fs::exists(entry.path() / certificate_schema().file);
-      latest = aa_check(
-          any ? rows_in(entry.path(), certificate_schema()) : std::vector<ResultRow>(), name);
+      latest = aa_check(read_stored_run(entry.path(), WithSamples::no));
       started = manifest.started_utc;
     } catch (const std::exception& error) {
       unreadable.push_back({name, error.what()});

@@ -25,7 +25,8 @@ struct NightStep {
 /// The note of the step "canary" of a night that was told to slow nothing down on purpose.
 inline constexpr std::string_view kNoCanary = "--no-canary";
 
-/// The A/A comparison of the night.
+/// The A/A comparison of the night: launches of one build, those of which the name ends with -a
+/// against those with -b.
 struct AaCheck {
   std::string run;
   std::size_t cells = 0;
@@ -38,6 +39,7 @@ struct AaCheck {
   /// neither.
   std::string trouble() const;
 };
+AaCheck aa_check(const StoredRun& run);
 
 struct FailedLaunch {
   int number = 0;

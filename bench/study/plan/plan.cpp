@@ -27,19 +27,6 @@ std::filesystem::path planned_folder(const PlannedLaunch& launch) {
   return fmt::format("{}/launches/{:03}-{}", kPlannedRun, launch.number, launch.name);
 }
 
-std::vector<PlannedLaunch> certify_plan(StudyConfig config, const PlanLimits& limits) {
-  config.launches *= 2;
-  std::vector<PlannedLaunch> plan = plan_of(config, limits);
-  std::mt19937_64 random(config.seed);
-  bool is_b = false;
-  for (std::size_t i = 0; i < plan.size(); ++i) {
-    // The second of a pair is what the first is not.
-    is_b = i % 2 == 0 ? random() % 2 == 1 : !is_b;
-    plan[i].name += is_b ? "-b" : "-a";
-  }
-  return plan;
-}
-
 namespace {
 
 // Of one core and two ranks of this kind of machine (results/reference): what a start costs; how

@@ -38,14 +38,6 @@ int most_ranks_of_a_host(const std::vector<PlannedLaunch>& plan);
 inline constexpr const char* kPlannedRun = "RUN";
 std::filesystem::path planned_folder(const PlannedLaunch& launch);
 
-// The launches of an A/A comparison: all of one program, in pairs of an A and a B. Which of the two
-// comes first is drawn anew for each pair, so that a drift of the machine favours neither.
-
-/// `config` holds an [allreduce] alone, on one number of ranks; its launches are those of a side.
-/// Their names end with -a or -b, from which tables.hpp tells the sides. Throws UsageError as
-/// plan_of does.
-std::vector<PlannedLaunch> certify_plan(StudyConfig config, const PlanLimits& limits);
-
 inline constexpr const char* kPlanFile = "plan.json";
 
 /// Every planned launch of a run and how launches are started.

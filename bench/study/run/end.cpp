@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 
 #include "bench/record/suspects.hpp"
-#include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/tables.hpp"
 #include "bench/study/run/result_text.hpp"
@@ -16,12 +14,6 @@
 
 namespace scalebench {
 namespace {
-
-ExitCode verdict_of(const Certificate& certificate, const StudyRun& study) {
-  if (certificate.compared == 0) return ExitCode::nothing_measured;
-  if (!certificate.incomplete.empty() || study.failed() > 0) return ExitCode::incomplete;
-  return certificate.certified() ? ExitCode::ok : ExitCode::regression;
-}
 
 ExitCode exit_code_of(const StudyRun& study) {
   if (study.measured() == 0) return ExitCode::nothing_measured;
@@ -97,27 +89,19 @@ ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndO
   study.summarise();
   const bool is_whole = !interruption.stop() && (study.failed() == 0 || options.accept_failed);
   study.seal(is_whole ? "complete" : "partial");
-  const std::map<int, bool> is_b = sides_of(study.plan());
-  ExitCode code = exit_code_of(study);
-  std::string text;
-  if (!is_b.empty()) {
-    const Certificate certificate = certificate_of(study.launches(allreduce_schema()), is_b);
-    text = certificate_table(certificate, study.failed());
-    code = verdict_of(certificate, study);
-  } else {
-    text = result_text(study.table(scaling_schema()), study.table(losses_schema()),
-                       {study.table(throughput_schema()), study.table(allreduce_schema()),
-                        study.table(kernels_schema())});
-    for (const Schema* schema : {&scaling_schema(), &throughput_schema(), &allreduce_schema()}) {
-      if (options.metrics) text += metric_lines(study.table(*schema));
-    }
+  std::string text = result_text(study.table(scaling_schema()), study.table(losses_schema()),
+                                 {study.table(throughput_schema()), study.table(allreduce_schema()),
+                                  study.table(kernels_schema())});
+  for (const Schema* schema : {&scaling_schema(), &throughput_schema(), &allreduce_schema()}) {
+    if (options.metrics) text += metric_lines(study.table(*schema));
   }
-  if (options.figures && is_b.empty()) draw_run(study.folder(), console);
+  if (options.figures) draw_run(study.folder(), console);
   console.note(fmt::format("results: {}", study.folder().string()));
   note_job_account(study, console);
   console.result(text);
   if (!is_whole) say_how_to_go_on(study, interruption, console);
-  code = name_suspects({study.folder()}, "table", options.fail_on_suspect, console, code);
+  const ExitCode code = name_suspects({study.folder()}, "table", options.fail_on_suspect, console,
+                                      exit_code_of(study));
   return interruption.stop() ? interruption.exit_code() : code;
 }
 

@@ -22,8 +22,8 @@ struct EndOptions {
   bool fail_on_suspect = false;  // a host that is named at the end makes the exit code 1
 };
 
-/// `run` and `certify`: what would be started, with --dry-run, or all of a study from its folder to
-/// its end. Whether figures are drawn is the study's to say.
+/// What would be started, with --dry-run, or all of a study from its folder to its end. Whether
+/// figures are drawn is the study's to say.
 ExitCode measure_study(const ResolvedStudy& study, EndOptions end = {});
 
 /// What a user can do about the launches of `run` that failed. One that was refused with exit code
@@ -33,10 +33,9 @@ std::string way_past_failures(const std::vector<LaunchRecord>& launches, const s
 /// One line: why a run is partial, and how to go on with it.
 void say_how_to_go_on(const StudyRun& study, const Interruption& interruption, Console& console);
 
-/// The end of `run`, `certify` and `resume`: the tables, into files and to stdout; the seal,
-/// "complete" when every launch has ended well, else "partial", with a line that says how to go on;
-/// figures and report, unless it was an A/A comparison; and as the last line, of several hosts, the
-/// one at fault.
+/// The end of `run` and `resume`: the tables, into files and to stdout; the seal, "complete" when
+/// every launch has ended well, else "partial", with a line that says how to go on; figures and
+/// report; and as the last line, of several hosts, the one at fault.
 ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndOptions& options,
                    Console& console);
 

@@ -3,12 +3,10 @@
 // Rows in, text out.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "bench/record/result_row.hpp"
-#include "bench/study/analysis/pairs.hpp"
 
 namespace scalebench {
 
@@ -32,9 +30,5 @@ std::string answer_of(const std::vector<ResultRow>& scaling, const std::vector<R
 /// epochs the rates, which are rows of throughput.csv, allreduce.csv and kernels.csv.
 std::string result_text(const std::vector<ResultRow>& scaling, const std::vector<ResultRow>& losses,
                         const std::vector<std::vector<ResultRow>>& rates);
-
-/// A certificate: a line for each cell, the two numbers that count, the verdict. `failed_launches`:
-/// those that ended without a result; with any, nothing is certified.
-std::string certificate_table(const Certificate& certificate, std::size_t failed_launches);
 
 }  // namespace scalebench

@@ -272,21 +272,6 @@ TEST(Rates, AreToldApart) {
 
 TEST(ScalingTable, IsEmptyWithoutRows) { EXPECT_EQ(scaling_table({}), ""); }
 
-TEST(CertificateTable, CountsWhatIsShownEqualApartFromWhatIsUndecided) {
-  Certificate certificate;
-  certificate.cells = certificate.compared = 16;
-  // No cell that differs is no cell that is shown equal.
-  EXPECT_THAT(certificate_table(certificate, 0),
-              HasSubstr("\n0 of 16 cells differ (0.0 %; at most 5 % may), 0 are shown equal within "
-                        "3 %, 16 undecided\n"));
-  certificate.cells = 20;  // 4 are missing on a side: neither
-  certificate.differing = 1;
-  certificate.equal = 5;
-  EXPECT_THAT(certificate_table(certificate, 0),
-              HasSubstr("\n1 of 20 cells differ (5.0 %; at most 5 % may), 5 are shown equal within "
-                        "3 %, 10 undecided\n"));
-}
-
 TEST(MetricLines, TellChosenBuffersApart) {
   ResultRow row(allreduce_schema());
   row.set("status", "ok").set("algorithm", "ring").set("busbw_gb_per_s", 2);

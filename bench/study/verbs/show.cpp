@@ -13,11 +13,7 @@
 #include "bench/record/manifest.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/study/analysis/cells.hpp"
-#include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/rows.hpp"
-#include "bench/study/analysis/stored_run.hpp"
-#include "bench/study/analysis/tables.hpp"
-#include "bench/study/plan/plan.hpp"
 #include "bench/study/run/recovery.hpp"
 #include "bench/study/run/result_text.hpp"
 #include "bench/study/verbs/verb.hpp"
@@ -45,9 +41,6 @@ std::vector<ShownFile> shown_files() {
       {recovery_schema(),
        {"fault", "repetition", "noticed_seconds", "restart_seconds", "down_seconds", "lost_samples",
         "overhead_seconds", "same_parameters"}},
-      {certificate_schema(),
-       {"algorithm", "transport", "dtype", "size_bytes", "seconds_a", "ratio", "ratio_low",
-        "ratio_high", "p_holm", "verdict", "smallest_effect"}},
       {scaling_schema(),
        {"model", "gradient_sync", "scaling", "ranks", "h_seconds", "ideal_seconds",
         "seconds_median", "speedup", "efficiency", "largest_loss", "trust"}},
@@ -124,17 +117,6 @@ std::string json_text(const ShowOptions& options, const std::vector<ResultRow>& 
                    {"rows", std::move(list)}});
 }
 
-/// As certify ends, which keeps the cells but not what they come to; empty: it is none.
-std::string certificate_text(const ShowOptions& options, const Manifest& manifest) {
-  if (!std::filesystem::exists(options.run / kPlanFile)) return "";
-  const std::map<int, bool> is_b = sides_of(read_plan(options.run).launches);
-  if (is_b.empty()) return "";
-  const StoredRun run = read_stored_run(options.run, WithSamples::no);
-  const auto failed = std::ranges::count(manifest.launches, "failed", &LaunchRecord::status);
-  return certificate_table(certificate_of(run.launches_of(allreduce_schema()), is_b),
-                           static_cast<std::size_t>(failed));
-}
-
 ExitCode show_run(const ShowOptions& options) {
   require_known("format", options.format, kShowFormats);
   const Manifest manifest = read_manifest(options.run);  // refuses what is no run
@@ -150,9 +132,8 @@ ExitCode show_run(const ShowOptions& options) {
     return rows;
   };
   if (options.format == "table") {
-    std::string text = certificate_text(options, manifest);
     const std::vector<ResultRow> recoveries = rows_of(recovery_schema());
-    if (!recoveries.empty()) text = recovery_table(recoveries);
+    std::string text = recoveries.empty() ? "" : recovery_table(recoveries);
     if (text.empty()) {
       const auto scaling = rows_of(scaling_schema());
       text = result_text(
@@ -173,8 +154,8 @@ ExitCode show_run(const ShowOptions& options) {
     return ExitCode::ok;
   }
   fail<UsageError>(
-      "{} has no results to show: it holds none of recovery.csv, certificate.csv, scaling.csv, "
-      "epoch.csv, throughput.csv, allreduce.csv and kernels.csv",
+      "{} has no results to show: it holds none of recovery.csv, scaling.csv, epoch.csv, "
+      "throughput.csv, allreduce.csv and kernels.csv",
       options.run.string());
 }
 

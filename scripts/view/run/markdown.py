@@ -16,7 +16,6 @@ from view.run.cards import TITLE, diagnostics, results
 from view.run.provenance import kinds_of, origin_notes, throttled, title_of, unfinished, unsuccessful
 from view.run.seal import Check
 from view.tables import recovery
-from view.tables.allreduce import verdict_of_certificate
 from view.tables.epochs import HEAD, without_scaling
 from view.tables.hosts import between_hosts, no_suspect, suspects
 from view.tables.scaling import sentence
@@ -34,8 +33,6 @@ def write_markdown(run: Path, manifest: Manifest, check: Check) -> str:
     # What is at fault comes first.
     sentences = [*(f"- **{text_of(words, 500)}**" for words in [*suspects(run), throttled(run)] if words), *sentences]
     checks = [bullet(words) for words in diagnostics(run)[:MOST]]
-    if words := verdict_of_certificate(run)[0]:
-        sentences = [f"**{text_of(words)}**", *sentences]
     if not any(kind == "ok" for kind, _ in kinds):
         sentences = ["**Nothing was measured.**"]
     parts = [

@@ -13,7 +13,7 @@ from view.run import provenance
 from view.run.panels import panels
 from view.run.seal import Check
 from view.tables.accounts import accounts
-from view.tables.allreduce import bandwidth, certificate, fit
+from view.tables.allreduce import bandwidth, fit
 from view.tables.epochs import epochs
 from view.tables.hosts import hosts
 from view.tables.kernels import kernels
@@ -80,7 +80,6 @@ def write_page(run: Path, manifest: Manifest, names: list[str], check: Check) ->
             accounts(run),
             figures(run),
             published(names),
-            certificate(run),
             hosts(run),
             bandwidth(run),
             fit(run),

@@ -14,7 +14,6 @@ from view.page import Html, element, joined, section, table
 from view.rows import Row, each_row
 from view.run.cards import cards, unsure
 from view.run.seal import Check, how_to_resume
-from view.tables.allreduce import verdict_of_certificate
 from view.tables.hosts import between_hosts, no_suspect, suspects
 
 FILES = ("scaling.csv", "epoch.csv", "throughput.csv", "allreduce.csv", "kernels.csv", "recovery.csv")
@@ -97,10 +96,7 @@ def verdict(run: Path, manifest: Manifest, check: Check) -> Html:
     if slowed := throttled(run):
         lines.append(element("p", element("strong", slowed)))
     shown = cards(run)
-    certified, doubtful = verdict_of_certificate(run)
-    if certified:
-        lines.append(element("p", element("strong", certified)))
-    elif shown:
+    if shown:
         lines += shown
     elif counts["ok"]:
         lines.append(element("p", "No scaling study in this run; its measurements are below."))
@@ -119,7 +115,7 @@ def verdict(run: Path, manifest: Manifest, check: Check) -> Html:
         said = [f"Rows: {', '.join(words)}.", *skipped(run), *notes]
         lines.append(element("p", " ".join(said), css="muted"))
     css = "verdict" + (
-        " stop" if not counts["ok"] or counts["wrong"] else " warn" if partial or failures or named or slowed or doubtful or unsure(run) else ""
+        " stop" if not counts["ok"] or counts["wrong"] else " warn" if partial or failures or named or slowed or unsure(run) else ""
     )
     return element("div", *lines, css=css)
 

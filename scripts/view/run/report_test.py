@@ -408,14 +408,6 @@ class ReportTest(unittest.TestCase):
         (self.run_folder / "fit.csv").unlink()
         self.assertNotIn("Cost model", self.report().text())
 
-    def test_certificate_shows_what_differs_and_what_would_be_seen(self) -> None:
-        cell = {**SHARE, "transport": "mpi", "ranks": 2, "size_bytes": 1024, "seconds_a": 2e-6, "ratio": 1.1234,
-                "ratio_low": 1.05, "ratio_high": 1.2, "p_holm": 0.004, "verdict": "SLOWER", "smallest_effect": 0.105}  # fmt: skip
-        write_csv(self.run_folder, "certificate.csv", [{**cell, "algorithm": "ring"}])
-        text = self.report().text().replace("\u00a0", " ")
-        for part in ("A against A", "ring", "1.123 [1.05, 1.20]", "0.004", "SLOWER", "10.5 %"):
-            self.assertIn(part, text)
-
     def test_skips_that_differ_in_size_alone_are_one_line(self) -> None:
         skipped = {"algorithm": "native", "transport": "shared_memory", "ranks": 2, "status": "skipped", "note": "none"}
         sizes = [{**skipped, "size_bytes": 4**n} for n in range(5, 14)]

@@ -30,23 +30,6 @@ class VerdictTest(unittest.TestCase):
         manifest = Manifest(self.run_folder)
         return str(verdict(self.run_folder, manifest, CHECK)), write_markdown(self.run_folder, manifest, CHECK)
 
-    def test_a_certificate_is_green_only_where_a_difference_could_be_found(self) -> None:
-        write_csv(self.run_folder, "allreduce.csv", [{"algorithm": "ring", "ranks": 2, "size_bytes": 1024}])
-        cell = {"algorithm": "ring", "verdict": "AMBIGUOUS", "smallest_effect": 0.1}
-        for cells, words, css in (
-            ([cell] * 3, "0 of 3 cells differ from themselves, 0 are shown equal, 3 are undecided.", "verdict"),
-            ([cell, {**cell, "smallest_effect": ""}], "In 1 no difference can be found: too few launches.", "verdict warn"),
-            ([cell, {**cell, "verdict": "MISSING", "smallest_effect": "", "status": "wrong"}, {"status": "skipped"}],
-             "0 of 2 cells differ from themselves, 0 are shown equal, 1 are undecided. Wrong or not measured on both sides: 1.<", "verdict warn"),
-            ([cell, {**cell, "verdict": "SLOWER"}], "1 of 2 cells differ", "verdict warn"),
-        ):
-            write_csv(self.run_folder, "certificate.csv", cells)
-            box, markdown = self.both()
-            self.assertIn(words, box)
-            self.assertIn(words.removesuffix("<"), markdown)
-            self.assertIn(f'<div class="{css}">', box)
-            self.assertNotIn("No scaling study", box)
-
     def test_epochs_without_a_scaling_study_have_a_table(self) -> None:
         rows = epoch_rows(["mlp"], [2], ["flat"], cores=2)
         write_csv(self.run_folder, "epoch.csv", rows)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The report's tables about allreduce: bus bandwidths, the fitted cost model, and the certificate of
-# a machine measured against itself. Cells of the CSV files, in other units at most.
+# The report's tables about allreduce: bus bandwidths and the fitted cost model. Cells of the CSV
+# files, in other units at most.
 from __future__ import annotations
 
 import math
@@ -120,50 +120,3 @@ def fit(run: Path) -> Html:
 
 def signed_percent(value: float) -> str:
     return "" if math.isnan(value) else f"{100 * value:+.1f}\u00a0%"
-
-
-def verdict_of_certificate(run: Path) -> tuple[str, bool]:
-    """What measuring the same twice has shown, in a sentence, and whether it leaves something to mend; '' without it."""
-    rows = [row for row in read_rows(run, "certificate.csv") if row["verdict"]]  # the others were skipped on both sides
-    if not rows:
-        return "", False
-    verdicts = [row["verdict"] for row in rows]
-    differing, missing = sum(verdict in ("FASTER", "SLOWER") for verdict in verdicts), verdicts.count("MISSING")
-    blind = sum(row["verdict"] != "MISSING" and not row["smallest_effect"] for row in rows)
-    words = (
-        f"{differing} of {len(rows)} cells differ from themselves, {verdicts.count('SAME')} are shown equal, "
-        f"{verdicts.count('AMBIGUOUS')} are undecided."
-    )
-    if missing:
-        words += f" Wrong or not measured on both sides: {missing}."
-    if blind:
-        words += f" In {blind} no difference can be found: too few launches."
-    return words, blind + missing > 0 or differing > 0.05 * len(rows)
-
-
-def certificate(run: Path) -> Html:
-    rows = usable(read_rows(run, "certificate.csv"))
-    if not rows:
-        return Html("")
-    names = short_names([key for key in grouped(rows, ALLREDUCE)], ALLREDUCE)
-    head = ["algorithm", "over", "size", "N", "A", "B ÷ A", "p (Holm)", "verdict", "seen from"]
-    words = (
-        "The same binary, measured twice in turn. A cell that differs does so by chance; at most 5 % may. Seen from: a "
-        "difference that would be found four times in five. Ambiguous: neither equal within 3 % nor different."
-    )
-    cells = [
-        [
-            row["algorithm"],
-            names[tuple(row[column] for column in ALLREDUCE)],
-            byte_size(row.number("size_bytes")),
-            row.ranks(),
-            duration(row.number("seconds_a")),
-            with_interval(row, f"{row.number('ratio'):.3f}", "ratio_low", "ratio_high"),
-            f"{row.number('p_holm'):.3f}" if row["p_holm"] else "",
-            element("span", row["verdict"], css="bad" if row["verdict"] in ("FASTER", "SLOWER", "MISSING") else ""),
-            percent(row.number("smallest_effect")),
-        ]
-        for row in rows
-    ]  # fmt: skip
-    shown = table(head, cells, numbers=[2, 3, 4, 5, 6, 8], weak=not_measured(rows), rest="certificate.csv")
-    return section("Certificate: A against A", element("p", words, css="muted"), shown)
