@@ -156,8 +156,7 @@ double held_beside(std::size_t cells, int rounds) {
   return inside / all;
 }
 
-// The table of results/README.md, "Interval of a change". A cell alone in its family has nobody to
-// borrow a spread from.
+// A cell alone in its family has nobody to borrow a spread from.
 TEST(Change, OfACellAloneInItsFamilyHasAnIntervalThatHoldsLess) {
   for (const auto& [rounds, alone, of_three] :
        {std::tuple(3, 0.88, 0.96), {5, 0.90, 0.97}, {7, 0.92, 0.97}, {12, 0.944, 0.966}}) {
@@ -207,8 +206,7 @@ TEST(Sensitivity, OfThreeRoundsIsFoundLessOftenThanItSays) {
   EXPECT_NEAR(found_drops(1, 0.01, 12, std::nullopt, true, 400).found, 0.80, 0.08);
 }
 
-// What is found near the limit is what luck made large enough. The table of results/README.md,
-// "Interval of a change".
+// What is found near the limit is what luck made large enough.
 TEST(Change, OfAFoundRegressionIsOverstatedNearTheLimit) {
   for (const auto& [drop, as_found] : {std::pair(-0.03, -0.073), {-0.10, -0.103}}) {
     const double change = found_drops(5, 0.02, 5, drop, false, 600).change;
